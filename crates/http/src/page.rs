@@ -41,6 +41,25 @@ pub struct Page {
     pub inlines: Vec<u64>,
 }
 
+/// What a client's cache has of a file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LocalCopy {
+    /// Nothing: the file is requested.
+    None,
+    /// A copy that is used without asking the server.
+    Fresh,
+    /// A copy that the server is asked about, and that has not changed: the request is conditional, and the
+    /// response is a 304 (Not Modified), which has no body (RFC 9110, section 15.4.5).
+    Validated,
+}
+
+/// A file is cached and used without asking, or is not cached.
+impl From<bool> for LocalCopy {
+    fn from(cached: bool) -> Self {
+        if cached { Self::Fresh } else { Self::None }
+    }
+}
+
 /// How the files of a page are transferred.
 ///
 /// Every plan requests the primary first and knows the inlines when its response is complete.

@@ -2,13 +2,13 @@
 //!
 //! [`analytic`](crate::reproduce::analytic) has the equations and says what they leave out.
 
-use std::{fmt::Write, num::NonZeroU32};
+use std::fmt::Write;
 
 use ackwise_report::format::{self, Format};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::reproduce::analytic::{Exchange, Path, Start, Transport, page_time};
+use crate::reproduce::analytic::{Exchange, Path, Start, Transport, compare, page_time};
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,9 +68,10 @@ impl Document {
             .map(|file| Exchange { reply: exchange.reply + file, ..*exchange })
             .collect();
         let simple = page_time(Transport::SimpleHttp, &page, *path, *start);
-        let transports = TRANSPORTS.map(|(name, transport)| {
-            let time = page_time(transport, &page, *path, *start);
-            Answer { transport: name, page_ms: time * 1e3, of_simple_http: time / simple }
+        let transports = compare(&page, *path, *start).map(|(compared, time)| Answer {
+            transport: compared.name,
+            page_ms: time * 1e3,
+            of_simple_http: time / simple,
         });
         Self {
             ackwise: env!("CARGO_PKG_VERSION"),
@@ -114,20 +115,6 @@ impl Document {
         format::to_json(self)
     }
 }
-
-/// In the order of the report.
-const TRANSPORTS: [(&str, Transport); 8] = [
-    ("simple HTTP", Transport::SimpleHttp),
-    ("4 parallel connections", Transport::Parallel { connections: FOUR }),
-    ("P-HTTP", Transport::Persistent),
-    ("P-HTTP, connection open", Transport::PersistentCached),
-    ("P-HTTP, pipelined", Transport::Pipelined),
-    ("T/TCP, first contact", Transport::Transaction),
-    ("T/TCP, known server", Transport::TransactionCached),
-    ("UDP, no slow start", Transport::Ardp { window: None }),
-];
-
-const FOUR: NonZeroU32 = NonZeroU32::new(4).expect("4 is not 0");
 
 #[cfg(test)]
 mod tests {

@@ -65,6 +65,7 @@ const ARRIVALS: &str = r#"application.web={ kind = "arrivals", client = "client"
     interarrival = { exponential = { mean = "0.1 s" } }, response = "6 KB" }"#;
 const RED: &str = "link.wire.queue={ red = { limit = \"30 packets\" } }";
 const CROWD: &str = "application.web.users=12";
+const HALF_CACHED: &str = "application.web.cached=50 %";
 const SWAP: &str = "host.client.tcp.close=swap";
 /// Large requests come one after another while the server answers the first, after more than an RTO.
 const CROSSING: &str = r#"application.web={ kind = "web", client = "client", server = "server",
@@ -114,6 +115,7 @@ const EFFECTS: &[Effect] = &[
     ("paced.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.threshold", ["1", "9"]),
     ("tcp.timers", &[LOSSY], "tcp.timers", ["bsd", "linux"]),
     ("tcp.sharing", &[SERIAL], "tcp.sharing", ["off", "temporal"]),
+    ("tcp.open", &[SERIAL], "tcp.open", ["handshake", "transaction"]),
     ("tcp.close", &[], "tcp.close", ["ordinary", "swap"]),
     ("tcp.reset_in_time_wait", &[SERIAL, SWAP], "tcp.reset_in_time_wait", ["ends", "ignored"]),
     ("tcp.sack", &[LOSSY], "tcp.sack", ["true", "false"]),
@@ -205,6 +207,8 @@ const EFFECTS: &[Effect] = &[
     ("web.behaviour", &[], "application.web.behaviour", ["fixed", "paper-1996"]),
     ("web.parse", &[GET_WEB], "application.web.parse", ["0 s", "5 ms"]),
     ("web.cached", &[], "application.web.cached", ["0 %", "50 %"]),
+    ("web.validation", &[HALF_CACHED], "application.web.validation", ["none", "conditional"]),
+    ("conditional.not_modified", &[HALF_CACHED], "application.web.validation.conditional.not_modified", ["100 B", "1400 B"]),
     ("web.closer", &[], "application.web.closer", ["client", "server"]),
     ("web.client_close", &[], "application.web.client_close", ["0 B", "46 B"]),
     ("web.prompt_acks", &[], "application.web.prompt_acks", ["false", "true"]),
@@ -419,6 +423,7 @@ fn scope_of(head: &str, section: &str) -> Option<&'static str> {
         "paced",
         "table",
         "red",
+        "conditional",
         "web",
         "bulk",
         "arrivals",

@@ -215,6 +215,7 @@ impl Setting {
             behaviour,
             parse: Span::ZERO,
             cached_per_million: 0,
+            not_modified: None,
             closer: Closer::Client,
             client_close: ByteCount(0),
             prompt_acks: false,

@@ -97,7 +97,12 @@ fn closing_idle_connections_is_what_helps_many_clients() {
         ("soon-established-at-50", true),
         ("equal-buffers", true),
     ] {
-        assert_eq!(claim(id).holds, if holds { Holds::Yes } else { Holds::No }, "{:?}", claim(id));
+        assert_eq!(
+            claim(id).holds(),
+            if holds { Holds::Yes } else { Holds::No },
+            "{:?}",
+            claim(id)
+        );
     }
 }
 

@@ -12,7 +12,7 @@ use ackwise_tcp::{
     Config, Policies, State,
     policy::{
         AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleTime, InitialWindow,
-        Offer, PacedUntil, RateBased, RateVersion, Scale, SlowStartPolicy, StartPolicy,
+        Offer, OpenPolicy, PacedUntil, RateBased, RateVersion, Scale, SlowStartPolicy, StartPolicy,
     },
 };
 use pair::Pair;
@@ -103,7 +103,12 @@ fn policies() -> impl Strategy<Value = Policies> {
         .prop_map(|(sack, timestamps, window_scale)| Offer { sack, timestamps, window_scale });
     let start = prop_oneof![Just(StartPolicy::AtOnce), Just(StartPolicy::Paced)];
     let slow_start = prop_oneof![Just(SlowStartPolicy::UntilLoss), Just(SlowStartPolicy::Hoe)];
-    let first = (window, start, slow_start);
+    let open = prop_oneof![
+        2 => Just(OpenPolicy::Handshake),
+        1 => Just(OpenPolicy::Transaction),
+        1 => Just(OpenPolicy::FastOpen),
+    ];
+    let first = (window, start, slow_start, open);
     (preset, ack, hold, congestion, first, idle, offer).prop_map(
         |(preset, ack, hold, congestion, first, idle_restart, offer)| Policies {
             ack,
@@ -112,6 +117,7 @@ fn policies() -> impl Strategy<Value = Policies> {
             initial_window: first.0,
             start: first.1,
             slow_start: first.2,
+            open: first.3,
             idle_restart,
             offer,
             ..preset

@@ -165,6 +165,9 @@ pub struct Web {
     pub parse: Span,
     /// How likely a file is in the client's cache, in millionths.
     pub cached_per_million: u32,
+    /// If the client asks the server about what it has cached, by conditional requests: what an answer
+    /// weighs that says that a copy is still good (304). If not, copies are used without asking.
+    pub not_modified: Option<ByteCount>,
     /// Who closes a connection that the transfer plan leaves open, when it is not kept.
     pub closer: Closer,
     /// What a client that closes first says before it does: a CLIENT_CLOSE. It has no response.

@@ -100,6 +100,7 @@ fn web(transfer: Transfer) -> Web {
         behaviour: Behaviour::FIXED,
         parse: Span::ZERO,
         cached_per_million: 0,
+        not_modified: None,
         closer: Closer::Client,
         client_close: ByteCount(0),
         prompt_acks: false,

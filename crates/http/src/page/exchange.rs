@@ -3,7 +3,7 @@
 use alloc::{boxed::Box, vec::Vec};
 use core::{num::NonZeroU32, ops::Range};
 
-use super::{Page, Transfer};
+use super::{LocalCopy, Page, Transfer};
 
 /// A request and its response.
 #[derive(Clone, Debug)]
@@ -31,14 +31,21 @@ pub(super) enum Progress {
     Answered,
 }
 
-/// The exchanges in order. An exchange whose files are all cached is omitted.
+/// The exchanges in order. An exchange whose files need not be asked about is omitted.
 pub(super) fn exchanges(
     transfer: Transfer,
     page: &Page,
-    mut cached: impl FnMut(usize) -> bool,
+    mut cached: impl FnMut(usize) -> LocalCopy,
 ) -> Box<[Exchange]> {
     let mut each = files(page);
-    each.retain(|exchange| !cached(exchange.files.start as usize));
+    each.retain_mut(|exchange| match cached(exchange.files.start as usize) {
+        LocalCopy::None => true,
+        LocalCopy::Fresh => false,
+        LocalCopy::Validated => {
+            exchange.response = 0;
+            true
+        }
+    });
     match transfer {
         Transfer::Serial
         | Transfer::Parallel { .. }
@@ -77,8 +84,11 @@ fn joined(first: u32, each: Vec<Exchange>, page: &Page) -> Option<Exchange> {
 }
 
 /// Whole segments, at least one: the thesis' Table 4.7 has 14600 = 10 * 1460 where its other tables
-/// have 15000, and never less than 1460.
+/// have 15000, and never less than 1460. A body that is not sent is not filled.
 fn filled(primary: Exchange, segment: NonZeroU32) -> Exchange {
+    if primary.response == 0 {
+        return primary;
+    }
     let segment = u64::from(segment.get());
     let response = (primary.response / segment * segment).max(segment);
     Exchange { response, ..primary }

@@ -6,7 +6,7 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use super::{
-    Connections, Page, Pause, Step, Transfer,
+    Connections, LocalCopy, Page, Pause, Step, Transfer,
     exchange::{Exchange, Progress, exchanges},
 };
 use crate::ConnectionOption;
@@ -44,15 +44,16 @@ struct Free {
 }
 
 impl PageFetch {
-    /// Starts the transfer of `page` without the files for which `cached` is true; 0 is the
-    /// primary.
+    /// Starts the transfer of `page`, of whose files the client may have copies: `cached` is asked about
+    /// each; 0 is the primary. A [`bool`] is [`LocalCopy::Fresh`] or [`LocalCopy::None`].
     #[must_use]
-    pub fn new(
+    pub fn new<C: Into<LocalCopy>>(
         transfer: Transfer,
         page: &Page,
         connections: Connections,
-        cached: impl FnMut(usize) -> bool,
+        mut cached: impl FnMut(usize) -> C,
     ) -> Self {
+        let cached = |file| cached(file).into();
         let (open, kept) = match connections {
             Connections::OfThePage => (0, false),
             Connections::Kept { open } => (open, true),

@@ -154,6 +154,29 @@ fn a_page_without_inlines_is_its_primary() {
     }
 }
 
+/// A conditional request costs a round trip, and its answer has no body.
+#[test]
+fn validated_files_are_asked_for_and_not_sent() {
+    #[rustfmt::skip]
+    let table: &[(&[usize], Transfer, &str)] = &[
+        (&[1, 2],       Transfer::GetWeb,     "[document] open 0; ask 0: 0..4 of 9000, keep; had 0;"),
+        (&[0, 1, 2, 3], Transfer::GetWeb,     "[document] open 0; ask 0: 0..4 of 0, keep; had 0;"),
+        (&[0, 3],       segment_filled(1000), "[document] open 0; ask 0: 0..1 of 0, keep; had 0;
+                                               [file] ask 0: 1..4 of 300, keep; had 0;"),
+        (&[0, 3],       Transfer::Persistent, "[document] open 0; ask 0: 0..1 of 0, keep; had 0;
+                                               [file] ask 0: 1..2 of 300, keep; had 0;
+                                               [file] ask 0: 2..3 of 0, keep; had 0;
+                                               [file] ask 0: 3..4 of 0, keep; had 0;"),
+    ];
+    for (known, transfer, expected) in table {
+        let copy = |file| {
+            if known.contains(&file) { LocalCopy::Validated } else { LocalCopy::None }
+        };
+        let fetch = PageFetch::new(*transfer, &three_inlines(), Connections::OfThePage, copy);
+        assert_eq!(steps(fetch), words(expected), "{transfer:?}");
+    }
+}
+
 #[test]
 fn cached_files_are_not_asked_for() {
     #[rustfmt::skip]

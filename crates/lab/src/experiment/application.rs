@@ -150,6 +150,7 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
         behaviour: reader.or("behaviour", Behaviour::FIXED, behaviour)?,
         parse: reader.or("parse", Span::ZERO, span)?,
         cached_per_million: reader.or("cached", 0, |f| f.quantity().map(share))?,
+        not_modified: reader.or("validation", None, validation)?,
         closer: reader.or("closer", Closer::Client, |f| f.choice(CLOSER))?,
         client_close: reader.or("client_close", ByteCount(0), |field| {
             field.quantity_in(&|size: &ByteCount| size.0 <= LONGEST_HEAD, "at most 1 MiB")
@@ -157,6 +158,25 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
         prompt_acks: prompt_acks(reader)?,
     })
 }
+
+/// What an answer weighs that a copy is still good, if the client asks.
+fn validation(field: Field<'_>) -> Result<Option<ByteCount>, ExperimentError> {
+    let (name, variant) = field.variant(VALIDATION)?;
+    if name == "none" {
+        return variant.bare(None);
+    }
+    let mut reader = variant.table_or_word("{ not_modified }")?;
+    let fits = |size: &ByteCount| (1..=LONGEST_HEAD).contains(&size.0);
+    let size = reader
+        .or("not_modified", NOT_MODIFIED, |field| field.quantity_in(&fits, "from 1 B to 1 MiB"))?;
+    reader.finish()?;
+    Ok(Some(size))
+}
+
+const VALIDATION: &[&str] = &["none", "conditional"];
+
+/// Our choice: the least of what heads have "typically" (Heidemann 1996, section 2.2: 200 to 300 bytes).
+const NOT_MODIFIED: ByteCount = ByteCount(200);
 
 fn transfer(field: &Field<'_>) -> Result<Transfer, ExperimentError> {
     let (name, variant) = field.variant(TRANSFER)?;

@@ -6,7 +6,7 @@ use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, InitialWindow, Offer,
-        Policies, ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy,
+        OpenPolicy, Policies, ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy,
     },
 };
 
@@ -64,6 +64,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         timers,
         sharing,
         offer,
+        open,
         close,
         reset_in_time_wait,
     } = preset;
@@ -83,6 +84,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
             timestamps: reader.or("timestamps", timestamps, Field::flag)?,
             window_scale: reader.or("window_scale", window_scale, Field::flag)?,
         },
+        open: reader.or("open", open, |f| f.choice(OPEN))?,
         close: reader.or("close", close, |f| f.choice(CLOSE))?,
         reset_in_time_wait: reader
             .or("reset_in_time_wait", reset_in_time_wait, |f| f.choice(RESET_IN_TIME_WAIT))?,
@@ -231,6 +233,12 @@ const TIMERS: &[(&str, TimerPolicy)] = &[
     ("rfc-6298", TimerPolicy::Rfc6298),
     ("linux", TimerPolicy::Linux),
     ("ns-2", TimerPolicy::Ns2),
+];
+
+const OPEN: &[(&str, OpenPolicy)] = &[
+    ("handshake", OpenPolicy::Handshake),
+    ("transaction", OpenPolicy::Transaction),
+    ("fast-open", OpenPolicy::FastOpen),
 ];
 
 const CLOSE: &[(&str, ClosePolicy)] = &[

@@ -20,9 +20,11 @@ pub struct Claim {
     /// The claim, as quoted.
     pub text: &'static str,
     /// Whether it holds.
+    ///
+    /// Private, so that no verdict is written but by a [`Statement`]'s tests.
     #[schemars(with = "HoldsKeys")]
     #[serde(flatten)]
-    pub holds: Holds,
+    holds: Holds,
     /// What decides it; nothing if it cannot be tested.
     #[schemars(with = "Vec<TestKeys<'static>>")]
     pub tests: Vec<Test>,
@@ -63,7 +65,7 @@ impl Holds {
                 "does not hold by rate_sum (the thesis' definition), only by rate_mean"
             }
             Self::No => "does not hold",
-            Self::NotTestable => "not testable here",
+            Self::NotTestable => "not decided here",
         }
     }
 }
@@ -157,9 +159,7 @@ impl Statement {
         self.claim(Holds::NotTestable, Vec::new(), why.into())
     }
 
-    /// With a verdict that was reached elsewhere. Only for verdicts that weigh intervals of confidence,
-    /// which a [`Test`] cannot: their controls are in the remark.
-    pub(super) fn claim(self, holds: Holds, tests: Vec<Test>, remark: String) -> Claim {
+    fn claim(self, holds: Holds, tests: Vec<Test>, remark: String) -> Claim {
         let Self { id, place, text } = self;
         let numbers = tests.iter().flat_map(Test::numbers).collect();
         Claim { id, place, text, holds, tests, numbers, remark }
@@ -177,14 +177,29 @@ impl Claim {
     /// Compares with the verdict under another value of what was fitted. If that is another one, the
     /// claim rests on the fit.
     pub(super) fn compare_with(&mut self, other: &str, refitted: &Self) {
-        if self.holds == Holds::NotTestable || self.holds == refitted.holds {
+        self.rests_on("a fitted value: as fitted", other, refitted);
+    }
+
+    /// Compares with the verdict where no event falls on the same instant as another. If that is another
+    /// one, it is the order of such events that decides, and nothing that the paper says.
+    pub(super) fn compare_without_the_tie(&mut self, other: &str, untied: &Self) {
+        self.rests_on("a tie of two events: as we order them", other, untied);
+    }
+
+    fn rests_on(&mut self, what: &str, other: &str, changed: &Self) {
+        if self.holds == Holds::NotTestable || self.holds == changed.holds {
             return;
         }
-        let (fitted, refitted) = (self.holds.as_str(), refitted.holds.as_str());
-        let why =
-            format!("Rests on a fitted value: as fitted it {fitted}; with {other} it {refitted}.");
+        let (here, there) = (self.holds.as_str(), changed.holds.as_str());
+        let why = format!("Rests on {what} it {here}; with {other} it {there}.");
         self.remark = format!("{why} {}", self.remark);
         self.holds = Holds::NotTestable;
+    }
+
+    /// Whether it holds.
+    #[must_use]
+    pub const fn holds(&self) -> Holds {
+        self.holds
     }
 
     /// How it was tested, in words: the tests, then the remark.

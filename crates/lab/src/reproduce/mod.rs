@@ -22,6 +22,7 @@ pub mod file;
 pub mod gurkan;
 pub mod heidemann;
 pub mod inputs;
+pub mod interval;
 pub mod lab;
 pub mod okamoto;
 pub mod packets;

@@ -2,20 +2,24 @@
 //! control that could refute it. `docs/decisions/claims.md` has the rules.
 //!
 //! A [`Test`] cannot be made without a control, and a control that keeps the bound as well leaves the
-//! claim undecided. There is no "at least": a tie fails.
+//! claim undecided. So does a measured interval that reaches across the bound. There is no "at least": a
+//! tie fails.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::table::number;
+use super::{
+    interval::{Interval, LITTLE, Lies},
+    table::number,
+};
 
 /// One comparison that decides a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
     measure: String,
-    value: f64,
+    value: Interval,
     bound: Bound,
     source: Source,
     control: Control,
@@ -37,6 +41,10 @@ pub enum Bound {
         /// How far off is near enough.
         tolerance: f64,
     },
+    /// A ratio to another case: above 1. An interval within 5 % of 1 (our choice) that contains 1 is a tie.
+    MoreThanTheOther,
+    /// A ratio to another case: below 1; ties as above.
+    LessThanTheOther,
     /// As many as there are cases, of which there is at least one.
     EveryOf(u32),
     /// More than half of the cases.
@@ -44,13 +52,16 @@ pub enum Bound {
 }
 
 impl Bound {
-    fn admits(self, value: f64) -> bool {
+    fn admits(self, value: Interval) -> Lies {
         match self {
-            Self::Above(bound) => value > bound,
-            Self::Below(bound) => value < bound,
-            Self::Near { value: claimed, tolerance } => (value - claimed).abs() <= tolerance,
-            Self::EveryOf(cases) => cases > 0 && value >= f64::from(cases),
-            Self::MostOf(cases) => 2.0 * value > f64::from(cases),
+            Self::Above(bound) => value.above(bound),
+            Self::Below(bound) => value.below(bound),
+            Self::Near { value: claimed, tolerance } => value.near(claimed, tolerance),
+            Self::MoreThanTheOther => value.more_than_the_other(),
+            Self::LessThanTheOther => value.less_than_the_other(),
+            Self::EveryOf(0) => Lies::Without,
+            Self::EveryOf(cases) => value.above(f64::from(cases) - 0.5),
+            Self::MostOf(cases) => value.above(f64::from(cases) / 2.0),
         }
     }
 }
@@ -63,6 +74,10 @@ impl fmt::Display for Bound {
             Self::Below(bound) => write!(f, "below {}", number(bound)),
             Self::Near { value, tolerance } => {
                 write!(f, "within {} ± {}", number(value), number(tolerance))
+            }
+            Self::MoreThanTheOther | Self::LessThanTheOther => {
+                let side = if self == &Self::MoreThanTheOther { "above" } else { "below" };
+                write!(f, "{side} 1, ± {:.0} % with 1 in it is a tie", LITTLE * 100.0)
             }
             Self::EveryOf(cases) => write!(f, "all of {cases}"),
             Self::MostOf(cases) => write!(f, "more than half of {cases}"),
@@ -102,7 +117,7 @@ pub enum Control {
         /// Which case.
         what: &'static str,
         /// What was measured there.
-        value: f64,
+        value: Interval,
     },
     /// The bound is the other case: had it measured as much or more, the claim would have failed.
     TheBound,
@@ -116,7 +131,8 @@ pub enum Outcome {
     Passed,
     /// The value does not keep the bound.
     Failed,
-    /// The control keeps the bound as well, so that the test shows nothing.
+    /// The control keeps the bound as well, so that the test shows nothing; or an interval reaches across
+    /// the bound.
     Undecided,
 }
 
@@ -140,16 +156,16 @@ impl Test {
     pub fn outcome(&self) -> Outcome {
         let control = match self.control {
             Control::Case { value, .. } => self.bound.admits(value),
-            Control::TheBound => false,
+            Control::TheBound => Lies::Without,
         };
         match (self.bound.admits(self.value), control) {
-            (false, _) => Outcome::Failed,
-            (true, true) => Outcome::Undecided,
-            (true, false) => Outcome::Passed,
+            (Lies::Without, _) => Outcome::Failed,
+            (Lies::Within, Lies::Without) => Outcome::Passed,
+            _ => Outcome::Undecided,
         }
     }
 
-    /// The values that it compares, by name.
+    /// The values that it compares, by name; of an interval its ends as well.
     pub(super) fn numbers(&self) -> impl Iterator<Item = (String, f64)> {
         let other = match (self.source, self.bound) {
             (Source::Run(name), Bound::Above(value) | Bound::Below(value)) => {
@@ -157,7 +173,12 @@ impl Test {
             }
             _ => None,
         };
-        std::iter::once((self.named(&self.measure), self.value)).chain(other)
+        let Interval { mean, low, high } = self.value;
+        let ends = [("_low", low), ("_high", high)].into_iter();
+        let ends = ends.filter(|(_, end)| !self.value.is_exact() && end.is_finite());
+        let ends =
+            ends.map(|(suffix, end)| (self.named(&format!("{}{suffix}", self.measure)), end));
+        std::iter::once((self.named(&self.measure), mean)).chain(ends).chain(other)
     }
 
     /// The same for one of two definitions of the rate.
@@ -183,14 +204,24 @@ impl fmt::Display for Test {
             Outcome::Failed => "failed",
             Outcome::Undecided => "undecided",
         };
-        write!(f, "{outcome}: {measure} {} must be {bound}", number(*value))?;
+        write!(f, "{outcome}: {measure} {} must be {bound}", shown(*value))?;
         if *source != Source::Cases {
             write!(f, " ({source})")?;
         }
         match control {
-            Control::Case { what, value } => write!(f, "; control, {what}: {}", number(*value)),
+            Control::Case { what, value } => write!(f, "; control, {what}: {}", shown(*value)),
             Control::TheBound => Ok(()),
         }
+    }
+}
+
+/// A value, and its interval if it has one: "0.974 (0.923 to 1.025)".
+fn shown(value: Interval) -> String {
+    let Interval { mean, low, high } = value;
+    match (value.is_exact(), low.is_finite()) {
+        (true, _) => number(mean),
+        (false, true) => format!("{} ({} to {})", number(mean), number(low), number(high)),
+        (false, false) => format!("{} (one run)", number(mean)),
     }
 }
 
@@ -200,8 +231,10 @@ impl fmt::Display for Test {
 pub(super) struct TestKeys<'a> {
     /// What was measured; its unit is the last part of the name.
     measure: String,
-    /// The measured value.
+    /// The measured value; of an interval the mean.
     value: f64,
+    /// The ends of the measured value's 95 % interval; null if it has none.
+    interval: Option<[f64; 2]>,
     /// What it must be, in words.
     must_be: String,
     /// Where the bound is from: printed, our choice, another run, or the number of cases.
@@ -219,12 +252,14 @@ impl Serialize for Test {
         let Self { measure, value, bound, source, control, definition: _ } = self;
         let measure = self.named(measure);
         let (control, control_value) = match control {
-            Control::Case { what, value } => (Some(*what), Some(*value)),
+            Control::Case { what, value } => (Some(*what), Some(value.mean)),
             Control::TheBound => (None, None),
         };
         TestKeys {
             measure,
-            value: *value,
+            value: value.mean,
+            interval: (!value.is_exact() && value.low.is_finite())
+                .then_some([value.low, value.high]),
             must_be: bound.to_string(),
             source: source.to_string(),
             control,
@@ -236,8 +271,8 @@ impl Serialize for Test {
 }
 
 /// Begins a test with what was measured; the last part of the name is the unit.
-pub(super) fn measured(measure: impl Into<String>, value: f64) -> Measured {
-    Measured { measure: measure.into(), value }
+pub(super) fn measured(measure: impl Into<String>, value: impl Into<Interval>) -> Measured {
+    Measured { measure: measure.into(), value: value.into() }
 }
 
 /// Begins a test with the number of cases in which something was so.
@@ -248,7 +283,7 @@ pub(super) fn cases(measure: impl Into<String>, so: u32, of: u32) -> Cases {
 /// A measured value that needs a bound.
 pub(super) struct Measured {
     measure: String,
-    value: f64,
+    value: Interval,
 }
 
 /// A measured value and its bound, which need a control.
@@ -287,17 +322,34 @@ impl Measured {
     pub(super) fn below_run(self, case: &'static str, value: f64) -> Test {
         self.below(value, Source::Run(case)).against_the_bound()
     }
+
+    /// A ratio to another of our runs: more than that.
+    pub(super) fn more_than(self, other: &'static str) -> Test {
+        let bound = Bound::MoreThanTheOther;
+        Bounded { measured: self, bound, source: Source::Run(other) }.against_the_bound()
+    }
+
+    /// A ratio to another of our runs: less than that.
+    pub(super) fn less_than(self, other: &'static str) -> Bounded {
+        Bounded { measured: self, bound: Bound::LessThanTheOther, source: Source::Run(other) }
+    }
+
+    /// A ratio whose difference from 1 is little: within 5 %.
+    pub(super) fn little(self) -> Bounded {
+        self.near(1.0, LITTLE, Source::Ours("little: 5 %"))
+    }
 }
 
 impl Bounded {
     /// The same measure in a case that lacks what the claim is about.
-    pub(super) fn control(self, what: &'static str, value: f64) -> Test {
+    pub(super) fn control(self, what: &'static str, value: impl Into<Interval>) -> Test {
         let Self { measured: Measured { measure, value: measured }, bound, source } = self;
-        let control = Control::Case { what, value };
+        let control = Control::Case { what, value: value.into() };
         Test { measure, value: measured, bound, source, control, definition: None }
     }
 
-    fn against_the_bound(self) -> Test {
+    /// The bound is another run, which is the control.
+    pub(super) fn against_the_bound(self) -> Test {
         let Self { measured: Measured { measure, value }, bound, source } = self;
         Test { measure, value, bound, source, control: Control::TheBound, definition: None }
     }
@@ -319,7 +371,7 @@ impl Cases {
     fn judged(self, bound: Bound) -> Test {
         Test {
             measure: self.measure,
-            value: self.so.into(),
+            value: f64::from(self.so).into(),
             bound,
             source: Source::Cases,
             control: Control::TheBound,
@@ -356,6 +408,38 @@ mod tests {
         let text = "undecided: stall_ms 192.4 must be below 200 (our choice: a test); control, \
                     without: 192.6";
         assert_eq!(test.to_string(), text);
+    }
+
+    #[test]
+    fn an_interval_across_the_bound_leaves_it_undecided() {
+        let interval = |low, mean, high| Interval { mean, low, high };
+        let tests = |value: Interval| {
+            let ratio = || measured("ratio", value);
+            [
+                ratio().above(1.0, OURS).control("same", 1.0),
+                ratio().more_than("other"),
+                ratio().little().control("another scheme", 2.0),
+            ]
+            .map(|test| test.outcome())
+        };
+        use Outcome::{Failed, Passed, Undecided};
+        assert_eq!(tests(interval(1.1, 1.2, 1.3)), [Passed, Passed, Failed]);
+        assert_eq!(tests(interval(0.9, 1.0, 1.1)), [Undecided; 3]);
+        assert_eq!(tests(interval(0.99, 1.0, 1.01)), [Undecided, Failed, Passed]);
+        let open = measured("a", 2.0).above(1.0, OURS).control("open", interval(0.9, 1.0, 1.1));
+        assert_eq!(open.outcome(), Undecided, "a control that may keep the bound");
+        let names: Vec<_> = tests_of(interval(0.9, 1.0, 1.1)).numbers().collect();
+        assert_eq!(
+            names.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            ["a", "a_low", "a_high"]
+        );
+        let text = "undecided: a 1 (0.9 to 1.100) must be above 1, ± 5 % with 1 in it is a tie (our run: \
+                    other)";
+        assert_eq!(tests_of(interval(0.9, 1.0, 1.1)).to_string(), text);
+    }
+
+    fn tests_of(value: Interval) -> Test {
+        measured("a", value).more_than("other")
     }
 
     #[test]

@@ -130,8 +130,13 @@ impl Pair {
         isn: [u32; 2],
         links: [LinkConfig; 2],
     ) -> Self {
-        let client = Endpoint::connect(*config, SeqNumber(isn[0]), Instant::EPOCH);
-        let server = Endpoint::listen(*config, SeqNumber(isn[1]));
+        let mut client = Endpoint::connect(*config, SeqNumber(isn[0]), Instant::EPOCH);
+        let mut server = Endpoint::listen(*config, SeqNumber(isn[1]));
+        // If the policy has it. A SYN that may carry data waits for some.
+        if !data[0].is_empty() {
+            client.allow_data_with_syn();
+            server.allow_data_with_syn();
+        }
         let [from_client, from_server] = data;
         Self::new(
             [Side::new(client, from_client, true), Side::new(server, from_server, true)],

@@ -77,6 +77,8 @@ impl<O: Observer> World<'_, O> {
     }
 
     pub(super) fn client_is_connected(&mut self, place: u32) {
+        let [host, peer] = self.connections[place as usize].ends.each_ref().map(|end| end.host);
+        self.hosts[host.0 as usize].knows(peer);
         let client = &mut self.connections[place as usize].client;
         client.connected = true;
         if client.to_write > 0 {

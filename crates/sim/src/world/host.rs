@@ -1,13 +1,13 @@
 //! A host: its TCP, its processor, what it remembers of its peers, and its counts.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
 };
 
 use ackwise_tcp::{
     Config, Instant,
-    policy::{ControlBlocks, Sharing},
+    policy::{ControlBlocks, OpenPolicy, Sharing},
 };
 
 use super::{Event, World};
@@ -26,6 +26,8 @@ pub(crate) struct Host {
     pub(super) cost: CostModel,
     /// What it remembers of its connections to each peer (RFC 9040).
     pub(super) peers: BTreeMap<NodeId, ControlBlocks>,
+    /// Peers to which it had a connection: they pass the TAO test, or hold a cookie (RFC 1644, 7413).
+    known: BTreeSet<NodeId>,
     /// When its processor is free, if it has work.
     busy_until: Instant,
     /// Segments that wait for the processor, and when each will have been worked on.
@@ -46,6 +48,7 @@ impl Host {
             tcp: node.tcp,
             cost: node.cost,
             peers: BTreeMap::new(),
+            known: BTreeSet::new(),
             busy_until: Instant::EPOCH,
             waiting: VecDeque::new(),
             table: node.table.map(Table::new),
@@ -68,6 +71,25 @@ impl Host {
     /// What a new connection takes over, if anything.
     pub(super) fn sharing(&self) -> Option<Sharing> {
         self.tcp.map(|tcp| tcp.policies.sharing).filter(|&sharing| sharing != Sharing::Off)
+    }
+
+    /// What it does about data with a SYN.
+    fn open_policy(&self) -> OpenPolicy {
+        self.tcp.map_or(OpenPolicy::Handshake, |tcp| tcp.policies.open)
+    }
+
+    /// Whether data may travel with a SYN to `peer`, which is `node`: both want it, in the same way, and had
+    /// a connection before.
+    pub(super) fn sends_data_with_syn(&self, peer: &Self, node: NodeId) -> bool {
+        let policy = self.open_policy();
+        policy == peer.open_policy() && policy.sends_data_with_syn(self.known.contains(&node))
+    }
+
+    /// A connection to `peer` is open.
+    pub(super) fn knows(&mut self, peer: NodeId) {
+        if self.open_policy() != OpenPolicy::Handshake {
+            self.known.insert(peer);
+        }
     }
 
     /// An end of a connection is counted otherwise than before.

@@ -87,13 +87,19 @@ impl<O: Observer> World<'_, O> {
         prepare(&mut client);
         self.inherit(&mut client, place, hosts);
         self.inherit(&mut server, place, [hosts[1], hosts[0]]);
+        let [at_client, at_server] = hosts.map(|NodeId(host)| &self.hosts[host as usize]);
+        let early = at_client.sends_data_with_syn(at_server, hosts[1]);
+        if early {
+            client.allow_data_with_syn();
+            server.allow_data_with_syn();
+        }
         self.connections.insert(Connection {
             id,
             ends: [end(client, hosts[0], ways[0]), end(server, hosts[1], ways[1])],
             owner,
             application,
             in_flight: 0,
-            client: Client::new(self.now),
+            client: Client { connected: early, ..Client::new(self.now) },
             exchanges: VecDeque::with_capacity(1),
             server: Server::NEW,
             watched: self.scenario.watch_causes.then(|| Box::new(Watched::new(self.now))),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ackwise_http::{
     ConnectionOption,
-    page::{self, Page, PageFetch, Pause, Step, Transfer},
+    page::{self, LocalCopy, Page, PageFetch, Pause, Step, Transfer},
 };
 use ackwise_link::Stream;
 use ackwise_tcp::{Instant, State};
@@ -161,7 +161,11 @@ impl<'a, O: Observer> World<'a, O> {
         let state = &mut self.users[user as usize];
         let page = state.next_page(web);
         let stream = &mut state.stream;
-        let cached = |_| stream.below(1_000_000) < u64::from(web.cached_per_million);
+        let copy = if web.not_modified.is_some() { LocalCopy::Validated } else { LocalCopy::Fresh };
+        let cached = |_| match stream.below(1_000_000) < u64::from(web.cached_per_million) {
+            true => copy,
+            false => LocalCopy::None,
+        };
         state.fetch = Some(match web.cached_per_million {
             0 => PageFetch::new(web.transfer, &page, connections, |_| false),
             _ => PageFetch::new(web.transfer, &page, connections, cached),
@@ -277,7 +281,11 @@ impl<'a, O: Observer> World<'a, O> {
             Transfer::GetWeb => web.parse.draw(stream),
             _ => Duration::ZERO,
         };
-        let head = u32::try_from(web.response_head.0).unwrap_or(u32::MAX);
+        let head = match web.not_modified {
+            Some(not_modified) if body == 0 => not_modified,
+            _ => web.response_head,
+        };
+        let head = u32::try_from(head.0).unwrap_or(u32::MAX);
         let delay = web.client_delay.draw(stream);
         Ask { request: web.request.0, head, body, files, first_file, parse, delay }
     }

@@ -70,6 +70,7 @@ pub(crate) fn ethernet(transfer: Transfer, behaviour: Behaviour) -> Scenario {
                 behaviour,
                 parse: Span::ZERO,
                 cached_per_million: 0,
+                not_modified: None,
                 closer: Closer::Client,
                 client_close: ByteCount(0),
                 prompt_acks: false,

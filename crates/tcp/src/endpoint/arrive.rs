@@ -84,7 +84,7 @@ impl Endpoint {
                 self.take_syn(segment, now);
                 self.step(Input::Syn);
                 self.timers.last_send = now;
-                Received::TAKEN
+                self.take_data_of_syn(segment, now)
             }
             ListenDecision::Refused => {
                 self.pending_reset = reset_for(segment);
@@ -96,7 +96,10 @@ impl Endpoint {
 
     /// Section 3.10.7.3.
     fn arrive_in_syn_sent(&mut self, segment: &Segment, now: Instant) -> Received {
-        let acks_syn = segment.ack == Some(self.sender.number(1)) && self.sender.max > 0;
+        // Beyond the SYN it acknowledges data that travelled with it.
+        let acked = segment.ack.and_then(|ack| u64::try_from(self.sender.position(ack)).ok());
+        let acked = acked.filter(|position| (1..=self.sender.max).contains(position));
+        let acks_syn = acked.is_some();
         if segment.ack.is_some() && !acks_syn {
             if !segment.flags.rst {
                 self.pending_reset = reset_for(segment);
@@ -114,16 +117,18 @@ impl Endpoint {
             return Received::Dropped(DropReason::NotASyn);
         }
         self.take_syn(segment, now);
-        if !acks_syn {
+        let Some(acked) = acked else {
             // Simultaneous open: our SYN goes out again, now with an ACK.
             self.step(Input::Syn);
             self.sender.next = 0;
             self.timers.retransmission = Alarm::OFF;
             return Received::TAKEN;
-        }
+        };
         self.step(Input::SynAck);
         self.acknowledger.ask(AckReason::Handshake);
-        self.take(1, segment, now)
+        // RFC 7413, section 4.1.3.2: data that was not acknowledged with the SYN is sent again at once.
+        self.sender.next = acked;
+        self.take(acked, segment, now)
     }
 
     /// Section 3.10.7.4: all other states.
@@ -262,7 +267,7 @@ impl Endpoint {
     }
 
     /// Data and FIN, trimmed to what is new and inside the window.
-    fn take_text(&mut self, segment: &Segment, now: Instant) -> Received {
+    pub(super) fn take_text(&mut self, segment: &Segment, now: Instant) -> Received {
         if !self.state.receives() {
             if segment.flags.fin && self.state != State::Closed {
                 self.take_second_fin(now);
@@ -383,7 +388,9 @@ impl Endpoint {
     /// The handshake is over: the first window, and the application hears of it.
     fn establish(&mut self, segment: &Segment, now: Instant) {
         self.round_trip.on_established();
-        self.begin_congestion_control();
+        if !self.has_answered_early() {
+            self.begin_congestion_control();
+        }
         self.measured = Measured::new(&self.config.policies);
         self.pace_start(now);
         if !segment.flags.syn {

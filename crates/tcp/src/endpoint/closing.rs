@@ -155,7 +155,7 @@ impl Endpoint {
     }
 
     pub(super) fn restart_time_wait(&mut self, now: Instant) {
-        self.timers.wait_for(Timer::TimeWait, Alarm::at(now + self.config.time_wait));
+        self.timers.wait_for(Timer::TimeWait, Alarm::at(now + self.time_wait_span(now)));
     }
 
     /// Whether an RST ends TIME-WAIT. If the peer relies on us, it does not: whoever has forgotten a

@@ -44,7 +44,7 @@ impl Endpoint {
     /// cwnd at the start of a connection that inherits nothing, in bytes.
     pub(super) fn initial_window(&self) -> u32 {
         let policy = self.config.policies.initial_window;
-        policy.bytes(self.sender.mss, self.passive, self.sender.syn_lost)
+        policy.bytes(self.sender.mss, self.is_opened_by_ack(), self.sender.syn_lost)
     }
 
     /// cwnd and ssthresh.

@@ -8,6 +8,7 @@
 //! | `closing` | how it ends, and which end waits in TIME-WAIT |
 //! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
 //! | `acknowledged` | what an ACK means for what we have sent |
+//! | `early` | data that travels with the SYN (RFC 1644, 7413) |
 //! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
 //! | `output` | what may be sent now, and if nothing, why |
 //! | `paced` | segments that leave at a rate |
@@ -34,6 +35,7 @@ mod challenge;
 mod closing;
 mod config;
 mod counters;
+mod early;
 mod events;
 mod gauge;
 mod heritage;
@@ -78,6 +80,7 @@ use crate::{
 };
 use acknowledge::Acknowledger;
 use challenge::Challenges;
+use early::Early;
 use events::Events;
 use measured::Measured;
 use output::PendingReset;
@@ -133,6 +136,8 @@ pub struct Endpoint {
     paced: Option<Box<PacedSender>>,
     /// If a policy has something measured.
     measured: Option<Box<Measured>>,
+    /// If data may travel with the SYN.
+    early: Option<Box<Early>>,
 }
 
 impl Endpoint {
@@ -186,6 +191,7 @@ impl Endpoint {
             counters: None,
             paced: None,
             measured: None,
+            early: None,
             config,
         }
     }

@@ -141,7 +141,7 @@ impl Endpoint {
     #[inline]
     const fn note_outstanding_at_call(&mut self) {
         if self.sender.outstanding_at_call.is_none() {
-            self.sender.outstanding_at_call = Some(self.sender.is_outstanding());
+            self.sender.outstanding_at_call = Some(self.sender.is_data_outstanding());
         }
     }
 
@@ -154,7 +154,7 @@ impl Endpoint {
             return self.transmit_ack(now); // Of the peer's FIN, by an end that need not wait.
         }
         if self.sender.next == 0 {
-            return Some(self.transmit_syn(now));
+            return (!self.syn_waits_for_data()).then(|| self.transmit_syn(now));
         }
         self.note_outstanding_at_call();
         match self.next_data().and_then(|piece| self.when_paced(piece, now)) {
@@ -178,7 +178,8 @@ impl Endpoint {
     fn next_data(&self) -> Result<Piece, Wait> {
         match self.state {
             State::Closed | State::Listen | State::TimeWait => return Err(Wait::Closed),
-            _ if self.sender.una == 0 => return Err(Wait::Handshake),
+            _ if self.syn_waits_for_data() => return Err(Wait::Application),
+            _ if self.sender.una == 0 && !self.answers_early() => return Err(Wait::Handshake),
             _ => {}
         }
         if self.recovery.retransmit_head && self.sender.is_outstanding() {
@@ -190,7 +191,10 @@ impl Endpoint {
             return self.next_by_scoreboard();
         }
         let window = u64::from(self.congestion.window()) + self.limited_transmit();
-        self.next_new(window.saturating_sub(self.sender.next - self.sender.una))
+        // The SYN takes up none of it.
+        self.next_new(
+            window.saturating_sub(self.sender.next.saturating_sub(self.sender.una.max(1))),
+        )
     }
 
     /// The same where it is rarely asked.
@@ -240,7 +244,7 @@ impl Endpoint {
         if left == 0 {
             return Ok(Piece { start, len: 0, fin: true });
         }
-        let receive = (sender.una + u64::from(sender.window)).saturating_sub(start);
+        let receive = (sender.una.max(1) + u64::from(sender.window)).saturating_sub(start);
         let room = Room { congestion: congestion_room, receive };
         let full = u64::from(self.room_for_data());
         let wanted = left.min(full);
@@ -265,7 +269,7 @@ impl Endpoint {
     }
 
     fn pending(&self, piece: Piece, full: u64, empties_buffer: bool) -> Pending {
-        let outstanding = self.sender.is_outstanding();
+        let outstanding = self.sender.is_data_outstanding();
         Pending {
             size: piece.len,
             mss: u32::try_from(full).unwrap_or(u32::MAX),
@@ -406,7 +410,7 @@ impl Endpoint {
         let scales = if answering { self.receiver.scaling } else { offer.window_scale };
         let syn = What { retransmission, ..What::bare(self.sender.iss, Flags::SYN, 0) };
         let mut transmit = self.segment(syn, now);
-        transmit.segment.options = Options {
+        let options = Options {
             mss: Some(self.config.mss),
             window_scale: scales.then(|| self.receiver.syn_offer().shift),
             sack_permitted: if answering { self.receiver.sack } else { offer.sack },
@@ -414,6 +418,10 @@ impl Endpoint {
                 .then(|| self.clock(now)),
             sack: SackBlocks::default(),
         };
+        let len = self.data_with_syn(&options);
+        transmit.segment.options = options;
+        transmit.segment.len = len;
+        transmit.segment.flags.psh = len > 0 && u64::from(len) + 1 == self.sender.written_end;
         transmit.segment.time_wait_holder = if answering {
             self.sender.closing.agreed()
         } else {
@@ -424,8 +432,13 @@ impl Endpoint {
         } else {
             self.sender.time(1, now);
         }
-        self.sender.next = 1;
-        self.sender.max = self.sender.max.max(1);
+        self.sender.next = 1 + u64::from(len);
+        self.sender.max = self.sender.max.max(self.sender.next);
+        if len > 0 {
+            self.sender.small_end = self.sender.next;
+            self.timers.last_send = now;
+            self.acknowledger.data_sent(now);
+        }
         self.timers.retransmission = self.retransmission_due(now);
         transmit
     }

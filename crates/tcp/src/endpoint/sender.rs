@@ -130,6 +130,11 @@ impl Sender {
         self.una < self.max
     }
 
+    /// Whether data or a FIN is outstanding: a SYN is no data that Nagle's algorithm waits for.
+    pub(super) const fn is_data_outstanding(&self) -> bool {
+        self.is_outstanding() && self.max > 1
+    }
+
     /// FlightSize: sent and not acknowledged.
     pub(super) fn flight(&self) -> u32 {
         u32::try_from(self.max - self.una).unwrap_or(u32::MAX)

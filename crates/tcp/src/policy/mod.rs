@@ -15,6 +15,7 @@ mod hold;
 mod idle;
 mod idle_restart;
 mod initial_window;
+mod open;
 mod rate_based;
 mod sharing;
 mod slow_start;
@@ -31,6 +32,7 @@ pub use idle_restart::{
     DecayRule, IdleRestart, IdleSince, IdleThreshold, IdleTime, Restart, RestartWindow,
 };
 pub use initial_window::InitialWindow;
+pub use open::OpenPolicy;
 pub use rate_based::{
     PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing, round_trips_saved,
 };
@@ -62,6 +64,8 @@ pub struct Policies {
     pub sharing: Sharing,
     /// Which options a SYN offers and a SYN-ACK accepts.
     pub offer: Offer,
+    /// Whether data may travel with the SYN.
+    pub open: OpenPolicy,
     /// Which end holds TIME-WAIT.
     pub close: ClosePolicy,
     /// What an RST does to it.
@@ -99,6 +103,7 @@ impl Policies {
         timers: TimerPolicy::Rfc6298,
         sharing: Sharing::Off,
         offer: Offer::ALL,
+        open: OpenPolicy::Handshake,
         close: ClosePolicy::Ordinary,
         reset_in_time_wait: ResetInTimeWait::Ends,
     };
@@ -118,6 +123,7 @@ impl Policies {
         timers: TimerPolicy::Linux,
         sharing: Sharing::Off,
         offer: Offer::ALL,
+        open: OpenPolicy::Handshake,
         close: ClosePolicy::Ordinary,
         reset_in_time_wait: ResetInTimeWait::Ends,
     };
@@ -137,6 +143,7 @@ impl Policies {
         timers: TimerPolicy::Bsd,
         sharing: Sharing::Off,
         offer: Offer::NONE,
+        open: OpenPolicy::Handshake,
         close: ClosePolicy::Ordinary,
         reset_in_time_wait: ResetInTimeWait::Ends,
     };

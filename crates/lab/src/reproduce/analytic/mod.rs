@@ -20,5 +20,5 @@ pub use network::{Confidence, Network};
 pub use path::{Exchange, Path};
 pub use scenario::of_scenario;
 pub use slow_start::{Acks, Round, Rounds, Schedule, Start};
-pub use transport::{Transport, page_time};
+pub use transport::{COMPARED, Compared, Transport, compare, page_time};
 pub use workload::Workload;

@@ -9,6 +9,8 @@ use ackwise_sim::{
     scenario::{ApplicationKind, Connections, Web},
 };
 
+use ackwise_tcp::policy::OpenPolicy;
+
 use super::{
     path::{Exchange, Path},
     slow_start::{Acks, Start},
@@ -24,9 +26,18 @@ pub fn of_scenario(scenario: &Scenario, acks: Acks) -> Option<f64> {
     let ApplicationKind::Web(web) = &application.kind else { return None };
     let server = scenario.nodes.get(application.server.0 as usize)?.tcp?;
     let path = path(scenario, server.mss.into())?;
-    let initial = server.policies.initial_window.bytes(server.mss.into(), true, false);
+    // In BSD the ACK of the SYN-ACK opens the window of a server, unless it answers before that.
+    let opened = server.policies.open == OpenPolicy::Handshake;
+    let initial = server.policies.initial_window.bytes(server.mss.into(), opened, false);
     let start = Start { window: u64::from(initial.div_ceil(server.mss.into())), acks };
-    Some(page_time(transport(web)?, &exchanges(web)?, path, start))
+    let transport = match (transport(web)?, server.policies.open) {
+        // After the first connection of a run the server is known.
+        (Transport::SimpleHttp, OpenPolicy::Transaction | OpenPolicy::FastOpen) => {
+            Transport::TransactionCached
+        }
+        (transport, _) => transport,
+    };
+    Some(page_time(transport, &exchanges(web)?, path, start))
 }
 
 fn path(scenario: &Scenario, mss: u32) -> Option<Path> {

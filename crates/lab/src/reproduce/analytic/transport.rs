@@ -36,6 +36,41 @@ pub enum Transport {
     Pipelined,
 }
 
+/// A transport that reports compare, and how they call it.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared {
+    /// In words.
+    pub name: &'static str,
+    /// As a measure, whose unit is milliseconds.
+    pub measure: &'static str,
+    /// What it is.
+    pub transport: Transport,
+}
+
+/// Those that reports compare, in their order.
+pub const COMPARED: [Compared; 8] = [
+    compared("simple HTTP", "http_ms", Transport::SimpleHttp),
+    compared("4 parallel connections", "parallel_4_ms", Transport::Parallel { connections: FOUR }),
+    compared("P-HTTP", "p_http_ms", Transport::Persistent),
+    compared("P-HTTP, connection open", "p_http_cached_ms", Transport::PersistentCached),
+    compared("P-HTTP, pipelined", "pipelined_ms", Transport::Pipelined),
+    compared("T/TCP, first contact", "t_tcp_ms", Transport::Transaction),
+    compared("T/TCP, known server", "t_tcp_cached_ms", Transport::TransactionCached),
+    compared("UDP, no slow start", "udp_ms", Transport::Ardp { window: None }),
+];
+
+const fn compared(name: &'static str, measure: &'static str, transport: Transport) -> Compared {
+    Compared { name, measure, transport }
+}
+
+/// How long a page takes by each transport that reports compare, in seconds.
+#[must_use]
+pub fn compare(page: &[Exchange], path: Path, start: Start) -> [(Compared, f64); COMPARED.len()] {
+    COMPARED.map(|compared| (compared, page_time(compared.transport, page, path, start)))
+}
+
+const FOUR: NonZeroU32 = NonZeroU32::new(4).expect("4 is not 0");
+
 /// How long a page takes from the first SYN, or request, to its last byte; in seconds.
 #[must_use]
 pub fn page_time(transport: Transport, page: &[Exchange], path: Path, start: Start) -> f64 {

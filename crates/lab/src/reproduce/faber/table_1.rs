@@ -4,6 +4,7 @@ use ackwise_sim::Nobody;
 
 use super::measures::{application, entries_per_lookup};
 use crate::{
+    experiment::Experiment,
     experiment_file,
     reproduce::{
         ReproduceError,
@@ -20,6 +21,8 @@ pub(super) struct Results {
     pub(super) table: ComparisonTable,
     /// Mb/s of each transfer, by row.
     pub(super) throughput: Vec<f64>,
+    /// Entries that a look-up examines with 2000 in TIME-WAIT, with one client host and with two.
+    pub(super) entries_with_1_and_2_clients: [f64; 2],
 }
 
 /// Runs it and compares.
@@ -34,6 +37,7 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
             rows: Vec::new(),
         },
         throughput: Vec::new(),
+        entries_with_1_and_2_clients: [entries_with(1)?, entries_with(2)?],
     };
     results.table.notes.extend([SLOPE, MODIFIED].map(str::to_owned));
     let unloaded = outcomes.first().and_then(throughput);
@@ -46,6 +50,15 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
         results.table.rows.extend(rows(outcome, unloaded, &published, row));
     }
     Ok(results)
+}
+
+/// Entries that a look-up examines with 2000 in TIME-WAIT.
+fn entries_with(clients: u32) -> Result<f64, ReproduceError> {
+    let experiment = Experiment::parse(FILE.name, FILE.text)?;
+    let experiment = experiment.with_set(&format!("host.client.count={clients}"))?;
+    let outcomes = lab::run_cases(&experiment, &[(KEY, "2000")], |_| Nobody)?;
+    let case = || ReproduceError::NoCase { case: format!("2000 {KEY}, {clients} clients") };
+    outcomes.first().and_then(entries_per_lookup).ok_or_else(case)
 }
 
 /// `unloaded` is what a server gives that holds no TIME-WAIT.

@@ -19,6 +19,7 @@ mod plan;
 mod samples;
 mod sweep;
 mod tables;
+mod transaction;
 mod windows;
 
 use super::{
@@ -30,14 +31,30 @@ pub(super) use drawings::figures;
 pub(super) use medians::headline;
 use plan::{Load, Plan};
 use sweep::{Sweep, TABLES, Wanted};
+use transaction::Transaction;
 
 /// Everything that was run.
 struct Runs {
     base: Base,
-    /// Half and three quarters of the files in the client's cache, at one load.
-    cached: [Sweep; 2],
+    cached: Cached,
+    /// Serial and pipelined over T/TCP, without FTP clients.
+    transactions: Sweep,
+    /// One transaction, packet by packet.
+    transaction: Transaction,
     /// With other values for what was fitted, and what these are.
     refitted: Vec<(&'static str, Base)>,
+}
+
+/// With a share of the files in the client's cache, at one load.
+struct Cached {
+    /// Half, used without asking.
+    half: Sweep,
+    /// Three quarters, used without asking.
+    most: Sweep,
+    /// Three quarters, of which each is validated.
+    most_validated: Sweep,
+    /// All, of which each is validated.
+    all_validated: Sweep,
 }
 
 /// All initial windows.
@@ -79,12 +96,23 @@ pub fn reproduce(
     }
     let largest = (4..=10).map(|window| run(window, &few)).collect::<Result<_, _>>()?;
     progress("gurkan: caches");
-    let cached = |share| {
-        let light = |plan, load| CACHED.contains(&plan) && load == Load { web: 8, ftp: 0 };
-        let set = format!("application.web.cached=\"{share} %\"");
-        sweep::run(&tables.with_set(&set)?, 1, &light, effort)
+    let light = |plan, load| CACHED.contains(&plan) && load == Load { web: 8, ftp: 0 };
+    let cached = |share, validation: &str| {
+        let cached = format!("application.web.cached=\"{share} %\"");
+        let validation = format!("application.web.validation={validation}");
+        sweep::run(&tables.with_set(&cached)?.with_set(&validation)?, 1, &light, effort)
     };
-    let cached = [cached(50)?, cached(75)?];
+    let cached = Cached {
+        half: cached(50, "none")?,
+        most: cached(75, "none")?,
+        most_validated: cached(75, "conditional")?,
+        all_validated: cached(100, "conditional")?,
+    };
+    progress("gurkan: T/TCP");
+    let quiet = |plan, load: Load| {
+        [Plan::Serial, Plan::Pipelined].contains(&plan) && load.ftp == 0 && load.web < 64
+    };
+    let transactions = sweep::run(&tables.with_set("tcp.open=transaction")?, 1, &quiet, effort)?;
     let other_window = tables.with_set("tcp.receive_buffer=\"11 segments\"")?;
     let other_sizes = sweep::with_sizes(15_000)?;
     let mut refitted = Vec::new();
@@ -96,11 +124,14 @@ pub fn reproduce(
         let largest = (4..=10).map(|window| run(window, &few)).collect::<Result<_, _>>()?;
         refitted.push((what, Base { usual, larger, largest }));
     }
-    let runs = Runs { base: Base { usual, larger, largest }, cached, refitted };
+    let base = Base { usual, larger, largest };
+    let transaction = transaction::run()?;
+    let runs = Runs { base, cached, transactions, transaction, refitted };
     let mut tables = compared;
     tables.push(windows::largest(&runs.base)?);
     tables.push(tables::ours(&runs.base.usual)?);
     tables.extend(samples::tables()?);
+    tables.push(runs.transaction.table());
     let claims = claims::all(&runs)?;
     Ok(PaperResults { paper: Paper::Gurkan, tables, claims })
 }
@@ -115,7 +146,7 @@ fn is_claimed(plan: Plan, load: Load) -> bool {
 }
 
 /// Plans that are run with a cache.
-const CACHED: [Plan; 2] = [Plan::Pipelined, Plan::GetWeb];
+const CACHED: [Plan; 3] = [Plan::Serial, Plan::Pipelined, Plan::GetWeb];
 
 /// Other values for what was fitted: the base of the thesis' model, and the cap that Table 4.5 shows.
 const RFC_2415: &str = "a maximum window of 11 segments, as RFC 2415 has it";

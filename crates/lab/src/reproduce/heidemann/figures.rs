@@ -19,6 +19,8 @@ use crate::{
 
 /// Both figures.
 pub(super) struct Figures {
+    /// How many packets are Figure 2's if the server begins with one segment, and with three.
+    pub(super) same_with_windows_of_1_and_3: [usize; 2],
     pub(super) figure_2: Figure,
     pub(super) figure_4: Figure,
 }
@@ -38,6 +40,8 @@ pub(super) struct Figure {
     /// From the last packet before the stall to the first after it, printed and ours, in
     /// milliseconds.
     pub(super) stall_ms: [f64; 2],
+    /// The longest time between two of the sender's printed data segments, in milliseconds.
+    pub(super) printed_gap_ms: f64,
 }
 
 pub(super) fn run() -> Result<Figures, ReproduceError> {
@@ -48,7 +52,15 @@ pub(super) fn run() -> Result<Figures, ReproduceError> {
         |packet: &Packet| packet.from == Side::Client && packet.first > 1 && packet.segment.len > 0;
     let second_fix = "application.web.behaviour.nagle=off";
     let figure_4 = figure("heidemann1997_figure_4", FIGURE_4, second_fix, second)?;
-    Ok(Figures { figure_2, figure_4 })
+    let same_with = |window: u32| -> Result<usize, ReproduceError> {
+        let experiment = Experiment::parse(FIGURE_2.name, FIGURE_2.text)?;
+        let experiment =
+            experiment.with_set(&format!("host.server.tcp.initial_window={window}"))?;
+        let published = Published::named("heidemann1997_figure_2")?;
+        Ok(same(&published, &sent(&experiment, |_| true)?))
+    };
+    let same_with_windows_of_1_and_3 = [same_with(1)?, same_with(3)?];
+    Ok(Figures { same_with_windows_of_1_and_3, figure_2, figure_4 })
 }
 
 fn figure(
@@ -88,6 +100,7 @@ fn figure(
         printed: published.rows.len(),
         packets,
         stall_ms: longest_gap(&gaps),
+        printed_gap_ms: printed_gap_ms(&published),
     })
 }
 
@@ -155,6 +168,17 @@ fn longest_gap(times: &[(Option<f64>, Option<f64>)]) -> [f64; 2] {
         [printed, ours].map(|gap| gap.map_or(0.0, |(later, earlier)| (later - earlier) * 1e3))
     });
     gaps.max_by(|a, b| a[0].total_cmp(&b[0])).unwrap_or_default()
+}
+
+/// The longest time between two of the server's data segments as printed, in milliseconds.
+fn printed_gap_ms(published: &Published) -> f64 {
+    let has_data = |number: &usize| {
+        published.cell(*number, "src") == Some("server")
+            && published.number(*number, "len_bytes").unwrap_or_default() > 0.0
+    };
+    let numbers = (0..published.rows.len()).filter(has_data);
+    let times: Vec<_> = numbers.filter_map(|number| published.number(number, "time_s")).collect();
+    times.windows(2).map(|pair| (pair[1] - pair[0]) * 1e3).fold(0.0, f64::max)
 }
 
 fn is_same(published: &Published, number: usize, packet: &Packet) -> bool {

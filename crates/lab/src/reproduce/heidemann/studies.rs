@@ -6,6 +6,7 @@ use crate::{
     experiment_file,
     reproduce::{
         ReproduceError,
+        analytic::{Acks, of_scenario},
         lab::Outcome,
         stalls::Stalls,
         study::{
@@ -29,15 +30,16 @@ pub(super) struct Studies {
     pub(super) synchronised: Studied,
     pub(super) large_mtu: Studied,
     pub(super) idle: Studied,
+    pub(super) transactions: Studied,
 }
 
 impl Studies {
     pub(super) fn into_tables(self) -> impl Iterator<Item = ComparisonTable> {
         let Self { readings, receivers, pipelining, small_files, ftp, buffers, .. } = self;
-        let Self { sharing, restart, synchronised, large_mtu, idle, .. } = self;
+        let Self { sharing, restart, synchronised, large_mtu, idle, transactions, .. } = self;
         [readings, receivers, pipelining, small_files, ftp, buffers, sharing, restart]
             .into_iter()
-            .chain([synchronised, large_mtu, idle])
+            .chain([synchronised, large_mtu, idle, transactions])
             .map(|studied| studied.table)
     }
 }
@@ -55,7 +57,19 @@ pub(super) fn run() -> Result<Studies, ReproduceError> {
         synchronised: SYNCHRONISED.run()?,
         large_mtu: LARGE_MTU.run()?,
         idle: IDLE.run()?,
+        transactions: TRANSACTIONS.run()?,
     })
+}
+
+/// What the model says, in milliseconds.
+fn model_ms(outcome: &Outcome<Stalls>) -> Option<f64> {
+    of_scenario(&outcome.scenario, Acks::EverySecond { lone_wait: 0.1 }).map(|time| time * 1e3)
+}
+
+/// The most connections in TIME-WAIT at the server.
+#[expect(clippy::cast_precision_loss, reason = "there are not 2^53 of them")]
+fn most_time_wait(outcome: &Outcome<Stalls>) -> Option<f64> {
+    Some(outcome.measures.hosts.get("server")?.most_time_wait as f64)
 }
 
 /// Bare ACKs for each segment with data.
@@ -233,6 +247,18 @@ const LARGE_MTU: Study = Study {
         ("rate_kbps", rate_kbps),
         ("stalls_per_file", stalls_per_page),
         ("acks_per_segment", acks_per_segment),
+    ],
+};
+
+const TRANSACTIONS: Study = Study {
+    id: "heidemann1997_transactions",
+    title: "A page by every transport, simulated; and by the analytic model",
+    file: experiment_file!("heidemann_transactions.toml"),
+    sender: |_| Side::Server,
+    measures: &[
+        ("page_ms", page_ms),
+        ("model_ms", model_ms),
+        ("most_in_time_wait", most_time_wait),
     ],
 };
 

@@ -27,6 +27,10 @@ pub(super) struct Results {
     pub(super) page_ms: [f64; 4],
     /// HTTP's row without the time that is fitted to it.
     pub(super) unfitted_http_ms: f64,
+    /// By row, as printed.
+    pub(super) printed_ms: [f64; 4],
+    /// By row: what the model says, where it applies.
+    pub(super) model_ms: [Option<f64>; 4],
     /// By row.
     pub(super) stalls: [f64; 4],
     /// Of all stalls without any fix: the time between the segments before and after, in milliseconds.
@@ -55,6 +59,8 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
         table,
         page_ms: [0.0; 4],
         unfitted_http_ms: 0.0,
+        printed_ms: [0.0; 4],
+        model_ms: [None; 4],
         stalls: [0.0; 4],
         gaps_ms: Vec::new(),
         longest_stall_ms: 0.0,
@@ -65,7 +71,10 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
         let outcome = row_named(&outcomes, &name)?;
         results.page_ms[row] = page_ms(outcome).unwrap_or_default();
         results.stalls[row] = stalls_per_page(outcome).unwrap_or_default();
-        results.table.rows.extend(rows(outcome, &published, row, limit));
+        let rows = rows(outcome, &published, row, limit);
+        results.printed_ms[row] = rows[0].published.unwrap_or_default();
+        results.model_ms[row] = rows[0].model;
+        results.table.rows.extend(rows);
     }
     results.unfitted_http_ms = page_ms(row_named(&outcomes, UNFITTED)?).unwrap_or_default();
     let unfixed = &outcomes[UNFIXED].seen;

@@ -1,9 +1,10 @@
 //! The analytic model alone: its pages over its networks, by every transport it knows.
 
-use std::num::NonZeroU32;
-
 use crate::reproduce::{
-    analytic::{Acks, Confidence, Exchange, Network, Start, Transport, Workload, page_time},
+    analytic::{
+        Acks, Compared, Confidence, Exchange, Network, Start, Transport, Workload, compare,
+        page_time,
+    },
     table::{Case, CaseValue, ComparisonTable, Row},
 };
 
@@ -38,11 +39,11 @@ fn rows(network: Network, workload: Workload) -> impl Iterator<Item = Row> {
     let word = |name: &str, value: &str| (name.to_owned(), CaseValue::Word(value.to_owned()));
     let case = Case(vec![word("network", network.name), word("page", workload.name)]);
     let page = workload.exchanges(EXCHANGE);
-    let path = network.path(network.mss);
-    TRANSPORTS.into_iter().map(move |(name, transport)| Row {
+    let times = compare(&page, network.path(network.mss), START);
+    times.into_iter().map(move |(Compared { measure, .. }, time)| Row {
         case: case.clone(),
-        measure: name.to_owned(),
-        model: Some(page_time(transport, &page, path, START) * 1e3),
+        measure: measure.to_owned(),
+        model: Some(time * 1e3),
         ..Row::default()
     })
 }
@@ -55,19 +56,6 @@ pub(super) fn saved_by_setup_pct(network: Network, workload: Workload) -> f64 {
     (1.0 - time(Transport::TransactionCached) / time(Transport::SimpleHttp)) * 100.0
 }
 
-const TRANSPORTS: [(&str, Transport); 8] = [
-    ("http_ms", Transport::SimpleHttp),
-    ("parallel_4_ms", Transport::Parallel { connections: FOUR }),
-    ("p_http_ms", Transport::Persistent),
-    ("p_http_cached_ms", Transport::PersistentCached),
-    ("pipelined_ms", Transport::Pipelined),
-    ("t_tcp_ms", Transport::Transaction),
-    ("t_tcp_cached_ms", Transport::TransactionCached),
-    ("udp_ms", Transport::Ardp { window: None }),
-];
-
-const FOUR: NonZeroU32 = NonZeroU32::new(4).expect("4 is not 0");
-
 const EXCHANGE: Exchange = Exchange { request: 52, reply: 226, client: 0.0, server: 0.0 };
 
 const START: Start = Start { window: 2, acks: Acks::EverySecond { lone_wait: 0.1 } };
@@ -75,10 +63,11 @@ const START: Start = Start { window: 2, acks: Acks::EverySecond { lone_wait: 0.1
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::analytic::COMPARED;
 
     #[test]
     fn no_transport_beats_the_bound() {
-        for line in table().rows.chunks(TRANSPORTS.len()) {
+        for line in table().rows.chunks(COMPARED.len()) {
             let bound = line.last().and_then(|row| row.model).unwrap();
             // Requests that are pipelined, or in parallel, need fewer round trips.
             let sequential = line

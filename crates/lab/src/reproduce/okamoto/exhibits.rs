@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     figures::{interval, row, table},
-    ratio::{Place, Ratio},
+    ratio::Place,
     sweep::{self, CLASSES, CLIENTS, Run, Sweep},
 };
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
         Effort, ReproduceError,
         file::File,
         inputs::inputs,
+        interval::Interval,
         table::{CaseValue, ComparisonTable, Row},
     },
 };
@@ -122,12 +123,12 @@ impl Exhibits {
     }
 
     /// What policy A gives for each that B gives, in Figure 4's measure, and B for each of scheme 1.
-    pub(super) fn policy_ratio(&self, which: usize) -> [Option<Ratio>; 2] {
+    pub(super) fn policy_ratio(&self, which: usize) -> [Option<Interval>; 2] {
         let [a, b] = &self.policies[which].1;
         let place = (50, "2");
         let pairs = a.runs(place.0, place.1).iter().zip(b.runs(place.0, place.1));
         let ratios: Vec<f64> = pairs.map(|(a, b)| a.bytes_both() / b.bytes_both()).collect();
-        [Ratio::of(&ratios), b.bytes(place, (50, "1"))]
+        [Interval::of(&ratios), b.bytes(place, (50, "1"))]
     }
 
     pub(super) fn into_tables(self) -> [ComparisonTable; 5] {
@@ -235,7 +236,7 @@ fn classes(
     one: Place<'_>,
     other: Place<'_>,
     range: std::ops::Range<usize>,
-) -> Option<Ratio> {
+) -> Option<Interval> {
     sweep.ratio(one, other, |one, other| {
         let only = |run: &Run| {
             let mut times = [None; CLASSES.len()];

@@ -1,11 +1,12 @@
 //! Figures 4 and 5 as tables: means over seeds, and half of the 95 % interval beside what Figure 4 shows.
 
 use super::{
-    ratio::{Place, Ratio},
+    ratio::Place,
     sweep::{CLASSES, FILE, Run, Sweep},
 };
 use crate::reproduce::{
     inputs::inputs,
+    interval::Interval,
     table::{Case, CaseValue, ComparisonTable, Row},
 };
 
@@ -97,9 +98,13 @@ fn ratios(sweep: &Sweep) -> ComparisonTable {
 }
 
 /// The mean of a ratio, and its interval.
-pub(super) fn interval(case: &[(&str, CaseValue)], name: &str, ratio: Option<Ratio>) -> [Row; 3] {
+pub(super) fn interval(
+    case: &[(&str, CaseValue)],
+    name: &str,
+    ratio: Option<Interval>,
+) -> [Row; 3] {
     let finite =
-        |value: fn(&Ratio) -> f64| ratio.as_ref().map(value).filter(|value| value.is_finite());
+        |value: fn(&Interval) -> f64| ratio.as_ref().map(value).filter(|value| value.is_finite());
     [
         row(case, name, finite(|it| it.mean)),
         row(case, &format!("{name}_low"), finite(|it| it.low)),

@@ -2,12 +2,12 @@
 
 use super::{
     figures::{row, share, table},
-    ratio::{MUCH, Ratio, all_little},
+    ratio::MUCH,
     sweep::{self, Run, SCHEMES, Sweep},
 };
 use crate::reproduce::{
     ReproduceError,
-    claim::Holds,
+    interval::{Interval, LITTLE, Lies},
     paper::{Paper, PaperResults},
     table::{CaseValue, ComparisonTable, Row},
 };
@@ -137,72 +137,69 @@ const fn all() -> usize {
     VARIANTS.len()
 }
 
-fn little(ratio: &Ratio) -> Option<bool> {
-    match all_little([ratio]) {
-        Holds::Yes => Some(true),
-        Holds::No => Some(false),
-        _ => None,
+/// As a test weighs an interval: `None` if it reaches across the bound.
+const fn decided(lies: Lies) -> Option<bool> {
+    match lies {
+        Lies::Within => Some(true),
+        Lies::Without => Some(false),
+        Lies::Across => None,
     }
+}
+
+fn little(ratio: Interval) -> Option<bool> {
+    decided(ratio.near(1.0, LITTLE))
 }
 
 /// A claim at 50 or 500 clients, short enough to be tried often.
 struct Short {
     id: &'static str,
-    value: fn(&Sweep) -> Option<Ratio>,
+    value: fn(&Sweep) -> Option<Interval>,
     /// `None` if the interval decides nothing.
-    holds: fn(Ratio) -> Option<bool>,
+    holds: fn(Interval) -> Option<bool>,
 }
 
 const CLAIMS: &[Short] = &[
     Short {
         id: "bytes_2_1_50",
         value: |sweep| sweep.bytes((50, "2"), (50, "1")),
-        holds: |it| Some(it.exceeds(1.0)),
+        holds: |it| decided(it.more_than_the_other()),
     },
     Short {
         id: "bytes_2_1_500",
         value: |sweep| sweep.bytes((500, "2"), (500, "1")),
-        holds: |it| Some(it.exceeds(1.0)),
+        holds: |it| decided(it.more_than_the_other()),
     },
     Short {
         id: "bytes_3_2_500",
         value: |sweep| sweep.bytes((500, "3"), (500, "2")),
-        holds: |it| Some(it.exceeds(MUCH)),
+        holds: |it| decided(it.above(MUCH)),
     },
     Short {
         id: "bytes_4_3_50",
         value: |sweep| sweep.bytes((50, "4"), (50, "3")),
-        holds: |it| Some(it.exceeds(1.0)),
+        holds: |it| decided(it.more_than_the_other()),
     },
     Short {
         id: "bytes_4_3_500",
         value: |sweep| sweep.bytes((500, "4"), (500, "3")),
-        holds: |it| little(&it),
+        holds: little,
     },
-    Short {
-        id: "time_4_1_50",
-        value: |sweep| sweep.times((50, "4"), (50, "1")),
-        holds: |it| little(&it),
-    },
+    Short { id: "time_4_1_50", value: |sweep| sweep.times((50, "4"), (50, "1")), holds: little },
     Short {
         id: "time_4_1_500",
         value: |sweep| sweep.times((500, "4"), (500, "1")),
-        holds: |it| Some(it.is_below(1.0 / MUCH)),
+        holds: |it| decided(it.below(1.0 / MUCH)),
     },
-    Short {
-        id: "time_4_3_500",
-        value: |sweep| sweep.times((500, "4"), (500, "3")),
-        holds: |it| little(&it),
-    },
+    Short { id: "time_4_3_500", value: |sweep| sweep.times((500, "4"), (500, "3")), holds: little },
     Short {
         id: "idle_pct_1_500",
         value: |sweep| sweep.estimate((500, "1"), idle),
-        holds: |it| Some(it.exceeds(50.0)),
+        holds: |it| decided(it.above(50.0)),
     },
     Short {
         id: "early_pct_4_500",
         value: |sweep| sweep.estimate((500, "4"), early),
-        holds: |it| Some(it.exceeds(50.0)),
+        holds: |it| decided(it.above(50.0)),
     },
 ];
 

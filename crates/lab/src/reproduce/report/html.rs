@@ -109,7 +109,8 @@ fn claims_table(claims: &[Claim]) -> ackwise_report::HtmlTable {
     let columns = ["claim", "holds", "numbers", "how it was tested, or why not"];
     let mut table = ackwise_report::HtmlTable::new("Claims of the paper", columns);
     for claim in claims {
-        let Claim { id, place, text, holds, numbers, .. } = claim;
+        let Claim { id, place, text, numbers, .. } = claim;
+        let holds = claim.holds();
         let numbers = numbers.iter().map(|(name, value)| format!("{name} {}", number(*value)));
         table.add([
             Cell::prose(format!("“{text}” ({place}; {id})")),

@@ -57,7 +57,8 @@ fn write_table(out: &mut String, table: &ComparisonTable) -> fmt::Result {
 }
 
 fn write_claim(out: &mut String, claim: &Claim) -> fmt::Result {
-    let Claim { id, place, text, holds, numbers, .. } = claim;
+    let Claim { id, place, text, numbers, .. } = claim;
+    let holds = claim.holds();
     let numbers = numbers.iter().map(|(name, value)| format!("{name} {}", number(*value)));
     let cells = [
         format!("`{id}`, {place}: “{text}”"),

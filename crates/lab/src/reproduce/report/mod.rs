@@ -51,7 +51,7 @@ impl Reproduction {
 /// How many of a paper's claims hold, and what must be known of all of its values.
 fn conclusion(results: &PaperResults) -> String {
     let claims = &results.claims;
-    let count = |holds| claims.iter().filter(|claim| claim.holds == holds).count();
+    let count = |holds| claims.iter().filter(|claim| claim.holds() == holds).count();
     let [yes, by_sum, no, by_mean, open] = Holds::ALL.map(count);
     let partly = |many: usize, which: &str| match many {
         0 => String::new(),

@@ -45,7 +45,8 @@ fn write_table(out: &mut String, table: &ComparisonTable) -> fmt::Result {
 }
 
 fn write_claim(out: &mut String, claim: &Claim) -> fmt::Result {
-    let Claim { id, place, text, holds, tests, numbers, remark } = claim;
+    let Claim { id, place, text, tests, numbers, remark, .. } = claim;
+    let holds = claim.holds();
     fill(out, "  ", &format!("{}: {id} ({place})", holds.as_str()))?;
     fill(out, "    ", &format!("“{text}”"))?;
     tests.iter().try_for_each(|test| fill(out, "    ", &test.to_string()))?;

@@ -155,16 +155,13 @@ fn connections(sweep: &Sweep) -> Result<Claim, ReproduceError> {
                retrieval ... The 64-web-clients case has the potential of opening 192 connections",
     }
     .judged(
-        [
-            measured("most_with_8_clients", most(Plan::Parallel, 8)?)
-                .near(24.0, 1.0, Printed("section 4.4.1; to one"))
-                .control("pipelined", most(Plan::Pipelined, 8)?),
-            measured("most_with_64_clients", most(Plan::Parallel, 64)?)
-                .below(193.0, Printed("section 4.4.1: 192"))
-                .control("four for each client, whose primary's is still closing", 256.0),
-        ],
-        "The most at once, summed over the servers, the mean over the seeds.",
-    ))
+        [measured("most_with_8_clients", most(Plan::Parallel, 8)?)
+            .near(24.0, 1.0, Printed("section 4.4.1; to one"))
+            .control("pipelined", most(Plan::Pipelined, 8)?)],
+        "The most at once, summed over the servers, the mean over the seeds. The potential of 64 clients \
+         is three times 64; no run reaches it, since not all retrieve inlines at once.",
+    )
+    .showing(&[("most_with_64_clients", most(Plan::Parallel, 64)?)]))
 }
 
 fn crowded(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {

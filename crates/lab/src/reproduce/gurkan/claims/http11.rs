@@ -229,9 +229,9 @@ fn compared(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
         let (at_32, _) = parallel_wins(sweep, 32, rate)?;
         Ok(vec![
             cases("rows_faster_at_16", at_16, of).every(),
-            measured("rows_faster_at_32", at_32.into())
+            measured("rows_faster_at_32", f64::from(at_32))
                 .below(of.into(), Ours("not the case: slower somewhere"))
-                .control("16 web clients", at_16.into()),
+                .control("16 web clients", f64::from(at_16)),
         ])
     })?;
     let ftp = sweep.mean(Plan::Serial, load(8, 1), Quantity::Ftp)? * 8.0 / 1.5e6 * 100.0;

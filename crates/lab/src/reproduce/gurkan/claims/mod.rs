@@ -28,7 +28,9 @@ pub(super) fn all(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
             claim.compare_with(other, &refitted);
         }
     }
-    claims.push(proposals::caches(runs)?);
+    claims.extend(proposals::caches(runs)?);
+    claims.push(proposals::transactions(runs)?);
+    claims.extend(proposals::overhead(runs)?);
     Ok(claims)
 }
 

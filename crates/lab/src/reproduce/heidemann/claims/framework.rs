@@ -1,5 +1,7 @@
 //! Abstract, introduction, section 2.1 and conclusions: how much slower, and how much faster.
 
+use std::ops::Range;
+
 use super::{Claim, ReproduceError, Runs, Statement};
 use crate::reproduce::{
     analytic::{Network, Workload},
@@ -17,8 +19,8 @@ use crate::reproduce::{
 pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     let mut claims = ratios(runs);
     claims.push(over_wide_areas(runs)?);
-    claims.push(model(runs));
-    claims.push(setup()?);
+    claims.extend(model(runs)?);
+    claims.push(setup(runs)?);
     claims.extend(pipelining(runs)?);
     claims.push(
         Statement {
@@ -47,13 +49,19 @@ fn ratios(runs: &Runs) -> Vec<Claim> {
                    than the corresponding HTTP transactions in a simple page-retrieval benchmark",
         }
         .judged(
-            [measured("ratio_to_unfitted_http", times[UNFIXED] / unfitted)
-                .above(10.0, Printed("section 1"))
-                .control("both fixes", fixed / unfitted)],
+            [
+                measured("ratio_to_fitted_http", times[UNFIXED] / times[HTTP])
+                    .above(10.0, Printed("section 1"))
+                    .control("both fixes", fixed / times[HTTP]),
+                measured("ratio_to_unfitted_http", times[UNFIXED] / unfitted)
+                    .above(10.0, Printed("section 1"))
+                    .control("both fixes", fixed / unfitted),
+            ],
             "Read as an order of magnitude, ten times or more: Table 1 of the same papers has 14. \
-             HTTP's time without what is fitted to it; with the fit the ratio is above 10, too.",
-        )
-        .showing(&[("ratio_to_fitted_http", times[UNFIXED] / times[HTTP])]),
+             With the time that is fitted to HTTP's row (on another sentence, and the harder \
+             bound) and without; a connection of HTTP would have to cost 12 ms beside its packets \
+             for the ratio to fall to 10, and 6 ms give Table 1.",
+        ),
         Statement {
             id: "heidemann.fourteen-times-slower",
             place: "abstract",
@@ -61,8 +69,8 @@ fn ratios(runs: &Runs) -> Vec<Claim> {
         }
         .fitted(
             FIT,
-            "Without it P-HTTP is 26 times slower: it is what a connection cost Apache and the \
-             Perl client that decides, and the papers do not print it.",
+            "Without it P-HTTP is 26 times slower, which is the most it can be: what a connection \
+             cost Apache and the Perl client can only lower it, and the papers do not print it.",
         )
         .showing(&[
             ("ratio_to_fitted_http", times[UNFIXED] / times[HTTP]),
@@ -116,6 +124,11 @@ fn ratios(runs: &Runs) -> Vec<Claim> {
 fn up_to_200_ms(runs: &Runs) -> Claim {
     let times = runs.table_1.page_ms;
     let added = times[UNFIXED] - times[BOTH_FIXES];
+    // A page has three stalls: two in its first document, one in its third.
+    let pages = runs.table_1.gaps_ms.chunks_exact(3);
+    let longest = |stalls: Range<usize>| {
+        pages.clone().map(|gaps| gaps[stalls.clone()].iter().sum()).fold(0.0, f64::max)
+    };
     Statement {
         id: "heidemann.up-to-200-ms",
         place: "abstract",
@@ -123,16 +136,24 @@ fn up_to_200_ms(runs: &Runs) -> Claim {
                adding up to 200ms to each P-HTTP transaction",
     }
     .judged(
-        [measured("added_ms_per_page", added)
-            .below(200.0, Printed("abstract"))
-            .control("Table 1 as printed, 605 - 26", 605.0 - 26.0)],
-        "A transaction is a page in section 2.1 (\"100 web-page transactions\"), which has three \
-         stalls. Each of them is below 200 ms, but that is the period of the receiver's clock, an \
-         input. Per document it is 193 ms on average: the first has two stalls, the second none.",
+        [
+            measured("added_ms_per_page", added)
+                .below(200.0, Printed("abstract"))
+                .control("Table 1 as printed, 605 - 26", 605.0 - 26.0),
+            measured("added_ms_to_the_first_document", longest(0..2))
+                .below(200.0, Printed("abstract"))
+                .control("Table 1 as printed, 605 - 26", 605.0 - 26.0),
+        ],
+        "By two readings it is more. A transaction is a page in section 2.1 (\"100 web-page \
+         transactions\") and in Table 1, whose own times add 579 ms to a page. If it is a request \
+         and its response, the first of a page meets both problems, and is late by two periods of \
+         the receiver's clock. Only by a third reading, each problem in each response, it is at \
+         most one period: that is the receiver's clock of 200 ms, an input, and decides nothing.",
     )
     .showing(&[
         ("longest_stall_ms", runs.table_1.longest_stall_ms),
         ("added_ms_per_document", added / 3.0),
+        ("added_ms_to_the_third_document", longest(2..3)),
     ])
 }
 
@@ -169,50 +190,99 @@ fn over_wide_areas(runs: &Runs) -> Result<Claim, ReproduceError> {
 const NETWORKS: [&str; 7] =
     ["fast-internet", "slow-internet", "modem", "isdn", "wavelan", "adsl", "direcpc"];
 
+/// How far the rebuilt model is from what the papers print, and from the simulator.
 #[expect(clippy::cast_precision_loss, reason = "there are 42 cases")]
-fn model(runs: &Runs) -> Claim {
+fn model(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     let fit = runs.wan.fit;
-    Statement {
+    let modelled = |row: usize| {
+        let missing = || ReproduceError::NoCase { case: format!("the model of row {row}") };
+        runs.table_1.model_ms[row].ok_or_else(missing)
+    };
+    // Of the printed times, in percent.
+    let printed = |row: usize| runs.table_1.printed_ms[row];
+    let percent = |row: usize| Ok::<_, ReproduceError>(100.0 * modelled(row)? / printed(row));
+    let fixed = percent(BOTH_FIXES)?;
+    let within = Statement {
         id: "heidemann.model-within-5-percent",
         place: "section 2.3",
         text: "With this fix we observe actual P-HTTP performance over wide-area connections that \
                is with[in] 5% of that predicted by our model",
     }
-    .judged(
-        [measured("worst_p_http_percent", fit.worst_both_fixes * 100.0)
-            .below(5.0, Printed("section 2.3"))
-            .control("without the fixes, the nearest path", fit.best_unfixed * 100.0)],
-        "Both sides are ours: the simulator stands for the measurement, and the model is \
-         reconstructed, since neither paper prints its equations. Worst of seven paths and three \
-         segment sizes. Simple HTTP, which the sentence is not about, is outside 5 % where the odd \
-         segment's ACK costs one more round trip, and over a modem.",
+    .untested(
+        "The papers print neither what they observed over wide-area connections nor the model's \
+         equations. The numbers are our simulator's against the rebuilt model: the worst of seven \
+         paths and three segment sizes. Simple HTTP, which the sentence is not about, is outside 5 % \
+         where the odd segment's ACK costs one more round trip, and over a modem.",
     )
     .showing(&[
+        ("worst_p_http_percent", fit.worst_both_fixes * 100.0),
+        ("nearest_unfixed_percent", fit.best_unfixed * 100.0),
         ("cases", fit.cases as f64),
         ("within_5_percent", fit.within as f64),
         ("within_5_percent_as_explained", fit.within_any as f64),
         ("worst_http_percent", fit.worst_http * 100.0),
-    ])
+    ]);
+    let most = Statement {
+        id: "heidemann.model-accounts-for-most",
+        place: "section 1",
+        text: "With these implementation changes, most P-HTTP overhead is accurately accounted for by \
+               our analytic model",
+    }
+    .judged(
+        [measured("percent_of_printed_both_fixes", fixed)
+            .above(50.0, Ours("most: more than half, in percent"))
+            .control("without the changes", 100.0 * modelled(BOTH_FIXES)? / printed(UNFIXED))],
+        "The rebuilt model, with the times that Figure 2 prints for the hosts' work, of the 26 ms \
+         that Table 1 prints; without the changes, of its 605 ms. How the authors count overhead is \
+         not printed: here it is a page's time.",
+    );
+    let low = Statement {
+        id: "heidemann.model-underestimates",
+        place: "abstract of the model's paper (IEEE/ACM ToN 5(5), 1997), in our words",
+        text: "the model can underestimate latency where bandwidth is high and delay low",
+    }
+    .judged(
+        [measured("percent_of_printed_both_fixes", fixed)
+            .below(95.0, Ours("more than the 5 % that the papers claim elsewhere"))
+            .control("wide-area paths, of the simulator's time, the least", fit.least * 100.0)],
+        "The rebuilt model against Table 1's Ethernet, whose times are printed: what it misses there \
+         is hosts' work, for our simulator, which has as little of that, is within 3 % of it. On \
+         wide-area paths the same milliseconds are few percent; nothing measured there is printed, \
+         so the control is the simulator.",
+    )
+    .showing(&[
+        ("percent_of_simulated_both_fixes", 100.0 * modelled(BOTH_FIXES)? / runs.table_1.page_ms[BOTH_FIXES]),
+        ("percent_of_printed_http", percent(HTTP)?),
+    ]);
+    Ok(vec![within, most, low])
 }
 
 /// Of the paper that the two cite for their model, of which only the abstract is at hand.
-fn setup() -> Result<Claim, ReproduceError> {
-    let saved = |network: &str, page| {
+fn setup(runs: &Runs) -> Result<Claim, ReproduceError> {
+    let modelled = |network: &str, page| {
         let case = || ReproduceError::NoCase { case: network.to_owned() };
         let network = Network::named(network).ok_or_else(case)?;
         Ok::<_, ReproduceError>(saved_by_setup_pct(network, page))
     };
-    let slow = |page| -> Result<f64, ReproduceError> {
-        let of = ["modem", "isdn", "ethernet"].map(|network| saved(network, page));
-        Ok(of.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().fold(0.0, f64::max))
+    let simulated = |network: &str, t_tcp: &str| -> Result<f64, ReproduceError> {
+        let of = |transport| {
+            let case = [("network", network), ("transport", transport)];
+            runs.studies.transactions.value(page_ms, &case)
+        };
+        Ok((1.0 - of(t_tcp)? / of("http")?) * 100.0)
+    };
+    let most = |saved: &dyn Fn(&str) -> Result<f64, ReproduceError>| {
+        let of = ["modem", "isdn", "ethernet"].map(saved).into_iter();
+        Ok::<_, ReproduceError>(of.collect::<Result<Vec<_>, _>>()?.into_iter().fold(0.0, f64::max))
     };
     let mut more = 0;
     for page in Workload::ALL {
-        more += u32::from(saved("fast-internet", page)? > slow(page)?);
+        let others = most(&|network| modelled(network, page))?;
+        more += u32::from(modelled("fast-internet", page)? > others);
     }
     let pages = u32::try_from(Workload::ALL.len()).unwrap_or(u32::MAX);
-    let small = Workload::SMALL_CLUSTER;
-    let saved = |network| saved(network, small);
+    let small = |network| modelled(network, Workload::SMALL_CLUSTER);
+    let two = "t-tcp, window of two";
     Ok(Statement {
         id: "heidemann.model-setup",
         place: "abstract of the model's paper (IEEE/ACM ToN 5(5), 1997), in our words",
@@ -220,17 +290,29 @@ fn setup() -> Result<Claim, ReproduceError> {
                LANs, and can matter moderately to substantially over fast wide-area networks",
     }
     .judged(
-        [cases("pages_that_gain_most_over_fast_internet", more, pages).every()],
-        "By the rebuilt model: what T/TCP with a known server saves of simple HTTP's time, which is \
-         the set-up and nothing else, over 1 Mb/s and 90 ms against the most of the three others, \
-         for the model's six pages. Relatively, because the words have no numbers; of the three, \
-         modem and ISDN have typical rates, our choice.",
+        [
+            measured("simulated_fast_internet_pct", simulated("fast-internet", two)?).above_run(
+                "simulated_most_of_the_others_pct",
+                most(&|network| simulated(network, two))?,
+            ),
+            cases("pages_that_gain_most_over_fast_internet", more, pages).every(),
+        ],
+        "What T/TCP saves of simple HTTP's time if the server is known and begins with the same window, \
+         which is the set-up and nothing else: over 1 Mb/s and 90 ms against the most of the three \
+         others. In the simulator for the small cluster (heidemann1997_transactions), and by the rebuilt \
+         model for its six pages. Relatively, because the words have no numbers; modem and ISDN have \
+         typical rates, our choice. With BSD's windows the saving over 1 Mb/s is lost again: what opens a \
+         server's window to two segments is the ACK of the handshake that T/TCP avoids.",
     )
     .showing(&[
-        ("small_cluster_fast_internet_pct", saved("fast-internet")?),
-        ("small_cluster_modem_pct", saved("modem")?),
-        ("small_cluster_isdn_pct", saved("isdn")?),
-        ("small_cluster_ethernet_pct", saved("ethernet")?),
+        ("simulated_modem_pct", simulated("modem", two)?),
+        ("simulated_isdn_pct", simulated("isdn", two)?),
+        ("simulated_ethernet_pct", simulated("ethernet", two)?),
+        ("simulated_fast_internet_bsd_window_pct", simulated("fast-internet", "t-tcp")?),
+        ("small_cluster_fast_internet_pct", small("fast-internet")?),
+        ("small_cluster_modem_pct", small("modem")?),
+        ("small_cluster_isdn_pct", small("isdn")?),
+        ("small_cluster_ethernet_pct", small("ethernet")?),
     ]))
 }
 
@@ -277,7 +359,9 @@ fn pipelining(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
             "Stalls per page that disappear when the head is no longer flushed alone; a page of \
              four files of 1866 bytes, from a server that writes what it has as one stream. On the \
              front page of section 2.1 there is nothing to reduce: only its first response meets a \
-             window of two segments, pipelined or not.",
+             window of two segments, pipelined or not. On the small files it is not the window that \
+             the flush makes too small, as in section 2.2, but Nagle's algorithm that keeps back what \
+             follows the head.",
         )
         .showing(&[
             ("stalls_by_flush_each_written_apart", by_flush(small, "pipelined")?),

@@ -33,9 +33,9 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     Ok(vec![
         Statement {
             id: "heidemann.restart-mid-stream",
-            place: "section 2.4",
-            text: "since users nearly always spend more than the retransmission timeout browsing a \
-                   given page, P-HTTP will nearly always slow-start when the user follows a link",
+            place: "1997, section 2.4",
+            text: "since users nearly always spend more than the retransmission time-out browsing \
+                   a given page, P-HTTP will nearly always slow-start when the user follows a link",
         }
         .judged(
             [
@@ -43,6 +43,9 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
                 measured("later_page_ms", idle.read_ms("since-send")?)
                     .above(1.5 * idle.read_ms("keep")?, Ours("slow start: half as much again"))
                     .control("the window kept", idle.read_ms("keep")?),
+                measured("later_page_ms", idle.read_ms("since-send")?)
+                    .above(1.5 * idle.read_ms("keep")?, Ours("slow start: half as much again"))
+                    .control("4.4BSD's own clock: idle since receive", idle.read_ms("since-receive")?),
             ],
             "On the papers' premise, with users who read for 2 s, and by the papers' rule, which \
              counts idle time from the last data sent. That users read for longer than the time-out \
@@ -54,7 +57,6 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         .showing(&[
             ("pages_that_slow_start_surge", restarted.into()),
             ("pages_surge", pages.into()),
-            ("later_page_ms_since_receive", idle.read_ms("since-receive")?),
         ]),
         Statement {
             id: "heidemann.4.4bsd-restarts",
@@ -170,8 +172,11 @@ fn remedies(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
                     .below_run("later_page_ms_restarted", later("2", "since-send")?),
                 measured("longest_burst_decay", burst("decay")?)
                     .above_run("longest_burst_restarted", burst("since-send")?),
+                measured("most_queued_capped", runs.pacing.most_queued("rfc-2861-cap-4")?)
+                    .below_run("most_queued_uncapped", runs.pacing.most_queued("rfc-2861")?),
             ],
-            "With Linux's decay, which halves the window for each timeout that passes; the papers \
+            "With Linux's decay, which halves the window for each timeout that passes, and the cap \
+             with RFC 2861's, at four segments (restart_policies, buffer of 40); the papers \
              give no parameters (\"Determining parameters for this approach is difficult\"). After \
              two seconds it helps and bursts, and a queue of 10 packets drops one; after ten \
              seconds it is a restart.",

@@ -15,7 +15,70 @@ use crate::reproduce::{
 pub(in crate::reproduce::heidemann) fn claims(
     pacing: &Pacing,
 ) -> Result<Vec<Claim>, ReproduceError> {
-    Ok(vec![reading(pacing)?, balance(pacing)?, first_ack(pacing)?])
+    Ok(vec![
+        reading(pacing)?,
+        bursts_cost(pacing)?,
+        balance(pacing)?,
+        first_ack(pacing)?,
+        paced_start(pacing)?,
+    ])
+}
+
+/// What a burst that does not fit the buffer costs its own connection, and others.
+fn bursts_cost(pacing: &Pacing) -> Result<Claim, ReproduceError> {
+    let ratio = |buffer| -> Result<f64, ReproduceError> {
+        let at = Place { window: 14, reply: 120, buffer };
+        let time = |policy| Ok::<_, ReproduceError>(pacing.region.given(at, policy)?.page_ms);
+        Ok(time("keep")? / time("restart")?)
+    };
+    let shared = |policy: &str| {
+        value(&pacing.competing, transfer_kbps, &[("buffer", "10"), ("policy", policy)])
+    };
+    Ok(Statement {
+        id: "heidemann.bursts-cost",
+        place: "section 2.4",
+        text: "bursty traffic can result in packet loss due to router queue overflow, possibly \
+               resulting in poorer performance overall (both for the P-HTTP connection and for other \
+               traffic)",
+    }
+    .judged(
+        [
+            measured("kept_by_restarted_time", ratio(3)?)
+                .above(1.0, Ours("poorer than a restart"))
+                .control("a buffer that holds the window", ratio(40)?),
+            measured("shared_keep_transfer_kbps", shared("keep")?)
+                .below_run("shared_restart_transfer_kbps", shared("restart")?),
+        ],
+        "Possibly: one case of each. The connection: a window of 14 segments, a reply of 120, a buffer of \
+         three packets. With most other buffers a kept window is faster than a restart even where it \
+         loses (restart_region). Other traffic: a long transfer beside ten users.",
+    ))
+}
+
+/// Pacing needs a rate, of which a new connection knows nothing.
+fn paced_start(pacing: &Pacing) -> Result<Claim, ReproduceError> {
+    let drops = |rate: &str| {
+        let case = [("rate_mbps", rate), ("window", "20"), ("start", "paced")];
+        value(&pacing.starts, drop_pct, &case)
+    };
+    let known = drops("2.4")?;
+    let lost = |name: &str, rate| -> Result<_, ReproduceError> {
+        Ok(measured(name, drops(rate)?)
+            .above(1.0, Ours("difficult: more than 1 % is lost though it is paced"))
+            .control("a path that holds the window", known))
+    };
+    Ok(Statement {
+        id: "heidemann.paced-start",
+        place: "section 2.4",
+        text: "rate-based flow-control is difficult to use for new TCP connections because network \
+               conditions are unknown",
+    }
+    .judged(
+        [lost("drop_pct_half_the_rate", "1.2")?, lost("drop_pct_quarter_of_the_rate", "0.6")?],
+        "A first window of 20 segments, paced over the first round trip, is what the path of 2.4 Mb/s \
+         holds, and its buffer holds eight. The same window on slower paths: it is the guess that is \
+         wrong, not the burst.",
+    ))
 }
 
 /// The premise of heidemann.restart-mid-stream, and what follows from it for three kinds of readers.
@@ -64,6 +127,10 @@ struct Balance {
     drops_keep_pct: f64,
     /// The same beyond where the window has no room.
     drops_without_room_pct: f64,
+    /// Of the places without room, those where pacing is faster than both others, and drops less than
+    /// half of what a kept window does.
+    better_without_room: u32,
+    without_room: u32,
     /// Where it is faster than the restart.
     faster_than_restart: u32,
     /// Where keeping the window loses packets, and pacing is faster.
@@ -85,6 +152,10 @@ impl Balance {
             let beyond_restart = paced.drop_pct - restart.drop_pct;
             if !at.fits() {
                 found.drops_without_room_pct = found.drops_without_room_pct.max(beyond_restart);
+                found.without_room += 1;
+                let faster = paced.page_ms < restart.page_ms.min(keep.page_ms);
+                found.better_without_room +=
+                    u32::from(faster && paced.drop_pct < 0.5 * keep.drop_pct);
                 continue;
             }
             let without_loss = region.without_loss(at)?.page_ms;
@@ -141,6 +212,7 @@ fn balance(pacing: &Pacing) -> Result<Claim, ReproduceError> {
                     .below(0.1, Ours(steady))
                     .control("the window kept", found.drops_keep_pct),
                 cases("faster_than_restart", found.faster_than_restart, found.places).every(),
+                cases("better_without_room", found.better_without_room, found.without_room).every(),
                 cases("faster_than_a_kept_window_that_loses", found.faster_than_keep, found.keep_loses)
                     .every(),
                 measured("shared_paced_transfer_kbps", paced_shared)
@@ -150,8 +222,9 @@ fn balance(pacing: &Pacing) -> Result<Claim, ReproduceError> {
          room on the path and in the buffer: pacing must be within 10 % of keeping the window \
          without loss (small windows: one round trip more), faster than a restart and than a kept \
          window that loses, with at most 0.1 % more drops than a restart; beside a long transfer, \
-         that must get more than with kept windows. A window without room is lost from by pacing, \
-         too. The papers print n/t seconds between packets when n packets take t; it must be t/n.",
+         that must get more than with kept windows. From a window without room pacing loses, \
+         too, and more than 0.1 % (two cells): there it must be faster than both others and drop less than \
+         half of what a kept window does. The papers print n/t seconds between packets when n packets take t; it must be t/n.",
         )
         .showing(&[
             ("cases", found.places.into()),

@@ -31,6 +31,8 @@ pub(super) use region::figure;
 pub(super) struct Pacing {
     region: Region,
     links: Vec<Outcome<Links>>,
+    policies: Vec<Outcome<Nobody>>,
+    starts: Vec<Outcome<Nobody>>,
     stale: Vec<Outcome<Nobody>>,
     competing: Vec<Outcome<Nobody>>,
     requests: Vec<Outcome<Nobody>>,
@@ -38,6 +40,11 @@ pub(super) struct Pacing {
 }
 
 impl Pacing {
+    /// The longest queue with a policy of `restart_policies.toml`, whose buffer holds every burst.
+    pub(super) fn most_queued(&self, policy: &str) -> Result<f64, ReproduceError> {
+        value(&self.policies, most_queued, &[("buffer", "40"), ("policy", policy)])
+    }
+
     pub(super) fn into_tables(self) -> impl Iterator<Item = ComparisonTable> {
         self.tables.into_iter()
     }
@@ -49,6 +56,7 @@ pub(super) fn run() -> Result<Pacing, ReproduceError> {
     let stale = lab::run(STALE, |_| Nobody)?;
     let competing = lab::run(COMPETING, |_| Nobody)?;
     let requests = lab::run(REQUESTS, |_| Nobody)?;
+    let starts = lab::run(STARTS, |_| Nobody)?;
     let links = lab::run(LINKS, |_| Links::default())?;
     let tables = vec![
         region.table(),
@@ -77,19 +85,26 @@ pub(super) fn run() -> Result<Pacing, ReproduceError> {
             &requests,
         ),
         study::table(
+            ("paced_start", "The first window of a new connection, at once and paced"),
+            STARTS,
+            PATH,
+            &starts,
+        ),
+        study::table(
             ("restart_links", "Links that begin with a window that was cut while the user read"),
             LINKS,
             &[("followed", followed), ("cut_pct", cut_pct)],
             &links,
         ),
     ];
-    Ok(Pacing { region, links, stale, competing, requests, tables })
+    Ok(Pacing { region, links, policies, starts, stale, competing, requests, tables })
 }
 
 const POLICIES: File = experiment_file!("restart_policies.toml");
 const STALE: File = experiment_file!("restart_stale.toml");
 const COMPETING: File = experiment_file!("restart_competing.toml");
 const REQUESTS: File = experiment_file!("restart_request.toml");
+const STARTS: File = experiment_file!("paced_start.toml");
 const LINKS: File = experiment_file!("restart_links.toml");
 
 const PATH: &[Measure<Nobody>] =
