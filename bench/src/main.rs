@@ -10,6 +10,7 @@ mod child;
 mod dice;
 mod explain;
 mod hostile;
+mod load;
 mod machine;
 mod page;
 mod peak;
@@ -166,6 +167,7 @@ fn list() {
     println!("{:<10} {}", sim::NAME, sim::QUESTION);
     println!("{:<10} {}", explain::NAME, explain::QUESTION);
     println!("{:<10} {}", check::NAME, check::QUESTION);
+    println!("{:<10} {}", load::NAME, load::QUESTION);
     println!("{:<10} {}", hostile::NAME, hostile::QUESTION);
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
     println!("{:<10} {}", truth::NAME, truth::QUESTION);
@@ -181,6 +183,7 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
         sim::NAME => return sim::run(rounds),
         explain::NAME => return explain::run(rounds),
         check::NAME => return check::run(rounds),
+        load::NAME => return load::run(rounds),
         _ => {}
     }
     let mut benchmark = all()

@@ -6,7 +6,6 @@
 //! connections of this run count: earlier sockets are excluded by their kernel cookies.
 
 use std::{
-    collections::BTreeSet,
     fs, io,
     net::{IpAddr, SocketAddr, TcpStream},
     thread,
@@ -21,6 +20,7 @@ use ackwise_linux::{
 use ackwise_tcp::State;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::time_wait::Held;
 use crate::generator::is_port_in_use;
 
 /// The sockets of one end.
@@ -29,8 +29,10 @@ pub(super) struct End {
     query: Query,
     /// Required address of the other end, if known.
     remote: Option<IpAddr>,
-    /// Cookies of sockets that existed before the run.
-    before: BTreeSet<u64>,
+    /// Cookies of sockets that existed before the run, in order.
+    before: Vec<u64>,
+    /// Time that the first look took.
+    cost: Duration,
     /// The probe, kept open until it is recorded in `before` at both ends.
     probe: Option<TcpStream>,
 }
@@ -80,23 +82,39 @@ impl End {
     }
 
     fn new(mut table: SocketTable, query: Query, remote: Option<IpAddr>) -> Result<Self, String> {
-        let mut before = BTreeSet::new();
-        let looked = table.each(query, |socket| {
-            before.insert(socket.cookie);
-        });
+        let began = Instant::now();
+        let mut before = Vec::new();
+        let looked = table.each(query, |socket| before.push(socket.cookie));
         looked.map_err(unreadable)?;
-        let query = query.in_states(&[State::TimeWait]);
-        Ok(Self { table, query, remote, before, probe: None })
+        before.sort_unstable();
+        let query = query.in_states(&[
+            State::TimeWait,
+            State::FinWait1,
+            State::FinWait2,
+            State::Closing,
+            State::LastAck,
+        ]);
+        Ok(Self { table, query, remote, before, cost: began.elapsed(), probe: None })
     }
 
-    /// Number of this run's connections in TIME-WAIT at this end.
-    pub(super) fn count(&mut self) -> Result<u64, String> {
-        let Self { table, query, remote, before, probe } = self;
+    /// About how long a count takes.
+    pub(super) const fn cost(&self) -> Duration {
+        self.cost
+    }
+
+    /// This run's connections at this end.
+    pub(super) fn count(&mut self) -> Result<Held, String> {
+        let Self { table, query, remote, before, probe, .. } = self;
         *probe = None;
-        let mut held = 0;
+        let mut held = Held::default();
         let looked = table.each(*query, |socket| {
             let from_there = remote.is_none_or(|remote| socket.remote.ip() == remote);
-            held += u64::from(from_there && !before.contains(&socket.cookie));
+            if from_there && before.binary_search(&socket.cookie).is_err() {
+                match socket.state {
+                    State::TimeWait => held.time_wait += 1,
+                    _ => held.closing += 1,
+                }
+            }
         });
         looked.map(|()| held).map_err(unreadable)
     }

@@ -26,6 +26,9 @@ pub enum LoadError {
     /// Ackwise's TCP has no route to the server.
     #[error("{0}")]
     Wire(String),
+    /// No TLS session with the server is possible.
+    #[error("cannot set up TLS with {0}: {1}")]
+    Tls(String, String),
     /// The local system is at fault.
     #[error("{}", system(.0))]
     Run(#[from] RunError),

@@ -23,6 +23,8 @@ pub(super) struct Facts<'a> {
     pub(super) broken: u64,
     /// Connections that the server announced it would close although the client was to close first.
     pub(super) forestalled: u64,
+    /// Kept connections that the client closed because no request was left for them.
+    pub(super) dismissed: u64,
 }
 
 /// Writes the summary.
@@ -97,6 +99,9 @@ fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
             "on each connection, the end that sends its FIN first holds it".to_owned()
         }
         CloseMode::Server if server > 0 => "the server closes first".to_owned(),
+        CloseMode::Server if facts.dismissed > 0 => {
+            "the client closes kept connections for which no request is left".to_owned()
+        }
         CloseMode::Server => "the server let the client close first".to_owned(),
         CloseMode::Client | CloseMode::ClientClose if client > 0 => {
             "the client closes first".to_owned()
@@ -299,7 +304,19 @@ mod tests {
             unfinished: 0,
             broken: 0,
             forestalled: 0,
+            dismissed: 0,
         }
+    }
+
+    #[test]
+    fn kept_connections_end_at_the_client() {
+        let time_wait = held(HeldCount::Known(0), HeldCount::Known(4));
+        let facts = Facts { connections: 4, dismissed: 4, ..facts(&time_wait) };
+        assert_eq!(
+            explain(&facts),
+            "The client holds TIME-WAIT for all 4 connections, the server for none: the client \
+             closes kept connections for which no request is left."
+        );
     }
 
     #[test]

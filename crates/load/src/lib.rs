@@ -5,9 +5,13 @@
 //! | module | purpose |
 //! | --- | --- |
 //! | `options` | options, and their invalid combinations |
+//! | `requests` | what is asked for: pages in turn, or a published workload's files |
 //! | `run` | from a URL to a report: TCP stack, inspection of both ends, the run, its end |
+//! | `against` | two servers side by side, and ratios with intervals |
 //! | `clients` | a transport, and what only it can report about its connections |
+//! | `own_cost` | what the generator itself takes of the processors |
 //! | `progress` | progress reported to the caller during a run |
+//! | `tls_transport` | TLS over either of the transports |
 //! | `tun_transport` | Ackwise's TCP over TUN as the generator's transport |
 //! | `ends`, `socket_counter` | the socket tables at both ends, counted on a separate thread |
 //! | `time_wait`, `sampler` | TIME-WAIT at each end, during the run and afterwards |
@@ -17,6 +21,7 @@
 //!
 //! Not here: listing the kernel's sockets (`ackwise-linux`).
 
+mod against;
 mod clients;
 #[cfg(target_os = "linux")]
 mod ends;
@@ -27,18 +32,25 @@ mod error;
 mod explain;
 pub mod generator;
 mod options;
+mod own_cost;
 mod progress;
 pub mod report;
+mod requests;
 mod run;
 mod sampler;
 mod socket_counter;
 mod time_wait;
+mod tls_transport;
 #[cfg(target_os = "linux")]
 mod tun_transport;
 
+pub use against::{
+    Comparison, ComparisonDocument, Measure, Ratio, comparison_json, comparison_text, load_against,
+};
 pub use error::LoadError;
-pub use generator::Drain;
-pub use options::{CloseMode, LoadOptions, SourceNet, StackMode};
+pub use generator::{ContentCheck, Drain, Pattern};
+pub use options::{CloseMode, LoadOptions, SourceNet, StackMode, Workload};
+pub use own_cost::OwnCost;
 pub use progress::Progress;
 pub use report::{FailureCount, LoadReport};
 pub use run::load;

@@ -2,32 +2,55 @@
 
 use std::{
     fmt,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    num::NonZeroU32,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
+    num::NonZeroU64,
+    path::PathBuf,
     str::FromStr,
     time::Duration,
 };
 
+use ackwise_http::{Method, workload::Pages};
+use ackwise_link::Seed;
 use ackwise_report::Target;
 use ipnet::IpNet;
 
 use super::LoadError;
-use crate::generator::{Close, Drain, Pace, Schedule, Sources};
+use crate::generator::{Arrivals, Close, ContentCheck, Drain, Pace, Pattern, Schedule, Sources};
 
 /// Options of a run of the load generator.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
     /// The requested page.
     pub target: Target,
-    /// Number of connections; `None`: until `duration` has passed.
+    /// Further pages of the same server, which are requested in turn with the first one.
+    pub more: Vec<Target>,
+    /// The method of the requests.
+    pub method: Method,
+    /// Further fields of the requests, in their order.
+    pub fields: Vec<(String, String)>,
+    /// The content of the requests.
+    pub content: Option<Vec<u8>>,
+    /// Draws the sizes of the responses; the page must have `{bytes}` in its path, or be long enough.
+    pub workload: Option<Workload>,
+    /// What the content of the responses must be.
+    pub check: ContentCheck,
+    /// Number of connections; `None`: as many as the requests need.
     pub connections: Option<u64>,
+    /// Number of requests; `None`: those of the connections, or until `duration` has passed.
+    pub requests: Option<u64>,
     /// Maximum number of concurrent connections.
     pub concurrency: usize,
-    /// Requests on each connection.
-    pub requests_per_connection: NonZeroU32,
-    /// Starts per second; `None`: the next connection starts when one has ended.
+    /// Requests on each connection; `None`: any number.
+    pub requests_per_connection: Option<NonZeroU64>,
+    /// Requests per second; `None`: the next request follows the response before it.
     pub rate: Option<f64>,
-    /// No connection starts after this time.
+    /// How requests at a rate are spaced.
+    pub arrivals: Pattern,
+    /// The rate, or the number of concurrent connections, rises during this time.
+    pub ramp: Duration,
+    /// Requests before this time are not counted.
+    pub warm_up: Duration,
+    /// No request starts after this time, counted from the end of the warm-up.
     pub duration: Option<Duration>,
     /// Timeout of a response, and of the close.
     pub timeout: Duration,
@@ -41,8 +64,24 @@ pub struct LoadOptions {
     pub sources: Vec<SourceNet>,
     /// A process of the server, if it runs in another network namespace of this host.
     pub server_process: Option<u32>,
+    /// Whether any certificate is accepted.
+    pub insecure: bool,
+    /// PEM file of the certificates to trust; `None`: the system's.
+    pub ca_file: Option<PathBuf>,
     /// Whether the host may be changed so that Ackwise's TCP can reach the server.
     pub allow_host_changes: bool,
+}
+
+/// Pages of a published workload, whose files are requested one after the other.
+///
+/// A target with `{bytes}` in its path is requested with each file's size in that place. Otherwise, a
+/// range of that size is requested, from its beginning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// The pages.
+    pub pages: Pages,
+    /// Selects the pages.
+    pub seed: Seed,
 }
 
 /// Which end closes a connection first, and which end then holds TIME-WAIT.
@@ -99,10 +138,20 @@ impl LoadOptions {
     pub const fn new(target: Target) -> Self {
         Self {
             target,
+            more: Vec::new(),
+            method: Method::Get,
+            fields: Vec::new(),
+            content: None,
+            workload: None,
+            check: ContentCheck::Any,
             connections: Some(1000),
+            requests: None,
             concurrency: 64,
-            requests_per_connection: NonZeroU32::MIN,
+            requests_per_connection: Some(NonZeroU64::MIN),
             rate: None,
+            arrivals: Pattern::Constant,
+            ramp: Duration::ZERO,
+            warm_up: Duration::ZERO,
             duration: None,
             timeout: Duration::from_secs(10),
             close: CloseMode::Server,
@@ -110,6 +159,8 @@ impl LoadOptions {
             stack: None,
             sources: Vec::new(),
             server_process: None,
+            insecure: false,
+            ca_file: None,
             allow_host_changes: false,
         }
     }
@@ -125,6 +176,9 @@ impl LoadOptions {
             return refuse(
                 "cannot use --drain: it applies after a CLIENT_CLOSE (expected --close client-close)",
             );
+        }
+        if !self.target.is_secure() && (self.insecure || self.ca_file.is_some()) {
+            return refuse("cannot use --insecure or --ca-file without TLS (expected https://)");
         }
         match (self.stack, self.close) {
             (Some(StackMode::Kernel), CloseMode::Swap) => {
@@ -152,23 +206,62 @@ impl LoadOptions {
         }
     }
 
-    pub(super) fn schedule(&self) -> Schedule {
-        let pace = self.rate.map_or(Pace::Closed, Pace::Open);
-        let mut schedule = Schedule::new(pace, self.concurrency);
-        if let Some(connections) = self.connections {
-            schedule = schedule.connections(connections);
+    /// When requests are due.
+    ///
+    /// # Errors
+    ///
+    /// If the options contradict each other, or the run would have no end.
+    pub(super) fn schedule(&self) -> Result<Schedule, LoadError> {
+        let refuse = |why: &str| Err(LoadError::Options(why.to_owned()));
+        if self.duration.is_none() && !self.warm_up.is_zero() {
+            return refuse("cannot use --warmup without an end by time (expected --duration)");
         }
-        match self.duration {
-            Some(duration) => schedule.duration(duration),
-            None => schedule,
+        if self.rate.is_none() && self.arrivals != Pattern::Constant {
+            return refuse("cannot use --arrivals: requests follow responses (expected --rate)");
         }
+        let limit = match (self.requests, self.connections, self.requests_per_connection) {
+            (Some(_), Some(_), _) => {
+                return refuse(
+                    "cannot use --connections with --requests: they limit the same requests (expected one of them)",
+                );
+            }
+            (None, Some(_), None) => {
+                return refuse(
+                    "cannot limit --connections that carry requests without limit (expected --requests or --duration)",
+                );
+            }
+            (None, None, None) if self.duration.is_none() => {
+                return refuse("the run would not end (expected --requests or --duration)");
+            }
+            (None, Some(connections), Some(each)) => Some(connections.saturating_mul(each.get())),
+            (requests, None, _) => requests,
+        };
+        // Without a limit for each connection, those of a closed loop share the requests.
+        let share = || limit.map_or(u64::MAX, |all| all.div_ceil(self.concurrency.max(1) as u64));
+        let (pace, shared) = match self.rate {
+            None => (Pace::Closed, share()),
+            Some(rate) => {
+                let arrivals = Arrivals { rate, pattern: self.arrivals, ramp: self.ramp };
+                (Pace::Open(arrivals), u64::MAX)
+            }
+        };
+        let each = self.requests_per_connection.map_or(shared, NonZeroU64::get);
+        let mut schedule =
+            Schedule::new(pace, self.concurrency).per_connection(each).ramp(self.ramp);
+        if let Some(requests) = limit {
+            schedule = schedule.requests(requests);
+        }
+        if let Some(duration) = self.duration {
+            schedule = schedule.duration(duration.saturating_add(self.warm_up));
+        }
+        Ok(schedule)
     }
 
     /// Local addresses of connections to `server`.
     pub(super) fn sources(&self, server: SocketAddr) -> Result<Sources, LoadError> {
         if self.sources.is_empty() {
             let loopback = server.is_ipv4() && server.ip().is_loopback();
-            return Ok(if loopback { Sources::Loopback } else { Sources::Any });
+            return Ok(if loopback { Sources::Loopback } else { towards(server) });
         }
         let addresses: Vec<IpAddr> = self.source_addresses().collect();
         match addresses.iter().find(|source| source.is_ipv4() != server.is_ipv4()) {
@@ -195,6 +288,26 @@ impl LoadOptions {
 
     fn source_addresses(&self) -> impl Iterator<Item = IpAddr> {
         self.sources.iter().flat_map(|SourceNet(net)| net.hosts()).take(SOURCES_LIMIT)
+    }
+}
+
+/// The address from which the kernel connects to `server`, so that its ports can be used in turn; if
+/// there is none, the kernel says why when connecting.
+fn towards(server: SocketAddr) -> Sources {
+    let unspecified: SocketAddr = match server.is_ipv4() {
+        true => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        false => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    // Connecting a UDP socket sends nothing, and selects the route.
+    let address = UdpSocket::bind(unspecified).and_then(|socket| {
+        socket.connect(server)?;
+        Ok(socket.local_addr()?.ip())
+    });
+    match address {
+        // A link-local address needs its interface, which a source does not have.
+        Ok(IpAddr::V6(address)) if address.is_unicast_link_local() => Sources::Any,
+        Ok(address) => Sources::These(vec![address]),
+        Err(_) => Sources::Any,
     }
 }
 
@@ -270,5 +383,35 @@ mod tests {
         assert!("10.0.0.0/99".parse::<SourceNet>().is_err());
         let Ok(Sources::These(many)) = sources(&["10.0.0.0/8"]) else { panic!("a list") };
         assert_eq!(many.len(), SOURCES_LIMIT);
+    }
+
+    #[test]
+    fn a_run_without_an_end_is_refused() {
+        let unlimited =
+            LoadOptions { connections: None, requests_per_connection: None, ..options() };
+        let duration = Some(Duration::from_secs(1));
+        for (given, complaint) in [
+            (unlimited.clone(), Some("--duration")),
+            (LoadOptions { duration, ..unlimited.clone() }, None),
+            (LoadOptions { requests: Some(9), ..unlimited.clone() }, None),
+            (LoadOptions { connections: Some(9), ..unlimited.clone() }, Some("--requests")),
+            (LoadOptions { requests: Some(9), ..options() }, Some("one of them")),
+            (LoadOptions { warm_up: Duration::from_secs(1), ..options() }, Some("--duration")),
+            (LoadOptions { arrivals: Pattern::Poisson(Seed(1)), ..options() }, Some("--rate")),
+        ] {
+            let refused = given.schedule().err().map(|error| error.to_string());
+            match complaint {
+                None => assert_eq!(refused, None),
+                Some(word) => assert!(refused.as_ref().unwrap().contains(word), "{refused:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_s_own_address_is_used_port_by_port() {
+        assert_eq!(
+            towards(([127, 0, 0, 1], 9).into()),
+            Sources::These(vec![[127, 0, 0, 1].into()])
+        );
     }
 }

@@ -7,15 +7,19 @@ use std::{
 };
 
 use ackwise_report::Target;
+use ackwise_tls::TlsSettings;
 
 use super::{
     LoadError, LoadOptions, LoadReport, Progress, StackMode,
     clients::Clients,
     ends::{End, check_process, ignores_resets},
+    own_cost::Meter,
+    requests::plan,
     sampler::Sampler,
     socket_counter::Ends,
+    tls_transport::{TlsTransport, try_handshake},
 };
-use crate::generator::{EndReason, Failure, KernelTransport, Load, LoadResult, Plan, run};
+use crate::generator::{EndReason, KernelTransport, Load, LoadResult, run};
 
 /// Makes the connections, counts results, and inspects both ends.
 ///
@@ -40,32 +44,39 @@ pub fn load(
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<LoadReport, LoadError> {
     let stack = options.stack()?;
-    if options.target.is_secure() {
-        let text =
-            format!("cannot load-test {}: https is not supported (expected http)", options.target);
-        return Err(LoadError::Options(text));
-    }
     options.server_process.map_or(Ok(()), check_process).map_err(LoadError::ServerProcess)?;
-    let plan = Plan::new(&options.target.authority(), options.target.path(), options.close())?;
-    let server = find(&options.target, options.timeout)?;
-    let run = Run {
-        options,
-        server,
-        load: Load {
-            plan: plan.requests(options.requests_per_connection),
-            schedule: options.schedule(),
-            timeout: options.timeout,
-        },
-        watch,
+    let load = Load {
+        warm_up: options.warm_up,
+        content: options.check,
+        ..Load::new(plan(options)?, options.schedule()?, options.timeout)
     };
+    let server = find(&options.target, options.timeout)?;
+    let tls = tls_settings(options, server)?;
+    let run = Run { options, server, load, tls, watch };
     match stack {
         StackMode::Kernel => {
             let sources = options.sources(server)?;
             let transport = KernelTransport::new(server, sources, options.concurrency);
-            run.over(stack, transport.map_err(LoadError::System)?)
+            run.over_tls_or_not(stack, transport.map_err(LoadError::System)?)
         }
         StackMode::Ackwise => run.over_our_own(),
     }
+}
+
+/// What the sessions with an `https` server share, after one has succeeded.
+fn tls_settings(
+    options: &LoadOptions,
+    server: SocketAddr,
+) -> Result<Option<TlsSettings>, LoadError> {
+    if !options.target.is_secure() {
+        return Ok(None);
+    }
+    let ca_file = options.ca_file.as_deref();
+    let settings = TlsSettings::new(options.target.host(), options.insecure, ca_file);
+    let settings = settings.map_err(LoadError::Options)?;
+    let tried = try_handshake(server, &settings, options.timeout);
+    tried.map_err(|why| LoadError::Tls(options.target.to_string(), why))?;
+    Ok(Some(settings))
 }
 
 /// The first address that accepts a connection, if the name has several.
@@ -92,12 +103,27 @@ struct Run<'a> {
     options: &'a LoadOptions,
     server: SocketAddr,
     load: Load,
+    tls: Option<TlsSettings>,
     watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
 }
 
 impl Run<'_> {
+    fn over_tls_or_not<T: Clients>(
+        mut self,
+        stack: StackMode,
+        transport: T,
+    ) -> Result<LoadReport, LoadError> {
+        match self.tls.take() {
+            None => self.over(stack, transport),
+            Some(settings) => {
+                let slots = self.options.concurrency;
+                self.over(stack, TlsTransport::new(transport, settings, slots))
+            }
+        }
+    }
+
     fn over<T: Clients>(self, stack: StackMode, mut transport: T) -> Result<LoadReport, LoadError> {
-        let Self { options, server, load, watch } = self;
+        let Self { options, server, load, tls: _, watch } = self;
         let ends = ends(server, options, &mut transport);
         let is_here = ends.server.is_ok();
         if options.server_process.is_none() {
@@ -105,16 +131,18 @@ impl Run<'_> {
             let _ = watch(Progress::Ready);
         }
         let mut sampler = Sampler::new(ends);
+        let meter = Meter::start();
         let loaded =
             run(&mut transport, load, |transport, tally| sampler.sample(transport, tally, watch))?;
+        let own_cost = meter.stop();
         if loaded.ended != EndReason::Stopped && loaded.tally.answered() == 0 {
             check_answered(server, &loaded)?;
         }
-        sampler.settle(&mut transport);
+        sampler.settle(&mut transport, loaded.tally.connections());
         let lost = transport.packets_lost();
         let ignores_resets = is_here.then(|| ignores_resets(options.server_process)).flatten();
         let time_wait = sampler.finish(&mut transport, ignores_resets);
-        Ok(LoadReport::new(options, stack, server, &loaded, time_wait, lost))
+        Ok(LoadReport::new(options, stack, server, &loaded, time_wait, lost, own_cost))
     }
 
     #[cfg(target_os = "linux")]
@@ -139,7 +167,7 @@ impl Run<'_> {
             _ => ClosePolicy::Ordinary,
         };
         let transport = TunTransport::new(wire, close, self.options.concurrency);
-        self.over(StackMode::Ackwise, transport)
+        self.over_tls_or_not(StackMode::Ackwise, transport)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -150,8 +178,7 @@ impl Run<'_> {
 
 /// Rejects a run without a single response; an error status is a response.
 fn check_answered(server: SocketAddr, loaded: &LoadResult) -> Result<(), LoadError> {
-    let is_answer = |failure| matches!(failure, Failure::Status(_));
-    if loaded.tally.failures().any(|(_, _, failure)| is_answer(failure)) {
+    if loaded.tally.failures().any(|(_, _, failure)| failure.is_response()) {
         return Ok(());
     }
     let first = loaded.tally.failures().max_by_key(|(_, count, _)| *count);

@@ -11,7 +11,7 @@ use super::{
     HeldCount, Progress, Sample, TimeWait,
     clients::Clients,
     socket_counter::{Counts, Ends, SocketCounter},
-    time_wait::Series,
+    time_wait::{Held, Series},
 };
 use crate::generator::{NextCall, Tally};
 
@@ -21,12 +21,21 @@ pub(super) struct Sampler {
     series: Series,
     began: Instant,
     last: Option<(HeldCount, HeldCount)>,
+    /// Whether connections were closing at the last count.
+    closing: bool,
 }
 
 impl Sampler {
     pub(super) fn new(ends: Ends) -> Self {
+        let cost = ends.cost();
         let counter = SocketCounter::new(ends);
-        Self { counter, series: Series::new(), began: Instant::now(), last: None }
+        Self {
+            counter,
+            series: Series::new(cost),
+            began: Instant::now(),
+            last: None,
+            closing: false,
+        }
     }
 
     /// Samples if one is due, and reports progress.
@@ -54,9 +63,9 @@ impl Sampler {
         }
     }
 
-    /// Lets the last FINs and RSTs arrive: until the counts are stable, or [`SETTLE_LIMIT`] has
-    /// passed.
-    pub(super) fn settle<T: Clients>(&mut self, transport: &mut T) {
+    /// Lets the last FINs and RSTs arrive: until each of the run's `connections` is in TIME-WAIT, or the
+    /// counts are stable, or [`SETTLE_LIMIT`] has passed.
+    pub(super) fn settle<T: Clients>(&mut self, transport: &mut T, connections: u64) {
         let deadline = Instant::now() + SETTLE_LIMIT;
         while Instant::now() < deadline {
             let before = self.last.take();
@@ -65,10 +74,18 @@ impl Sampler {
                 self.record(counts, transport);
             }
             // The first count may have been requested earlier: two equal ones are late enough.
-            if before.is_some() && before == self.last && !transport.is_closing() {
+            let is_stable =
+                self.held() == Some(connections) || (before.is_some() && before == self.last);
+            if is_stable && !self.closing && !transport.is_closing() {
                 return;
             }
         }
+    }
+
+    /// Connections in TIME-WAIT at either end; `None` if one is unknown.
+    fn held(&self) -> Option<u64> {
+        let (server, client) = self.last.as_ref()?;
+        Some(server.known()? + client.known()?)
     }
 
     pub(super) fn finish<T: Clients>(
@@ -89,8 +106,11 @@ impl Sampler {
     }
 
     fn record<T: Clients>(&mut self, counts: Counts, transport: &mut T) {
-        let held =
-            |count: Result<u64, String>| count.map_or_else(HeldCount::Unknown, HeldCount::Known);
+        let closing = |count: &Result<Held, String>| count.as_ref().is_ok_and(|it| it.closing > 0);
+        self.closing = closing(&counts.server) || counts.clients.as_ref().is_some_and(closing);
+        let held = |count: Result<Held, String>| {
+            count.map_or_else(HeldCount::Unknown, |held| HeldCount::Known(held.time_wait))
+        };
         let server = held(counts.server);
         let client = match (counts.clients, transport.time_wait_reasons()) {
             (Some(count), _) => held(count),

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::ends::End;
+use super::{ends::End, time_wait::Held};
 
 /// The ends in the kernel's tables, or why one cannot be inspected.
 pub(super) struct Ends {
@@ -21,8 +21,8 @@ pub(super) struct Counts {
     /// When the count began.
     pub(super) at: Instant,
     pub(super) took: Duration,
-    pub(super) server: Result<u64, String>,
-    pub(super) clients: Option<Result<u64, String>>,
+    pub(super) server: Result<Held, String>,
+    pub(super) clients: Option<Result<Held, String>>,
 }
 
 /// Requests counts from its thread, which ends when this is dropped.
@@ -70,6 +70,12 @@ impl SocketCounter {
 }
 
 impl Ends {
+    /// About how long a count takes.
+    pub(super) fn cost(&self) -> Duration {
+        let cost = |end: &Result<End, String>| end.as_ref().map_or(Duration::ZERO, End::cost);
+        cost(&self.server) + self.clients.as_ref().map_or(Duration::ZERO, cost)
+    }
+
     fn count(&mut self) -> Counts {
         let at = Instant::now();
         let count = |end: &mut Result<End, String>| match end {

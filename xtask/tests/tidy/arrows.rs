@@ -10,6 +10,7 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (PURE, &[PURE]),
     (&["ackwise-sim", "ackwise-linux", "ackwise-capture"], &[PURE]),
     (&["ackwise-report"], &[PURE, &["ackwise-capture"]]),
+    (&["ackwise-tls"], &[]),
     (&["ackwise-serve"], &[PURE, &["ackwise-linux", "ackwise-capture"]]),
     (COMMANDS, &[PURE, BELOW_COMMANDS]),
     (&["ackwise-lab"], &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-sim"]]),
@@ -27,7 +28,7 @@ const PURE: &[&str] =
 
 /// Crates that every command may use.
 const BELOW_COMMANDS: &[&str] =
-    &["ackwise-linux", "ackwise-capture", "ackwise-report", "ackwise-serve"];
+    &["ackwise-linux", "ackwise-capture", "ackwise-report", "ackwise-tls", "ackwise-serve"];
 
 /// Commands, which never use each other.
 const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load"];

@@ -12,7 +12,7 @@ use ackwise_check::{
 use ackwise_report::{Name, Target, printable};
 use clap::{Args, ValueEnum};
 
-mod asked;
+pub(in crate::cli) mod asked;
 mod far;
 
 use asked::Asked;

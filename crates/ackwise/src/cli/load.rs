@@ -1,17 +1,26 @@
 //! `ackwise load URL`: arguments in, a report and an exit code out.
 
+mod asked;
+mod causes;
+mod paced;
+
 use std::{
-    num::NonZeroU32,
     ops::ControlFlow,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use ackwise_load::{
-    CloseMode, Drain, LoadOptions, Progress, Sample, SourceNet, StackMode, load,
-    report::{json, text},
+    CloseMode, Drain, LoadOptions, LoadReport, Progress, Sample, SourceNet, StackMode,
+    comparison_json, comparison_text, load, load_against,
+    report::{hgrm, json, text},
 };
-use ackwise_report::Target;
+use ackwise_report::{Target, output_file};
 use clap::{Args, ValueEnum};
+
+use asked::Asked;
+use causes::Capture;
+use paced::Paced;
 
 use super::{
     duration,
@@ -30,36 +39,21 @@ use super::{
 ///
 /// This is a load test: run it only against your own servers.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = SHORT_EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct LoadArguments {
     // Not a comment for rustdoc, which would take the brackets for links.
-    #[arg(help = "Request this page: http://HOST[:PORT][/PATH]")]
+    #[arg(help = "Request this page: http://HOST[:PORT][/PATH] or https://…")]
     url: Target,
 
-    /// Make N connections in total [default: 1000; with --duration, no limit]
-    #[arg(long, value_name = "N", value_parser = whole(1_u64..))]
-    connections: Option<u64>,
+    #[command(flatten)]
+    paced: Paced,
 
-    /// Keep at most C connections open at once
-    #[arg(long, value_name = "C", value_parser = whole(1..=100_000_u32))]
-    #[arg(default_value_t = 64)]
-    concurrency: u32,
-
-    /// Send K requests on each connection, one after the other
-    #[arg(long, value_name = "K", default_value = "1", value_parser = whole(NonZeroU32::MIN..))]
-    requests_per_connection: NonZeroU32,
-
-    /// Start R connections per second, even if the server falls behind [default: start one when another
-    /// ends]
-    #[arg(long, value_name = "R", value_parser = rate)]
-    rate: Option<f64>,
-
-    /// Start no more connections after TIME
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
-    duration: Option<Duration>,
+    #[command(flatten)]
+    asked: Asked,
 
     /// Wait at most TIME for connection setup and the first response together, for each later response,
     /// and for the close
+    #[arg(hide_short_help = true)]
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     timeout: Duration,
 
@@ -68,29 +62,65 @@ pub(crate) struct LoadArguments {
     close: End,
 
     /// Select how the client closes after a CLIENT_CLOSE request
+    #[arg(hide_short_help = true)]
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     drain: DrainMode,
 
     /// Select the clients' TCP stack [default: ackwise with --close swap, otherwise kernel]
+    #[arg(hide_short_help = true)]
     #[arg(long, value_enum)]
     stack: Option<Stack>,
 
     /// Connect from this address or network (repeatable, or comma-separated); when an address has no
     /// free port left, the next one is used
+    #[arg(hide_short_help = true)]
     #[arg(long, value_name = "ADDRESS|NET", value_delimiter = ',')]
     source: Vec<SourceNet>,
 
     /// Count the server's TIME-WAIT connections in the network namespace of process PID [default:
     /// ackwise's own namespace]
+    #[arg(hide_short_help = true)]
     #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
     server_pid: Option<u32>,
+
+    /// Accept any certificate of an https server
+    #[arg(hide_short_help = true)]
+    #[arg(long, conflicts_with = "ca_file")]
+    insecure: bool,
+
+    /// Trust the certificates in this PEM file instead of the system's
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
 
     /// Allow changes to this host's packet filter and IP forwarding
     ///
     /// The ackwise stack needs them to reach another host, or a server that listens only on 127.0.0.1.
     /// Needs root: capabilities are not enough. Prints each change before making it, and undoes all changes at the end.
+    #[arg(hide_short_help = true)]
     #[arg(long)]
     allow_host_changes: bool,
+
+    /// Also load this server, in turn with the first one, and compare them
+    ///
+    /// Ten rounds of each. The limits (--requests, --connections, --duration) are those of all rounds of
+    /// one server.
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "URL", conflicts_with = "hgrm")]
+    against: Option<Target>,
+
+    /// Capture the packets of the run and report what the requests waited for, as `ackwise explain` does
+    ///
+    /// Captures what goes to and from the server's port on all interfaces, for at most 10 minutes. Needs
+    /// Linux and root or CAP_NET_RAW, and takes processor time.
+    #[arg(hide_short_help = true)]
+    #[arg(long, conflicts_with = "against")]
+    explain: bool,
+
+    /// Write the latencies to FILE as percentiles, in HdrHistogram's text format (.hgrm)
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
+    hgrm: Option<PathBuf>,
 
     /// Print JSON
     #[arg(long)]
@@ -100,23 +130,47 @@ pub(crate) struct LoadArguments {
 /// Loads, prints, and judges.
 pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
     let stop = Stop::on_signal()?;
-    let report = {
-        let mut line = Line::new(arguments);
-        load(&arguments.options(), &mut |progress| {
-            line.show(&progress);
-            match stop.is_asked() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        })?
+    let options = arguments.options()?;
+    let mut line = Line::new(&options);
+    let mut watch = |progress: Progress| {
+        line.show(&progress);
+        match stop.is_asked() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     };
-    let outcome = if report.is_complete() { Outcome::Good } else { Outcome::Bad };
-    let document = match arguments.json {
-        true => json(&report),
-        false => text(&report, output::columns().unwrap_or(WIDE)),
+    let (document, is_complete) = match &arguments.against {
+        None => {
+            let capture = arguments.explain.then(|| Capture::begin(&options.target)).transpose()?;
+            let mut report = load(&options, &mut watch)?;
+            report.causes = capture.map(Capture::end);
+            alone(arguments, &report)?
+        }
+        Some(other) => {
+            let comparison = load_against(&options, other, &mut watch)?;
+            let document = match arguments.json {
+                true => comparison_json(&comparison),
+                false => comparison_text(&comparison, output::columns().unwrap_or(WIDE)),
+            };
+            (document, comparison.is_complete())
+        }
     };
+    drop(line);
+    let outcome = if is_complete { Outcome::Good } else { Outcome::Bad };
     let outcome = output::print(&document, outcome)?;
     stop.signal().map_or(Ok(outcome), |signal| Err(Failure::Interrupted { signal }))
+}
+
+/// The report of one server, and whether it is complete.
+fn alone(arguments: &LoadArguments, report: &LoadReport) -> Result<(String, bool), Failure> {
+    if let Some(path) = &arguments.hgrm {
+        write_percentiles(report, path)?;
+    }
+    let document = match arguments.json {
+        true => json(report),
+        false => text(report, output::columns().unwrap_or(WIDE)),
+    };
+    Ok((document, report.is_complete()))
 }
 
 impl LoadArguments {
@@ -125,39 +179,41 @@ impl LoadArguments {
         self.json
     }
 
-    fn options(&self) -> LoadOptions {
-        let default = LoadOptions::new(self.url.clone());
-        LoadOptions {
-            connections: self
-                .connections
-                .or_else(|| self.duration.is_none().then_some(default.connections?)),
-            concurrency: usize::try_from(self.concurrency).unwrap_or(default.concurrency),
-            requests_per_connection: self.requests_per_connection,
-            rate: self.rate,
-            duration: self.duration,
+    fn options(&self) -> Result<LoadOptions, Failure> {
+        let mut options = LoadOptions {
             timeout: self.timeout,
             close: self.close.into(),
             drain: self.drain.into(),
             stack: self.stack.map(Into::into),
             sources: self.source.clone(),
             server_process: self.server_pid,
+            insecure: self.insecure,
+            ca_file: self.ca_file.clone(),
             allow_host_changes: self.allow_host_changes,
-            ..default
-        }
+            ..LoadOptions::new(self.url.clone())
+        };
+        self.paced.apply(&mut options);
+        self.asked.apply(&mut options, self.paced.seed())?;
+        Ok(options)
     }
+}
+
+fn write_percentiles(report: &LoadReport, path: &Path) -> Result<(), Failure> {
+    output_file::write(path, hgrm(report).as_bytes())
+        .map_err(|error| Failure::File { path: path.to_owned(), error })
 }
 
 /// The progress line, at most a few times a second.
 struct Line {
     line: ProgressLine,
     of: String,
-    shown: Option<Instant>,
+    /// When, and how many responses there were.
+    shown: Option<(Instant, u64)>,
 }
 
 impl Line {
-    fn new(arguments: &LoadArguments) -> Self {
-        let of =
-            arguments.options().connections.map_or_else(String::new, |all| format!(" of {all}"));
+    fn new(options: &LoadOptions) -> Self {
+        let of = options.connections.map_or_else(String::new, |all| format!(" of {all}"));
         Self { line: ProgressLine::new(), of, shown: None }
     }
 
@@ -168,15 +224,22 @@ impl Line {
             }
             Progress::Ready => privileges::give_up(),
             Progress::Loading { connections, answered, failed, held } => {
-                if self.shown.is_some_and(|shown| shown.elapsed() < SHOW_INTERVAL) {
+                let since = self.shown.map_or(Duration::ZERO, |(shown, _)| shown.elapsed());
+                if self.shown.is_some() && since < SHOW_INTERVAL {
                     return;
                 }
-                self.shown = Some(Instant::now());
+                let rate = self.shown.map_or_else(String::new, |(_, before)| {
+                    // Another run may have begun (--against).
+                    let answered = answered.saturating_sub(before);
+                    let rate = Duration::from_secs(answered).div_duration_f64(since);
+                    format!(" ({rate:.0} per second)")
+                });
+                self.shown = Some((Instant::now(), *answered));
                 let Sample { server, client, .. } = held;
                 let number =
                     |held: &Option<u64>| held.map_or("?".to_owned(), |held| held.to_string());
                 self.line.show(&format!(
-                    "{connections}{} connections, {answered} responses, {failed} failed, in TIME-WAIT: \
+                    "{connections}{} connections, {answered} responses{rate}, {failed} failed, in TIME-WAIT: \
                      server {}, client {}",
                     self.of,
                     number(server),
@@ -185,16 +248,6 @@ impl Line {
             }
             _ => {}
         }
-    }
-}
-
-/// Starts a second: more than none, and fewer than a clock has ticks.
-fn rate(text: &str) -> Result<f64, String> {
-    let rate: f64 =
-        text.parse().map_err(|_| "not a number (expected connections per second)".to_owned())?;
-    match rate.is_finite() && rate > 0.0 && rate <= HIGHEST_RATE {
-        true => Ok(rate),
-        false => Err(format!("out of range (expected more than 0 and at most {HIGHEST_RATE})")),
     }
 }
 
@@ -257,17 +310,30 @@ impl From<Stack> for StackMode {
     }
 }
 
+const SHORT_EXAMPLES: &str = "\
+Examples:
+  ackwise load http://localhost:8080/
+      make 1000 connections, which the server closes
+  ackwise load http://localhost:8080/ --rate 500 --duration 30s --requests-per-connection unlimited
+      send 500 requests per second on kept connections for 30 s
+
+--help describes more options.";
+
 const EXAMPLES: &str = "\
 Examples:
   ackwise load http://localhost:8080/
       make 1000 connections, which the server closes
+  ackwise load http://localhost:8080/ --rate 500 --duration 30s --requests-per-connection unlimited
+      send 500 requests per second on kept connections for 30 s
+  ackwise load http://localhost:8080/form --data name=value --header 'Accept: text/html'
+      send a POST with content
+  ackwise load http://localhost:8080/large --workload surge --requests-per-connection 10 --json
+      request ranges of the sizes of SURGE's files, and print JSON
   sudo ackwise load http://localhost:8080/ --close swap --allow-host-changes
       move TIME-WAIT from the server to the client with an RST
-  ackwise load http://localhost:8080/ --rate 500 --duration 30s --json
-      start 500 connections per second for 30 s, and print JSON
 
 Exit codes:
-  0    every request got a response
+  0    every request got the expected response
   1    some requests failed or were not sent, some connections did not close, or ports ran out
   2    the load test could not run, or no request got a response
   130  interrupted by SIGINT (143 by SIGTERM); prints the results so far
@@ -276,4 +342,3 @@ docs/load.md explains what is measured and how.";
 
 const WIDE: usize = 100;
 const SHOW_INTERVAL: Duration = Duration::from_millis(250);
-const HIGHEST_RATE: f64 = 1e6;

@@ -45,7 +45,7 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Explain(explain::Explain),
-    Load(load::LoadArguments),
+    Load(Box<load::LoadArguments>),
     Run(run::Run),
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),

@@ -7,7 +7,7 @@ use ackwise_lab::{
     reproduce::report::Document as Reproduce,
     run::export::{Document as Run, List},
 };
-use ackwise_load::report::Document as Load;
+use ackwise_load::{ComparisonDocument as Against, report::Document as Load};
 use ackwise_report::format::{Document, schema};
 use clap::{
     Args,
@@ -45,12 +45,13 @@ pub(crate) fn run(arguments: &Schema) -> Result<Outcome, Failure> {
     output::print(&text, Outcome::Good)
 }
 
-fn all() -> [Known; 8] {
+fn all() -> [Known; 9] {
     [
         of::<Check<'_>>(),
         of::<Error<'_>>(),
         of::<Explain>(),
         of::<Load<'_>>(),
+        of::<Against<'_>>(),
         of::<Model>(),
         of::<Reproduce<'_>>(),
         of::<Run<'_>>(),

@@ -1,17 +1,15 @@
 //! TLS between TCP's bytes and HTTP's. It is fed record by record, because a record is readable only
 //! when its last byte has come: that is what a stall inside it delays.
 
-mod file_verifier;
-mod settings;
-
-pub use settings::TlsSettings;
+pub use ackwise_tls::TlsSettings;
 
 use std::{
     io::{ErrorKind, Read, Write},
     time::Instant,
 };
 
-use rustls::{CertificateError, ClientConnection, OtherError};
+use ackwise_tls::refusal;
+use rustls::ClientConnection;
 
 use super::{ExchangeError, plain::Plain};
 use crate::stack::{Connection, StackEvent, TransportError};
@@ -35,7 +33,7 @@ impl Tls {
         connection: &mut dyn Connection,
         deadline: Instant,
     ) -> Result<Self, ExchangeError> {
-        let session = settings.session()?;
+        let session = settings.session().map_err(|error| tls_error(&error))?;
         let mut tls = Self { session, record: Vec::new(), record_start: 0, plain: 0 };
         let began = connection.now();
         loop {
@@ -107,7 +105,8 @@ impl Tls {
                 break; // After close_notify nothing counts.
             }
         }
-        self.session.process_new_packets().map_err(|error| refusal(&error))?;
+        let processed = self.session.process_new_packets();
+        processed.map_err(|error| ExchangeError::Tls(refusal(&error)))?;
         let mut bytes = Vec::new();
         match self.session.reader().read_to_end(&mut bytes) {
             // Without close_notify there is always more to come, and a FIN is judged by HTTP's framing.
@@ -150,43 +149,6 @@ fn record_size(bytes: &[u8]) -> Result<Option<usize>, ExchangeError> {
     Ok((bytes.len() >= size).then_some(size))
 }
 
-/// Why the session cannot go on, and what the user can do about it.
-fn refusal(error: &rustls::Error) -> ExchangeError {
-    match error {
-        rustls::Error::InvalidCertificate(reason) => ExchangeError::Tls(format!(
-            "cannot verify the server's certificate: {} (--ca-file FILE trusts the certificates in \
-             FILE, --insecure accepts any)",
-            in_words(reason)
-        )),
-        _ => tls_error(error),
-    }
-}
-
-/// Where `rustls` has a variant's name only, what it means.
-fn in_words(reason: &CertificateError) -> String {
-    match reason {
-        CertificateError::NotValidForNameContext { expected, presented } => {
-            let names: Vec<_> = presented.iter().map(|name| bare(name)).collect();
-            let names = if names.is_empty() { "no name".to_owned() } else { names.join(", ") };
-            format!("it is for {names}, not for {}", expected.to_str())
-        }
-        CertificateError::UnknownIssuer => "its issuer is not trusted".to_owned(),
-        CertificateError::BadEncoding => "it cannot be read".to_owned(),
-        CertificateError::BadSignature => "its signature is wrong".to_owned(),
-        CertificateError::Other(OtherError(error)) => match error.to_string().as_str() {
-            "CaUsedAsEndEntity" => "it is a CA certificate, not a server certificate".to_owned(),
-            other => other.to_owned(),
-        },
-        other => other.to_string(),
-    }
-}
-
-/// `localhost` of `DnsName("localhost")`.
-fn bare(name: &str) -> &str {
-    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
-    inner.unwrap_or(name).trim_matches('"')
-}
-
 fn tls_error(error: &dyn ToString) -> ExchangeError {
     ExchangeError::Tls(error.to_string())
 }
@@ -213,20 +175,6 @@ mod tests {
         let record = [22, 3, 3, 0, 2, 7, 7, 99];
         for (seen, size) in [(0, None), (4, None), (6, None), (7, Some(7)), (8, Some(7))] {
             assert_eq!(record_size(&record[..seen]).unwrap(), size, "{seen} bytes");
-        }
-    }
-
-    #[test]
-    fn a_refused_name_is_told_without_syntax() {
-        let expected = "other".try_into().unwrap();
-        for (presented, names) in [
-            (&["DnsName(\"localhost\")", "IpAddress(127.0.0.1)"][..], "localhost, 127.0.0.1"),
-            (&[], "no name"),
-        ] {
-            let presented = presented.iter().map(ToString::to_string).collect();
-            let expected = rustls::pki_types::ServerName::clone(&expected);
-            let reason = CertificateError::NotValidForNameContext { expected, presented };
-            assert_eq!(in_words(&reason), format!("it is for {names}, not for other"));
         }
     }
 

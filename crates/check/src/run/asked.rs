@@ -111,7 +111,7 @@ pub fn parse_field(given: &str) -> Result<(String, String), String> {
         return refuse("the name is not a token (RFC 9110, section 5.1)");
     }
     if RESERVED.iter().any(|it| it.eq_ignore_ascii_case(name)) {
-        return refuse("ackwise check writes this field itself");
+        return refuse("ackwise writes this field itself");
     }
     if !value.chars().all(|c| !c.is_control() || c == '\t') {
         return refuse("the value has control characters");

@@ -79,6 +79,25 @@ impl ResponseParser {
         self.unanswered.len()
     }
 
+    /// Skips a complete final response of `bytes` bytes that the caller has recognised, because it has
+    /// parsed the same bytes before.
+    ///
+    /// # Panics
+    ///
+    /// If a response has begun, or none may follow.
+    pub fn skip_response(&mut self, bytes: u64) {
+        assert!(self.is_between_responses(), "a response is skipped within another one");
+        self.unanswered.pop_front();
+        self.interim = 0;
+        self.offset += bytes;
+    }
+
+    /// Whether the next byte begins a response.
+    #[must_use]
+    pub fn is_between_responses(&self) -> bool {
+        matches!(&self.state, State::Head(scanner) if scanner.seen().is_empty())
+    }
+
     /// Number of bytes read from the stream.
     #[must_use]
     pub const fn offset(&self) -> u64 {

@@ -8,6 +8,37 @@ use ackwise_tcp::ByteCount;
 
 use super::{Count, Pages, Size, Span, Truncation, Weighted};
 
+/// All of them by name.
+impl Pages {
+    /// The published workload called `name`; the thesis' with the shapes of its text and no small
+    /// files.
+    #[must_use]
+    pub fn published(name: &str) -> Option<Self> {
+        let found = Self::by_name().into_iter().find(|(known, _)| *known == name);
+        found.map(|(_, pages)| pages)
+    }
+
+    /// The names of the published workloads.
+    pub fn published_names() -> impl Iterator<Item = &'static str> {
+        Self::by_name().into_iter().map(|(name, _)| name)
+    }
+
+    fn by_name() -> [(&'static str, Self); 7] {
+        [
+            ("heidemann", Self::HEIDEMANN),
+            ("mah", Self::MAH),
+            (
+                "gurkan",
+                Self::gurkan(1.24, Probability::per_million(0).expect("zero is at most a million")),
+            ),
+            ("surge", Self::SURGE),
+            ("surge-requested", Self::SURGE_REQUESTED),
+            ("webstone-2", Self::WEBSTONE_2),
+            ("specweb96", Self::specweb96()),
+        ]
+    }
+}
+
 /// Heidemann 1996 and 1997.
 impl Pages {
     /// The benchmark's page (Heidemann 1997, section 2.1): documents of 6651, 3883 and 1866 bytes.

@@ -1,6 +1,8 @@
 //! The client of one connection, without I/O: the next step, and the response parser.
 //!
 //! ```text
+//! Idle ── request ──▶ Asking ── response ──▶ Idle
+//!
 //! Asking ── last response ──┬─ Close::Server ──────▶ AwaitingClose ── server's FIN ──▶ Over
 //!                           ├─ Close::Client ───────────────────────────────────────▶ Over
 //!                           └─ Close::ClientClose ─▶ SayingClose ─┬─ Drain::Plain ───▶ Over
@@ -10,11 +12,18 @@
 //!
 //! A server may announce an earlier close: `AwaitingClose` then follows its last response.
 
-use ackwise_http::{
-    Method, Persistence, Response, ResponseEvent, ResponseParser, client_close::ClientSide,
-};
+use std::fmt;
 
-use super::{AfterWrite, Close, Drain, Failure, Plan, plan::Message};
+use ackwise_http::{
+    Persistence, Response, ResponseEvent, ResponseParser, client_close::ClientSide,
+};
+use ring::digest::{self, SHA256};
+
+use super::{
+    AfterWrite, Close, Drain, Failure, Plan,
+    known_response::{KnownResponse, Recognised},
+    plan::Message,
+};
 
 /// The client's side of one connection.
 #[derive(Clone, Debug)]
@@ -24,15 +33,21 @@ pub(super) struct ClientConnection {
     phase: Phase,
     /// The current or last message.
     message: Message,
+    /// Whether it is the connection's last request.
+    is_last: bool,
     /// Number of its bytes written.
     written: usize,
     drained: usize,
+    /// Of the content so far, if it is wanted.
+    hash: Option<Hasher>,
     cut_short: bool,
     forestalled: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
+    /// No request is outstanding, and another one may follow.
+    Idle,
     /// A request is being written, or its response awaited.
     Asking,
     /// The server closes first.
@@ -62,23 +77,70 @@ pub(super) enum Step<'p> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Answer {
     pub(super) status: u16,
+    /// Bytes of content.
+    pub(super) content: u64,
+    /// Its SHA-256, if the plan wants it.
+    pub(super) hash: Option<Hash>,
+}
+
+/// A SHA-256.
+pub(super) type Hash = [u8; digest::SHA256_OUTPUT_LEN];
+
+/// The hash of the content so far.
+#[derive(Clone)]
+struct Hasher(digest::Context);
+
+impl Hasher {
+    fn finish(self) -> Hash {
+        let mut bytes = Hash::default();
+        bytes.copy_from_slice(self.0.finish().as_ref());
+        bytes
+    }
+}
+
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Hasher").finish_non_exhaustive()
+    }
 }
 
 impl ClientConnection {
-    /// A connection that is being opened, with its first request to be written.
-    pub(super) fn new(plan: &Plan) -> Self {
-        let mut connection = Self {
+    /// A connection that is being opened.
+    pub(super) fn new() -> Self {
+        Self {
             side: ClientSide::NEW,
             parser: ResponseParser::new(),
-            phase: Phase::Asking,
-            message: Message::Request,
+            phase: Phase::Idle,
+            message: Message::ClientClose,
+            is_last: false,
             written: 0,
             drained: 0,
+            hash: None,
             cut_short: false,
             forestalled: false,
+        }
+    }
+
+    /// Starts the plan's request `index` on an idle connection; after the `last` one, the connection
+    /// ends.
+    pub(super) fn ask(&mut self, index: usize, last: bool, plan: &Plan) {
+        assert!(self.is_idle(), "a request while another one is outstanding");
+        self.side.sent += 1;
+        self.is_last = last;
+        self.phase = Phase::Asking;
+        self.say(plan.message(index, last));
+        self.parser.expect(plan.method(self.message));
+        self.hash = plan.is_hashed().then(|| Hasher(digest::Context::new(&SHA256)));
+    }
+
+    /// Ends an idle connection, which carries no more requests.
+    pub(super) fn finish(&mut self, plan: &Plan) {
+        assert!(self.is_idle(), "a close while a request is outstanding");
+        self.phase = match plan.close() {
+            Close::ClientClose(_) => self.closing_phase(plan),
+            // No request is left that could ask the server to close.
+            Close::Server | Close::Client => Phase::Over,
         };
-        connection.ask_or_close(plan);
-        connection
     }
 
     /// The next step.
@@ -88,7 +150,7 @@ impl ClientConnection {
             Phase::SayingClose if self.side.sending => {
                 Step::Write(self.rest(plan), AfterWrite::Close)
             }
-            Phase::Asking | Phase::AwaitingClose | Phase::Draining => Step::Read,
+            Phase::Idle | Phase::Asking | Phase::AwaitingClose | Phase::Draining => Step::Read,
             Phase::HalfClosing => Step::HalfClose,
             Phase::SayingClose | Phase::Over => Step::Close,
         }
@@ -101,6 +163,16 @@ impl ClientConnection {
     /// Whether a request is unanswered.
     pub(super) fn is_asking(&self) -> bool {
         self.phase == Phase::Asking
+    }
+
+    /// Whether a request may be started.
+    pub(super) fn is_idle(&self) -> bool {
+        self.phase == Phase::Idle
+    }
+
+    /// The request that is outstanding, or the last one.
+    pub(super) const fn message(&self) -> Message {
+        self.message
     }
 
     /// Whether the server closed, or announced its close, before the last request.
@@ -138,15 +210,40 @@ impl ClientConnection {
         &mut self,
         mut bytes: &[u8],
         plan: &Plan,
+        known: &mut KnownResponse,
     ) -> Result<Option<Answer>, Failure> {
-        if self.phase != Phase::Asking {
-            self.drain(bytes.len());
-            return Ok(None);
+        match self.phase {
+            Phase::Asking => {}
+            Phase::Idle => return Err(Failure::Unasked),
+            _ => {
+                self.drain(bytes.len());
+                return Ok(None);
+            }
+        }
+        let (all, method) = (bytes, plan.method(self.message));
+        let is_between = self.parser.is_between_responses();
+        if is_between && let Some(response) = known.recognise(method, bytes) {
+            self.parser.skip_response(bytes.len() as u64);
+            if let Some(hash) = &mut self.hash {
+                hash.0.update(response.content);
+            }
+            let Recognised { status, content, persistence } = response;
+            return Ok(Some(self.answered(status, content.len() as u64, persistence, plan)));
         }
         while let Some(event) = self.parser.advance(&mut bytes)? {
             match event {
+                ResponseEvent::Content(content) => {
+                    if let Some(hash) = &mut self.hash {
+                        hash.0.update(content);
+                    }
+                }
                 ResponseEvent::End(_) if !bytes.is_empty() => return Err(Failure::Unasked),
-                ResponseEvent::End(response) => return Ok(Some(self.answered(&response, plan))),
+                ResponseEvent::End(response) => {
+                    if is_between {
+                        known.learn(method, all, &response);
+                    }
+                    return Ok(Some(self.parsed(&response, plan)));
+                }
                 _ => {}
             }
         }
@@ -157,36 +254,39 @@ impl ClientConnection {
     pub(super) fn handle_end(&mut self, plan: &Plan) -> Result<Option<Answer>, Failure> {
         self.side.server_closed = true;
         if self.phase != Phase::Asking {
+            // It had more requests to come.
+            self.cut_short |= self.phase == Phase::Idle;
             self.phase = Phase::Over;
             return Ok(None);
         }
         let response = self.parser.handle_close()?.ok_or(Failure::Closed)?;
-        let answer = self.answered(&response, plan);
+        let answer = self.parsed(&response, plan);
         self.phase = Phase::Over;
         Ok(Some(answer))
     }
 
-    fn answered(&mut self, response: &Response, plan: &Plan) -> Answer {
-        self.side.answered += 1;
-        self.side.last = Some(response.head.persistence);
-        self.ask_or_close(plan);
-        Answer { status: response.head.status }
+    fn parsed(&mut self, response: &Response, plan: &Plan) -> Answer {
+        let Response { head, content, .. } = response;
+        self.answered(head.status, *content, head.persistence, plan)
     }
 
-    /// Starts the next request, or the close if there is none.
-    fn ask_or_close(&mut self, plan: &Plan) {
-        let persists = self.side.last.is_none_or(|last| last == Persistence::Persists);
-        match plan.message(self.side.sent) {
-            Some(request) if persists => {
-                self.parser.expect(Method::Get);
-                self.side.sent += 1;
-                self.say(request);
-            }
-            more => {
-                self.cut_short = more.is_some();
-                self.phase = self.closing_phase(plan);
-            }
+    fn answered(
+        &mut self,
+        status: u16,
+        content: u64,
+        persistence: Persistence,
+        plan: &Plan,
+    ) -> Answer {
+        self.side.answered += 1;
+        self.side.last = Some(persistence);
+        if persistence == Persistence::Persists && !self.is_last {
+            self.phase = Phase::Idle;
+        } else {
+            self.cut_short = !self.is_last;
+            self.phase = self.closing_phase(plan);
         }
+        let hash = self.hash.take().map(Hasher::finish);
+        Answer { status, content, hash }
     }
 
     fn closing_phase(&mut self, plan: &Plan) -> Phase {
@@ -220,8 +320,6 @@ const DRAIN_LIMIT: usize = 256 * 1024;
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroU32;
-
     use super::*;
 
     const KEPT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
@@ -231,21 +329,29 @@ mod tests {
     const MISSING: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
     const NONSENSE: &[u8] = b"SSH-2.0-OpenSSH\r\n";
 
-    fn plan(close: Close, requests: u32) -> Plan {
-        Plan::new("h", "/", close).unwrap().requests(NonZeroU32::new(requests).unwrap())
-    }
-
     /// A driver that holds all arguments and writes a few bytes at a time.
     struct Driver {
         plan: Plan,
         connection: ClientConnection,
+        known: KnownResponse,
+        left: u32,
     }
 
     impl Driver {
         fn new(close: Close, requests: u32) -> Self {
-            let plan = plan(close, requests);
-            let connection = ClientConnection::new(&plan);
-            Self { plan, connection }
+            let plan = Plan::new("h", "/", close).unwrap();
+            let (connection, known) = (ClientConnection::new(), KnownResponse::default());
+            let mut driver = Self { plan, connection, known, left: requests };
+            driver.ask_next();
+            driver
+        }
+
+        /// Asks again if it may.
+        fn ask_next(&mut self) {
+            if self.connection.is_idle() {
+                self.left -= 1;
+                self.connection.ask(0, self.left == 0, &self.plan);
+            }
         }
 
         /// All bytes written until the next step that is not a write, and that step.
@@ -261,7 +367,8 @@ mod tests {
         }
 
         fn hears(&mut self, bytes: &[u8]) -> Result<Option<u16>, Failure> {
-            let answer = self.connection.handle_bytes(bytes, &self.plan);
+            let answer = self.connection.handle_bytes(bytes, &self.plan, &mut self.known);
+            self.ask_next();
             answer.map(|answer| answer.map(|answer| answer.status))
         }
 
@@ -385,5 +492,50 @@ mod tests {
         assert_eq!(client.hears(TO_THE_END), Ok(None));
         assert_eq!(client.hears_the_end(), Ok(Some(200)));
         assert_eq!(client.said(), said("", Step::Close));
+    }
+
+    #[test]
+    fn an_idle_connection_ends_without_another_request() {
+        for (close, said_last) in [
+            (Close::Server, ""),
+            (Close::Client, ""),
+            (Close::ClientClose(Drain::Plain), "CLIENT_CLOSE * HTTP/1.1|"),
+        ] {
+            let mut client = Driver::new(close, 2);
+            client.said();
+            client.connection.handle_bytes(KEPT, &client.plan, &mut client.known).unwrap();
+            client.connection.finish(&client.plan);
+            assert_eq!(client.said(), said(said_last, Step::Close), "{close:?}");
+            assert!(!client.connection.was_cut_short());
+        }
+        let mut client = Driver::new(Close::Client, 2);
+        client.said();
+        client.connection.handle_bytes(KEPT, &client.plan, &mut client.known).unwrap();
+        assert_eq!(client.hears_the_end(), Ok(None));
+        assert!(client.connection.was_cut_short(), "the server did not wait for the second");
+        let mut client = Driver::new(Close::Client, 2);
+        client.said();
+        client.connection.handle_bytes(KEPT, &client.plan, &mut client.known).unwrap();
+        let unasked = client.connection.handle_bytes(b"x", &client.plan, &mut client.known);
+        assert_eq!(unasked, Err(Failure::Unasked));
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_content_alone() {
+        let plan = Plan::new("h", "/", Close::Client).unwrap().hashed();
+        let chunked =
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1;x\r\nb\r\n0\r\n\r\n";
+        // printf ab | sha256sum
+        let expected = "fb8e20fc2e4c3f248c60c39bd652f3c1347298bb977b8b4d5903b85055620603";
+        let mut known = KnownResponse::default();
+        // The second one is known.
+        for response in [KEPT, KEPT, chunked.as_bytes()] {
+            let mut connection = ClientConnection::new();
+            connection.ask(0, false, &plan);
+            let answer = connection.handle_bytes(response, &plan, &mut known).unwrap().unwrap();
+            let hash = answer.hash.unwrap();
+            let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(hex, expected);
+        }
     }
 }

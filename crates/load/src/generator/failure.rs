@@ -29,6 +29,17 @@ pub enum Failure {
     /// A status that reports a failure.
     #[error("status {0}")]
     Status(u16),
+    /// Content of another size than the workload's.
+    #[error("content of {found} bytes (expected {expected})")]
+    Size {
+        /// Bytes of the content.
+        found: u64,
+        /// The size that was asked for.
+        expected: u64,
+    },
+    /// Content with another hash than expected.
+    #[error("content with another SHA-256 than expected")]
+    Content,
 }
 
 impl Failure {
@@ -40,13 +51,22 @@ impl Failure {
             Self::Connection(ConnectionError::Reset) => "reset",
             Self::Connection(ConnectionError::TimedOut) | Self::TimedOut => "timed-out",
             Self::Connection(ConnectionError::Unreachable) => "unreachable",
+            Self::Connection(ConnectionError::Tls) => "tls",
             Self::Connection(ConnectionError::System(_)) => "system",
             Self::Closed => "closed",
             Self::ShortBody(_) => "short-body",
             Self::Malformed(_) | Self::Unasked => "malformed",
             Self::Status(400..=499) => "status-4xx",
             Self::Status(_) => "status-5xx",
+            Self::Size { .. } => "wrong-size",
+            Self::Content => "wrong-content",
         }
+    }
+
+    /// Whether a complete response arrived.
+    #[must_use]
+    pub const fn is_response(&self) -> bool {
+        matches!(self, Self::Status(_) | Self::Size { .. } | Self::Content)
     }
 }
 

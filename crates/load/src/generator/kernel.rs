@@ -6,12 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mio::{Events, Interest, Poll, Token, net::TcpStream};
+use mio::{Events, Interest, Poll, Token, event::Event, net::TcpStream};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::{
     AfterWrite, ConnectError, ConnectionError, Read, Slot, Sources, Transport,
     sources::{SourcePorts, local_ports},
+    timer::Timer,
 };
 
 /// Connections of the kernel's TCP to one server.
@@ -21,8 +22,39 @@ pub struct KernelTransport {
     starts: SourcePorts,
     poll: Poll,
     events: Events,
-    streams: Vec<Option<TcpStream>>,
+    streams: Vec<Option<Stream>>,
+    timer: Timer,
     began: Instant,
+}
+
+/// A socket, and what its edge-triggered events have announced since it last said "not now". Calls
+/// that would fail are not made: they cost as much as those that succeed.
+#[derive(Debug)]
+struct Stream {
+    socket: TcpStream,
+    writable: bool,
+    readable: bool,
+    /// Bytes may be followed by an end or an error without another event.
+    ending: bool,
+    /// Whether Nagle's algorithm is off.
+    nodelay: bool,
+}
+
+impl Stream {
+    /// Turns off Nagle's algorithm for a message that may take several segments. Smaller ones are never
+    /// held: each follows the response to the message before, which acknowledges it.
+    fn prepare(&mut self, bytes: usize) {
+        if bytes > SMALLEST_SEGMENT && !self.nodelay {
+            // If this fails, the connection is broken, and the write says so.
+            self.nodelay = SockRef::from(&self.socket).set_tcp_nodelay(true).is_ok();
+        }
+    }
+
+    fn hear(&mut self, event: &Event) {
+        self.ending |= event.is_read_closed() || event.is_write_closed() || event.is_error();
+        self.readable |= event.is_readable() || self.ending;
+        self.writable |= event.is_writable() || self.ending;
+    }
 }
 
 impl KernelTransport {
@@ -34,10 +66,12 @@ impl KernelTransport {
     /// If the system has no way to poll sockets, or too few descriptors.
     pub fn new(server: SocketAddr, sources: Sources, slots: usize) -> io::Result<Self> {
         allow_descriptors(slots)?;
+        let poll = Poll::new()?;
         Ok(Self {
             server,
             starts: SourcePorts::new(sources, local_ports(), process_number()),
-            poll: Poll::new()?,
+            timer: Timer::new(poll.registry(), TIMER)?,
+            poll,
             events: Events::with_capacity(EVENTS_PER_POLL),
             streams: std::iter::repeat_with(|| None).take(slots).collect(),
             began: Instant::now(),
@@ -57,7 +91,7 @@ impl KernelTransport {
         Err(ConnectError::NoPort)
     }
 
-    fn stream(&mut self, slot: Slot) -> Result<&mut TcpStream, ConnectionError> {
+    fn stream(&mut self, slot: Slot) -> Result<&mut Stream, ConnectionError> {
         self.streams[slot.0].as_mut().ok_or(ConnectionError::Reset)
     }
 }
@@ -68,11 +102,14 @@ impl Transport for KernelTransport {
     }
 
     fn connect(&mut self, slot: Slot) -> Result<(), ConnectError> {
-        let mut stream = TcpStream::from_std(self.open()?.into());
+        let mut socket = TcpStream::from_std(self.open()?.into());
         let interest = Interest::READABLE | Interest::WRITABLE;
         let registry = self.poll.registry();
-        registry.register(&mut stream, Token(slot.0), interest).map_err(ConnectError::System)?;
-        self.streams[slot.0] = Some(stream);
+        registry.register(&mut socket, Token(slot.0), interest).map_err(ConnectError::System)?;
+        // On loopback, the handshake is over when `connect` returns.
+        let writable = self.server.ip().is_loopback();
+        let (readable, ending, nodelay) = (false, false, false);
+        self.streams[slot.0] = Some(Stream { socket, writable, readable, ending, nodelay });
         Ok(())
     }
 
@@ -82,36 +119,53 @@ impl Transport for KernelTransport {
         bytes: &[u8],
         follows: AfterWrite,
     ) -> Result<usize, ConnectionError> {
-        loop {
-            return match write(self.stream(slot)?, bytes, follows) {
-                Ok(written) => Ok(written),
+        let stream = self.stream(slot)?;
+        stream.prepare(bytes.len());
+        while stream.writable {
+            match write(&mut stream.socket, bytes, follows) {
+                Ok(written) => {
+                    stream.writable = written == bytes.len();
+                    return Ok(written);
+                }
                 Err(error) => match error.kind() {
-                    io::ErrorKind::Interrupted => continue,
-                    io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected => Ok(0),
-                    kind => Err(kind.into()),
+                    io::ErrorKind::Interrupted => {}
+                    io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected => {
+                        stream.writable = false;
+                    }
+                    kind => return Err(kind.into()),
                 },
-            };
+            }
         }
+        Ok(0)
     }
 
     fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, ConnectionError> {
-        loop {
-            return match self.stream(slot)?.read(buffer) {
-                Ok(0) => Ok(Read::End),
-                Ok(bytes) => Ok(Read::ByteCount(bytes)),
+        let stream = self.stream(slot)?;
+        while stream.readable {
+            match stream.socket.read(buffer) {
+                Ok(0) => return Ok(Read::End),
+                Ok(bytes) => {
+                    // epoll(7): fewer bytes than the buffer holds are all that there are, and more
+                    // of them raise another event.
+                    stream.readable = bytes == buffer.len() || stream.ending;
+                    return Ok(Read::ByteCount(bytes));
+                }
                 Err(error) => match error.kind() {
-                    io::ErrorKind::Interrupted => continue,
-                    io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected => Ok(Read::Nothing),
-                    kind => Err(kind.into()),
+                    io::ErrorKind::Interrupted => {}
+                    io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected => {
+                        stream.readable = false;
+                    }
+                    kind => return Err(kind.into()),
                 },
-            };
+            }
         }
+        Ok(Read::Nothing)
     }
 
     fn half_close(&mut self, slot: Slot) {
         if let Ok(stream) = self.stream(slot) {
             // Fails if the server has reset; the next read reports it.
-            let _ = stream.shutdown(Shutdown::Write);
+            let _ = stream.socket.shutdown(Shutdown::Write);
         }
     }
 
@@ -122,17 +176,24 @@ impl Transport for KernelTransport {
     fn abort(&mut self, slot: Slot) {
         if let Some(stream) = self.streams[slot.0].take() {
             // If this fails, the close sends a FIN, which is harmless.
-            let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
+            let _ = SockRef::from(&stream.socket).set_linger(Some(Duration::ZERO));
         }
     }
 
     fn poll(&mut self, until: Duration, ready: &mut Vec<Slot>) -> io::Result<()> {
         let left = until.saturating_sub(self.now());
-        match self.poll.poll(&mut self.events, Some(left)) {
+        let limit = self.timer.limit(left)?;
+        match self.poll.poll(&mut self.events, Some(limit)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             polled => polled?,
         }
-        ready.extend(self.events.iter().map(|event| Slot(event.token().0)));
+        for event in self.events.iter().filter(|event| event.token() != TIMER) {
+            let slot = Slot(event.token().0);
+            if let Some(stream) = &mut self.streams[slot.0] {
+                stream.hear(event);
+                ready.push(slot);
+            }
+        }
         Ok(())
     }
 }
@@ -155,7 +216,6 @@ fn write(stream: &mut TcpStream, bytes: &[u8], _follows: AfterWrite) -> io::Resu
 fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
     let domain = Domain::for_address(server);
     let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
-    socket.set_tcp_nodelay(true)?;
     if let Some(start) = start {
         // Without SO_REUSEADDR, which would allow ports in the client's own TIME-WAIT.
         let bound = socket.bind(&start.into());
@@ -212,6 +272,10 @@ fn allow_descriptors(slots: usize) -> io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_NOFILE, needed, hard)?)
 }
 
+/// RFC 9293, section 3.7.1: a peer that does not send its MSS takes segments of 536 bytes.
+const SMALLEST_SEGMENT: usize = 536;
+/// Larger than any slot's token.
+const TIMER: Token = Token(usize::MAX - 1);
 /// Number of events handled before the clock and the schedule are checked again (our choice).
 const EVENTS_PER_POLL: usize = 1024;
 /// Maximum number of ports tried for one connection: those of two addresses (our choice; it takes a

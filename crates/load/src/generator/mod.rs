@@ -3,12 +3,15 @@
 //!
 //! | module | purpose |
 //! | --- | --- |
-//! | `schedule` | when connections start: slots in a closed loop, or a rate; pure |
-//! | `plan` | the messages of each connection, encoded once |
+//! | `schedule` | when requests are due, and on how many connections: a closed loop, or a rate; pure |
+//! | `arrivals` | when requests are due at a rate: at equal distances, or as a Poisson process; pure |
+//! | `plan` | the messages of the connections, encoded once |
 //! | `client_connection` | one connection's client, without I/O |
+//! | `known_response` | recognises a response whose head was parsed before; pure |
+//! | `content` | what the content of a response must be; pure |
 //! | `failure` | why a request has no response |
 //! | `transport` | the TCP that carries the connections: a small polled trait |
-//! | `kernel`, `sources` | the kernel's sockets, and their local addresses |
+//! | `kernel`, `sources`, `timer` | the kernel's sockets, their local addresses, and waits of less than a millisecond |
 //! | `tally` | results: counts by reason, latencies from the intended start |
 //! | `run` | drives the connections, within the limits |
 //!
@@ -23,8 +26,8 @@
 //!
 //! let server = Server::start(Config::loopback(Behaviour::FIXED))?;
 //! let plan = Plan::new("localhost", "/300", Close::Server)?;
-//! let schedule = Schedule::new(Pace::Closed, 4).connections(20);
-//! let load = Load { plan, schedule, timeout: Duration::from_secs(5) };
+//! let schedule = Schedule::new(Pace::Closed, 4).requests(20);
+//! let load = Load::new(plan, schedule, Duration::from_secs(5));
 //! let mut transport = KernelTransport::new(server.local_addr(), Sources::Any, 4)?;
 //!
 //! let result = run(&mut transport, load, |_, _| NextCall::Never)?;
@@ -32,26 +35,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Not here: which end holds TIME-WAIT afterwards (`ackwise_linux::sockets`), TLS, and content: a
-//! body is counted, not kept.
+//! Not here: which end holds TIME-WAIT afterwards (`ackwise_linux::sockets`), and content: a body is
+//! counted, and hashed if wanted, not kept.
 
+mod arrivals;
 mod client_connection;
+mod content;
 mod failure;
 mod kernel;
+mod known_response;
 mod plan;
 mod run;
 mod schedule;
 mod sources;
 mod tally;
+mod timer;
 mod transport;
 
+pub use arrivals::{Arrivals, Pattern};
+pub use content::ContentCheck;
 pub use failure::Failure;
 pub use kernel::KernelTransport;
 #[cfg(target_os = "linux")]
 pub(crate) use kernel::is_port_in_use;
-pub use plan::{Close, Drain, Plan};
+pub use plan::{Ask, Close, Drain, Plan};
 pub use run::{EndReason, Load, LoadResult, NextCall, RunError, run};
 pub use schedule::{Pace, Schedule};
 pub use sources::{Sources, local_ports};
-pub use tally::{Quantiles, Tally};
+pub use tally::{Quantiles, Tally, WarmUp};
 pub use transport::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};

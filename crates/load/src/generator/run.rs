@@ -4,24 +4,38 @@
 //! connections by the schedule's slots; reads of one connection before the next one's turn by
 //! [`READS_PER_EVENT`].
 
-use std::{io, time::Duration};
+use std::{collections::VecDeque, io, time::Duration};
 
 use super::{
     ConnectError, Failure, Plan, Read, Schedule, Slot, Tally, Transport,
     client_connection::{Answer, ClientConnection, Step},
-    schedule::Next,
+    content::{Content, ContentCheck},
+    known_response::KnownResponse,
+    schedule::{AfterAnswer, Next, Start},
 };
 
 /// Configuration of a run.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// The messages of each connection.
+    /// What is asked for.
     pub plan: Plan,
-    /// When connections start.
+    /// When it is asked for.
     pub schedule: Schedule,
     /// Timeout of the connection setup with the first response, of each further response, and of
     /// the close.
     pub timeout: Duration,
+    /// Requests that are due before this time are not counted.
+    pub warm_up: Duration,
+    /// What the content of the responses must be.
+    pub content: ContentCheck,
+}
+
+impl Load {
+    /// Without a warm-up, and with any content.
+    #[must_use]
+    pub const fn new(plan: Plan, schedule: Schedule, timeout: Duration) -> Self {
+        Self { plan, schedule, timeout, warm_up: Duration::ZERO, content: ContentCheck::Any }
+    }
 }
 
 /// When to call the `watch` function again.
@@ -42,11 +56,11 @@ pub enum NextCall {
 pub struct LoadResult {
     /// Counts and latencies.
     pub tally: Tally,
-    /// Time from the first start to the last end.
+    /// Time from the first start, or from the end of the warm-up, to the last end.
     pub elapsed: Duration,
-    /// Why no more connections were started.
+    /// Why no more requests were started.
     pub ended: EndReason,
-    /// Connections that were due in an open loop and were not started.
+    /// Requests that were due in an open loop and were not started.
     pub missed: u64,
 }
 
@@ -91,37 +105,45 @@ pub fn run<T: Transport>(
 ) -> Result<LoadResult, RunError> {
     let mut run = Run::new(transport, load);
     let mut ready = Vec::new();
-    let mut due = Some(run.now());
+    let mut now = run.now();
+    let mut due = Some(now);
     loop {
-        if due.is_some_and(|due| due <= run.now()) {
+        if due.is_some_and(|due| due <= now) {
             due = match watch(run.transport, &run.tally) {
                 NextCall::After(span) => Some(run.now() + span),
                 NextCall::Never => None,
                 NextCall::Stop => return Ok(run.stop(EndReason::Stopped)),
             };
         }
-        let wake = match run.start_due()? {
+        let wake = match run.start_due(now)? {
             Due::Ended(ended) if run.open == 0 || ended == EndReason::NothingAnswered => {
                 return Ok(run.stop(ended));
             }
-            Due::Ended(_) | Due::WhenOneEnds => run.now() + SWEEP_INTERVAL,
-            Due::At(at) => at.min(run.now() + SWEEP_INTERVAL),
+            Due::Ended(_) | Due::WhenOneEnds => now + SWEEP_INTERVAL,
+            Due::At(at) => at.min(now + SWEEP_INTERVAL),
         };
-        let wake = if ready.is_empty() { due.map_or(wake, |due| due.min(wake)) } else { run.now() };
+        let wake = if ready.is_empty() { due.map_or(wake, |due| due.min(wake)) } else { now };
         run.transport.poll(run.began + wake, &mut ready).map_err(RunError::Poll)?;
         run.serve_all(&mut ready);
-        run.sweep();
+        now = run.now();
+        run.sweep(now);
     }
 }
 
 struct Run<'t, T> {
     transport: &'t mut T,
     load: Load,
+    content: Content,
+    known: KnownResponse,
     /// Start on the transport's clock; every other time is relative to it.
     began: Duration,
     active: Vec<Option<Active>>,
     free: Vec<Slot>,
+    /// Connections without a request, in the order in which they are used again: the one that has
+    /// waited longest first (our choice: all stay in use, as with wrk2).
+    idle: VecDeque<Slot>,
     open: usize,
+    asked: usize,
     last_end: Duration,
     swept: Duration,
     /// No local port is left: no connection starts any more, and open ones continue to their end.
@@ -133,6 +155,10 @@ struct Run<'t, T> {
 /// A connection.
 struct Active {
     connection: ClientConnection,
+    /// Requests that may follow.
+    left: u64,
+    /// Whether it takes a slot of the schedule, which an idle connection of an open loop does not.
+    is_busy: bool,
     /// When the outstanding request was due.
     intended: Duration,
     /// Start of the current wait.
@@ -162,10 +188,14 @@ impl<'t, T: Transport> Run<'t, T> {
         Self {
             began: transport.now(),
             transport,
+            content: Content::new(load.content, load.plan.len()),
+            known: KnownResponse::default(),
             load,
             active: std::iter::repeat_with(|| None).take(slots).collect(),
             free: (0..slots).rev().map(Slot).collect(),
+            idle: VecDeque::new(),
             open: 0,
+            asked: 0,
             last_end: Duration::ZERO,
             swept: Duration::ZERO,
             without_port: false,
@@ -178,49 +208,94 @@ impl<'t, T: Transport> Run<'t, T> {
         self.transport.now().saturating_sub(self.began)
     }
 
-    /// Starts the connections that are due.
-    fn start_due(&mut self) -> Result<Due, RunError> {
+    /// Starts the requests that are due.
+    fn start_due(&mut self, mut now: Duration) -> Result<Due, RunError> {
         loop {
-            if self.is_hopeless() {
+            if self.is_hopeless(now) {
                 return Ok(Due::Ended(EndReason::NothingAnswered));
             }
             if self.without_port {
+                self.dismiss_idle();
                 return Ok(Due::Ended(EndReason::NoPort));
             }
-            match self.load.schedule.next(self.now()) {
-                Next::Start(intended) => self.start(intended)?,
+            match self.load.schedule.next(now) {
+                Next::Start(start) => {
+                    self.start(start, now)?;
+                    now = self.now();
+                }
                 Next::At(at) => return Ok(Due::At(at)),
                 Next::WhenOneEnds => return Ok(Due::WhenOneEnds),
-                Next::Over => return Ok(Due::Ended(EndReason::AsPlanned)),
+                Next::Over => {
+                    self.dismiss_idle();
+                    return Ok(Due::Ended(EndReason::AsPlanned));
+                }
             }
         }
     }
 
-    fn start(&mut self, intended: Duration) -> Result<(), RunError> {
+    /// Starts a request on an idle connection, or on a new one.
+    fn start(&mut self, start: Start, now: Duration) -> Result<(), RunError> {
+        self.tally.count_start(now, start.due, start.free_since);
+        if let Some(slot) = self.idle.pop_front() {
+            let mut active = self.active[slot.0].take().expect("an idle connection is open");
+            active.is_busy = true;
+            self.ask(&mut active, start.due, now);
+            self.active[slot.0] = Some(active);
+            self.serve(slot);
+            return Ok(());
+        }
         let slot = self.free.pop().expect("the schedule has as many slots");
         match self.transport.connect(slot) {
-            Ok(()) => self.open(slot, intended),
+            Ok(()) => self.open(slot, start, now),
             Err(ConnectError::Failed(broken)) => {
-                self.tally.count_connection(Duration::ZERO);
-                self.tally.count_failure(broken.into());
-                self.give_back(slot);
+                self.tally.count_connection();
+                self.count_failure(broken.into(), start.due, now);
+                self.free.push(slot);
+                self.release(start.requests.saturating_sub(1));
             }
             Err(ConnectError::NoPort) => {
                 self.without_port = true;
-                self.give_back(slot);
+                self.free.push(slot);
+                self.release(0);
             }
             Err(error @ ConnectError::System(_)) => return Err(RunError::Connect(error)),
         }
         Ok(())
     }
 
-    fn open(&mut self, slot: Slot, intended: Duration) {
-        let now = self.now();
-        self.tally.count_connection(now.saturating_sub(intended));
-        let connection = ClientConnection::new(&self.load.plan);
-        self.active[slot.0] = Some(Active { connection, intended, since: now });
+    fn open(&mut self, slot: Slot, start: Start, now: Duration) {
+        self.tally.count_connection();
+        let mut active = Active {
+            connection: ClientConnection::new(),
+            left: start.requests,
+            is_busy: true,
+            intended: start.due,
+            since: now,
+        };
+        self.ask(&mut active, start.due, now);
+        self.active[slot.0] = Some(active);
         self.open += 1;
         self.serve(slot);
+    }
+
+    /// Starts the next request of the plan on an idle connection.
+    fn ask(&mut self, active: &mut Active, due: Duration, now: Duration) {
+        active.left = active.left.saturating_sub(1);
+        (active.intended, active.since) = (due, now);
+        active.connection.ask(self.asked, active.left == 0, &self.load.plan);
+        self.asked = (self.asked + 1) % self.load.plan.len();
+    }
+
+    /// Closes the idle connections, for which no request is left.
+    fn dismiss_idle(&mut self) {
+        while let Some(slot) = self.idle.pop_front() {
+            let now = self.now();
+            let Some(active) = &mut self.active[slot.0] else { continue };
+            active.connection.finish(&self.load.plan);
+            active.since = now;
+            self.tally.count_dismissed();
+            self.serve(slot);
+        }
     }
 
     fn serve_all(&mut self, ready: &mut Vec<Slot>) {
@@ -255,7 +330,7 @@ impl<'t, T: Transport> Run<'t, T> {
     fn turn(&mut self, slot: Slot, active: &mut Active) -> Result<Turn, Failure> {
         for count in 0..READS_PER_EVENT {
             // A response that is there is read, however late; an endless one ends with its time.
-            if count > 0 && self.is_late(active) {
+            if count % READS_PER_LOOK == READS_PER_LOOK - 1 && self.is_late(active) {
                 return Err(Failure::TimedOut);
             }
             match active.connection.step(&self.load.plan) {
@@ -270,11 +345,12 @@ impl<'t, T: Transport> Run<'t, T> {
                         Read::ByteCount(bytes) => {
                             self.tally.count_bytes(bytes);
                             let bytes = &self.buffer[..bytes];
-                            active.connection.handle_bytes(bytes, &self.load.plan)?
+                            let known = &mut self.known;
+                            active.connection.handle_bytes(bytes, &self.load.plan, known)?
                         }
                     };
                     if let Some(answer) = answer {
-                        self.count(answer, active);
+                        self.handle_answer(slot, &answer, active);
                     }
                 }
                 Step::HalfClose => {
@@ -291,13 +367,42 @@ impl<'t, T: Transport> Run<'t, T> {
         self.now() >= active.since + self.load.timeout
     }
 
-    fn count(&mut self, Answer { status }: Answer, active: &mut Active) {
+    /// Counts a response, and decides what the connection does next.
+    fn handle_answer(&mut self, slot: Slot, answer: &Answer, active: &mut Active) {
         let now = self.now();
-        match status {
-            400.. => self.tally.count_failure(Failure::Status(status)),
-            _ => self.tally.count_answer(now.saturating_sub(active.intended)),
+        let message = active.connection.message();
+        let failure = match answer.status {
+            status @ 400.. => Some(Failure::Status(status)),
+            _ => self.content.check(message, answer, &self.load.plan),
+        };
+        if active.intended < self.load.warm_up {
+            self.tally.count_warm_up(Some(now), failure.is_some());
+        } else {
+            self.tally.count_response(now, answer.status);
+            let latency = now.saturating_sub(active.intended);
+            match failure {
+                Some(failure) => self.tally.count_failure(failure, latency),
+                None => self.tally.count_answer(latency),
+            }
         }
-        (active.intended, active.since) = (now, now);
+        active.since = now;
+        if !active.connection.is_idle() {
+            return;
+        }
+        match self.load.schedule.after_answer(now) {
+            AfterAnswer::Ask(due) => {
+                self.tally.count_start(now, due, now);
+                self.ask(active, due, now);
+            }
+            AfterAnswer::Idle => {
+                active.is_busy = false;
+                self.idle.push_back(slot);
+            }
+            AfterAnswer::Close => {
+                active.connection.finish(&self.load.plan);
+                self.tally.count_dismissed();
+            }
+        }
     }
 
     /// Closes and counts the connection.
@@ -309,12 +414,15 @@ impl<'t, T: Transport> Run<'t, T> {
             self.tally.count_forestalled();
         }
         self.transport.close(slot);
-        self.retire(slot);
+        self.retire(slot, active);
     }
 
     fn fail(&mut self, slot: Slot, active: &Active, failure: Failure) {
         if active.connection.is_asking() {
-            self.tally.count_failure(failure);
+            self.count_failure(failure, active.intended, self.now());
+        } else if active.connection.is_idle() {
+            // Some servers say 408 before they close an idle connection, others reset it.
+            self.tally.count_cut_short();
         } else {
             self.tally.count_unclean();
         }
@@ -323,67 +431,94 @@ impl<'t, T: Transport> Run<'t, T> {
             Failure::Closed | Failure::ShortBody(_) => self.transport.close(slot),
             _ => self.transport.abort(slot),
         }
-        self.retire(slot);
+        self.retire(slot, active);
     }
 
-    fn retire(&mut self, slot: Slot) {
+    /// Counts a request without a response.
+    fn count_failure(&mut self, failure: Failure, intended: Duration, now: Duration) {
+        if intended < self.load.warm_up {
+            self.tally.count_warm_up(None, true);
+        } else {
+            self.tally.count_failure(failure, now.saturating_sub(intended));
+        }
+    }
+
+    fn retire(&mut self, slot: Slot, active: &Active) {
         self.open -= 1;
-        self.give_back(slot);
+        self.free.push(slot);
+        if active.is_busy {
+            self.release(active.left);
+        } else {
+            self.last_end = self.now();
+            self.idle.retain(|idle| *idle != slot);
+        }
     }
 
-    fn give_back(&mut self, slot: Slot) {
+    /// Gives a slot back to the schedule, and the requests that its connection did not make.
+    fn release(&mut self, unused: u64) {
         self.last_end = self.now();
-        self.free.push(slot);
-        self.load.schedule.end_one(self.last_end);
+        self.load.schedule.end_one(self.last_end, unused);
     }
 
     /// Aborts connections that have timed out.
-    fn sweep(&mut self) {
-        let now = self.now();
+    fn sweep(&mut self, now: Duration) {
         if now < self.swept + SWEEP_INTERVAL {
             return;
         }
         self.swept = now;
         let timeout = self.load.timeout;
         for at in 0..self.active.len() {
-            let late = self.active[at].take_if(|active| now >= active.since + timeout);
+            let late = self.active[at]
+                .take_if(|active| !active.connection.is_idle() && now >= active.since + timeout);
             if let Some(active) = late {
                 self.fail(Slot(at), &active, Failure::TimedOut);
             }
         }
     }
 
-    fn is_hopeless(&self) -> bool {
+    /// Whether the rest would fail, too: so many requests have failed since the last response, or
+    /// since the start.
+    fn is_hopeless(&self, now: Duration) -> bool {
+        let (last_response, in_vain) = self.tally.silence();
         let enough = 2 * self.active.len() as u64;
-        let silent = self.now() >= self.load.timeout.saturating_mul(HOPELESS_TIMEOUTS);
-        let enough = if silent { enough } else { enough.max(HOPELESS_AT_LEAST) };
-        !self.tally.has_response() && self.tally.failed() >= enough
+        let silence = now.saturating_sub(last_response);
+        if silence >= self.load.timeout.saturating_mul(HOPELESS_TIMEOUTS) {
+            return in_vain >= enough;
+        }
+        !self.tally.has_response() && in_vain >= enough.max(HOPELESS_AT_LEAST)
     }
 
     fn stop(mut self, ended: EndReason) -> LoadResult {
         for at in 0..self.active.len() {
-            if self.active[at].take().is_some() {
+            let Some(active) = self.active[at].take() else { continue };
+            if active.connection.is_idle() {
+                self.tally.count_dismissed();
+                self.transport.close(Slot(at));
+            } else {
                 self.tally.count_unfinished();
                 self.transport.abort(Slot(at));
-                self.last_end = self.now();
             }
+            self.last_end = self.now();
         }
         let missed = if ended == EndReason::AsPlanned { self.load.schedule.missed() } else { 0 };
-        LoadResult { tally: self.tally, elapsed: self.last_end, ended, missed }
+        let elapsed = self.last_end.saturating_sub(self.load.warm_up);
+        LoadResult { tally: self.tally, elapsed, ended, missed }
     }
 }
 
 /// Reads and writes of one connection per turn (our choice).
 const READS_PER_EVENT: usize = 64;
+/// Of these, after how many the clock is looked at (our choice): half a megabyte.
+const READS_PER_LOOK: usize = 8;
 /// Maximum size of one read in bytes (our choice).
 const READ_SIZE: usize = 64 * 1024;
 /// Interval of the timeout checks, and so the maximum error of a timeout (our choice).
 const SWEEP_INTERVAL: Duration = Duration::from_millis(50);
-/// Failures without any response before a run is aborted, and at least twice the slots (our
-/// choice).
+/// Failures before the first response after which a run is aborted, and at least twice the slots
+/// (our choice).
 const HOPELESS_AT_LEAST: u64 = 100;
-/// After this many timeouts, twice the slots suffice (our choice): a hundred failures might take a
-/// quarter of an hour.
+/// After this many timeouts without a response, twice the slots suffice (our choice): a hundred
+/// failures might take a quarter of an hour.
 const HOPELESS_TIMEOUTS: u32 = 3;
 
 #[cfg(test)]

@@ -15,6 +15,9 @@ type Behaves = fn(u64) -> Does;
 enum Does {
     /// Answers after this time, and closes.
     Answers(Duration),
+    /// Answers each request after a millisecond, and keeps the connection for this many; but while it
+    /// stalls, from the first time to the second, nothing is answered.
+    Keeps(u32, Duration, Duration),
     /// Closes immediately.
     Closes,
     /// Answers with a 404, and closes.
@@ -38,6 +41,24 @@ struct Open {
     does: Does,
     asked: Option<Duration>,
     read: bool,
+    answered: u32,
+}
+
+impl Open {
+    /// When the outstanding request is answered.
+    fn answers_at(&self) -> Option<Duration> {
+        match self.does {
+            Does::Answers(after) => self.asked.map(|asked| asked + after),
+            Does::Keeps(_, from, to) => self.asked.map(|asked| served(asked, from, to)),
+            _ => None,
+        }
+    }
+}
+
+/// When a server that stalls answers a request.
+fn served(asked: Duration, from: Duration, to: Duration) -> Duration {
+    let at = asked + ms(1);
+    if (from..to).contains(&at) { to } else { at }
 }
 
 impl Fake {
@@ -59,7 +80,7 @@ impl Transport for Fake {
             Does::Refuses => return Err(ConnectError::Failed(ConnectionError::Refused)),
             _ => {}
         }
-        let taken = self.open.insert(slot, Open { does, asked: None, read: false });
+        let taken = self.open.insert(slot, Open { does, asked: None, read: false, answered: 0 });
         assert!(taken.is_none(), "{slot:?} is in use");
         Ok(())
     }
@@ -78,9 +99,21 @@ impl Transport for Fake {
     fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, ConnectionError> {
         const RESPONSE: &[u8] =
             b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        const KEPT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
         let open = self.open.get_mut(&slot).expect("it is open");
+        let is_due = open.answers_at().is_some_and(|at| self.now >= at);
         match open.does {
-            Does::Answers(after) if open.asked.is_some_and(|asked| self.now >= asked + after) => {
+            Does::Keeps(requests, _, _) if is_due => {
+                (open.asked, open.answered) = (None, open.answered + 1);
+                let last = open.answered == requests;
+                if last {
+                    open.does = Does::Closes;
+                }
+                let response = if last { RESPONSE } else { KEPT };
+                buffer[..response.len()].copy_from_slice(response);
+                Ok(Read::ByteCount(response.len()))
+            }
+            Does::Answers(_) if is_due => {
                 if std::mem::replace(&mut open.read, true) {
                     return Ok(Read::End);
                 }
@@ -113,20 +146,16 @@ impl Transport for Fake {
 
     /// Advances time to the next event, but not beyond `until`.
     fn poll(&mut self, until: Duration, ready: &mut Vec<Slot>) -> io::Result<()> {
-        let answered = |open: &Open| match open.does {
-            Does::Answers(after) => open.asked.map(|asked| asked + after),
-            _ => None,
-        };
-        let next = self.open.values().filter_map(answered).min().unwrap_or(until);
+        let next = self.open.values().filter_map(Open::answers_at).min().unwrap_or(until);
         self.now = self.now.max(next.min(until));
-        let due = |open: &Open| answered(open).is_some_and(|at| at <= self.now);
+        let due = |open: &Open| open.answers_at().is_some_and(|at| at <= self.now);
         ready.extend(self.open.iter().filter(|(_, open)| due(open)).map(|(slot, _)| *slot));
         Ok(())
     }
 }
 
 fn load(schedule: Schedule) -> Load {
-    Load { plan: Plan::new("h", "/", Close::Server).unwrap(), schedule, timeout: ms(1000) }
+    Load::new(Plan::new("h", "/", Close::Server).unwrap(), schedule, ms(1000))
 }
 
 fn run_all(schedule: Schedule, behaves: Behaves) -> (LoadResult, Fake) {
@@ -143,7 +172,7 @@ fn close_to(found: Duration, expected: Duration) {
 
 #[test]
 fn a_closed_loop_is_as_fast_as_the_server() {
-    let schedule = Schedule::new(Pace::Closed, 4).connections(40);
+    let schedule = Schedule::new(Pace::Closed, 4).requests(40);
     let (loaded, _) = run_all(schedule, |_| Does::Answers(ms(5)));
     assert_eq!((loaded.tally.answered(), loaded.tally.failed()), (40, 0));
     assert_eq!((loaded.elapsed, loaded.ended), (ms(50), EndReason::AsPlanned));
@@ -152,7 +181,7 @@ fn a_closed_loop_is_as_fast_as_the_server() {
 
 #[test]
 fn an_open_loop_keeps_its_rate() {
-    let schedule = Schedule::new(Pace::Open(1000.0), 100).duration(ms(500));
+    let schedule = Schedule::new(Pace::Open(Arrivals::constant(1000.0)), 100).duration(ms(500));
     let (loaded, _) = run_all(schedule, |_| Does::Answers(ms(5)));
     assert_eq!(loaded.tally.answered(), 500);
     assert_eq!(loaded.elapsed, ms(499 + 5));
@@ -166,8 +195,9 @@ fn an_open_loop_keeps_its_rate() {
 #[test]
 fn what_could_not_be_asked_while_a_server_hung_is_counted() {
     let hiccup: Behaves = |number| Does::Answers(if number == 100 { ms(999) } else { ms(1) });
-    let (closed, _) = run_all(Schedule::new(Pace::Closed, 1).connections(1000), hiccup);
-    let (open, _) = run_all(Schedule::new(Pace::Open(100.0), 1).connections(1000), hiccup);
+    let (closed, _) = run_all(Schedule::new(Pace::Closed, 1).requests(1000), hiccup);
+    let (open, _) =
+        run_all(Schedule::new(Pace::Open(Arrivals::constant(100.0)), 1).requests(1000), hiccup);
     let (closed, late) = (closed.tally.latency().unwrap(), open.tally.latest_start());
     let open = open.tally.latency().unwrap();
     close_to(closed.p99, ms(1));
@@ -180,7 +210,7 @@ fn what_could_not_be_asked_while_a_server_hung_is_counted() {
 
 #[test]
 fn a_failure_is_counted_by_its_reason_and_does_not_end_the_run() {
-    let schedule = Schedule::new(Pace::Closed, 3).connections(30);
+    let schedule = Schedule::new(Pace::Closed, 3).requests(30);
     let (loaded, fake) = run_all(schedule, |number| match number % 10 {
         3 => Does::Resets,
         5 => Does::Refuses,
@@ -195,21 +225,21 @@ fn a_failure_is_counted_by_its_reason_and_does_not_end_the_run() {
 
 #[test]
 fn a_run_in_which_nothing_is_answered_is_given_up() {
-    let schedule = Schedule::new(Pace::Closed, 8).connections(1_000_000);
+    let schedule = Schedule::new(Pace::Closed, 8).requests(1_000_000);
     let (loaded, _) = run_all(schedule, |_| Does::Refuses);
     assert_eq!((loaded.ended, loaded.tally.failed()), (EndReason::NothingAnswered, 100));
 }
 
 #[test]
 fn a_run_of_which_nothing_is_heard_is_given_up_after_some_time_outs() {
-    let schedule = Schedule::new(Pace::Closed, 1).connections(1_000_000);
+    let schedule = Schedule::new(Pace::Closed, 1).requests(1_000_000);
     let (loaded, _) = run_all(schedule, |_| Does::Hangs);
     assert_eq!((loaded.ended, loaded.tally.failed()), (EndReason::NothingAnswered, 3));
 }
 
 #[test]
 fn a_server_that_says_no_is_heard() {
-    let schedule = Schedule::new(Pace::Closed, 1).connections(300);
+    let schedule = Schedule::new(Pace::Closed, 1).requests(300);
     let (loaded, fake) = run_all(schedule, |_| Does::HasNoPage);
     assert_eq!((loaded.ended, loaded.tally.failed()), (EndReason::AsPlanned, 300));
     assert_eq!(fake.aborted, 0);
@@ -217,14 +247,14 @@ fn a_server_that_says_no_is_heard() {
 
 #[test]
 fn a_server_that_has_closed_first_is_not_reset() {
-    let schedule = Schedule::new(Pace::Closed, 1).connections(10);
+    let schedule = Schedule::new(Pace::Closed, 1).requests(10);
     let (loaded, fake) = run_all(schedule, |_| Does::Closes);
     assert_eq!((loaded.tally.failed(), fake.aborted), (10, 0));
 }
 
 #[test]
 fn without_a_port_what_is_open_goes_on_to_its_end() {
-    let schedule = Schedule::new(Pace::Closed, 8).connections(1000);
+    let schedule = Schedule::new(Pace::Closed, 8).requests(1000);
     let (loaded, fake) = run_all(schedule, |number| match number {
         0..20 => Does::Answers(ms(5)),
         _ => Does::HasNoPort,
@@ -247,4 +277,120 @@ fn whoever_watches_may_stop_it() {
     .unwrap();
     assert_eq!((loaded.ended, loaded.tally.unfinished()), (EndReason::Stopped, 1));
     assert!(fake.open.is_empty());
+}
+
+/// By the method of wrk2: each connection has its own schedule and sends one request after the other,
+/// and a latency counts from the time at which the request was due.
+fn wrk2(rate: f64, connections: u32, requests: u32, from: Duration, to: Duration) -> Vec<Duration> {
+    let mut latencies = Vec::new();
+    for connection in 0..connections {
+        let mut free = Duration::ZERO;
+        for number in (connection..requests).step_by(connections as usize) {
+            let due = Duration::from_secs_f64(f64::from(number) / rate);
+            free = served(due.max(free), from, to);
+            latencies.push(free - due);
+        }
+    }
+    latencies.sort_unstable();
+    latencies
+}
+
+/// The wait for a stalled server counts for every request that was due, not only for those that were
+/// outstanding: within 10 % of wrk2's method.
+#[test]
+fn kept_connections_at_a_rate_have_the_percentiles_of_wrk2_s_method() {
+    // The fake's clock starts at 7 ms.
+    let stalls: Behaves = |_| Does::Keeps(u32::MAX, ms(1007), ms(1507));
+    let pace = Pace::Open(Arrivals::constant(1000.0));
+    let schedule = Schedule::new(pace, 16).requests(10_000).per_connection(u64::MAX);
+    let (loaded, fake) = run_all(schedule, stalls);
+    assert_eq!((loaded.tally.answered(), fake.connected), (10_000, 16));
+    let expected = wrk2(1000.0, 16, 10_000, ms(1000), ms(1500));
+    for per_mille in [500_usize, 900, 950, 960, 980, 990, 999, 1000] {
+        let share = per_mille as f64 / 1e3;
+        let found = loaded.tally.latencies().value_at_quantile(share) as f64 / 1e6;
+        let rank = expected.len() * per_mille / 1000 - 1;
+        let expected = expected[rank].as_secs_f64();
+        assert!((found / expected - 1.0).abs() < 0.1, "{share}: {found} s, expected {expected} s");
+    }
+    assert_eq!(loaded.tally.own_lateness(), ms(0), "the connections were missing, not the time");
+    assert!(loaded.tally.latest_start() > ms(400));
+}
+
+#[test]
+fn a_duration_ends_kept_connections_too() {
+    for pace in [Pace::Closed, Pace::Open(Arrivals::constant(500.0))] {
+        let schedule = Schedule::new(pace, 4).per_connection(u64::MAX).duration(ms(400));
+        let (loaded, fake) = run_all(schedule, |_| Does::Keeps(u32::MAX, ms(0), ms(0)));
+        assert!(loaded.elapsed <= ms(402), "{:?}", loaded.elapsed);
+        let expected = if pace == Pace::Closed { 1600 } else { 200 };
+        assert_eq!((loaded.tally.answered(), loaded.tally.failed()), (expected, 0));
+        assert_eq!(loaded.tally.dismissed(), fake.connected);
+        assert_eq!((loaded.tally.unfinished(), fake.aborted), (0, 0));
+    }
+}
+
+#[test]
+fn requests_beyond_the_server_s_limit_are_made_on_new_connections() {
+    for pace in [Pace::Closed, Pace::Open(Arrivals::constant(500.0))] {
+        let schedule = Schedule::new(pace, 2).requests(200).per_connection(100);
+        let (loaded, fake) = run_all(schedule, |_| Does::Keeps(30, ms(0), ms(0)));
+        assert_eq!((loaded.tally.answered(), loaded.tally.failed()), (200, 0), "{pace:?}");
+        assert!((7..=9).contains(&fake.connected), "{pace:?}: {}", fake.connected);
+        assert!(loaded.tally.cut_short() >= 6, "{pace:?}");
+    }
+}
+
+#[test]
+fn a_request_that_times_out_is_in_the_percentiles() {
+    let schedule = Schedule::new(Pace::Closed, 1).requests(10);
+    let (loaded, _) = run_all(schedule, |number| match number {
+        5 => Does::Hangs,
+        _ => Does::Answers(ms(1)),
+    });
+    assert_eq!((loaded.tally.answered(), loaded.tally.failed()), (9, 1));
+    let latency = loaded.tally.latency().unwrap();
+    assert!(latency.max >= ms(1000) && latency.p999 >= ms(999), "{latency:?}");
+    close_to(latency.p90, ms(1));
+}
+
+#[test]
+fn statuses_are_counted_and_a_warm_up_is_not() {
+    let schedule = Schedule::new(Pace::Closed, 1).requests(10);
+    let mut fake = Fake::new(|number| match number % 5 {
+        0 => Does::HasNoPage,
+        _ => Does::Answers(ms(10)),
+    });
+    let load = Load { warm_up: ms(40), ..load(schedule) };
+    let loaded = run(&mut fake, load, |_, _| NextCall::Never).unwrap();
+    // The first 404 and four of 10 ms are due until 40 ms; the second 404 is due at 40 ms.
+    let counted: Vec<_> = loaded.tally.statuses().iter().map(|it| (*it.0, *it.1)).collect();
+    assert_eq!(counted, [(200, 4), (404, 1)]);
+    assert_eq!(loaded.tally.warm_up(), WarmUp { requests: 5, failed: 1 });
+    assert_eq!(loaded.elapsed, ms(40));
+}
+
+#[test]
+fn a_server_that_falls_silent_does_not_hold_up_the_run() {
+    let schedule = Schedule::new(Pace::Closed, 2).requests(1_000_000).per_connection(1000);
+    let (loaded, _) = run_all(schedule, |number| match number {
+        0 => Does::Keeps(10, ms(0), ms(0)),
+        _ => Does::Hangs,
+    });
+    assert_eq!((loaded.ended, loaded.tally.answered()), (EndReason::NothingAnswered, 10));
+    assert!(loaded.elapsed < ms(5000), "{:?}", loaded.elapsed);
+}
+
+#[test]
+fn a_run_that_is_stopped_closes_its_idle_connections_without_a_reset() {
+    let pace = Pace::Open(Arrivals::constant(10.0));
+    let schedule = Schedule::new(pace, 4).per_connection(u64::MAX);
+    let mut fake = Fake::new(|_| Does::Keeps(u32::MAX, ms(0), ms(0)));
+    let watch = |fake: &mut Fake, _: &Tally| match fake.now() < ms(250) {
+        true => NextCall::After(ms(1)),
+        false => NextCall::Stop,
+    };
+    let loaded = run(&mut fake, load(schedule), watch).unwrap();
+    assert_eq!((loaded.ended, loaded.tally.answered()), (EndReason::Stopped, 3));
+    assert_eq!((loaded.tally.dismissed(), loaded.tally.unfinished(), fake.aborted), (1, 0, 0));
 }

@@ -13,14 +13,31 @@ use super::Failure;
 #[derive(Clone, Debug)]
 pub struct Tally {
     latencies: Histogram<u64>,
+    answered: u64,
+    /// Complete responses by status, and since when requests have failed without one.
+    statuses: BTreeMap<u16, u64>,
     failures: BTreeMap<&'static str, Failed>,
+    in_vain: u64,
+    last_response: Duration,
+    warm_up: WarmUp,
     connections: u64,
     bytes: u64,
     unclean: u64,
     cut_short: u64,
     forestalled: u64,
     unfinished: u64,
+    dismissed: u64,
     latest_start: Duration,
+    own_lateness: Duration,
+}
+
+/// Requests that were due during the warm-up, which count nowhere else.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct WarmUp {
+    /// All of them.
+    pub requests: u64,
+    /// Those that failed.
+    pub failed: u64,
 }
 
 /// Failures of one kind.
@@ -30,7 +47,7 @@ struct Failed {
     first: Failure,
 }
 
-/// Latencies of the answered requests.
+/// Latencies of the requests that were answered, or timed out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiles {
     /// The mean.
@@ -52,27 +69,50 @@ impl Tally {
         let latencies = Histogram::new_with_bounds(1, LONGEST, DIGITS);
         Self {
             latencies: latencies.expect("the bounds are the histogram's own"),
+            answered: 0,
+            statuses: BTreeMap::new(),
             failures: BTreeMap::new(),
+            in_vain: 0,
+            last_response: Duration::ZERO,
+            warm_up: WarmUp::default(),
             connections: 0,
             bytes: 0,
             unclean: 0,
             cut_short: 0,
             forestalled: 0,
             unfinished: 0,
+            dismissed: 0,
             latest_start: Duration::ZERO,
+            own_lateness: Duration::ZERO,
         }
     }
 
-    /// Whether any response arrived, including error responses.
-    pub(super) fn has_response(&self) -> bool {
-        let is_status = |failed: &Failed| matches!(failed.first, Failure::Status(_));
-        self.answered() > 0 || self.failures.values().any(is_status)
+    /// When the last complete response arrived, and how many requests have failed since.
+    pub(super) const fn silence(&self) -> (Duration, u64) {
+        (self.last_response, self.in_vain)
     }
 
-    /// Number of complete responses with a status below 400.
+    /// Whether any response arrived, including error responses and those of the warm-up.
+    pub(super) fn has_response(&self) -> bool {
+        self.last_response > Duration::ZERO
+    }
+
+    /// Number of complete responses with a status below 400 and the expected content.
     #[must_use]
-    pub fn answered(&self) -> u64 {
-        self.latencies.len()
+    pub const fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// Number of complete responses by status.
+    #[must_use]
+    pub const fn statuses(&self) -> &BTreeMap<u16, u64> {
+        &self.statuses
+    }
+
+    /// Requests of the warm-up.
+    #[must_use]
+    pub const fn warm_up(&self) -> WarmUp {
+        self.warm_up
     }
 
     /// Number of failed requests.
@@ -122,13 +162,32 @@ impl Tally {
         self.unfinished
     }
 
+    /// Kept connections that the client closed because no request was left for them.
+    #[must_use]
+    pub const fn dismissed(&self) -> u64 {
+        self.dismissed
+    }
+
     /// Maximum delay of a start. In an open loop: no slot was free, or the generator was busy.
     #[must_use]
     pub const fn latest_start(&self) -> Duration {
         self.latest_start
     }
 
-    /// Latencies of the answered requests, to three digits. `None` without any.
+    /// Maximum delay of a start although a slot was free: the generator was busy.
+    #[must_use]
+    pub const fn own_lateness(&self) -> Duration {
+        self.own_lateness
+    }
+
+    /// Latencies of the requests that were answered, and of those that timed out, in microseconds.
+    #[must_use]
+    pub const fn latencies(&self) -> &Histogram<u64> {
+        &self.latencies
+    }
+
+    /// Latencies of the requests that were answered, and of those that timed out, to three digits.
+    /// `None` without any.
     #[must_use]
     pub fn latency(&self) -> Option<Quantiles> {
         let at = |quantile| Duration::from_micros(self.latencies.value_at_quantile(quantile));
@@ -142,19 +201,58 @@ impl Tally {
         })
     }
 
-    pub(super) fn count_connection(&mut self, late: Duration) {
+    pub(super) fn count_connection(&mut self) {
         self.connections += 1;
-        self.latest_start = self.latest_start.max(late);
     }
 
+    /// A start at `now` that was due, and for which a slot was free, at the given times.
+    pub(super) fn count_start(&mut self, now: Duration, due: Duration, free_since: Duration) {
+        self.latest_start = self.latest_start.max(now.saturating_sub(due));
+        let possible = due.max(free_since);
+        self.own_lateness = self.own_lateness.max(now.saturating_sub(possible));
+    }
+
+    /// A complete response that arrived at `now`.
+    pub(super) fn count_response(&mut self, now: Duration, status: u16) {
+        self.note_response(now);
+        *self.statuses.entry(status).or_default() += 1;
+    }
+
+    /// A response as expected.
     pub(super) fn count_answer(&mut self, latency: Duration) {
-        let micros = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
-        self.latencies.saturating_record(micros);
+        self.answered += 1;
+        self.record(latency);
     }
 
-    pub(super) fn count_failure(&mut self, failure: Failure) {
+    /// A request that failed `after` this time. If it timed out, it would have taken at least as long.
+    pub(super) fn count_failure(&mut self, failure: Failure, after: Duration) {
+        if failure.as_str() == Failure::TimedOut.as_str() {
+            self.record(after);
+        }
+        self.in_vain += u64::from(!failure.is_response());
         let failed = self.failures.entry(failure.as_str());
         failed.or_insert(Failed { count: 0, first: failure }).count += 1;
+    }
+
+    /// A request of the warm-up, with the time of its response.
+    pub(super) fn count_warm_up(&mut self, response: Option<Duration>, failed: bool) {
+        self.warm_up.requests += 1;
+        self.warm_up.failed += u64::from(failed);
+        match response {
+            Some(now) => self.note_response(now),
+            None => self.in_vain += 1,
+        }
+    }
+
+    fn note_response(&mut self, now: Duration) {
+        self.in_vain = 0;
+        // Never zero: it says whether there was any.
+        self.last_response = now.max(Duration::from_nanos(1));
+    }
+
+    fn record(&mut self, latency: Duration) {
+        let micros = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
+        self.latencies.saturating_record(micros);
     }
 
     pub(super) fn count_bytes(&mut self, bytes: usize) {
@@ -175,6 +273,10 @@ impl Tally {
 
     pub(super) fn count_unfinished(&mut self) {
         self.unfinished += 1;
+    }
+
+    pub(super) fn count_dismissed(&mut self) {
+        self.dismissed += 1;
     }
 }
 

@@ -94,6 +94,9 @@ pub enum ConnectionError {
     /// The network reported it as unreachable.
     #[error("host or network unreachable")]
     Unreachable,
+    /// The TLS session failed: an alert, or bytes that are not TLS.
+    #[error("TLS failed")]
+    Tls,
     /// Another system error.
     #[error("{0}")]
     System(io::ErrorKind),

@@ -24,7 +24,15 @@ pub fn json(report: &LoadReport) -> String {
         requests: report.requests,
         failed: report.failed,
         failures: report.failures.iter().map(|failed| (failed.reason, failed.count)).collect(),
+        statuses: report
+            .statuses
+            .iter()
+            .map(|(status, count)| (status.to_string(), *count))
+            .collect(),
+        warm_up: WarmUp { requests: report.warm_up.requests, failed: report.warm_up.failed },
         forestalled: report.forestalled,
+        cut_short: report.cut_short,
+        dismissed: report.dismissed,
         missed: report.missed,
         not_closed: report.not_closed,
         unfinished: report.unfinished,
@@ -38,6 +46,18 @@ pub fn json(report: &LoadReport) -> String {
             p99: millis(latency.p99),
             p999: millis(latency.p999),
             max: millis(latency.max),
+        }),
+        generator: Generator {
+            cpu_s: report.own_cost.map(|cost| seconds(cost.cpu)),
+            waited_for_cpu_s: report.own_cost.map(|cost| seconds(cost.waiting)),
+            late_ms: millis(report.own_lateness),
+        },
+        causes: report.causes.as_ref().map(|causes| Causes {
+            exchanges: causes.exchanges,
+            packets: causes.packets,
+            dropped: causes.dropped,
+            time_s: seconds(causes.time),
+            list: causes.list.iter().map(CauseTime::from).collect(),
         }),
         time_wait: TimeWait {
             server: report.time_wait.server.known(),
@@ -72,13 +92,21 @@ pub struct Document<'a> {
     connections: u64,
     /// Requests made: those that were answered and those that failed.
     requests: u64,
-    /// Requests without a complete response, or with a status of 400 or more.
+    /// Requests without a complete response, with a status of 400 or more, or with other content than expected.
     failed: u64,
     /// Failed requests by reason.
     failures: BTreeMap<&'static str, u64>,
+    /// Complete responses by status.
+    statuses: BTreeMap<String, u64>,
+    /// Requests of the warm-up, which count nowhere else.
+    warm_up: WarmUp,
     /// Connections on which the server announced `Connection: close`, although the client was to close first.
     forestalled: u64,
-    /// Connections that were scheduled but never started.
+    /// Connections that the server closed, or announced to close, before their last request; the others were made on new ones.
+    cut_short: u64,
+    /// Kept connections that the client closed because no request was left for them.
+    dismissed: u64,
+    /// Requests that were due but never started.
     missed: u64,
     /// Connections that, after their last response, the server reset or did not close in time.
     not_closed: u64,
@@ -86,12 +114,17 @@ pub struct Document<'a> {
     unfinished: u64,
     /// Bytes read.
     bytes: u64,
-    /// Seconds from the first start to the last end.
+    /// Seconds from the first start, or from the end of the warm-up, to the last end.
     elapsed_s: f64,
     /// Answered requests per second.
     rate_per_s: f64,
-    /// From the intended start of a request to the last byte of its response; null if no request was answered.
+    /// From the intended start of a request to the last byte of its response, or to its timeout; null if no request was answered.
     latency_ms: Option<Latency>,
+    /// What the generator itself took.
+    generator: Generator,
+    /// With `--explain`: what the captured exchanges waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    causes: Option<Causes<'a>>,
     /// Connections in TIME-WAIT.
     time_wait: TimeWait<'a>,
     /// What limits these results, and what to do about it.
@@ -113,6 +146,72 @@ struct Latency {
     p99: f64,
     p999: f64,
     max: f64,
+}
+
+/// Requests that were due during the warm-up.
+#[derive(Debug, JsonSchema, Serialize)]
+struct WarmUp {
+    /// All of them.
+    requests: u64,
+    /// Those that failed.
+    failed: u64,
+}
+
+/// The generator's own share in the results.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Generator {
+    /// Processor time; null if unknown.
+    cpu_s: Option<f64>,
+    /// Time in which it could have run, but other programs did; null if unknown.
+    waited_for_cpu_s: Option<f64>,
+    /// Most that a request started late although a connection was free.
+    late_ms: f64,
+}
+
+/// Time of the captured exchanges by cause.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Causes<'a> {
+    /// Captured exchanges.
+    exchanges: usize,
+    /// Captured packets.
+    packets: u64,
+    /// Packets that the capture missed.
+    dropped: u64,
+    /// Duration of the exchanges together.
+    time_s: f64,
+    /// Largest first.
+    list: Vec<CauseTime<'a>>,
+}
+
+/// Time of one cause.
+#[derive(Debug, JsonSchema, Serialize)]
+struct CauseTime<'a> {
+    /// Its name, as in `ackwise explain`.
+    cause: &'a str,
+    /// The end that can change it; null if none can.
+    party: Option<&'a str>,
+    /// Sum over all exchanges.
+    time_s: f64,
+    /// Exchanges with this cause.
+    exchanges: usize,
+    /// high, medium or low.
+    confidence: &'a str,
+    /// What removes it.
+    remedy: Option<&'a str>,
+}
+
+impl<'a> From<&'a super::CauseTime> for CauseTime<'a> {
+    fn from(cause: &'a super::CauseTime) -> Self {
+        let super::CauseTime { cause, party, time, exchanges, confidence, remedy } = cause;
+        Self {
+            cause,
+            party: *party,
+            time_s: seconds(*time),
+            exchanges: *exchanges,
+            confidence,
+            remedy: remedy.as_deref(),
+        }
+    }
 }
 
 /// Connections of this run in TIME-WAIT at its end.
@@ -191,5 +290,8 @@ mod tests {
         assert_eq!(left, [Some(3), Some(2), Some(1)]);
         assert_eq!(document["latency_ms"]["p999"], 6.0);
         assert_eq!(document["rate_per_s"], 599.0);
+        assert_eq!(document["causes"]["list"][0]["time_s"], 3.0);
+        assert_eq!(document["statuses"], json!({ "200": 1197, "304": 1 }));
+        assert_eq!(document["generator"]["waited_for_cpu_s"], 0.02);
     }
 }

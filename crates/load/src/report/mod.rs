@@ -1,17 +1,24 @@
 //! The result of a run, as text and as JSON.
 
+mod causes;
+mod hgrm;
 mod json;
 mod notes;
 mod text;
 
-use std::{net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+
+use hdrhistogram::Histogram;
 
 use super::{
     CloseMode, LoadOptions, StackMode, TimeWait,
     explain::{Facts, explain},
+    own_cost::OwnCost,
 };
-use crate::generator::{Drain, EndReason, Failure, LoadResult, Quantiles, Tally};
+use crate::generator::{Drain, EndReason, Failure, LoadResult, Quantiles, Tally, WarmUp};
 
+pub use causes::{CauseTime, Causes};
+pub use hgrm::hgrm;
 pub use json::{Document, json};
 pub use text::text;
 
@@ -35,16 +42,24 @@ pub struct LoadReport {
     pub connections: u64,
     /// Requests sent.
     pub requests: u64,
-    /// Requests without a complete response, or with a status of 400 or more.
+    /// Requests without a complete response, with a status of 400 or more, or with other content than
+    /// expected.
     pub failed: u64,
     /// The reasons of the failures.
     pub failures: Vec<FailureCount>,
-    /// Time from the first start to the last end.
+    /// Complete responses by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Requests of the warm-up, which count nowhere else.
+    pub warm_up: WarmUp,
+    /// Time from the first start, or from the end of the warm-up, to the last end.
     pub elapsed: Duration,
     /// Bytes read.
     pub bytes: u64,
-    /// Latency from the intended start of each answered request to its last byte.
+    /// Latency from the intended start of each answered request to its last byte; of those that timed
+    /// out, to that moment.
     pub latency: Option<Quantiles>,
+    /// These latencies, in microseconds.
+    pub latencies: Histogram<u64>,
     /// TIME-WAIT at both ends.
     pub time_wait: TimeWait,
     /// Why the run ended.
@@ -53,12 +68,22 @@ pub struct LoadReport {
     pub notes: Vec<String>,
     /// Connections that the server announced it would close although the client was to close first.
     pub forestalled: u64,
-    /// Connections that were due in an open loop and were never started.
+    /// Connections that the server closed, or announced to close, before their last request.
+    pub cut_short: u64,
+    /// Kept connections that the client closed because no request was left for them.
+    pub dismissed: u64,
+    /// Requests that were due in an open loop and were never started.
     pub missed: u64,
     /// Connections that were reset, or not closed in time, after their last response.
     pub not_closed: u64,
     /// Connections that were still open when the run was stopped, and were reset.
     pub unfinished: u64,
+    /// Processor time of the generator; `None` if this system does not tell.
+    pub own_cost: Option<OwnCost>,
+    /// Maximum delay of a start although a connection was free.
+    pub own_lateness: Duration,
+    /// What the requests waited for, if their packets were captured.
+    pub causes: Option<Causes>,
     broken: u64,
     lost: u64,
 }
@@ -82,6 +107,7 @@ impl LoadReport {
         loaded: &LoadResult,
         time_wait: TimeWait,
         lost: u64,
+        own_cost: Option<OwnCost>,
     ) -> Self {
         let LoadResult { tally, elapsed, ended, .. } = loaded;
         let failures = tally.failures().map(|(reason, count, first)| FailureCount {
@@ -100,16 +126,24 @@ impl LoadReport {
             requests: tally.answered() + tally.failed(),
             failed: tally.failed(),
             failures: failures.collect(),
+            statuses: tally.statuses().clone(),
+            warm_up: tally.warm_up(),
             elapsed: *elapsed,
             bytes: tally.bytes(),
             latency: tally.latency(),
+            latencies: tally.latencies().clone(),
             time_wait,
             ended: *ended,
             notes: Vec::new(),
             forestalled: tally.forestalled(),
+            cut_short: tally.cut_short(),
+            dismissed: tally.dismissed(),
             missed: loaded.missed,
             not_closed: tally.unclean(),
             unfinished: tally.unfinished(),
+            own_cost,
+            own_lateness: tally.own_lateness(),
+            causes: None,
             broken: broken(tally),
             lost,
         };
@@ -130,6 +164,7 @@ impl LoadReport {
             unfinished: self.unfinished,
             broken: self.broken,
             forestalled: self.forestalled,
+            dismissed: self.dismissed,
         })
     }
 
@@ -153,7 +188,7 @@ impl LoadReport {
 
 /// Connections that ended before a response was complete. They continue after an error response.
 fn broken(tally: &Tally) -> u64 {
-    let broken = |failure| !matches!(failure, Failure::Status(_));
+    let broken = |failure: Failure| !failure.is_response();
     tally.failures().filter(|(_, _, first)| broken(*first)).map(|(_, count, _)| count).sum()
 }
 
@@ -182,6 +217,8 @@ mod sample {
                 count: 2,
                 first: "connection closed before the end of the body".to_owned(),
             }],
+            statuses: BTreeMap::from([(200, 1197), (304, 1)]),
+            warm_up: WarmUp::default(),
             elapsed: ms(2000),
             bytes: 123_456,
             latency: Some(Quantiles {
@@ -192,6 +229,7 @@ mod sample {
                 p999: ms(6),
                 max: ms(700),
             }),
+            latencies: latencies(),
             time_wait: TimeWait {
                 server: HeldCount::Unknown("10.0.0.1 is not an address of this host".to_owned()),
                 client: HeldCount::Known(1198),
@@ -202,11 +240,36 @@ mod sample {
             ended: EndReason::AsPlanned,
             notes: vec!["could not determine TIME-WAIT at the server".to_owned()],
             forestalled: 0,
+            cut_short: 0,
+            dismissed: 0,
             missed: 3,
             not_closed: 2,
             unfinished: 1,
+            own_cost: Some(OwnCost { cpu: ms(500), waiting: ms(20), wall: ms(2000) }),
+            own_lateness: ms(1),
+            causes: Some(Causes {
+                exchanges: 1190,
+                packets: 12_000,
+                dropped: 3,
+                time: ms(4000),
+                list: vec![CauseTime {
+                    cause: "nagle-delayed-ack",
+                    party: Some("server"),
+                    time: ms(3000),
+                    exchanges: 75,
+                    confidence: "high",
+                    remedy: Some("set TCP_NODELAY".to_owned()),
+                }],
+            }),
             broken: 2,
             lost: 0,
         }
+    }
+
+    /// A thousand of 1 to 1,000 ms.
+    fn latencies() -> Histogram<u64> {
+        let mut latencies = Histogram::new_with_bounds(1, 3_600_000_000, 3).unwrap();
+        (1..=1000).for_each(|millis| latencies.record(millis * 1000).unwrap());
+        latencies
     }
 }

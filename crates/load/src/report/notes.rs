@@ -21,6 +21,7 @@ pub(super) fn notes(
     notes.extend(unknown("server", &report.time_wait.server));
     notes.extend(unknown("clients", &report.time_wait.client));
     notes.extend(ports(report));
+    notes.extend(bottleneck(report));
     notes.extend(lateness(options, loaded));
     notes.extend(reuse(report));
     let mut count = |count: u64, what: &str| {
@@ -28,7 +29,11 @@ pub(super) fn notes(
             notes.push(format!("{} {what}", counted(count, "connection")));
         }
     };
-    count(tally.cut_short(), "that the server closed before the last request");
+    count(
+        tally.cut_short(),
+        "that the server closed before the last request; the requests left were made on new connections",
+    );
+    count(tally.dismissed(), "kept until no request was left, and closed by the client");
     count(
         report.not_closed,
         "that the server reset or did not close in time after the last response",
@@ -128,31 +133,63 @@ fn reuse(report: &LoadReport) -> Option<String> {
     })
 }
 
-/// Notes that an open loop fell behind; the cause is unknown.
+/// Notes that an open loop fell behind because its connections were busy.
 fn lateness(options: &LoadOptions, loaded: &LoadResult) -> Option<String> {
     let (late, missed) = (loaded.tally.latest_start(), loaded.missed);
-    if options.rate.is_none() || (late <= LATE && missed == 0) {
+    let own = loaded.tally.own_lateness();
+    if options.rate.is_none() || (late <= LATE.max(own) && missed == 0) {
         return None;
     }
     let late = format!("up to {:.1} ms late", late.as_secs_f64() * 1e3);
     let what = match missed {
-        0 => format!("connections started {late}"),
+        0 => format!("requests started {late}"),
         _ => format!(
             "{} of {} that were due never started, and others started {late}",
             grouped(missed),
-            counted(loaded.tally.connections() + missed, "connection"),
+            counted(loaded.tally.answered() + loaded.tally.failed() + missed, "request"),
         ),
     };
     Some(format!(
-        "{what}, because at most {} are open at once (--concurrency), or because this host was busy; \
-         latencies count from the time at which a connection was due, and only for those that started",
-        options.concurrency
+        "{what}, because all {} were busy (--concurrency); latencies count from the time at which \
+         a request was due, and only for those that started",
+        counted(options.concurrency as u64, "connection")
     ))
+}
+
+/// Notes that the generator, or its host, may have limited the run instead of the server.
+fn bottleneck(report: &LoadReport) -> Option<String> {
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let cost = report.own_cost.as_ref();
+    if let Some(cost) = cost.filter(|cost| cost.waited() > WAITED) {
+        return Some(format!(
+            "this load generator waited for a processor during {} of the run, because other programs \
+             used them: it may be the bottleneck, and latencies include its waits; run it on an idle \
+             host",
+            percent(cost.waited())
+        ));
+    }
+    if let Some(cost) = cost.filter(|cost| cost.busy() > BUSY) {
+        return Some(format!(
+            "this load generator used {} of one processor, and it uses no other: it, not the server, \
+             may be the bottleneck; run several at once, or use a lower --rate",
+            percent(cost.busy())
+        ));
+    }
+    (report.own_lateness > LATE).then(|| {
+        format!(
+            "requests started up to {:.1} ms late although a connection was free: this host was busy, \
+             and latencies include that delay",
+            report.own_lateness.as_secs_f64() * 1e3
+        )
+    })
 }
 
 /// Ports of Ackwise's TCP, which uses the upper half.
 const OUR_PORTS: u64 = 32_768;
-/// Start delays up to this may be due to timer resolution (our choice).
+/// Shares of the time above which the generator may have been the bottleneck (our choice).
+const BUSY: f64 = 0.9;
+const WAITED: f64 = 0.1;
+/// Start delays up to this do not matter (our choice).
 const LATE: Duration = Duration::from_millis(10);
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
@@ -164,5 +201,28 @@ mod tests {
     fn ports_beyond_one_address_are_counted_in_addresses() {
         assert_eq!(share(14_116, 28_232), "50.0 % of the 28,232 that one address has");
         assert_eq!(share(30_000, 28_232), "of at least 2 addresses with 28,232 each");
+    }
+
+    #[test]
+    fn the_generator_says_when_it_may_be_the_bottleneck() {
+        use crate::OwnCost;
+
+        let ms = Duration::from_millis;
+        let cost =
+            |cpu, waiting| Some(OwnCost { cpu: ms(cpu), waiting: ms(waiting), wall: ms(1000) });
+        for (own_cost, own_lateness, expected) in [
+            (None, ms(0), None),
+            (cost(890, 90), ms(10), None),
+            (cost(950, 0), ms(0), Some("used 95 % of one processor")),
+            (cost(500, 300), ms(0), Some("waited for a processor during 30 %")),
+            (cost(100, 0), ms(30), Some("up to 30.0 ms late")),
+        ] {
+            let report = LoadReport { own_cost, own_lateness, ..crate::report::sample::report() };
+            let note = bottleneck(&report);
+            match expected {
+                None => assert_eq!(note, None),
+                Some(words) => assert!(note.as_ref().unwrap().contains(words), "{note:?}"),
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ use ackwise_report::{
     words::{counted, grouped},
 };
 
-use super::LoadReport;
+use super::{Causes, LoadReport};
 
 /// Formats the report in at most `columns` columns.
 #[must_use]
@@ -22,10 +22,35 @@ pub fn text(report: &LoadReport, columns: usize) -> String {
     };
     paragraph(&report.summary(), "");
     text_of_numbers(report, &mut paragraph);
+    if let Some(causes) = &report.causes {
+        text_of_causes(causes, &mut paragraph);
+    }
     for note in &report.notes {
         paragraph(&format!("Note: {note}"), "  ");
     }
     text
+}
+
+/// What took a hundredth of the time or more.
+fn text_of_causes(causes: &Causes, paragraph: &mut impl FnMut(&str, &'static str)) {
+    let exchanges = counted(causes.exchanges as u64, "captured exchange");
+    let seconds = causes.time.as_secs_f64();
+    paragraph(&format!("Time of {exchanges}, {seconds:.3} s in total, by cause:"), "  ");
+    for cause in causes.list.iter().filter(|cause| causes.share(cause) >= SHOWN_SHARE) {
+        let (share, seconds) = (100.0 * causes.share(cause), cause.time.as_secs_f64());
+        let remedy = cause.remedy.as_ref().map_or_else(String::new, |fix| format!(". Fix: {fix}"));
+        let party = cause.party.map_or_else(String::new, |party| format!(", at the {party}"));
+        let exchanges = counted(cause.exchanges as u64, "exchange");
+        let line = format!(
+            "  {share:.0} %, {seconds:.3} s: {}{party}, {exchanges} ({} confidence){remedy}",
+            cause.cause, cause.confidence
+        );
+        paragraph(&line, "    ");
+    }
+    if causes.dropped > 0 {
+        let dropped = counted(causes.dropped, "packet");
+        paragraph(&format!("  {dropped} missed by the capture: use a lower --rate"), "    ");
+    }
 }
 
 fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'static str)) {
@@ -43,6 +68,12 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
         ),
         "  ",
     );
+    if !report.statuses.keys().all(|status| *status == 200) {
+        let statuses = report.statuses.iter();
+        let statuses: Vec<_> =
+            statuses.map(|(status, count)| format!("{status}: {}", grouped(*count))).collect();
+        paragraph(&format!("Statuses: {}", statuses.join(", ")), "  ");
+    }
     for failed in &report.failures {
         let (count, reason, first) = (grouped(failed.count), failed.reason, &failed.first);
         paragraph(&format!("  {count} {reason}: {first}"), "    ");
@@ -73,6 +104,9 @@ fn millis(span: Duration) -> String {
     if millis < 100.0 { format!("{millis:.2}") } else { format!("{millis:.0}") }
 }
 
+/// Our choice.
+const SHOWN_SHARE: f64 = 0.01;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,8 +120,13 @@ number could not be determined.
 
 1,200 requests on 1,200 connections to 10.0.0.1:80 in 2.00 s: 599 responses per
   second, 2 failed
+Statuses: 200: 1,197, 304: 1
   2 short-body: connection closed before the end of the body
 Latency in ms: mean 3.00, p50 2.00, p90 4.00, p99 5.00, p99.9 6.00, max 700
+Time of 1,190 captured exchanges, 4.000 s in total, by cause:
+  75 %, 3.000 s: nagle-delayed-ack, at the server, 75 exchanges (high
+    confidence). Fix: set TCP_NODELAY
+  3 packets missed by the capture: use a lower --rate
 Note: could not determine TIME-WAIT at the server
 ";
         assert_eq!(text(&sample::report(), 80), expected);

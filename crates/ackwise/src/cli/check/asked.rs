@@ -101,7 +101,7 @@ impl Asked {
 }
 
 /// What `--data` stands for.
-fn content(given: &str) -> Result<Vec<u8>, Failure> {
+pub(in crate::cli) fn content(given: &str) -> Result<Vec<u8>, Failure> {
     let Some(path) = given.strip_prefix('@').map(Path::new) else {
         return Ok(given.as_bytes().to_vec());
     };

@@ -12,7 +12,7 @@ use rustls::{
     },
 };
 
-use super::{ExchangeError, file_verifier::FileVerifier, tls_error};
+use super::file_verifier::FileVerifier;
 
 /// What all sessions with one server share.
 #[derive(Clone, Debug)]
@@ -50,9 +50,13 @@ impl TlsSettings {
         Ok(Self { config: Arc::new(config), name })
     }
 
-    pub(super) fn session(&self) -> Result<ClientConnection, ExchangeError> {
+    /// A new session, before its handshake.
+    ///
+    /// # Errors
+    ///
+    /// If rustls refuses the settings.
+    pub fn session(&self) -> Result<ClientConnection, Error> {
         ClientConnection::new(Arc::clone(&self.config), self.name.clone())
-            .map_err(|error| tls_error(&error))
     }
 }
 

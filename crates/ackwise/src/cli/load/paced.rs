@@ -1,0 +1,133 @@
+//! The options that say how many requests there are, and when.
+
+use std::{
+    num::{NonZeroU32, NonZeroU64},
+    time::Duration,
+};
+
+use ackwise_link::Seed;
+use ackwise_load::{LoadOptions, Pattern};
+use clap::{Args, ValueEnum};
+
+use crate::cli::{duration, number::whole};
+
+#[derive(Args, Debug)]
+pub(super) struct Paced {
+    /// Make N connections in total [default: 1000; with --requests or --duration, as many as needed]
+    #[arg(long, value_name = "N", value_parser = whole(1_u64..))]
+    connections: Option<u64>,
+
+    /// Send N requests in total
+    #[arg(long, value_name = "N", value_parser = whole(1_u64..))]
+    requests: Option<u64>,
+
+    /// Keep at most C connections open at once
+    #[arg(long, value_name = "C", value_parser = whole(1..=100_000_u32))]
+    #[arg(default_value_t = 64)]
+    concurrency: u32,
+
+    /// Send K requests on each connection, one after the other, or `unlimited`
+    #[arg(long, value_name = "K", default_value = "1", value_parser = per_connection)]
+    requests_per_connection: PerConnection,
+
+    /// Send R requests per second, even if the server falls behind [default: send one when another is
+    /// answered]
+    #[arg(long, value_name = "R", value_parser = rate)]
+    rate: Option<f64>,
+
+    /// Select how the requests of --rate are spaced
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    arrivals: Spacing,
+
+    /// Seed of random spacing and of --workload
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Start no more requests after TIME
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    duration: Option<Duration>,
+
+    /// Do not count the requests of the first TIME, which --duration does not include
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    warmup: Option<Duration>,
+
+    /// Raise the rate from 0 during the first TIME; without --rate, the number of open connections
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    ramp: Option<Duration>,
+}
+
+impl Paced {
+    pub(super) const fn seed(&self) -> Seed {
+        Seed(self.seed)
+    }
+
+    pub(super) fn apply(&self, options: &mut LoadOptions) {
+        let PerConnection(each) = self.requests_per_connection;
+        let ends_otherwise = self.requests.is_some() || self.duration.is_some() || each.is_none();
+        if self.connections.is_some() || ends_otherwise {
+            options.connections = self.connections;
+        }
+        options.requests = self.requests;
+        options.concurrency = usize::try_from(self.concurrency).unwrap_or(options.concurrency);
+        options.requests_per_connection = each;
+        options.rate = self.rate;
+        options.arrivals = match self.arrivals {
+            Spacing::Constant => Pattern::Constant,
+            Spacing::Poisson => Pattern::Poisson(self.seed()),
+        };
+        options.duration = self.duration;
+        options.warm_up = self.warmup.unwrap_or_default();
+        options.ramp = self.ramp.unwrap_or_default();
+    }
+}
+
+/// Requests on each connection; `None`: any number.
+#[derive(Clone, Copy, Debug)]
+struct PerConnection(Option<NonZeroU64>);
+
+fn per_connection(text: &str) -> Result<PerConnection, String> {
+    if text == "unlimited" {
+        return Ok(PerConnection(None));
+    }
+    let number = whole(NonZeroU32::MIN..)(text).map_err(|why| format!("{why}, or `unlimited`"))?;
+    Ok(PerConnection(Some(number.into())))
+}
+
+/// Requests a second: more than none, and fewer than a clock has ticks.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 =
+        text.parse().map_err(|_| "not a number (expected requests per second)".to_owned())?;
+    match rate.is_finite() && rate > 0.0 && rate <= HIGHEST_RATE {
+        true => Ok(rate),
+        false => Err(format!("out of range (expected more than 0 and at most {HIGHEST_RATE})")),
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum Spacing {
+    /// At equal distances
+    #[default]
+    Constant,
+    /// With exponential distances, like requests of many independent users
+    Poisson,
+}
+
+const HIGHEST_RATE: f64 = 1e6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_has_a_name() {
+        let parse =
+            |text| per_connection(text).map(|PerConnection(each)| each.map(NonZeroU64::get));
+        assert_eq!(parse("unlimited"), Ok(None));
+        assert_eq!(parse("12"), Ok(Some(12)));
+        assert!(parse("0").unwrap_err().contains("unlimited"));
+    }
+}
