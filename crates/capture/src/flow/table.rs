@@ -54,6 +54,9 @@ impl ConnectionTable {
     const ROUNDS: usize = 8;
     /// Connections that end together before memory is looked at. Our choice.
     const FINISHES: usize = 32;
+    /// When many connections are abandoned together, the first segments of so many of them are judged,
+    /// oldest first; the others are only counted. Our choice: some 20 ms.
+    const JUDGED_WHEN_ABANDONED: usize = 512;
     /// The most address translations that are remembered. Our choice.
     const MAX_ALIASES: usize = 1 << 16;
 
@@ -233,6 +236,34 @@ impl ConnectionTable {
             return None;
         }
         self.aliases.get(&addresses).copied()
+    }
+
+    /// Abandons all open connections except those that `keeps` wants, given both ends.
+    pub(crate) fn keep_only(&mut self, keeps: impl Fn([SocketAddr; 2]) -> bool) {
+        self.complete();
+        let mut shards: Vec<_> = self.shards.lock_all().collect();
+        let mut abandoned: Vec<(usize, Unfinished)> = Vec::new();
+        for (number, shard) in shards.iter_mut().enumerate() {
+            abandoned.extend(shard.take_unless(&keeps).into_iter().map(|it| (number, it)));
+        }
+        abandoned.sort_unstable_by_key(|(_, it)| it.begun);
+        for (done, (number, it)) in abandoned.into_iter().enumerate() {
+            shards[number].abandon(it, done < Self::JUDGED_WHEN_ABANDONED, &mut self.known);
+            if done.is_multiple_of(Self::FINISHES) {
+                relief::relieve_results(&mut shards);
+            }
+        }
+        relief::relieve_results(&mut shards);
+    }
+
+    /// Abandons the connection of `seen` unless it was seen since the segment `ordinal`.
+    pub(crate) fn keep_if_seen_since(&mut self, seen: &Seen<'_>, ordinal: u64) {
+        self.complete();
+        let pair = EndpointPair::of(seen.source, seen.destination);
+        let mut shard = self.shards.of(&pair);
+        if let Some(before) = shard.take_unless_seen_since(&pair, ordinal) {
+            shard.abandon(before, true, &mut self.known);
+        }
     }
 
     /// The capture is over: what each shard has found, with which segment of the capture began each of
