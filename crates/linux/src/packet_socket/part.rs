@@ -35,6 +35,24 @@ impl Part {
         Self { halvings: halvings.min(Self::MOST_HALVINGS), ..self }
     }
 
+    /// It holds one connection in `2^halvings`.
+    #[must_use]
+    pub const fn halvings(self) -> u32 {
+        self.halvings
+    }
+
+    /// Whether it holds all packets.
+    #[must_use]
+    pub const fn is_everything(self) -> bool {
+        self.halvings == 0
+    }
+
+    /// Whether it is smaller than `other`, of the same seed.
+    #[must_use]
+    pub const fn is_within(self, other: Self) -> bool {
+        self.halvings > other.halvings
+    }
+
     /// Whether it holds a packet, by its bytes from the IP header on.
     #[must_use]
     pub fn holds(self, packet: &[u8]) -> bool {
