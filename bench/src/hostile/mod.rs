@@ -200,7 +200,7 @@ const MOST_LIVE_SHARE: f64 = 0.05;
 #[derive(Clone, Copy, Debug)]
 struct Form {
     name: &'static str,
-    /// `FILE` stands for an output.
+    /// `FILE` and `FILE2` stand for outputs.
     options: &'static [&'static str],
     /// The program that compresses the file first.
     packed: Option<&'static str>,
@@ -222,6 +222,10 @@ const FORMS: &[Form] = &[
     Form::of_report("markdown", &["--markdown"]),
     Form::of_report("html", &["--html", "FILE"]),
     Form::of_report("save-stripped", &["--save-stripped", "FILE"]),
+    Form::of_report(
+        "all-outputs",
+        &["--html", "FILE", "--save-stripped", "FILE2", "--json", "--by", "path", "--connections"],
+    ),
     Form::of_report("by-path", &["--by", "path", "--connections"]),
     Form::of_report("one-thread", &["--threads", "1"]),
     Form::of_report("filter", &["--filter", "tcp and not port 81"]),
@@ -265,9 +269,11 @@ fn measure(
     peak: &Peak,
 ) -> anyhow::Result<Cost> {
     let output = Path::new(DIRECTORY).join("output");
+    let second = output.with_extension("2");
     let mut explain = Command::new(program);
     explain.arg("explain").args(form.options.iter().map(|it| match *it {
         "FILE" => output.as_os_str(),
+        "FILE2" => second.as_os_str(),
         option => option.as_ref(),
     }));
     explain.arg(file);

@@ -85,6 +85,13 @@ impl Analyser {
         self.table.handle_batch(batch, before)
     }
 
+    /// From now on keeps at most one `divisor`th of what the limits on lists and on open connections allow:
+    /// because other outputs need memory, too, or because a long report would come too late. What was
+    /// divided before stays so.
+    pub fn divide_limits(&mut self, divisor: NonZeroUsize) {
+        self.table.divide_limits(divisor.get());
+    }
+
     /// From now on only connections are captured for which `keeps` says so, given both ends. The others
     /// are abandoned: what they have shown is reported, what they wait for is not.
     pub fn keep_only(&mut self, keeps: impl Fn([SocketAddr; 2]) -> bool) {

@@ -412,7 +412,7 @@ fn document<'a>(
         exchanges: Rows::new(exchanges),
         paths: Rows::new(groups.iter().map(PathRow::of)),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
-        limits: explained.reached().iter().map(ReachedLimit::of).collect(),
+        limits: ReachedLimit::all(&explained.reached()),
         not_listed: NotListed::of(&analysis.folded),
     }
 }

@@ -15,7 +15,9 @@ use super::{
     relief,
     shard::{Rest, Shard, Unfinished},
 };
-use crate::{attribution::KnownPaces, decode::Seen, results::Results, series::Budget};
+use crate::{
+    attribution::KnownPaces, decode::Seen, limits::Extent, results::Results, series::Budget,
+};
 
 /// All connections of a capture.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub(crate) struct ConnectionTable {
     under_way: Option<Arc<Round>>,
     /// Bytes since memory was looked at.
     unrelieved: usize,
+    /// How much of what the limits allow is kept.
+    extent: Extent,
 }
 
 impl Default for ConnectionTable {
@@ -70,6 +74,7 @@ impl ConnectionTable {
             crew: Crew::default(),
             under_way: None,
             unrelieved: 0,
+            extent: Extent::default(),
         }
     }
 
@@ -86,6 +91,16 @@ impl ConnectionTable {
         for shard in 0..self.shards.len() {
             self.shards.lock(shard).keep_measures();
         }
+    }
+
+    /// From now on keeps at most one `divisor`th of what the limits allow.
+    pub(crate) fn divide_limits(&mut self, divisor: usize) {
+        self.complete();
+        self.extent.divide(divisor);
+        for mut shard in self.shards.lock_all() {
+            shard.results().reached.set_extent(self.extent);
+        }
+        self.relieve();
     }
 
     /// From now on batches are judged by this many threads beside the caller's.
@@ -125,7 +140,7 @@ impl ConnectionTable {
     fn relieve(&mut self) {
         self.unrelieved = 0;
         let mut shards: Vec<_> = self.shards.lock_all().collect();
-        relief::relieve(&mut shards, &mut self.known);
+        relief::relieve(&mut shards, self.extent, &mut self.known);
     }
 
     /// Takes the segments of `batch` to their connections; `before` were before them. They may be judged
@@ -250,10 +265,10 @@ impl ConnectionTable {
         for (done, (number, it)) in abandoned.into_iter().enumerate() {
             shards[number].abandon(it, done < Self::JUDGED_WHEN_ABANDONED, &mut self.known);
             if done.is_multiple_of(Self::FINISHES) {
-                relief::relieve_results(&mut shards);
+                relief::relieve_results(&mut shards, self.extent);
             }
         }
-        relief::relieve_results(&mut shards);
+        relief::relieve_results(&mut shards, self.extent);
     }
 
     /// Abandons the connection of `seen` unless it was seen since the segment `ordinal`.
@@ -280,10 +295,10 @@ impl ConnectionTable {
         for (done, (number, it)) in unfinished.into_iter().enumerate() {
             shards[number].finish(it, &mut self.known);
             if done.is_multiple_of(Self::FINISHES) {
-                relief::relieve_results(&mut shards);
+                relief::relieve_results(&mut shards, self.extent);
             }
         }
-        relief::relieve_results(&mut shards);
+        relief::relieve_results(&mut shards, self.extent);
         (shards.iter_mut().map(|it| it.take_results()).collect(), self.copied)
     }
 }
