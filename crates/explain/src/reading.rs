@@ -446,7 +446,7 @@ fn excludes(filter: &Filter, segment: &RawSegment<'_>) -> bool {
 
 /// A flood leaves this part of what the limits allow, so that the report comes at once after Ctrl-C (our
 /// choice: what all of it takes to be added up is 1.3 s).
-const FLOODED: NonZeroUsize = NonZeroUsize::new(8).expect("not zero");
+const FLOODED: NonZeroUsize = NonZeroUsize::new(16).expect("not zero");
 
 /// How a packet reaches the analyser.
 #[derive(Debug)]
