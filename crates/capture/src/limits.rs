@@ -84,7 +84,8 @@ impl Limit {
     }
 
     /// Whether [`Analyser::divide_limits`](crate::analysis::Analyser::divide_limits) makes it smaller.
-    pub(crate) const fn is_divided(self) -> bool {
+    #[must_use]
+    pub const fn is_divided(self) -> bool {
         match self {
             Self::OnePacketConnections
             | Self::LiveConnections
