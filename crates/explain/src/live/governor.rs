@@ -142,14 +142,19 @@ impl Governor {
 
     /// Whether it is time for [`handle_usage`](Self::handle_usage).
     pub(super) fn wants_to_look(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.looked.0) >= LOOK
+        now.saturating_duration_since(self.looked.0) >= LOOK && !self.awaits_drain(now)
+    }
+
+    /// Whether what is used now is used for packets from before the last change.
+    fn awaits_drain(&self, now: Instant) -> bool {
+        self.drains && now.saturating_duration_since(self.since.0) < MOST_DRAIN
     }
 
     /// All of the process's processor time was `used` by now. Gives the number of halvings if that
     /// changes.
     pub(super) fn handle_usage(&mut self, used: Duration, now: Instant) -> Option<u32> {
         self.count(used, now);
-        if self.drains && now.saturating_duration_since(self.since.0) < MOST_DRAIN {
+        if self.awaits_drain(now) {
             return None;
         }
         self.drains = false;
@@ -364,6 +369,7 @@ mod tests {
         assert_eq!((now, halvings), (600, 1), "half of the allowance is left");
         for later in [50, 100, 250] {
             let (used, now) = at(now + later);
+            assert!(!governor.wants_to_look(now));
             assert_eq!(governor.handle_usage(used, now), None);
         }
         let (used, then) = at(now + 270);
