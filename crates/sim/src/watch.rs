@@ -20,6 +20,8 @@ pub(crate) struct Watched {
     since: Instant,
     /// What is true since then, but for what is under way; `None` while nobody waits.
     moment: Option<Moment>,
+    /// Where the message ends that is waited for, in the sequence space of its sender: 0 is the SYN.
+    message_end: u64,
     /// By sender.
     senders: [Sender; 2],
     /// The server's congestion window when it last sent data.
@@ -34,9 +36,7 @@ pub(crate) struct Watched {
 #[derive(Clone, Debug, Default)]
 struct Sender {
     /// When links are busy with its segments, in order, from the first that is not over.
-    busy: VecDeque<Range<Instant>>,
-    /// Until then its data is on a link or waits for its turn.
-    queued_until: Instant,
+    busy: VecDeque<Busy>,
     /// Segments with data, SYN or FIN between the ends.
     in_flight: u32,
     /// When a link holds its data, and sends nothing.
@@ -45,6 +45,20 @@ struct Sender {
     held_ack: Range<Instant>,
     /// What was dropped and not yet sent again, as ranges of sequence space.
     lost: Vec<Lost>,
+}
+
+/// A link is busy with a segment.
+#[derive(Clone, Debug)]
+struct Busy {
+    time: Range<Instant>,
+    /// Where its data begins; `None` for a pure ACK.
+    start: Option<u64>,
+}
+
+impl Busy {
+    fn is_data_before(&self, end: u64) -> bool {
+        self.start.is_some_and(|start| start < end)
+    }
 }
 
 /// A dropped range of the stream, SYN and FIN counted.
@@ -60,6 +74,7 @@ impl Watched {
         Self {
             since: now,
             moment: None,
+            message_end: 0,
             senders: Default::default(),
             window: 0,
             cut_from: None,
@@ -79,7 +94,7 @@ impl Watched {
         let held_ack = waits.then_some(&self.senders[side.other() as usize].held_ack);
         let mut at = since;
         while at < now {
-            let (in_flight, until) = sender.doing(at, held_ack);
+            let (in_flight, until) = sender.doing(at, self.message_end, held_ack);
             let until = until.min(now);
             add(Blame {
                 cause: cause(&Moment { in_flight, ..moment }),
@@ -91,9 +106,12 @@ impl Watched {
         }
     }
 
-    /// What is true from now on; `None` if nobody waits for anything.
-    pub(crate) fn now_is(&mut self, moment: Option<Moment>) {
-        self.moment = moment.map(|it| Moment { cut_by_idle: self.cut_from.is_some(), ..it });
+    /// What is true from now on of a message that ends at this place of its stream; `None` if nobody waits
+    /// for any.
+    pub(crate) fn now_is(&mut self, oldest: Option<(Moment, u64)>) {
+        let cut_by_idle = self.cut_from.is_some();
+        self.moment = oldest.map(|(moment, _)| Moment { cut_by_idle, ..moment });
+        self.message_end = oldest.map_or(0, |(_, end)| end + 1);
     }
 
     /// The server has sent data with this congestion window; `alone` if nothing else is outstanding.
@@ -133,10 +151,8 @@ impl Watched {
                 None => sender.held_ack = held,
             }
         }
-        sender.keep_busy(begins..ends, now);
-        if range(transmit).is_some() {
-            sender.queued_until = sender.queued_until.max(ends);
-        }
+        let start = range(transmit).map(|(start, _)| start);
+        sender.keep_busy(Busy { time: begins..ends, start }, now);
     }
 
     /// Whether an acknowledgement by `from` is on its way to an end that has heard of all before
@@ -168,22 +184,19 @@ impl Watched {
 
 impl Sender {
     /// A link will be busy with a segment. Links that follow each other may be so at the same time.
-    fn keep_busy(&mut self, busy: Range<Instant>, now: Instant) {
-        while self.busy.pop_front_if(|busy| busy.end <= now).is_some() {}
-        if let Some(last) = self.busy.back_mut().filter(|last| last.contains(&busy.start)) {
-            last.end = last.end.max(busy.end);
-        } else if let Some(last) = self.busy.back_mut().filter(|last| last.end == busy.start) {
-            last.end = busy.end;
-        } else {
-            let place = self.busy.partition_point(|it| it.start <= busy.start);
-            self.busy.insert(place, busy);
-        }
+    fn keep_busy(&mut self, busy: Busy, now: Instant) {
+        while self.busy.pop_front_if(|busy| busy.time.end <= now).is_some() {}
+        let place = self.busy.partition_point(|it| it.time.start <= busy.time.start);
+        self.busy.insert(place, busy);
     }
 
-    /// What its data is doing at `at`, and until when.
-    fn doing(&self, at: Instant, held_ack: Option<&Range<Instant>>) -> (InFlight, Instant) {
-        let next = self.busy.iter().find(|it| at < it.end);
-        let begins = next.map_or(Instant::FAR_FUTURE, |it| it.start);
+    /// What the data before `end` is doing at `at`, and until when.
+    fn doing(
+        &self,
+        at: Instant,
+        end: u64,
+        held_ack: Option<&Range<Instant>>,
+    ) -> (InFlight, Instant) {
         let mut until = Instant::FAR_FUTURE;
         for held in held_ack.into_iter().chain([&self.held]) {
             if held.contains(&at) && self.lost.is_empty() {
@@ -193,18 +206,24 @@ impl Sender {
                 until = until.min(held.start);
             }
         }
-        let until = if at < self.queued_until { until.min(self.queued_until) } else { until };
-        match next {
-            _ if self.queued_until <= at => (self.in_flight(), until),
-            Some(busy) if busy.start <= at => (InFlight::Transmitting, until.min(busy.end)),
+        // Until then the data is on a link or waits for its turn.
+        let ours = self.busy.iter().filter(|it| it.is_data_before(end));
+        let queued_until = ours.map(|it| it.time.end).max().filter(|it| at < *it);
+        let Some(queued_until) = queued_until else { return (self.in_flight(end), until) };
+        let until = until.min(queued_until);
+        match self.busy.iter().find(|it| at < it.time.end) {
+            Some(Busy { time, .. }) if time.start <= at => {
+                (InFlight::Transmitting, until.min(time.end))
+            }
             // Another connection's.
-            _ => (InFlight::Queued, until.min(begins)),
+            next => (InFlight::Queued, until.min(next.map_or(until, |it| it.time.start))),
         }
     }
 
-    /// What its data is doing when no link is busy with it.
-    fn in_flight(&self) -> InFlight {
-        match self.lost.iter().min_by_key(|lost| lost.start) {
+    /// What the data before `end` is doing when no link is busy with it.
+    fn in_flight(&self, end: u64) -> InFlight {
+        let lost = self.lost.iter().filter(|lost| lost.start < end);
+        match lost.min_by_key(|lost| lost.start) {
             Some(lost) => InFlight::Lost(lost.by),
             None if self.in_flight > 0 => InFlight::Propagating,
             None => InFlight::Nothing,

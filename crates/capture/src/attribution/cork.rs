@@ -24,8 +24,7 @@ impl CorkTimer {
 
     /// Whether it may have run for this time.
     pub(crate) fn may_have_run(span: Nanos, round_trip: Nanos) -> bool {
-        let latest = Self::RELEASE + Self::LATE + round_trip + Self::VARIES;
-        Self::is_within(span, latest, round_trip)
+        round_trip <= Self::LONGEST_ROUND_TRIP && Self::cannot_be_excluded(span, round_trip)
     }
 
     /// Whether it may have run for this time on a short path where nothing varies.
@@ -38,6 +37,12 @@ impl CorkTimer {
     /// Whether it would usually have run for this time.
     pub(crate) fn usually_runs(span: Nanos, round_trip: Nanos) -> bool {
         Self::is_within(span, Self::RELEASE + Self::LATE + round_trip, round_trip)
+    }
+
+    /// Whether it may have run for this time, however long the path.
+    pub(super) fn cannot_be_excluded(span: Nanos, round_trip: Nanos) -> bool {
+        let latest = Self::RELEASE + Self::LATE + round_trip + Self::VARIES;
+        (Self::RELEASE - Self::EARLY..=latest).contains(&span)
     }
 
     fn is_within(span: Nanos, latest: Nanos, round_trip: Nanos) -> bool {

@@ -154,9 +154,8 @@ impl Gap {
         let on_its_way = self.lost_or(InFlight::Propagating);
         if let Some(Held { from, stalls }) = self.held {
             self.owe(from, phase, on_its_way, account);
-            if stalls {
-                self.owe(self.arrived, phase, InFlight::Held, account);
-            }
+            let held = if stalls { InFlight::Held } else { InFlight::Queued };
+            self.owe(self.arrived, phase, self.lost_or(held), account);
         }
         self.owe(self.arrived, phase, on_its_way, account);
         if self.stall != Stall::None {
@@ -186,7 +185,7 @@ impl Gap {
         let is_loss = matches!(cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
         let kind = self.kind.filter(|_| is_loss);
         let verdict = Verdict { kind, ..Verdict::new(cause, direction, evidence, confidence) };
-        let verdict = match self.rival(moment, account.cursor()).filter(|rival| *rival != cause) {
+        let verdict = match self.rival(moment).filter(|rival| *rival != cause) {
             Some(rival) => verdict.or(rival),
             None => verdict,
         };
@@ -204,7 +203,7 @@ impl Gap {
     }
 
     /// What else the packets admit.
-    fn rival(&self, moment: &Moment, since: Instant) -> Option<Cause> {
+    fn rival(&self, moment: &Moment) -> Option<Cause> {
         match (moment.in_flight, self.stall) {
             (InFlight::Held, Stall::OrTimeout) => Some(Cause::RetransmissionTimeout),
             (InFlight::Held, Stall::OrDelayedAck) => {
@@ -216,10 +215,7 @@ impl Gap {
                 rival => Some(rival),
             },
             // Behind which packets it waited, the capture does not show.
-            (InFlight::Propagating, _) => {
-                let held = self.held.filter(|held| !held.stalls && held.from <= since);
-                held.map(|_| Cause::Queueing)
-            }
+            (InFlight::Queued, _) => Some(Cause::PathStall),
             _ => None,
         }
     }

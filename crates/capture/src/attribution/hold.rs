@@ -244,6 +244,11 @@ impl Hold {
         if let Some(rival) = facts.behind_vantage() {
             return Self::new(Wait::Application, Confidence::Medium).or(rival);
         }
+        // The write before it went on: its program, or what else holds the end of a write.
+        let may_be_corked = CorkTimer::cannot_be_excluded(facts.since_event(), facts.round_trip);
+        if !facts.ended && facts.is_small() && may_be_corked {
+            return Self::new(Wait::Application, Confidence::Medium).or(Cause::CorkTimer);
+        }
         Self::new(Wait::Application, Confidence::High)
     }
 

@@ -15,6 +15,8 @@ pub(crate) struct Distances {
     round_trips: [Option<Nanos>; 2],
     /// How many took about as little.
     near_least: [u8; 2],
+    /// How many answers waited in a queue.
+    queued: u8,
     /// The delays that follow from them, by the direction of the data.
     path_delays: [PathDelays; 2],
 }
@@ -22,7 +24,7 @@ pub(crate) struct Distances {
 impl Default for Distances {
     fn default() -> Self {
         let path_delays = [PathDelays::new(Nanos::ZERO, Nanos::ZERO); 2];
-        Self { round_trips: [None; 2], near_least: [0; 2], path_delays }
+        Self { round_trips: [None; 2], near_least: [0; 2], queued: 0, path_delays }
     }
 }
 
@@ -48,11 +50,19 @@ impl Distances {
     /// By so much round trips differ that nothing delays. Our choice.
     const JITTER: Nanos = Nanos::from_micros(100);
 
-    /// Whether the least round trips are those of an idle path: several took about as little. Behind a
-    /// queue that never empties they vary.
+    /// By its timestamp, an answer waited in a queue, for nothing of its own connection.
+    pub(crate) const fn note_queued(&mut self) {
+        self.queued = self.queued.saturating_add(1);
+    }
+
+    /// Whether the least round trips are those of an idle path: several took about as little, and answers
+    /// are not seen to wait. Behind a queue that never empties they vary.
     pub(crate) fn are_steady(&self) -> bool {
         /// One may be an accident. Our choice.
         const SEVERAL: u8 = 2;
+        if self.queued >= SEVERAL {
+            return false;
+        }
         let seen = self.round_trips.iter().zip(self.near_least).filter(|(it, _)| it.is_some());
         seen.max_by_key(|(it, _)| **it).is_some_and(|(_, near)| near >= SEVERAL)
     }

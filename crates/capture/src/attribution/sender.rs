@@ -77,6 +77,9 @@ pub(crate) struct Departure {
     pub held: Option<Held>,
     /// What timestamps show, of the first data after the other end's.
     pub left: Left,
+    /// By its timestamp, it waited for so long in a queue behind other connections' packets, at least: if it
+    /// is the first data after the other end's.
+    pub queued: Option<Nanos>,
     /// It had less data than a full segment.
     pub small: bool,
     /// Nagle's algorithm held it.
@@ -311,8 +314,9 @@ impl Sender {
     }
 
     /// A packet without data was seen.
-    pub(crate) const fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
+    pub(crate) fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
         if let Some(timestamp) = timestamp {
+            self.clock.note(timestamp, seen);
             self.heard = Some((timestamp, seen));
         }
     }
@@ -457,6 +461,7 @@ impl Sender {
         let ended = pushed && !(cut && bytes.is_multiple_of(data.full.max(1)));
         let timestamp = data.timestamp;
         let left = self.left(data, delays);
+        let queued = if held { None } else { self.queued(data, delays) };
         let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
         let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
         let small = data.full > 0 && !bytes.is_multiple_of(data.full);
@@ -468,6 +473,7 @@ impl Sender {
             arrives,
             held,
             left,
+            queued,
             small,
             nagle,
             pushed,

@@ -177,6 +177,9 @@ impl OpenExchange {
         }
     }
 
+    /// A server takes as long for an answer without anybody's fault. Our choice.
+    const BRIEF: Nanos = Nanos::from_millis(1);
+
     /// The first data of the response is sent in `first`. `asked`: an earlier ACK showed that the
     /// server had the request.
     /// Where `round_trip` is known, a long silence may be that of the path, and a short beginning may
@@ -188,12 +191,16 @@ impl OpenExchange {
         round_trip: Option<Nanos>,
     ) {
         if let State::Think(LastWay { packet, .. }) = self.state {
-            self.arrive_at_server(first.sent);
+            let queued = first.queued.unwrap_or_default();
+            let sent = first.sent - queued;
+            self.arrive_at_server(sent);
             let evidence = Evidence::of([packet, first.packet, 0]);
-            let since = Nanos::between(self.account.cursor(), first.sent);
+            let since = Nanos::between(self.account.cursor(), sent);
             // RFC 1122, section 4.2.3.2: a server acknowledges a request within 0.5 s.
             let asked = asked || since <= LONGEST_ACK_DELAY;
             let short = round_trip.is_none_or(|it| since <= Stall::least(it));
+            let shown = first.left == Left::AsSeen || first.queued.is_some();
+            let is_brief = round_trip.is_none_or(|it| since <= (it / 8).max(Self::BRIEF));
             let corked =
                 first.small && round_trip.is_some_and(|it| CorkTimer::usually_runs(since, it));
             // An acknowledgement of its own, behind the request, released it.
@@ -204,12 +211,16 @@ impl OpenExchange {
                     false => (Cause::ServerThink, Some(cause)),
                 },
                 Left::AsSeen if corked => (Cause::ServerThink, Some(Cause::CorkTimer)),
-                _ if short => (Cause::ServerThink, None),
+                _ if short && (is_brief || shown) => (Cause::ServerThink, None),
+                _ if short => (Cause::ServerThink, Some(Cause::Queueing)),
                 Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
                 Left::AsSeen if asked => (Cause::ServerThink, None),
                 Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
             };
-            self.wait_for_answer(first.sent, cause, rival, evidence);
+            self.wait_for_answer(sent, cause, rival, evidence);
+            let stalls = round_trip.is_some_and(|it| queued > Stall::least(it));
+            let rival = if stalls { Cause::PathStall } else { Cause::ServerThink };
+            self.wait_for_answer(first.sent, Cause::Queueing, Some(rival), evidence);
         }
         if self.answered_in[0] == 0 {
             self.answered_in[0] = first.packet;

@@ -741,7 +741,7 @@ fn an_earlier_response_on_the_connection() {
         propagation to-client 10.000 (1, 10.000) high: 6
         propagation to-server 10.000 (1, 10.000) high: 5
         head-of-line to-client 0.700 (1, 0.700) high: 6
-        server-think to-client 40.000 (1, 40.000) high: 5 7
+        server-think to-client 40.000 (1, 40.000) medium or queueing: 5 7
         propagation to-client 10.000 (1, 10.000) high: 7
         "#,
     );

@@ -44,7 +44,7 @@ fn what_a_websocket_pushes_is_not_the_servers_time() {
         handshake to-server 20.050 (1, 20.050) high: 1 2 3
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
-        server-think to-client 4.800 (1, 4.800) high: 4 5
+        server-think to-client 4.800 (1, 4.800) medium or queueing: 4 5
         propagation to-client 10.000 (1, 10.000) high: 5
         "#,
     );

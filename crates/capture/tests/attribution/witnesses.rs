@@ -153,6 +153,38 @@ fn a_server_that_thinks_long_acknowledges_the_request_before() {
     }
 }
 
+/// RFC 6817, section 2.1: a queue is what a packet took longer than the one that took least.
+#[test]
+fn a_timestamp_tells_a_server_that_thinks_from_a_queue() {
+    for (answer, timestamp, think, queue) in [
+        // Ticks of 1 ms, and the promptest took 10 ms: one tick is in doubt.
+        (1_550.0, 1_540, 30.0, 0.0),
+        (1_550.0, 1_520, 11.0, 19.0),
+        (1_550.0, 1_512, 3.0, 27.0),
+    ] {
+        let analysis = Streams::of_bodies(&[500, 500]).seen_as(&format!(
+            r#"
+            0    > syn
+            20   < syn ts 10
+            20.1 > ack 0
+            20.2 > 0:100 psh ack 0
+            41   < 0:600 psh ack 100 ts 31
+            41.1 > ack 600
+            1500 > 100:200 psh ack 600
+            {answer} < 600:1200 psh ack 200 ts {timestamp}
+            1600 > ack 1200
+            "#,
+        ));
+        let exchange = &analysis.exchanges[1];
+        let millis = |cause| exchange.owed_to(cause).as_secs_f64() * 1e3;
+        let found = [Cause::ServerThink, Cause::Queueing].map(millis);
+        let near = |found: f64, expected: f64| (found - expected).abs() < 2.0;
+        assert!(near(found[0], think) && near(found[1], queue), "{timestamp}: {found:?}");
+        let sure = exchange.shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap();
+        assert_eq!(sure.confidence, Confidence::High, "{timestamp}");
+    }
+}
+
 #[test]
 fn a_timestamp_tells_a_server_that_thinks_from_a_path_that_held_its_answer() {
     // After 300 ms, a short answer may have been corked instead.
@@ -163,7 +195,10 @@ fn a_timestamp_tells_a_server_that_thinks_from_a_path_that_held_its_answer() {
         (300.0, "ts 300", (ServerThink, Medium)),
         (300.0, "ts 60", (PathStall, Medium)),
         (300.0, "", (ServerThink, Medium)),
-        (60.0, "", (ServerThink, High)),
+        // Nothing shows whether the server or a queue took a shorter time, unless it is brief.
+        (60.0, "", (ServerThink, Medium)),
+        (60.0, "ts 60", (ServerThink, High)),
+        (42.0, "", (ServerThink, High)),
     ] {
         assert_eq!(answered("", answer, timestamp), expected, "{answer} {timestamp}");
     }

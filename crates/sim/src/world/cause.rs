@@ -1,9 +1,10 @@
 //! Asks, at each event, why the oldest exchange of a connection does not go on.
 //!
 //! Each moment of a connection on which something is asked for counts once, for its oldest exchange:
-//! what waits behind that one is not counted again.
+//! what waits behind that one is not counted again, and what its own message does not wait for does not
+//! count.
 
-use ackwise_cause::{InFlight, Moment, Phase, Writer};
+use ackwise_cause::{Direction, InFlight, Moment, Phase, Writer};
 use ackwise_tcp::{Instant, State, Transmit, Wait};
 
 use super::World;
@@ -27,9 +28,17 @@ impl<O: Observer> World<'_, O> {
     fn watch_on(&mut self, place: u32) {
         self.change_watched(place, |_| {});
         let connection = &mut self.connections[place as usize];
-        let moment = connection.exchanges.front().map(|it| moment(connection, it));
+        let oldest = connection.exchanges.front().map(|it| {
+            let phase = phase(connection, it);
+            let end = if phase.direction() == Direction::ToServer {
+                it.request_end
+            } else {
+                it.response_end
+            };
+            (moment(connection, it, phase, end), end)
+        });
         if let Some(watched) = &mut connection.watched {
-            watched.now_is(moment);
+            watched.now_is(oldest);
         }
     }
 
@@ -85,13 +94,16 @@ impl<O: Observer> World<'_, O> {
     }
 }
 
-fn moment(connection: &Connection, exchange: &Exchange) -> Moment {
-    let phase = phase(connection, exchange);
+/// What is true of an exchange whose message ends at `end` of its stream, but for what is in flight.
+fn moment(connection: &Connection, exchange: &Exchange, phase: Phase, end: u64) -> Moment {
     let sender = match phase {
         Phase::Handshake | Phase::Request => Side::Client,
         _ => Side::Server,
     };
-    let wait = connection.end(sender).endpoint.wait().unwrap_or(Wait::Application);
+    let endpoint = &connection.end(sender).endpoint;
+    // What follows the message may wait for anything.
+    let has_left = endpoint.acknowledged() + u64::from(endpoint.flight()) >= end;
+    let wait = endpoint.wait().filter(|_| !has_left).unwrap_or(Wait::Application);
     // The window waits for what is on its way already, not for what is still delayed.
     let opens = matches!(wait, Wait::SlowStart | Wait::CongestionWindow)
         && acknowledgement_is_coming(connection, sender);

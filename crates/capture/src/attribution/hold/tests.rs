@@ -263,10 +263,10 @@ fn a_cork_timer_is_told_from_think_time() {
             Medium,
         ),
         (
-            "on a longer one too much else would be in range",
+            "on a longer one too much else is in range: a rival",
             Facts { round_trip: Nanos::from_micros(100_001), ..CORKED },
             Wait::Application,
-            High,
+            Medium,
         ),
         (
             "the receive window had no room for more",
@@ -276,10 +276,10 @@ fn a_cork_timer_is_told_from_think_time() {
         ),
         ("a full segment is not corked", Facts { bytes: FULL, ..CORKED }, Wait::Application, High),
         (
-            "something was outstanding",
+            "something was outstanding: only Linux keeps its timer from running then",
             Facts { flight: [FULL, 1], ..CORKED },
             Wait::Application,
-            High,
+            Medium,
         ),
     ]);
 }
