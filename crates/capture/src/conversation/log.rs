@@ -150,7 +150,6 @@ mod tests {
                 ),
             ),
             ("TLS records", repeated(&[22, 3, 1, 0, 1, 1], &[23, 3, 3, 0, 1, 0])),
-            ("nothing known", repeated(b"", b"\0\n")),
         ] {
             let mut reader = ExchangeReader::with_tokens();
             let length = u32::try_from(bytes.len()).unwrap();

@@ -6,7 +6,7 @@
 //! half of the connections, half of that, and so on ([`Governor::handle_usage`]). With room for twice as
 //! many, it follows more again, and waits longer before it tries the next time if that was too much.
 //!
-//! *Not* here: which connections, and how the kernel is told (`ackwise_linux::packet_socket::Part`).
+//! *Not* here: which connections, and the filter of the kernel (`ackwise_linux::packet_socket::Part`).
 
 use std::time::{Duration, Instant};
 

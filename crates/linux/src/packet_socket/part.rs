@@ -113,9 +113,9 @@ fn folded(address: IpAddr) -> u32 {
     match address {
         IpAddr::V4(address) => address.to_bits(),
         IpAddr::V6(address) => {
-            let octets = address.octets();
-            let (words, _) = octets.as_chunks::<4>();
-            fold([0, 1, 2, 3].map(|it| u32::from_be_bytes(words[it])))
+            let bits = address.to_bits();
+            #[expect(clippy::cast_possible_truncation, reason = "each word has 32 bits")]
+            fold([96, 64, 32, 0].map(|shift| (bits >> shift) as u32))
         }
     }
 }
