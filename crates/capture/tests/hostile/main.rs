@@ -148,7 +148,11 @@ fn page() -> String {
         let most = limit.most();
         let (first, rest) = limit.bounds().split_at(1);
         let (first, beyond) = (first.to_uppercase(), limit.beyond());
-        let divided = if limit.is_divided() { " Smaller with both outputs or under a live flood." } else { "" };
+        let divided = if limit.is_divided() {
+            " Smaller with both outputs or under a live flood."
+        } else {
+            ""
+        };
         let text = format!("{first}{rest}. Beyond it, {beyond}.{divided}");
         writeln!(page, "\n### `{limit}`: {most}\n\n{}", wrapped(&text))
             .expect("a string takes everything");
