@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 impl Arguments {
     /// An option that only a live capture has, if one was given.
     pub(super) fn option(&self) -> Option<&'static str> {
-        self.duration.map(|_| "--duration").or(self.cpu.map(|_| "--cpu"))
+        self.duration.map(|_| "--duration").or_else(|| self.cpu.map(|_| "--cpu"))
     }
 
     /// Begins the capture, if an interface was given. Gives up the capabilities for it: threads that are
