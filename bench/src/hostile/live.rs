@@ -34,6 +34,8 @@ pub(super) struct Flood {
     pub(super) cpu: Duration,
     pub(super) sent: u64,
     pub(super) captured: u64,
+    /// The part of all connections that was followed longest.
+    pub(super) one_in: u64,
     /// From Ctrl-C to the first byte of the report, and to the end of the program.
     pub(super) stopped: [Duration; 2],
 }
@@ -71,10 +73,10 @@ pub(super) fn flood(
         measured
     });
     drop(inside);
-    let Stopped { cpu, captured, times } = measured?;
+    let Stopped { cpu, captured, one_in, times } = measured?;
     let sent = sent.into_inner();
     ensure!(captured > 0, "{sent} packets were sent and none captured");
-    Ok(Flood { memory: peak.last_bytes()?, cpu, sent, captured, stopped: times })
+    Ok(Flood { memory: peak.last_bytes()?, cpu, sent, captured, one_in, stopped: times })
 }
 
 /// `ackwise explain` while it captures.
@@ -86,6 +88,7 @@ struct Running {
 struct Stopped {
     cpu: Duration,
     captured: u64,
+    one_in: u64,
     times: [Duration; 2],
 }
 
@@ -112,7 +115,13 @@ impl Running {
         let report: serde_json::Value = serde_json::from_slice(&report)?;
         let captured = report["packets"].as_u64().context("no number of packets")?;
         let cpu = process::children_cpu_time()?.saturating_sub(self.cpu_before);
-        Ok(Stopped { cpu, captured, times })
+        let parts = report["quality"]["followed"]["parts"].as_array().into_iter().flatten();
+        let longest = parts.max_by(|a, b| {
+            let [a, b] = [a, b].map(|it| it["seconds"].as_f64().unwrap_or_default());
+            a.total_cmp(&b)
+        });
+        let one_in = longest.and_then(|it| it["one_in"].as_u64()).unwrap_or(1);
+        Ok(Stopped { cpu, captured, one_in, times })
     }
 }
 

@@ -94,6 +94,25 @@ fn rows_and_pipes_of_another_user_are_refused() {
 }
 
 #[test]
+fn a_pipe_that_nobody_reads_is_given_up_after_five_seconds() {
+    let directory = Directory::new();
+    let made = directory.run(&["run", "stalls", "--case", "1", "--pcap", "capture.pcap"]);
+    assert!(made.status.success(), "{made:?}");
+    assert!(directory.command("mkfifo", &["pipe"]).status().unwrap().success());
+    for option in ["--html", "--save-stripped"] {
+        let begun = Instant::now();
+        let output = directory.run(&["explain", "capture.pcap", option, "pipe"]);
+        let (complaint, time) = (String::from_utf8(output.stderr).unwrap(), begun.elapsed());
+        assert_eq!(output.status.code(), Some(2), "{option}: {complaint}");
+        assert!(complaint.contains("pipe"), "{option}: {complaint}");
+        // The rest is for a machine with other work.
+        let expected = Duration::from_secs(5)..Duration::from_secs(30);
+        assert!(expected.contains(&time), "{option}: {time:?}");
+    }
+    assert_eq!(directory.names(), ["capture.pcap", "pipe"]);
+}
+
+#[test]
 fn an_error_leaves_the_file_as_it_was() {
     let directory = Directory::new();
     fs::write(directory.path("out"), "before").unwrap();

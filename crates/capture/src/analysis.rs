@@ -1,12 +1,12 @@
 //! What a capture says: every connection, every exchange, and why it took its time.
 
-use std::num::NonZeroUsize;
+use std::{net::SocketAddr, num::NonZeroUsize};
 
 use ackwise_tcp::Instant;
 
 pub use crate::folded::{Folded, FoldedCause};
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
-pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult};
+pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult, Unfollowed};
 
 pub use crate::flow::Batch;
 
@@ -85,6 +85,31 @@ impl Analyser {
         self.table.handle_batch(batch, before)
     }
 
+    /// From now on keeps at most one `divisor`th of what the limits on lists and on open connections allow:
+    /// because other outputs need memory, too, or because a long report would come too late. What was
+    /// divided before stays so.
+    pub fn divide_limits(&mut self, divisor: NonZeroUsize) {
+        self.table.divide_limits(divisor.get());
+    }
+
+    /// From now on only connections are captured for which `keeps` says so, given both ends. The others
+    /// are abandoned: what they have shown is reported, what they wait for is not.
+    pub fn keep_only(&mut self, keeps: impl Fn([SocketAddr; 2]) -> bool) {
+        self.table.keep_only(keeps);
+    }
+
+    /// Abandons the connection of `seen` unless it was seen since the segment with that
+    /// [number](Self::segments): between, it was not captured.
+    pub fn keep_if_seen_since(&mut self, seen: &Seen<'_>, segments: u64) {
+        self.table.keep_if_seen_since(seen, segments);
+    }
+
+    /// Segments so far.
+    #[must_use]
+    pub const fn segments(&self) -> u64 {
+        self.segments
+    }
+
     fn count(&mut self, at: Instant) {
         self.first.get_or_insert(at);
         self.last = self.last.max(at);
@@ -96,7 +121,8 @@ impl Analyser {
     pub fn finish(self) -> Analysis {
         let Self { table, first, last, segments } = self;
         let (parts, copies) = table.finish();
-        let Sorted { connections, exchanges, folded, reached } = Results::into_sorted(parts);
+        let Sorted { connections, exchanges, folded, reached, unfollowed } =
+            Results::into_sorted(parts);
         Analysis {
             first: first.unwrap_or_default(),
             last,
@@ -106,6 +132,7 @@ impl Analyser {
             exchanges,
             folded,
             reached,
+            unfollowed,
         }
     }
 }
@@ -130,4 +157,6 @@ pub struct Analysis {
     pub folded: Folded,
     /// The limits that this capture has reached.
     pub reached: Reached,
+    /// What was not followed to its end.
+    pub unfollowed: Unfollowed,
 }

@@ -83,6 +83,24 @@ impl Limit {
         most as u64
     }
 
+    /// Whether [`Analyser::divide_limits`](crate::analysis::Analyser::divide_limits) makes it smaller.
+    #[must_use]
+    pub const fn is_divided(self) -> bool {
+        match self {
+            Self::OnePacketConnections
+            | Self::LiveConnections
+            | Self::QuietConnections
+            | Self::ListedConnections
+            | Self::ListedExchanges => true,
+            Self::OpenRequests
+            | Self::Divisions
+            | Self::RequestText
+            | Self::BlockFields
+            | Self::StrippedConnections
+            | Self::StrippedSegments => false,
+        }
+    }
+
     /// What is bounded: `connections of which only a SYN was seen`.
     #[must_use]
     pub const fn bounds(self) -> &'static str {
@@ -170,24 +188,63 @@ impl fmt::Display for Limit {
 
 /// How often each limit was reached.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Reached([u64; Limit::ALL.len()]);
+pub struct Reached {
+    times: [u64; Limit::ALL.len()],
+    extent: Extent,
+}
 
 impl Reached {
     /// The limits that were reached, and how often.
     pub fn iter(&self) -> impl Iterator<Item = (Limit, u64)> {
-        Limit::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+        Limit::ALL.into_iter().zip(self.times).filter(|(_, count)| *count > 0)
+    }
+
+    /// The value of a limit in this capture: that of [`Limit::most`] or less.
+    #[must_use]
+    pub const fn most(&self, limit: Limit) -> u64 {
+        if limit.is_divided() { limit.most() / self.extent.divisor as u64 } else { limit.most() }
     }
 
     /// Adds what another part of a capture has reached.
     pub fn add(&mut self, other: &Self) {
+        self.extent.divide(other.extent.divisor);
         for (limit, count) in other.iter() {
             self.count(limit, count);
         }
     }
 
     pub(crate) const fn count(&mut self, limit: Limit, times: u64) {
-        let count = &mut self.0[limit as usize];
+        let count = &mut self.times[limit as usize];
         *count = count.saturating_add(times);
+    }
+
+    pub(crate) const fn set_extent(&mut self, extent: Extent) {
+        self.extent = extent;
+    }
+}
+
+/// How much of what the limits allow is kept. Less if a flood must be reported at once, or if several
+/// outputs share the memory.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Extent {
+    divisor: usize,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self { divisor: 1 }
+    }
+}
+
+impl Extent {
+    /// From now on at most one `divisor`th.
+    pub(crate) fn divide(&mut self, divisor: usize) {
+        self.divisor = self.divisor.max(divisor);
+    }
+
+    /// What is left of a limit.
+    pub(crate) const fn of(self, most: usize) -> usize {
+        most / self.divisor
     }
 }
 

@@ -60,6 +60,8 @@ pub struct ConnectionResult {
     pub first_seen: Instant,
     /// When its last one was.
     pub last_seen: Instant,
+    /// A live capture stopped following it before its end.
+    pub abandoned: bool,
     /// Its segments over time, if asked for.
     pub series: Option<Box<Series>>,
 }
@@ -219,6 +221,7 @@ pub(crate) struct Results {
     /// What is not listed.
     folded: Folded,
     pub(crate) reached: Reached,
+    pub(crate) unfollowed: Unfollowed,
     /// How many connections more may be listed.
     pub(crate) room: Room,
     /// How many are, without and with exchanges.
@@ -231,6 +234,28 @@ pub(crate) struct Results {
     pub(crate) budget: Option<Budget>,
     /// Somebody asks for [`ConnectionResult::measures`].
     pub(crate) keeps_measures: bool,
+}
+
+/// What a live capture stopped following, because it would have taken too much time.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Unfollowed {
+    /// Connections that were open then.
+    pub connections: u64,
+    /// Their exchanges that were open then: nothing else counts them.
+    pub exchanges: u64,
+}
+
+impl Unfollowed {
+    /// Adds a connection with so many open exchanges.
+    pub(crate) fn count(&mut self, exchanges: u32) {
+        self.add(Self { connections: 1, exchanges: exchanges.into() });
+    }
+
+    const fn add(&mut self, Self { connections, exchanges }: Self) {
+        self.connections += connections;
+        self.exchanges += exchanges;
+    }
 }
 
 /// How many connections may be listed.
@@ -257,6 +282,7 @@ pub(crate) struct Sorted {
     pub exchanges: Vec<ExchangeResult>,
     pub folded: Folded,
     pub reached: Reached,
+    pub unfollowed: Unfollowed,
 }
 
 impl Results {
@@ -275,10 +301,12 @@ impl Results {
         begun.sort_unstable();
         let (mut connections, mut exchanges) = (Vec::with_capacity(begun.len()), Vec::new());
         let (mut folded, mut reached) = (Folded::default(), Reached::default());
+        let mut unfollowed = Unfollowed::default();
         for (mut part, begun_here) in parts {
             part.fold_gone();
             folded.add(&part.folded);
             reached.add(&part.reached);
+            unfollowed.add(part.unfollowed);
             let number = |local: u32| {
                 let rank = begun.partition_point(|it| *it < begun_here[local as usize]);
                 // Connections are counted with as many bits.
@@ -305,7 +333,7 @@ impl Results {
             }
         }
         exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
-        Sorted { connections, exchanges, folded, reached }
+        Sorted { connections, exchanges, folded, reached, unfollowed }
     }
 
     /// Remembers it, unless there are too many; where, for as long as connections are not sorted.
@@ -330,6 +358,11 @@ impl Results {
     /// Counts a connection that is not even looked at.
     pub(crate) fn fold_one_packet(&mut self) {
         self.reached.count(Limit::OnePacketConnections, 1);
+        self.folded.connections += 1;
+    }
+
+    /// Counts a connection that was not followed to its end and has no exchange to be listed.
+    pub(crate) const fn fold_unfollowed(&mut self) {
         self.folded.connections += 1;
     }
 

@@ -35,7 +35,7 @@ use super::{
 #[must_use]
 pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> String {
     let mut page = Page::new(format!("ackwise explain {}", printable(name)));
-    page.set_preface(CaptureQuality::of(&explained.analysis).to_string());
+    page.set_preface(CaptureQuality::of(explained).to_string());
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);
     }

@@ -1,5 +1,6 @@
 //! The report for programs.
 
+mod joined;
 mod limits;
 mod path_row;
 mod rows;
@@ -18,6 +19,7 @@ use ackwise_capture::{
 };
 use ackwise_cause::{Direction, Party};
 use ackwise_report::format::{self, Format};
+use joined::Joined;
 use limits::{NotListed, ReachedLimit};
 use path_row::PathRow;
 use rows::Rows;
@@ -85,25 +87,6 @@ impl format::Document for Document<'_> {
         "What `ackwise explain --json` prints: where each millisecond of each exchange went.";
 }
 
-/// Two captures of the same connections.
-#[derive(Debug, JsonSchema, Serialize)]
-struct Joined {
-    /// Offset of the server's clock; positive if it is ahead of the client's clock.
-    clock_offset_ms: f64,
-    /// Largest possible error of the offset, in either direction.
-    uncertainty_ms: f64,
-    /// Change of the offset during the capture.
-    drift_ms: f64,
-    /// Numbers of packets found in both captures, one per direction (to the server, to the client).
-    packets: [u64; 2],
-    /// Number of connections found in both captures.
-    connections: u64,
-    /// Number of exchanges explained from both captures.
-    exchanges: u64,
-    /// Number of exchanges explained from the client's capture only.
-    alone: u64,
-}
-
 /// All connections to one server.
 #[derive(Debug, JsonSchema, Serialize)]
 struct ServerFacts {
@@ -159,6 +142,8 @@ struct ConnectionRow {
     time_wait: Option<&'static str>,
     /// Whether an RST ended the connection.
     reset: bool,
+    /// Whether a live capture stopped following the connection before its end.
+    abandoned: bool,
     /// The server's initial window in segments; null if it did not limit a response.
     initial_window_segments: Option<u32>,
     /// How long the client delays its ACKs: median of the last few that the server waited for; null if there
@@ -414,20 +399,20 @@ fn document<'a>(
     let exchanges = (0..).zip(&analysis.exchanges).map(|(id, it)| exchange(explained, id, it));
     Document {
         summary: sentence(analysis),
-        quality: CaptureQuality::of(analysis),
+        quality: CaptureQuality::of(explained),
         first_packet_time: (analysis.segments > 0).then(|| utc(analysis.first)),
         packets: explained.packets,
         segments: analysis.segments,
         lost_by_capture: explained.drops.packets(),
         left_out: left_out(explained),
-        joined: explained.joined.as_ref().map(joined),
+        joined: explained.joined.as_ref().map(Joined::of),
         warnings: explained.warnings.clone(),
         servers: Server::all(analysis).iter().map(server).collect(),
         connections: Rows::new(connections),
         exchanges: Rows::new(exchanges),
         paths: Rows::new(groups.iter().map(PathRow::of)),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
-        limits: explained.reached().iter().map(ReachedLimit::of).collect(),
+        limits: ReachedLimit::all(&explained.reached()),
         not_listed: NotListed::of(&analysis.folded),
     }
 }
@@ -435,22 +420,6 @@ fn document<'a>(
 fn left_out(explained: &Explained) -> BTreeMap<&'static str, u64> {
     let by_filter = Some(("filter", explained.filtered_out)).filter(|(_, count)| *count > 0);
     explained.left_out.iter().map(|(why, count)| (why.name(), count)).chain(by_filter).collect()
-}
-
-fn joined(it: &super::Joined) -> Joined {
-    let super::Joined { clocks, counts } = it;
-    let signed = |nanos: i64| {
-        millis(Duration::from_nanos(nanos.unsigned_abs())).copysign(nanos.signum() as f64)
-    };
-    Joined {
-        clock_offset_ms: signed(clocks.ahead),
-        uncertainty_ms: millis(clocks.uncertainty),
-        drift_ms: signed(clocks.drift),
-        packets: clocks.packets,
-        connections: counts.connections,
-        exchanges: counts.exchanges,
-        alone: counts.alone,
-    }
 }
 
 fn server(it: &Server) -> ServerFacts {
@@ -484,6 +453,7 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         closed_first: it.closed_first.map(Party::name),
         time_wait: it.time_wait.map(Party::name),
         reset: it.reset,
+        abandoned: it.abandoned,
         initial_window_segments: it.initial_window,
         delayed_ack_ms: it.delayed_ack.map(millis),
         vantage: it.vantage.name(),

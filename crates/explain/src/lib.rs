@@ -18,12 +18,14 @@
 //! | `exchanges` | single exchanges, with their numbers |
 //! | `clock_time` | points in time |
 //! | `notes` | what a report does not cover |
+//! | `followed` | which part of all connections a live capture followed |
 //! | `shown` | which part of a capture the reports show, and in which words |
 //! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
 
 mod clock_time;
 mod connections;
 mod exchanges;
+mod followed;
 mod html;
 mod joined;
 mod json;
@@ -45,17 +47,18 @@ mod totals;
 mod tunnels;
 
 pub use clock_time::TimeFormat;
+pub use followed::{Followed, FollowedPart, PartTime};
 pub use html::{html, timeline, totals_table};
 pub use joined::{Clocks, Counts, Joined};
 pub use json::{Document, json, write_json};
 #[cfg(target_os = "linux")]
-pub use live::{Live, LiveError};
+pub use live::{Budget, Live, LiveError};
 pub use markdown::markdown;
 pub use pair::{End, PairError, RecordedFrames};
 #[cfg(feature = "parquet")]
 pub use parquet::parquet;
 pub use quality::CaptureQuality;
-pub use reading::{Explained, Frames, Packets, Reading};
+pub use reading::{Explained, Frames, Packets, Reading, Step};
 pub use sentence::sentence;
 pub use servers::{Ends, Idle, Server};
 pub use shown::ReportOptions;

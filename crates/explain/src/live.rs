@@ -1,11 +1,26 @@
 //! What passes an interface now, as a capture.
 
-use std::time::{Duration, Instant};
+mod governor;
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    net::SocketAddr,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
 use ackwise_capture::read::{Direction, Drops, Frame, LinkType};
-use ackwise_linux::packet_socket::{self, Filter, PacketSocket, PacketSocketError};
+use ackwise_linux::{
+    packet_socket::{self, Filter, PacketSocket, PacketSocketError, Part, Passed, is_plain},
+    processor_time,
+};
 
-use super::reading::Frames;
+pub use governor::Budget;
+use governor::Governor;
+
+use super::{
+    followed::Followed,
+    reading::{Frames, Step},
+};
 
 /// The packets of an interface, or of all, from now on for a bounded time.
 ///
@@ -27,6 +42,13 @@ pub struct Live {
     dropped: u64,
     /// Why it is over, once it is.
     ended: bool,
+    budget: Budget,
+    governor: Governor,
+    part: Part,
+    /// When the part became smaller: packets are in the queue that are older.
+    narrowed: Option<ackwise_tcp::Instant>,
+    /// Only a part was captured for some time.
+    was_partial: bool,
 }
 
 /// Why a live capture ended before its time.
@@ -59,8 +81,60 @@ impl Live {
         duration: Duration,
     ) -> Result<Self, PacketSocketError> {
         let socket = PacketSocket::open(interface, filter)?;
-        let until = Instant::now() + duration;
-        Ok(Self { socket, until, packets: 0, dropped: 0, ended: false })
+        let (now, budget) = (Instant::now(), Budget::default());
+        #[expect(clippy::cast_possible_truncation, reason = "any 32 bits do")]
+        let seed = RandomState::new().hash_one(()) as u32;
+        Ok(Self {
+            socket,
+            until: now + duration,
+            packets: 0,
+            dropped: 0,
+            ended: false,
+            budget,
+            governor: Governor::new(budget, Part::MOST_HALVINGS, now),
+            part: Part::everything(seed),
+            narrowed: None,
+            was_partial: false,
+        })
+    }
+
+    /// Uses so much processor time, by following fewer connections if there are too many packets.
+    #[must_use]
+    pub fn with_budget(self, budget: Budget) -> Self {
+        let governor = Governor::new(budget, Part::MOST_HALVINGS, Instant::now());
+        Self { budget, governor, ..self }
+    }
+
+    /// Follows as many connections as the budget allows. What changes, if something does.
+    fn govern(&mut self, now: Instant) -> Result<Option<Step<'static>>, LiveError> {
+        let Ok(used) = processor_time() else { return Ok(None) };
+        let Some(halvings) = self.governor.handle_usage(used, now) else { return Ok(None) };
+        let before = self.part;
+        self.part = before.halved(halvings);
+        if let Err(error) = self.socket.follow(self.part) {
+            return self.end(LiveError::Lost(error));
+        }
+        let (narrower, whole) = (self.part.is_within(before), self.part.is_everything());
+        self.was_partial |= whole;
+        self.narrowed = narrower.then(kernel_time);
+        Ok(Some(Step::Follows { narrower, whole }))
+    }
+
+    /// Whether a packet is wanted: one that was queued before the part became smaller may not be.
+    fn is_wanted(&mut self, passed: &Passed, now: Instant) -> bool {
+        let Some(narrowed) = self.narrowed else { return true };
+        if passed.at < narrowed {
+            return self.part.holds(self.socket.bytes());
+        }
+        self.drained(now);
+        true
+    }
+
+    fn drained(&mut self, now: Instant) {
+        self.narrowed = None;
+        if let Ok(used) = processor_time() {
+            self.governor.handle_drained(used, now);
+        }
     }
 
     fn end<T>(&mut self, why: LiveError) -> Result<T, LiveError> {
@@ -74,23 +148,82 @@ impl Frames for Live {
 
     fn next(&mut self) -> Result<Option<Frame<'_>>, LiveError> {
         let passed = loop {
-            if self.ended || Instant::now() >= self.until {
-                return Ok(None);
-            }
-            match self.socket.receive() {
-                Ok(Some(passed)) => break passed,
-                Ok(None) => {}
-                Err(error) => return self.end(LiveError::Lost(error)),
+            match self.advance()? {
+                Advance::Packet(passed) => break passed,
+                Advance::Step(_) => {}
+                Advance::End => return Ok(None),
             }
         };
-        if self.packets >= Self::MOST_PACKETS {
-            return self.end(LiveError::Full);
+        Ok(Some(self.frame(passed)))
+    }
+
+    fn step(&mut self) -> Result<Step<'_>, LiveError> {
+        match self.advance()? {
+            Advance::Packet(passed) => {
+                let is_interrupted = self.was_partial && !is_plain(self.socket.bytes());
+                Ok(Step::Packet { frame: self.frame(passed), is_interrupted })
+            }
+            Advance::Step(step) => Ok(step),
+            Advance::End => Ok(Step::End),
         }
+    }
+
+    fn keeps(&self, ends: [SocketAddr; 2]) -> bool {
+        self.part.holds_connection(ends)
+    }
+
+    fn drops(&self) -> Drops {
+        let mut drops = Drops::default();
+        drops.by_system = self.dropped;
+        drops
+    }
+
+    fn followed(&self) -> Followed {
+        let now = Instant::now();
+        let part = (self.part.halvings(), now);
+        Followed::new(self.governor.times(now), part, self.budget.as_percent())
+    }
+}
+
+/// What comes next.
+enum Advance {
+    Packet(Passed),
+    Step(Step<'static>),
+    End,
+}
+
+impl Live {
+    /// Waits for the next packet or change.
+    fn advance(&mut self) -> Result<Advance, LiveError> {
+        loop {
+            let now = Instant::now();
+            if self.ended || now >= self.until {
+                return Ok(Advance::End);
+            }
+            if self.governor.wants_to_look(now)
+                && let Some(step) = self.govern(now)?
+            {
+                return Ok(Advance::Step(step));
+            }
+            match self.socket.receive() {
+                Ok(Some(passed)) if !self.is_wanted(&passed, now) => {}
+                Ok(Some(_)) if self.packets >= Self::MOST_PACKETS => {
+                    return self.end(LiveError::Full);
+                }
+                Ok(Some(passed)) => return Ok(Advance::Packet(passed)),
+                Ok(None) => self.drained(now),
+                Err(error) => return self.end(LiveError::Lost(error)),
+            }
+        }
+    }
+
+    /// The packet that was received last.
+    fn frame(&mut self, passed: Passed) -> Frame<'_> {
         self.packets += 1;
         let dropped = u64::from(self.socket.dropped());
         let lost_before = dropped.saturating_sub(self.dropped);
         self.dropped = dropped;
-        Ok(Some(Frame {
+        Frame {
             number: self.packets,
             at: passed.at,
             interface: passed.interface,
@@ -103,14 +236,14 @@ impl Frames for Live {
                 packet_socket::Direction::Passing => Direction::Passing,
             }),
             lost_before,
-        }))
+        }
     }
+}
 
-    fn drops(&self) -> Drops {
-        let mut drops = Drops::default();
-        drops.by_system = self.dropped;
-        drops
-    }
+/// The clock of the packets' timestamps.
+fn kernel_time() -> ackwise_tcp::Instant {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    ackwise_tcp::Instant::EPOCH + since
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use super::{
 /// The report as Markdown: the sentence, the totals, the slowest exchanges.
 #[must_use]
 pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
-    let mut out = format!("{}\n\n", CaptureQuality::of(&explained.analysis));
+    let mut out = format!("{}\n\n", CaptureQuality::of(explained));
     let _ = writeln!(out, "**{}**", sentence(&explained.analysis).replace('\n', "**\n\n**"));
     for Shown { totals, percentiles } in without_repetition(options.totals(explained)) {
         let _ = writeln!(

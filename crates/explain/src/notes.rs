@@ -1,6 +1,6 @@
 //! What a report does not cover, and how far it can be trusted.
 
-use ackwise_capture::limits::Limit;
+use ackwise_capture::limits::{Limit, Reached};
 use ackwise_report::{
     printable,
     words::{counted, grouped},
@@ -44,16 +44,17 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
     if lost > 0 {
         notes.push(format!("The capture dropped {}.", counted(lost, "packet")));
     }
-    notes.extend(explained.reached().iter().map(limit));
+    let reached = explained.reached();
+    notes.extend(reached.iter().map(|(it, times)| limit(it, times, &reached)));
     notes.extend(explained.warnings.iter().map(|it| format!("warning: {}", printable(it))));
     notes
 }
 
 /// What was left out because of a limit.
-fn limit((limit, times): (Limit, u64)) -> String {
+fn limit(limit: Limit, times: u64, reached: &Reached) -> String {
     format!(
         "Limit {limit} reached: at most {} {}. {} beyond it: {} (docs/limits.md).",
-        grouped(limit.most()),
+        grouped(reached.most(limit)),
         limit.bounds(),
         counted(times, limit.counts()),
         limit.beyond(),

@@ -2,19 +2,18 @@
 
 use std::fmt;
 
-use ackwise_capture::{
-    analysis::{Analysis, ConnectionResult},
-    attribution::Confidence,
-};
+use ackwise_capture::{analysis::ConnectionResult, attribution::Confidence};
 use ackwise_report::words::{counted, grouped};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use super::{followed::FollowedPart, reading::Explained};
 
 /// How much of its connections a capture has, in total.
 ///
 /// Missing packets are those that were acknowledged but never captured: they were delivered, so the
 /// capture lost them, not the network.
-#[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CaptureQuality {
     /// Number of connections.
@@ -40,6 +39,8 @@ pub struct CaptureQuality {
     pub clock_steps: u64,
     /// Number of connections on which no verdict has high confidence.
     pub limited_connections: u64,
+    /// Which part of all connections a live capture followed; null if it followed all.
+    pub followed: Option<FollowedPart>,
 }
 
 impl CaptureQuality {
@@ -49,12 +50,14 @@ impl CaptureQuality {
     /// use ackwise_explain::{CaptureQuality, Reading};
     ///
     /// let explained = Reading::new().end().expect("nobody else ends it");
-    /// let quality = CaptureQuality::of(&explained.analysis);
+    /// let quality = CaptureQuality::of(&explained);
     /// assert_eq!(quality.to_string(), "Capture: no TCP connection.");
     /// ```
     #[must_use]
-    pub fn of(analysis: &Analysis) -> Self {
-        let mut quality = Self::default();
+    pub fn of(explained: &Explained) -> Self {
+        let analysis = &explained.analysis;
+        let followed = explained.followed.part(analysis.unfollowed);
+        let mut quality = Self { followed, ..Self::default() };
         for connection in &analysis.connections {
             quality.add(connection);
         }
@@ -101,9 +104,13 @@ impl CaptureQuality {
     }
 }
 
-/// One line: what is missing, and what that means for the report.
+/// One line: what is missing, and what that means for the report. Before it, which connections were
+/// followed, if not all.
 impl fmt::Display for CaptureQuality {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(followed) = &self.followed {
+            write!(f, "{followed} ")?;
+        }
         if self.connections == 0 {
             return f.write_str("Capture: no TCP connection.");
         }

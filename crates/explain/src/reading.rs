@@ -3,11 +3,13 @@
 use std::{
     fmt,
     io::{self, Write},
+    net::SocketAddr,
     num::NonZeroUsize,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Instant,
 };
 
 use ackwise_capture::{
@@ -19,7 +21,7 @@ use ackwise_capture::{
     strip::Stripper,
 };
 
-use super::joined::Joined;
+use super::{followed::Followed, joined::Joined};
 
 /// Packets as they come, of files or of an interface.
 pub trait Frames {
@@ -34,8 +36,28 @@ pub trait Frames {
     /// what is left.
     fn next(&mut self) -> Result<Option<Frame<'_>>, Self::Error>;
 
+    /// Waits for the next packet, or for a change of what is captured.
+    ///
+    /// # Errors
+    ///
+    /// As of [`next`](Self::next).
+    fn step(&mut self) -> Result<Step<'_>, Self::Error> {
+        let frame = self.next()?;
+        Ok(frame.map_or(Step::End, |frame| Step::Packet { frame, is_interrupted: false }))
+    }
+
+    /// Whether a connection is captured, by both ends: all are in files.
+    fn keeps(&self, _ends: [SocketAddr; 2]) -> bool {
+        true
+    }
+
     /// What the capture itself has lost, as far as that is known by now.
     fn drops(&self) -> Drops;
+
+    /// How many connections were captured until now.
+    fn followed(&self) -> Followed {
+        Followed::default()
+    }
 
     /// Whether [`next`](Self::next) may wait long: files never do.
     fn may_wait(&self) -> bool {
@@ -51,6 +73,27 @@ pub trait Frames {
     fn next_block(&mut self, _takes: &mut Packets) -> Option<Result<bool, Self::Error>> {
         None
     }
+}
+
+/// What comes next of a capture.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// A packet.
+    Packet {
+        /// It.
+        frame: Frame<'a>,
+        /// Packets like it were not captured while only a part of all was.
+        is_interrupted: bool,
+    },
+    /// From now on, those connections are captured that [`Frames::keeps`] says.
+    Follows {
+        /// Fewer than before.
+        narrower: bool,
+        /// Everything.
+        whole: bool,
+    },
+    /// There is nothing more.
+    End,
 }
 
 impl Frames for Source {
@@ -96,6 +139,9 @@ struct State {
     analyser: Option<Analyser>,
     packets: Packets,
     drops: Drops,
+    followed: Followed,
+    /// Segments before everything was captured again.
+    whole_since: u64,
     warnings: Vec<String>,
 }
 
@@ -127,6 +173,8 @@ pub struct Explained {
     pub filtered_out: u64,
     /// What the capture itself has lost.
     pub drops: Drops,
+    /// How many connections it followed.
+    pub followed: Followed,
     /// What could not be read on, and where.
     pub warnings: Vec<String>,
     /// Why the stripped capture was not saved that was asked for.
@@ -189,6 +237,16 @@ impl Reading {
         self
     }
 
+    /// Keeps at most one `divisor`th of what the limits on lists and on open connections allow, because
+    /// other outputs need memory, too.
+    #[must_use]
+    pub fn with_limits_divided(self, divisor: NonZeroUsize) -> Self {
+        if let Some(analyser) = &mut self.lock().analyser {
+            analyser.divide_limits(divisor);
+        }
+        self
+    }
+
     /// Writes also what can be passed on of the capture, as [`Stripper`] does.
     ///
     /// # Errors
@@ -217,18 +275,33 @@ impl Reading {
     }
 
     fn read_one(&self, frames: &mut impl Frames) -> bool {
-        let step = frames.next();
+        let step = frames.step();
         if self.ending.load(Ordering::Relaxed) {
             return false;
         }
         let mut state = self.lock();
-        let State { analyser: Some(analyser), packets, .. } = &mut *state else { return false };
+        let State { analyser: Some(analyser), packets, whole_since, followed, .. } = &mut *state
+        else {
+            return false;
+        };
         let more = match step {
-            Ok(Some(frame)) => {
-                packets.take(&frame, Taken::AtOnce(analyser));
+            Ok(Step::Packet { frame, is_interrupted }) => {
+                let since = is_interrupted.then_some(*whole_since);
+                packets.take(&frame, Taken::AtOnce { analyser, since });
                 true
             }
-            Ok(None) => false,
+            Ok(Step::Follows { narrower, whole }) => {
+                if narrower {
+                    analyser.keep_only(|ends| frames.keeps(ends));
+                    analyser.divide_limits(FLOODED);
+                }
+                if whole {
+                    *whole_since = analyser.segments();
+                }
+                *followed = frames.followed();
+                true
+            }
+            Ok(Step::End) => false,
             Err(error) => {
                 state.note(&error);
                 true
@@ -287,6 +360,7 @@ impl Reading {
             left_out,
             filtered_out,
             drops: state.drops,
+            followed: std::mem::take(&mut state.followed).end(Instant::now()),
             warnings: std::mem::take(&mut state.warnings),
             not_saved,
             stripping,
@@ -329,7 +403,13 @@ impl Packets {
                 return;
             }
             Ok(segment) => match how {
-                Taken::AtOnce(analyser) => analyser.handle(&segment.decode()),
+                Taken::AtOnce { analyser, since } => {
+                    let seen = segment.decode();
+                    if let Some(since) = since {
+                        analyser.keep_if_seen_since(&seen, since);
+                    }
+                    analyser.handle(&seen);
+                }
                 Taken::InPlace => self.batch.push_in_place(&segment),
                 Taken::Copied => self.batch.push(&segment),
             },
@@ -364,11 +444,16 @@ fn excludes(filter: &Filter, segment: &RawSegment<'_>) -> bool {
     !filter.matches_ends(source, destination)
 }
 
+/// A flood leaves this part of what the limits allow, so that the report comes at once after Ctrl-C (our
+/// choice: what all of it takes to be added up is 1.3 s).
+const FLOODED: NonZeroUsize = NonZeroUsize::new(16).expect("not zero");
+
 /// How a packet reaches the analyser.
 #[derive(Debug)]
 enum Taken<'a> {
-    /// By itself: the next may be a long time coming.
-    AtOnce(&'a mut Analyser),
+    /// By itself: the next may be a long time coming. If its connection was seen only before the segment
+    /// `since`, it was not captured between.
+    AtOnce { analyser: &'a mut Analyser, since: Option<u64> },
     /// In a batch that gets the block of memory in which it is.
     InPlace,
     /// In a batch that has a copy of it.

@@ -109,7 +109,7 @@ impl Server {
                 .entry(connection.server)
                 .or_insert_with(|| Self::new(connection.server, connection.vantage));
             server.add(connection);
-            if let Some(since) = since {
+            if let Some(since) = since.filter(|_| !connection.abandoned) {
                 server.idle.add(connection, since, analysis.last);
             }
         }

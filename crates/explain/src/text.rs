@@ -26,7 +26,7 @@ use super::{
 pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = String::new();
     let width = options.columns.max(LEAST_COLUMNS);
-    let quality = CaptureQuality::of(&explained.analysis).to_string();
+    let quality = CaptureQuality::of(explained).to_string();
     let _ = writeln!(out, "{}\n", textwrap::fill(&quality, width));
     let bold = Style::new().bold();
     let tables = without_repetition(options.totals(explained));

@@ -1,8 +1,22 @@
-//! The monotonic clock as virtual time for endpoints and links.
+//! The monotonic clock as virtual time for endpoints and links, and the processor's.
 
-use std::time;
+use std::{
+    io,
+    time::{self, Duration},
+};
 
 use ackwise_tcp::Instant;
+use nix::time::{ClockId, clock_gettime};
+
+/// Processor time of this process, all threads together. Includes what the kernel did meanwhile on its
+/// behalf, such as receiving packets.
+///
+/// # Errors
+///
+/// If the kernel has no such clock, which all have (POSIX.1-2008).
+pub fn processor_time() -> io::Result<Duration> {
+    Ok(clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?.into())
+}
 
 /// Counts from [`BEGINNING`], the time of its creation.
 #[derive(Clone, Copy, Debug)]

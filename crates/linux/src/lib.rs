@@ -40,6 +40,7 @@ mod netlink;
 mod routes;
 mod wake;
 
+pub use clock::processor_time;
 pub use device::{TunDevice, TunError};
 pub use emulator::Emulator;
 pub use host_changes::HostChanges;

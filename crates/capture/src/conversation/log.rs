@@ -119,3 +119,47 @@ fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
 
 /// Room for events that stays once they have been told: a segment mostly has fewer. Our choice.
 const KEPT_EVENTS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::ExchangeReader;
+
+    /// What one call finds to be a token has at least a byte of that call: so the queue is bounded by the
+    /// longest segment.
+    #[test]
+    fn tokens_that_wait_are_no_more_than_the_bytes_of_one_call() {
+        const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+        let repeated =
+            |begin: &[u8], unit: &[u8]| [begin, &unit.repeat(60_000 / unit.len())].concat();
+        for (name, bytes) in [
+            ("empty lines", repeated(b"GET / HTTP/1.1\r\n\r\n", b"\r\n")),
+            ("pipelined requests", repeated(b"", b"GET / HTTP/1.1\r\n\r\n")),
+            ("headers", repeated(b"GET / HTTP/1.1\r\n", b"a:b\r\n")),
+            (
+                "chunks",
+                repeated(b"PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
+            ),
+            ("empty DATA frames", repeated(PREFACE, &[0, 0, 0, 0, 0, 0, 0, 0, 1])),
+            ("SETTINGS", repeated(PREFACE, &[0, 0, 0, 4, 0, 0, 0, 0, 0])),
+            (
+                "indexed fields",
+                repeated(
+                    PREFACE,
+                    &[0, 0, 8, 1, 5, 0, 0, 0, 1, 130, 130, 130, 130, 130, 130, 130, 130],
+                ),
+            ),
+            ("TLS records", repeated(&[22, 3, 1, 0, 1, 1], &[23, 3, 3, 0, 1, 0])),
+        ] {
+            let mut reader = ExchangeReader::with_tokens();
+            let length = u32::try_from(bytes.len()).unwrap();
+            for call in 0..3 {
+                let at = u64::from(length) * call;
+                reader.handle_data(Direction::ToServer, at, length, &bytes);
+                let tokens = std::iter::from_fn(|| reader.poll_token()).count();
+                assert!(tokens <= bytes.len(), "{name}: {tokens} tokens of {length} bytes");
+                assert!(call > 0 || tokens > 0, "{name}");
+            }
+        }
+    }
+}

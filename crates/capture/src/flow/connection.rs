@@ -1,6 +1,7 @@
 //! One connection of a capture: both ends, what they say to each other, and what that takes.
 
 mod cost;
+mod end;
 mod events;
 
 use std::{
@@ -33,8 +34,8 @@ use crate::{
     },
     conversation::{ExchangeReader, Protocol},
     decode::Seen,
-    limits::{DIVISIONS_PER_SEGMENT, Limit, SAVED_DIVISIONS},
-    results::{ConnectionResult, Results},
+    limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},
+    results::Results,
     series::{Point, Series},
 };
 
@@ -157,6 +158,11 @@ impl ObservedConnection {
     /// Its number in the capture.
     pub(crate) const fn id(&self) -> u32 {
         self.id
+    }
+
+    /// Client and server.
+    pub(crate) const fn both_ends(&self) -> [SocketAddr; 2] {
+        [self.client, self.server]
     }
 
     /// Which way a segment from `source` goes.
@@ -509,64 +515,6 @@ impl ObservedConnection {
             Party::Client => self.client,
             Party::Server | Party::Path => self.server,
         }
-    }
-
-    /// The capture is over, or the connection, which has begun.
-    pub(crate) fn finish(mut self, results: &mut Results) -> Closed {
-        self.linger_no_more(None, results);
-        for direction in [Direction::ToServer, Direction::ToClient] {
-            self.unsettled[direction as usize].resolve(Resolution::Never);
-            self.divide_unsettled(direction);
-        }
-        self.conversation.handle_abort();
-        self.handle_events(self.last_seen, 0, results);
-        while let Some(mut exchange) = self.open.pop_front() {
-            exchange.handle_earlier_end(&self.earlier_end);
-            exchange.abandon(self.last_seen);
-            self.exchange_over(exchange, false, results);
-        }
-        if let Some(series) = &mut self.series {
-            series.finish();
-        }
-        results.reached.add(&self.conversation.reached());
-        results.reached.count(Limit::Divisions, self.undivided.into());
-        let (swap, swapped) = (self.swap(), self.ends.swapped);
-        let mut quality = self.ends.quality();
-        for (direction, cut) in quality.directions.iter_mut().zip(self.cut) {
-            direction.cut = cut;
-        }
-        quality.clock_steps = self.clock_steps;
-        let [to_server, to_client] = &self.ends.halves;
-        // Without the client's ACKs, their delay is unknown.
-        let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
-        let delayed_ack = to_client.sender.delayed_ack().filter(|_| shows_acks);
-        let result = results.add_connection(ConnectionResult {
-            id: self.id,
-            client: self.client,
-            server: self.server,
-            protocol: self.protocol,
-            tunnels: self.tunnels.finish(self.last_seen),
-            exchanges: self.exchanges,
-            closed_first: self.closed_first,
-            reset: self.ends.reset,
-            time_wait: self.closed_first.filter(|_| swap.is_some()),
-            initial_window: to_client.sender.initial_window(),
-            delayed_ack: delayed_ack.map(Into::into),
-            vantage: self.ends.distances.vantage(),
-            round_trip: self.ends.distances.whole().into(),
-            round_trip_is_steady: self.ends.distances.are_steady(),
-            measures: self.measures.map(|it| Box::new(it.finish())),
-            repeated: [to_server.repeated, to_client.repeated],
-            quality,
-            bytes: [to_server.stream.highest(), to_client.stream.highest()],
-            first_seen: self.first_seen,
-            last_seen: self.last_seen,
-            series: self.series,
-        });
-        if let (true, Some(result)) = (swapped, result) {
-            results.swap_time_wait(result);
-        }
-        Closed { result, swap: swap.filter(|_| !swapped) }
     }
 }
 

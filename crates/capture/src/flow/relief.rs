@@ -6,14 +6,20 @@ use std::{sync::MutexGuard, time::Duration};
 use super::shard::{Load, Shard};
 use crate::{
     attribution::KnownPaces,
-    limits::{EXCHANGE_BYTES, LISTED_CONNECTIONS, LIVE_BYTES, ONE_PACKET, QUIET_CONNECTIONS},
+    limits::{
+        EXCHANGE_BYTES, Extent, LISTED_CONNECTIONS, LIVE_BYTES, ONE_PACKET, QUIET_CONNECTIONS,
+    },
     results::Room,
 };
 
 /// Lets go of the oldest and of the least interesting beyond each limit.
-pub(super) fn relieve(shards: &mut [MutexGuard<'_, Shard>], known: &mut KnownPaces) {
+pub(super) fn relieve(
+    shards: &mut [MutexGuard<'_, Shard>],
+    extent: Extent,
+    known: &mut KnownPaces,
+) {
     let load = load(shards);
-    let mut beyond = load.one_packet.saturating_sub(ONE_PACKET);
+    let mut beyond = load.one_packet.saturating_sub(extent.of(ONE_PACKET));
     in_line(shards, Shard::oldest_one_packet, |shard| {
         if beyond > 0 {
             let before = shard.load().one_packet;
@@ -23,7 +29,7 @@ pub(super) fn relieve(shards: &mut [MutexGuard<'_, Shard>], known: &mut KnownPac
         beyond > 0
     });
     // A connection that is used may be looked at once for each time it is used, and once more.
-    let mut beyond = load.live_bytes.saturating_sub(LIVE_BYTES);
+    let mut beyond = load.live_bytes.saturating_sub(extent.of(LIVE_BYTES));
     in_line(shards, Shard::idle_longest, |shard| {
         if beyond > 0 {
             let before = shard.load().live_bytes;
@@ -32,20 +38,20 @@ pub(super) fn relieve(shards: &mut [MutexGuard<'_, Shard>], known: &mut KnownPac
         }
         beyond > 0
     });
-    relieve_results(shards);
+    relieve_results(shards, extent);
 }
 
 /// The same for what is over.
-pub(super) fn relieve_results(shards: &mut [MutexGuard<'_, Shard>]) {
+pub(super) fn relieve_results(shards: &mut [MutexGuard<'_, Shard>], extent: Extent) {
     let load = load(shards);
     if load.gone > MOST_GONE {
         shards.iter_mut().for_each(|it| it.fold_gone());
     }
-    if load.exchange_bytes > EXCHANGE_BYTES {
+    if load.exchange_bytes > extent.of(EXCHANGE_BYTES) {
         fold_half(shards);
     }
     shards.iter_mut().for_each(|it| it.free_numbers());
-    share_room(shards);
+    share_room(shards, extent);
 }
 
 fn load(shards: &[MutexGuard<'_, Shard>]) -> Load {
@@ -99,12 +105,12 @@ fn fold_half(shards: &mut [MutexGuard<'_, Shard>]) {
 }
 
 /// Says how many connections more each shard may list before the next time.
-fn share_room(shards: &mut [MutexGuard<'_, Shard>]) {
+fn share_room(shards: &mut [MutexGuard<'_, Shard>], extent: Extent) {
     let listed = shards.iter_mut().map(|it| it.results().listed());
     let [quiet, with_exchanges] = listed.fold([0; 2], |[a, b], [c, d]| [a + c, b + d]);
     let room = Room {
-        quiet: QUIET_CONNECTIONS.saturating_sub(quiet),
-        listed: LISTED_CONNECTIONS.saturating_sub(with_exchanges),
+        quiet: extent.of(QUIET_CONNECTIONS).saturating_sub(quiet),
+        listed: extent.of(LISTED_CONNECTIONS).saturating_sub(with_exchanges),
     };
     for shard in shards {
         shard.results().room = room;

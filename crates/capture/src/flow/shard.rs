@@ -5,7 +5,11 @@
 //! ([`Shard::handle_batch`]); then all learn of each other in the order of the capture; then each shard
 //! does what is left ([`Shard::resume`]). The result is that of one packet after the other.
 
-use std::{collections::VecDeque, net::IpAddr, time::Duration};
+use std::{
+    collections::VecDeque,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use ackwise_tcp::Instant;
 use hashbrown::{HashMap, hash_map::Entry};
@@ -110,6 +114,26 @@ struct OnePacket {
 impl OnePacket {
     fn seen(&self) -> Seen<'_> {
         Seen { payload: &self.payload, ..self.seen }
+    }
+}
+
+impl Slot {
+    /// The number of the connection, unless it is over.
+    const fn id(&self) -> Option<u32> {
+        match self {
+            Self::Alive(connection) => Some(connection.id()),
+            Self::OnePacket(one_packet) => Some(one_packet.id),
+            Self::Over(_) => None,
+        }
+    }
+
+    /// Both ends.
+    const fn ends(&self) -> Option<[SocketAddr; 2]> {
+        match self {
+            Self::Alive(connection) => Some(connection.both_ends()),
+            Self::OnePacket(it) => Some([it.seen.source, it.seen.destination]),
+            Self::Over(_) => None,
+        }
     }
 }
 
@@ -399,13 +423,65 @@ impl Shard {
     /// The connections whose end the capture does not show, in any order.
     pub(crate) fn take_unfinished(&mut self) -> Vec<Unfinished> {
         let slots = std::mem::take(&mut self.slots).into_values();
-        let id = |slot: &Slot| match slot {
-            Slot::Alive(connection) => Some(connection.id()),
-            Slot::OnePacket(one_packet) => Some(one_packet.id),
-            Slot::Over(_) => None,
+        slots.filter_map(|slot| self.unfinished(slot)).collect()
+    }
+
+    fn unfinished(&self, slot: Slot) -> Option<Unfinished> {
+        Some(Unfinished { begun: self.begun[slot.id()? as usize], slot })
+    }
+
+    /// The same without those that `keeps` wants, given both ends.
+    pub(crate) fn take_unless(
+        &mut self,
+        keeps: impl Fn([SocketAddr; 2]) -> bool,
+    ) -> Vec<Unfinished> {
+        let mut slots = std::mem::take(&mut self.slots);
+        let is_out = |slot: &mut Slot| slot.ends().is_some_and(|ends| !keeps(ends));
+        let out = slots.extract_if(|_, slot| is_out(slot));
+        let out = out.filter_map(|(_, slot)| self.unfinished(slot)).collect();
+        self.slots = slots;
+        out
+    }
+
+    /// The connection of `pair`, unless it was seen since the segment `ordinal`.
+    pub(crate) fn take_unless_seen_since(
+        &mut self,
+        pair: &EndpointPair,
+        ordinal: u64,
+    ) -> Option<Unfinished> {
+        let last = match self.slots.get(pair)? {
+            Slot::OnePacket(one_packet) => self.begun[one_packet.id as usize],
+            Slot::Alive(connection) => connection.touched,
+            Slot::Over(_) => return None,
         };
-        let unfinished = |slot| Some(Unfinished { begun: self.begun[id(&slot)? as usize], slot });
-        slots.filter_map(unfinished).collect()
+        let slot = if last < ordinal { self.slots.remove(pair)? } else { return None };
+        self.unfinished(slot)
+    }
+
+    /// What is known of a connection that is not captured any more. Its first segments may take a while
+    /// to judge.
+    pub(crate) fn abandon(&mut self, unfinished: Unfinished, judges: bool, known: &mut KnownPaces) {
+        let is_listed = match unfinished.slot {
+            Slot::Over(_) => return,
+            Slot::OnePacket(one_packet) => {
+                self.one_packet_count -= 1;
+                self.results.unfollowed.count(0);
+                Err(one_packet.id)
+            }
+            Slot::Alive(mut connection) => {
+                self.live_count -= 1;
+                self.live_bytes -= connection.charged;
+                if judges {
+                    connection.begin_now(known, &mut self.results);
+                }
+                let id = connection.id();
+                connection.abandon(&mut self.results).then_some(()).ok_or(id)
+            }
+        };
+        if let Err(id) = is_listed {
+            self.free.push(id);
+            self.results.fold_unfollowed();
+        }
     }
 
     /// The capture is over.

@@ -15,7 +15,9 @@ use super::{
     relief,
     shard::{Rest, Shard, Unfinished},
 };
-use crate::{attribution::KnownPaces, decode::Seen, results::Results, series::Budget};
+use crate::{
+    attribution::KnownPaces, decode::Seen, limits::Extent, results::Results, series::Budget,
+};
 
 /// All connections of a capture.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub(crate) struct ConnectionTable {
     under_way: Option<Arc<Round>>,
     /// Bytes since memory was looked at.
     unrelieved: usize,
+    /// How much of what the limits allow is kept.
+    extent: Extent,
 }
 
 impl Default for ConnectionTable {
@@ -54,6 +58,9 @@ impl ConnectionTable {
     const ROUNDS: usize = 8;
     /// Connections that end together before memory is looked at. Our choice.
     const FINISHES: usize = 32;
+    /// When many connections are abandoned together, the first segments of so many of them are judged,
+    /// oldest first; the others are only counted. Our choice: some 20 ms.
+    const JUDGED_WHEN_ABANDONED: usize = 512;
     /// The most address translations that are remembered. Our choice.
     const MAX_ALIASES: usize = 1 << 16;
 
@@ -67,6 +74,7 @@ impl ConnectionTable {
             crew: Crew::default(),
             under_way: None,
             unrelieved: 0,
+            extent: Extent::default(),
         }
     }
 
@@ -83,6 +91,16 @@ impl ConnectionTable {
         for shard in 0..self.shards.len() {
             self.shards.lock(shard).keep_measures();
         }
+    }
+
+    /// From now on keeps at most one `divisor`th of what the limits allow.
+    pub(crate) fn divide_limits(&mut self, divisor: usize) {
+        self.complete();
+        self.extent.divide(divisor);
+        for mut shard in self.shards.lock_all() {
+            shard.results().reached.set_extent(self.extent);
+        }
+        self.relieve();
     }
 
     /// From now on batches are judged by this many threads beside the caller's.
@@ -122,7 +140,7 @@ impl ConnectionTable {
     fn relieve(&mut self) {
         self.unrelieved = 0;
         let mut shards: Vec<_> = self.shards.lock_all().collect();
-        relief::relieve(&mut shards, &mut self.known);
+        relief::relieve(&mut shards, self.extent, &mut self.known);
     }
 
     /// Takes the segments of `batch` to their connections; `before` were before them. They may be judged
@@ -235,6 +253,34 @@ impl ConnectionTable {
         self.aliases.get(&addresses).copied()
     }
 
+    /// Abandons all open connections except those that `keeps` wants, given both ends.
+    pub(crate) fn keep_only(&mut self, keeps: impl Fn([SocketAddr; 2]) -> bool) {
+        self.complete();
+        let mut shards: Vec<_> = self.shards.lock_all().collect();
+        let mut abandoned: Vec<(usize, Unfinished)> = Vec::new();
+        for (number, shard) in shards.iter_mut().enumerate() {
+            abandoned.extend(shard.take_unless(&keeps).into_iter().map(|it| (number, it)));
+        }
+        abandoned.sort_unstable_by_key(|(_, it)| it.begun);
+        for (done, (number, it)) in abandoned.into_iter().enumerate() {
+            shards[number].abandon(it, done < Self::JUDGED_WHEN_ABANDONED, &mut self.known);
+            if done.is_multiple_of(Self::FINISHES) {
+                relief::relieve_results(&mut shards, self.extent);
+            }
+        }
+        relief::relieve_results(&mut shards, self.extent);
+    }
+
+    /// Abandons the connection of `seen` unless it was seen since the segment `ordinal`.
+    pub(crate) fn keep_if_seen_since(&mut self, seen: &Seen<'_>, ordinal: u64) {
+        self.complete();
+        let pair = EndpointPair::of(seen.source, seen.destination);
+        let mut shard = self.shards.of(&pair);
+        if let Some(before) = shard.take_unless_seen_since(&pair, ordinal) {
+            shard.abandon(before, true, &mut self.known);
+        }
+    }
+
     /// The capture is over: what each shard has found, with which segment of the capture began each of
     /// its connections, and how many segments were copies.
     pub(crate) fn finish(mut self) -> (Vec<(Results, Vec<u64>)>, u64) {
@@ -249,10 +295,10 @@ impl ConnectionTable {
         for (done, (number, it)) in unfinished.into_iter().enumerate() {
             shards[number].finish(it, &mut self.known);
             if done.is_multiple_of(Self::FINISHES) {
-                relief::relieve_results(&mut shards);
+                relief::relieve_results(&mut shards, self.extent);
             }
         }
-        relief::relieve_results(&mut shards);
+        relief::relieve_results(&mut shards, self.extent);
         (shards.iter_mut().map(|it| it.take_results()).collect(), self.copied)
     }
 }

@@ -245,3 +245,104 @@ fn who_owes_a_100_continue_is_waited_for() {
     let owed = [Cause::ServerThink, Cause::ApplicationLimited].map(|it| exchange.owed_to(it));
     assert_eq!(owed.map(|it| it.as_millis()), [1_000, 0], "{:?}", exchange.shares);
 }
+
+/// A second request on the connection of [`Wire::nagle`] that is not closed, 60 ms after its begin.
+const SECOND_REQUEST: Packet = (60_000, true, 36, Some(44), Flags::PSH, REQUEST);
+
+#[test]
+fn nobody_is_blamed_for_what_an_abandoned_connection_waits_for() {
+    for (packets, listed) in [(1, 0), (2, 0), (4, 0), (7, 1)] {
+        let mut wire = Wire::new();
+        wire.exchange(&[BEFORE_NAT], packets);
+        if listed > 0 {
+            wire.carry(&[SECOND_REQUEST], &[BEFORE_NAT]);
+        }
+        wire.analyser.keep_only(|_| false);
+        let analysis = wire.analyser.finish();
+        assert_eq!(analysis.exchanges.len(), listed, "after {packets} packets");
+        assert_eq!(analysis.connections.len(), listed, "after {packets} packets");
+        assert!(analysis.connections.iter().all(|it| it.abandoned && it.exchanges == 1));
+        let owed: Duration =
+            analysis.exchanges.iter().map(|it| it.owed_to(Cause::ServerThink)).sum();
+        assert!(owed < Duration::from_millis(1), "{owed:?}");
+        assert_eq!(analysis.folded.connections, 1 - listed as u64);
+        let open = u64::from(packets >= 4);
+        assert_eq!((analysis.unfollowed.connections, analysis.unfollowed.exchanges), (1, open));
+    }
+}
+
+#[test]
+fn connections_that_stay_are_explained_as_if_the_others_had_never_been() {
+    let mut wire = Wire::new();
+    wire.exchange(&[BEFORE_NAT], 5);
+    wire.exchange(&[BEHIND_NAT], 5);
+    let server: SocketAddr = BEFORE_NAT.server.parse().unwrap();
+    wire.analyser.keep_only(|ends| ends.contains(&server));
+    let mut whole = Wire::new();
+    whole.exchange(&[BEFORE_NAT], 5);
+    for wire in [&mut wire, &mut whole] {
+        let body = u32::try_from(HEAD.len()).unwrap();
+        wire.carry(
+            &[
+                (40_950, true, 36, Some(1 + body), Flags::NONE, b""),
+                (41_160, false, 1 + body, Some(36), Flags::PSH, b"12345"),
+            ],
+            &[BEFORE_NAT],
+        );
+    }
+    let [analysis, whole] = [wire, whole].map(|it| it.analyser.finish());
+    assert_eq!(stall(&analysis), stall(&whole));
+    assert_eq!(analysis.connections.len(), 1);
+    assert!(!analysis.connections[0].abandoned);
+    assert_eq!((analysis.unfollowed.connections, analysis.unfollowed.exchanges), (1, 1));
+}
+
+#[test]
+fn a_connection_that_is_followed_again_counts_as_another() {
+    let mut wire = Wire::new();
+    wire.exchange(&[BEFORE_NAT], 7);
+    wire.analyser.keep_only(|_| false);
+    // Two seconds later its next exchange.
+    let [request, response] =
+        [(2_000_000, true, 36, Some(44), REQUEST), (2_000_400, false, 44, Some(71), HEAD)]
+            .map(|(at, up, seq, ack, data)| (at, up, seq, ack, Flags::PSH, data));
+    let end = (2_000_401, false, 82, Some(71), Flags::PSH, &b"12345"[..]);
+    wire.carry(&[request, response, end], &[BEFORE_NAT]);
+    let analysis = wire.analyser.finish();
+    let abandoned: Vec<_> = analysis.connections.iter().map(|it| it.abandoned).collect();
+    assert_eq!(abandoned, [true, false]);
+    let longest = analysis.exchanges.iter().map(|it| it.duration).max().unwrap();
+    assert!(longest < Duration::from_millis(50), "the time between is nobody's: {longest:?}");
+    assert!(analysis.connections.iter().all(|it| it.quality.missing_packets() == 0));
+}
+
+#[test]
+fn a_connection_that_was_not_captured_for_a_while_is_abandoned_when_it_is_seen_again() {
+    // Its last segment was the one with number 6, counted from 0.
+    for (number, abandoned) in [(6, false), (7, true)] {
+        let mut wire = Wire::new();
+        wire.exchange(&[BEFORE_NAT], 7);
+        assert_eq!(wire.analyser.segments(), 7);
+        // Of another connection.
+        wire.exchange(&[BEHIND_NAT], 1);
+        let seen = Seen {
+            number: 9,
+            at: Instant::EPOCH + Duration::from_secs(1),
+            interface: 0,
+            source: BEFORE_NAT.client.parse().unwrap(),
+            destination: BEFORE_NAT.server.parse().unwrap(),
+            segment: Segment { ack: Some(SeqNumber(90_044)), ..Segment::default() },
+            payload: &[],
+            hop_limit: 64,
+            identification: 0,
+            fragment: false,
+            options_cut: false,
+            station: None,
+        };
+        wire.analyser.keep_if_seen_since(&seen, number);
+        wire.analyser.handle(&seen);
+        let analysis = wire.analyser.finish();
+        assert_eq!(analysis.connections[0].abandoned, abandoned, "since segment {number}");
+        assert_eq!(analysis.unfollowed.connections, abandoned.into());
+    }
+}

@@ -1,6 +1,9 @@
 //! What a report leaves out, because of which limits.
 
-use ackwise_capture::{analysis::Folded, limits::Limit};
+use ackwise_capture::{
+    analysis::Folded,
+    limits::{Limit, Reached},
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -32,9 +35,13 @@ pub(super) struct NotListed {
 }
 
 impl ReachedLimit {
-    pub(super) fn of((limit, times): (Limit, u64)) -> Self {
+    pub(super) fn all(reached: &Reached) -> Vec<Self> {
+        reached.iter().map(|(limit, times)| Self::of(limit, times, reached)).collect()
+    }
+
+    fn of(limit: Limit, times: u64, reached: &Reached) -> Self {
         let about = format!("{}; beyond it, {}", limit.bounds(), limit.beyond());
-        Self { name: limit.name(), most: limit.most(), times, about }
+        Self { name: limit.name(), most: reached.most(limit), times, about }
     }
 }
 

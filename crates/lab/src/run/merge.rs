@@ -1,7 +1,7 @@
 //! The rows of several machines, put together.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
 };
@@ -42,6 +42,33 @@ pub enum MergeError {
         found: String,
         /// Those of the first row.
         expected: String,
+    },
+    /// The cases of a row have other variables.
+    #[error(
+        "{}: row {row} has other variables than the other rows (expected {expected})",
+        path.display()
+    )]
+    OtherVariables {
+        /// The file.
+        path: PathBuf,
+        /// From 0.
+        row: usize,
+        /// Those of the first row, or how many they are.
+        expected: String,
+    },
+    /// The rows have few metrics in common: a table of them would be empty mostly, and its size would grow
+    /// with the square of theirs.
+    #[error(
+        "cannot merge: {rows} rows have {values} values of {metrics} metrics (expected rows with mostly \
+         the same metrics)"
+    )]
+    Sparse {
+        /// How many rows.
+        rows: usize,
+        /// How many different metrics they have together.
+        metrics: usize,
+        /// How many values.
+        values: usize,
     },
     /// A row says that it is none of the experiment's.
     #[error("{}: row {row} of {of} does not exist (rows count from 0)", path.display())]
@@ -103,7 +130,24 @@ pub fn merge(files: &[PathBuf], partial: bool) -> Result<Vec<Row>, MergeError> {
         let first = (0..of).find(|number| !rows.contains_key(number)).unwrap_or(of);
         return Err(MergeError::Incomplete { missing: of - rows.len(), of, first });
     }
-    Ok(rows.into_values().collect())
+    let rows: Vec<Row> = rows.into_values().collect();
+    expect_table(&rows)?;
+    Ok(rows)
+}
+
+/// Whether the table of all rows and metrics is in proportion to the values in it.
+fn expect_table(rows: &[Row]) -> Result<(), MergeError> {
+    /// Cells of a table for each value in it, and of any small table. Our choice: of rows with 1 to 100
+    /// hosts of one kind each, half of the table is empty.
+    const CELLS_PER_VALUE: usize = 64;
+    const FEW_CELLS: usize = 1 << 20;
+    let names = rows.iter().flat_map(|row| row.measures.keys());
+    let (values, metrics) = (names.clone().count(), names.collect::<BTreeSet<_>>().len());
+    let most = values.saturating_mul(CELLS_PER_VALUE).max(FEW_CELLS);
+    match rows.len().saturating_mul(metrics) <= most {
+        true => Ok(()),
+        false => Err(MergeError::Sparse { rows: rows.len(), metrics, values }),
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<Row>, MergeError> {
@@ -132,9 +176,23 @@ struct Document {
 fn expect_same(path: &Path, first: &Row, row: &Row) -> Result<(), MergeError> {
     let whose =
         |row: &Row| format!("{} {}, {}, {} rows", row.experiment, row.hash, row.version, row.of);
-    let key = |row: &Row| (row.hash.clone(), row.version.clone(), row.of);
-    if key(first) == key(row) {
-        return Ok(());
+    if (&first.hash, &first.version, first.of) == (&row.hash, &row.version, row.of) {
+        return expect_same_variables(path, first, row);
     }
     Err(MergeError::Mixed { path: path.to_owned(), found: whose(row), expected: whose(first) })
+}
+
+fn expect_same_variables(path: &Path, first: &Row, row: &Row) -> Result<(), MergeError> {
+    /// More are not named in a message.
+    const MOST_NAMED: usize = 8;
+    let names = || first.case.iter().map(|(name, _)| name);
+    if names().eq(row.case.iter().map(|(name, _)| name)) {
+        return Ok(());
+    }
+    let expected = match names().count() {
+        0 => "none".to_owned(),
+        1..=MOST_NAMED => names().collect::<Vec<_>>().join(", "),
+        many => format!("{many}, as in row {}", first.row),
+    };
+    Err(MergeError::OtherVariables { path: path.to_owned(), row: row.row, expected })
 }

@@ -309,3 +309,46 @@ fn many_warnings_are_cut_short() {
     assert_eq!((rows.len(), lines.len()), (30, 21));
     assert_eq!(lines[20], "10 more warnings (--json has all of them)");
 }
+
+/// `count` rows of one experiment, each changed by `change`, as a file.
+fn forged(count: usize, change: impl Fn(usize, &mut serde_json::Value)) -> Scratch {
+    let row = serde_json::to_value(&all(&sweep(), &Options::default())[0]).unwrap();
+    let lines = (0..count).map(|number| {
+        let mut row = row.clone();
+        (row["row"], row["of"]) = (number.into(), count.into());
+        change(number, &mut row);
+        row.to_string() + "\n"
+    });
+    let file = Scratch::new("rows");
+    fs::write(&file.0, lines.collect::<String>()).unwrap();
+    file
+}
+
+fn merged(file: &Scratch) -> Result<usize, String> {
+    let rows = merge(std::slice::from_ref(&file.0), false);
+    rows.map(|rows| rows.len()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn rows_with_variables_of_their_own_do_not_merge() {
+    let other = forged(3, |number, row| {
+        if number == 2 {
+            row["case"] = serde_json::json!({ "x": 1 });
+        }
+    });
+    let error = merged(&other).unwrap_err();
+    assert!(error.contains(": row 2 has other variables than the other rows"), "{error}");
+    assert_eq!(merged(&forged(3, |_, _| ())), Ok(3));
+}
+
+#[test]
+fn a_table_that_would_be_empty_mostly_is_refused_before_it_is_made() {
+    let own = |number: usize, row: &mut serde_json::Value| {
+        row["measures"] = serde_json::json!({ "common": 1.0, format!("m{number}"): 2.0 });
+    };
+    assert_eq!(merged(&forged(1_000, own)), Ok(1_000), "a small one");
+    let error = merged(&forged(2_000, own)).unwrap_err();
+    let expected = "cannot merge: 2000 rows have 4000 values of 2001 metrics (expected rows with \
+                    mostly the same metrics)";
+    assert_eq!(error, expected);
+}

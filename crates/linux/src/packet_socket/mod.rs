@@ -3,7 +3,8 @@
 //! | file | purpose |
 //! | --- | --- |
 //! | `filter` | capture filters as written by a user |
-//! | `program` | compiles a filter for the kernel, so that unmatched packets cost little |
+//! | `part` | a part of all connections, for a capture that must not take too much time |
+//! | `program` | compiles both for the kernel, so that other packets cost little |
 //! | `error` | why a socket could not be opened |
 //!
 //! Not here: packet contents (the crate `capture`), link headers (removed by the kernel), and
@@ -34,10 +35,12 @@ use socket2::{SockFilter, SockRef};
 
 mod error;
 mod filter;
+mod part;
 mod program;
 
 pub use error::PacketSocketError;
 pub use filter::{Filter, FilterError};
+pub use part::{Part, is_plain};
 use program::Instruction;
 
 /// A socket that captures the IP packets of one interface, or of all.
@@ -46,6 +49,7 @@ pub struct PacketSocket {
     descriptor: OwnedFd,
     /// Index of the selected interface; `None` for all.
     interface: Option<u32>,
+    filter: Option<Filter>,
     buffer: Vec<u8>,
     captured: usize,
     dropped: u32,
@@ -83,6 +87,7 @@ impl PacketSocket {
     ///
     /// See [`PacketSocketError`].
     pub fn open(name: Option<&str>, filter: Option<&Filter>) -> Result<Self, PacketSocketError> {
+        let everything = Part::everything(0);
         let descriptor = socket(
             AddressFamily::Packet,
             SockType::Datagram,
@@ -102,8 +107,20 @@ impl PacketSocket {
             setsockopt(&descriptor, RcvBuf, &QUEUE)?;
         }
         discard_early(&descriptor)?;
-        attach(&descriptor, &program::compile(interface, filter))?;
-        Ok(Self { descriptor, interface, buffer: vec![0; SNAP_LENGTH], captured: 0, dropped: 0 })
+        attach(&descriptor, &program::compile(interface, filter, everything))?;
+        let (filter, buffer) = (filter.cloned(), vec![0; SNAP_LENGTH]);
+        Ok(Self { descriptor, interface, filter, buffer, captured: 0, dropped: 0 })
+    }
+
+    /// From now on captures only what is also in `part`. Packets that are queued already are not
+    /// affected: their timestamps are earlier.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel has no memory for the filter.
+    pub fn follow(&self, part: Part) -> io::Result<()> {
+        let program = program::compile(self.interface, self.filter.as_ref(), part);
+        attach(&self.descriptor, &program)
     }
 
     /// Packets dropped by the kernel because the queue was full, as of the last packet received.
@@ -209,7 +226,7 @@ const IPV6: u16 = 0x86dd;
 
 #[cfg(test)]
 mod tests {
-    use std::net::UdpSocket;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
 
     use super::*;
     use crate::testing::in_namespace;
@@ -245,6 +262,37 @@ mod tests {
             next(&mut tap).expect("a packet");
             assert_eq!(tap.bytes()[28..], *b"wanted");
             assert!(tap.receive().unwrap().is_none());
+        });
+    }
+
+    #[test]
+    fn a_part_of_the_connections_is_followed_until_everything_is_again() {
+        in_namespace("packet_socket_part", || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let server = listener.local_addr().unwrap();
+            let mut tap = PacketSocket::open(Some("lo"), None).unwrap();
+            let all = Part::everything(0x1234_5678);
+            let part = all.halved(1);
+            tap.follow(part).unwrap();
+            let (mut inside, mut outside) = (0, 0);
+            for _ in 0..40 {
+                let client = TcpStream::connect(server).unwrap();
+                let ends = [client.local_addr().unwrap(), server];
+                drop(client);
+                let (seen, held) = (next(&mut tap).is_some(), part.holds_connection(ends));
+                assert_eq!(seen, held, "{ends:?}");
+                assert!(!seen || (is_plain(tap.bytes()) && part.holds(tap.bytes())));
+                while tap.receive().unwrap().is_some() {}
+                *if held { &mut inside } else { &mut outside } += 1;
+            }
+            assert!(inside > 0 && outside > 0, "{inside} in the half, {outside} not");
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let send = || socket.send_to(b"udp", socket.local_addr().unwrap()).unwrap();
+            send();
+            assert!(tap.receive().unwrap().is_none(), "not TCP");
+            tap.follow(all).unwrap();
+            send();
+            assert!(next(&mut tap).is_some());
         });
     }
 

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use super::{
     IPV4, IPV6, LOOPBACK, OUTGOING,
     filter::{Expression, Filter, Net, Protocol, Side, Version},
+    part::{self, Part},
 };
 
 /// `struct sock_filter`, `linux/filter.h`.
@@ -22,12 +23,20 @@ pub(super) struct Instruction {
 /// A program that drops every packet.
 pub(super) const NOTHING: [Instruction; 1] = [Instruction::new(RETURN, 0)];
 
-/// Compiles `filter` for IP packets of the interface with this index, or of all. Loopback packets
-/// are captured on arrival only.
-pub(super) fn compile(interface: Option<u32>, filter: Option<&Filter>) -> Vec<Instruction> {
+/// Compiles `filter` for IP packets in `part` of the interface with this index, or of all. Loopback
+/// packets are captured on arrival only.
+pub(super) fn compile(
+    interface: Option<u32>,
+    filter: Option<&Filter>,
+    part: Part,
+) -> Vec<Instruction> {
     let mut program = Program::default();
     let no = program.push(Instruction::new(RETURN, 0));
-    let yes = program.push(Instruction::new(RETURN, u32::MAX));
+    let all = program.push(Instruction::new(RETURN, u32::MAX));
+    let yes = match part.halvings {
+        0 => all,
+        _ => program.part(part, Exits { yes: all, no }),
+    };
     let wanted =
         filter.map_or(yes, |filter| program.expression(&filter.expression, Exits { yes, no }));
     let looped = program.is(AUXILIARY_PACKET_TYPE, OUTGOING.into(), Exits { yes: no, no: wanted });
@@ -155,6 +164,79 @@ impl Program {
         matched
     }
 
+    /// Tests the rank of a connection as [`Part::holds`] does.
+    fn part(&mut self, part: Part, exits: Exits) -> Label {
+        let v6 = self.rank(part, exits, |program, second| {
+            let at = if second { 24 } else { 8 };
+            for word in (1..4).rev() {
+                program.push(Instruction::new(ADD_X, 0));
+                program.push(Instruction::new(LOAD_WORD, at + 4 * word));
+                program.push(Instruction::new(X_FROM_A, 0));
+                program.push(Instruction::new(MULTIPLY, part::PORT));
+            }
+            program.push(Instruction::new(LOAD_WORD, at));
+            program.store_port(Load { code: LOAD_HALF, at: V6_HEADER + 2 * u32::from(second) });
+        });
+        let v6 = self.is_tcp_from(V6_NEXT_HEADER, Exits { yes: v6, no: exits.no });
+        let v4 = self.rank(part, exits, |program, second| {
+            let at = if second { 16 } else { 12 };
+            program.push(Instruction::new(LOAD_WORD, at));
+            let at = 2 * u32::from(second);
+            program.store_port(Load { code: LOAD_HALF_BEHIND_X, at });
+            program.push(Instruction::new(LOAD_X_HEADER_LENGTH, 0));
+        });
+        let whole = Exits { yes: v4, no: exits.no };
+        let v4 = self.masked_is(V4_FRAGMENT, part::FRAGMENT.into(), 0, whole);
+        let v4 = self.is_tcp_from(V4_PROTOCOL, Exits { yes: v4, no: exits.no });
+        self.by_version(v4, v6)
+    }
+
+    fn is_tcp_from(&mut self, protocol: Load, exits: Exits) -> Label {
+        self.is(protocol, Protocol::Tcp as u32, exits)
+    }
+
+    /// `load` stores the port of an end and leaves its address in A.
+    fn rank(&mut self, part: Part, exits: Exits, load: impl Fn(&mut Self, bool)) -> Label {
+        self.compare(
+            JUMP_IF_GREATER_OR_EQUAL,
+            part.bound(),
+            Exits { yes: exits.no, no: exits.yes },
+        );
+        self.push(Instruction::new(MULTIPLY, part::ADDRESS));
+        self.push(Instruction::new(ADD_X, 0));
+        self.push(Instruction::new(LOAD_X_STORED, FIRST_END));
+        self.mix(part);
+        load(self, true);
+        self.push(Instruction::new(STORE, FIRST_END));
+        self.mix(part);
+        load(self, false);
+        Label(self.reversed.len() - 1)
+    }
+
+    fn store_port(&mut self, port: Load) {
+        self.push(Instruction::new(STORE, PORT_OF_END));
+        self.push(Instruction::new(MULTIPLY, part::PORT));
+        self.push(Instruction::new(port.code, port.at));
+    }
+
+    /// From the last instruction to the first, as everywhere here.
+    fn mix(&mut self, part: Part) {
+        self.fold_right(part::SECOND_SHIFT);
+        self.push(Instruction::new(MULTIPLY, part::MIXED));
+        self.fold_right(part::FIRST_SHIFT);
+        self.push(Instruction::new(ADD, part.seed));
+        self.push(Instruction::new(ADD_X, 0));
+        self.push(Instruction::new(LOAD_X_STORED, PORT_OF_END));
+        self.push(Instruction::new(MULTIPLY, part::ADDRESS));
+    }
+
+    /// A ^= A >> bits.
+    fn fold_right(&mut self, bits: u32) {
+        self.push(Instruction::new(XOR_X, 0));
+        self.push(Instruction::new(SHIFT_RIGHT, bits));
+        self.push(Instruction::new(X_FROM_A, 0));
+    }
+
     /// Tests the source (`false`), the destination (`true`), or both in turn.
     fn either(
         &mut self,
@@ -184,6 +266,10 @@ impl Program {
     }
 
     fn equals(&mut self, value: u32, exits: Exits) -> Label {
+        self.compare(JUMP_IF_EQUAL, value, exits)
+    }
+
+    fn compare(&mut self, code: u16, value: u32, exits: Exits) -> Label {
         // Each call may emit an instruction before the jump, so the second moves the first target
         // one further.
         let no = self.near(exits.no, 1);
@@ -191,7 +277,7 @@ impl Program {
         let [jump_true, jump_false] = [yes, no].map(|to| {
             u8::try_from(self.distance(to)).expect("what is too far away was brought near")
         });
-        self.push(Instruction { code: JUMP_IF_EQUAL, jump_true, jump_false, k: value })
+        self.push(Instruction { code, jump_true, jump_false, k: value })
     }
 
     /// Returns a label within reach: conditional jumps reach 255 instructions, unconditional ones
@@ -255,9 +341,23 @@ const LOAD_HALF_BEHIND_X: u16 = 0x48;
 /// Sets X to four times the lower half of a byte: the length of an IPv4 header.
 const LOAD_X_HEADER_LENGTH: u16 = 0xb1;
 const AND: u16 = 0x54;
+const ADD: u16 = 0x04;
+const MULTIPLY: u16 = 0x24;
+const SHIFT_RIGHT: u16 = 0x74;
+const ADD_X: u16 = 0x0c;
+const XOR_X: u16 = 0xac;
+const X_FROM_A: u16 = 0x07;
+/// Sets a word of the scratch memory to A, and X to such a word.
+const STORE: u16 = 0x02;
+const LOAD_X_STORED: u16 = 0x61;
 const JUMP: u16 = 0x05;
 const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_GREATER_OR_EQUAL: u16 = 0x35;
 const RETURN: u16 = 0x06;
+
+/// Words of the scratch memory.
+const FIRST_END: u32 = 0;
+const PORT_OF_END: u32 = 1;
 
 #[cfg(test)]
 mod tests;

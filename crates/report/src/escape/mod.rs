@@ -40,23 +40,35 @@ pub fn lines(text: &str) -> Cow<'_, str> {
 }
 
 /// As [`line()`], and a blank after a blank is shown, as is every blank but the space: no name can push its
-/// end to where a terminal's next line, or a column of a table, begins.
+/// end to where a terminal's next line, or a column of a table, begins. Of marks on one character, those
+/// after the fourth are shown, too: a pile of them covers the lines above and below.
 #[must_use]
 pub fn name(text: &str) -> Cow<'_, str> {
     let text = replace(text, |c| is_invisible(c) || is_other_blank(c));
-    if !text.contains("  ") {
+    if text.is_ascii() && !text.contains("  ") {
         return text;
     }
     let mut name = String::with_capacity(text.len());
-    let mut before = None;
+    let (mut before, mut marks) = (None, 0);
     for c in text.chars() {
-        match (before, c) {
-            (Some(' '), ' ') => name.push_str("\\u{20}"),
-            _ => name.push(c),
+        marks = if is_mark(c) { marks + 1 } else { 0 };
+        if marks > MOST_MARKS || (before, c) == (Some(' '), ' ') {
+            // Writing to a string does not fail.
+            let _ = write!(name, "{}", c.escape_unicode());
+        } else {
+            name.push(c);
         }
         before = Some(c);
     }
     name.into()
+}
+
+/// Marks on a character (our choice: Hebrew and Vietnamese need up to three).
+const MOST_MARKS: usize = 4;
+
+/// Whether `c` is drawn over the character before it.
+fn is_mark(c: char) -> bool {
+    !c.is_ascii() && textwrap::core::display_width(c.encode_utf8(&mut [0; 4])) == 0
 }
 
 /// Whether `c` looks like a space and is none. The blank pattern of Braille is a symbol to Unicode.

@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use ackwise_capture::filter::Filter;
 #[cfg(target_os = "linux")]
-use ackwise_explain::Live;
+use ackwise_explain::{Budget, Live};
 use ackwise_explain::{Explained, Reading};
 use clap::Args;
 
 #[cfg(target_os = "linux")]
 use crate::cli::privileges;
-use crate::cli::{duration, outcome::Failure};
+use crate::cli::{duration, number::whole, outcome::Failure};
 
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
@@ -27,12 +27,20 @@ pub(super) struct Arguments {
     /// Stop the capture after TIME: seconds, or a number with ms, s or m, such as 30 or 5m [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     duration: Option<Duration>,
+
+    /// Use at most PERCENT of one processor on average [default: 5]
+    ///
+    /// If there are too many packets, fewer connections are followed: one in 2, 4, and so on, chosen by
+    /// their addresses and ports. The report says how many, and for how long. A second of processor time
+    /// may be used in advance. 100 follows as much as one processor can.
+    #[arg(long, value_name = "PERCENT", value_parser = whole(1..=MOST_PERCENT))]
+    cpu: Option<u32>,
 }
 
 impl Arguments {
     /// An option that only a live capture has, if one was given.
     pub(super) fn option(&self) -> Option<&'static str> {
-        self.duration.map(|_| "--duration")
+        self.duration.map(|_| "--duration").or_else(|| self.cpu.map(|_| "--cpu"))
     }
 
     /// Begins the capture, if an interface was given. Gives up the capabilities for it: threads that are
@@ -47,6 +55,7 @@ impl Arguments {
         let duration = self.duration.unwrap_or(Live::LONGEST);
         let live = Live::open(name, filter.as_ref(), duration);
         let live = live.map_err(|error| Failure::Usage(error.to_string()))?;
+        let live = live.with_budget(self.cpu.map_or_else(Budget::default, Budget::percent));
         privileges::give_up();
         Ok(Some(Capture { live, duration }))
     }
@@ -99,6 +108,9 @@ impl Capture {
         match self {}
     }
 }
+
+/// Packets are read by one thread, and a report may be made by some more.
+const MOST_PERCENT: u32 = 1_000;
 
 /// The name of all interfaces, as tcpdump has it.
 #[cfg(target_os = "linux")]

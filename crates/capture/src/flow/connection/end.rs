@@ -1,0 +1,90 @@
+//! What there is to say about a connection when nothing more comes of it.
+
+use ackwise_cause::Direction;
+
+use super::{Closed, ObservedConnection};
+use crate::{
+    attribution::gap::Resolution,
+    limits::Limit,
+    results::{ConnectionResult, Results},
+};
+
+impl ObservedConnection {
+    /// The capture is over, or the connection, which has begun.
+    pub(crate) fn finish(mut self, results: &mut Results) -> Closed {
+        self.linger_no_more(None, results);
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            self.unsettled[direction as usize].resolve(Resolution::Never);
+            self.divide_unsettled(direction);
+        }
+        self.conversation.handle_abort();
+        self.handle_events(self.last_seen, 0, results);
+        while let Some(mut exchange) = self.open.pop_front() {
+            exchange.handle_earlier_end(&self.earlier_end);
+            exchange.abandon(self.last_seen);
+            self.exchange_over(exchange, false, results);
+        }
+        self.close(false, results)
+    }
+
+    /// It goes on, but is not captured any more: nobody is to blame for what its open exchanges wait for,
+    /// so they are only counted. Whether it has an exchange that is listed.
+    pub(crate) fn abandon(mut self, results: &mut Results) -> bool {
+        self.linger_no_more(None, results);
+        let open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
+        results.unfollowed.count(open);
+        self.exchanges = self.exchanges.saturating_sub(open);
+        let is_listed = self.exchanges > 0;
+        if is_listed {
+            self.close(true, results);
+        }
+        is_listed
+    }
+
+    /// What there is to say about it.
+    fn close(mut self, abandoned: bool, results: &mut Results) -> Closed {
+        if let Some(series) = &mut self.series {
+            series.finish();
+        }
+        results.reached.add(&self.conversation.reached());
+        results.reached.count(Limit::Divisions, self.undivided.into());
+        let (swap, swapped) = (self.swap(), self.ends.swapped);
+        let mut quality = self.ends.quality();
+        for (direction, cut) in quality.directions.iter_mut().zip(self.cut) {
+            direction.cut = cut;
+        }
+        quality.clock_steps = self.clock_steps;
+        let [to_server, to_client] = &self.ends.halves;
+        // Without the client's ACKs, their delay is unknown.
+        let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
+        let delayed_ack = to_client.sender.delayed_ack().filter(|_| shows_acks);
+        let result = results.add_connection(ConnectionResult {
+            id: self.id,
+            client: self.client,
+            server: self.server,
+            protocol: self.protocol,
+            tunnels: self.tunnels.finish(self.last_seen),
+            exchanges: self.exchanges,
+            closed_first: self.closed_first,
+            reset: self.ends.reset,
+            time_wait: self.closed_first.filter(|_| swap.is_some()),
+            initial_window: to_client.sender.initial_window(),
+            delayed_ack: delayed_ack.map(Into::into),
+            vantage: self.ends.distances.vantage(),
+            round_trip: self.ends.distances.whole().into(),
+            round_trip_is_steady: self.ends.distances.are_steady(),
+            measures: self.measures.map(|it| Box::new(it.finish())),
+            repeated: [to_server.repeated, to_client.repeated],
+            quality,
+            bytes: [to_server.stream.highest(), to_client.stream.highest()],
+            first_seen: self.first_seen,
+            last_seen: self.last_seen,
+            abandoned,
+            series: self.series,
+        });
+        if let (true, Some(result)) = (swapped, result) {
+            results.swap_time_wait(result);
+        }
+        Closed { result, swap: swap.filter(|_| !swapped) }
+    }
+}
