@@ -111,7 +111,7 @@ impl Comparison {
     }
 }
 
-/// Loads the server of `options` and that of `other` in turn, [`ROUNDS`] times each. Limits of
+/// Loads the server of `options` and that of `other` in turn, ten times each. Limits of
 /// requests, connections and time are those of all rounds together, for each server.
 ///
 /// # Errors
