@@ -129,6 +129,11 @@ impl PathDelays {
             round_trip: Nanos::new(2 * (to + on)),
         }
     }
+
+    /// Whether both ends are on the host where the capture was taken: no queue is between them.
+    pub(crate) fn is_one_host(&self) -> bool {
+        self.round_trip < Vantage::ONE_HOST
+    }
 }
 
 /// Where a capture was taken.

@@ -186,6 +186,27 @@ fn a_timestamp_tells_a_server_that_thinks_from_a_queue() {
 }
 
 #[test]
+fn on_one_host_no_queue_explains_what_a_server_took() {
+    for (round_trip, expected) in [(0.05, Confidence::High), (0.5, Confidence::Medium)] {
+        let half = round_trip / 2.0;
+        let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
+            r#"
+            0    > syn
+            {half} < syn
+            {round_trip} > ack 0
+            0.6  > 0:100 psh ack 0
+            5    < 0:600 psh ack 100
+            {}   > ack 600
+            "#,
+            5.0 + half,
+        ));
+        let exchange = &analysis.exchanges[0];
+        let share = exchange.shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap();
+        assert_eq!(share.confidence, expected, "{round_trip}");
+    }
+}
+
+#[test]
 fn a_timestamp_tells_a_server_that_thinks_from_a_path_that_held_its_answer() {
     // After 300 ms, a short answer may have been corked instead.
     use Cause::{PathStall, ServerThink};

@@ -129,9 +129,14 @@ impl Sender {
             .is_some_and(|(earlier, later)| self.clock.denies(span, earlier, later))
     }
 
+    /// Whether nothing can hold a segment before the vantage point.
+    fn is_next_to_sender(delays: &PathDelays) -> bool {
+        delays.is_one_host() || delays.sender * Self::NEAR <= delays.receiver
+    }
+
     /// How long the first data after the other end's waited in a queue, by its timestamp.
     pub(super) fn queued(&self, data: &SeenData, delays: &PathDelays) -> Option<Nanos> {
-        let is_near = delays.sender * Self::NEAR <= delays.receiver;
+        let is_near = Self::is_next_to_sender(delays);
         let timestamp = data.timestamp.filter(|_| !is_near && data.answers.is_some())?;
         let on_link = self.bottleneck.time(data.len());
         self.clock.queued(timestamp, data.seen).map(|queued| queued - on_link)
@@ -139,7 +144,7 @@ impl Sender {
 
     /// When the first data after the other end's left, by what was seen of its sender before.
     pub(super) fn left(&self, data: &SeenData, delays: &PathDelays) -> Left {
-        if delays.sender * Self::NEAR <= delays.receiver {
+        if Self::is_next_to_sender(delays) {
             return Left::AsSeen;
         }
         let last = self.last.and_then(|last| last.timestamp.zip(Some(last.seen)));
