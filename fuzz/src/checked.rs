@@ -108,7 +108,9 @@ impl Checked {
         if flags.syn {
             self.check_syn(&leaving.segment);
         }
-        if let Some(ack) = ack.filter(|_| !flags.rst) {
+        // A SYN that is sent again repeats its first offer, whatever a challenge ACK has said meanwhile.
+        let repeats = flags.syn && self.edge.is_some();
+        if let Some(ack) = ack.filter(|_| !flags.rst && !repeats) {
             self.check_window(ack + u32::from(window));
         }
     }
