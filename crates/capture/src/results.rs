@@ -247,7 +247,7 @@ pub struct Unfollowed {
 }
 
 impl Unfollowed {
-    /// Adds a connection with so many open exchanges.
+    /// Adds a connection that has this number of open exchanges.
     pub(crate) fn count(&mut self, exchanges: u32) {
         self.add(Self { connections: 1, exchanges: exchanges.into() });
     }

@@ -58,7 +58,7 @@ impl ConnectionTable {
     const ROUNDS: usize = 8;
     /// Connections that end together before memory is looked at. Our choice.
     const FINISHES: usize = 32;
-    /// When many connections are abandoned together, the first segments of so many of them are judged,
+    /// When many connections are abandoned together, the first segments of this many of them are judged,
     /// oldest first; the others are only counted. Our choice: some 20 ms.
     const JUDGED_WHEN_ABANDONED: usize = 512;
     /// The most address translations that are remembered. Our choice.

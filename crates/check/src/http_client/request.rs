@@ -43,7 +43,7 @@ pub struct Template {
     pub fields: Vec<(String, String)>,
     /// The content, if the requests have one.
     pub content: Option<Vec<u8>>,
-    /// A request in two writes is cut after so many bytes of its content; in its middle, for `None`.
+    /// After how many bytes of its content a request in two writes is cut; `None`: in its middle.
     pub split: Option<usize>,
 }
 

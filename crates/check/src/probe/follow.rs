@@ -311,19 +311,19 @@ const ROUNDS: [[Arm; 3]; 6] = [
     [Arm::Prompt, Arm::Long, Arm::Short],
 ];
 
-/// Telling trials with a withheld ACK: that acquit, if all of them say so,
+/// How many telling trials with a withheld ACK acquit, if all of them say so.
 const FEW: usize = 3;
 
-/// that accuse, three at each of two delays,
+/// How many accuse: three at each of two delays.
 const ENOUGH: usize = 6;
 
-/// and after which trials that contradict it weigh more.
+/// After how many, trials that contradict the others weigh more.
 const PLENTY: usize = 10;
 
-/// Answers that acquit, if no pause followed our ACK; and so many more for each that did.
+/// How many answers acquit if no pause followed our ACK; for each pause that did, as many more.
 const MANY: usize = 16;
 
-/// One pause after our ACK in so many answers may be chance.
+/// One pause after our ACK in this many answers may be chance.
 const RARE: usize = 8;
 
 /// How long Linux holds what is corked.

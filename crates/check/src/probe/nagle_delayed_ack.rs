@@ -340,7 +340,7 @@ const ANSWERS: [usize; 2] = [20, 8];
 const ANSWERS_FARTHER: [usize; 2] = [8, 4];
 const ANSWERS_OTHERWISE: [usize; 2] = [4, 2];
 
-/// After so many, the rest is asked for on a new connection: some servers stall only early in one.
+/// After this many responses, the rest is asked for on a new connection: some servers stall only early in one.
 const ANSWERS_ON_ONE: usize = 12;
 
 /// Trials that confirm a stall are made on new connections, so many on each.
