@@ -1,9 +1,12 @@
 //! Congestion controls: how large the window is. *What* is retransmitted is the endpoint's business,
 //! by the `Repair` that the control asks for.
 
+mod bbr;
 mod bsd;
 mod cubic;
 mod cubic_curve;
+mod delivery_rate;
+mod maximum;
 mod new_reno;
 mod ns2;
 mod window;
@@ -11,10 +14,13 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bbr::{Bbr, Delivery, Repairing};
 pub(crate) use cubic::Cubic;
+pub(crate) use delivery_rate::Snapshot;
 pub(crate) use new_reno::NewReno;
 pub(crate) use window::Window;
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use crate::units::{Instant, Nanos};
@@ -103,6 +109,8 @@ pub(crate) enum Controller {
     Sack(NewReno),
     /// RFC 9438.
     Cubic(Cubic),
+    /// BBR version 1. Boxed, because it is as large as all the others together.
+    Bbr(Box<Bbr>),
 }
 
 impl Controller {
@@ -124,6 +132,7 @@ impl Controller {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
             Self::NewReno(control) | Self::Sack(control) => &control.window,
             Self::Cubic(control) => &control.window,
+            Self::Bbr(control) => &control.window,
         }
     }
 
@@ -133,7 +142,7 @@ impl Controller {
             Self::Tahoe(_) | Self::Ns2Tahoe(_) => Repair::GoBack,
             Self::Reno(_) => Repair::OneSegment,
             Self::NewReno(_) => Repair::PartialAcks,
-            Self::Sack(_) | Self::Cubic(_) => Repair::Scoreboard,
+            Self::Sack(_) | Self::Cubic(_) | Self::Bbr(_) => Repair::Scoreboard,
         }
     }
 
@@ -144,6 +153,7 @@ impl Controller {
             Self::Ns2Tahoe(window) => ns2::open(window),
             Self::NewReno(control) | Self::Sack(control) => control.on_ack(acked),
             Self::Cubic(control) => control.on_ack(acked, now),
+            Self::Bbr(_) => {} // It takes a `Delivery` of each ACK.
         }
     }
 
@@ -158,6 +168,7 @@ impl Controller {
             Self::Reno(window) => window.enter_recovery(bsd::threshold(window, flight), false),
             Self::NewReno(control) | Self::Sack(control) => control.on_loss(flight, scoreboard),
             Self::Cubic(control) => control.on_loss(scoreboard),
+            Self::Bbr(control) => control.on_loss(),
         }
     }
 
@@ -165,7 +176,7 @@ impl Controller {
     /// window could be inflated.
     pub(crate) fn on_duplicate_ack(&mut self) {
         match self {
-            Self::Tahoe(_) | Self::Ns2Tahoe(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Bbr(_) => {}
             Self::Reno(window) => window.inflate(),
             Self::NewReno(control) | Self::Sack(control) => control.window.inflate(),
             Self::Cubic(control) => control.window.inflate(),
@@ -176,7 +187,7 @@ impl Controller {
     /// controls of BSD any ACK for new data ends the recovery.
     pub(crate) fn on_partial_ack(&mut self, bytes: u32) {
         match self {
-            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Reno(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Reno(_) | Self::Bbr(_) => {}
             Self::NewReno(control) | Self::Sack(control) => {
                 control.window.deflate_partially(bytes);
             }
@@ -187,7 +198,7 @@ impl Controller {
     /// The recovery is over, `flight` bytes are outstanding.
     pub(crate) fn on_recovered(&mut self, flight: u32) {
         match self {
-            Self::Tahoe(_) | Self::Ns2Tahoe(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Bbr(_) => {}
             Self::Reno(window) => bsd::leave_recovery(window),
             Self::NewReno(control) | Self::Sack(control) => control.window.leave_recovery(flight),
             Self::Cubic(control) => control.window.leave_recovery(flight),
@@ -203,6 +214,15 @@ impl Controller {
             Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
             Self::NewReno(control) | Self::Sack(control) => control.on_timeout(flight, first),
             Self::Cubic(control) => control.on_timeout(first),
+            Self::Bbr(control) => control.on_timeout(),
+        }
+    }
+
+    /// A segment leaves, `idle` if nothing is outstanding: what a sample of the delivery rate needs of it.
+    pub(crate) fn on_sent(&mut self, idle: bool, now: Instant) -> Snapshot {
+        match self {
+            Self::Bbr(control) => control.on_sent(idle, now),
+            _ => Snapshot::default(),
         }
     }
 
@@ -212,6 +232,7 @@ impl Controller {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
             Self::NewReno(control) | Self::Sack(control) => &mut control.window,
             Self::Cubic(control) => &mut control.window,
+            Self::Bbr(control) => &mut control.window,
         };
         window.set_segment_size(mss);
     }
@@ -225,6 +246,7 @@ impl Controller {
             }
             Self::NewReno(control) | Self::Sack(control) => control.on_restart(windows),
             Self::Cubic(control) => control.on_restart(windows),
+            Self::Bbr(control) => control.window.set(windows),
         }
     }
 }

@@ -15,7 +15,8 @@ impl Endpoint {
     pub(super) fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
         let window_before = self.sender.window;
         self.pace_until(ack > self.sender.una, self.sender.flight());
-        let SackNews { news, delivered } = self.take_sack(ack, segment);
+        self.begin_news();
+        let SackNews { news, delivered } = self.take_sack(ack, segment, now);
         self.update_window(ack, segment);
         if self.timers.runs(Timer::Persist) {
             self.answered_probe();
@@ -24,11 +25,16 @@ impl Endpoint {
             // RFC 9293, section 3.8.6: a peer without room that answers is not given up (SHLD-17).
             self.timers.stalled_since = Alarm::OFF;
         }
-        if ack > self.sender.una {
+        let advances = ack > self.sender.una;
+        if advances {
             self.take_new_ack(ack, delivered, segment, now);
             self.take_news(news, now);
         } else if self.is_duplicate(ack, segment, window_before, news) {
             self.take_duplicate_ack(now);
+        }
+        if self.flight.is_some() {
+            let plain = segment.sequence_length() == 0 && self.sender.window == window_before;
+            self.end_news(ack, advances, plain && !advances && !news, now);
         }
     }
 
@@ -41,6 +47,9 @@ impl Endpoint {
         self.sender.una = ack;
         self.sender.next = self.sender.next.max(ack);
         let sacked_earlier = self.recovery.remove_before(ack);
+        if let Some(flight) = self.flight.as_deref_mut() {
+            flight.on_ack(ack, now);
+        }
         self.measure_round_trip(segment, now);
         let may_grow = self.measure_ack(ack, flight, now);
         self.timers.stalled_since = Alarm::OFF;
@@ -81,6 +90,13 @@ impl Endpoint {
     /// ACK that was lost in between may have carried it.
     fn measure_round_trip(&mut self, segment: &Segment, now: Instant) {
         let last_send = self.timers.last_send;
+        let listed = self.news().filter(|news| !news.repeated);
+        if let Some(sample) = listed.and_then(|news| news.first_round_trip) {
+            // Linux `tcp_ack_update_rtt`: each ACK gives a sample.
+            self.sender.timed_since = Alarm::OFF;
+            self.round_trip.sample(self.config.policies.timers.sampled(now - sample, now));
+            return;
+        }
         let echoed = segment.options.timestamps.map(|clock| clock.echo);
         if let Some(sent) = self.sender.take_timed() {
             self.round_trip.sample(self.config.policies.timers.sampled(sent, now));

@@ -10,6 +10,9 @@
 //! | `acknowledged` | what an ACK means for what we have sent |
 //! | `early` | data that travels with the SYN (RFC 1644, 7413) |
 //! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
+//! | `flight` | the segments that are out, one by one |
+//! | `rack`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
+//! | `model` | what BBR learns of the path from an ACK |
 //! | `output` | what may be sent now, and if nothing, why |
 //! | `paced` | segments that leave at a rate |
 //! | `measured`, `gauge`, `validation`, `ack_spacing` | what some policies measure: packets in a round trip, use of the window, bandwidth |
@@ -37,14 +40,18 @@ mod config;
 mod counters;
 mod early;
 mod events;
+mod flight;
 mod gauge;
 mod heritage;
 mod inspect;
 mod measured;
+mod model;
 mod output;
 mod paced;
 mod path_mtu;
+mod probe;
 mod quick_ack;
+mod rack;
 mod ranges;
 mod received;
 mod receiver;
@@ -82,9 +89,11 @@ use acknowledge::Acknowledger;
 use challenge::Challenges;
 use early::Early;
 use events::Events;
+use flight::Flight;
 use measured::Measured;
 use output::PendingReset;
 use paced::PacedSender;
+use rack::Rack;
 use receiver::Receiver;
 use recovery::Recovery;
 use sender::Sender;
@@ -138,6 +147,9 @@ pub struct Endpoint {
     measured: Option<Box<Measured>>,
     /// If data may travel with the SYN.
     early: Option<Box<Early>>,
+    /// The segments that are out, if a policy needs them.
+    flight: Option<Box<Flight>>,
+    rack: Rack,
 }
 
 impl Endpoint {
@@ -192,6 +204,8 @@ impl Endpoint {
             paced: None,
             measured: None,
             early: None,
+            flight: None,
+            rack: Rack::default(),
             config,
         }
     }
@@ -219,6 +233,7 @@ impl Endpoint {
             self.state,
             State::SynSent | State::SynReceived | State::Established | State::CloseWait
         );
+        self.note_gap();
         if open { self.sender.write(bytes, self.config.send_buffer) } else { 0 }
     }
 
@@ -263,7 +278,11 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Deadline> {
-        self.timers.earliest(&self.acknowledger)
+        let deadline = self.timers.earliest(&self.acknowledger);
+        match &self.flight {
+            None => deadline,
+            Some(flight) => flight.earlier(deadline),
+        }
     }
 
     /// Whether a SYN may reopen this connection out of TIME-WAIT: then the new connection's initial
@@ -297,7 +316,7 @@ impl Endpoint {
     fn finish(&mut self, event: Event) {
         self.events.push(event);
         if self.state == State::Closed {
-            (self.paced, self.measured) = (None, None);
+            (self.paced, self.measured, self.flight) = (None, None, None);
             self.timers.stop();
             self.acknowledger.clear();
         }

@@ -106,10 +106,11 @@ impl Recovery {
 
 impl Endpoint {
     /// Notes the SACK blocks of a segment that acknowledges `ack`.
-    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment) -> SackNews {
+    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment, now: Instant) -> SackNews {
         if !self.receiver.sack || segment.options.sack.is_empty() {
             return SackNews::default();
         }
+        self.take_dsack(ack, segment);
         let sacked_before = self.recovery.sacked.bytes();
         let delivered_before = self.recovery.delivered.bytes();
         for (left, right) in segment.options.sack.iter() {
@@ -119,7 +120,9 @@ impl Endpoint {
             };
             // A block that was never sent, or lies below the ACK (RFC 2883), says nothing here.
             if self.sender.una.max(ack) < left && left < right && right <= self.sender.max {
+                let (from, to) = self.recovery.sacked.missing(left, right);
                 self.recovery.insert(left, right);
+                self.list_sacked(from, to, now);
             }
         }
         let sacked = self.recovery.sacked.bytes() - sacked_before;
@@ -133,6 +136,9 @@ impl Endpoint {
     /// RFC 6675, section 5: SACK blocks with `news` make a duplicate ACK also of one that advances
     /// ("regardless of its status as a cumulative acknowledgment").
     pub(super) fn take_news(&mut self, news: bool, now: Instant) {
+        if self.detects_by_time() {
+            return;
+        }
         if news && self.recovery.phase == Phase::Open && self.sender.is_outstanding() {
             self.take_duplicate_ack(now);
         }
@@ -140,10 +146,10 @@ impl Endpoint {
 
     pub(super) fn take_duplicate_ack(&mut self, now: Instant) {
         self.count_duplicate_ack();
-        let recovery = &mut self.recovery;
-        recovery.duplicate_acks = recovery.duplicate_acks.saturating_add(1);
-        match recovery.phase {
+        self.recovery.duplicate_acks = self.recovery.duplicate_acks.saturating_add(1);
+        match self.recovery.phase {
             Phase::Fast(Repair::Scoreboard) => {}
+            _ if self.detects_by_time() => {}
             Phase::Fast(_) => self.congestion.on_duplicate_ack(),
             Phase::Open | Phase::GoneBack => {
                 let lost = self.recovery.duplicate_acks >= DUPLICATE_THRESHOLD
@@ -169,7 +175,7 @@ impl Endpoint {
         }
     }
 
-    fn begin_repair(&mut self, now: Instant) {
+    pub(super) fn begin_repair(&mut self, now: Instant) {
         self.count_loss_event();
         let repair = match self.congestion.repair() {
             Repair::Scoreboard if !self.receiver.sack => Repair::PartialAcks,
@@ -180,6 +186,7 @@ impl Endpoint {
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;
         self.recovery.partial_acks = 0;
+        self.end_probe();
         let at_loss = self.at_loss(now);
         self.congestion.on_loss(at_loss, repair == Repair::Scoreboard);
         if repair == Repair::GoBack {
@@ -211,6 +218,7 @@ impl Endpoint {
                 self.recovery.retransmit_head = false;
                 self.congestion.on_recovered(self.sender.flight());
                 self.after_repair();
+                self.rack_repaired();
             }
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Fast(_) => {
@@ -222,20 +230,23 @@ impl Endpoint {
     }
 
     /// The retransmission timer has expired: go back to SND.UNA.
-    pub(super) fn go_back(&mut self, first: bool) {
+    pub(super) fn go_back(&mut self, first: bool, now: Instant) {
         self.count_loss_event();
         self.congestion.on_timeout(self.sender.at_loss(), first);
+        self.lose_flight(false, now);
         self.send_again();
     }
 
-    /// All from SND.UNA on is sent again.
+    /// All from SND.UNA on is sent again; where losses are detected by time, what is marked as lost.
     pub(super) fn send_again(&mut self) {
         self.recovery.phase = Phase::GoneBack;
         self.recovery.recover = self.sender.max;
         self.recovery.duplicate_acks = 0;
         self.recovery.retransmit_head = false;
         self.recovery.clear_scoreboard(self.sender.una);
-        self.sender.next = self.sender.una;
+        if !self.detects_by_time() {
+            self.sender.next = self.sender.una;
+        }
         self.sender.timed_since = Alarm::OFF;
     }
 

@@ -15,6 +15,7 @@ mod hold;
 mod idle;
 mod idle_restart;
 mod initial_window;
+mod loss_detection;
 mod open;
 mod rate_based;
 mod sharing;
@@ -32,6 +33,7 @@ pub use idle_restart::{
     DecayRule, IdleRestart, IdleSince, IdleThreshold, IdleTime, Restart, RestartWindow,
 };
 pub use initial_window::InitialWindow;
+pub use loss_detection::LossDetection;
 pub use open::OpenPolicy;
 pub use rate_based::{
     PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing, round_trips_saved,
@@ -56,6 +58,8 @@ pub struct Policies {
     pub slow_start: SlowStartPolicy,
     /// cwnd afterwards.
     pub congestion: CongestionPolicy,
+    /// Which segments count as lost.
+    pub loss_detection: LossDetection,
     /// cwnd after an idle time.
     pub idle_restart: IdleRestart,
     /// How long the timers run.
@@ -99,6 +103,7 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Sack,
+        loss_detection: LossDetection::Rfc6675,
         idle_restart: IdleRestart::RFC_5681,
         timers: TimerPolicy::Rfc6298,
         sharing: Sharing::Off,
@@ -119,6 +124,7 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Cubic,
+        loss_detection: LossDetection::Rfc6675,
         idle_restart: IdleRestart::LINUX,
         timers: TimerPolicy::Linux,
         sharing: Sharing::Off,
@@ -126,6 +132,15 @@ impl Policies {
         open: OpenPolicy::Handshake,
         close: ClosePolicy::Ordinary,
         reset_in_time_wait: ResetInTimeWait::Ends,
+    };
+
+    /// Linux 6 with BBR version 1 (`net.ipv4.tcp_congestion_control = bbr`), which is not slowed down by an
+    /// idle time, and with RACK-TLP. For the rest as [`Policies::LINUX_6`].
+    pub const LINUX_6_BBR: Self = Self {
+        congestion: CongestionPolicy::Bbr,
+        loss_detection: LossDetection::Rack,
+        idle_restart: IdleRestart::Keep,
+        ..Self::LINUX_6
     };
 
     /// 4.4BSD-Lite: host-wide 200 ms tick, once-per-call Nagle, Reno, restart after *receive* is idle
@@ -139,6 +154,7 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Reno,
+        loss_detection: LossDetection::Rfc6675,
         idle_restart: IdleRestart::BSD_4_4,
         timers: TimerPolicy::Bsd,
         sharing: Sharing::Off,
