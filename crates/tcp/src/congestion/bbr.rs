@@ -16,8 +16,10 @@ use super::{
     maximum::WindowedMaximum,
     window::{LARGEST, Window},
 };
-use crate::units::{Instant, Nanos};
-use pace::BbrPacer;
+use crate::{
+    pacing::QuantumPacer,
+    units::{Instant, Nanos},
+};
 use policer::Policer;
 
 /// BBR's congestion control.
@@ -25,7 +27,7 @@ use policer::Policer;
 pub(crate) struct Bbr {
     pub(super) window: Window,
     rate: DeliveryRate,
-    pacer: BbrPacer,
+    pacer: QuantumPacer,
     /// The largest bandwidth of the last ten rounds.
     bandwidth: WindowedMaximum,
     /// Packet-timed round trips.
@@ -34,9 +36,10 @@ pub(crate) struct Bbr {
     round_ends: u32,
     /// The shortest round trip of the last ten seconds, in microseconds, and when it was measured.
     min_rtt: u32,
-    min_rtt_at: Instant,
-    /// When PROBE_RTT may end; once its flight is small enough.
-    probe_rtt_until: Option<Deadline>,
+    /// in milliseconds.
+    min_rtt_at: u32,
+    /// When PROBE_RTT may end, once its flight is small enough; 0 before.
+    probe_rtt_until: u32,
     /// When the phase of the gain cycle began.
     cycle_since: Instant,
     policer: Policer,
@@ -49,6 +52,8 @@ pub(crate) struct Bbr {
     /// Rounds without much more bandwidth.
     full_rounds: u8,
     cycle: u8,
+    /// Rounds of `Extra::most`.
+    extra_rounds: u8,
     /// At which phase the gain cycle begins.
     phase: u8,
     repairing: Repairing,
@@ -59,9 +64,6 @@ pub(crate) struct Bbr {
     has_seen_round_trip: bool,
     full: bool,
 }
-
-/// A point in time that cannot be zero, so that `None` takes no room.
-type Deadline = core::num::NonZeroU64;
 
 /// BBR's modes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -87,7 +89,6 @@ struct Extra {
     acked: u32,
     /// The most of these rounds, and of those before.
     most: [u16; 2],
-    rounds: u8,
 }
 
 /// What one ACK has delivered.
@@ -118,13 +119,13 @@ impl Bbr {
         Self {
             window: Window::new(Windows { threshold: u32::MAX, ..windows }, mss),
             rate: DeliveryRate::NONE,
-            pacer: BbrPacer::new(now),
+            pacer: QuantumPacer::new(pace::UNPACED, now),
             bandwidth: WindowedMaximum::default(),
             rounds: 0,
             round_ends: 0,
             min_rtt: u32::MAX,
-            min_rtt_at: now,
-            probe_rtt_until: None,
+            min_rtt_at: 0,
+            probe_rtt_until: 0,
             cycle_since: now,
             policer: Policer::default(),
             full_bandwidth: 0,
@@ -133,6 +134,7 @@ impl Bbr {
             mode: Mode::Startup,
             full_rounds: 0,
             cycle: 0,
+            extra_rounds: 0,
             phase: 0,
             repairing: Repairing::Nothing,
             conserves: false,
@@ -149,7 +151,7 @@ impl Bbr {
     pub(crate) fn begin(&mut self, round_trip: Option<Nanos>, phase: u8, now: Instant) {
         self.phase = phase % PHASES_TO_CHOOSE;
         self.min_rtt = round_trip.map_or(u32::MAX, micros);
-        (self.min_rtt_at, self.extra.since) = (now, now);
+        (self.min_rtt_at, self.extra.since) = (millis(now), now);
         self.start_pace(round_trip);
     }
 
@@ -202,6 +204,12 @@ impl Bbr {
         self.set_segments(1);
     }
 
+    /// A repair was in vain (`bbr_undo_cwnd`): the pipe may not have been full.
+    pub(super) fn undo(&mut self) {
+        (self.full_bandwidth, self.full_rounds) = (0, 0);
+        self.end_sampling();
+    }
+
     /// The estimated bandwidth in segments per microsecond, shifted (`bbr_bw`).
     const fn bandwidth(&self) -> u32 {
         match self.policer.bandwidth() {
@@ -239,9 +247,9 @@ impl Bbr {
         let expected = u64::from(self.bandwidth()) * epoch / RATE_UNIT;
         let extra = &mut self.extra;
         if self.round_began {
-            extra.rounds += 1;
-            if extra.rounds >= EXTRA_ROUNDS {
-                extra.rounds = 0;
+            self.extra_rounds += 1;
+            if self.extra_rounds >= EXTRA_ROUNDS {
+                self.extra_rounds = 0;
                 extra.most = [0, extra.most[0]];
             }
         }
@@ -323,15 +331,15 @@ impl Bbr {
 
     /// `bbr_update_min_rtt`.
     fn update_min_rtt(&mut self, delivery: &Delivery, sample: Option<Sample>, now: Instant) {
-        let expired = now > self.min_rtt_at + MIN_RTT_WINDOW;
+        let expired = precedes(self.min_rtt_at.wrapping_add(MIN_RTT_WINDOW), millis(now));
         if let Some(round_trip) = delivery.round_trip.map(micros)
             && (round_trip <= self.min_rtt || (expired && !delivery.delayed))
         {
-            (self.min_rtt, self.min_rtt_at) = (round_trip, now);
+            (self.min_rtt, self.min_rtt_at) = (round_trip, millis(now));
         }
         if expired && !self.restarts && self.mode != Mode::ProbeRtt {
             self.save_window_in(Mode::ProbeRtt);
-            self.probe_rtt_until = None;
+            self.probe_rtt_until = 0;
         }
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(delivery.in_flight, now);
@@ -345,13 +353,13 @@ impl Bbr {
     fn probe_rtt(&mut self, in_flight: u32, now: Instant) {
         self.rate.limit_by_application(in_flight);
         match self.probe_rtt_until {
-            None if in_flight <= LEAST_WINDOW => {
-                self.probe_rtt_until = Deadline::new((now + PROBE_RTT_TIME).as_nanos());
+            0 if in_flight <= LEAST_WINDOW => {
+                self.probe_rtt_until = millis(now).wrapping_add(PROBE_RTT_TIME).max(1);
                 self.probe_rtt_round_done = false;
                 self.round_ends = self.rate.delivered;
             }
-            None => {}
-            Some(_) => {
+            0 => {}
+            _ => {
                 self.probe_rtt_round_done |= self.round_began;
                 if self.probe_rtt_round_done {
                     self.leave_probe_rtt(now);
@@ -362,10 +370,10 @@ impl Bbr {
 
     /// `bbr_check_probe_rtt_done`.
     fn leave_probe_rtt(&mut self, now: Instant) {
-        if self.probe_rtt_until.is_none_or(|until| now.as_nanos() <= until.get()) {
+        if self.probe_rtt_until == 0 || !precedes(self.probe_rtt_until, millis(now)) {
             return;
         }
-        self.min_rtt_at = now;
+        self.min_rtt_at = millis(now);
         self.set_segments(self.segments().max(self.prior_window));
         if self.full {
             self.probe_bandwidth();
@@ -495,6 +503,12 @@ fn micros(span: Nanos) -> u32 {
     u32::try_from(span.micros()).unwrap_or(u32::MAX - 1)
 }
 
+/// A clock of milliseconds that wraps around, as the kernel's jiffies.
+#[expect(clippy::cast_possible_truncation, reason = "the clock wraps around")]
+const fn millis(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
+}
+
 /// A rate in segments per microsecond, shifted by [`RATE_SHIFT`].
 fn segments_per_time(segments: u32, time: Nanos) -> u32 {
     let rate = (u64::from(segments) << RATE_SHIFT) / u64::from(micros(time)).max(1);
@@ -522,9 +536,9 @@ const PHASE_STEP: u8 = 3;
 /// `bbr_bw_rtts`.
 const BANDWIDTH_ROUNDS: u32 = CYCLE as u32 + 2;
 /// `bbr_min_rtt_win_sec`.
-const MIN_RTT_WINDOW: Nanos = Nanos::from_millis(10_000);
+const MIN_RTT_WINDOW: u32 = 10_000;
 /// `bbr_probe_rtt_mode_ms`.
-const PROBE_RTT_TIME: Nanos = Nanos::from_millis(200);
+const PROBE_RTT_TIME: u32 = 200;
 /// `bbr_full_bw_cnt`.
 const FULL_ROUNDS: u8 = 3;
 /// `bbr_cwnd_min_target`.

@@ -31,6 +31,8 @@ pub(super) struct Flight {
     unrepaired: u32,
     /// No segment below is one of them.
     first_unrepaired: u64,
+    /// The end of the highest segment that was ever believed lost.
+    lost_end: u64,
     /// The delivered segment that was sent last.
     pub(super) latest: Latest,
     /// Runs beside the retransmission timer, for what may happen before.
@@ -110,6 +112,7 @@ impl Flight {
             sacked: 0,
             unrepaired: 0,
             first_unrepaired: u64::MAX,
+            lost_end: 0,
             latest: Latest::default(),
             alarm: Alarm::OFF,
             alarm_for: Timer::TailLossProbe,
@@ -138,6 +141,10 @@ impl Flight {
 
     pub(super) const fn sacked(&self) -> u32 {
         self.sacked
+    }
+
+    pub(super) const fn lost_end(&self) -> u64 {
+        self.lost_end
     }
 
     pub(super) const fn has_unrepaired(&self) -> bool {
@@ -311,7 +318,17 @@ impl Flight {
                 Some(true) => {
                     self.change(index, |sent| (sent.lost, sent.again) = (true, false));
                     self.news.lost += 1;
+                    self.lost_end = self.lost_end.max(self.segments[index].end);
                 }
+            }
+        }
+    }
+
+    /// No segment counts as lost any more.
+    pub(super) fn find(&mut self) {
+        for index in 0..self.segments.len() {
+            if self.segments[index].lost {
+                self.change(index, |sent| sent.lost = false);
             }
         }
     }

@@ -13,6 +13,7 @@
 //! | `flight` | the segments that are out, one by one |
 //! | `rack`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
 //! | `model` | what BBR learns of the path from an ACK |
+//! | `episode` | how the window comes down meanwhile, and whether that was right (RFC 6937, 5682, 3522) |
 //! | `output` | what may be sent now, and if nothing, why |
 //! | `paced` | segments that leave at a rate |
 //! | `measured`, `gauge`, `validation`, `ack_spacing` | what some policies measure: packets in a round trip, use of the window, bandwidth |
@@ -39,6 +40,7 @@ mod closing;
 mod config;
 mod counters;
 mod early;
+mod episode;
 mod events;
 mod flight;
 mod gauge;
@@ -127,8 +129,6 @@ pub struct Endpoint {
     state: State,
     /// The connection came from LISTEN, so an RST before it is established returns it there.
     passive: bool,
-    /// The windows to start with were inherited.
-    inherited_window: bool,
     ip: IpVersion,
     sender: Sender,
     receiver: Receiver,
@@ -188,12 +188,11 @@ impl Endpoint {
         Self {
             state: State::Closed,
             passive: false,
-            inherited_window: false,
             ip: IpVersion::V4,
             sender: Sender::new(iss, mss),
             receiver: Receiver::new(config.receive_buffer),
             round_trip: RoundTrip::new(config.policies.timers),
-            congestion: config.policies.congestion.build(start, mss),
+            congestion: config.policies.control(start, mss),
             recovery: Recovery::default(),
             acknowledger: Acknowledger::new(),
             timers: Timers::default(),
@@ -332,6 +331,11 @@ mod tests {
     fn an_idle_endpoint_takes_at_most_512_bytes() {
         let size = size_of::<Endpoint>();
         assert!(size <= 512, "an endpoint takes {size} bytes");
+    }
+
+    #[test]
+    fn the_state_of_bbr_takes_at_most_188_bytes_more() {
+        assert!(size_of::<crate::congestion::Bbr>() <= 188);
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! What an ACK tells beyond its number: losses by time, and what BBR learns of the path.
 
-use super::{Endpoint, flight::{Amount, Flight, News}, recovery::Phase};
+use super::{
+    Endpoint,
+    flight::{Amount, Flight, News},
+    recovery::Phase,
+};
 use crate::{
     congestion::{Controller, Delivery, Repairing},
     units::Instant,
@@ -36,12 +40,22 @@ impl Endpoint {
     }
 
     /// The ACK has been taken. It `advances` SND.UNA, or `repeats` what was known.
-    pub(super) fn end_news(&mut self, ack: u64, advances: bool, repeats: bool, now: Instant) {
+    pub(super) fn take_news_of_flight(
+        &mut self,
+        ack: u64,
+        advances: bool,
+        repeats: bool,
+        now: Instant,
+    ) {
         self.rack_measure(now);
         if self.detects_by_time() {
             self.take_ack_of_probe(ack, repeats, now);
             self.detect_by_time(advances, now);
         }
+    }
+
+    /// cwnd has followed where it does by number; BBR's does now.
+    pub(super) fn end_news(&mut self, now: Instant) {
         self.feed_model(now);
         self.drop_empty_flight();
     }
@@ -62,7 +76,7 @@ impl Endpoint {
             repairing: match self.recovery.phase {
                 Phase::Open => Repairing::Nothing,
                 Phase::Fast(_) => Repairing::Losses,
-                Phase::GoneBack => Repairing::Timeout,
+                Phase::GoneBack | Phase::Forward => Repairing::Timeout,
             },
             srtt: self.round_trip.smoothed(),
             shortest: self.rack.min_rtt(),

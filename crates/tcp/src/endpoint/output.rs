@@ -1,7 +1,8 @@
 //! What may be sent now, and if nothing, why.
 
 use super::{
-    Endpoint, State, alarm::Alarm, flight::Flight, receiver::Receiver, recovery::Phase, timers::timestamp,
+    Endpoint, State, alarm::Alarm, flight::Flight, receiver::Receiver, recovery::Phase,
+    sender::low, timers::timestamp,
 };
 use crate::{
     congestion::Repair,
@@ -191,14 +192,15 @@ impl Endpoint {
             let end = first_sacked.unwrap_or(self.sender.max);
             return Ok(self.retransmit(self.sender.una, end));
         }
-        if self.recovery.phase == Phase::Fast(Repair::Scoreboard) {
-            return self.next_by_scoreboard();
-        }
+        // The SYN takes up nothing of the window.
+        let flight_from = match self.recovery.phase {
+            Phase::Fast(Repair::Scoreboard) => return self.next_by_scoreboard(),
+            // What timed out counts as lost.
+            Phase::Forward => self.recovery.recover,
+            _ => self.sender.una.max(1),
+        };
         let window = u64::from(self.congestion.window()) + self.limited_transmit();
-        // The SYN takes up none of it.
-        self.next_new(
-            window.saturating_sub(self.sender.next.saturating_sub(self.sender.una.max(1))),
-        )
+        self.next_new(window.saturating_sub(self.sender.next.saturating_sub(flight_from)))
     }
 
     /// The same where it is rarely asked.
@@ -214,7 +216,7 @@ impl Endpoint {
     fn next_by_list(&self) -> Result<Piece, Wait> {
         let board = self.scoreboard();
         let room = u64::from(self.congestion.window()).saturating_sub(board.pipe());
-        let hole = board.next_hole(true);
+        let hole = board.next_hole(true).filter(|_| self.recovery.phase != Phase::Forward);
         if self.recovery.retransmit_head && self.sender.is_outstanding() {
             let (start, end) =
                 hole.map_or((self.sender.una, self.sender.max), |hole| (hole.start, hole.end));
@@ -319,7 +321,7 @@ impl Endpoint {
             half_max_window: self.sender.max_window / 2,
             outstanding,
             outstanding_at_call: self.sender.outstanding_at_call.unwrap_or(outstanding),
-            small_outstanding: self.sender.small_end > self.sender.una,
+            small_outstanding: self.sender.is_small_outstanding(),
         }
     }
 
@@ -328,7 +330,9 @@ impl Endpoint {
         if room.congestion < room.receive {
             return match self.recovery.phase {
                 Phase::Fast(_) => Wait::Recovery,
-                Phase::GoneBack if self.sender.is_outstanding() => Wait::RetransmissionTimeout,
+                Phase::GoneBack | Phase::Forward if self.sender.is_outstanding() => {
+                    Wait::RetransmissionTimeout
+                }
                 _ if self.congestion.window() < self.congestion.threshold() => Wait::SlowStart,
                 _ => Wait::CongestionWindow,
             };
@@ -393,7 +397,7 @@ impl Endpoint {
         } else {
             sender.time(end, now);
             if small {
-                sender.small_end = end;
+                sender.small_end = low(end);
             }
         }
         self.recovery.retransmit_head = false;
@@ -407,6 +411,10 @@ impl Endpoint {
         sender.usage.note(sender.una, sender.next, room < u64::from(sender.mss));
         sender.release_held = false;
         self.timers.waiting = Alarm::OFF;
+        if let Some(episode) = &mut self.recovery.episode {
+            episode.on_sent(piece.start, end, retransmission, now);
+        }
+        self.judge_use(now);
         self.measure_sent(end, piece.len, retransmission, now);
         if piece.len > 0 {
             self.timers.last_send = now;
@@ -437,6 +445,7 @@ impl Endpoint {
         };
         let Some(restart) = self.config.policies.idle_restart.decide(idle) else { return piece };
         if restart.windows != idle.windows {
+            self.sender.usage.renew(now);
             self.congestion.on_restart(restart.windows);
         }
         if let Some(pacing) = restart.pacing {
@@ -478,7 +487,7 @@ impl Endpoint {
         self.sender.next = 1 + u64::from(len);
         self.sender.max = self.sender.max.max(self.sender.next);
         if len > 0 {
-            self.sender.small_end = self.sender.next;
+            self.sender.small_end = low(self.sender.next);
             self.timers.last_send = now;
             self.acknowledger.data_sent(now);
         }

@@ -53,7 +53,9 @@ impl Endpoint {
     #[must_use]
     pub fn pace(&self) -> Option<Pace> {
         if let Controller::Bbr(control) = &self.congestion {
-            return Pace::bytes_per_second(u32::try_from(control.pacing_rate()).unwrap_or(u32::MAX));
+            return Pace::bytes_per_second(
+                u32::try_from(control.pacing_rate()).unwrap_or(u32::MAX),
+            );
         }
         self.paced.as_ref().map(|paced| paced.pacer.pace())
     }

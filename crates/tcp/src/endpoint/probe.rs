@@ -98,8 +98,8 @@ impl Endpoint {
     fn schedule_probe(&mut self, head: Instant, now: Instant) {
         let open = self.recovery.phase == Phase::Open && self.sender.una > 0;
         let (srtt, rto) = (self.round_trip.smoothed(), self.round_trip.time_out());
-        let by_time = self.receiver.sack
-            && self.config.policies.loss_detection == LossDetection::Rack;
+        let by_time =
+            self.receiver.sack && self.config.policies.loss_detection == LossDetection::Rack;
         let Some(flight) = self.flight.as_deref().filter(|_| by_time) else { return };
         if !open || flight.is_empty() || flight.sacked() > 0 {
             return;

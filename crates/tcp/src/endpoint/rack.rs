@@ -226,6 +226,14 @@ impl Endpoint {
         flight.probe.end();
     }
 
+    /// Nothing of the flight was lost after all (Linux `tcp_undo_cwnd_reduction`, which has RACK look again).
+    pub(super) fn find_flight(&mut self) {
+        if let Some(flight) = self.flight.as_deref_mut() {
+            flight.find();
+            flight.latest.advanced = true;
+        }
+    }
+
     /// Starts the reordering timer or the probe timer in place of the other.
     pub(super) fn set_loss_alarm(&mut self, timer: Timer, due: Instant) {
         if let Some(flight) = self.flight.as_deref_mut() {

@@ -2,45 +2,23 @@
 //! `tcp_tso_autosize`).
 
 use super::{Bbr, GAIN_SHIFT, HIGH_GAIN, RATE_SHIFT, RATE_UNIT, micros};
-use crate::{
-    pacing::QuantumPacer,
-    units::{Instant, Nanos},
-};
-
-/// A pacer, and how much was sent before it counts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BbrPacer {
-    pacer: QuantumPacer,
-    /// Data segments that have left, ten at most.
-    sent: u8,
-}
-
-impl BbrPacer {
-    pub(super) const fn new(now: Instant) -> Self {
-        Self { pacer: QuantumPacer::new(now), sent: 0 }
-    }
-}
+use crate::units::{Instant, Nanos};
 
 impl Bbr {
     /// Bytes per second.
     pub(crate) const fn pacing_rate(&self) -> u64 {
-        self.pacer.pacer.rate()
+        self.pacer.rate()
     }
 
     /// When the next segment may leave, if that is not yet.
     pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
-        self.pacer.pacer.held_until(now)
+        self.pacer.held_until(now)
     }
 
-    /// A segment with `bytes` of data has left. The first ten are not paced (`data_segs_out >= 10`).
+    /// A segment with `bytes` of data has left.
     pub(crate) fn note_paced(&mut self, bytes: u32, shortest: Option<Nanos>, now: Instant) {
-        if self.pacer.sent < UNPACED {
-            self.pacer.sent += 1;
-        }
-        if self.pacer.sent >= UNPACED {
-            let quantum = self.quantum(shortest);
-            self.pacer.pacer.on_sent(bytes, quantum, now);
-        }
+        let quantum = self.quantum(shortest);
+        self.pacer.on_sent(bytes, quantum, now);
     }
 
     /// `tcp_tso_autosize`: what leaves at once, in bytes. About a millisecond at the rate, more on short
@@ -56,7 +34,8 @@ impl Bbr {
 
     /// `bbr_tso_segs_goal`.
     pub(super) fn burst_segments(&self) -> u32 {
-        let bytes = (self.pacing_rate() >> PACING_SHIFT).min(u64::from(GSO_MAX) - 1 - MAX_TCP_HEADER);
+        let bytes =
+            (self.pacing_rate() >> PACING_SHIFT).min(u64::from(GSO_MAX) - 1 - MAX_TCP_HEADER);
         let segments = u32::try_from(bytes).unwrap_or(GSO_MAX) / self.window.mss;
         segments.max(self.least_burst()).min(127)
     }
@@ -68,7 +47,7 @@ impl Bbr {
 
     /// `bbr_packets_in_net_at_edt`: what will be in the network when the next segment may leave.
     pub(super) fn in_network(&self, in_flight: u32, now: Instant) -> u32 {
-        let wait = micros(Nanos::between(now, self.pacer.pacer.next()));
+        let wait = micros(Nanos::between(now, self.pacer.next()));
         let delivered = u64::from(self.bandwidth()) * u64::from(wait) / RATE_UNIT;
         let more = if self.pacing_gain() > super::UNIT { self.burst_segments() } else { 0 };
         let delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
@@ -80,7 +59,7 @@ impl Bbr {
         self.has_seen_round_trip |= srtt.is_some();
         let time = srtt.map_or(1_000, |srtt| micros(srtt).max(1));
         let bandwidth = (u64::from(self.segments()) << RATE_SHIFT) / u64::from(time);
-        self.pacer.pacer.set_rate(self.rate_of(bandwidth, HIGH_GAIN));
+        self.pacer.set_rate(self.rate_of(bandwidth, HIGH_GAIN));
     }
 
     /// `bbr_set_pacing_rate`: until the pipe is full, the rate only grows.
@@ -90,20 +69,21 @@ impl Bbr {
         }
         let rate = self.rate_of(bandwidth.into(), gain);
         if self.full || rate > self.pacing_rate() {
-            self.pacer.pacer.set_rate(rate);
+            self.pacer.set_rate(rate);
         }
     }
 
     /// `bbr_rate_bytes_per_sec`: in bytes per second, and one percent less, lest a queue builds up.
     pub(super) fn rate_of(&self, bandwidth: u64, gain: u32) -> u64 {
-        let bytes = u128::from(bandwidth) * u128::from(self.window.mss) * u128::from(gain) >> GAIN_SHIFT;
+        let bytes =
+            u128::from(bandwidth) * u128::from(self.window.mss) * u128::from(gain) >> GAIN_SHIFT;
         let rate = (bytes * 1_000_000 / 100 * 99) >> RATE_SHIFT;
         u64::try_from(rate).unwrap_or(u64::MAX)
     }
 }
 
-/// Segments that leave before pacing begins.
-const UNPACED: u8 = 10;
+/// Nine segments, for the tenth counts (`data_segs_out >= 10`).
+pub(super) const UNPACED: u8 = 9;
 /// `sk_pacing_shift`: 1/1024 s.
 const PACING_SHIFT: u32 = 10;
 /// `net.ipv4.tcp_tso_rtt_log`: for each 512 us of the shortest round trip, half as much more.

@@ -1,18 +1,18 @@
 //! Long-term sampling: a policer drops what exceeds its rate, so that the bandwidth of its tokens is an
 //! illusion (`bbr_lt_bw_sampling`).
 
-use super::{Bbr, Mode, UNIT, micros, segments_per_time};
-use crate::units::{Instant, Nanos};
+use super::{Bbr, Mode, UNIT, millis, segments_per_time};
+use crate::units::Nanos;
 
 /// What is known of a policer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Policer {
     /// The bandwidth of the last interval, or of the policer.
     rate: u32,
-    /// Where the interval began: delivered, lost, and when.
+    /// Where the interval began: delivered, lost, and when, in milliseconds.
     delivered: u32,
     lost: u32,
-    since: Instant,
+    since: u32,
     /// All that was lost.
     total_lost: u32,
     /// Rounds of this interval, or since the rate is used.
@@ -80,15 +80,10 @@ impl Bbr {
         if delivered == 0 || u64::from(lost) << 8 < LOSS_THRESHOLD * u64::from(delivered) {
             return;
         }
-        let time = Nanos::between(self.policer.since, self.rate.delivered_at);
-        if time < Nanos::from_millis(1) {
-            return;
+        let time = millis(self.rate.delivered_at).wrapping_sub(self.policer.since);
+        if time > 0 {
+            self.end_interval(segments_per_time(delivered, Nanos::from_millis(time.into())));
         }
-        if micros(time) >= u32::MAX - 1 {
-            self.end_sampling();
-            return;
-        }
-        self.end_interval(segments_per_time(delivered, time));
     }
 
     /// `bbr_lt_bw_interval_done`.
@@ -96,7 +91,8 @@ impl Bbr {
         let known = self.policer.rate;
         if known > 0 {
             let difference = rate.abs_diff(known);
-            let close = u64::from(difference) * u64::from(UNIT) <= u64::from(UNIT / 8) * u64::from(known)
+            let close = u64::from(difference) * u64::from(UNIT)
+                <= u64::from(UNIT / 8) * u64::from(known)
                 || self.rate_of(difference.into(), UNIT) <= CLOSE_RATE;
             if close {
                 self.policer.rate = u32::midpoint(rate, known);
@@ -110,14 +106,14 @@ impl Bbr {
 
     /// `bbr_reset_lt_bw_sampling_interval`.
     const fn begin_interval(&mut self) {
-        self.policer.since = self.rate.delivered_at;
+        self.policer.since = millis(self.rate.delivered_at);
         self.policer.delivered = self.rate.delivered;
         self.policer.lost = self.policer.total_lost;
         self.policer.rounds = 0;
     }
 
     /// `bbr_reset_lt_bw_sampling`.
-    const fn end_sampling(&mut self) {
+    pub(super) const fn end_sampling(&mut self) {
         (self.policer.rate, self.policer.used, self.policer.samples) = (0, false, false);
         self.begin_interval();
     }
