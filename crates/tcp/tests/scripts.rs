@@ -33,6 +33,7 @@ mechanisms! {
     negotiated_close
     path_mtu
     quick_ack
+    rack
     recovery
     reset
     retransmission
@@ -41,6 +42,7 @@ mechanisms! {
     send_buffer
     settings
     silly_window
+    tail_loss_probe
     time_wait
     timestamps
     urgent
