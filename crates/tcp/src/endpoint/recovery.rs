@@ -221,7 +221,11 @@ impl Endpoint {
         self.congestion.on_loss(at_loss, repair == Repair::Scoreboard);
         if repair == Repair::GoBack {
             self.recovery.phase = Phase::GoneBack;
-            self.sender.next = self.sender.una;
+            if self.detects_by_time() {
+                self.lose_flight(true, now);
+            } else {
+                self.sender.next = self.sender.una;
+            }
             self.timers.retransmission = Alarm::OFF;
         } else {
             self.recovery.phase = Phase::Fast(repair);
