@@ -56,6 +56,8 @@ pub(super) struct Work {
     pub(super) response: u64,
     /// Requests, one after the other.
     pub(super) transfers: u32,
+    /// Segments that follow each other within this time are back to back.
+    pub(super) back_to_back: Nanos,
 }
 
 /// What is compared.
@@ -120,7 +122,7 @@ impl Flow {
             again += u64::from(packet.end() <= highest);
             highest = highest.max(packet.end());
         }
-        let later = (1..u64::from(work.transfers)).map(|nth| self.burst(nth * work.response));
+        let later = (1..u64::from(work.transfers)).map(|nth| self.burst(nth * work.response, work.back_to_back));
         let nanos: Nanos = spans.iter().map(|[from, until]| until - from).sum();
         Some(Outcome {
             time: Duration::from_nanos(nanos).as_secs_f64(),
@@ -133,7 +135,7 @@ impl Flow {
     }
 
     /// When each transfer began and ended.
-    fn transfers(&self, work: Work) -> Option<Vec<[Nanos; 2]>> {
+    pub(super) fn transfers(&self, work: Work) -> Option<Vec<[Nanos; 2]>> {
         let complete = self.completed(work.response);
         let span = |nth: u64| {
             let is_request = |it: &&Packet| {
@@ -167,13 +169,13 @@ impl Flow {
 
     /// The longest run of segments back to back from the first one at `offset` or beyond until the first
     /// ACK for one of them arrives.
-    fn burst(&self, offset: u64) -> u32 {
+    fn burst(&self, offset: u64, back_to_back: Nanos) -> u32 {
         let is_answer = |it: &&Packet| it.from == End::Client && it.ack > offset;
         let acked = self.arrived.iter().find(is_answer).map_or(Nanos::MAX, |it| it.at);
         let first = self.sent.iter().filter(|it| it.is_data() && it.offset >= offset);
         let (mut longest, mut run, mut before) = (0, 0, None);
         for at in first.map(|it| it.at).take_while(|at| *at < acked) {
-            let joins = before.is_some_and(|before| at - before <= BACK_TO_BACK);
+            let joins = before.is_some_and(|before| at - before <= back_to_back);
             run = if joins { run + 1 } else { 1 };
             longest = longest.max(run);
             before = Some(at);
@@ -207,17 +209,13 @@ impl Packet {
     }
 }
 
-/// Segments that follow each other within this time are back to back (our choice): shorter than the
-/// shortest round trip that is drawn, longer than the kernel takes for a window's segments on a busy
-/// machine.
-const BACK_TO_BACK: Nanos = 1_000_000;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const MS: Nanos = 1_000_000;
-    const WORK: Work = Work { request: 100, response: 3_000, transfers: 2 };
+    const WORK: Work =
+        Work { request: 100, response: 3_000, transfers: 2, back_to_back: MS };
 
     fn packet(at: Nanos, from: End, offset: u64, len: u32, ack: u64) -> Packet {
         Packet { at: at * MS, from, offset, len, ack }
