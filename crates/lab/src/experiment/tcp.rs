@@ -5,8 +5,9 @@ use std::{num::NonZeroU8, time::Duration};
 use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, InitialWindow, Offer,
-        OpenPolicy, Policies, ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy,
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, FrtoPolicy, HoldPolicy, InitialWindow,
+        Offer, OpenPolicy, Policies, ReductionPolicy, ResetInTimeWait, Sharing, SlowStartPolicy,
+        StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
     },
 };
 
@@ -60,6 +61,10 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         start,
         slow_start,
         congestion,
+        reduction,
+        undo,
+        frto,
+        unused_window,
         idle_restart,
         timers,
         sharing,
@@ -76,6 +81,10 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         start: reader.or("start", start, |f| f.choice(START))?,
         slow_start: reader.or("slow_start", slow_start, |f| f.choice(SLOW_START))?,
         congestion: reader.or("congestion", congestion, |f| f.choice(CONGESTION))?,
+        reduction: reader.or("reduction", reduction, |f| f.choice(REDUCTION))?,
+        undo: reader.or("undo", undo, |f| f.choice(UNDO))?,
+        frto: reader.or("frto", frto, |f| f.choice(FRTO))?,
+        unused_window: reader.or("unused_window", unused_window, |f| f.choice(UNUSED_WINDOW))?,
         idle_restart: reader.or("idle_restart", idle_restart, idle_restart::read)?,
         timers: reader.or("timers", timers, |f| f.choice(TIMERS))?,
         sharing: reader.or("sharing", sharing, |f| f.choice(SHARING))?,
@@ -216,8 +225,21 @@ const INITIAL_WINDOW: &[(&str, InitialWindow)] = &[
 const START: &[(&str, StartPolicy)] =
     &[("at-once", StartPolicy::AtOnce), ("paced", StartPolicy::Paced)];
 
-const SLOW_START: &[(&str, SlowStartPolicy)] =
-    &[("until-loss", SlowStartPolicy::UntilLoss), ("hoe", SlowStartPolicy::Hoe)];
+const SLOW_START: &[(&str, SlowStartPolicy)] = &[
+    ("until-loss", SlowStartPolicy::UntilLoss),
+    ("hoe", SlowStartPolicy::Hoe),
+    ("hystart", SlowStartPolicy::HyStart),
+];
+
+const REDUCTION: &[(&str, ReductionPolicy)] =
+    &[("at-once", ReductionPolicy::AtOnce), ("proportional", ReductionPolicy::Proportional)];
+
+const UNDO: &[(&str, UndoPolicy)] = &[("off", UndoPolicy::Off), ("linux", UndoPolicy::Linux)];
+
+const FRTO: &[(&str, FrtoPolicy)] = &[("off", FrtoPolicy::Off), ("linux", FrtoPolicy::Linux)];
+
+const UNUSED_WINDOW: &[(&str, UnusedWindow)] =
+    &[("kept", UnusedWindow::Kept), ("linux", UnusedWindow::Linux)];
 
 const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("tahoe", CongestionPolicy::Tahoe),

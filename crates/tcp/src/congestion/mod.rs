@@ -4,6 +4,7 @@
 mod bsd;
 mod cubic;
 mod cubic_curve;
+mod hystart;
 mod new_reno;
 mod ns2;
 mod window;
@@ -52,6 +53,11 @@ pub(crate) struct Acked {
     pub window_limited: bool,
     /// The smoothed round-trip time, once there is a sample.
     pub srtt: Option<Nanos>,
+    /// The round trip of the last segment that the ACK covers, if it was measured: for HyStart alone.
+    pub round_trip: Option<Nanos>,
+    /// SND.UNA after the ACK, and the highest SND.NXT.
+    pub una: u64,
+    pub next: u64,
 }
 
 /// What a congestion control may reduce its window from, when a loss shows.
@@ -61,6 +67,8 @@ pub(crate) struct AtLoss {
     pub flight: u32,
     /// SND.WND: bytes that the peer allows.
     pub peer: u32,
+    /// The highest SND.NXT.
+    pub next: u64,
 }
 
 /// The state of a congestion control that can be shared between connections (RFC 9040).
@@ -119,6 +127,29 @@ impl Controller {
         self.windows().threshold
     }
 
+    /// The reduction for a loss is taken back; cwnd and ssthresh were these. They may be more by now
+    /// (Linux `tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`).
+    pub(crate) fn undo(&mut self, before: Windows) {
+        let window = self.windows_mut();
+        window.set(Windows {
+            congestion: before.congestion.max(window.congestion),
+            threshold: before.threshold.max(window.threshold),
+        });
+    }
+
+    /// cwnd during a recovery whose window comes down in proportion.
+    pub(crate) fn set_recovery_window(&mut self, congestion: u32) {
+        self.windows_mut().set_congestion(congestion);
+    }
+
+    const fn windows_mut(&mut self) -> &mut Window {
+        match self {
+            Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
+            Self::NewReno(control) | Self::Sack(control) => &mut control.window,
+            Self::Cubic(control) => &mut control.window,
+        }
+    }
+
     const fn windows(&self) -> &Window {
         match self {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
@@ -151,7 +182,7 @@ impl Controller {
     /// `scoreboard` tells whether it is repaired by RFC 6675, so that cwnd must not be inflated; the
     /// controls of BSD are older than SACK and ignore it.
     pub(crate) fn on_loss(&mut self, at_loss: AtLoss, scoreboard: bool) {
-        let AtLoss { flight, peer } = at_loss;
+        let AtLoss { flight, peer, next: _ } = at_loss;
         match self {
             Self::Tahoe(window) => bsd::collapse(window, flight),
             Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
@@ -196,24 +227,19 @@ impl Controller {
 
     /// The retransmission timer expired. `first` unless the same segment expired before: BSD halves
     /// ssthresh each time, `first` is RFC 5681's rule.
-    pub(crate) fn on_timeout(&mut self, at_loss: AtLoss, first: bool) {
-        let AtLoss { flight, peer } = at_loss;
+    pub(crate) fn on_timeout(&mut self, at_loss: AtLoss, first: bool, now: Instant) {
+        let AtLoss { flight, peer, next } = at_loss;
         match self {
             Self::Tahoe(window) | Self::Reno(window) => bsd::collapse(window, flight),
             Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
             Self::NewReno(control) | Self::Sack(control) => control.on_timeout(flight, first),
-            Self::Cubic(control) => control.on_timeout(first),
+            Self::Cubic(control) => control.on_timeout(first, next, now),
         }
     }
 
     /// Segments have `mss` bytes from now on.
     pub(crate) fn set_segment_size(&mut self, mss: u32) {
-        let window = match self {
-            Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
-            Self::NewReno(control) | Self::Sack(control) => &mut control.window,
-            Self::Cubic(control) => &mut control.window,
-        };
-        window.set_segment_size(mss);
+        self.windows_mut().set_segment_size(mss);
     }
 
     /// The window is set because the connection was idle ([`crate::policy::IdleRestart`]), or segments

@@ -1,9 +1,12 @@
 //! What an acknowledgement means for what we have sent.
 
-use super::{Endpoint, Event, alarm::Alarm, recovery::SackNews, timers::timestamp, usage::Usage};
+use super::{
+    Endpoint, Event, alarm::Alarm, episode::Progress, recovery::SackNews, timers::timestamp,
+    usage::Usage,
+};
 use crate::{
     congestion::Acked,
-    policy::TimerPolicy,
+    policy::{SlowStartPolicy, TimerPolicy},
     segment::Segment,
     units::{Instant, Nanos},
     wait::Timer,
@@ -24,15 +27,30 @@ impl Endpoint {
             // RFC 9293, section 3.8.6: a peer without room that answers is not given up (SHLD-17).
             self.timers.stalled_since = Alarm::OFF;
         }
-        if ack > self.sender.una {
-            self.take_new_ack(ack, delivered, segment, now);
+        if self.recovery.episode.is_some() {
+            self.take_back_by_sack(now);
+        }
+        let advances = ack > self.sender.una;
+        let mut delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
+        if advances {
+            delivered = self.take_new_ack(ack, delivered, segment, now);
             self.take_news(news, now);
         } else if self.is_duplicate(ack, segment, window_before, news) {
             self.take_duplicate_ack(now);
         }
+        if self.recovery.episode.is_some() {
+            self.reduce_proportionally(delivered, advances);
+        }
     }
 
-    fn take_new_ack(&mut self, ack: u64, newly_sacked: u64, segment: &Segment, now: Instant) {
+    /// Returns the number of bytes that were not known to have been delivered.
+    fn take_new_ack(
+        &mut self,
+        ack: u64,
+        newly_sacked: u32,
+        segment: &Segment,
+        now: Instant,
+    ) -> u32 {
         let Usage { flight, limited: window_limited, .. } = self.sender.usage;
         let acks_syn = self.sender.una == 0;
         let bytes = u32::try_from(ack - self.sender.una).unwrap_or(u32::MAX) - u32::from(acks_syn);
@@ -41,14 +59,20 @@ impl Endpoint {
         self.sender.una = ack;
         self.sender.next = self.sender.next.max(ack);
         let sacked_earlier = self.recovery.remove_before(ack);
-        self.measure_round_trip(segment, now);
+        let sampled = self.measure_round_trip(segment, now);
         let may_grow = self.measure_ack(ack, flight, now);
         self.timers.stalled_since = Alarm::OFF;
+        let fresh = u64::from(bytes).saturating_sub(sacked_earlier);
+        let delivered = u32::try_from(fresh).unwrap_or(u32::MAX).saturating_add(newly_sacked);
         if bytes > 0 {
             let srtt = self.round_trip.smoothed();
-            let delivered = (u64::from(bytes) + newly_sacked).saturating_sub(sacked_earlier);
-            let delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
-            let acked = Acked { bytes, delivered, flight, window_limited, srtt };
+            let round_trip = self.round_trip_for_slow_start(segment, sampled, now);
+            let (una, next) = (ack, self.sender.max);
+            let acked =
+                Acked { bytes, delivered, flight, window_limited, srtt, round_trip, una, next };
+            if self.recovery.episode.is_some() {
+                self.question(Progress { bytes, fresh }, segment, now);
+            }
             self.recover_on_ack(acked, may_grow, now);
         }
         self.restart_retransmission_timer(now);
@@ -56,6 +80,7 @@ impl Endpoint {
         if self.sender.fin && ack == self.sender.end() {
             self.fin_acknowledged(now);
         }
+        delivered
     }
 
     /// Tells the application that the send buffer has room, unless it `had_room` before.
@@ -79,16 +104,34 @@ impl Endpoint {
     /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed. After a timeout, an
     /// echo of what was sent last is as good (RFC 7323, section 4); an older echo is not, because the
     /// ACK that was lost in between may have carried it.
-    fn measure_round_trip(&mut self, segment: &Segment, now: Instant) {
+    fn measure_round_trip(&mut self, segment: &Segment, now: Instant) -> Option<Nanos> {
         let last_send = self.timers.last_send;
         let echoed = segment.options.timestamps.map(|clock| clock.echo);
         if let Some(sent) = self.sender.take_timed() {
-            self.round_trip.sample(self.config.policies.timers.sampled(sent, now));
+            let sample = self.config.policies.timers.sampled(sent, now);
+            self.round_trip.sample(sample);
+            return Some(sample);
         } else if self.round_trip.back_offs() > 0 && echoed == Some(timestamp(last_send)) {
             self.round_trip.sample(Nanos::between(last_send, now));
         } else if self.config.policies.timers == TimerPolicy::Linux {
             self.round_trip.reset_back_off(); // Linux `tcp_clean_rtx_queue`: any progress.
         }
+        None
+    }
+
+    /// A round trip for HyStart: the one that was `sampled`, else that of the timestamp, to a millisecond.
+    fn round_trip_for_slow_start(
+        &self,
+        segment: &Segment,
+        sampled: Option<Nanos>,
+        now: Instant,
+    ) -> Option<Nanos> {
+        if self.config.policies.slow_start != SlowStartPolicy::HyStart || sampled.is_some() {
+            return sampled;
+        }
+        let echo = segment.options.timestamps?.echo;
+        let ticks = timestamp(now).wrapping_sub(echo);
+        (ticks < 1 << 31).then(|| Nanos::from_millis(ticks.into()))
     }
 
     /// SND.WND and SND.WL1 (RFC 9293, section 3.10.7.4). SND.WL2 is not kept: it never exceeds SND.UNA,

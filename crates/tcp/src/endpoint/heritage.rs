@@ -16,7 +16,7 @@ impl Endpoint {
         self.inherited_window = inherited.windows.is_some();
         if let Some(windows) = inherited.windows {
             let mss = u32::from(self.config.mss);
-            self.congestion = self.config.policies.congestion.build(windows, mss);
+            self.congestion = self.config.policies.control(windows, mss);
         }
     }
 
@@ -38,7 +38,7 @@ impl Endpoint {
         } else {
             Windows { congestion: self.initial_window(), threshold: u32::MAX }
         };
-        self.congestion = self.config.policies.congestion.build(windows, self.sender.mss);
+        self.congestion = self.config.policies.control(windows, self.sender.mss);
     }
 
     /// cwnd at the start of a connection that inherits nothing, in bytes.

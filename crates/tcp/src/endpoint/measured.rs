@@ -27,7 +27,7 @@ impl Measured {
     pub(super) fn new(policies: &Policies) -> Option<Box<Self>> {
         let measures = policies.idle_restart.measures();
         let spacing = match policies.slow_start {
-            SlowStartPolicy::UntilLoss => None,
+            SlowStartPolicy::UntilLoss | SlowStartPolicy::HyStart => None,
             SlowStartPolicy::Hoe => Some(AckSpacing::default()),
         };
         let measured = match measures {

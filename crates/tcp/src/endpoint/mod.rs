@@ -10,6 +10,7 @@
 //! | `acknowledged` | what an ACK means for what we have sent |
 //! | `early` | data that travels with the SYN (RFC 1644, 7413) |
 //! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
+//! | `episode` | how the window comes down meanwhile, and whether that was right (RFC 6937, 5682, 3522) |
 //! | `output` | what may be sent now, and if nothing, why |
 //! | `paced` | segments that leave at a rate |
 //! | `measured`, `gauge`, `validation`, `ack_spacing` | what some policies measure: packets in a round trip, use of the window, bandwidth |
@@ -36,6 +37,7 @@ mod closing;
 mod config;
 mod counters;
 mod early;
+mod episode;
 mod events;
 mod gauge;
 mod heritage;
@@ -181,7 +183,7 @@ impl Endpoint {
             sender: Sender::new(iss, mss),
             receiver: Receiver::new(config.receive_buffer),
             round_trip: RoundTrip::new(config.policies.timers),
-            congestion: config.policies.congestion.build(start, mss),
+            congestion: config.policies.control(start, mss),
             recovery: Recovery::default(),
             acknowledger: Acknowledger::new(),
             timers: Timers::default(),

@@ -187,14 +187,15 @@ impl Endpoint {
             let end = first_sacked.unwrap_or(self.sender.max);
             return Ok(self.retransmit(self.sender.una, end));
         }
-        if self.recovery.phase == Phase::Fast(Repair::Scoreboard) {
-            return self.next_by_scoreboard();
-        }
+        // The SYN takes up nothing of the window.
+        let flight_from = match self.recovery.phase {
+            Phase::Fast(Repair::Scoreboard) => return self.next_by_scoreboard(),
+            // What timed out counts as lost.
+            Phase::Forward => self.recovery.recover,
+            _ => self.sender.una.max(1),
+        };
         let window = u64::from(self.congestion.window()) + self.limited_transmit();
-        // The SYN takes up none of it.
-        self.next_new(
-            window.saturating_sub(self.sender.next.saturating_sub(self.sender.una.max(1))),
-        )
+        self.next_new(window.saturating_sub(self.sender.next.saturating_sub(flight_from)))
     }
 
     /// The same where it is rarely asked.
@@ -287,7 +288,9 @@ impl Endpoint {
         if room.congestion < room.receive {
             return match self.recovery.phase {
                 Phase::Fast(_) => Wait::Recovery,
-                Phase::GoneBack if self.sender.is_outstanding() => Wait::RetransmissionTimeout,
+                Phase::GoneBack | Phase::Forward if self.sender.is_outstanding() => {
+                    Wait::RetransmissionTimeout
+                }
                 _ if self.congestion.window() < self.congestion.threshold() => Wait::SlowStart,
                 _ => Wait::CongestionWindow,
             };
@@ -364,6 +367,10 @@ impl Endpoint {
         sender.usage.note(sender.una, sender.next, room < u64::from(sender.mss));
         sender.release_held = false;
         self.timers.waiting = Alarm::OFF;
+        if let Some(episode) = &mut self.recovery.episode {
+            episode.on_sent(piece.start, end, retransmission, now);
+        }
+        self.judge_use(now);
         self.measure_sent(end, piece.len, retransmission, now);
         if piece.len > 0 {
             self.timers.last_send = now;
@@ -394,6 +401,7 @@ impl Endpoint {
         };
         let Some(restart) = self.config.policies.idle_restart.decide(idle) else { return piece };
         if restart.windows != idle.windows {
+            self.sender.usage.renew(now);
             self.congestion.on_restart(restart.windows);
         }
         if let Some(pacing) = restart.pacing {

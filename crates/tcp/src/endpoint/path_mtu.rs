@@ -83,10 +83,11 @@ impl Endpoint {
         let Windows { congestion, threshold } = self.windows();
         let threshold = match self.recovery.phase {
             Phase::Fast(_) => threshold,
-            Phase::Open | Phase::GoneBack => threshold.max(congestion),
+            Phase::Open | Phase::GoneBack | Phase::Forward => threshold.max(congestion),
         };
         let mss = self.sender.mss;
         self.congestion.on_restart(Windows { congestion: mss, threshold });
+        self.recovery.episode = None;
         self.send_again();
         self.timers.retransmission = Alarm::OFF;
     }

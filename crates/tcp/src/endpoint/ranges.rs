@@ -63,6 +63,12 @@ impl RangeSet {
         })
     }
 
+    /// Whether all of `[start, end)` is in the set.
+    pub(super) fn covers(&self, start: u64, end: u64) -> bool {
+        let at = self.ranges.partition_point(|range| range.end < end);
+        self.ranges.get(at).is_some_and(|range| range.start <= start)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().map(|range| (range.start, range.end))
     }

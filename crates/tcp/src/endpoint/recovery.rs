@@ -1,6 +1,8 @@
 //! Loss recovery: when a loss is believed, and what phase the repair is in (RFC 5681, 6582, 6675).
 
-use super::{Endpoint, alarm::Alarm, ranges::RangeSet};
+use alloc::boxed::Box;
+
+use super::{Endpoint, alarm::Alarm, episode::Episode, ranges::RangeSet};
 use crate::{
     congestion::{Acked, DUPLICATE_THRESHOLD, Repair},
     segment::Segment,
@@ -17,6 +19,8 @@ pub(super) enum Phase {
     Fast(Repair),
     /// Everything from SND.UNA on is sent again: a timeout, or Tahoe.
     GoneBack,
+    /// F-RTO: after the timeout new data leaves before anything more is sent again (RFC 5682).
+    Forward,
 }
 
 /// The state of loss recovery.
@@ -39,6 +43,8 @@ pub(super) struct Recovery {
     pub(super) rescued: bool,
     /// Partial ACKs of this repair, two at most.
     partial_acks: u8,
+    /// What policies remember of the last repair, if there was one and they do.
+    pub(super) episode: Option<Box<Episode>>,
 }
 
 impl Recovery {
@@ -72,9 +78,22 @@ pub(super) struct SackNews {
 impl Recovery {
     /// Adds a SACK block to the scoreboard.
     fn insert(&mut self, left: u64, right: u64) {
+        if let Some(episode) = &mut self.episode
+            && !self.sacked.covers(left, right)
+            && !self.delivered.covers(left, right)
+        {
+            episode.on_sacked(left);
+        }
         self.sacked.insert(left, right, 0);
         if !self.delivered.is_empty() {
             self.delivered.insert(left, right, 0);
+        }
+    }
+
+    /// The peer has received `[left, right)` twice (RFC 2883).
+    fn note_duplicate(&mut self, left: u64, right: u64) {
+        if let Some(episode) = &mut self.episode {
+            episode.on_duplicate(left, right);
         }
     }
 
@@ -102,6 +121,13 @@ impl Recovery {
             self.delivered.clear();
         }
     }
+
+    /// What was SACKed before [`clear_scoreboard`](Self::clear_scoreboard) counts again.
+    pub(super) fn restore_scoreboard(&mut self) {
+        if !self.delivered.is_empty() {
+            self.sacked = core::mem::take(&mut self.delivered);
+        }
+    }
 }
 
 impl Endpoint {
@@ -112,7 +138,7 @@ impl Endpoint {
         }
         let sacked_before = self.recovery.sacked.bytes();
         let delivered_before = self.recovery.delivered.bytes();
-        for (left, right) in segment.options.sack.iter() {
+        for (index, (left, right)) in segment.options.sack.iter().enumerate() {
             let (left, right) = (self.sender.position(left), self.sender.position(right));
             let (Ok(left), Ok(right)) = (u64::try_from(left), u64::try_from(right)) else {
                 continue;
@@ -120,6 +146,8 @@ impl Endpoint {
             // A block that was never sent, or lies below the ACK (RFC 2883), says nothing here.
             if self.sender.una.max(ack) < left && left < right && right <= self.sender.max {
                 self.recovery.insert(left, right);
+            } else if index == 0 && left < right && right <= ack {
+                self.recovery.note_duplicate(left, right);
             }
         }
         let sacked = self.recovery.sacked.bytes() - sacked_before;
@@ -145,6 +173,7 @@ impl Endpoint {
         match recovery.phase {
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Fast(_) => self.congestion.on_duplicate_ack(),
+            Phase::Forward => self.end_test(),
             Phase::Open | Phase::GoneBack => {
                 let lost = self.recovery.duplicate_acks >= DUPLICATE_THRESHOLD
                     || self.scoreboard().head_is_lost();
@@ -180,6 +209,7 @@ impl Endpoint {
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;
         self.recovery.partial_acks = 0;
+        self.begin_episode();
         let at_loss = self.at_loss(now);
         self.congestion.on_loss(at_loss, repair == Repair::Scoreboard);
         if repair == Repair::GoBack {
@@ -200,7 +230,7 @@ impl Endpoint {
         match self.recovery.phase {
             Phase::Open if !may_grow => {}
             Phase::Open => self.congestion.on_ack(acked, now),
-            Phase::GoneBack => {
+            Phase::GoneBack | Phase::Forward => {
                 if done {
                     self.recovery.phase = Phase::Open;
                 }
@@ -210,6 +240,9 @@ impl Endpoint {
                 self.recovery.phase = Phase::Open;
                 self.recovery.retransmit_head = false;
                 self.congestion.on_recovered(self.sender.flight());
+                if repair == Repair::Scoreboard {
+                    self.end_reduction();
+                }
                 self.after_repair();
             }
             Phase::Fast(Repair::Scoreboard) => {}
@@ -222,9 +255,13 @@ impl Endpoint {
     }
 
     /// The retransmission timer has expired: go back to SND.UNA.
-    pub(super) fn go_back(&mut self, first: bool) {
+    pub(super) fn go_back(&mut self, first: bool, now: Instant) {
         self.count_loss_event();
-        self.congestion.on_timeout(self.sender.at_loss(), first);
+        if first && !matches!(self.recovery.phase, Phase::Fast(_)) {
+            self.begin_episode();
+        }
+        self.test_timeout(first);
+        self.congestion.on_timeout(self.sender.at_loss(), first, now);
         self.send_again();
     }
 

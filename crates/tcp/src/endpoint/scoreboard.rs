@@ -63,6 +63,11 @@ impl Scoreboard<'_> {
         self.holes().next().is_some_and(|hole| hole.lost)
     }
 
+    /// The end of the last hole that counts as lost; zero if none does.
+    pub(super) fn lost_end(&self) -> u64 {
+        self.holes().filter(|hole| hole.lost).map(|hole| hole.end).last().unwrap_or(0)
+    }
+
     /// SetPipe().
     pub(super) fn pipe(&self) -> u64 {
         self.holes()

@@ -142,6 +142,6 @@ impl Sender {
 
     /// What the congestion control is told of a loss.
     pub(super) fn at_loss(&self) -> AtLoss {
-        AtLoss { flight: self.flight(), peer: self.window }
+        AtLoss { flight: self.flight(), peer: self.window, next: self.max }
     }
 }

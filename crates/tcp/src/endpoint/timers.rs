@@ -82,7 +82,7 @@ impl Endpoint {
         if self.timers.retransmission.take_due(now) {
             let first = !self.timers.stalled_since.is_on();
             if self.goes_on_after_timeout(now) {
-                self.retransmission_timeout(first);
+                self.retransmission_timeout(first, now);
             }
         }
         if self.timers.waiting.take_due(now) {
@@ -106,7 +106,7 @@ impl Endpoint {
     }
 
     /// `first` unless the segment at SND.UNA has timed out before.
-    fn retransmission_timeout(&mut self, first: bool) {
+    fn retransmission_timeout(&mut self, first: bool, now: Instant) {
         if self.sender.una == 0 {
             self.round_trip.on_syn_timeout();
             self.sender.syn_lost = true;
@@ -115,7 +115,7 @@ impl Endpoint {
         } else {
             self.round_trip.back_off();
             self.stop_pacing();
-            self.go_back(first);
+            self.go_back(first, now);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Which congestion control a connection uses.
 
+use super::SlowStartPolicy;
 use crate::congestion::{Controller, Cubic, NewReno, Window, Windows};
 
 /// Which congestion control a connection uses.
@@ -23,14 +24,19 @@ pub enum CongestionPolicy {
 
 impl CongestionPolicy {
     /// A control that starts with `windows`, for segments of `mss` bytes.
-    pub(crate) fn build(self, windows: Windows, mss: u32) -> Controller {
+    pub(crate) fn build(
+        self,
+        windows: Windows,
+        mss: u32,
+        slow_start: SlowStartPolicy,
+    ) -> Controller {
         match self {
             Self::Tahoe => Controller::Tahoe(Window::new(windows, mss)),
             Self::Ns2Tahoe => Controller::Ns2Tahoe(Window::new(windows, mss)),
             Self::Reno => Controller::Reno(Window::new(windows, mss)),
             Self::NewReno => Controller::NewReno(NewReno::new(windows, mss)),
             Self::Sack => Controller::Sack(NewReno::new(windows, mss)),
-            Self::Cubic => Controller::Cubic(Cubic::new(windows, mss)),
+            Self::Cubic => Controller::Cubic(Cubic::new(windows, mss, slow_start)),
         }
     }
 }

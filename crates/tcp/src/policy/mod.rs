@@ -17,10 +17,13 @@ mod idle_restart;
 mod initial_window;
 mod open;
 mod rate_based;
+mod reduction;
 mod sharing;
 mod slow_start;
 mod start;
 mod timers;
+mod undo;
+mod unused_window;
 
 pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arrival, Reading};
 pub use close::{ClosePolicy, ResetInTimeWait};
@@ -36,10 +39,15 @@ pub use open::OpenPolicy;
 pub use rate_based::{
     PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing, round_trips_saved,
 };
+pub use reduction::{Reducing, ReductionPolicy};
 pub use sharing::{ControlBlocks, Sharing};
 pub use slow_start::SlowStartPolicy;
 pub use start::StartPolicy;
 pub use timers::TimerPolicy;
+pub use undo::{FrtoPolicy, UndoPolicy};
+pub use unused_window::{Unused, UnusedWindow};
+
+use crate::congestion::{Controller, Windows};
 
 /// Every choice the standards leave open, one field each.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -52,10 +60,18 @@ pub struct Policies {
     pub initial_window: InitialWindow,
     /// How the first window leaves.
     pub start: StartPolicy,
-    /// Where the first slow start ends.
+    /// Where slow start ends.
     pub slow_start: SlowStartPolicy,
     /// cwnd afterwards.
     pub congestion: CongestionPolicy,
+    /// How it comes down when duplicate ACKs announce a loss.
+    pub reduction: ReductionPolicy,
+    /// Whether that is taken back if nothing was lost.
+    pub undo: UndoPolicy,
+    /// Whether timeouts are put to the test.
+    pub frto: FrtoPolicy,
+    /// cwnd while it is not used.
+    pub unused_window: UnusedWindow,
     /// cwnd after an idle time.
     pub idle_restart: IdleRestart,
     /// How long the timers run.
@@ -91,6 +107,11 @@ impl Offer {
 }
 
 impl Policies {
+    /// A congestion control that starts with `windows`, for segments of `mss` bytes.
+    pub(crate) fn control(&self, windows: Windows, mss: u32) -> Controller {
+        self.congestion.build(windows, mss, self.slow_start)
+    }
+
     /// What the current standards recommend: RFC 9293, 5681 with 6582 and 6675, 6298, 6928, 7323.
     pub const RFC: Self = Self {
         ack: AckPolicy::RFC,
@@ -99,6 +120,10 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Sack,
+        reduction: ReductionPolicy::AtOnce,
+        undo: UndoPolicy::Off,
+        frto: FrtoPolicy::Off,
+        unused_window: UnusedWindow::Kept,
         idle_restart: IdleRestart::RFC_5681,
         timers: TimerPolicy::Rfc6298,
         sharing: Sharing::Off,
@@ -108,17 +133,21 @@ impl Policies {
         reset_in_time_wait: ResetInTimeWait::Ends,
     };
 
-    /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC, IW 10, a window that decays while
-    /// idle, 200 ms minimum RTO (`net/ipv4/tcp_input.c`, `tcp_output.c`, `include/net/tcp.h`). Not
-    /// copied: RACK and tail-loss probes, PRR, pacing, HyStart, the tuning of buffers and of segment
-    /// sizes, D-SACK, compressed ACKs.
+    /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC with HyStart, PRR, undo and F-RTO, IW 10,
+    /// a window that decays while it is idle or not used, 200 ms minimum RTO (`net/ipv4/tcp_input.c`,
+    /// `tcp_output.c`, `tcp_cubic.c`, `include/net/tcp.h`). Not copied: RACK and tail-loss probes,
+    /// pacing, the tuning of buffers and of segment sizes, sending D-SACK, compressed ACKs.
     pub const LINUX_6: Self = Self {
         ack: AckPolicy::LinuxQuickAck,
         hold: HoldPolicy::Minshall,
         initial_window: InitialWindow::Rfc6928,
         start: StartPolicy::AtOnce,
-        slow_start: SlowStartPolicy::UntilLoss,
+        slow_start: SlowStartPolicy::HyStart,
         congestion: CongestionPolicy::Cubic,
+        reduction: ReductionPolicy::Proportional,
+        undo: UndoPolicy::Linux,
+        frto: FrtoPolicy::Linux,
+        unused_window: UnusedWindow::Linux,
         idle_restart: IdleRestart::LINUX,
         timers: TimerPolicy::Linux,
         sharing: Sharing::Off,
@@ -139,6 +168,10 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Reno,
+        reduction: ReductionPolicy::AtOnce,
+        undo: UndoPolicy::Off,
+        frto: FrtoPolicy::Off,
+        unused_window: UnusedWindow::Kept,
         idle_restart: IdleRestart::BSD_4_4,
         timers: TimerPolicy::Bsd,
         sharing: Sharing::Off,

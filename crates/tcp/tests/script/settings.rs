@@ -6,10 +6,10 @@ use ackwise_tcp::{
     Config, IpVersion, Policies, SeqNumber, TimeWaitHolder,
     notation::Isns,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, DecayRule, HoldPolicy, IdleRestart,
-        IdleSince, IdleThreshold, IdleTime, InitialWindow, Offer, PacedUntil, RateBased,
-        RateVersion, ResetInTimeWait, RestartWindow, Scale, SlowStartPolicy, StartPolicy,
-        TimerPolicy,
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, DecayRule, FrtoPolicy, HoldPolicy,
+        IdleRestart, IdleSince, IdleThreshold, IdleTime, InitialWindow, Offer, PacedUntil,
+        RateBased, RateVersion, ReductionPolicy, ResetInTimeWait, RestartWindow, Scale,
+        SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
     },
 };
 
@@ -93,6 +93,10 @@ fn policy(policies: &mut Policies, word: &str) -> Option<()> {
         "start" => policies.start = start(value)?,
         "slow-start" => policies.slow_start = slow_start(value)?,
         "congestion" => policies.congestion = congestion(value)?,
+        "reduction" => policies.reduction = reduction(value)?,
+        "undo" => policies.undo = if switch(value)? { UndoPolicy::Linux } else { UndoPolicy::Off },
+        "frto" => policies.frto = if switch(value)? { FrtoPolicy::Linux } else { FrtoPolicy::Off },
+        "unused" => policies.unused_window = unused_window(value)?,
         "idle" => policies.idle_restart = idle_restart(value)?,
         "timers" => policies.timers = timers(value)?,
         "offer" => policies.offer = offer(value)?,
@@ -161,6 +165,31 @@ fn slow_start(value: &str) -> Option<SlowStartPolicy> {
     match value {
         "until-loss" => Some(SlowStartPolicy::UntilLoss),
         "hoe" => Some(SlowStartPolicy::Hoe),
+        "hystart" => Some(SlowStartPolicy::HyStart),
+        _ => None,
+    }
+}
+
+fn reduction(value: &str) -> Option<ReductionPolicy> {
+    match value {
+        "at-once" => Some(ReductionPolicy::AtOnce),
+        "prr" => Some(ReductionPolicy::Proportional),
+        _ => None,
+    }
+}
+
+fn unused_window(value: &str) -> Option<UnusedWindow> {
+    match value {
+        "kept" => Some(UnusedWindow::Kept),
+        "linux" => Some(UnusedWindow::Linux),
+        _ => None,
+    }
+}
+
+fn switch(value: &str) -> Option<bool> {
+    match value {
+        "off" => Some(false),
+        "linux" => Some(true),
         _ => None,
     }
 }
