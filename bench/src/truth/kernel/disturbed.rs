@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ackwise_linux::emulator::Disturbance;
 
-use super::clock::{Clock, Nanos};
+use crate::witness::clock::{Clock, Nanos};
 use super::journeys::Journey;
 use super::judge::Span;
 use super::lab::Links;

@@ -4,7 +4,7 @@ use std::net::SocketAddrV4;
 
 use ackwise_cause::Direction;
 
-use super::clock::Nanos;
+use crate::witness::clock::Nanos;
 use super::plan::Protocol;
 use super::play::Played;
 use super::steps::Steps;

@@ -11,7 +11,7 @@ use ackwise_linux::emulator::Scheduling;
 use anyhow::{Context, anyhow};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use super::clock::Clock;
+use crate::witness::clock::Clock;
 use super::lab::Lab;
 use super::line::{Diary, Line, pause};
 use super::plan::{Congestion, Cross, Exchange, Host, Kind, Plan, Reading};

@@ -4,9 +4,9 @@
 //! its sender, then distance. It is written down here a second time on purpose, over facts that no
 //! capture shows.
 
-use super::clock::Nanos;
+use crate::witness::clock::Nanos;
 use super::plan::Congestion;
-use super::trace::State;
+use crate::witness::trace::State;
 use super::view::{Copy, View};
 use ackwise_cause::Cause::{self, *};
 
