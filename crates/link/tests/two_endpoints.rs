@@ -105,7 +105,11 @@ fn policies() -> impl Strategy<Value = Policies> {
     let offer = (any::<bool>(), any::<bool>(), any::<bool>())
         .prop_map(|(sack, timestamps, window_scale)| Offer { sack, timestamps, window_scale });
     let start = prop_oneof![Just(StartPolicy::AtOnce), Just(StartPolicy::Paced)];
-    let slow_start = prop_oneof![Just(SlowStartPolicy::UntilLoss), Just(SlowStartPolicy::Hoe)];
+    let slow_start = prop_oneof![
+        Just(SlowStartPolicy::UntilLoss),
+        Just(SlowStartPolicy::Hoe),
+        Just(SlowStartPolicy::HyStart),
+    ];
     let open = prop_oneof![
         2 => Just(OpenPolicy::Handshake),
         1 => Just(OpenPolicy::Transaction),

@@ -26,7 +26,9 @@ mechanisms! {
     close_swap
     cork
     delayed_ack
+    frto
     handshake
+    hystart
     idle_restart
     minshall
     nagle
@@ -35,6 +37,7 @@ mechanisms! {
     quick_ack
     rack
     recovery
+    reduction
     reset
     retransmission
     rfc1337
@@ -45,6 +48,8 @@ mechanisms! {
     tail_loss_probe
     time_wait
     timestamps
+    undo
+    unused_window
     urgent
     window_scale
     zero_window
