@@ -122,7 +122,8 @@ impl Flow {
             again += u64::from(packet.end() <= highest);
             highest = highest.max(packet.end());
         }
-        let later = (1..u64::from(work.transfers)).map(|nth| self.burst(nth * work.response, work.back_to_back));
+        let later = (1..u64::from(work.transfers))
+            .map(|nth| self.burst(nth * work.response, work.back_to_back));
         let nanos: Nanos = spans.iter().map(|[from, until]| until - from).sum();
         Some(Outcome {
             time: Duration::from_nanos(nanos).as_secs_f64(),
@@ -214,8 +215,7 @@ mod tests {
     use super::*;
 
     const MS: Nanos = 1_000_000;
-    const WORK: Work =
-        Work { request: 100, response: 3_000, transfers: 2, back_to_back: MS };
+    const WORK: Work = Work { request: 100, response: 3_000, transfers: 2, back_to_back: MS };
 
     fn packet(at: Nanos, from: End, offset: u64, len: u32, ack: u64) -> Packet {
         Packet { at: at * MS, from, offset, len, ack }

@@ -43,7 +43,9 @@ fn csv(flow: &Flow) -> String {
             (micros(at), format!("{what},{from},{offset},{len},{ack},"))
         }));
     }
-    lines.extend(flow.windows.iter().map(|(at, cwnd)| (micros(*at), format!("window,server,,,,{cwnd}"))));
+    lines.extend(
+        flow.windows.iter().map(|(at, cwnd)| (micros(*at), format!("window,server,,,,{cwnd}"))),
+    );
     lines.sort_by_key(|line| line.0);
     let mut text = "micros,what,from,offset,len,ack,cwnd\n".to_owned();
     for (at, line) in lines {

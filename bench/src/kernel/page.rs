@@ -59,7 +59,8 @@ fn section(it: &Comparison) -> Vec<Block> {
         let flow = &it.typical[hue];
         debug_assert_eq!(hue, side as usize, "in the order of the sides");
         let zero = flow.sent.first().map_or(0, |packet| packet.at);
-        let seconds = |at: u64| std::time::Duration::from_nanos(at.saturating_sub(zero)).as_secs_f64();
+        let seconds =
+            |at: u64| std::time::Duration::from_nanos(at.saturating_sub(zero)).as_secs_f64();
         let window = |&(at, window): &(u64, u32)| [seconds(at), f64::from(window)];
         let line = Line::new(name, flow.windows.iter().map(window));
         windows.lines.push(line.styled(Style::Steps).hued(hue));

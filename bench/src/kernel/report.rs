@@ -132,7 +132,10 @@ mod tests {
         let all = [comparison(0, 1.1), comparison(3, 0.9), comparison(4, 1.3)];
         let text = text(7, &all);
         assert!(text.contains("30.0 % at worst (path 4)"), "{text}");
-        assert!(text.contains("target: time, no loss, worst: 30.0 % (at most 15): MISSED"), "{text}");
+        assert!(
+            text.contains("target: time, no loss, worst: 30.0 % (at most 15): MISSED"),
+            "{text}"
+        );
         assert!(text.contains("3 paths, 9 runs in each world; 3 more runs"), "{text}");
         let json = json(7, &all);
         assert_eq!(json["paths"][1]["class"], "BBR");

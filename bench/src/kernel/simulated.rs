@@ -33,7 +33,11 @@ pub(super) fn experiment(path: &Path, fates: &Fates) -> String {
         let _ = write!(back, "loss = {{ nth = {:?} }}, ", fates.lost);
     }
     if !fates.late.is_empty() {
-        let _ = write!(back, "reordering = {{ nth = {:?} }}, lateness = \"{lateness} us\", ", fates.late);
+        let _ = write!(
+            back,
+            "reordering = {{ nth = {:?} }}, lateness = \"{lateness} us\", ",
+            fates.late
+        );
     }
     let back = back.strip_suffix(", ").map(|keys| format!("back = {{ {keys} }}\n"));
     let back = back.unwrap_or_default();

@@ -30,15 +30,15 @@ use ackwise_cause::Direction;
 use anyhow::{Context, anyhow, ensure};
 use serde_json::json;
 
-use crate::witness::clock::{Clock, RealTime};
 use self::disturbed::Disturbed;
 use self::judge::{Span, judge};
 use self::lab::{Lab, Links};
 use self::plan::Plan;
 use self::play::Played;
-use crate::witness::trace::{Event, Tracer};
 use self::view::Records;
 use super::case::{Captures, Case, Connection, Interval, OneWay, Place, Recorded, Truth, World};
+use crate::witness::clock::{Clock, RealTime};
+use crate::witness::trace::{Event, Tracer};
 use xtask::process;
 
 mod disturbed;

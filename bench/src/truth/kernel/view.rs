@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
-use crate::witness::clock::Nanos;
 use super::journeys::{Hop, Journey, Place};
 use super::line::Diary;
 use super::plan::{Congestion, Plan};
 use super::steps::Steps;
+use crate::witness::clock::Nanos;
 use crate::witness::trace::{Event, State, What};
 
 /// What is known of the data from `sender` to `receiver`. Offsets count the bytes of the stream.

@@ -51,6 +51,7 @@ mod ranges;
 mod received;
 mod receiver;
 mod recovery;
+mod right_size;
 mod scoreboard;
 mod sender;
 mod settings;
@@ -181,7 +182,7 @@ impl Endpoint {
             inherited_window: false,
             ip: IpVersion::V4,
             sender: Sender::new(iss, mss),
-            receiver: Receiver::new(config.receive_buffer),
+            receiver: Receiver::new(config.receive_buffer, config.policies.receive_tuning),
             round_trip: RoundTrip::new(config.policies.timers),
             congestion: config.policies.control(start, mss),
             recovery: Recovery::default(),
@@ -221,7 +222,7 @@ impl Endpoint {
             self.state,
             State::SynSent | State::SynReceived | State::Established | State::CloseWait
         );
-        if open { self.sender.write(bytes, self.config.send_buffer) } else { 0 }
+        if open { self.sender.write(bytes, self.send_buffer()) } else { 0 }
     }
 
     /// Takes `bytes` of the received stream; returns how many there were.
