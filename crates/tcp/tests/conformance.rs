@@ -182,6 +182,28 @@ shown_by! {
         "recovery/linux_reduces_once_for_one_window"
         "recovery/cubic_without_sack_takes_no_inflated_window"
     }
+    fn slow_start_may_end_as_in_linux() {
+        "hystart/a_train_of_half_a_round_trip_ends_slow_start"
+        "hystart/a_gap_ends_the_train"
+        "hystart/longer_round_trips_end_slow_start"
+    }
+    fn the_window_comes_down_in_proportion() { "reduction/seven_leave_for_ten_that_arrive" }
+    fn what_was_not_lost_is_taken_back() {
+        "undo/eifel_takes_a_recovery_back"
+        "undo/eifel_takes_a_partly_repaired_recovery_back"
+        "undo/eifel_takes_a_timeout_back"
+        "undo/d_sack_takes_a_recovery_back"
+        "undo/the_echo_of_the_retransmission_shows_a_loss"
+    }
+    fn timeouts_are_tested() {
+        "frto/data_sent_once_shows_a_spurious_timeout"
+        "frto/one_ack_may_show_it_at_once"
+        "frto/a_sack_for_data_sent_once_shows_it_too"
+        "frto/a_duplicate_ack_shows_a_loss"
+        "frto/what_was_sacked_before_shows_nothing"
+        "frto/without_new_data_everything_is_sent_again"
+    }
+    fn an_unused_window_decays() { "unused_window/linux_takes_it_half_of_the_way_down" }
     fn limited_transmit_leaves_ssthresh_alone() { "recovery/limited_transmit" }
     fn new_reno_is_impatient_and_careful() {
         "recovery/only_the_first_partial_ack_restarts_the_timer"

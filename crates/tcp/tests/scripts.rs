@@ -26,7 +26,9 @@ mechanisms! {
     close_swap
     cork
     delayed_ack
+    frto
     handshake
+    hystart
     idle_restart
     minshall
     nagle
@@ -34,6 +36,7 @@ mechanisms! {
     path_mtu
     quick_ack
     recovery
+    reduction
     reset
     retransmission
     rfc1337
@@ -43,6 +46,8 @@ mechanisms! {
     silly_window
     time_wait
     timestamps
+    undo
+    unused_window
     urgent
     window_scale
     zero_window
