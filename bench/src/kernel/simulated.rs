@@ -135,7 +135,7 @@ impl Observer for Watcher {
 const LONGEST: u32 = 120;
 
 /// The preset for BBR.
-const BBR: &str = "linux-6";
+const BBR: &str = "linux-6-bbr";
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,10 @@ use std::{num::NonZeroU8, time::Duration};
 use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, FrtoPolicy, HoldPolicy, InitialWindow,
-        LossDetection, Offer, OpenPolicy, Policies, ReductionPolicy, ResetInTimeWait, Sharing,
-        SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
+        AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, FrtoPolicy, HoldPolicy,
+        InitialWindow, LossDetection, Offer, OpenPolicy, Policies, ReductionPolicy,
+        ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy,
+        UnusedWindow,
     },
 };
 
@@ -37,15 +38,23 @@ pub(crate) fn as_table(field: &Field<'_>) -> Result<Table, ExperimentError> {
 pub(crate) fn config(field: &Field<'_>) -> Result<Config, ExperimentError> {
     let table = as_table(field)?;
     let mut reader = Reader::new(&table, field.place(), &field.path);
-    let preset = reader.or("preset", Policies::RFC, |field| field.choice(PRESETS))?;
+    let mut preset = reader.or("preset", Policies::RFC, |field| field.choice(PRESETS))?;
+    // A buffer that is set keeps its size, as with `SO_RCVBUF`.
+    let (receive, send) = (reader.optional("receive_buffer"), reader.optional("send_buffer"));
+    if receive.is_some() {
+        preset.receive_tuning = BufferTuning::Off;
+    }
+    if send.is_some() {
+        preset.send_tuning = BufferTuning::Off;
+    }
     let policies = policies(&mut reader, preset)?;
     let default = Config::new(policies);
     let mss = reader.or("mss", default.mss, mss)?;
     let config = Config {
         policies,
         mss,
-        receive_buffer: reader.or("receive_buffer", default.receive_buffer, |f| buffer(&f, mss))?,
-        send_buffer: reader.or("send_buffer", default.send_buffer, |f| buffer(&f, mss))?,
+        receive_buffer: receive.map_or(Ok(default.receive_buffer), |f| buffer(&f, mss))?,
+        send_buffer: send.map_or(Ok(default.send_buffer), |f| buffer(&f, mss))?,
         time_wait: reader.or("time_wait", default.time_wait, |f| f.quantity())?,
         user_timeout: reader.or("user_timeout", default.user_timeout, |f| f.quantity())?,
         bbr_phase: reader.or("bbr_phase", default.bbr_phase, |f| f.integer(0..=6))?,
@@ -69,6 +78,8 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         unused_window,
         idle_restart,
         timers,
+        receive_tuning,
+        send_tuning,
         sharing,
         offer,
         open,
@@ -91,6 +102,8 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         unused_window: reader.or("unused_window", unused_window, |f| f.choice(UNUSED_WINDOW))?,
         idle_restart: reader.or("idle_restart", idle_restart, idle_restart::read)?,
         timers: reader.or("timers", timers, |f| f.choice(TIMERS))?,
+        receive_tuning: reader.or("receive_tuning", receive_tuning, |f| f.choice(TUNING))?,
+        send_tuning: reader.or("send_tuning", send_tuning, |f| f.choice(TUNING))?,
         sharing: reader.or("sharing", sharing, |f| f.choice(SHARING))?,
         offer: Offer {
             sack: reader.or("sack", sack, Field::flag)?,
@@ -258,6 +271,9 @@ const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("cubic", CongestionPolicy::Cubic),
     ("bbr", CongestionPolicy::Bbr),
 ];
+
+const TUNING: &[(&str, BufferTuning)] =
+    &[("off", BufferTuning::Off), ("linux", BufferTuning::Linux)];
 
 const TIMERS: &[(&str, TimerPolicy)] = &[
     ("bsd", TimerPolicy::Bsd),

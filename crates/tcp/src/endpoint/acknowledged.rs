@@ -1,7 +1,7 @@
 //! What an acknowledgement means for what we have sent.
 
 use super::{
-    Endpoint, Event, alarm::Alarm, episode::Progress, recovery::SackNews, sender::low,
+    Config, Endpoint, Event, alarm::Alarm, episode::Progress, recovery::SackNews, sender::low,
     timers::timestamp, usage::Usage,
 };
 use crate::{
@@ -62,7 +62,7 @@ impl Endpoint {
         let Usage { flight, limited: window_limited, .. } = self.sender.usage;
         let acks_syn = self.sender.una == 0;
         let bytes = u32::try_from(ack - self.sender.una).unwrap_or(u32::MAX) - u32::from(acks_syn);
-        let had_room = self.sender.has_room(self.config.send_buffer);
+        let had_room = self.sender.has_room(self.send_buffer());
 
         self.sender.una = ack;
         self.sender.next = self.sender.next.max(ack);
@@ -94,9 +94,15 @@ impl Endpoint {
         delivered
     }
 
+    /// Bytes that `write` takes before they are acknowledged.
+    pub(super) fn send_buffer(&self) -> u32 {
+        let Config { policies, send_buffer, .. } = &*self.config;
+        policies.send_tuning.send_buffer(*send_buffer, self.congestion.window())
+    }
+
     /// Tells the application that the send buffer has room, unless it `had_room` before.
     pub(super) fn notify_writable(&mut self, had_room: bool) {
-        if !had_room && self.sender.has_room(self.config.send_buffer) {
+        if !had_room && self.sender.has_room(self.send_buffer()) {
             self.events.push(Event::Writable);
         }
     }

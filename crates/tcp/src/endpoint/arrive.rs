@@ -318,6 +318,7 @@ impl Endpoint {
             // The peer must learn how small the window is.
             self.acknowledger.ask(AckReason::WindowFull);
         }
+        self.tune_receive_buffer(segment, now);
         if self.receiver.readable() > 0 {
             self.events.push(Event::Readable);
         }

@@ -12,9 +12,11 @@ pub struct Config {
     /// The MSS that we announce, and the largest segment that we send, in bytes, TCP options
     /// included as RFC 6691 counts them.
     pub mss: u16,
-    /// Receive buffer in bytes: the largest window that we advertise.
+    /// Receive buffer in bytes: the largest window that we advertise, or the first one if the buffer grows
+    /// ([`Policies::receive_tuning`]).
     pub receive_buffer: u32,
-    /// Send buffer in bytes: what `write` takes before it is acknowledged.
+    /// Send buffer in bytes: what `write` takes before it is acknowledged, or the least of that
+    /// ([`Policies::send_tuning`]).
     pub send_buffer: u32,
     /// 2 MSL, in TIME-WAIT.
     pub time_wait: Duration,

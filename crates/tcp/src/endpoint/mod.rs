@@ -58,6 +58,7 @@ mod ranges;
 mod received;
 mod receiver;
 mod recovery;
+mod right_size;
 mod scoreboard;
 mod sender;
 mod settings;
@@ -190,7 +191,7 @@ impl Endpoint {
             passive: false,
             ip: IpVersion::V4,
             sender: Sender::new(iss, mss),
-            receiver: Receiver::new(config.receive_buffer),
+            receiver: Receiver::new(config.receive_buffer, config.policies.receive_tuning),
             round_trip: RoundTrip::new(config.policies.timers),
             congestion: config.policies.control(start, mss),
             recovery: Recovery::default(),
@@ -233,7 +234,7 @@ impl Endpoint {
             State::SynSent | State::SynReceived | State::Established | State::CloseWait
         );
         self.note_gap();
-        if open { self.sender.write(bytes, self.config.send_buffer) } else { 0 }
+        if open { self.sender.write(bytes, self.send_buffer()) } else { 0 }
     }
 
     /// Takes `bytes` of the received stream; returns how many there were.

@@ -80,7 +80,7 @@ impl Endpoint {
         self.sender.usage.renew(now);
         // A send buffer that is full limits the flight, not the application.
         let undisturbed = self.recovery.phase == Phase::Open && self.recovery.duplicate_acks == 0;
-        if undisturbed && self.sender.has_room(self.config.send_buffer) && reduced != windows {
+        if undisturbed && self.sender.has_room(self.send_buffer()) && reduced != windows {
             self.congestion.on_restart(reduced);
         }
     }

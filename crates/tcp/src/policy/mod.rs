@@ -9,6 +9,7 @@
 //! ```
 
 mod ack;
+mod buffer_tuning;
 mod close;
 mod congestion;
 mod hold;
@@ -27,6 +28,8 @@ mod undo;
 mod unused_window;
 
 pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arrival, Reading};
+pub use buffer_tuning::BufferTuning;
+pub(crate) use buffer_tuning::Taken;
 pub use close::{ClosePolicy, ResetInTimeWait};
 pub use congestion::CongestionPolicy;
 pub use hold::{HoldDecision, HoldPolicy, Pending};
@@ -80,6 +83,10 @@ pub struct Policies {
     pub idle_restart: IdleRestart,
     /// How long the timers run.
     pub timers: TimerPolicy,
+    /// How large the receive buffer becomes.
+    pub receive_tuning: BufferTuning,
+    /// How large the send buffer becomes.
+    pub send_tuning: BufferTuning,
     /// What a new connection takes over from earlier or concurrent ones.
     pub sharing: Sharing,
     /// Which options a SYN offers and a SYN-ACK accepts.
@@ -131,6 +138,8 @@ impl Policies {
         unused_window: UnusedWindow::Kept,
         idle_restart: IdleRestart::RFC_5681,
         timers: TimerPolicy::Rfc6298,
+        receive_tuning: BufferTuning::Off,
+        send_tuning: BufferTuning::Off,
         sharing: Sharing::Off,
         offer: Offer::ALL,
         open: OpenPolicy::Handshake,
@@ -139,9 +148,9 @@ impl Policies {
     };
 
     /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC with HyStart, PRR, undo and F-RTO, IW 10,
-    /// a window that decays while it is idle or not used, 200 ms minimum RTO (`net/ipv4/tcp_input.c`,
+    /// a window that decays while it is idle or not used, buffers that grow, 200 ms minimum RTO (`net/ipv4/tcp_input.c`,
     /// `tcp_output.c`, `tcp_cubic.c`, `include/net/tcp.h`). Not copied: RACK and tail-loss probes,
-    /// pacing, the tuning of buffers and of segment sizes, sending D-SACK, compressed ACKs.
+    /// pacing, the tuning of segment sizes, sending D-SACK, compressed ACKs.
     pub const LINUX_6: Self = Self {
         ack: AckPolicy::LinuxQuickAck,
         hold: HoldPolicy::Minshall,
@@ -149,13 +158,15 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::HyStart,
         congestion: CongestionPolicy::Cubic,
-        loss_detection: LossDetection::Rfc6675,
+        loss_detection: LossDetection::Rack,
         reduction: ReductionPolicy::Proportional,
         undo: UndoPolicy::Linux,
         frto: FrtoPolicy::Linux,
         unused_window: UnusedWindow::Linux,
         idle_restart: IdleRestart::LINUX,
         timers: TimerPolicy::Linux,
+        receive_tuning: BufferTuning::Linux,
+        send_tuning: BufferTuning::Linux,
         sharing: Sharing::Off,
         offer: Offer::ALL,
         open: OpenPolicy::Handshake,
@@ -193,6 +204,8 @@ impl Policies {
         unused_window: UnusedWindow::Kept,
         idle_restart: IdleRestart::BSD_4_4,
         timers: TimerPolicy::Bsd,
+        receive_tuning: BufferTuning::Off,
+        send_tuning: BufferTuning::Off,
         sharing: Sharing::Off,
         offer: Offer::NONE,
         open: OpenPolicy::Handshake,

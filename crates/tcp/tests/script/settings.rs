@@ -6,10 +6,10 @@ use ackwise_tcp::{
     Config, IpVersion, Policies, SeqNumber, TimeWaitHolder,
     notation::Isns,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, DecayRule, FrtoPolicy, HoldPolicy,
-        IdleRestart, IdleSince, IdleThreshold, IdleTime, InitialWindow, LossDetection, Offer,
-        PacedUntil, RateBased, RateVersion, ReductionPolicy, ResetInTimeWait, RestartWindow, Scale,
-        SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
+        AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, DecayRule, FrtoPolicy,
+        HoldPolicy, IdleRestart, IdleSince, IdleThreshold, IdleTime, InitialWindow, LossDetection,
+        Offer, PacedUntil, RateBased, RateVersion, ReductionPolicy, ResetInTimeWait, RestartWindow,
+        Scale, SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
     },
 };
 
@@ -98,6 +98,8 @@ fn policy(policies: &mut Policies, word: &str) -> Option<()> {
         "reduction" => policies.reduction = reduction(value)?,
         "undo" => policies.undo = if switch(value)? { UndoPolicy::Linux } else { UndoPolicy::Off },
         "frto" => policies.frto = if switch(value)? { FrtoPolicy::Linux } else { FrtoPolicy::Off },
+        "receive-tuning" => policies.receive_tuning = tuning(value)?,
+        "send-tuning" => policies.send_tuning = tuning(value)?,
         "unused" => policies.unused_window = unused_window(value)?,
         "idle" => policies.idle_restart = idle_restart(value)?,
         "timers" => policies.timers = timers(value)?,
@@ -203,6 +205,10 @@ fn switch(value: &str) -> Option<bool> {
         "linux" => Some(true),
         _ => None,
     }
+}
+
+fn tuning(value: &str) -> Option<BufferTuning> {
+    Some(if switch(value)? { BufferTuning::Linux } else { BufferTuning::Off })
 }
 
 fn start(value: &str) -> Option<StartPolicy> {
