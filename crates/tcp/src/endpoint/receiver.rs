@@ -93,6 +93,10 @@ impl Receiver {
         }
     }
 
+    pub(super) const fn buffer(&self) -> u32 {
+        self.buffer
+    }
+
     /// Changes the size of the receive buffer.
     pub(super) const fn set_buffer(&mut self, bytes: u32) {
         self.buffer = bytes;
