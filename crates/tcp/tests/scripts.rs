@@ -35,6 +35,7 @@ mechanisms! {
     negotiated_close
     path_mtu
     quick_ack
+    rack
     recovery
     reduction
     reset
@@ -44,6 +45,7 @@ mechanisms! {
     send_buffer
     settings
     silly_window
+    tail_loss_probe
     time_wait
     timestamps
     undo

@@ -6,8 +6,9 @@ use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
         AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, FrtoPolicy, HoldPolicy,
-        InitialWindow, Offer, OpenPolicy, Policies, ReductionPolicy, ResetInTimeWait, Sharing,
-        SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
+        InitialWindow, LossDetection, Offer, OpenPolicy, Policies, ReductionPolicy,
+        ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy,
+        UnusedWindow,
     },
 };
 
@@ -56,6 +57,7 @@ pub(crate) fn config(field: &Field<'_>) -> Result<Config, ExperimentError> {
         send_buffer: send.map_or(Ok(default.send_buffer), |f| buffer(&f, mss))?,
         time_wait: reader.or("time_wait", default.time_wait, |f| f.quantity())?,
         user_timeout: reader.or("user_timeout", default.user_timeout, |f| f.quantity())?,
+        bbr_phase: reader.or("bbr_phase", default.bbr_phase, |f| f.integer(0..=6))?,
     };
     reader.finish()?;
     Ok(config)
@@ -69,6 +71,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         start,
         slow_start,
         congestion,
+        loss_detection,
         reduction,
         undo,
         frto,
@@ -91,6 +94,8 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         start: reader.or("start", start, |f| f.choice(START))?,
         slow_start: reader.or("slow_start", slow_start, |f| f.choice(SLOW_START))?,
         congestion: reader.or("congestion", congestion, |f| f.choice(CONGESTION))?,
+        loss_detection: reader
+            .or("loss_detection", loss_detection, |f| f.choice(LOSS_DETECTION))?,
         reduction: reader.or("reduction", reduction, |f| f.choice(REDUCTION))?,
         undo: reader.or("undo", undo, |f| f.choice(UNDO))?,
         frto: reader.or("frto", frto, |f| f.choice(FRTO))?,
@@ -212,6 +217,7 @@ const MAX_BUFFER: u32 = 1 << 30;
 const PRESETS: &[(&str, Policies)] = &[
     ("rfc", Policies::RFC),
     ("linux-6", Policies::LINUX_6),
+    ("linux-6-bbr", Policies::LINUX_6_BBR),
     ("bsd-4.4", Policies::BSD_4_4),
     ("sunos-4.1", Policies::SUNOS_4_1),
 ];
@@ -243,6 +249,9 @@ const SLOW_START: &[(&str, SlowStartPolicy)] = &[
     ("hystart", SlowStartPolicy::HyStart),
 ];
 
+const LOSS_DETECTION: &[(&str, LossDetection)] =
+    &[("rfc-6675", LossDetection::Rfc6675), ("rack", LossDetection::Rack)];
+
 const REDUCTION: &[(&str, ReductionPolicy)] =
     &[("at-once", ReductionPolicy::AtOnce), ("proportional", ReductionPolicy::Proportional)];
 
@@ -260,6 +269,7 @@ const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("new-reno", CongestionPolicy::NewReno),
     ("sack", CongestionPolicy::Sack),
     ("cubic", CongestionPolicy::Cubic),
+    ("bbr", CongestionPolicy::Bbr),
 ];
 
 const TUNING: &[(&str, BufferTuning)] =

@@ -392,6 +392,7 @@ impl Endpoint {
         if !self.has_answered_early() {
             self.begin_congestion_control();
         }
+        self.begin_model(now);
         self.measured = Measured::new(&self.config.policies);
         self.pace_start(now);
         if !segment.flags.syn {

@@ -24,6 +24,9 @@ pub struct Config {
     /// the connection is given up, counted from the first timeout (RFC 9293, section 3.8.3: R2, at
     /// least 100 seconds, SHLD-11, and 3 minutes for a SYN, MUST-23).
     pub user_timeout: Duration,
+    /// At which phase of its gain cycle BBR begins to look for more bandwidth: 0 to 6. The kernel draws
+    /// one, lest connections that begin together do so together.
+    pub bbr_phase: u8,
 }
 
 impl Config {
@@ -37,6 +40,7 @@ impl Config {
             send_buffer: 65_535,
             time_wait: Duration::from_secs(60),
             user_timeout: Duration::from_secs(180),
+            bbr_phase: 0,
         }
     }
 }

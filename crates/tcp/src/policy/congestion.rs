@@ -1,7 +1,9 @@
 //! Which congestion control a connection uses.
 
+use alloc::boxed::Box;
+
 use super::SlowStartPolicy;
-use crate::congestion::{Controller, Cubic, NewReno, Window, Windows};
+use crate::congestion::{Bbr, Controller, Cubic, NewReno, Window, Windows};
 
 /// Which congestion control a connection uses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -20,6 +22,8 @@ pub enum CongestionPolicy {
     Sack,
     /// RFC 9438, with RFC 6675 where SACK was negotiated.
     Cubic,
+    /// BBR version 1, as Linux 6 has it (Cardwell et al. 2016). It paces what it sends.
+    Bbr,
 }
 
 impl CongestionPolicy {
@@ -37,6 +41,7 @@ impl CongestionPolicy {
             Self::NewReno => Controller::NewReno(NewReno::new(windows, mss)),
             Self::Sack => Controller::Sack(NewReno::new(windows, mss)),
             Self::Cubic => Controller::Cubic(Cubic::new(windows, mss, slow_start)),
+            Self::Bbr => Controller::Bbr(Box::new(Bbr::new(windows, mss))),
         }
     }
 }

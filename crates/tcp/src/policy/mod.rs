@@ -16,6 +16,7 @@ mod hold;
 mod idle;
 mod idle_restart;
 mod initial_window;
+mod loss_detection;
 mod open;
 mod rate_based;
 mod reduction;
@@ -38,6 +39,7 @@ pub use idle_restart::{
     DecayRule, IdleRestart, IdleSince, IdleThreshold, IdleTime, Restart, RestartWindow,
 };
 pub use initial_window::InitialWindow;
+pub use loss_detection::LossDetection;
 pub use open::OpenPolicy;
 pub use rate_based::{
     PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing, round_trips_saved,
@@ -67,6 +69,8 @@ pub struct Policies {
     pub slow_start: SlowStartPolicy,
     /// cwnd afterwards.
     pub congestion: CongestionPolicy,
+    /// Which segments count as lost.
+    pub loss_detection: LossDetection,
     /// How it comes down when duplicate ACKs announce a loss.
     pub reduction: ReductionPolicy,
     /// Whether that is taken back if nothing was lost.
@@ -127,6 +131,7 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Sack,
+        loss_detection: LossDetection::Rfc6675,
         reduction: ReductionPolicy::AtOnce,
         undo: UndoPolicy::Off,
         frto: FrtoPolicy::Off,
@@ -153,6 +158,7 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::HyStart,
         congestion: CongestionPolicy::Cubic,
+        loss_detection: LossDetection::Rfc6675,
         reduction: ReductionPolicy::Proportional,
         undo: UndoPolicy::Linux,
         frto: FrtoPolicy::Linux,
@@ -168,6 +174,18 @@ impl Policies {
         reset_in_time_wait: ResetInTimeWait::Ends,
     };
 
+    /// Linux 6 with BBR version 1 (`net.ipv4.tcp_congestion_control = bbr`), which is not slowed down by an
+    /// idle time, and with RACK-TLP. For the rest as [`Policies::LINUX_6`].
+    pub const LINUX_6_BBR: Self = Self {
+        congestion: CongestionPolicy::Bbr,
+        loss_detection: LossDetection::Rack,
+        reduction: ReductionPolicy::AtOnce,
+        slow_start: SlowStartPolicy::UntilLoss,
+        unused_window: UnusedWindow::Kept,
+        idle_restart: IdleRestart::Keep,
+        ..Self::LINUX_6
+    };
+
     /// 4.4BSD-Lite: host-wide 200 ms tick, once-per-call Nagle, Reno, restart after *receive* is idle
     /// (`netinet/tcp_output.c`, `tcp_input.c`, `tcp_timer.c`). Not copied: its probes of a closed
     /// window wait 5 s at least, it gives a SYN up after 75 s, and acknowledges at once what arrives
@@ -179,6 +197,7 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Reno,
+        loss_detection: LossDetection::Rfc6675,
         reduction: ReductionPolicy::AtOnce,
         undo: UndoPolicy::Off,
         frto: FrtoPolicy::Off,

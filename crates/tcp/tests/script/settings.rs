@@ -7,9 +7,9 @@ use ackwise_tcp::{
     notation::Isns,
     policy::{
         AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, DecayRule, FrtoPolicy,
-        HoldPolicy, IdleRestart, IdleSince, IdleThreshold, IdleTime, InitialWindow, Offer,
-        PacedUntil, RateBased, RateVersion, ReductionPolicy, ResetInTimeWait, RestartWindow, Scale,
-        SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
+        HoldPolicy, IdleRestart, IdleSince, IdleThreshold, IdleTime, InitialWindow, LossDetection,
+        Offer, PacedUntil, RateBased, RateVersion, ReductionPolicy, ResetInTimeWait, RestartWindow,
+        Scale, SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
     },
 };
 
@@ -57,6 +57,7 @@ fn config(config: &mut Config, word: &str) -> Option<()> {
         "receive_buffer" => config.receive_buffer = value.parse().ok()?,
         "send_buffer" => config.send_buffer = value.parse().ok()?,
         "time_wait" => config.time_wait = duration(value)?,
+        "bbr_phase" => config.bbr_phase = value.parse().ok()?,
         "user_timeout" => config.user_timeout = duration(value)?,
         _ => return None,
     }
@@ -93,6 +94,7 @@ fn policy(policies: &mut Policies, word: &str) -> Option<()> {
         "start" => policies.start = start(value)?,
         "slow-start" => policies.slow_start = slow_start(value)?,
         "congestion" => policies.congestion = congestion(value)?,
+        "loss" => policies.loss_detection = loss_detection(value)?,
         "reduction" => policies.reduction = reduction(value)?,
         "undo" => policies.undo = if switch(value)? { UndoPolicy::Linux } else { UndoPolicy::Off },
         "frto" => policies.frto = if switch(value)? { FrtoPolicy::Linux } else { FrtoPolicy::Off },
@@ -113,6 +115,7 @@ fn preset(name: &str) -> Option<Policies> {
     Some(match name {
         "RFC" => Policies::RFC,
         "LINUX_6" => Policies::LINUX_6,
+        "LINUX_6_BBR" => Policies::LINUX_6_BBR,
         "BSD_4_4" => Policies::BSD_4_4,
         "SUNOS_4_1" => Policies::SUNOS_4_1,
         _ => return None,
@@ -172,6 +175,14 @@ fn slow_start(value: &str) -> Option<SlowStartPolicy> {
     }
 }
 
+fn loss_detection(value: &str) -> Option<LossDetection> {
+    match value {
+        "rfc-6675" => Some(LossDetection::Rfc6675),
+        "rack" => Some(LossDetection::Rack),
+        _ => None,
+    }
+}
+
 fn reduction(value: &str) -> Option<ReductionPolicy> {
     match value {
         "at-once" => Some(ReductionPolicy::AtOnce),
@@ -216,6 +227,7 @@ fn congestion(value: &str) -> Option<CongestionPolicy> {
         "newreno" => CongestionPolicy::NewReno,
         "sack" => CongestionPolicy::Sack,
         "cubic" => CongestionPolicy::Cubic,
+        "bbr" => CongestionPolicy::Bbr,
         _ => return None,
     })
 }
