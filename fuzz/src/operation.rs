@@ -166,6 +166,7 @@ impl Setup {
             CongestionPolicy::Reno,
             CongestionPolicy::NewReno,
             CongestionPolicy::Sack,
+            CongestionPolicy::LinuxReno,
             CongestionPolicy::Cubic,
         ];
         let close = [

@@ -72,6 +72,7 @@ fn policies() -> impl Strategy<Value = Policies> {
         Just(CongestionPolicy::Reno),
         Just(CongestionPolicy::NewReno),
         Just(CongestionPolicy::Sack),
+        Just(CongestionPolicy::LinuxReno),
         Just(CongestionPolicy::Cubic),
     ];
     let window = prop_oneof![

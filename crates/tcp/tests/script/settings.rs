@@ -209,6 +209,7 @@ fn congestion(value: &str) -> Option<CongestionPolicy> {
         "reno" => CongestionPolicy::Reno,
         "newreno" => CongestionPolicy::NewReno,
         "sack" => CongestionPolicy::Sack,
+        "linux-reno" => CongestionPolicy::LinuxReno,
         "cubic" => CongestionPolicy::Cubic,
         _ => return None,
     })
