@@ -166,7 +166,6 @@ impl Setup {
             CongestionPolicy::Reno,
             CongestionPolicy::NewReno,
             CongestionPolicy::Sack,
-            CongestionPolicy::LinuxReno,
             CongestionPolicy::Cubic,
         ];
         let close = [

@@ -18,7 +18,7 @@ pub(super) fn experiment(path: &Path, fates: &Fates) -> String {
     let Path { rate, delay, queue, lateness, size, transfers, idle, .. } = path;
     let (preset, congestion) = match path.control {
         Control::Cubic => ("linux-6", ""),
-        Control::Reno => ("linux-6", "congestion = \"linux-reno\"\n"),
+        Control::Reno => ("linux-6", "congestion = \"sack\"\n"),
         Control::Bbr => (BBR, ""),
     };
     let buffers = match path.buffers {

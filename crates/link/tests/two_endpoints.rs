@@ -72,7 +72,6 @@ fn policies() -> impl Strategy<Value = Policies> {
         Just(CongestionPolicy::Reno),
         Just(CongestionPolicy::NewReno),
         Just(CongestionPolicy::Sack),
-        Just(CongestionPolicy::LinuxReno),
         Just(CongestionPolicy::Cubic),
     ];
     let window = prop_oneof![

@@ -247,7 +247,6 @@ const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("reno", CongestionPolicy::Reno),
     ("new-reno", CongestionPolicy::NewReno),
     ("sack", CongestionPolicy::Sack),
-    ("linux-reno", CongestionPolicy::LinuxReno),
     ("cubic", CongestionPolicy::Cubic),
 ];
 

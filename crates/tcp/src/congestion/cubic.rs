@@ -174,10 +174,20 @@ impl Cubic {
         if !self.window.was_used(acked) {
             return;
         }
-        let left = self.window.slow_start(acked.delivered);
+        let left = self.slow_start(acked.delivered);
         if left > 0 {
             self.avoid_congestion(Acked { delivered: left, ..acked }, now);
         }
+    }
+
+    /// Opens cwnd by all that was delivered, up to ssthresh; returns what is left of it for congestion
+    /// avoidance (Linux `tcp_slow_start`). RFC 9406, section 4.2, has a limit per ACK for senders that
+    /// are not paced; Linux has none.
+    fn slow_start(&mut self, delivered: u32) -> u32 {
+        let room = self.window.threshold.saturating_sub(self.window.congestion);
+        let used = delivered.min(room);
+        self.window.grow(used);
+        delivered - used
     }
 
     pub(super) fn on_loss(&mut self, scoreboard: bool) {

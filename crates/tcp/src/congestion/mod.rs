@@ -5,7 +5,6 @@ mod bsd;
 mod cubic;
 mod cubic_curve;
 mod hystart;
-mod linux_reno;
 mod new_reno;
 mod ns2;
 mod window;
@@ -110,8 +109,6 @@ pub(crate) enum Controller {
     NewReno(NewReno),
     /// RFC 5681's windows with RFC 6675's repair; where SACK was not negotiated, RFC 6582's.
     Sack(NewReno),
-    /// Linux's Reno, with the repair of [`Controller::Sack`].
-    LinuxReno(NewReno),
     /// RFC 9438.
     Cubic(Cubic),
 }
@@ -148,9 +145,7 @@ impl Controller {
     const fn windows_mut(&mut self) -> &mut Window {
         match self {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
-            Self::NewReno(control) | Self::Sack(control) | Self::LinuxReno(control) => {
-                &mut control.window
-            }
+            Self::NewReno(control) | Self::Sack(control) => &mut control.window,
             Self::Cubic(control) => &mut control.window,
         }
     }
@@ -158,9 +153,7 @@ impl Controller {
     const fn windows(&self) -> &Window {
         match self {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
-            Self::NewReno(control) | Self::Sack(control) | Self::LinuxReno(control) => {
-                &control.window
-            }
+            Self::NewReno(control) | Self::Sack(control) => &control.window,
             Self::Cubic(control) => &control.window,
         }
     }
@@ -171,7 +164,7 @@ impl Controller {
             Self::Tahoe(_) | Self::Ns2Tahoe(_) => Repair::GoBack,
             Self::Reno(_) => Repair::OneSegment,
             Self::NewReno(_) => Repair::PartialAcks,
-            Self::Sack(_) | Self::LinuxReno(_) | Self::Cubic(_) => Repair::Scoreboard,
+            Self::Sack(_) | Self::Cubic(_) => Repair::Scoreboard,
         }
     }
 
@@ -181,7 +174,6 @@ impl Controller {
             Self::Tahoe(window) | Self::Reno(window) => bsd::open(window),
             Self::Ns2Tahoe(window) => ns2::open(window),
             Self::NewReno(control) | Self::Sack(control) => control.on_ack(acked),
-            Self::LinuxReno(control) => linux_reno::on_ack(control, acked),
             Self::Cubic(control) => control.on_ack(acked, now),
         }
     }
@@ -196,7 +188,6 @@ impl Controller {
             Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
             Self::Reno(window) => window.enter_recovery(bsd::threshold(window, flight), false),
             Self::NewReno(control) | Self::Sack(control) => control.on_loss(flight, scoreboard),
-            Self::LinuxReno(control) => linux_reno::on_loss(control, scoreboard),
             Self::Cubic(control) => control.on_loss(scoreboard),
         }
     }
@@ -207,9 +198,7 @@ impl Controller {
         match self {
             Self::Tahoe(_) | Self::Ns2Tahoe(_) => {}
             Self::Reno(window) => window.inflate(),
-            Self::NewReno(control) | Self::Sack(control) | Self::LinuxReno(control) => {
-                control.window.inflate();
-            }
+            Self::NewReno(control) | Self::Sack(control) => control.window.inflate(),
             Self::Cubic(control) => control.window.inflate(),
         }
     }
@@ -219,7 +208,7 @@ impl Controller {
     pub(crate) fn on_partial_ack(&mut self, bytes: u32) {
         match self {
             Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Reno(_) => {}
-            Self::NewReno(control) | Self::Sack(control) | Self::LinuxReno(control) => {
+            Self::NewReno(control) | Self::Sack(control) => {
                 control.window.deflate_partially(bytes);
             }
             Self::Cubic(control) => control.window.deflate_partially(bytes),
@@ -231,9 +220,7 @@ impl Controller {
         match self {
             Self::Tahoe(_) | Self::Ns2Tahoe(_) => {}
             Self::Reno(window) => bsd::leave_recovery(window),
-            Self::NewReno(control) | Self::Sack(control) | Self::LinuxReno(control) => {
-                control.window.leave_recovery(flight);
-            }
+            Self::NewReno(control) | Self::Sack(control) => control.window.leave_recovery(flight),
             Self::Cubic(control) => control.window.leave_recovery(flight),
         }
     }
@@ -246,7 +233,6 @@ impl Controller {
             Self::Tahoe(window) | Self::Reno(window) => bsd::collapse(window, flight),
             Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
             Self::NewReno(control) | Self::Sack(control) => control.on_timeout(flight, first),
-            Self::LinuxReno(control) => linux_reno::on_timeout(control, first),
             Self::Cubic(control) => control.on_timeout(first, next, now),
         }
     }
@@ -263,9 +249,7 @@ impl Controller {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => {
                 window.set(windows);
             }
-            Self::NewReno(control) | Self::Sack(control) | Self::LinuxReno(control) => {
-                control.on_restart(windows);
-            }
+            Self::NewReno(control) | Self::Sack(control) => control.on_restart(windows),
             Self::Cubic(control) => control.on_restart(windows),
         }
     }

@@ -21,7 +21,7 @@ impl NewReno {
 
     /// RFC 5681, section 3.1: "When the number of bytes acknowledged reaches cwnd, then cwnd can be
     /// incremented by up to SMSS bytes"; never more than one segment, however long the ACK.
-    pub(super) fn avoid_congestion(&mut self, bytes: u32) {
+    fn avoid_congestion(&mut self, bytes: u32) {
         self.acked = self.acked.saturating_add(bytes);
         if let Some(left) = self.acked.checked_sub(self.window.congestion) {
             self.acked = left.min(self.window.congestion);

@@ -206,21 +206,6 @@ fn with_a_scoreboard_nothing_is_inflated() {
 }
 
 #[test]
-fn linux_reno_counts_what_is_delivered_and_halves_its_window() {
-    #[rustfmt::skip]
-    walk(start(CongestionPolicy::LinuxReno, 10_000, 20_000), &[
-        (Ack(4_000),          14_000, 20_000),
-        (Ack(9_000),          20_000, 20_000), // three segments are left for congestion avoidance
-        (Ack(16_999),         20_000, 20_000),
-        (Ack(1),              21_000, 20_000),
-        (SackLoss(5_000),     10_500, 10_500), // of cwnd, not of the flight
-        (Timeout(5_000),       1_000, 10_500), // the recovery has reduced it
-        (Timeout(1_000),       1_000,  2_000),
-        (TimeoutAgain(1_000),  1_000,  2_000),
-    ]);
-}
-
-#[test]
 fn cubic_reduces_by_three_tenths_and_starts_slowly_with_whole_acks() {
     #[rustfmt::skip]
     walk(start(CongestionPolicy::Cubic, 10_000, HIGH), &[
@@ -289,7 +274,6 @@ proptest! {
             CongestionPolicy::Reno,
             CongestionPolicy::NewReno,
             CongestionPolicy::Sack,
-            CongestionPolicy::LinuxReno,
             CongestionPolicy::Cubic,
         ] {
             let mut control =

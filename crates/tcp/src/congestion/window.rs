@@ -69,16 +69,6 @@ impl Window {
             || (self.in_slow_start() && self.congestion < acked.flight.saturating_mul(2))
     }
 
-    /// Opens cwnd by all that was delivered, up to ssthresh; returns what is left of it for congestion
-    /// avoidance (Linux `tcp_slow_start`). RFC 9406, section 4.2, has a limit per ACK for senders that
-    /// are not paced; Linux has none.
-    pub(super) fn slow_start(&mut self, delivered: u32) -> u32 {
-        let room = self.threshold.saturating_sub(self.congestion);
-        let used = delivered.min(room);
-        self.grow(used);
-        delivered - used
-    }
-
     pub(super) fn grow(&mut self, bytes: u32) {
         self.congestion = self.congestion.saturating_add(bytes).min(LARGEST);
     }

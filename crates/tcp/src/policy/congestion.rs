@@ -18,9 +18,6 @@ pub enum CongestionPolicy {
     NewReno,
     /// RFC 5681 with RFC 6675.
     Sack,
-    /// Linux's Reno, with RFC 6675 where SACK was negotiated: as [`Sack`](Self::Sack), but cwnd opens by
-    /// all that was delivered, and a loss halves cwnd and not what was outstanding.
-    LinuxReno,
     /// RFC 9438, with RFC 6675 where SACK was negotiated.
     Cubic,
 }
@@ -39,7 +36,6 @@ impl CongestionPolicy {
             Self::Reno => Controller::Reno(Window::new(windows, mss)),
             Self::NewReno => Controller::NewReno(NewReno::new(windows, mss)),
             Self::Sack => Controller::Sack(NewReno::new(windows, mss)),
-            Self::LinuxReno => Controller::LinuxReno(NewReno::new(windows, mss)),
             Self::Cubic => Controller::Cubic(Cubic::new(windows, mss, slow_start)),
         }
     }

@@ -209,7 +209,6 @@ fn congestion(value: &str) -> Option<CongestionPolicy> {
         "reno" => CongestionPolicy::Reno,
         "newreno" => CongestionPolicy::NewReno,
         "sack" => CongestionPolicy::Sack,
-        "linux-reno" => CongestionPolicy::LinuxReno,
         "cubic" => CongestionPolicy::Cubic,
         _ => return None,
     })
