@@ -22,6 +22,7 @@ macro_rules! mechanisms {
 }
 
 mechanisms! {
+    bbr
     close
     close_swap
     cork

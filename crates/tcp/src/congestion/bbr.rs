@@ -9,6 +9,8 @@
 
 mod pace;
 mod policer;
+#[cfg(test)]
+mod tests;
 
 use super::{
     Snapshot, Windows,

@@ -147,10 +147,10 @@ impl Policies {
         reset_in_time_wait: ResetInTimeWait::Ends,
     };
 
-    /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC with HyStart, PRR, undo and F-RTO, IW 10,
+    /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC with HyStart, PRR, undo and F-RTO, RACK-TLP, IW 10,
     /// a window that decays while it is idle or not used, buffers that grow, 200 ms minimum RTO (`net/ipv4/tcp_input.c`,
-    /// `tcp_output.c`, `tcp_cubic.c`, `include/net/tcp.h`). Not copied: RACK and tail-loss probes,
-    /// pacing, the tuning of segment sizes, sending D-SACK, compressed ACKs.
+    /// `tcp_output.c`, `tcp_cubic.c`, `tcp_recovery.c`, `include/net/tcp.h`). Not copied: the
+    /// tuning of segment sizes, sending D-SACK, compressed ACKs, timers in jiffies.
     pub const LINUX_6: Self = Self {
         ack: AckPolicy::LinuxQuickAck,
         hold: HoldPolicy::Minshall,
@@ -158,7 +158,7 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::HyStart,
         congestion: CongestionPolicy::Cubic,
-        loss_detection: LossDetection::Rfc6675,
+        loss_detection: LossDetection::Rack,
         reduction: ReductionPolicy::Proportional,
         undo: UndoPolicy::Linux,
         frto: FrtoPolicy::Linux,
@@ -174,11 +174,10 @@ impl Policies {
         reset_in_time_wait: ResetInTimeWait::Ends,
     };
 
-    /// Linux 6 with BBR version 1 (`net.ipv4.tcp_congestion_control = bbr`), which is not slowed down by an
-    /// idle time, and with RACK-TLP. For the rest as [`Policies::LINUX_6`].
+    /// Linux 6 with BBR version 1 (`net.ipv4.tcp_congestion_control = bbr`), which paces, and keeps its window
+    /// over an idle time and in a recovery. For the rest as [`Policies::LINUX_6`].
     pub const LINUX_6_BBR: Self = Self {
         congestion: CongestionPolicy::Bbr,
-        loss_detection: LossDetection::Rack,
         reduction: ReductionPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
         unused_window: UnusedWindow::Kept,
