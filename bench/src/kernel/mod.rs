@@ -143,7 +143,7 @@ fn compare(path: &Path, settings: &Settings) -> anyhow::Result<Comparison> {
     }
     let mut pairs = Vec::new();
     for Run { nth, kernel } in runs {
-        let toml = simulated::experiment(path, &path.fates(nth));
+        let toml = simulated::experiment(path, nth);
         let flow = simulated::run(&toml, settings.seed.wrapping_add(nth))?;
         let ours = (outcome(path, &flow, "the simulator")?, flow);
         if let Some(folder) = &settings.keep {

@@ -45,7 +45,7 @@ pub(super) enum Control {
 pub(super) enum Buffers {
     /// [`Buffers::STATED`] at both ends, more than any path drawn here holds.
     Stated,
-    /// The kernel's defaults, which it tunes.
+    /// The kernel's defaults, which grow with what the connection needs.
     Tuned,
 }
 
@@ -70,7 +70,7 @@ pub(super) const RANGES: &str = "\
 paths: 1 to 50 Mb/s, 3 to 75 ms one way, queue 0.25 to 3 times the bandwidth-delay product (at least
 10 packets), 1 to 3 responses of 0.2 to 2 s at full rate, 0.3 to 2 s apart; half of them without faults,
 a quarter with 0.1 to 3 % loss, a quarter with 0.1 to 3 % of the packets 0.1 to 1 round trip late;
-CUBIC (half), Reno and BBR";
+CUBIC (half), Reno and BBR; buffers of 8 MiB, or (a quarter) Linux's defaults, which grow";
 
 impl Path {
     pub(super) fn draw(seed: u64, number: u64) -> Self {
@@ -109,7 +109,7 @@ impl Path {
             size: whole(packets * SEGMENT / f64::from(transfers)),
             transfers,
             idle: if transfers > 1 { whole(dice.scaled(300.0, 2_000.0)) } else { 0 },
-            buffers: Buffers::Stated,
+            buffers: if dice.between(0, 3) == 0 { Buffers::Tuned } else { Buffers::Stated },
             dice: dice.of("fates", 0),
         }
     }
@@ -169,6 +169,9 @@ impl fmt::Display for Path {
         write!(f, " {} x {kilobytes:>6.0} KB", self.transfers)?;
         if self.transfers > 1 {
             write!(f, " idle {:>4} ms", self.idle)?;
+        }
+        if self.buffers == Buffers::Tuned {
+            write!(f, " tuned")?;
         }
         if self.loss > 0.0 {
             write!(f, " loss {:.1} %", 100.0 * self.loss)?;

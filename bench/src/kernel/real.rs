@@ -97,13 +97,19 @@ fn configure(buffers: Buffers) -> anyhow::Result<()> {
         fs::write(&file, value).with_context(|| format!("cannot write {file}"))
     };
     set("tcp_no_metrics_save", "1")?;
-    if buffers == Buffers::Stated {
-        // Half of the buffer is the window (`TCP_DEFAULT_SCALING_RATIO`), the rest is overhead.
-        let bytes = 2 * Buffers::STATED;
-        set("tcp_rmem", &format!("4096 {bytes} {bytes}"))?;
-        set("tcp_wmem", &format!("4096 {bytes} {bytes}"))?;
+    match buffers {
+        Buffers::Stated => {
+            // Half of the buffer is the window (`TCP_DEFAULT_SCALING_RATIO`), the rest is overhead.
+            let bytes = 2 * Buffers::STATED;
+            set("tcp_rmem", &format!("4096 {bytes} {bytes}"))?;
+            set("tcp_wmem", &format!("4096 {bytes} {bytes}"))
+        }
+        // Linux 6.17 and later, whatever this kernel has.
+        Buffers::Tuned => {
+            set("tcp_rmem", "4096 131072 33554432")?;
+            set("tcp_wmem", "4096 16384 4194304")
+        }
     }
-    Ok(())
 }
 
 fn listen(path: &Path, port: u16) -> anyhow::Result<TcpListener> {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::compare::{Comparison, Side, certain, targets};
-use super::path::Class;
+use super::path::{Buffers, Class};
 use crate::spread::Spread;
 use crate::verdict;
 
@@ -117,7 +117,7 @@ fn path(it: &Comparison) -> Value {
         "rate_kb_s": path.rate, "delay_us": path.delay, "queue_packets": path.queue,
         "loss_pct": 100.0 * path.loss, "reordering_pct": 100.0 * path.reordering,
         "lateness_us": path.lateness, "size_bytes": path.size, "transfers": path.transfers,
-        "idle_ms": path.idle, "ratio": it.ratio(), "repeated": it.repeated, "doubt": it.doubt,
+        "idle_ms": path.idle, "tuned_buffers": path.buffers == Buffers::Tuned, "ratio": it.ratio(), "repeated": it.repeated, "doubt": it.doubt,
         "kernel": side(Side::Kernel), "ours": side(Side::Ours),
     })
 }

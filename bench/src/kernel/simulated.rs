@@ -11,15 +11,17 @@ use ackwise_tcp::Instant;
 use anyhow::Context;
 
 use super::flow::{End, Flow, OnWire};
-use super::path::{Buffers, Control, Fates, Path, REQUEST, SEGMENT};
+use super::path::{Buffers, Control, Path, REQUEST, SEGMENT};
 
 /// The path as an experiment, which `ackwise run` can repeat.
-pub(super) fn experiment(path: &Path, fates: &Fates) -> String {
+pub(super) fn experiment(path: &Path, nth: u64) -> String {
+    let fates = path.fates(nth);
     let Path { rate, delay, queue, lateness, size, transfers, idle, .. } = path;
     let (preset, congestion) = match path.control {
-        Control::Cubic => ("linux-6", ""),
-        Control::Reno => ("linux-6", "congestion = \"sack\"\n"),
-        Control::Bbr => (BBR, ""),
+        Control::Cubic => ("linux-6", String::new()),
+        Control::Reno => ("linux-6", RENO.to_owned()),
+        // The kernel draws the phase at random.
+        Control::Bbr => ("linux-6-bbr", format!("bbr_phase = {}\n", 2 * nth % 7)),
     };
     let buffers = match path.buffers {
         Buffers::Stated => {
@@ -65,7 +67,7 @@ workload = {{ primary = "{size} B", inlines = [] }}
 transfer = "persistent"
 connections = "kept"
 think = "{idle} ms"
-behaviour = "fixed"
+behaviour = {{ think = "{SERVER_WAKES}" }}
 prompt_acks = true
 "#,
         number = path.number,
@@ -134,8 +136,12 @@ impl Observer for Watcher {
 /// In seconds: longer than any transfer takes (our choice).
 const LONGEST: u32 = 120;
 
-/// The preset for BBR.
-const BBR: &str = "linux-6";
+/// HyStart belongs to CUBIC.
+const RENO: &str = "congestion = \"linux-reno\"\nslow_start = \"until-loss\"\n";
+
+/// What the kernel takes to wake the server's program (measured: 50 to 100 us): long enough that it
+/// acknowledges the first request before the response.
+const SERVER_WAKES: &str = "80 us";
 
 #[cfg(test)]
 mod tests {
@@ -145,7 +151,7 @@ mod tests {
     fn every_path_is_an_experiment_that_ends() {
         for number in 0..16 {
             let path = Path::draw(1, number);
-            let toml = experiment(&path, &path.fates(0));
+            let toml = experiment(&path, 0);
             let outcome = run(&toml, 1).unwrap().outcome(path.work());
             let outcome = outcome.unwrap_or_else(|| panic!("{path}: not all arrived\n{toml}"));
             let least = f64::from(path.size) * 8.0 / f64::from(path.rate) / 1e3;

@@ -225,6 +225,23 @@ shown_by! {
         "sack/what_lies_below_the_ack_is_no_news"
     }
     fn a_time_out_forgets_the_scoreboard() { "retransmission/after_a_time_out_sack_is_not_believed" }
+    fn losses_are_found_by_time() {
+        "rack/what_was_sent_before_an_arrived_segment_is_lost_after_a_window"
+        "rack/three_segments_above_a_hole_do_not_wait"
+        "rack/segments_that_overtake_each_other_are_not_sent_again"
+        "rack/a_lost_retransmission_is_sent_a_third_time"
+        "rack/a_dsack_widens_the_window"
+        "rack/after_a_timeout_only_what_is_missing_is_sent_again"
+        "rack/half_a_segment_is_not_delivered"
+    }
+    fn tail_losses_are_probed_for() {
+        "tail_loss_probe/a_probe_finds_the_loss_of_the_tail"
+        "tail_loss_probe/a_single_segment_is_given_the_time_of_a_delayed_ack"
+        "tail_loss_probe/new_data_is_the_better_probe"
+        "tail_loss_probe/a_probe_in_vain_costs_nothing"
+        "tail_loss_probe/at_most_one_is_out"
+        "tail_loss_probe/not_without_sack"
+    }
     fn recent_blocks_are_repeated() {
         "sack/the_block_that_arrived_last_comes_first"
         "sack/the_most_recent_blocks_are_repeated"

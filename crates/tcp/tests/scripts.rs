@@ -22,6 +22,7 @@ macro_rules! mechanisms {
 }
 
 mechanisms! {
+    bbr
     close
     close_swap
     cork
@@ -35,6 +36,7 @@ mechanisms! {
     negotiated_close
     path_mtu
     quick_ack
+    rack
     recovery
     reduction
     reset
@@ -44,6 +46,7 @@ mechanisms! {
     send_buffer
     settings
     silly_window
+    tail_loss_probe
     time_wait
     timestamps
     undo

@@ -230,7 +230,7 @@ impl Endpoint {
             unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
             window_gain: self.receiver.window_gain(),
             window: self.receiver.window(),
-            buffer: self.config.receive_buffer,
+            buffer: self.receiver.buffer(),
             mss: self.sender.mss,
             full_segment: acknowledger.full_segment.into(),
             drained: self.receiver.readable() == 0,

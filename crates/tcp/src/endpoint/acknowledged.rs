@@ -1,8 +1,8 @@
 //! What an acknowledgement means for what we have sent.
 
 use super::{
-    Endpoint, Event, alarm::Alarm, episode::Progress, recovery::SackNews, timers::timestamp,
-    usage::Usage,
+    Config, Endpoint, Event, alarm::Alarm, episode::Progress, recovery::SackNews, sender::low,
+    timers::timestamp, usage::Usage,
 };
 use crate::{
     congestion::Acked,
@@ -18,7 +18,8 @@ impl Endpoint {
     pub(super) fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
         let window_before = self.sender.window;
         self.pace_until(ack > self.sender.una, self.sender.flight());
-        let SackNews { news, delivered } = self.take_sack(ack, segment);
+        self.begin_news();
+        let SackNews { news, delivered } = self.take_sack(ack, segment, now);
         self.update_window(ack, segment);
         if self.timers.runs(Timer::Persist) {
             self.answered_probe();
@@ -38,8 +39,15 @@ impl Endpoint {
         } else if self.is_duplicate(ack, segment, window_before, news) {
             self.take_duplicate_ack(now);
         }
+        if self.flight.is_some() {
+            let plain = segment.sequence_length() == 0 && self.sender.window == window_before;
+            self.take_news_of_flight(ack, advances, plain && !advances && !news, now);
+        }
         if self.recovery.episode.is_some() {
             self.reduce_proportionally(delivered, advances);
+        }
+        if self.flight.is_some() {
+            self.end_news(now);
         }
     }
 
@@ -54,11 +62,14 @@ impl Endpoint {
         let Usage { flight, limited: window_limited, .. } = self.sender.usage;
         let acks_syn = self.sender.una == 0;
         let bytes = u32::try_from(ack - self.sender.una).unwrap_or(u32::MAX) - u32::from(acks_syn);
-        let had_room = self.sender.has_room(self.config.send_buffer);
+        let had_room = self.sender.has_room(self.send_buffer());
 
         self.sender.una = ack;
         self.sender.next = self.sender.next.max(ack);
         let sacked_earlier = self.recovery.remove_before(ack);
+        if let Some(flight) = self.flight.as_deref_mut() {
+            flight.on_ack(ack, now);
+        }
         let sampled = self.measure_round_trip(segment, now);
         let may_grow = self.measure_ack(ack, flight, now);
         self.timers.stalled_since = Alarm::OFF;
@@ -83,9 +94,15 @@ impl Endpoint {
         delivered
     }
 
+    /// Bytes that `write` takes before they are acknowledged.
+    pub(super) fn send_buffer(&self) -> u32 {
+        let Config { policies, send_buffer, .. } = &*self.config;
+        policies.send_tuning.send_buffer(*send_buffer, self.congestion.window())
+    }
+
     /// Tells the application that the send buffer has room, unless it `had_room` before.
     pub(super) fn notify_writable(&mut self, had_room: bool) {
-        if !had_room && self.sender.has_room(self.config.send_buffer) {
+        if !had_room && self.sender.has_room(self.send_buffer()) {
             self.events.push(Event::Writable);
         }
     }
@@ -106,6 +123,13 @@ impl Endpoint {
     /// ACK that was lost in between may have carried it.
     fn measure_round_trip(&mut self, segment: &Segment, now: Instant) -> Option<Nanos> {
         let last_send = self.timers.last_send;
+        let listed = self.news().filter(|news| !news.repeated);
+        if let Some(sample) = listed.and_then(|news| news.first_round_trip) {
+            // Linux `tcp_ack_update_rtt`: each ACK gives a sample.
+            self.sender.timed_since = Alarm::OFF;
+            self.round_trip.sample(self.config.policies.timers.sampled(now - sample, now));
+            return self.news().and_then(|news| news.last_round_trip);
+        }
         let echoed = segment.options.timestamps.map(|clock| clock.echo);
         if let Some(sent) = self.sender.take_timed() {
             let sample = self.config.policies.timers.sampled(sent, now);
@@ -139,10 +163,11 @@ impl Endpoint {
     fn update_window(&mut self, ack: u64, segment: &Segment) {
         let sender = &mut self.sender;
         let seq = u64::try_from(self.receiver.position(segment.seq)).unwrap_or(0);
-        if sender.window_from_seq <= seq && sender.una <= ack && !segment.flags.syn {
+        let newer = low(seq).wrapping_sub(sender.window_from_seq) < 1 << 31;
+        if newer && sender.una <= ack && !segment.flags.syn {
             sender.window = sender.window_shift.bytes(segment.window);
             sender.max_window = sender.max_window.max(sender.window);
-            sender.window_from_seq = seq;
+            sender.window_from_seq = low(seq);
         }
     }
 

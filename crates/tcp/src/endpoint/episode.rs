@@ -193,6 +193,7 @@ impl Endpoint {
             self.recovery.restore_scoreboard();
         }
         if self.recovery.phase != Phase::Open {
+            self.find_flight();
             self.recovery.phase = Phase::Open;
             self.recovery.retransmit_head = false;
             self.recovery.duplicate_acks = 0;
@@ -222,7 +223,9 @@ impl Endpoint {
         if self.recovery.phase == Phase::Forward {
             self.recovery.phase = Phase::GoneBack;
             self.recovery.recover = self.sender.max;
-            self.sender.next = self.sender.una;
+            if !self.detects_by_time() {
+                self.sender.next = self.sender.una;
+            }
         }
     }
 

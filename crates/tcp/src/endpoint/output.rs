@@ -1,7 +1,8 @@
 //! What may be sent now, and if nothing, why.
 
 use super::{
-    Endpoint, State, alarm::Alarm, receiver::Receiver, recovery::Phase, timers::timestamp,
+    Endpoint, State, alarm::Alarm, flight::Flight, receiver::Receiver, recovery::Phase,
+    sender::low, timers::timestamp,
 };
 use crate::{
     congestion::Repair,
@@ -125,8 +126,9 @@ impl Endpoint {
         let repairs =
             recovery.retransmit_head || matches!(recovery.phase, Phase::Fast(Repair::Scoreboard));
         let answers = acknowledger.is_pending() || pending_reset.is_some();
+        let losses = self.flight.as_deref().is_some_and(Flight::has_work);
         // The counters want to know what is waited for.
-        all_sent && !repairs && !answers && counters.is_none()
+        all_sent && !losses && !repairs && !answers && counters.is_none()
     }
 
     fn poll_in_detail(&mut self, now: Instant) -> Option<Transmit> {
@@ -182,6 +184,9 @@ impl Endpoint {
             _ if self.sender.una == 0 && !self.answers_early() => return Err(Wait::Handshake),
             _ => {}
         }
+        if self.flight.is_some() && self.detects_by_time() {
+            return self.next_by_list();
+        }
         if self.recovery.retransmit_head && self.sender.is_outstanding() {
             let first_sacked = self.recovery.sacked.iter().next().map(|(start, _)| start);
             let end = first_sacked.unwrap_or(self.sender.max);
@@ -204,6 +209,43 @@ impl Endpoint {
         self.next_data()
     }
 
+    /// What may leave where losses are detected by time: what is lost, then new data, as far as cwnd exceeds
+    /// what is on its way (Linux `tcp_xmit_retransmit_queue`, `tcp_write_xmit`). The first retransmission of
+    /// a repair and a probe leave in any case.
+    #[inline(never)]
+    fn next_by_list(&self) -> Result<Piece, Wait> {
+        let board = self.scoreboard();
+        let room = u64::from(self.congestion.window()).saturating_sub(board.pipe());
+        let hole = board.next_hole(true).filter(|_| self.recovery.phase != Phase::Forward);
+        if self.recovery.retransmit_head && self.sender.is_outstanding() {
+            let (start, end) =
+                hole.map_or((self.sender.una, self.sender.max), |hole| (hole.start, hole.end));
+            return Ok(self.retransmit(start, end));
+        }
+        if let Some(probe) = self.probe_piece() {
+            return Ok(probe);
+        }
+        match hole {
+            Some(_) if room < u64::from(self.sender.mss) => {
+                Err(self.window_wait(Room { congestion: 0, receive: u64::MAX }))
+            }
+            Some(hole) => Ok(self.retransmit(hole.start, hole.end)),
+            None => self.next_new(room),
+        }
+    }
+
+    /// A full segment of new data, or the last, whatever cwnd says and whatever holds small ones.
+    pub(super) fn new_beyond_windows(&self) -> Option<Piece> {
+        let sender = &self.sender;
+        let start = sender.next.max(sender.max);
+        let left = sender.written_end.checked_sub(start)?;
+        let len = left.min(self.room_for_data().into());
+        let allowed = sender.una.max(1) + u64::from(sender.window);
+        let fin = sender.fin && len == left;
+        let sends = (len > 0 || fin) && start < sender.end() && start + len <= allowed;
+        sends.then(|| Piece { start, len: u32::try_from(len).unwrap_or(u32::MAX), fin })
+    }
+
     /// NextSeg() of RFC 6675, section 4.
     #[inline(never)]
     fn next_by_scoreboard(&self) -> Result<Piece, Wait> {
@@ -224,7 +266,7 @@ impl Endpoint {
     }
 
     /// One segment of `[start, end)`, which was sent before.
-    fn retransmit(&self, start: u64, end: u64) -> Piece {
+    pub(super) fn retransmit(&self, start: u64, end: u64) -> Piece {
         let data_end = end.min(self.sender.written_end);
         let room = u64::from(self.room_for_data());
         let len = data_end.saturating_sub(start).min(room);
@@ -279,7 +321,7 @@ impl Endpoint {
             half_max_window: self.sender.max_window / 2,
             outstanding,
             outstanding_at_call: self.sender.outstanding_at_call.unwrap_or(outstanding),
-            small_outstanding: self.sender.small_end > self.sender.una,
+            small_outstanding: self.sender.is_small_outstanding(),
         }
     }
 
@@ -355,10 +397,12 @@ impl Endpoint {
         } else {
             sender.time(end, now);
             if small {
-                sender.small_end = end;
+                sender.small_end = low(end);
             }
         }
         self.recovery.retransmit_head = false;
+        self.list_sent(piece.start, end, now);
+        let sender = &mut self.sender;
         if piece.start <= sender.next {
             sender.next = sender.next.max(end);
         }
@@ -443,7 +487,7 @@ impl Endpoint {
         self.sender.next = 1 + u64::from(len);
         self.sender.max = self.sender.max.max(self.sender.next);
         if len > 0 {
-            self.sender.small_end = self.sender.next;
+            self.sender.small_end = low(self.sender.next);
             self.timers.last_send = now;
             self.acknowledger.data_sent(now);
         }

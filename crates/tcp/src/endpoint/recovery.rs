@@ -132,10 +132,11 @@ impl Recovery {
 
 impl Endpoint {
     /// Notes the SACK blocks of a segment that acknowledges `ack`.
-    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment) -> SackNews {
+    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment, now: Instant) -> SackNews {
         if !self.receiver.sack || segment.options.sack.is_empty() {
             return SackNews::default();
         }
+        self.take_dsack(ack, segment);
         let sacked_before = self.recovery.sacked.bytes();
         let delivered_before = self.recovery.delivered.bytes();
         for (index, (left, right)) in segment.options.sack.iter().enumerate() {
@@ -145,7 +146,9 @@ impl Endpoint {
             };
             // A block that was never sent, or lies below the ACK (RFC 2883), says nothing here.
             if self.sender.una.max(ack) < left && left < right && right <= self.sender.max {
+                let (from, to) = self.recovery.sacked.missing(left, right);
                 self.recovery.insert(left, right);
+                self.list_sacked(from, to, now);
             } else if index == 0 && left < right && right <= ack {
                 self.recovery.note_duplicate(left, right);
             }
@@ -161,6 +164,9 @@ impl Endpoint {
     /// RFC 6675, section 5: SACK blocks with `news` make a duplicate ACK also of one that advances
     /// ("regardless of its status as a cumulative acknowledgment").
     pub(super) fn take_news(&mut self, news: bool, now: Instant) {
+        if self.detects_by_time() {
+            return;
+        }
         if news && self.recovery.phase == Phase::Open && self.sender.is_outstanding() {
             self.take_duplicate_ack(now);
         }
@@ -168,10 +174,10 @@ impl Endpoint {
 
     pub(super) fn take_duplicate_ack(&mut self, now: Instant) {
         self.count_duplicate_ack();
-        let recovery = &mut self.recovery;
-        recovery.duplicate_acks = recovery.duplicate_acks.saturating_add(1);
-        match recovery.phase {
+        self.recovery.duplicate_acks = self.recovery.duplicate_acks.saturating_add(1);
+        match self.recovery.phase {
             Phase::Fast(Repair::Scoreboard) => {}
+            _ if self.detects_by_time() => {}
             Phase::Fast(_) => self.congestion.on_duplicate_ack(),
             Phase::Forward => self.end_test(),
             Phase::Open | Phase::GoneBack => {
@@ -198,7 +204,7 @@ impl Endpoint {
         }
     }
 
-    fn begin_repair(&mut self, now: Instant) {
+    pub(super) fn begin_repair(&mut self, now: Instant) {
         self.count_loss_event();
         let repair = match self.congestion.repair() {
             Repair::Scoreboard if !self.receiver.sack => Repair::PartialAcks,
@@ -209,12 +215,17 @@ impl Endpoint {
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;
         self.recovery.partial_acks = 0;
+        self.end_probe();
         self.begin_episode();
         let at_loss = self.at_loss(now);
         self.congestion.on_loss(at_loss, repair == Repair::Scoreboard);
         if repair == Repair::GoBack {
             self.recovery.phase = Phase::GoneBack;
-            self.sender.next = self.sender.una;
+            if self.detects_by_time() {
+                self.lose_flight(true, now);
+            } else {
+                self.sender.next = self.sender.una;
+            }
             self.timers.retransmission = Alarm::OFF;
         } else {
             self.recovery.phase = Phase::Fast(repair);
@@ -244,6 +255,7 @@ impl Endpoint {
                     self.end_reduction();
                 }
                 self.after_repair();
+                self.rack_repaired();
             }
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Fast(_) => {
@@ -262,17 +274,23 @@ impl Endpoint {
         }
         self.test_timeout(first);
         self.congestion.on_timeout(self.sender.at_loss(), first, now);
+        if self.detects_by_time() {
+            self.lose_flight(false, now);
+            self.congestion.collapse_beside(self.scoreboard().pipe());
+        }
         self.send_again();
     }
 
-    /// All from SND.UNA on is sent again.
+    /// All from SND.UNA on is sent again; where losses are detected by time, what is marked as lost.
     pub(super) fn send_again(&mut self) {
         self.recovery.phase = Phase::GoneBack;
         self.recovery.recover = self.sender.max;
         self.recovery.duplicate_acks = 0;
         self.recovery.retransmit_head = false;
         self.recovery.clear_scoreboard(self.sender.una);
-        self.sender.next = self.sender.una;
+        if !self.detects_by_time() {
+            self.sender.next = self.sender.una;
+        }
         self.sender.timed_since = Alarm::OFF;
     }
 

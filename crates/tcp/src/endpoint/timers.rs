@@ -79,6 +79,7 @@ impl Timers {
 impl Endpoint {
     pub(super) fn fire_timers(&mut self, now: Instant) {
         // The delayed-ACK timer needs no action: `poll_transmit` compares its time with `now`.
+        self.fire_loss_alarm(now);
         if self.timers.retransmission.take_due(now) {
             let first = !self.timers.stalled_since.is_on();
             if self.goes_on_after_timeout(now) {
@@ -87,6 +88,19 @@ impl Endpoint {
         }
         if self.timers.waiting.take_due(now) {
             self.waited(self.timers.waiting_for, now);
+        }
+    }
+
+    /// Of two timers that are due at once, this one counts: Linux has one timer for both.
+    #[inline]
+    fn fire_loss_alarm(&mut self, now: Instant) {
+        let Some(flight) = self.flight.as_deref_mut() else { return };
+        if !flight.alarm.take_due(now) {
+            return;
+        }
+        match flight.alarm_for {
+            Timer::Reordering => self.reordering_timeout(now),
+            _ => self.probe_timeout(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! How much of the congestion window was used, judged over a whole round trip; and what becomes of it where
 //! that is too little ([`UnusedWindow`]).
 
-use super::{Endpoint, recovery::Phase, timers::timestamp};
+use super::{Endpoint, recovery::Phase, sender::low, timers::timestamp};
 use crate::{
     congestion::Windows,
     policy::{Unused, UnusedWindow},
@@ -51,12 +51,6 @@ impl Usage {
     }
 }
 
-/// What is left of a position: the peer's window keeps those that are compared together.
-#[expect(clippy::cast_possible_truncation, reason = "positions are compared modulo 2^32")]
-const fn low(position: u64) -> u32 {
-    position as u32
-}
-
 impl Endpoint {
     /// Something has left: judges the use of the window, if the policy asks for it.
     #[inline]
@@ -86,7 +80,7 @@ impl Endpoint {
         self.sender.usage.renew(now);
         // A send buffer that is full limits the flight, not the application.
         let undisturbed = self.recovery.phase == Phase::Open && self.recovery.duplicate_acks == 0;
-        if undisturbed && self.sender.has_room(self.config.send_buffer) && reduced != windows {
+        if undisturbed && self.sender.has_room(self.send_buffer()) && reduced != windows {
             self.congestion.on_restart(reduced);
         }
     }

@@ -9,12 +9,14 @@
 //! ```
 
 mod ack;
+mod buffer_tuning;
 mod close;
 mod congestion;
 mod hold;
 mod idle;
 mod idle_restart;
 mod initial_window;
+mod loss_detection;
 mod open;
 mod rate_based;
 mod reduction;
@@ -26,6 +28,8 @@ mod undo;
 mod unused_window;
 
 pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arrival, Reading};
+pub use buffer_tuning::BufferTuning;
+pub(crate) use buffer_tuning::Taken;
 pub use close::{ClosePolicy, ResetInTimeWait};
 pub use congestion::CongestionPolicy;
 pub use hold::{HoldDecision, HoldPolicy, Pending};
@@ -35,6 +39,7 @@ pub use idle_restart::{
     DecayRule, IdleRestart, IdleSince, IdleThreshold, IdleTime, Restart, RestartWindow,
 };
 pub use initial_window::InitialWindow;
+pub use loss_detection::LossDetection;
 pub use open::OpenPolicy;
 pub use rate_based::{
     PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing, round_trips_saved,
@@ -64,6 +69,8 @@ pub struct Policies {
     pub slow_start: SlowStartPolicy,
     /// cwnd afterwards.
     pub congestion: CongestionPolicy,
+    /// Which segments count as lost.
+    pub loss_detection: LossDetection,
     /// How it comes down when duplicate ACKs announce a loss.
     pub reduction: ReductionPolicy,
     /// Whether that is taken back if nothing was lost.
@@ -76,6 +83,10 @@ pub struct Policies {
     pub idle_restart: IdleRestart,
     /// How long the timers run.
     pub timers: TimerPolicy,
+    /// How large the receive buffer becomes.
+    pub receive_tuning: BufferTuning,
+    /// How large the send buffer becomes.
+    pub send_tuning: BufferTuning,
     /// What a new connection takes over from earlier or concurrent ones.
     pub sharing: Sharing,
     /// Which options a SYN offers and a SYN-ACK accepts.
@@ -120,12 +131,15 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Sack,
+        loss_detection: LossDetection::Rfc6675,
         reduction: ReductionPolicy::AtOnce,
         undo: UndoPolicy::Off,
         frto: FrtoPolicy::Off,
         unused_window: UnusedWindow::Kept,
         idle_restart: IdleRestart::RFC_5681,
         timers: TimerPolicy::Rfc6298,
+        receive_tuning: BufferTuning::Off,
+        send_tuning: BufferTuning::Off,
         sharing: Sharing::Off,
         offer: Offer::ALL,
         open: OpenPolicy::Handshake,
@@ -133,10 +147,10 @@ impl Policies {
         reset_in_time_wait: ResetInTimeWait::Ends,
     };
 
-    /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC with HyStart, PRR, undo and F-RTO, IW 10,
-    /// a window that decays while it is idle or not used, 200 ms minimum RTO (`net/ipv4/tcp_input.c`,
-    /// `tcp_output.c`, `tcp_cubic.c`, `include/net/tcp.h`). Not copied: RACK and tail-loss probes,
-    /// pacing, the tuning of buffers and of segment sizes, sending D-SACK, compressed ACKs.
+    /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC with HyStart, PRR, undo and F-RTO, RACK-TLP, IW 10,
+    /// a window that decays while it is idle or not used, buffers that grow, 200 ms minimum RTO (`net/ipv4/tcp_input.c`,
+    /// `tcp_output.c`, `tcp_cubic.c`, `tcp_recovery.c`, `include/net/tcp.h`). Not copied: the
+    /// tuning of segment sizes, sending D-SACK, compressed ACKs, timers in jiffies.
     pub const LINUX_6: Self = Self {
         ack: AckPolicy::LinuxQuickAck,
         hold: HoldPolicy::Minshall,
@@ -144,17 +158,31 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::HyStart,
         congestion: CongestionPolicy::Cubic,
+        loss_detection: LossDetection::Rack,
         reduction: ReductionPolicy::Proportional,
         undo: UndoPolicy::Linux,
         frto: FrtoPolicy::Linux,
         unused_window: UnusedWindow::Linux,
         idle_restart: IdleRestart::LINUX,
         timers: TimerPolicy::Linux,
+        receive_tuning: BufferTuning::Linux,
+        send_tuning: BufferTuning::Linux,
         sharing: Sharing::Off,
         offer: Offer::ALL,
         open: OpenPolicy::Handshake,
         close: ClosePolicy::Ordinary,
         reset_in_time_wait: ResetInTimeWait::Ends,
+    };
+
+    /// Linux 6 with BBR version 1 (`net.ipv4.tcp_congestion_control = bbr`), which paces, and keeps its window
+    /// over an idle time and in a recovery. For the rest as [`Policies::LINUX_6`].
+    pub const LINUX_6_BBR: Self = Self {
+        congestion: CongestionPolicy::Bbr,
+        reduction: ReductionPolicy::AtOnce,
+        slow_start: SlowStartPolicy::UntilLoss,
+        unused_window: UnusedWindow::Kept,
+        idle_restart: IdleRestart::Keep,
+        ..Self::LINUX_6
     };
 
     /// 4.4BSD-Lite: host-wide 200 ms tick, once-per-call Nagle, Reno, restart after *receive* is idle
@@ -168,12 +196,15 @@ impl Policies {
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Reno,
+        loss_detection: LossDetection::Rfc6675,
         reduction: ReductionPolicy::AtOnce,
         undo: UndoPolicy::Off,
         frto: FrtoPolicy::Off,
         unused_window: UnusedWindow::Kept,
         idle_restart: IdleRestart::BSD_4_4,
         timers: TimerPolicy::Bsd,
+        receive_tuning: BufferTuning::Off,
+        send_tuning: BufferTuning::Off,
         sharing: Sharing::Off,
         offer: Offer::NONE,
         open: OpenPolicy::Handshake,
