@@ -106,10 +106,6 @@ impl Receiver {
         self.buffer
     }
 
-    pub(super) const fn buffer(&self) -> u32 {
-        self.buffer
-    }
-
     /// Changes the size of the receive buffer.
     pub(super) const fn set_buffer(&mut self, bytes: u32) {
         self.buffer = bytes;
