@@ -173,6 +173,7 @@ impl Setup {
             CongestionPolicy::Reno,
             CongestionPolicy::NewReno,
             CongestionPolicy::Sack,
+            CongestionPolicy::LinuxReno,
             CongestionPolicy::Cubic,
             CongestionPolicy::Bbr,
         ];

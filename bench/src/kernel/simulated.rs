@@ -136,8 +136,8 @@ impl Observer for Watcher {
 /// In seconds: longer than any transfer takes (our choice).
 const LONGEST: u32 = 120;
 
-/// The kernel's Reno repairs with SACK and has no HyStart.
-const RENO: &str = "congestion = \"sack\"\nslow_start = \"until-loss\"\n";
+/// HyStart belongs to CUBIC.
+const RENO: &str = "congestion = \"linux-reno\"\nslow_start = \"until-loss\"\n";
 
 /// What the kernel takes to wake the server's program (measured: 50 to 100 us): long enough that it
 /// acknowledges the first request before the response.

@@ -268,6 +268,7 @@ const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("reno", CongestionPolicy::Reno),
     ("new-reno", CongestionPolicy::NewReno),
     ("sack", CongestionPolicy::Sack),
+    ("linux-reno", CongestionPolicy::LinuxReno),
     ("cubic", CongestionPolicy::Cubic),
     ("bbr", CongestionPolicy::Bbr),
 ];

@@ -183,6 +183,18 @@ fn congestion_avoidance_counts_bytes() {
 }
 
 #[test]
+fn linux_reno_counts_all_that_was_delivered_and_halves_the_window() {
+    #[rustfmt::skip]
+    walk(start(CongestionPolicy::LinuxReno, 4_000, 9_000), &[
+        (Ack(4_000),           8_000, 9_000), // a stretch ACK counts whole
+        (Ack(2_000),           9_000, 9_000), // 1,000 are left for congestion avoidance
+        (Ack(8_000),          10_000, 9_000),
+        (Ack(20_000),         12_000, 9_000),
+        (SackLoss(7_000),      6_000, 6_000), // half of cwnd, not of the flight
+    ]);
+}
+
+#[test]
 fn with_a_scoreboard_nothing_is_inflated() {
     #[rustfmt::skip]
     let table: &[(CongestionPolicy, u32)] = &[
@@ -274,6 +286,7 @@ proptest! {
             CongestionPolicy::Reno,
             CongestionPolicy::NewReno,
             CongestionPolicy::Sack,
+            CongestionPolicy::LinuxReno,
             CongestionPolicy::Cubic,
         ] {
             let mut control =

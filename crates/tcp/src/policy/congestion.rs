@@ -20,6 +20,9 @@ pub enum CongestionPolicy {
     NewReno,
     /// RFC 5681 with RFC 6675.
     Sack,
+    /// Linux's `reno`: as [`Sack`](Self::Sack), but cwnd grows by all that was delivered, as with CUBIC, and
+    /// is halved even if less was outstanding (`net/ipv4/tcp_cong.c`).
+    LinuxReno,
     /// RFC 9438, with RFC 6675 where SACK was negotiated.
     Cubic,
     /// BBR version 1, as Linux 6 has it (Cardwell et al. 2016). It paces what it sends.
@@ -40,6 +43,7 @@ impl CongestionPolicy {
             Self::Reno => Controller::Reno(Window::new(windows, mss)),
             Self::NewReno => Controller::NewReno(NewReno::new(windows, mss)),
             Self::Sack => Controller::Sack(NewReno::new(windows, mss)),
+            Self::LinuxReno => Controller::Sack(NewReno::linux(windows, mss)),
             Self::Cubic => Controller::Cubic(Cubic::new(windows, mss, slow_start)),
             Self::Bbr => Controller::Bbr(Box::new(Bbr::new(windows, mss))),
         }

@@ -226,6 +226,7 @@ fn congestion(value: &str) -> Option<CongestionPolicy> {
         "reno" => CongestionPolicy::Reno,
         "newreno" => CongestionPolicy::NewReno,
         "sack" => CongestionPolicy::Sack,
+        "linux-reno" => CongestionPolicy::LinuxReno,
         "cubic" => CongestionPolicy::Cubic,
         "bbr" => CongestionPolicy::Bbr,
         _ => return None,
