@@ -5,7 +5,10 @@ use std::{fs, path::Path};
 use ackwise_lab::experiment::Experiment;
 use ackwise_tcp::{
     Policies,
-    policy::{FrtoPolicy, ReductionPolicy, SlowStartPolicy, UndoPolicy, UnusedWindow},
+    policy::{
+        BufferTuning, FrtoPolicy, LossDetection, ReductionPolicy, SlowStartPolicy, UndoPolicy,
+        UnusedWindow,
+    },
 };
 
 /// The cases that ask what Linux does, as part of their file's name and of their labels.
@@ -17,6 +20,8 @@ fn is_of_today(policies: &Policies) -> bool {
         || policies.reduction != ReductionPolicy::AtOnce
         || policies.undo != UndoPolicy::Off
         || policies.frto != FrtoPolicy::Off
+        || policies.loss_detection == LossDetection::Rack
+        || policies.receive_tuning != BufferTuning::Off
         || policies.unused_window != UnusedWindow::Kept
 }
 
