@@ -29,7 +29,7 @@ impl Endpoint {
         let window = self.congestion.window();
         let Controller::Bbr(bbr) = &mut self.congestion else { return };
         let flight = self.flight.as_deref();
-        let in_flight = flight.map_or(Amount::default(), Flight::on_the_way);
+        let in_flight = flight.map_or_else(Amount::default, Flight::on_the_way);
         let left = self.sender.written_end.saturating_sub(self.sender.next);
         let idle = left < self.sender.mss.into()
             && in_flight.bytes < window.into()

@@ -76,7 +76,7 @@ impl Bbr {
     /// `bbr_rate_bytes_per_sec`: in bytes per second, and one percent less, lest a queue builds up.
     pub(super) fn rate_of(&self, bandwidth: u64, gain: u32) -> u64 {
         let bytes =
-            u128::from(bandwidth) * u128::from(self.window.mss) * u128::from(gain) >> GAIN_SHIFT;
+            (u128::from(bandwidth) * u128::from(self.window.mss) * u128::from(gain)) >> GAIN_SHIFT;
         let rate = (bytes * 1_000_000 / 100 * 99) >> RATE_SHIFT;
         u64::try_from(rate).unwrap_or(u64::MAX)
     }

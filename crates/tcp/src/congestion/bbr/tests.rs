@@ -193,8 +193,9 @@ fn a_policer_is_recognised_and_its_rate_is_kept() {
     let mut found = None;
     world.run_until(8_000, |world| {
         if world.bbr.policer.bandwidth().is_some() {
-            found =
-                found.or(Some((world.now, world.segments_per_second(), world.bbr.pacing_gain())));
+            found = found.or_else(|| {
+                Some((world.now, world.segments_per_second(), world.bbr.pacing_gain()))
+            });
         }
     });
     let (when, rate, gain) = found.expect("a quarter of the rate passes");
