@@ -23,6 +23,7 @@ macro_rules! mechanisms {
 
 mechanisms! {
     bbr
+    buffer_tuning
     close
     close_swap
     cork
