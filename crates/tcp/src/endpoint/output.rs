@@ -184,8 +184,10 @@ impl Endpoint {
             _ if self.sender.una == 0 && !self.answers_early() => return Err(Wait::Handshake),
             _ => {}
         }
-        if self.flight.is_some() && self.detects_by_time() {
-            return self.next_by_list();
+        if let Some(flight) = self.flight.as_deref()
+            && self.detects_by_time()
+        {
+            return self.next_by_list(flight);
         }
         if self.recovery.retransmit_head && self.sender.is_outstanding() {
             let first_sacked = self.recovery.sacked.iter().next().map(|(start, _)| start);
@@ -213,13 +215,15 @@ impl Endpoint {
     /// what is on its way (Linux `tcp_xmit_retransmit_queue`, `tcp_write_xmit`). The first retransmission of
     /// a repair and a probe leave in any case.
     #[inline(never)]
-    fn next_by_list(&self) -> Result<Piece, Wait> {
-        let board = self.scoreboard();
-        let room = u64::from(self.congestion.window()).saturating_sub(board.pipe());
-        let hole = board.next_hole(true).filter(|_| self.recovery.phase != Phase::Forward);
+    fn next_by_list(&self, flight: &Flight) -> Result<Piece, Wait> {
+        let pipe = flight.pipe(self.sender.una);
+        let room = u64::from(self.congestion.window()).saturating_sub(pipe);
+        if !flight.has_work() && !self.recovery.retransmit_head {
+            return self.next_new(room);
+        }
+        let hole = flight.next_unrepaired().filter(|_| self.recovery.phase != Phase::Forward);
         if self.recovery.retransmit_head && self.sender.is_outstanding() {
-            let (start, end) =
-                hole.map_or((self.sender.una, self.sender.max), |hole| (hole.start, hole.end));
+            let (start, end) = hole.unwrap_or((self.sender.una, self.sender.max));
             return Ok(self.retransmit(start, end));
         }
         if let Some(probe) = self.probe_piece() {
@@ -229,9 +233,14 @@ impl Endpoint {
             Some(_) if room < u64::from(self.sender.mss) => {
                 Err(self.window_wait(Room { congestion: 0, receive: u64::MAX }))
             }
-            Some(hole) => Ok(self.retransmit(hole.start, hole.end)),
-            None => self.next_new(room),
+            Some((start, end)) => Ok(self.retransmit(start, end)),
+            None => self.next_again(room),
         }
+    }
+
+    #[inline(never)]
+    fn next_again(&self, congestion_room: u64) -> Result<Piece, Wait> {
+        self.next_new(congestion_room)
     }
 
     /// A full segment of new data, or the last, whatever cwnd says and whatever holds small ones.

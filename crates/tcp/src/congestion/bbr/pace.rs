@@ -77,7 +77,7 @@ impl Bbr {
     pub(super) fn rate_of(&self, bandwidth: u64, gain: u32) -> u64 {
         let bytes =
             (u128::from(bandwidth) * u128::from(self.window.mss) * u128::from(gain)) >> GAIN_SHIFT;
-        let rate = (bytes * 1_000_000 / 100 * 99) >> RATE_SHIFT;
+        let rate = (bytes * 990_000) >> RATE_SHIFT;
         u64::try_from(rate).unwrap_or(u64::MAX)
     }
 }
