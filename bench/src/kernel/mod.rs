@@ -118,34 +118,44 @@ fn compare_all(settings: &Settings, numbers: &[u64]) -> anyhow::Result<Vec<Compa
     Ok(all)
 }
 
-/// The runs of one path, each with another pattern of losses.
+/// The runs of one path, each with another pattern of losses and another size.
 fn compare(path: &Path, settings: &Settings) -> anyhow::Result<Comparison> {
-    let wanted = if path.is_faulty() { RUNS_WITH_FAULTS } else { RUNS };
-    let (mut runs, mut disturbed, mut attempts) = (Vec::new(), Vec::new(), 0);
-    while runs.len() < wanted && attempts < wanted + MOST_REPEATS {
+    let (mut runs, mut disturbed, mut attempts, mut failed) = (Vec::new(), Vec::new(), 0, 0);
+    while runs.len() < RUNS && attempts < RUNS + MOST_REPEATS {
         ensure!(!process::interrupted(), "interrupted");
         attempts += 1;
         let nth = runs.len() as u64;
+        let path = path.for_run(nth);
         let fates = path.fates(nth);
-        let Ran { flow, disturbed: why } = real::run(path, &fates, free_port())?;
-        let kernel = (outcome(path, &flow, "the kernel")?, flow);
-        let run = Run { nth, kernel };
+        let ran = real::run(&path, &fates, free_port());
+        let ran = ran.and_then(|it| Ok((outcome(&path, &it.flow, "the kernel")?, it)));
+        let (outcome, Ran { flow, disturbed: why }) = match ran {
+            Ok(ran) => ran,
+            Err(why) if failed < MOST_FAILURES => {
+                eprintln!("repeated: path {}: {why:#}", path.number);
+                failed += 1;
+                continue;
+            }
+            Err(why) => return Err(why),
+        };
+        let run = Run { nth, kernel: (outcome, flow) };
         match why {
             None => runs.push(run),
             Some(why) => disturbed.push((run, why)),
         }
     }
-    let repeated = u32::try_from(disturbed.len()).unwrap_or(u32::MAX);
+    let repeated = failed + u32::try_from(disturbed.len()).unwrap_or(u32::MAX);
     let mut doubt = None;
-    if runs.len() < wanted {
+    if runs.len() < RUNS {
         doubt = disturbed.first().map(|(_, why)| why.clone());
-        runs.extend(disturbed.into_iter().take(wanted - runs.len()).map(|(run, _)| run));
+        runs.extend(disturbed.into_iter().take(RUNS - runs.len()).map(|(run, _)| run));
     }
     let mut pairs = Vec::new();
     for Run { nth, kernel } in runs {
-        let toml = simulated::experiment(path, nth);
+        let path = path.for_run(nth);
+        let toml = simulated::experiment(&path, nth);
         let flow = simulated::run(&toml, settings.seed.wrapping_add(nth))?;
-        let ours = (outcome(path, &flow, "the simulator")?, flow);
+        let ours = (outcome(&path, &flow, "the simulator")?, flow);
         if let Some(folder) = &settings.keep {
             keep::keep(folder, path.number, nth, &toml, [&kernel.1, &ours.1])?;
         }
@@ -173,15 +183,15 @@ fn free_port() -> u16 {
     FIRST_PORT + NEXT.fetch_add(1, Ordering::Relaxed) % PORTS
 }
 
-/// Runs of a path without random faults (our choice): the kernel's timing varies.
-const RUNS: usize = 3;
-/// Runs of a path with random faults (our choice).
-const RUNS_WITH_FAULTS: usize = 5;
+/// Runs of a path (our choice).
+const RUNS: usize = 5;
 /// More runs of a path if some are disturbed (our choice).
 const MOST_REPEATS: usize = 4;
+/// Runs of a path that may fail, as when the machine stops for longer than a transfer may take (our choice).
+const MOST_FAILURES: u32 = 1;
 /// Our choice, from how often a run was disturbed.
 const PARALLEL_PATHS: usize = 3;
-/// Time limit (our choice): 60 paths take ten minutes.
+/// Time limit (our choice): 60 paths take five to ten minutes.
 const LIMIT: Duration = Duration::from_secs(3600);
 /// Below the kernel's ephemeral ports.
 const FIRST_PORT: u16 = 10_000;

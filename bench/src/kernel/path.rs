@@ -134,6 +134,16 @@ impl Path {
         Work { request, response, transfers: self.transfers, back_to_back }
     }
 
+    /// The path of the run `nth`: its responses are so many segments longer.
+    ///
+    /// Without random faults, a run is the same each time, and where a queue drops its tail, one segment
+    /// more or less decides whether the last one is lost, which costs a timeout: phase effects (Floyd and
+    /// Jacobson 1992), which a median over sizes leaves out.
+    pub(super) fn for_run(&self, nth: u64) -> Self {
+        let more = u32::try_from(nth).unwrap_or(0) * whole(SEGMENT);
+        Self { size: self.size + more, ..self.clone() }
+    }
+
     /// The packets that the pattern `nth` affects; the same in both worlds.
     pub(super) fn fates(&self, nth: u64) -> Fates {
         let mut fates = Fates::default();

@@ -96,7 +96,8 @@ impl Receiver {
             ts_recent: 0,
             ts_recent_at: Instant::EPOCH,
         };
-        if tuning == BufferTuning::Linux {
+        // With the shift of the largest buffer, a tiny one could not be announced. Linux begins with 64 KB.
+        if tuning == BufferTuning::Linux && buffer >= u32::from(u16::MAX) {
             receiver.expect_buffer(BufferTuning::LINUX_MAX_SPACE);
         }
         receiver
