@@ -9,7 +9,7 @@
 
 use alloc::{boxed::Box, collections::VecDeque};
 
-use super::{Endpoint, alarm::Alarm, probe::Probe, rack::Latest, ranges::RangeSet};
+use super::{Endpoint, alarm::Alarm, probe::Probe, ranges::RangeSet};
 use crate::{
     congestion::Snapshot,
     policy::{CongestionPolicy, LossDetection},
@@ -61,6 +61,26 @@ pub(super) struct Sent {
     pub(super) repeated: bool,
 }
 
+/// The delivered segment that was sent last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Latest {
+    /// RACK.xmit_ts and RACK.end_seq.
+    at: Instant,
+    end: u64,
+    /// RACK.rtt.
+    round_trip: Nanos,
+    /// RACK.fack: the end of the highest segment that has been delivered.
+    highest: u64,
+    /// RACK.dsack_round: until this is acknowledged, a further D-SACK does not count. 0: not set.
+    pub(super) dsack_until: u64,
+    /// A segment was delivered since losses were looked for.
+    pub(super) advanced: bool,
+    /// One was delivered below a higher one, and was sent once only.
+    pub(super) reordering: bool,
+    /// Of a retransmission that was delivered: too short a round trip means the first copy was.
+    pub(super) shortest: Nanos,
+}
+
 /// Segments and their bytes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Amount {
@@ -97,7 +117,7 @@ impl Sent {
         !self.sacked && self.lost && !self.again
     }
 
-    /// Whether it can be told from it that a segment sent earlier is lost, or it is out itself.
+    /// Whether a copy of it is believed to be on its way.
     pub(super) const fn is_out(&self) -> bool {
         self.copies() > 0
     }
@@ -353,6 +373,39 @@ impl Amount {
     fn remove(&mut self, copies: u32, bytes: u64) {
         self.segments -= copies;
         self.bytes -= u64::from(copies) * bytes;
+    }
+}
+
+impl Latest {
+    /// RFC 8985, section 6.2, steps 2 and 3. As in Linux `tcp_rack_advance`, the round trip is that of the
+    /// last delivered segment, also if one that was sent later had been delivered before.
+    pub(super) fn on_delivered(&mut self, sent: &Sent, now: Instant) {
+        if self.highest < sent.end {
+            self.highest = sent.end;
+        } else if sent.end < self.highest && !sent.repeated {
+            self.reordering = true;
+        }
+        let round_trip = Nanos::between(sent.at, now);
+        // "If the segment was retransmitted and the RTT is less than RACK.min_rtt": its first copy arrived.
+        if sent.repeated && round_trip < self.shortest {
+            return;
+        }
+        self.advanced = true;
+        self.round_trip = round_trip;
+        if self.is_after(sent) {
+            return;
+        }
+        (self.at, self.end) = (sent.at, sent.end);
+    }
+
+    /// RACK_sent_after(): whether it was sent after `sent`.
+    pub(super) fn is_after(&self, sent: &Sent) -> bool {
+        (self.at, self.end) > (sent.at, sent.end)
+    }
+
+    /// How long `sent` may still take before it counts as lost.
+    pub(super) fn remaining(&self, sent: &Sent, window: Nanos, now: Instant) -> Nanos {
+        (self.round_trip + window) - Nanos::between(sent.at, now)
     }
 }
 

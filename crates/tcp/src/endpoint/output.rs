@@ -243,8 +243,15 @@ impl Endpoint {
         self.next_new(congestion_room)
     }
 
+    /// What the probe carries: new data beyond cwnd, or the last segment.
+    fn probe_piece(&self) -> Option<Piece> {
+        let flight = self.flight.as_deref().filter(|flight| flight.probe.is_due())?;
+        let new = self.new_beyond_windows();
+        new.or_else(|| flight.last().map(|(start, end)| self.retransmit(start, end)))
+    }
+
     /// A full segment of new data, or the last, whatever cwnd says and whatever holds small ones.
-    pub(super) fn new_beyond_windows(&self) -> Option<Piece> {
+    fn new_beyond_windows(&self) -> Option<Piece> {
         let sender = &self.sender;
         let start = sender.next.max(sender.max);
         let left = sender.written_end.checked_sub(start)?;
@@ -275,7 +282,7 @@ impl Endpoint {
     }
 
     /// One segment of `[start, end)`, which was sent before.
-    pub(super) fn retransmit(&self, start: u64, end: u64) -> Piece {
+    fn retransmit(&self, start: u64, end: u64) -> Piece {
         let data_end = end.min(self.sender.written_end);
         let room = u64::from(self.room_for_data());
         let len = data_end.saturating_sub(start).min(room);

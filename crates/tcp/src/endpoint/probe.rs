@@ -6,7 +6,7 @@
 
 use core::cmp::Ordering;
 
-use super::{Endpoint, alarm::Alarm, output::Piece, rack::LEAST_TIMEOUT, recovery::Phase};
+use super::{Endpoint, alarm::Alarm, recovery::Phase};
 use crate::{
     policy::LossDetection,
     units::{Instant, Nanos},
@@ -128,13 +128,6 @@ impl Endpoint {
         }
     }
 
-    /// What the probe carries: new data beyond cwnd, or the last segment.
-    pub(super) fn probe_piece(&self) -> Option<Piece> {
-        let flight = self.flight.as_deref().filter(|flight| flight.probe.due)?;
-        let new = self.new_beyond_windows();
-        new.or_else(|| flight.last().map(|(start, end)| self.retransmit(start, end)))
-    }
-
     /// An ACK may end a probe. If that has repaired a loss, cwnd is reduced as if it had been found
     /// otherwise (section 7.4).
     pub(super) fn take_ack_of_probe(&mut self, ack: u64, repeats: bool, now: Instant) {
@@ -153,3 +146,5 @@ impl Endpoint {
 const DELAYED_ACK: Nanos = Nanos::from_millis(200);
 /// Without a round trip (Linux `TCP_TIMEOUT_INIT`).
 const UNMEASURED: Nanos = Nanos::from_millis(1_000);
+/// Linux `TCP_TIMEOUT_MIN_US`, which the reordering timer waits for as well. Its jiffies are not modelled.
+pub(super) const LEAST_TIMEOUT: Nanos = Nanos::from_millis(2);

@@ -4,12 +4,7 @@
 //! should have arrived. That finds lost retransmissions too, and waits for segments that overtake each
 //! other.
 
-use super::{
-    Endpoint,
-    alarm::Alarm,
-    flight::{Flight, Sent},
-    recovery::Phase,
-};
+use super::{Endpoint, alarm::Alarm, flight::Flight, probe::LEAST_TIMEOUT, recovery::Phase};
 use crate::{
     congestion::DUPLICATE_THRESHOLD,
     segment::Segment,
@@ -31,26 +26,6 @@ pub(super) struct Rack {
     persists: u8,
     /// RACK.reordering_seen.
     reordering: bool,
-}
-
-/// The delivered segment that was sent last.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Latest {
-    /// RACK.xmit_ts and RACK.end_seq.
-    at: Instant,
-    end: u64,
-    /// RACK.rtt.
-    round_trip: Nanos,
-    /// RACK.fack: the end of the highest segment that has been delivered.
-    highest: u64,
-    /// RACK.dsack_round: until this is acknowledged, a further D-SACK does not count. 0: not set.
-    dsack_until: u64,
-    /// A segment was delivered since losses were looked for.
-    advanced: bool,
-    /// One was delivered below a higher one, and was sent once only.
-    reordering: bool,
-    /// Of a retransmission that was delivered: too short a round trip means the first copy was.
-    shortest: Nanos,
 }
 
 impl Default for Rack {
@@ -76,9 +51,8 @@ impl Rack {
         (self.min_rtt != u32::MAX).then(|| Nanos::from_micros(self.min_rtt.into()))
     }
 
-    /// RFC 8985, section 6.2, step 4. `eager` if a loss is as good as certain: RACK_update_reo_wnd():
-    /// "If in Fast or Timeout Recovery [or] segs_sacked >= DupThresh: return 0" unless segments were seen to
-    /// overtake each other.
+    /// RFC 8985, section 6.2, step 4: no window during a repair, or with DupThresh segments SACKed (`eager`),
+    /// unless segments were seen to overtake each other.
     fn window(&self, eager: bool, srtt: Option<Nanos>) -> Nanos {
         if eager && !self.reordering {
             return Nanos::ZERO;
@@ -99,39 +73,6 @@ impl Rack {
         if self.persists == 0 {
             self.quarters = 1;
         }
-    }
-}
-
-impl Latest {
-    /// RFC 8985, section 6.2, steps 2 and 3. As in Linux `tcp_rack_advance`, the round trip is that of the
-    /// last delivered segment, also if one that was sent later had been delivered before.
-    pub(super) fn on_delivered(&mut self, sent: &Sent, now: Instant) {
-        if self.highest < sent.end {
-            self.highest = sent.end;
-        } else if sent.end < self.highest && !sent.repeated {
-            self.reordering = true;
-        }
-        let round_trip = Nanos::between(sent.at, now);
-        // "If the segment was retransmitted and the RTT is less than RACK.min_rtt": its first copy arrived.
-        if sent.repeated && round_trip < self.shortest {
-            return;
-        }
-        self.advanced = true;
-        self.round_trip = round_trip;
-        if self.is_after(sent) {
-            return;
-        }
-        (self.at, self.end) = (sent.at, sent.end);
-    }
-
-    /// RACK_sent_after(): whether it was sent after `sent`.
-    fn is_after(&self, sent: &Sent) -> bool {
-        (self.at, self.end) > (sent.at, sent.end)
-    }
-
-    /// How long `sent` may still take before it counts as lost.
-    pub(super) fn remaining(&self, sent: &Sent, window: Nanos, now: Instant) -> Nanos {
-        (self.round_trip + window) - Nanos::between(sent.at, now)
     }
 }
 
@@ -277,5 +218,3 @@ impl Endpoint {
 const MIN_RTT_HALF_MINUTES: u8 = 10;
 /// RFC 8985, section 6.2, step 4: "RACK.reo_wnd_persist = 16".
 const REPAIRS_THAT_PERSIST: u8 = 16;
-/// Linux `TCP_TIMEOUT_MIN_US`. Its jiffies are not modelled.
-pub(super) const LEAST_TIMEOUT: Nanos = Nanos::from_millis(2);
