@@ -1,0 +1,136 @@
+//! Which connections are looked at in a scan. A look copies a descriptor, so each connection gets few: one
+//! when it is first seen with a process, and one later, because a server may set options of its own after
+//! accept.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use ackwise_linux::sockets::TcpSocket;
+
+/// The connections of one server, by cookie.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    known: BTreeMap<u64, Known>,
+    /// When the last scan began.
+    last_scan: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    looks: u8,
+    next_look: Instant,
+    /// A time at which it did not exist; `None` if it was there from the beginning.
+    absent_at: Option<Instant>,
+    is_there: bool,
+}
+
+impl Connections {
+    /// Takes the sockets of a scan that began at `now`. Returns those to look at.
+    pub(crate) fn scanned(&mut self, sockets: &[TcpSocket], now: Instant) -> Vec<TcpSocket> {
+        for known in self.known.values_mut() {
+            known.is_there = false;
+        }
+        let mut due = Vec::new();
+        for socket in sockets {
+            let is_full = self.known.len() >= CONNECTIONS_LIMIT;
+            if is_full && !self.known.contains_key(&socket.cookie) {
+                continue;
+            }
+            let absent_at = self.last_scan;
+            let new = Known { looks: 0, next_look: now, absent_at, is_there: true };
+            let known = self.known.entry(socket.cookie).or_insert(new);
+            known.is_there = true;
+            // Without an inode it waits to be accepted.
+            if socket.inode != 0 && known.looks < LOOKS && known.next_look <= now {
+                due.push(*socket);
+            }
+        }
+        self.known.retain(|_, known| known.is_there);
+        self.last_scan = Some(now);
+        due
+    }
+
+    /// Notes that `cookie` was looked at.
+    pub(crate) fn looked_at(&mut self, cookie: u64, now: Instant) {
+        if let Some(known) = self.known.get_mut(&cookie) {
+            known.looks += 1;
+            known.next_look = now + SECOND_LOOK;
+        }
+    }
+
+    /// The longest time that the connection can have existed at `now`; `None` if it was there from the
+    /// beginning.
+    pub(crate) fn age(&self, cookie: u64, now: Instant) -> Option<Duration> {
+        let absent_at = self.known.get(&cookie)?.absent_at?;
+        Some(now.saturating_duration_since(absent_at))
+    }
+
+    /// Whether it was there at the last scan.
+    pub(crate) fn contains(&self, cookie: u64) -> bool {
+        self.known.contains_key(&cookie)
+    }
+
+    /// How many were there at the last scan.
+    pub(crate) fn count(&self) -> usize {
+        self.known.len()
+    }
+}
+
+/// Our choice: see the module.
+const LOOKS: u8 = 2;
+/// Our choice: servers set options of a connection right after accept, or before the first response.
+const SECOND_LOOK: Duration = Duration::from_millis(200);
+/// Largest number of connections (our choice: 10 MB). Further ones inherit from the listening socket, but
+/// are not looked at.
+const CONNECTIONS_LIMIT: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use ackwise_linux::sockets::{Query, SocketTable};
+    use ackwise_tcp::State;
+
+    use super::*;
+
+    fn socket() -> TcpSocket {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let _client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let _accepted = listener.accept().unwrap();
+        let mut found = None;
+        let query = Query::local_port(port).in_states(&[State::Established]);
+        SocketTable::here().unwrap().each(query, |it| found = Some(*it)).unwrap();
+        found.expect("one connection")
+    }
+
+    #[test]
+    fn a_connection_is_looked_at_twice_and_forgotten_when_it_is_gone() {
+        let socket = socket();
+        let cookies = |due: Vec<TcpSocket>| due.iter().map(|it| it.cookie).collect::<Vec<_>>();
+        let began = Instant::now();
+        let at = |ms| began + Duration::from_millis(ms);
+        let mut connections = Connections::default();
+        let mut waiting = socket;
+        waiting.inode = 0; // Not accepted yet.
+        assert!(connections.scanned(&[waiting], at(0)).is_empty());
+        assert_eq!(cookies(connections.scanned(&[socket], at(20))), [socket.cookie]);
+        // Whoever could not look may look again.
+        assert_eq!(cookies(connections.scanned(&[socket], at(40))), [socket.cookie]);
+        connections.looked_at(socket.cookie, at(40));
+        assert!(connections.scanned(&[socket], at(200)).is_empty());
+        assert_eq!(cookies(connections.scanned(&[socket], at(240))), [socket.cookie]);
+        connections.looked_at(socket.cookie, at(240));
+        assert!(connections.scanned(&[socket], at(9_000)).is_empty());
+        assert_eq!(connections.age(socket.cookie, at(9_000)), None);
+
+        let mut later = socket;
+        later.cookie += 1;
+        assert_eq!(cookies(connections.scanned(&[later], at(9_020))), [later.cookie]);
+        assert!(!connections.contains(socket.cookie));
+        let age = connections.age(later.cookie, at(9_030));
+        assert_eq!((age, connections.count()), (Some(Duration::from_millis(30)), 1));
+    }
+}
