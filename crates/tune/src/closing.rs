@@ -122,7 +122,10 @@ mod tests {
     #[test]
     fn as_many_close_as_are_needed() {
         let excess = |open, waiting| Shortage { open, waiting, places: 200 }.excess();
-        assert_eq!([excess(200, 0), excess(200, 1), excess(150, 50), excess(150, 57)], [0, 1, 0, 7]);
+        assert_eq!(
+            [excess(200, 0), excess(200, 1), excess(150, 50), excess(150, 57)],
+            [0, 1, 0, 7]
+        );
     }
 
     #[test]

@@ -78,7 +78,10 @@ impl Journal {
     }
 
     /// Adds records, and returns when they are in the file.
-    pub(crate) fn add(&mut self, records: impl IntoIterator<Item = Record>) -> Result<(), TuneError> {
+    pub(crate) fn add(
+        &mut self,
+        records: impl IntoIterator<Item = Record>,
+    ) -> Result<(), TuneError> {
         self.content.records.extend(records);
         self.content.records.truncate(RECORDS_LIMIT);
         write(&self.path, &self.content)
@@ -172,8 +175,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let unfinished = path.with_extension("new");
     // A run that was killed between the two steps, and had the same process id.
     let _ = fs::remove_file(&unfinished);
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&unfinished, path)?;

@@ -15,11 +15,7 @@ use std::{
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::{
-    Line, TuneError,
-    journal::Content,
-    undo::undo_one,
-};
+use crate::{Line, TuneError, journal::Content, undo::undo_one};
 
 /// The process, and this end of its input.
 #[derive(Debug)]

@@ -104,8 +104,12 @@ impl Line {
         if let Some(option) = self.option {
             text += option;
             match (self.old, self.new) {
-                (Some(old), Some(new)) => { let _ = write!(text, " {old} -> {new}"); }
-                (None, Some(new)) => { let _ = write!(text, " = {new}"); }
+                (Some(old), Some(new)) => {
+                    let _ = write!(text, " {old} -> {new}");
+                }
+                (None, Some(new)) => {
+                    let _ = write!(text, " = {new}");
+                }
                 _ => {}
             }
             text += " on ";

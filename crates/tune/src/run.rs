@@ -169,13 +169,12 @@ impl<'a> Run<'a> {
             return Err(TuneError::Copy { port: self.options.port, source });
         }
         for listener in &new {
-            for (option, value) in &self.wanted {
-                let is_planned = |it: &Planned| {
-                    it.socket.cookie == listener.cookie && it.option == *option
-                };
+            for (option, value) in self.wanted.clone() {
+                let is_planned =
+                    |it: &Planned| it.socket.cookie == listener.cookie && it.option == option;
                 if !looked.planned.iter().any(is_planned) {
                     let reason = format!("the server has set it to {value} itself");
-                    self.say_of(listener, Act::Left, Some(*option), reason);
+                    self.say_of(listener, Act::Left, Some(option), reason);
                 }
             }
         }
@@ -336,7 +335,7 @@ impl<'a> Run<'a> {
         for (option, value) in self.wanted.clone() {
             let differs = looked.planned.iter().filter(|it| it.option == option).count() as u64;
             let all = counted(looked.reached.len() as u64, "open connection");
-            let reason = format!("on {} of {all}", grouped(differs));
+            let reason = format!("{} of {all}", grouped(differs));
             let mut line = Line::new(self.began.elapsed(), Act::WouldSet, reason);
             (line.count, line.new) = (Some(differs), Some(value));
             line.option = Some(option.name());

@@ -22,6 +22,10 @@ mod reproduce;
 mod rows;
 mod run;
 mod schema;
+#[cfg(target_os = "linux")]
+mod size;
+#[cfg(target_os = "linux")]
+mod tune;
 
 use std::{env, process::ExitCode};
 
@@ -50,6 +54,8 @@ enum Command {
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     Model(model::Model),
+    #[cfg(target_os = "linux")]
+    Tune(Box<tune::Tune>),
     Schema(schema::Schema),
 }
 
@@ -139,6 +145,8 @@ impl Command {
             Self::Merge(merge) => merge::run(&merge),
             Self::Reproduce(reproduce) => reproduce::run(reproduce),
             Self::Model(model) => model::run(model),
+            #[cfg(target_os = "linux")]
+            Self::Tune(tune) => tune::run(&tune),
             Self::Schema(schema) => schema::run(&schema),
         }
     }
@@ -153,6 +161,8 @@ impl Command {
             Self::Merge(merge) => merge.json(),
             Self::Reproduce(reproduce) => reproduce.json(),
             Self::Model(model) => model.json(),
+            #[cfg(target_os = "linux")]
+            Self::Tune(tune) => tune.json(),
             Self::Schema(_) => false,
         }
     }
