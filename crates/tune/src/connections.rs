@@ -1,6 +1,6 @@
-//! Which connections are looked at in a scan. A look copies a descriptor, so each connection gets few: one
-//! when it is first seen with a process, and one later, because a server may set options of its own after
-//! accept.
+//! Which connections are looked at in a scan. A look copies a descriptor, so each connection gets few: when
+//! it is first seen with a process, and some later, because a server may set options of its own after
+//! accept, and be interrupted before it does.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ pub(crate) struct Connections {
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    looks: u8,
+    looks: usize,
     next_look: Instant,
     /// A time at which it did not exist; `None` if it was there from the beginning.
     absent_at: Option<Instant>,
@@ -43,7 +43,7 @@ impl Connections {
             let known = self.known.entry(socket.cookie).or_insert(new);
             known.is_there = true;
             // Without an inode it waits to be accepted.
-            if socket.inode != 0 && known.looks < LOOKS && known.next_look <= now {
+            if socket.inode != 0 && known.looks < LOOKS.len() && known.next_look <= now {
                 due.push(*socket);
             }
         }
@@ -56,7 +56,8 @@ impl Connections {
     pub(crate) fn looked_at(&mut self, cookie: u64, now: Instant) {
         if let Some(known) = self.known.get_mut(&cookie) {
             known.looks += 1;
-            known.next_look = now + SECOND_LOOK;
+            let wait = LOOKS.get(known.looks).copied().unwrap_or_default();
+            known.next_look = now + wait;
         }
     }
 
@@ -73,10 +74,14 @@ impl Connections {
     }
 }
 
-/// Our choice: see the module.
-const LOOKS: u8 = 2;
-/// Our choice: servers set options of a connection right after accept, or before the first response.
-const SECOND_LOOK: Duration = Duration::from_millis(200);
+/// Waits before each look, from the one before. Our choice: servers set options of a connection right after
+/// accept, so most waits are short; the last finds what is set before the first response.
+const LOOKS: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_millis(10),
+    Duration::from_millis(40),
+    Duration::from_millis(400),
+];
 /// Largest number of connections (our choice: 10 MB). Further ones inherit from the listening socket, but
 /// are not looked at.
 const CONNECTIONS_LIMIT: usize = 100_000;
@@ -102,22 +107,25 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_looked_at_twice_and_forgotten_when_it_is_gone() {
+    fn a_connection_is_looked_at_four_times_and_forgotten_when_it_is_gone() {
         let socket = socket();
         let cookies = |due: Vec<TcpSocket>| due.iter().map(|it| it.cookie).collect::<Vec<_>>();
         let began = Instant::now();
         let at = |ms| began + Duration::from_millis(ms);
-        let mut connections = Connections::default();
+        let (mut connections, mut previous) = (Connections::default(), 40);
         let mut waiting = socket;
         waiting.inode = 0; // Not accepted yet.
         assert!(connections.scanned(&[waiting], at(0)).is_empty());
         assert_eq!(cookies(connections.scanned(&[socket], at(20))), [socket.cookie]);
-        // Whoever could not look may look again.
+        // A look that failed does not count.
         assert_eq!(cookies(connections.scanned(&[socket], at(40))), [socket.cookie]);
-        connections.looked_at(socket.cookie, at(40));
-        assert!(connections.scanned(&[socket], at(200)).is_empty());
-        assert_eq!(cookies(connections.scanned(&[socket], at(240))), [socket.cookie]);
-        connections.looked_at(socket.cookie, at(240));
+        for (early, due) in [(45, 50), (89, 90), (489, 490)] {
+            connections.looked_at(socket.cookie, at(previous));
+            assert!(connections.scanned(&[socket], at(early)).is_empty(), "{early} ms");
+            assert_eq!(cookies(connections.scanned(&[socket], at(due))), [socket.cookie]);
+            previous = due;
+        }
+        connections.looked_at(socket.cookie, at(490));
         assert!(connections.scanned(&[socket], at(9_000)).is_empty());
         assert_eq!(connections.age(socket.cookie, at(9_000)), None);
 

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt};
 
 use ackwise_linux::{
     Namespace,
+    foreign::Holders,
     sockets::{Query, SocketTable, TcpSocket},
 };
 use ackwise_tcp::State;
@@ -46,7 +47,7 @@ pub(crate) fn no_listener(place: &Place, port: u16) -> TuneError {
     TuneError::NoListener { port, place: place.words(), found_in: elsewhere(port) }
 }
 
-/// A process in whose namespace `port` has a listener, if this one may look there.
+/// A process that listens on `port` in another namespace, if this one may look there.
 fn elsewhere(port: u16) -> Option<u32> {
     let mut seen = BTreeSet::new();
     let processes = fs::read_dir("/proc").ok()?.flatten();
@@ -56,10 +57,11 @@ fn elsewhere(port: u16) -> Option<u32> {
         if seen.len() >= NAMESPACES_LIMIT || !seen.insert(namespace.ino()) {
             continue;
         }
-        let table = SocketTable::of_process(process).ok();
-        if table.is_some_and(|mut table| listeners(&mut table, port).is_ok_and(|it| !it.is_empty()))
-        {
-            return Some(process);
+        let Ok(mut table) = SocketTable::of_process(process) else { continue };
+        let found = listeners(&mut table, port).unwrap_or_default();
+        let inodes = found.iter().map(|listener| listener.inode).collect();
+        if let Some(holder) = Holders::of(&inodes).all_processes().first() {
+            return Some(*holder);
         }
     }
     None

@@ -12,7 +12,8 @@ use std::{
 
 use ackwise_linux::{
     foreign::{ForeignSocket, Holders, SocketOption},
-    sockets::{Query, SocketTable, TcpSocket},
+    processor_time,
+    sockets::{Family, Query, SocketTable, TcpSocket},
 };
 use ackwise_report::words::{counted, grouped, rounded};
 use ackwise_tcp::State;
@@ -95,6 +96,8 @@ struct Run<'a> {
     /// The last shortage that could not be relieved, so that each is reported once.
     stuck: Option<Shortage>,
     known_listeners: BTreeSet<u64>,
+    /// Those of the listening sockets: each costs a walk through the kernel's table.
+    families: Vec<Family>,
     began: Instant,
     summary: Summary,
 }
@@ -119,6 +122,7 @@ impl<'a> Run<'a> {
             closer: options.closing.clone().map(Closer::new),
             stuck: None,
             known_listeners: BTreeSet::new(),
+            families: Vec::new(),
             began: Instant::now(),
             summary: Summary::default(),
         }
@@ -138,14 +142,14 @@ impl<'a> Run<'a> {
         self.tune_listeners(listeners)?;
         let mut looked_for_listeners = Instant::now();
         while !self.is_over() {
-            let began = Instant::now();
+            let (began, spent) = (Instant::now(), spent());
             if began - looked_for_listeners >= LISTENERS_INTERVAL {
                 looked_for_listeners = began;
                 let listeners = place::listeners(&mut self.table, self.options.port)?;
                 self.tune_listeners(&listeners)?;
             }
             self.scan()?;
-            self.pause(pause_after(began.elapsed()));
+            self.pause(pause_after(spent));
         }
         Ok(())
     }
@@ -161,6 +165,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let is_first = self.known_listeners.is_empty();
+        self.families = families(listeners);
         self.known_listeners = listeners.iter().map(|listener| listener.cookie).collect();
         let holders = self.holders_of(&new, is_first)?;
         self.workers = Workers::of(&holders);
@@ -229,7 +234,11 @@ impl<'a> Run<'a> {
             let reason = match age {
                 None => "open before the run".to_owned(),
                 Some(age) => format!(
-                    "the server switched it off after accept; on again at most {} after the handshake",
+                    "the server {} after accept; set again at most {} after the handshake",
+                    match planned.option {
+                        SocketOption::NoDelay => "switched it off",
+                        SocketOption::NotSentLowat => "set another value",
+                    },
                     rounded(age)
                 ),
             };
@@ -281,6 +290,7 @@ impl<'a> Run<'a> {
     /// Reports what a run with `apply` would do, and what is at stake.
     fn dry_run(&mut self, listeners: &[TcpSocket]) -> Result<(), TuneError> {
         let holders = self.holders_of(listeners, true)?;
+        self.families = families(listeners);
         self.workers = Workers::of(&holders);
         let looked = change::look(listeners, &self.wanted, &holders);
         if let (Some(source), true) = (looked.refused, looked.reached.is_empty()) {
@@ -318,6 +328,7 @@ impl<'a> Run<'a> {
         let began = Instant::now();
         let mut last = began;
         loop {
+            let spent = spent();
             let sockets = self.connected()?;
             let now = Instant::now();
             stake.sample(&sockets, self.options.unsent, now - last);
@@ -325,7 +336,7 @@ impl<'a> Run<'a> {
             if now - began >= self.options.watch || self.is_over() {
                 return Ok((stake, sockets));
             }
-            self.pause(pause_after(now.elapsed()).min(SAMPLE_INTERVAL));
+            self.pause(pause_after(spent));
         }
     }
 
@@ -349,7 +360,11 @@ impl<'a> Run<'a> {
         let query = Query::local_port(self.options.port)
             .in_states(&[State::Established, State::CloseWait])
             .with_info();
-        self.table.each(query, |socket| sockets.push(*socket)).map_err(TuneError::Table)?;
+        // What a socket accepts is of its own family.
+        for family in &self.families {
+            let query = query.in_family(*family);
+            self.table.each(query, |socket| sockets.push(*socket)).map_err(TuneError::Table)?;
+        }
         Ok(sockets)
     }
 
@@ -486,6 +501,11 @@ fn named(socket: &TcpSocket) -> Socket {
     Socket { local: socket.local, remote, cookie: socket.cookie }
 }
 
+fn families(listeners: &[TcpSocket]) -> Vec<Family> {
+    let all = [Family::V4, Family::V6];
+    all.into_iter().filter(|family| listeners.iter().any(|it| it.family == *family)).collect()
+}
+
 /// `nginx (processes 12, 13 and 6 more)`.
 fn processes(holders: &Holders, inode: u32) -> String {
     let processes = holders.processes(inode);
@@ -498,18 +518,21 @@ fn processes(holders: &Holders, inode: u32) -> String {
     format!("{} ({thing} {}{more})", name.trim(), shown.join(", "))
 }
 
-/// The pause that leaves scans 2 % of a processor.
-fn pause_after(scan: Duration) -> Duration {
-    (scan * SHARE).clamp(SCAN_INTERVAL.0, SCAN_INTERVAL.1)
+/// The processor time that this process has used.
+fn spent() -> Duration {
+    processor_time().unwrap_or_default()
+}
+
+/// The pause that leaves scans 2 % of a processor, after one that began when `before` was spent.
+fn pause_after(before: Duration) -> Duration {
+    (spent().saturating_sub(before) * SHARE).clamp(SCAN_INTERVAL.0, SCAN_INTERVAL.1)
 }
 
 /// A scan takes at most one part in so many of a processor (our choice).
 const SHARE: u32 = 50;
-/// The shortest pause is half a delayed ACK, in which a stall could be over; the longest one bounds the
-/// wait of a new client (our choice).
-const SCAN_INTERVAL: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
-/// A sample sees most waits for a delayed ACK twice (our choice).
-const SAMPLE_INTERVAL: Duration = Duration::from_millis(20);
+/// The shortest pause is a fraction of a delayed ACK, so that a connection has few stalls before it is
+/// found; the longest one bounds the wait of a new client (our choice).
+const SCAN_INTERVAL: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(2));
 /// How often a server that was restarted is noticed (our choice).
 const LISTENERS_INTERVAL: Duration = Duration::from_secs(1);
 /// How long Ctrl-C may take (our choice).

@@ -35,6 +35,8 @@ impl Holders {
     #[must_use]
     pub fn among(processes: &[u32], inodes: &BTreeSet<u32>) -> Self {
         let mut holders = Self::default();
+        // Nothing to look for.
+        let processes = if inodes.is_empty() { &[] } else { processes };
         for process in processes {
             holders.look_into(*process, inodes);
         }
