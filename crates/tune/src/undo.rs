@@ -48,7 +48,6 @@ pub fn undo(
             let Content { process, port, .. } = content;
             let reason = format!("process {process} still tunes port {port}: stop it first");
             let _ = tell(&Line::new(Duration::ZERO, Act::Left, reason));
-            is_complete = false;
         } else {
             is_complete &= undo_one(&path, content, &mut tell)?;
         }
