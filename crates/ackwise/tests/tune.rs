@@ -390,10 +390,12 @@ fn is_cured(test: &str, server: impl FnOnce(&Path, u16) -> Result<Command, Strin
     run(test, || {
         let (directory, port) = (Directory::new(test), free_port());
         let _running = Running::start(server(&directory.0, port)?, port);
+        let mut longest_delay = 0.0;
         for _ in 0..ATTEMPTS {
             let before = verdict(port);
-            let tuning = Tuning::start(&["--port", &port.to_string(), "--nodelay"]);
+            let mut tuning = Tuning::start(&["--port", &port.to_string(), "--nodelay", "--json"]);
             let tuned = verdict(port);
+            longest_delay = longest_delay.max(longest_delay_in(&tuning.end()));
             drop(tuning);
             let after = verdict(port);
             if [&*before, &*tuned, &*after] == ["fail", "pass", "fail"] {
@@ -401,8 +403,18 @@ fn is_cured(test: &str, server: impl FnOnce(&Path, u16) -> Result<Command, Strin
             }
             eprintln!("{test}: {before}, tuned {tuned}, afterwards {after}");
         }
+        if longest_delay >= DELAYED_ACK_MS {
+            inconclusive(test, format!("a connection was found only after {longest_delay} ms"));
+            return Ok(());
+        }
         panic!("not cured in {ATTEMPTS} attempts");
     });
+}
+
+/// After how many milliseconds a connection was found at the latest.
+fn longest_delay_in(text: &str) -> f64 {
+    let documents = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    documents.filter_map(|document| document["delay_ms"].as_f64()).fold(0.0, f64::max)
 }
 
 /// Runs a test as root, or says what is missing.
@@ -422,7 +434,7 @@ fn verdict(port: u16) -> String {
         .output()
         .unwrap();
     let card: Value = serde_json::from_slice(&output.stdout).expect("check prints a card");
-    let findings = card["findings"].as_array().expect("a card has findings");
+    let findings = card["results"][0]["findings"].as_array().expect("a card has findings");
     let finding = findings.iter().find(|it| it["id"] == "nagle-delayed-ack");
     finding.expect("it was asked for")["verdict"].as_str().expect("a verdict").to_owned()
 }
@@ -437,7 +449,9 @@ fn median_response(port: u16) -> Duration {
             let began = Instant::now();
             stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
             let (mut text, mut buffer) = (Vec::new(), [0; 4_096]);
-            while text.iter().filter(|byte| **byte == b'x').count() < 300 {
+            // The body begins after the first empty line.
+            let body = |text: &[u8]| text.windows(4).position(|it| it == b"\r\n\r\n");
+            while body(&text).is_none_or(|at| text.len() < at + 4 + 300) {
                 let size = stream.read(&mut buffer).unwrap();
                 assert_ne!(size, 0, "the proxy closed");
                 text.extend_from_slice(&buffer[..size]);
@@ -642,4 +656,6 @@ fn program(program: &str, package: &str) -> Result<PathBuf, String> {
 
 /// A check is repeated so often on a busy machine.
 const ATTEMPTS: usize = 3;
+/// On a machine that is so busy, a response waits although its connection is tuned afterwards.
+const DELAYED_ACK_MS: f64 = 40.0;
 const LIMIT: Duration = Duration::from_secs(30);

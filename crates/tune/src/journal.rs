@@ -170,7 +170,7 @@ fn write(path: &Path, content: &Content) -> Result<(), TuneError> {
 
 /// Replaces the file in one step: after a crash it has the old content or the new one.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("/"));
+    let directory = path.parent().unwrap_or_else(|| Path::new("/"));
     DirBuilder::new().mode(0o700).recursive(true).create(directory)?;
     let unfinished = path.with_extension("new");
     // A run that was killed between the two steps, and had the same process id.
