@@ -9,13 +9,18 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-use ackwise_linux::testing::{inconclusive, skip};
+use ackwise_linux::{
+    Namespace,
+    sockets::{Query, SocketTable, TcpSocket},
+    testing::{inconclusive, skip},
+};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::{Pid, geteuid},
@@ -362,6 +367,83 @@ fn at_its_limit_lighttpd_serves_one_more() {
     });
 }
 
+/// A container's server: its processes are visible, its sockets are in another network namespace.
+#[test]
+fn a_server_in_another_namespace_is_named_and_reached() {
+    let test = "a_server_in_another_namespace_is_named_and_reached";
+    run(test, || {
+        let namespace = Namespace::create().map_err(|error| error.to_string())?;
+        let mut python = Command::new(program("python3", "python3")?);
+        let port = free_port();
+        python.args(["-c", PYTHON, &port.to_string()]);
+        let running = namespace.run(|| Running::start(python, port)).unwrap();
+        let (pid, port) = (running.0.id().to_string(), port.to_string());
+        let elsewhere = ackwise(&["--port", &port, "--nodelay"]);
+        let text = String::from_utf8(elsewhere.stderr).unwrap();
+        assert!(text.contains(&format!("(--pid {pid})")), "{text}");
+        let file = format!("/proc/{pid}/ns/net");
+        for place in [["--pid", &pid], ["--netns", &file]] {
+            let arguments = [&["--port", &port, "--nodelay"][..], &place[..]].concat();
+            let text = Tuning::start(&arguments).end();
+            assert!(text.contains("given-back  TCP_NODELAY 1 -> 0"), "{text}");
+        }
+        Ok(())
+    });
+}
+
+/// A server that writes whenever it can, for a client that does not read.
+#[test]
+fn unsent_data_is_bounded() {
+    let test = "unsent_data_is_bounded";
+    run(test, || {
+        let queue = |arguments: Option<[&str; 2]>| {
+            let own = Own::new();
+            let port = own.port.to_string();
+            let tuning = arguments
+                .map(|unsent| Tuning::start(&[&["--port", &port][..], &unsent[..]].concat()));
+            let (_client, mut server) = own.pair(1);
+            server.set_nonblocking(true).unwrap();
+            let mut written = 0;
+            while let Ok(size) = server.write(&[0; 16_384]) {
+                written += size;
+                assert!(written < 1 << 30, "the kernel takes everything");
+            }
+            let mut unsent = 0;
+            let query = Query::local_port(own.port).with_info();
+            let mut table = SocketTable::here().unwrap();
+            let visit = |socket: &TcpSocket| {
+                unsent = unsent.max(socket.info.map_or(0, |info| info.notsent_bytes));
+            };
+            table.each(query, visit).unwrap();
+            drop(tuning);
+            unsent
+        };
+        let (free, bounded) = (queue(None), queue(Some(["--unsent", "16KB"])));
+        // One write more than the bound.
+        assert!(bounded < 16_000 + 65_536 && free > 4 * bounded, "{free} and {bounded} bytes");
+        Ok(())
+    });
+}
+
+#[test]
+fn only_root_changes_other_programs() {
+    let test = "only_root_changes_other_programs";
+    run(test, || {
+        let own = Own::new();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ackwise"));
+        command.args(["tune", "--nodelay", "--apply", "--port", &own.port.to_string()]);
+        // A user who may not enter the directory of the build cannot be tried.
+        let output = command.uid(NOBODY).output().map_err(|error| {
+            format!("ackwise as another user ({error}); build where all users can read")
+        })?;
+        assert_eq!(output.status.code(), Some(2));
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains("not root") && text.lines().count() == 1, "{text}");
+        own.wait_for((false, 0));
+        Ok(())
+    });
+}
+
 #[test]
 fn what_cannot_be_tuned_is_one_line() {
     let port = free_port().to_string();
@@ -390,7 +472,7 @@ fn is_cured(test: &str, server: impl FnOnce(&Path, u16) -> Result<Command, Strin
     run(test, || {
         let (directory, port) = (Directory::new(test), free_port());
         let _running = Running::start(server(&directory.0, port)?, port);
-        let mut longest_delay = 0.0;
+        let mut longest_delay = 0.0_f64;
         for _ in 0..ATTEMPTS {
             let before = verdict(port);
             let mut tuning = Tuning::start(&["--port", &port.to_string(), "--nodelay", "--json"]);
@@ -658,4 +740,6 @@ fn program(program: &str, package: &str) -> Result<PathBuf, String> {
 const ATTEMPTS: usize = 3;
 /// On a machine that is so busy, a response waits although its connection is tuned afterwards.
 const DELAYED_ACK_MS: f64 = 40.0;
+/// Debian's user and group for what belongs to nobody.
+const NOBODY: u32 = 65_534;
 const LIMIT: Duration = Duration::from_secs(30);
