@@ -2,7 +2,7 @@
 //!
 //! The file is written before the first change of each kind: to a temporary name, synchronised, renamed. So
 //! at any moment it names every socket that may differ from what it was. It is removed when everything is
-//! given back. One file for each run; it names the process, so that [`undo`](crate::undo) leaves the runs
+//! given back. One file for each run; it names the process, so that [`undo`](fn@crate::undo) leaves the runs
 //! alone that are still there.
 
 use std::{

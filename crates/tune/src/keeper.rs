@@ -1,7 +1,7 @@
 //! A process that undoes a run when its input ends: a pipe that the kernel closes when the run is gone,
 //! also after `SIGKILL`.
 //!
-//! If the keeper is killed too, the journal is left for [`undo`](crate::undo), which a unit's `ExecStopPost`
+//! If the keeper is killed too, the journal is left for [`undo`](fn@crate::undo), which a unit's `ExecStopPost`
 //! can call.
 
 use std::{

@@ -26,7 +26,7 @@ pub struct Options {
     /// The directory of the journals.
     pub directory: PathBuf,
     /// Starts the process that undoes the run if it is killed: this program, with these arguments and the
-    /// path of the journal. `None`: only [`undo`](crate::undo) does.
+    /// path of the journal. `None`: only [`undo`](fn@crate::undo) does.
     pub keeper: Option<(PathBuf, Vec<String>)>,
 }
 
