@@ -1,4 +1,5 @@
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 //! `ackwise tune` on servers that run: what it sets helps, and everything is given back, also after
 //! `SIGKILL`.
 //!
