@@ -22,6 +22,7 @@ mod reproduce;
 mod rows;
 mod run;
 mod schema;
+mod serve;
 #[cfg(target_os = "linux")]
 mod size;
 #[cfg(target_os = "linux")]
@@ -54,6 +55,7 @@ enum Command {
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     Model(model::Model),
+    Serve(serve::Serve),
     #[cfg(target_os = "linux")]
     Tune(Box<tune::Tune>),
     Schema(schema::Schema),
@@ -145,6 +147,7 @@ impl Command {
             Self::Merge(merge) => merge::run(&merge),
             Self::Reproduce(reproduce) => reproduce::run(reproduce),
             Self::Model(model) => model::run(model),
+            Self::Serve(serve) => serve::run(&serve),
             #[cfg(target_os = "linux")]
             Self::Tune(tune) => tune::run(&tune),
             Self::Schema(schema) => schema::run(&schema),
@@ -161,6 +164,7 @@ impl Command {
             Self::Merge(merge) => merge.json(),
             Self::Reproduce(reproduce) => reproduce.json(),
             Self::Model(model) => model.json(),
+            Self::Serve(serve) => serve.json(),
             #[cfg(target_os = "linux")]
             Self::Tune(tune) => tune.json(),
             Self::Schema(_) => false,

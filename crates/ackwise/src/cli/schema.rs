@@ -18,6 +18,7 @@ use super::{
     error::Document as Error,
     outcome::{Failure, Outcome},
     output,
+    serve::Document as Serve,
 };
 
 /// Print the JSON Schema of a command's --json output
@@ -56,6 +57,7 @@ fn all() -> Vec<Known> {
         of::<Reproduce<'_>>(),
         of::<Run<'_>>(),
         of::<List<'_>>(),
+        of::<Serve>(),
         #[cfg(target_os = "linux")]
         of::<ackwise_tune::Line>(),
     ]
