@@ -68,7 +68,7 @@ impl Episode {
         let bytes = end - start;
         self.out += bytes;
         if again {
-            self.sent_again_at.get_or_insert(timestamp(now));
+            self.sent_again_at.get_or_insert_with(|| timestamp(now));
             self.unreported += bytes;
             if let Some(test) = &mut self.test {
                 test.again_to = test.again_to.max(end);
