@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438), in integers only, so that every run of a seed gives the same windows.
 //!
-//! With [`SlowStartPolicy::HyStart`] as Linux has it: slow start may end before a loss, and then the
+//! With HyStart as Linux has it: slow start may end before a loss, and then the
 //! window grows by a twentieth in each round trip until there is one.
 
 use super::{
@@ -9,10 +9,7 @@ use super::{
     hystart::{HyStart, micros},
     window::{LARGEST, Window},
 };
-use crate::{
-    policy::SlowStartPolicy,
-    units::{Instant, Nanos},
-};
+use crate::units::{Instant, Nanos};
 
 /// CUBIC's congestion control.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +27,12 @@ pub(crate) struct Cubic {
 
 /// Whether HyStart looks for the end of slow start (`found` in Linux).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Search {
+pub(crate) enum Search {
     /// Not the policy.
     Off,
+    /// It does.
     On,
+    /// It has found it.
     Found,
 }
 
@@ -64,11 +63,7 @@ struct Epoch {
 
 impl Cubic {
     /// A control that starts with `windows`, for segments of `mss` bytes.
-    pub(crate) fn new(windows: Windows, mss: u32, slow_start: SlowStartPolicy) -> Self {
-        let search = match slow_start {
-            SlowStartPolicy::UntilLoss | SlowStartPolicy::Hoe => Search::Off,
-            SlowStartPolicy::HyStart => Search::On,
-        };
+    pub(crate) fn new(windows: Windows, mss: u32, search: Search) -> Self {
         Self {
             window: Window::new(windows, mss),
             w_max: 0,

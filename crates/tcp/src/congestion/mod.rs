@@ -16,7 +16,7 @@ mod window;
 mod tests;
 
 pub(crate) use bbr::{Bbr, Delivery, Repairing};
-pub(crate) use cubic::Cubic;
+pub(crate) use cubic::{Cubic, Search};
 pub(crate) use delivery_rate::Snapshot;
 pub(crate) use new_reno::NewReno;
 pub(crate) use window::Window;

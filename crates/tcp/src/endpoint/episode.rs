@@ -5,7 +5,7 @@
 
 use alloc::boxed::Box;
 
-use super::{Endpoint, recovery::Phase, timers::timestamp};
+use super::{Endpoint, phase::Phase, timers::timestamp};
 use crate::{
     congestion::{Repair, Windows},
     policy::{FrtoPolicy, Policies, Reducing, ReductionPolicy, UndoPolicy},

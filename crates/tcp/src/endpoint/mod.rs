@@ -9,7 +9,7 @@
 //! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
 //! | `acknowledged` | what an ACK means for what we have sent |
 //! | `early` | data that travels with the SYN (RFC 1644, 7413) |
-//! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
+//! | `recovery`, `phase`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
 //! | `flight` | the segments that are out, one by one |
 //! | `rack`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
 //! | `model` | what BBR learns of the path from an ACK |
@@ -51,6 +51,7 @@ mod model;
 mod output;
 mod paced;
 mod path_mtu;
+mod phase;
 mod probe;
 mod quick_ack;
 mod rack;

@@ -2,26 +2,13 @@
 
 use alloc::boxed::Box;
 
+pub(super) use super::phase::Phase;
 use super::{Endpoint, alarm::Alarm, episode::Episode, ranges::RangeSet};
 use crate::{
     congestion::{Acked, DUPLICATE_THRESHOLD, Repair},
     segment::Segment,
     units::Instant,
 };
-
-/// Where the repair stands.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) enum Phase {
-    /// Nothing is believed lost.
-    #[default]
-    Open,
-    /// Duplicate ACKs announced a loss, which is being repaired.
-    Fast(Repair),
-    /// Everything from SND.UNA on is sent again: a timeout, or Tahoe.
-    GoneBack,
-    /// F-RTO: after the timeout new data leaves before anything more is sent again (RFC 5682).
-    Forward,
-}
 
 /// The state of loss recovery.
 #[derive(Clone, Debug, Default)]

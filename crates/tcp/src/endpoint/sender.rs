@@ -1,5 +1,6 @@
 //! The send sequence space (RFC 9293, section 3.3.1), in positions.
 
+pub(super) use super::usage::low;
 use super::{alarm::Alarm, closing::Closing, usage::Usage};
 use crate::{congestion::AtLoss, segment::WindowShift, seq::SeqNumber, units::Instant};
 
@@ -154,11 +155,4 @@ impl Sender {
     pub(super) fn at_loss(&self) -> AtLoss {
         AtLoss { flight: self.flight(), peer: self.window, next: self.max }
     }
-}
-
-/// What is left of a position where there is no room for more: the peer's window keeps those that are
-/// compared together.
-#[expect(clippy::cast_possible_truncation, reason = "positions are compared modulo 2^32")]
-pub(super) const fn low(position: u64) -> u32 {
-    position as u32
 }

@@ -1,7 +1,7 @@
 //! How much of the congestion window was used, judged over a whole round trip; and what becomes of it where
 //! that is too little ([`UnusedWindow`]).
 
-use super::{Endpoint, recovery::Phase, sender::low, timers::timestamp};
+use super::{Endpoint, recovery::Phase, timers::timestamp};
 use crate::{
     congestion::Windows,
     policy::{Unused, UnusedWindow},
@@ -49,6 +49,13 @@ impl Usage {
         let slow_start = congestion < threshold;
         self.limited || (slow_start && congestion < self.flight.saturating_mul(2))
     }
+}
+
+/// What is left of a position where there is no room for more: the peer's window keeps those that are
+/// compared together.
+#[expect(clippy::cast_possible_truncation, reason = "positions are compared modulo 2^32")]
+pub(super) const fn low(position: u64) -> u32 {
+    position as u32
 }
 
 impl Endpoint {

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::SlowStartPolicy;
-use crate::congestion::{Bbr, Controller, Cubic, NewReno, Window, Windows};
+use crate::congestion::{Bbr, Controller, Cubic, NewReno, Search, Window, Windows};
 
 /// Which congestion control a connection uses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,8 +44,17 @@ impl CongestionPolicy {
             Self::NewReno => Controller::NewReno(NewReno::new(windows, mss)),
             Self::Sack => Controller::Sack(NewReno::new(windows, mss)),
             Self::LinuxReno => Controller::Sack(NewReno::linux(windows, mss)),
-            Self::Cubic => Controller::Cubic(Cubic::new(windows, mss, slow_start)),
+            Self::Cubic => Controller::Cubic(Cubic::new(windows, mss, slow_start.search())),
             Self::Bbr => Controller::Bbr(Box::new(Bbr::new(windows, mss))),
+        }
+    }
+}
+
+impl SlowStartPolicy {
+    const fn search(self) -> Search {
+        match self {
+            Self::UntilLoss | Self::Hoe => Search::Off,
+            Self::HyStart => Search::On,
         }
     }
 }
