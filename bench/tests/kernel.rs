@@ -24,21 +24,24 @@ fn the_preset_behaves_like_this_kernel() {
     assert!(output.status.success(), "{said}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
     let paths = report["paths"].as_array().expect("a list of paths");
-    let mut decided = 0;
+    let mut ratios = Vec::new();
     for path in paths.iter().filter(|path| path["doubt"].is_null()) {
-        decided += 1;
-        let ratio = path["ratio"].as_f64().expect("a ratio");
-        assert!((LEAST_RATIO..=MOST_RATIO).contains(&ratio), "{path:#}");
+        ratios.push(path["ratio"].as_f64().expect("a ratio"));
         let burst = |world: &str| path[world]["burst_segments"].as_f64().expect("a burst");
         assert!(burst("ours") <= burst("kernel").max(10.0) * 2.0, "{path:#}");
     }
+    let decided = ratios.len();
     if decided < paths.len() / 2 {
-        inconclusive(NAME, format!("only {decided} of {} paths were not disturbed", paths.len()));
+        return inconclusive(NAME, format!("only {decided} of {} were not disturbed", paths.len()));
     }
+    let beyond = ratios.iter().filter(|it| !(LEAST_RATIO..=MOST_RATIO).contains(*it)).count();
+    assert!(beyond <= MOST_BEYOND, "{ratios:?}");
 }
 
 /// Our choice: CUBIC, Reno and BBR with and without faults, in about 40 s.
 const PATHS: &str = "12";
-/// Our choice: without HyStart, RACK or BBR, ratios of 2 and more were measured.
-const LEAST_RATIO: f64 = 0.6;
-const MOST_RATIO: f64 = 1.6;
+/// Our choice: without HyStart, RACK-TLP or BBR, ratios up to 2 and more were measured.
+const LEAST_RATIO: f64 = 0.8;
+const MOST_RATIO: f64 = 1.25;
+/// Our choice: on a small queue, one segment decides whether a transfer ends with a timeout.
+const MOST_BEYOND: usize = 3;
