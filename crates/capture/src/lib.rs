@@ -49,6 +49,7 @@
 
 pub mod analysis;
 pub mod attribution;
+mod busy_path;
 mod contents;
 pub mod conversation;
 pub mod decode;

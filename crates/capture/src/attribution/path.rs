@@ -130,6 +130,15 @@ impl PathDelays {
         }
     }
 
+    /// If the receiver is this many times as far as the sender, the vantage point is the sender's host
+    /// or next to it, and sees whatever leaves. Our choice.
+    pub(crate) const NEAR: u64 = 8;
+
+    /// Whether nothing can hold a segment before the vantage point.
+    pub(crate) fn is_next_to_sender(&self) -> bool {
+        self.is_one_host() || self.sender * Self::NEAR <= self.receiver
+    }
+
     /// Whether both ends are on the host where the capture was taken: no queue is between them.
     pub(crate) fn is_one_host(&self) -> bool {
         self.round_trip < Vantage::ONE_HOST
@@ -229,6 +238,12 @@ impl Pace {
             Some(pace) if sample < pace => sample.max(pace - pace * 3 / 32),
             Some(pace) => sample.min(pace + pace.max(1) / 32),
         });
+    }
+
+    /// Learns that this many bytes took `span` at most.
+    pub(crate) fn limit(&mut self, bytes: u64, span: Nanos) {
+        let most = (span * 1_000).get() / (bytes + Self::HEADERS);
+        self.per_byte = self.per_byte.map(|pace| pace.min(most));
     }
 
     /// This, or if it is not known, or less well, the other.
@@ -339,6 +354,11 @@ impl Bottleneck {
         self.run.push_back(Acknowledged { bytes, sent, at });
     }
 
+    /// The next acknowledgement says nothing of how far apart segments arrived.
+    pub(crate) fn pause(&mut self) {
+        self.run.clear();
+    }
+
     /// Puts `bytes` of data on it, with their headers.
     pub(crate) fn carry(&mut self, bytes: u64, now: Instant) {
         let busy = self.time(bytes + Pace::HEADERS);
@@ -348,6 +368,16 @@ impl Bottleneck {
     /// Transmission time of this many bytes.
     pub(crate) fn time(&self, bytes: u64) -> Nanos {
         self.before.time(bytes).max(self.behind.time(bytes))
+    }
+
+    /// Whether more than one sample has shown its rate, none of which a timer may have ended.
+    pub(crate) fn is_sure(&self) -> bool {
+        let slower = if self.before.time(1 << 20) > self.behind.time(1 << 20) {
+            &self.before
+        } else {
+            &self.behind
+        };
+        !slower.doubtful && slower.samples > 1
     }
 
     /// Whether nothing has shown its rate.

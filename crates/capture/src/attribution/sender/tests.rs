@@ -34,6 +34,7 @@ impl Wire {
             new: true,
             timestamp: None,
             answers: None,
+            lost_before: None,
         }
     }
 
