@@ -212,7 +212,9 @@ impl Gap {
             (InFlight::Transmitting, Some(_)) => self.hold.confidence.min(Confidence::Medium),
             // How long a link was busy before, is not known.
             (InFlight::Nothing | InFlight::Propagating, None)
-                if self.hold.waits_for_window() && !self.pace_is_sure =>
+                if self.hold.waits_for_window()
+                    && moment.ack_wait.is_none()
+                    && !self.pace_is_sure =>
             {
                 self.hold.confidence.min(Confidence::Medium)
             }

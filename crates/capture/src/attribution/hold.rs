@@ -352,7 +352,9 @@ impl Facts {
 
     /// Slow start may be over, as it is at half of what was outstanding at the timeout.
     const fn may_be_past_threshold(&self) -> bool {
-        self.threshold > 0 && self.flight[0] >= self.threshold
+        let least = 2 * self.full;
+        let threshold = if self.threshold > least { self.threshold } else { least };
+        self.threshold > 0 && self.flight[0] >= threshold
     }
 
     /// What a congestion window would be called that holds it.

@@ -370,14 +370,15 @@ impl Bottleneck {
         self.before.time(bytes).max(self.behind.time(bytes))
     }
 
-    /// Whether more than one sample has shown its rate, none of which a timer may have ended.
+    /// Whether it is fast, as no sample has shown that it is not; or more than one sample has shown its rate,
+    /// and a timer has ended none of them.
     pub(crate) fn is_sure(&self) -> bool {
         let slower = if self.before.time(1 << 20) > self.behind.time(1 << 20) {
             &self.before
         } else {
             &self.behind
         };
-        !slower.doubtful && slower.samples > 1
+        slower.samples == 0 || (!slower.doubtful && slower.samples > 1)
     }
 
     /// Whether nothing has shown its rate.
