@@ -27,11 +27,10 @@ type Bill = BTreeMap<Cause, Duration>;
 type Wait = (Instant, Duration, Cause);
 
 /// Experiments of all kinds of paths and servers, from LANs to modems and satellites.
-const EXPERIMENTS: [&str; 8] = [
+const EXPERIMENTS: [&str; 7] = [
     "heidemann_table_1.toml",
     "heidemann_wan.toml",
     "heidemann_pipelining.toml",
-    "heidemann_small_files.toml",
     "heidemann_receivers.toml",
     "heidemann_socket_buffers.toml",
     "idle_restart.toml",

@@ -240,12 +240,6 @@ impl Pace {
         });
     }
 
-    /// Learns that this many bytes took `span` at most.
-    pub(crate) fn limit(&mut self, bytes: u64, span: Nanos) {
-        let most = (span * 1_000).get() / (bytes + Self::HEADERS);
-        self.per_byte = self.per_byte.map(|pace| pace.min(most));
-    }
-
     /// This, or if it is not known, or less well, the other.
     pub(crate) const fn or(self, other: Self) -> Self {
         match (self.per_byte, other.per_byte) {
@@ -352,11 +346,6 @@ impl Bottleneck {
             self.run.pop_front();
         }
         self.run.push_back(Acknowledged { bytes, sent, at });
-    }
-
-    /// The next acknowledgement says nothing of how far apart segments arrived.
-    pub(crate) fn pause(&mut self) {
-        self.run.clear();
     }
 
     /// Puts `bytes` of data on it, with their headers.

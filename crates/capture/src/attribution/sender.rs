@@ -42,8 +42,6 @@ pub(crate) struct Sender {
     edge: Option<u64>,
     /// The receive window of the last acknowledgement that was seen.
     offered: Option<u64>,
-    /// The largest that was.
-    most_offered: Option<u64>,
     highest: u64,
     /// The most data that was ever in flight.
     most_flight: u64,
@@ -104,22 +102,14 @@ impl Sender {
             (is_prompt || of_earlier_copy.is_some()).then_some(Resolution::Confirmed)
         });
         let window = ack.edge.map(|edge| edge.saturating_sub(ack.acked));
-        let offered = std::mem::replace(&mut self.offered, window);
         // Linux delays ACKs while its program does not read and the window shrinks.
-        let may_be_delayed = window < offered;
-        // What was not read before is read now: the program's time, or a hole's, is not the link's.
-        let is_of_reader = window > offered && offered < self.most_offered;
-        self.most_offered = self.most_offered.max(window);
-        if is_of_reader || self.recover.is_some() {
-            self.bottleneck.pause();
-        }
+        let may_be_delayed = window < std::mem::replace(&mut self.offered, window);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
-            self.limit_pace(&ack, answer, distances.round_trip(direction).unwrap_or_default());
             let Answer { seen, newly, more } = answer;
             let prompt = newly >= 2 * self.full && !may_be_delayed;
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, prompt);
-            if !may_be_delayed && !is_of_reader {
+            if !may_be_delayed {
                 self.time_burst(&ack, newly, distances.round_trip(direction).unwrap_or_default());
             }
         }
@@ -128,18 +118,6 @@ impl Sender {
         }
         self.acks_in_flight.push_back(ack);
         resolution
-    }
-
-    /// What an acknowledgement took longer than the least round trip, is the most that links were busy with
-    /// what it is for. Only a handshake shows how long the path takes without data.
-    fn limit_pace(&mut self, ack: &Acknowledgement, answer: Answer, round_trip: Nanos) {
-        /// What round trips vary by. Our choice.
-        const VARIES: Nanos = Nanos::from_micros(300);
-        if self.window.initial == 0 || answer.newly < self.full {
-            return;
-        }
-        let took = Nanos::between(answer.seen, ack.seen);
-        self.bottleneck.behind.limit(self.full, took - round_trip + VARIES);
     }
 
     /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer

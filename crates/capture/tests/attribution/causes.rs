@@ -147,13 +147,13 @@ fn a_receive_window_that_opens_late() {
         "#,
         r#"
         handshake to-server 10.105 (1, 10.105) high: 1 2 3
-        application-limited to-server 0.100 (1, 0.100) high: 4
-        request-upload to-server 0.001 (1, 0.001) high: 4
+        application-limited to-server 0.099 (1, 0.099) high: 4
+        request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.020 (1, 10.020) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.060 (2, 0.040) high: 12
-        receive-window to-client 120.030 (1, 120.030) high: 6 8 9
-        propagation to-client 0.025 (1, 0.025) high: 12
+        transmission to-client 0.094 (2, 0.060) medium: 12
+        receive-window to-client 120.016 (1, 120.016) high: 6 8 9
+        propagation to-client 0.004 (1, 0.004) high: 12
         "#,
     );
 }
@@ -175,13 +175,12 @@ fn a_receive_window_that_was_closed_is_blamed_for_a_sender_that_wakes_late() {
         "#,
         r#"
         handshake to-server 10.105 (1, 10.105) high: 1 2 3
-        application-limited to-server 0.100 (1, 0.100) high: 4
-        request-upload to-server 0.001 (1, 0.001) high: 4
-        propagation to-server 10.020 (1, 10.020) high: 4
+        application-limited to-server 0.098 (1, 0.098) high: 4
+        request-upload to-server 0.003 (1, 0.003) high: 4
+        propagation to-server 10.019 (1, 10.019) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.060 (2, 0.040) high: 12
-        receive-window to-client 139.980 (1, 139.980) high: 6 8 9
-        propagation to-client 0.025 (1, 0.025) high: 12
+        transmission to-client 0.127 (2, 0.065) medium: 12
+        receive-window to-client 139.938 (1, 139.938) high: 6 8 9
         "#,
     );
 }
@@ -709,13 +708,13 @@ fn a_receive_window_that_opens_late_seen_at_the_client() {
         "#,
         r#"
         handshake to-server 20.055 (1, 20.055) high: 1 2 3
-        application-limited to-server 40.100 (1, 40.100) high: 4
-        request-upload to-server 0.001 (1, 0.001) high: 4
-        propagation to-server 10.045 (1, 10.045) high: 4
+        application-limited to-server 40.098 (1, 40.098) high: 4
+        request-upload to-server 0.003 (1, 0.003) high: 4
+        propagation to-server 10.044 (1, 10.044) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.060 (2, 0.040) high: 12
-        receive-window to-client 80.180 (1, 80.180) high: 6 8 9
-        propagation to-client 10.000 (1, 10.000) high: 12
+        transmission to-client 0.173 (2, 0.111) medium: 12
+        receive-window to-client 80.138 (1, 80.138) high: 6 8 9
+        propagation to-client 9.929 (1, 9.929) high: 12
         "#,
     );
 }
