@@ -49,7 +49,6 @@
 
 pub mod analysis;
 pub mod attribution;
-mod busy_path;
 mod contents;
 pub mod conversation;
 pub mod decode;

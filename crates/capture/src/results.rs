@@ -7,7 +7,6 @@ use ackwise_tcp::Instant;
 
 use crate::{
     attribution::{Confidence, Share, Shares, Stretch, Vantage},
-    busy_path::LeastRoundTrips,
     conversation::{Protocol, Tunnel},
     folded::Folded,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
@@ -15,6 +14,10 @@ use crate::{
     quality::Quality,
     series::{Budget, Series},
 };
+
+mod busy_path;
+
+use busy_path::LeastRoundTrips;
 
 /// A connection, as far as it was seen.
 #[derive(Clone, Debug)]

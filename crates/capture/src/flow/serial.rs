@@ -57,7 +57,7 @@ impl Serial {
 mod tests {
     use super::*;
 
-    /// What is said of the last of these packets, each of one segment.
+    /// What the last of these packets shows, each of one segment.
     fn said(numbers: &[u16]) -> Option<bool> {
         let mut serial = Serial::default();
         let mut said = None;

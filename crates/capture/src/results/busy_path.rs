@@ -7,10 +7,8 @@ use std::{collections::HashMap, net::IpAddr, time::Duration};
 
 use ackwise_cause::Cause;
 
-use crate::{
-    attribution::{Confidence, Share, Stretch},
-    results::{ConnectionResult, ExchangeResult},
-};
+use super::{ConnectionResult, ExchangeResult};
+use crate::attribution::{Confidence, Share, Stretch};
 
 /// The least round trips between hosts, of all connections.
 #[derive(Debug, Default)]
