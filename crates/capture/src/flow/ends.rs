@@ -177,7 +177,7 @@ impl Ends {
     /// The number of a packet.
     pub(crate) fn number(&mut self, seen: &Seen<'_>, direction: Direction) {
         let half = &mut self.halves[direction as usize];
-        let full = u32::from(half.stream.segment_size()).max(1);
+        let full = half.stream.segment_size().max(1);
         let segments = seen.segment.len.div_ceil(full).max(1);
         half.serial.see(seen.identification, u16::try_from(segments).unwrap_or(u16::MAX));
     }

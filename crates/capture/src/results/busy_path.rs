@@ -3,9 +3,10 @@
 //! A connection whose least round trip contains a queue takes that for distance. Another connection between
 //! the same hosts may have found the path idle: what its round trips took less, is the queue.
 
-use std::{collections::HashMap, net::IpAddr, time::Duration};
+use std::{net::IpAddr, time::Duration};
 
 use ackwise_cause::Cause;
+use hashbrown::HashMap;
 
 use super::{ConnectionResult, ExchangeResult};
 use crate::attribution::{Confidence, Share, Stretch};
@@ -26,7 +27,7 @@ pub(crate) struct Distance {
 
 impl LeastRoundTrips {
     pub(crate) fn of(connections: &[ConnectionResult]) -> Self {
-        let mut by_hosts: HashMap<_, Duration> = HashMap::new();
+        let mut by_hosts: HashMap<_, Duration> = HashMap::default();
         for it in connections.iter().filter(|it| !it.round_trip.is_zero()) {
             let least = by_hosts.entry(hosts(it)).or_insert(it.round_trip);
             *least = (*least).min(it.round_trip);
