@@ -1,7 +1,7 @@
 //! Random numbers that are the same on every platform: SplitMix64 (Steele, Lea and Flood 2014).
 
 /// A stream of random numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Dice {
     state: u64,
 }

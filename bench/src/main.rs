@@ -10,15 +10,18 @@ mod child;
 mod dice;
 mod explain;
 mod hostile;
+mod kernel;
 mod load;
 mod machine;
 mod page;
 mod peak;
 mod program;
+mod progress;
 mod rounds;
 mod sim;
 mod spread;
 mod truth;
+mod witness;
 
 use std::env;
 use std::ffi::OsString;
@@ -92,6 +95,8 @@ fn start() -> anyhow::Result<ExitCode> {
         truth::parse(args)?.map_or(Chore::Help, Chore::Truth)
     } else if args.next_if(|it| it == hostile::NAME).is_some() {
         hostile::parse(args)?.map_or(Chore::Help, Chore::Hostile)
+    } else if args.next_if(|it| it == kernel::NAME).is_some() {
+        kernel::parse(args)?.map_or(Chore::Help, Chore::Kernel)
     } else {
         parse(args)?
     };
@@ -99,7 +104,7 @@ fn start() -> anyhow::Result<ExitCode> {
     xtask::enter_repository()?;
     match chore {
         Chore::Help => {
-            print!("{HELP}{}{}", hostile::HELP, truth::HELP);
+            print!("{HELP}{}{}{}", hostile::HELP, kernel::HELP, truth::HELP);
             Ok(ExitCode::SUCCESS)
         }
         Chore::List => {
@@ -109,6 +114,7 @@ fn start() -> anyhow::Result<ExitCode> {
         Chore::Run { name, rounds } => run(&name, rounds),
         Chore::Agree(settings) => agree::run(settings),
         Chore::Hostile(settings) => hostile::run(&settings),
+        Chore::Kernel(settings) => kernel::run(&settings),
         Chore::Truth(settings) => truth::run(&settings),
     }
 }
@@ -121,6 +127,7 @@ enum Chore {
     Run { name: String, rounds: Option<NonZeroUsize> },
     Agree(agree::Settings),
     Hostile(hostile::Settings),
+    Kernel(kernel::Settings),
     Truth(truth::Settings),
 }
 
@@ -170,6 +177,7 @@ fn list() {
     println!("{:<10} {}", load::NAME, load::QUESTION);
     println!("{:<10} {}", hostile::NAME, hostile::QUESTION);
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
+    println!("{:<10} {}", kernel::NAME, kernel::QUESTION);
     println!("{:<10} {}", truth::NAME, truth::QUESTION);
 }
 

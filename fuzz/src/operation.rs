@@ -6,7 +6,7 @@ use ackwise_tcp::{
     Config, Flags, Instant, Options, Policies, SackBlocks, Segment, SeqNumber, TimeWaitHolder,
     Timestamps, WindowShift,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, Offer, ResetInTimeWait,
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, LossDetection, Offer, ResetInTimeWait,
     },
 };
 use arbitrary::Arbitrary;
@@ -34,6 +34,7 @@ impl Run {
 pub struct Setup {
     preset: u8,
     congestion: u8,
+    by_time: bool,
     hold: Hold,
     ack: Ack,
     sack: bool,
@@ -159,14 +160,22 @@ impl Setup {
 
     /// Anything that a caller may ask for. Buffers are small, so that they fill.
     pub fn config(&self) -> Config {
-        let presets = [Policies::RFC, Policies::LINUX_6, Policies::BSD_4_4, Policies::SUNOS_4_1];
+        let presets = [
+            Policies::RFC,
+            Policies::LINUX_6,
+            Policies::BSD_4_4,
+            Policies::SUNOS_4_1,
+            Policies::LINUX_6_BBR,
+        ];
         let congestion = [
             CongestionPolicy::Tahoe,
             CongestionPolicy::Ns2Tahoe,
             CongestionPolicy::Reno,
             CongestionPolicy::NewReno,
             CongestionPolicy::Sack,
+            CongestionPolicy::LinuxReno,
             CongestionPolicy::Cubic,
+            CongestionPolicy::Bbr,
         ];
         let close = [
             ClosePolicy::Ordinary,
@@ -180,6 +189,10 @@ impl Setup {
             reset_in_time_wait: resets[usize::from(self.ignores_resets)],
             hold: self.hold.policy(),
             ack: self.ack.policy(),
+            loss_detection: match self.by_time {
+                true => LossDetection::Rack,
+                false => LossDetection::Rfc6675,
+            },
             congestion: congestion[usize::from(self.congestion) % congestion.len()],
             offer: Offer {
                 sack: self.sack,

@@ -36,7 +36,7 @@ mod sim;
 mod table;
 
 use std::fs;
-use std::io::{ErrorKind, IsTerminal, Write as _, stderr, stdout};
+use std::io::{ErrorKind, Write as _, stdout};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,6 +48,7 @@ use xtask::process;
 use self::case::{Recorded, World};
 use self::results::Results;
 use crate::dice::Dice;
+use crate::progress::Progress;
 
 use self::options::Format;
 pub(crate) use self::options::{HELP, Settings, parse};
@@ -223,30 +224,6 @@ impl Drop for Folder {
         if !self.is_kept {
             // What remains is in the build's own directory and does no harm.
             let _ = fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
-/// A line on a terminal that says how far the run is.
-struct Progress {
-    done: u64,
-    of: u64,
-    began: Instant,
-}
-
-impl Progress {
-    fn new(of: u64) -> Self {
-        Self { done: 0, of, began: Instant::now() }
-    }
-
-    fn step(&mut self, name: &str) {
-        self.done += 1;
-        if stderr().is_terminal() {
-            let seconds = self.began.elapsed().as_secs();
-            eprint!("\r\x1b[K{} of {} after {seconds} s: {name}", self.done, self.of);
-            if self.done == self.of {
-                eprintln!();
-            }
         }
     }
 }

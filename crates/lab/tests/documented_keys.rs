@@ -50,6 +50,9 @@ think = { uniform = { from = "0.2 s", to = "1 s" } }
 
 /// What the base needs before the key has something to do.
 const LOSSY: &str = "link.wire.loss=3 %";
+/// Segments that overtake each other look like losses.
+const SPURIOUS: &str = r#"link.wire={ ends = ["client", "server"], rate = "2 Mb/s",
+    delay = "10 ms", reordering = "2 %", lateness = "30 ms" }"#;
 const SERIAL: &str = "application.web.transfer=serial";
 const PIPELINED: &str = "application.web.transfer=pipelined";
 const PARALLEL: &str = "application.web.transfer={ parallel = { connections = 4 } }";
@@ -103,6 +106,10 @@ const EFFECTS: &[Effect] = &[
     ("tcp.start", &[SERIAL], "tcp.start", ["at-once", "paced"]),
     ("tcp.slow_start", &[LARGE_BUFFERS, LARGE_FILES], "tcp.slow_start", ["until-loss", "hoe"]),
     ("tcp.congestion", &[LOSSY], "tcp.congestion", ["tahoe", "cubic"]),
+    ("tcp.reduction", &[LOSSY, LARGE_BUFFERS, LARGE_FILES], "tcp.reduction", ["at-once", "proportional"]),
+    ("tcp.undo", &[SPURIOUS, LARGE_BUFFERS, LARGE_FILES], "tcp.undo", ["off", "linux"]),
+    ("tcp.frto", &[LOSSY, LARGE_BUFFERS, LARGE_FILES], "tcp.frto", ["off", "linux"]),
+    ("tcp.unused_window", &[KEPT, LARGE_BUFFERS, "application.web.think=0.1s"], "tcp.unused_window", ["kept", "linux"]),
     ("tcp.idle_restart", &[KEPT, LONG_THINK], "tcp.idle_restart", ["keep", "since-send"]),
     ("restart.window", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.window", ["one-segment", "rfc-5681"]),
     ("restart.since", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.since", ["send", "receive"]),

@@ -12,7 +12,8 @@ use ackwise_tcp::{
     Config, Policies, State,
     policy::{
         AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleTime, InitialWindow,
-        Offer, OpenPolicy, PacedUntil, RateBased, RateVersion, Scale, SlowStartPolicy, StartPolicy,
+        LossDetection, Offer, OpenPolicy, PacedUntil, RateBased, RateVersion, Scale,
+        SlowStartPolicy, StartPolicy,
     },
 };
 use pair::Pair;
@@ -48,6 +49,7 @@ fn policies() -> impl Strategy<Value = Policies> {
     let preset = prop_oneof![
         Just(Policies::RFC),
         Just(Policies::LINUX_6),
+        Just(Policies::LINUX_6_BBR),
         Just(Policies::BSD_4_4),
         Just(Policies::SUNOS_4_1),
     ];
@@ -73,6 +75,7 @@ fn policies() -> impl Strategy<Value = Policies> {
         Just(CongestionPolicy::NewReno),
         Just(CongestionPolicy::Sack),
         Just(CongestionPolicy::Cubic),
+        Just(CongestionPolicy::Bbr),
     ];
     let window = prop_oneof![
         (1_u8..=10).prop_map(move |n| InitialWindow::Segments(every(n))),
@@ -102,13 +105,18 @@ fn policies() -> impl Strategy<Value = Policies> {
     let offer = (any::<bool>(), any::<bool>(), any::<bool>())
         .prop_map(|(sack, timestamps, window_scale)| Offer { sack, timestamps, window_scale });
     let start = prop_oneof![Just(StartPolicy::AtOnce), Just(StartPolicy::Paced)];
-    let slow_start = prop_oneof![Just(SlowStartPolicy::UntilLoss), Just(SlowStartPolicy::Hoe)];
+    let slow_start = prop_oneof![
+        Just(SlowStartPolicy::UntilLoss),
+        Just(SlowStartPolicy::Hoe),
+        Just(SlowStartPolicy::HyStart),
+    ];
     let open = prop_oneof![
         2 => Just(OpenPolicy::Handshake),
         1 => Just(OpenPolicy::Transaction),
         1 => Just(OpenPolicy::FastOpen),
     ];
-    let first = (window, start, slow_start, open);
+    let detection = prop_oneof![Just(LossDetection::Rfc6675), Just(LossDetection::Rack)];
+    let first = (window, start, slow_start, open, detection);
     (preset, ack, hold, congestion, first, idle, offer).prop_map(
         |(preset, ack, hold, congestion, first, idle_restart, offer)| Policies {
             ack,
@@ -118,6 +126,7 @@ fn policies() -> impl Strategy<Value = Policies> {
             start: first.1,
             slow_start: first.2,
             open: first.3,
+            loss_detection: first.4,
             idle_restart,
             offer,
             ..preset

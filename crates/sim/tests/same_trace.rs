@@ -27,9 +27,9 @@ use ackwise_tcp::{ByteCount, Policies};
 use scenarios::{CLIENT, SERVER, ethernet};
 
 const TRACES: [(u64, u64); 3] = [
-    (1, 1_841_850_885_249_226_247),
-    (2, 14_831_773_816_963_288_221),
-    (3, 8_194_990_550_081_404_305),
+    (1, 2_865_943_263_598_292_352),
+    (2, 2_705_494_526_544_437_032),
+    (3, 2_086_305_101_987_584_953),
 ];
 
 /// Users with SURGE's pages and a bulk client, through RED, loss and reordering.

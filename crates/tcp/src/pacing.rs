@@ -87,6 +87,67 @@ impl Pacer {
     }
 }
 
+/// A pacer that always runs, as the kernel's internal pacing (Linux `tcp_update_skb_after_send`): what leaves
+/// at once is a quantum at most, and being late is made up for by half a quantum's time at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QuantumPacer {
+    /// Bytes per second; none paces nothing. 34 Gbit/s at most, our choice: it saves room.
+    rate: u32,
+    /// When the next quantum may leave.
+    next: Instant,
+    /// When this one began, and what is left of it.
+    began: Instant,
+    left: u32,
+    /// Nanoseconds by which it was late.
+    late: u32,
+    /// Segments that leave before it counts.
+    unpaced: u8,
+}
+
+impl QuantumPacer {
+    /// The first `unpaced` segments do not count.
+    pub(crate) const fn new(unpaced: u8, now: Instant) -> Self {
+        Self { rate: 0, next: now, began: now, left: 0, late: 0, unpaced }
+    }
+
+    pub(crate) const fn rate(&self) -> u64 {
+        self.rate as u64
+    }
+
+    pub(crate) fn set_rate(&mut self, rate: u64) {
+        self.rate = u32::try_from(rate).unwrap_or(u32::MAX);
+    }
+
+    /// When the next quantum may leave.
+    pub(crate) const fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// When the next segment may leave, if that is not yet.
+    pub(crate) fn held_until(&self, now: Instant) -> Option<Instant> {
+        let goes_on = self.began == now && self.left > 0;
+        (now < self.next && !goes_on).then_some(self.next)
+    }
+
+    /// A segment with `bytes` of data has left. If it is the first of a quantum, that has `quantum` bytes.
+    pub(crate) fn on_sent(&mut self, bytes: u32, quantum: u32, now: Instant) {
+        if let Some(unpaced) = self.unpaced.checked_sub(1) {
+            (self.unpaced, self.next) = (unpaced, self.next.max(now));
+            return;
+        }
+        if self.began != now || self.left == 0 {
+            let late = Nanos::between(self.next, now).get();
+            self.late = u32::try_from(late).unwrap_or(u32::MAX);
+            (self.next, self.began, self.left) = (self.next.max(now), now, quantum);
+        }
+        let time = (u64::from(bytes) * 1_000_000_000).checked_div(self.rate.into()).unwrap_or(0);
+        let made_up = u32::try_from(time / 2).unwrap_or(u32::MAX).min(self.late);
+        self.late -= made_up;
+        self.next = self.next + Nanos::new(time - u64::from(made_up));
+        self.left = self.left.saturating_sub(bytes);
+    }
+}
+
 /// Our choice: far beyond any round trip, and a bound for the arithmetic.
 const LONGEST_SPAN: Nanos = Nanos::from_millis(3_600_000);
 
@@ -144,6 +205,33 @@ mod tests {
         assert_eq!(fastest.time_for(u32::MAX), Duration::ZERO);
         let mut pacer = Pacer::new(fastest, 0, at(3));
         assert_eq!(departures(&mut pacer, 2, at(3)), [3, 3]);
+    }
+
+    #[test]
+    fn a_quantum_leaves_at_once_and_half_a_quantum_of_lateness_is_made_up_for() {
+        let mut pacer = QuantumPacer::new(0, at(0));
+        assert_eq!(pacer.held_until(at(0)), None);
+        pacer.on_sent(1_000, 2_000, at(0));
+        assert_eq!(pacer.held_until(at(0)), None, "a pacer without rate holds nothing");
+        pacer.set_rate(1_000_000);
+        let mut leave = |now: u64, held: Option<u64>| {
+            assert_eq!(pacer.held_until(at(now)), held.map(at), "at {now} us");
+            if held.is_none() {
+                pacer.on_sent(1_000, 2_000, at(now));
+            }
+        };
+        leave(10, None);
+        leave(10, None);
+        leave(10, Some(2_000));
+        leave(2_010, None);
+        // The quantum was interrupted, so the next waits for the time of its one segment.
+        leave(2_500, Some(3_000));
+        // In time, and then 2 ms late: a quantum takes half its time.
+        leave(3_000, None);
+        leave(3_000, None);
+        leave(7_000, None);
+        leave(7_000, None);
+        leave(7_000, Some(8_000));
     }
 
     #[test]

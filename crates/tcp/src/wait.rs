@@ -130,6 +130,10 @@ pub enum Timer {
     Cork,
     /// The next segment of a sender that is paced.
     Pacing,
+    /// Segments that were sent before one that has arrived count as lost (RFC 8985, section 6).
+    Reordering,
+    /// A probe for the tail of a flight (RFC 8985, section 7).
+    TailLossProbe,
     /// 2 MSL.
     TimeWait,
     /// The user timeout: the connection is given up (RFC 9293, section 3.8.3).

@@ -9,7 +9,7 @@ const SEGMENTS: u64 = 1000;
 
 #[test]
 fn a_segment_in_order_costs_no_allocation() {
-    for policies in [Policies::RFC, Policies::LINUX_6, Policies::BSD_4_4, Policies::SUNOS_4_1] {
+    for policies in [Policies::RFC, Policies::BSD_4_4, Policies::SUNOS_4_1] {
         let mut now = Instant::EPOCH;
         let config = Arc::new(Config::new(policies));
         let mut sender = Endpoint::connect(Arc::clone(&config), SeqNumber(1), now);
@@ -28,6 +28,46 @@ fn a_segment_in_order_costs_no_allocation() {
                 segments += exchange(&mut sender, &mut receiver, now);
             }
         });
+        assert_eq!(cost.count_total, 0, "{policies:?} over {segments} segments");
+    }
+}
+
+/// The list of the segments that are out grows with the flight, and is given back when nothing is out.
+#[test]
+fn a_segment_costs_no_allocation_once_the_list_has_its_size() {
+    for policies in [Policies::LINUX_6, Policies::LINUX_6_BBR] {
+        let mut now = Instant::EPOCH;
+        let config = Arc::new(Config::new(policies));
+        let mut sender = Endpoint::connect(Arc::clone(&config), SeqNumber(1), now);
+        let mut receiver = Endpoint::listen(config, SeqNumber(2));
+        exchange(&mut sender, &mut receiver, now);
+
+        // The last segment of a flight arrives with the next flight, so the list never empties.
+        let (mut held, mut segments) = (None, 0);
+        let mut flights = |count: u64| {
+            allocation_counter::measure(|| {
+                for _ in 0..count {
+                    now = now + Duration::from_millis(10);
+                    assert!(sender.write(10_000) > 0, "the send buffer never empties");
+                    sender.handle_timeout(now);
+                    receiver.handle_timeout(now);
+                    while let Some(transmit) = sender.poll_transmit(now) {
+                        segments += 1;
+                        if let Some(before) = held.replace(transmit.segment) {
+                            receiver.handle_segment(&before, now);
+                            receiver.read(u32::MAX);
+                        }
+                    }
+                    while let Some(transmit) = receiver.poll_transmit(now) {
+                        sender.handle_segment(&transmit.segment, now);
+                    }
+                    while sender.poll_event().or_else(|| receiver.poll_event()).is_some() {}
+                }
+            })
+        };
+        flights(50);
+        let cost = flights(100);
+        assert!(segments >= SEGMENTS, "{segments} segments");
         assert_eq!(cost.count_total, 0, "{policies:?} over {segments} segments");
     }
 }

@@ -182,6 +182,28 @@ shown_by! {
         "recovery/linux_reduces_once_for_one_window"
         "recovery/cubic_without_sack_takes_no_inflated_window"
     }
+    fn slow_start_may_end_as_in_linux() {
+        "hystart/a_train_of_half_a_round_trip_ends_slow_start"
+        "hystart/a_gap_ends_the_train"
+        "hystart/longer_round_trips_end_slow_start"
+    }
+    fn the_window_comes_down_in_proportion() { "reduction/seven_leave_for_ten_that_arrive" }
+    fn what_was_not_lost_is_taken_back() {
+        "undo/eifel_takes_a_recovery_back"
+        "undo/eifel_takes_a_partly_repaired_recovery_back"
+        "undo/eifel_takes_a_timeout_back"
+        "undo/d_sack_takes_a_recovery_back"
+        "undo/the_echo_of_the_retransmission_shows_a_loss"
+    }
+    fn timeouts_are_tested() {
+        "frto/data_sent_once_shows_a_spurious_timeout"
+        "frto/one_ack_may_show_it_at_once"
+        "frto/a_sack_for_data_sent_once_shows_it_too"
+        "frto/a_duplicate_ack_shows_a_loss"
+        "frto/what_was_sacked_before_shows_nothing"
+        "frto/without_new_data_everything_is_sent_again"
+    }
+    fn an_unused_window_decays() { "unused_window/linux_takes_it_half_of_the_way_down" }
     fn limited_transmit_leaves_ssthresh_alone() { "recovery/limited_transmit" }
     fn new_reno_is_impatient_and_careful() {
         "recovery/only_the_first_partial_ack_restarts_the_timer"
@@ -203,6 +225,23 @@ shown_by! {
         "sack/what_lies_below_the_ack_is_no_news"
     }
     fn a_time_out_forgets_the_scoreboard() { "retransmission/after_a_time_out_sack_is_not_believed" }
+    fn losses_are_found_by_time() {
+        "rack/what_was_sent_before_an_arrived_segment_is_lost_after_a_window"
+        "rack/three_segments_above_a_hole_do_not_wait"
+        "rack/segments_that_overtake_each_other_are_not_sent_again"
+        "rack/a_lost_retransmission_is_sent_a_third_time"
+        "rack/a_dsack_widens_the_window"
+        "rack/after_a_timeout_only_what_is_missing_is_sent_again"
+        "rack/half_a_segment_is_not_delivered"
+    }
+    fn tail_losses_are_probed_for() {
+        "tail_loss_probe/a_probe_finds_the_loss_of_the_tail"
+        "tail_loss_probe/a_single_segment_is_given_the_time_of_a_delayed_ack"
+        "tail_loss_probe/new_data_is_the_better_probe"
+        "tail_loss_probe/a_probe_in_vain_costs_nothing"
+        "tail_loss_probe/at_most_one_is_out"
+        "tail_loss_probe/not_without_sack"
+    }
     fn recent_blocks_are_repeated() {
         "sack/the_block_that_arrived_last_comes_first"
         "sack/the_most_recent_blocks_are_repeated"

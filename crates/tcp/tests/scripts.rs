@@ -22,18 +22,24 @@ macro_rules! mechanisms {
 }
 
 mechanisms! {
+    bbr
+    buffer_tuning
     close
     close_swap
     cork
     delayed_ack
+    frto
     handshake
+    hystart
     idle_restart
     minshall
     nagle
     negotiated_close
     path_mtu
     quick_ack
+    rack
     recovery
+    reduction
     reset
     retransmission
     rfc1337
@@ -41,8 +47,11 @@ mechanisms! {
     send_buffer
     settings
     silly_window
+    tail_loss_probe
     time_wait
     timestamps
+    undo
+    unused_window
     urgent
     window_scale
     zero_window

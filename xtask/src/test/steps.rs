@@ -211,6 +211,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "output_file",
     "planted",
     "port_reuse",
+    "presets",
     "proxy",
     "reading",
     "recordings",

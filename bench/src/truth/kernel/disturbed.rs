@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use ackwise_linux::emulator::Disturbance;
 
-use super::clock::{Clock, Nanos};
 use super::journeys::Journey;
 use super::judge::Span;
 use super::lab::Links;
 use super::plan::Plan;
+use crate::witness::clock::{Clock, Nanos};
 
 /// In order, and apart from each other.
 #[derive(Debug)]

@@ -1,11 +1,12 @@
 //! The way of each packet over both links, from the emulators' logs.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 
 use ackwise_linux::emulator::PacketRecord;
 
-use super::clock::{Clock, Nanos};
+use crate::witness::clock::{Clock, Nanos};
+use crate::witness::header::Header;
 
 /// A TCP packet from end to end.
 #[derive(Clone, Debug)]
@@ -116,44 +117,7 @@ impl Key {
 }
 
 fn parse(headers: &[u8], length: usize, sent: Nanos) -> Option<Journey> {
-    const TCP: u8 = 6;
-    if *headers.get(9)? != TCP {
-        return None;
-    }
-    let ip_len = usize::from(headers[0] & 15) * 4;
-    let tcp = headers.get(ip_len..)?;
-    let word = |at: usize| Some(u16::from_be_bytes(tcp.get(at..at + 2)?.try_into().ok()?));
-    let long = |at: usize| Some(u32::from_be_bytes(tcp.get(at..at + 4)?.try_into().ok()?));
-    let address = |at: usize| -> Option<Ipv4Addr> {
-        Some(Ipv4Addr::from(<[u8; 4]>::try_from(headers.get(at..at + 4)?).ok()?))
-    };
-    let tcp_len = usize::from(*tcp.get(12)? >> 4) * 4;
-    Some(Journey {
-        from: SocketAddrV4::new(address(12)?, word(0)?),
-        to: SocketAddrV4::new(address(16)?, word(2)?),
-        seq: long(4)?,
-        ack: long(8)?,
-        syn: *tcp.get(13)? & 2 != 0,
-        window: word(14)?,
-        scale: window_scale(tcp.get(20..tcp_len)?),
-        len: u32::try_from(length.checked_sub(ip_len + tcp_len)?).ok()?,
-        sent,
-        hops: Vec::new(),
-        arrived: None,
-        lost: None,
-    })
-}
-
-/// RFC 7323, section 2.2: kind 3.
-fn window_scale(mut options: &[u8]) -> u8 {
-    while let [kind, rest @ ..] = options {
-        options = match (kind, rest) {
-            (0, _) => break,
-            (1, _) => rest,
-            (3, [3, shift, ..]) => return *shift,
-            (_, [len, ..]) if *len >= 2 => options.get(usize::from(*len)..).unwrap_or_default(),
-            _ => break,
-        };
-    }
-    0
+    let Header { from, to, seq, ack, syn, window, scale, len } = Header::parse(headers, length)?;
+    let (hops, arrived, lost) = (Vec::new(), None, None);
+    Some(Journey { from, to, seq, ack, syn, window, scale, len, sent, hops, arrived, lost })
 }

@@ -4,12 +4,12 @@ use std::net::SocketAddrV4;
 
 use ackwise_cause::Direction;
 
-use super::clock::Nanos;
 use super::plan::Protocol;
 use super::play::Played;
 use super::steps::Steps;
 use super::view::{Records, View, of_flow};
 use super::waits::wait;
+use crate::witness::clock::Nanos;
 use ackwise_cause::Cause::{self, *};
 
 /// A time with its reasons. Empty ones: it is not known.

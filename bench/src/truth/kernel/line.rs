@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::SockRef;
 
-use super::clock::{Clock, Nanos};
+use crate::witness::clock::{Clock, Nanos};
 
 /// A socket and its diary.
 #[derive(Debug)]

@@ -12,8 +12,6 @@
 //! | `wire`, `h2` | how their messages look |
 //! | `line` | witness: a program's diary of its socket |
 //! | `journeys` | witness: each packet's way, from the emulators' logs |
-//! | `trace` | witness: the kernel's TCP, from tracefs |
-//! | `clock` | one clock for all of them |
 //! | `steps` | values over time |
 //! | `view` | one direction of a connection, from all witnesses |
 //! | `waits` | why a message waits at a moment |
@@ -32,18 +30,17 @@ use ackwise_cause::Direction;
 use anyhow::{Context, anyhow, ensure};
 use serde_json::json;
 
-use self::clock::{Clock, RealTime};
 use self::disturbed::Disturbed;
 use self::judge::{Span, judge};
 use self::lab::{Lab, Links};
 use self::plan::Plan;
 use self::play::Played;
-use self::trace::{Event, Tracer};
 use self::view::Records;
 use super::case::{Captures, Case, Connection, Interval, OneWay, Place, Recorded, Truth, World};
+use crate::witness::clock::{Clock, RealTime};
+use crate::witness::trace::{Event, Tracer};
 use xtask::process;
 
-mod clock;
 mod disturbed;
 mod families;
 mod h2;
@@ -58,7 +55,6 @@ mod steps;
 mod tap;
 #[cfg(test)]
 mod tests;
-mod trace;
 mod view;
 mod waits;
 mod wire;

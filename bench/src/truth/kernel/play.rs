@@ -11,11 +11,11 @@ use ackwise_linux::emulator::Scheduling;
 use anyhow::{Context, anyhow};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use super::clock::Clock;
 use super::lab::Lab;
 use super::line::{Diary, Line, pause};
 use super::plan::{Congestion, Cross, Exchange, Host, Kind, Plan, Reading};
 use super::wire::Wire;
+use crate::witness::clock::Clock;
 
 /// Both diaries of a connection.
 #[derive(Debug)]

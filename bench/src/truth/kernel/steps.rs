@@ -1,6 +1,6 @@
 //! Values over time.
 
-use super::clock::Nanos;
+use crate::witness::clock::Nanos;
 
 /// A value that changes at some times.
 #[derive(Clone, Debug)]

@@ -3,14 +3,14 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
-use super::clock::Nanos;
 use super::journeys::{Hop, Journey, Place};
 use super::judge::{Span, judge};
 use super::line::Diary;
 use super::plan::Plan;
 use super::play::Played;
-use super::trace::{Event, State, What};
 use super::view::Records;
+use crate::witness::clock::Nanos;
+use crate::witness::trace::{Event, State, What};
 
 /// A connection that is recorded by hand. The request has 40 bytes, and arrives at 40 ms.
 struct Script {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
-use super::clock::Nanos;
 use super::journeys::{Hop, Journey, Place};
 use super::line::Diary;
 use super::plan::{Congestion, Plan};
 use super::steps::Steps;
-use super::trace::{Event, State, What};
+use crate::witness::clock::Nanos;
+use crate::witness::trace::{Event, State, What};
 
 /// What is known of the data from `sender` to `receiver`. Offsets count the bytes of the stream.
 #[derive(Debug)]

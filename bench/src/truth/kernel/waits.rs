@@ -4,10 +4,10 @@
 //! its sender, then distance. It is written down here a second time on purpose, over facts that no
 //! capture shows.
 
-use super::clock::Nanos;
 use super::plan::Congestion;
-use super::trace::State;
 use super::view::{Copy, View};
+use crate::witness::clock::Nanos;
+use crate::witness::trace::State;
 use ackwise_cause::Cause::{self, *};
 
 /// What is admitted, and which witness says so.

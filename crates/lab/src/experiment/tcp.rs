@@ -5,8 +5,10 @@ use std::{num::NonZeroU8, time::Duration};
 use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, InitialWindow, Offer,
-        OpenPolicy, Policies, ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy,
+        AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, FrtoPolicy, HoldPolicy,
+        InitialWindow, LossDetection, Offer, OpenPolicy, Policies, ReductionPolicy,
+        ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy,
+        UnusedWindow,
     },
 };
 
@@ -36,17 +38,26 @@ pub(crate) fn as_table(field: &Field<'_>) -> Result<Table, ExperimentError> {
 pub(crate) fn config(field: &Field<'_>) -> Result<Config, ExperimentError> {
     let table = as_table(field)?;
     let mut reader = Reader::new(&table, field.place(), &field.path);
-    let preset = reader.or("preset", Policies::RFC, |field| field.choice(PRESETS))?;
+    let mut preset = reader.or("preset", Policies::RFC, |field| field.choice(PRESETS))?;
+    // A buffer that is set keeps its size, as with `SO_RCVBUF`.
+    let (receive, send) = (reader.optional("receive_buffer"), reader.optional("send_buffer"));
+    if receive.is_some() {
+        preset.receive_tuning = BufferTuning::Off;
+    }
+    if send.is_some() {
+        preset.send_tuning = BufferTuning::Off;
+    }
     let policies = policies(&mut reader, preset)?;
     let default = Config::new(policies);
     let mss = reader.or("mss", default.mss, mss)?;
     let config = Config {
         policies,
         mss,
-        receive_buffer: reader.or("receive_buffer", default.receive_buffer, |f| buffer(&f, mss))?,
-        send_buffer: reader.or("send_buffer", default.send_buffer, |f| buffer(&f, mss))?,
+        receive_buffer: receive.map_or(Ok(default.receive_buffer), |f| buffer(&f, mss))?,
+        send_buffer: send.map_or(Ok(default.send_buffer), |f| buffer(&f, mss))?,
         time_wait: reader.or("time_wait", default.time_wait, |f| f.quantity())?,
         user_timeout: reader.or("user_timeout", default.user_timeout, |f| f.quantity())?,
+        bbr_phase: reader.or("bbr_phase", default.bbr_phase, |f| f.integer(0..=6))?,
     };
     reader.finish()?;
     Ok(config)
@@ -60,8 +71,15 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         start,
         slow_start,
         congestion,
+        loss_detection,
+        reduction,
+        undo,
+        frto,
+        unused_window,
         idle_restart,
         timers,
+        receive_tuning,
+        send_tuning,
         sharing,
         offer,
         open,
@@ -76,8 +94,16 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         start: reader.or("start", start, |f| f.choice(START))?,
         slow_start: reader.or("slow_start", slow_start, |f| f.choice(SLOW_START))?,
         congestion: reader.or("congestion", congestion, |f| f.choice(CONGESTION))?,
+        loss_detection: reader
+            .or("loss_detection", loss_detection, |f| f.choice(LOSS_DETECTION))?,
+        reduction: reader.or("reduction", reduction, |f| f.choice(REDUCTION))?,
+        undo: reader.or("undo", undo, |f| f.choice(UNDO))?,
+        frto: reader.or("frto", frto, |f| f.choice(FRTO))?,
+        unused_window: reader.or("unused_window", unused_window, |f| f.choice(UNUSED_WINDOW))?,
         idle_restart: reader.or("idle_restart", idle_restart, idle_restart::read)?,
         timers: reader.or("timers", timers, |f| f.choice(TIMERS))?,
+        receive_tuning: reader.or("receive_tuning", receive_tuning, |f| f.choice(TUNING))?,
+        send_tuning: reader.or("send_tuning", send_tuning, |f| f.choice(TUNING))?,
         sharing: reader.or("sharing", sharing, |f| f.choice(SHARING))?,
         offer: Offer {
             sack: reader.or("sack", sack, Field::flag)?,
@@ -191,6 +217,7 @@ const MAX_BUFFER: u32 = 1 << 30;
 const PRESETS: &[(&str, Policies)] = &[
     ("rfc", Policies::RFC),
     ("linux-6", Policies::LINUX_6),
+    ("linux-6-bbr", Policies::LINUX_6_BBR),
     ("bsd-4.4", Policies::BSD_4_4),
     ("sunos-4.1", Policies::SUNOS_4_1),
 ];
@@ -216,8 +243,24 @@ const INITIAL_WINDOW: &[(&str, InitialWindow)] = &[
 const START: &[(&str, StartPolicy)] =
     &[("at-once", StartPolicy::AtOnce), ("paced", StartPolicy::Paced)];
 
-const SLOW_START: &[(&str, SlowStartPolicy)] =
-    &[("until-loss", SlowStartPolicy::UntilLoss), ("hoe", SlowStartPolicy::Hoe)];
+const SLOW_START: &[(&str, SlowStartPolicy)] = &[
+    ("until-loss", SlowStartPolicy::UntilLoss),
+    ("hoe", SlowStartPolicy::Hoe),
+    ("hystart", SlowStartPolicy::HyStart),
+];
+
+const LOSS_DETECTION: &[(&str, LossDetection)] =
+    &[("rfc-6675", LossDetection::Rfc6675), ("rack", LossDetection::Rack)];
+
+const REDUCTION: &[(&str, ReductionPolicy)] =
+    &[("at-once", ReductionPolicy::AtOnce), ("proportional", ReductionPolicy::Proportional)];
+
+const UNDO: &[(&str, UndoPolicy)] = &[("off", UndoPolicy::Off), ("linux", UndoPolicy::Linux)];
+
+const FRTO: &[(&str, FrtoPolicy)] = &[("off", FrtoPolicy::Off), ("linux", FrtoPolicy::Linux)];
+
+const UNUSED_WINDOW: &[(&str, UnusedWindow)] =
+    &[("kept", UnusedWindow::Kept), ("linux", UnusedWindow::Linux)];
 
 const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("tahoe", CongestionPolicy::Tahoe),
@@ -225,8 +268,13 @@ const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("reno", CongestionPolicy::Reno),
     ("new-reno", CongestionPolicy::NewReno),
     ("sack", CongestionPolicy::Sack),
+    ("linux-reno", CongestionPolicy::LinuxReno),
     ("cubic", CongestionPolicy::Cubic),
+    ("bbr", CongestionPolicy::Bbr),
 ];
+
+const TUNING: &[(&str, BufferTuning)] =
+    &[("off", BufferTuning::Off), ("linux", BufferTuning::Linux)];
 
 const TIMERS: &[(&str, TimerPolicy)] = &[
     ("bsd", TimerPolicy::Bsd),

@@ -3,7 +3,10 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ackwise_http::behaviour::{Behaviour, Nagle};
-use ackwise_tcp::{Config, Endpoint, Instant, SeqNumber, State, Timer, policy::HoldPolicy};
+use ackwise_tcp::{
+    Config, Endpoint, Instant, SeqNumber, State, Timer,
+    policy::{BufferTuning, HoldPolicy},
+};
 
 use super::{Event, Rest, START, World, host::Host};
 use crate::{
@@ -135,6 +138,7 @@ impl<O: Observer> World<'_, O> {
         }
         if let Some(bytes) = behaviour.send_buffer {
             server.send_buffer = u32::try_from(bytes.get()).unwrap_or(u32::MAX);
+            server.policies.send_tuning = BufferTuning::Off;
         }
         [client, server]
     }

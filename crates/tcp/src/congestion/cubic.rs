@@ -1,11 +1,12 @@
 //! CUBIC (RFC 9438), in integers only, so that every run of a seed gives the same windows.
 //!
-//! Not here: HyStart++ (RFC 9406), which Linux has on by default, so the first slow start ends with a
-//! loss; and the undoing of spurious congestion events (RFC 9438, section 4.9).
+//! With HyStart as Linux has it: slow start may end before a loss, and then the
+//! window grows by a twentieth in each round trip until there is one.
 
 use super::{
     Acked, Windows,
     cubic_curve::{self, Curve},
+    hystart::{HyStart, micros},
     window::{LARGEST, Window},
 };
 use crate::units::{Instant, Nanos};
@@ -18,9 +19,34 @@ pub(crate) struct Cubic {
     w_max: u32,
     /// cwnd before the last reduction.
     cwnd_prior: u32,
-    epoch: Option<Epoch>,
-    /// When the last ACK for new data came.
-    last_ack: Instant,
+    /// The shortest round trip in microseconds; zero while there is none, or without HyStart.
+    delay_min: u32,
+    search: Search,
+    stage: Stage,
+}
+
+/// Whether HyStart looks for the end of slow start (`found` in Linux).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Search {
+    /// Not the policy.
+    Off,
+    /// It does.
+    On,
+    /// It has found it.
+    Found,
+}
+
+/// Slow start, or congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// No epoch: the next ACK in congestion avoidance begins one.
+    Before(HyStart),
+    Avoiding(Epoch),
+}
+
+impl Stage {
+    /// Anything sent is beyond the round trip that HyStart begins with.
+    const BEGIN: Self = Self::Before(HyStart::new(0, Instant::EPOCH));
 }
 
 /// One stage of congestion avoidance.
@@ -28,6 +54,8 @@ pub(crate) struct Cubic {
 struct Epoch {
     /// When it began; moved on by the time in which cwnd was not used.
     start: Instant,
+    /// When the last ACK for new data came.
+    last_ack: Instant,
     curve: Curve,
     /// W_est in 256ths of a byte: what Reno's window would be.
     w_est: u64,
@@ -35,13 +63,36 @@ struct Epoch {
 
 impl Cubic {
     /// A control that starts with `windows`, for segments of `mss` bytes.
-    pub(crate) fn new(windows: Windows, mss: u32) -> Self {
+    pub(crate) fn new(windows: Windows, mss: u32, search: Search) -> Self {
         Self {
             window: Window::new(windows, mss),
             w_max: 0,
             cwnd_prior: 0,
-            epoch: None,
-            last_ack: Instant::EPOCH,
+            delay_min: 0,
+            search,
+            stage: Stage::BEGIN,
+        }
+    }
+
+    /// Linux `cubictcp_acked`: what HyStart learns of an ACK. In the first second of an epoch, round trips
+    /// are those of the queue that the loss has left.
+    fn look_for_the_end(&mut self, acked: &Acked, now: Instant) {
+        let Some(delay) = acked.round_trip else { return };
+        if matches!(&self.stage, Stage::Avoiding(epoch) if Nanos::between(epoch.start, now) < SECOND)
+        {
+            return;
+        }
+        let delay = micros(delay).max(1);
+        if self.delay_min == 0 || delay < self.delay_min {
+            self.delay_min = delay;
+        }
+        if let Stage::Before(hystart) = &mut self.stage
+            && self.search == Search::On
+            && self.window.in_slow_start()
+            && hystart.ends(acked, &self.window, (delay, self.delay_min), now)
+        {
+            self.search = Search::Found;
+            self.window.threshold = self.window.congestion;
         }
     }
 
@@ -49,9 +100,9 @@ impl Cubic {
     /// to application-limited behavior". ACKs of a busy connection come at most a round trip apart:
     /// what a gap has beyond that was idle. An ACK of a window that was not used counts as idle whole.
     fn leave_out_idle_time(&mut self, acked: Acked, now: Instant) {
-        let gap = Nanos::between(self.last_ack, now);
-        self.last_ack = self.last_ack.max(now);
-        let Some(epoch) = &mut self.epoch else { return };
+        let Stage::Avoiding(epoch) = &mut self.stage else { return };
+        let gap = Nanos::between(epoch.last_ack, now);
+        epoch.last_ack = epoch.last_ack.max(now);
         let busy = match acked.srtt {
             Some(srtt) if acked.window_limited => srtt,
             None if acked.window_limited => gap,
@@ -63,26 +114,34 @@ impl Cubic {
     fn avoid_congestion(&mut self, acked: Acked, now: Instant) {
         let Window { congestion: cwnd, mss, .. } = self.window;
         let (w_max, cwnd_prior) = (self.w_max, self.cwnd_prior);
-        let epoch = self.epoch.get_or_insert_with(|| Epoch {
-            start: now,
-            curve: Curve::new(w_max, cwnd, mss),
-            w_est: u64::from(cwnd) << EST_SHIFT,
-        });
+        if matches!(self.stage, Stage::Before(_)) {
+            self.stage = Stage::Avoiding(Epoch {
+                start: now,
+                last_ack: now,
+                curve: Curve::new(w_max, cwnd, mss),
+                w_est: u64::from(cwnd) << EST_SHIFT,
+            });
+        }
+        let Stage::Avoiding(epoch) = &mut self.stage else { return };
         let t = Nanos::between(epoch.start, now);
         let bytes = acked.delivered.min(cwnd);
         epoch.w_est = grow_w_est(epoch.w_est, bytes, cwnd, cwnd_prior, mss);
         let w_est = u32::try_from(epoch.w_est >> EST_SHIFT).unwrap_or(LARGEST);
+        // Linux `bictcp_update`: "The initial growth of cubic function may be too conservative when the
+        // available bandwidth is still unknown."
+        let unknown = w_max == 0 && self.search != Search::Off;
+        let least = if unknown { bytes / UNKNOWN_GROWTH } else { 0 };
 
-        if epoch.curve.window_at(t.into()) < w_est {
+        if epoch.curve.window_at(t.into(), mss) < w_est {
             // Section 4.3, the Reno-friendly region: "cwnd SHOULD be set to W_est".
-            self.window.grow(w_est.saturating_sub(cwnd));
+            self.window.grow(w_est.saturating_sub(cwnd).max(least));
         } else {
             // Sections 4.4 and 4.5, concave and convex: (target - cwnd) / cwnd per segment.
             let srtt = acked.srtt.unwrap_or_default();
-            let target = epoch.curve.window_at((t + srtt).into());
+            let target = epoch.curve.window_at((t + srtt).into(), mss);
             let target = target.clamp(cwnd, cwnd.saturating_add(cwnd / 2));
             let increment = u64::from(target - cwnd) * u64::from(bytes) / u64::from(cwnd);
-            self.window.grow(u32::try_from(increment).unwrap_or(mss));
+            self.window.grow(u32::try_from(increment).unwrap_or(mss).max(least));
         }
     }
 
@@ -92,7 +151,7 @@ impl Cubic {
         let cwnd = self.window.congestion;
         self.w_max = if cwnd < self.w_max { cubic_curve::fraction(cwnd, 17, 20) } else { cwnd };
         self.cwnd_prior = cwnd;
-        self.epoch = None;
+        self.stage = Stage::BEGIN;
     }
 
     /// ssthresh after a loss: cwnd times beta_cubic, at least two segments. Section 4.6 takes FlightSize
@@ -104,6 +163,9 @@ impl Cubic {
 
     pub(super) fn on_ack(&mut self, acked: Acked, now: Instant) {
         self.leave_out_idle_time(acked, now);
+        if self.search != Search::Off {
+            self.look_for_the_end(&acked, now);
+        }
         if !self.window.was_used(acked) {
             return;
         }
@@ -133,20 +195,27 @@ impl Cubic {
     /// at the beginning of the current congestion avoidance stage". ssthresh is held for a segment
     /// that has expired before (RFC 5681, section 3.1), and during a recovery, which has reduced it for
     /// the same window of data (Linux `tcp_enter_loss`).
-    pub(super) fn on_timeout(&mut self, first: bool) {
+    pub(super) fn on_timeout(&mut self, first: bool, next: u64, now: Instant) {
         if first && !self.window.in_recovery() {
             self.remember_window();
             self.window.threshold = self.reduced();
         }
         self.w_max = 0;
-        self.epoch = None;
+        self.delay_min = 0;
+        self.stage = Stage::Before(HyStart::new(next, now));
+        if self.search == Search::Found {
+            self.search = Search::On;
+        }
         self.window.collapse();
     }
 
-    /// The curve belongs to a window that is gone: the next congestion avoidance begins a new one.
+    /// The curve belongs to a window that is gone: the next congestion avoidance begins a new one. Linux
+    /// goes on with it (`cubictcp_cwnd_event` moves only its time).
     pub(super) fn on_restart(&mut self, windows: Windows) {
         self.window.set(windows);
-        self.epoch = None;
+        if self.search == Search::Off {
+            self.stage = Stage::BEGIN;
+        }
     }
 }
 
@@ -162,3 +231,7 @@ fn grow_w_est(w_est: u64, bytes: u32, cwnd: u32, cwnd_prior: u32, mss: u32) -> u
 
 /// W_est is kept in 2^-8 bytes: an ACK may add less than a byte.
 const EST_SHIFT: u32 = 8;
+/// Linux: `ca->cnt = 20`, "increase cwnd 5% per RTT".
+const UNKNOWN_GROWTH: u32 = 20;
+/// Linux: "Discard delay samples right after fast recovery".
+const SECOND: Nanos = Nanos::from_millis(1_000);

@@ -11,7 +11,6 @@ pub(super) struct Curve {
     k: u32,
     /// W_max in bytes, or cwnd at the beginning where that is larger.
     plateau: u32,
-    mss: u32,
 }
 
 impl Curve {
@@ -20,30 +19,27 @@ impl Curve {
         let deficit = u128::from(w_max.saturating_sub(cwnd));
         // K = cbrt((W_max - cwnd_epoch) / C) with C = 2/5 segments per second cubed.
         let k = cube_root((deficit << (3 * SHIFT)) * 5 / (2 * u128::from(mss)));
-        Self { k: u32::try_from(k).unwrap_or(u32::MAX), plateau: w_max.max(cwnd), mss }
+        Self { k: u32::try_from(k).unwrap_or(u32::MAX), plateau: w_max.max(cwnd) }
     }
 
     /// W_cubic at `t` after the beginning, in bytes, never negative and at most [`LARGEST`].
-    pub(super) fn window_at(&self, t: Duration) -> u32 {
+    pub(super) fn window_at(&self, t: Duration, mss: u32) -> u32 {
         let t = ticks(t);
         let k = u64::from(self.k);
-        let distance = self.distance(t.abs_diff(k));
+        let distance = distance(t.abs_diff(k), mss);
         if t < k { self.plateau.saturating_sub(distance) } else { self.raised(distance) }
     }
 
     fn raised(&self, distance: u32) -> u32 {
         self.plateau.saturating_add(distance).min(LARGEST)
     }
+}
 
-    /// C * ticks^3 in bytes.
-    fn distance(&self, ticks: u64) -> u32 {
-        let ticks = u128::from(ticks.min(MAX_TICKS));
-        let fifths = (ticks * ticks * ticks * u128::from(2 * self.mss)) >> (3 * SHIFT);
-        u64::try_from(fifths)
-            .ok()
-            .and_then(|fifths| u32::try_from(fifths / 5).ok())
-            .unwrap_or(u32::MAX)
-    }
+/// C * ticks^3 in bytes.
+fn distance(ticks: u64, mss: u32) -> u32 {
+    let ticks = u128::from(ticks.min(MAX_TICKS));
+    let fifths = (ticks * ticks * ticks * 2 * u128::from(mss)) >> (3 * SHIFT);
+    u64::try_from(fifths).ok().and_then(|fifths| u32::try_from(fifths / 5).ok()).unwrap_or(u32::MAX)
 }
 
 /// `value` times `numerator / denominator`, rounded down.

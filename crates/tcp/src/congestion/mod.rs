@@ -1,9 +1,13 @@
 //! Congestion controls: how large the window is. *What* is retransmitted is the endpoint's business,
 //! by the `Repair` that the control asks for.
 
+mod bbr;
 mod bsd;
 mod cubic;
 mod cubic_curve;
+mod delivery_rate;
+mod hystart;
+mod maximum;
 mod new_reno;
 mod ns2;
 mod window;
@@ -11,10 +15,13 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cubic::Cubic;
+pub(crate) use bbr::{Bbr, Delivery, Repairing};
+pub(crate) use cubic::{Cubic, Search};
+pub(crate) use delivery_rate::Snapshot;
 pub(crate) use new_reno::NewReno;
 pub(crate) use window::Window;
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use crate::units::{Instant, Nanos};
@@ -52,6 +59,11 @@ pub(crate) struct Acked {
     pub window_limited: bool,
     /// The smoothed round-trip time, once there is a sample.
     pub srtt: Option<Nanos>,
+    /// The round trip of the last segment that the ACK covers, if it was measured: for HyStart alone.
+    pub round_trip: Option<Nanos>,
+    /// SND.UNA after the ACK, and the highest SND.NXT.
+    pub una: u64,
+    pub next: u64,
 }
 
 /// What a congestion control may reduce its window from, when a loss shows.
@@ -61,6 +73,8 @@ pub(crate) struct AtLoss {
     pub flight: u32,
     /// SND.WND: bytes that the peer allows.
     pub peer: u32,
+    /// The highest SND.NXT.
+    pub next: u64,
 }
 
 /// The state of a congestion control that can be shared between connections (RFC 9040).
@@ -103,6 +117,8 @@ pub(crate) enum Controller {
     Sack(NewReno),
     /// RFC 9438.
     Cubic(Cubic),
+    /// BBR version 1. Boxed, because it is as large as all the others together.
+    Bbr(Box<Bbr>),
 }
 
 impl Controller {
@@ -119,11 +135,50 @@ impl Controller {
         self.windows().threshold
     }
 
+    /// The reduction for a loss is taken back; cwnd and ssthresh were these. They may be more by now
+    /// (Linux `tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`).
+    pub(crate) fn undo(&mut self, before: Windows) {
+        if let Self::Bbr(control) = self {
+            control.undo();
+            return;
+        }
+        let window = self.windows_mut();
+        window.set(Windows {
+            congestion: before.congestion.max(window.congestion),
+            threshold: before.threshold.max(window.threshold),
+        });
+    }
+
+    /// cwnd during a recovery whose window comes down in proportion.
+    pub(crate) fn set_recovery_window(&mut self, congestion: u32) {
+        if !matches!(self, Self::Bbr(_)) {
+            self.windows_mut().set_congestion(congestion);
+        }
+    }
+
+    /// After a timeout, `flight` bytes are not believed lost, so that cwnd is one segment more (Linux
+    /// `tcp_enter_loss`).
+    pub(crate) fn collapse_beside(&mut self, flight: u64) {
+        let window = self.windows_mut();
+        let flight = u32::try_from(flight).unwrap_or(u32::MAX);
+        window.set_congestion(flight.saturating_add(window.mss));
+    }
+
+    const fn windows_mut(&mut self) -> &mut Window {
+        match self {
+            Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
+            Self::NewReno(control) | Self::Sack(control) => &mut control.window,
+            Self::Cubic(control) => &mut control.window,
+            Self::Bbr(control) => &mut control.window,
+        }
+    }
+
     const fn windows(&self) -> &Window {
         match self {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
             Self::NewReno(control) | Self::Sack(control) => &control.window,
             Self::Cubic(control) => &control.window,
+            Self::Bbr(control) => &control.window,
         }
     }
 
@@ -133,7 +188,7 @@ impl Controller {
             Self::Tahoe(_) | Self::Ns2Tahoe(_) => Repair::GoBack,
             Self::Reno(_) => Repair::OneSegment,
             Self::NewReno(_) => Repair::PartialAcks,
-            Self::Sack(_) | Self::Cubic(_) => Repair::Scoreboard,
+            Self::Sack(_) | Self::Cubic(_) | Self::Bbr(_) => Repair::Scoreboard,
         }
     }
 
@@ -144,6 +199,7 @@ impl Controller {
             Self::Ns2Tahoe(window) => ns2::open(window),
             Self::NewReno(control) | Self::Sack(control) => control.on_ack(acked),
             Self::Cubic(control) => control.on_ack(acked, now),
+            Self::Bbr(_) => {} // It takes a `Delivery` of each ACK.
         }
     }
 
@@ -151,13 +207,14 @@ impl Controller {
     /// `scoreboard` tells whether it is repaired by RFC 6675, so that cwnd must not be inflated; the
     /// controls of BSD are older than SACK and ignore it.
     pub(crate) fn on_loss(&mut self, at_loss: AtLoss, scoreboard: bool) {
-        let AtLoss { flight, peer } = at_loss;
+        let AtLoss { flight, peer, next: _ } = at_loss;
         match self {
             Self::Tahoe(window) => bsd::collapse(window, flight),
             Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
             Self::Reno(window) => window.enter_recovery(bsd::threshold(window, flight), false),
             Self::NewReno(control) | Self::Sack(control) => control.on_loss(flight, scoreboard),
             Self::Cubic(control) => control.on_loss(scoreboard),
+            Self::Bbr(control) => control.on_loss(),
         }
     }
 
@@ -165,7 +222,7 @@ impl Controller {
     /// window could be inflated.
     pub(crate) fn on_duplicate_ack(&mut self) {
         match self {
-            Self::Tahoe(_) | Self::Ns2Tahoe(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Bbr(_) => {}
             Self::Reno(window) => window.inflate(),
             Self::NewReno(control) | Self::Sack(control) => control.window.inflate(),
             Self::Cubic(control) => control.window.inflate(),
@@ -176,7 +233,7 @@ impl Controller {
     /// controls of BSD any ACK for new data ends the recovery.
     pub(crate) fn on_partial_ack(&mut self, bytes: u32) {
         match self {
-            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Reno(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Reno(_) | Self::Bbr(_) => {}
             Self::NewReno(control) | Self::Sack(control) => {
                 control.window.deflate_partially(bytes);
             }
@@ -187,7 +244,7 @@ impl Controller {
     /// The recovery is over, `flight` bytes are outstanding.
     pub(crate) fn on_recovered(&mut self, flight: u32) {
         match self {
-            Self::Tahoe(_) | Self::Ns2Tahoe(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Bbr(_) => {}
             Self::Reno(window) => bsd::leave_recovery(window),
             Self::NewReno(control) | Self::Sack(control) => control.window.leave_recovery(flight),
             Self::Cubic(control) => control.window.leave_recovery(flight),
@@ -196,24 +253,28 @@ impl Controller {
 
     /// The retransmission timer expired. `first` unless the same segment expired before: BSD halves
     /// ssthresh each time, `first` is RFC 5681's rule.
-    pub(crate) fn on_timeout(&mut self, at_loss: AtLoss, first: bool) {
-        let AtLoss { flight, peer } = at_loss;
+    pub(crate) fn on_timeout(&mut self, at_loss: AtLoss, first: bool, now: Instant) {
+        let AtLoss { flight, peer, next } = at_loss;
         match self {
             Self::Tahoe(window) | Self::Reno(window) => bsd::collapse(window, flight),
             Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
             Self::NewReno(control) | Self::Sack(control) => control.on_timeout(flight, first),
-            Self::Cubic(control) => control.on_timeout(first),
+            Self::Cubic(control) => control.on_timeout(first, next, now),
+            Self::Bbr(control) => control.on_timeout(),
+        }
+    }
+
+    /// A segment leaves, `idle` if nothing is outstanding: what a sample of the delivery rate needs of it.
+    pub(crate) fn on_sent(&mut self, idle: bool, now: Instant) -> Snapshot {
+        match self {
+            Self::Bbr(control) => control.on_sent(idle, now),
+            _ => Snapshot::default(),
         }
     }
 
     /// Segments have `mss` bytes from now on.
     pub(crate) fn set_segment_size(&mut self, mss: u32) {
-        let window = match self {
-            Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
-            Self::NewReno(control) | Self::Sack(control) => &mut control.window,
-            Self::Cubic(control) => &mut control.window,
-        };
-        window.set_segment_size(mss);
+        self.windows_mut().set_segment_size(mss);
     }
 
     /// The window is set because the connection was idle ([`crate::policy::IdleRestart`]), or segments
@@ -225,6 +286,7 @@ impl Controller {
             }
             Self::NewReno(control) | Self::Sack(control) => control.on_restart(windows),
             Self::Cubic(control) => control.on_restart(windows),
+            Self::Bbr(control) => control.window.set(windows),
         }
     }
 }

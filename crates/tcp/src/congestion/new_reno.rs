@@ -1,7 +1,8 @@
 //! RFC 5681's windows with RFC 6582's recovery.
 //!
 //! Appropriate byte counting (RFC 3465) only as far as RFC 5681 has taken it over: at most one
-//! segment per ACK in slow start (L = 1), bytes in congestion avoidance. L = 2 is experimental.
+//! segment per ACK in slow start (L = 1), bytes in congestion avoidance. L = 2 is experimental. Linux has
+//! no limit.
 
 use super::{Acked, Windows, window::Window};
 
@@ -11,12 +12,25 @@ pub(crate) struct NewReno {
     pub(super) window: Window,
     /// Bytes acknowledged in congestion avoidance since cwnd last grew.
     acked: u32,
+    rules: Rules,
+}
+
+/// Whose windows they are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Rules {
+    Rfc5681,
+    Linux,
 }
 
 impl NewReno {
     /// A control that starts with `windows`, for segments of `mss` bytes.
     pub(crate) fn new(windows: Windows, mss: u32) -> Self {
-        Self { window: Window::new(windows, mss), acked: 0 }
+        Self { window: Window::new(windows, mss), acked: 0, rules: Rules::Rfc5681 }
+    }
+
+    /// The same with Linux's rules.
+    pub(crate) fn linux(windows: Windows, mss: u32) -> Self {
+        Self { rules: Rules::Linux, ..Self::new(windows, mss) }
     }
 
     /// RFC 5681, section 3.1: "When the number of bytes acknowledged reaches cwnd, then cwnd can be
@@ -33,7 +47,9 @@ impl NewReno {
         if !self.window.was_used(acked) {
             return;
         }
-        if self.window.in_slow_start() {
+        if self.rules == Rules::Linux {
+            self.open_as_linux(acked.delivered);
+        } else if self.window.in_slow_start() {
             // RFC 5681, equation 2: "cwnd += min (N, SMSS)".
             self.window.grow(acked.bytes.min(self.window.mss));
         } else {
@@ -41,8 +57,36 @@ impl NewReno {
         }
     }
 
+    /// Linux `tcp_reno_cong_avoid`: slow start by all that was delivered, up to ssthresh, and a segment for
+    /// each window of the rest.
+    fn open_as_linux(&mut self, delivered: u32) {
+        let room = self.window.threshold.saturating_sub(self.window.congestion);
+        self.window.grow(delivered.min(room));
+        let left = delivered.saturating_sub(room);
+        if left == 0 {
+            return;
+        }
+        // `tcp_cong_avoid_ai`: what was left over from a larger window counts as one.
+        if self.acked >= self.window.congestion {
+            self.acked = 0;
+            self.window.grow(self.window.mss);
+        }
+        self.acked = self.acked.saturating_add(left);
+        let windows = self.acked / self.window.congestion;
+        self.acked -= windows * self.window.congestion;
+        self.window.grow(windows.saturating_mul(self.window.mss));
+    }
+
+    /// Half of what was outstanding, or of cwnd (`tcp_reno_ssthresh`).
+    fn reduced(&self, flight: u32) -> u32 {
+        match self.rules {
+            Rules::Rfc5681 => self.window.half_of(flight),
+            Rules::Linux => self.window.half_of(self.window.congestion),
+        }
+    }
+
     pub(super) fn on_loss(&mut self, flight: u32, scoreboard: bool) {
-        let threshold = self.window.half_of(self.window.flight_at_loss(flight));
+        let threshold = self.reduced(self.window.flight_at_loss(flight));
         self.window.enter_recovery(threshold, scoreboard);
         self.acked = 0;
     }
@@ -51,7 +95,7 @@ impl NewReno {
     /// ssthresh is held constant".
     pub(super) fn on_timeout(&mut self, flight: u32, first: bool) {
         if first {
-            self.window.threshold = self.window.half_of(flight);
+            self.window.threshold = self.reduced(flight);
         }
         self.window.collapse();
         self.acked = 0;

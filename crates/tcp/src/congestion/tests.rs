@@ -5,7 +5,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::policy::CongestionPolicy;
+use crate::policy::{CongestionPolicy, SlowStartPolicy};
 
 /// What happens to a control, in segments of [`MSS`] bytes where nothing else is said.
 #[derive(Clone, Copy, Debug)]
@@ -35,21 +35,35 @@ const PEER: u32 = 12_000;
 const RTT: Duration = Duration::from_millis(100);
 
 fn start(policy: CongestionPolicy, congestion: u32, threshold: u32) -> Controller {
-    policy.build(Windows { congestion, threshold }, MSS)
+    policy.build(Windows { congestion, threshold }, MSS, SlowStartPolicy::UntilLoss)
 }
 
 /// The peer's window is [`PEER`].
 fn at_loss(flight: u32) -> AtLoss {
-    AtLoss { flight, peer: PEER }
+    AtLoss { flight, peer: PEER, next: 0 }
 }
 
+/// Nothing is acknowledged, of a window that was full.
+const ACKED: Acked = Acked {
+    bytes: 0,
+    delivered: 0,
+    flight: 0,
+    window_limited: true,
+    srtt: None,
+    round_trip: None,
+    una: 0,
+    next: 0,
+};
+
 fn apply(control: &mut Controller, input: Input, now: Instant) {
+    let srtt = Some(Nanos::of(RTT));
     let acked = |bytes, flight, window_limited| Acked {
         bytes,
         delivered: bytes,
         flight,
         window_limited,
-        srtt: Some(Nanos::of(RTT)),
+        srtt,
+        ..ACKED
     };
     match input {
         Ack(bytes) => control.on_ack(acked(bytes, control.window(), true), now),
@@ -59,8 +73,8 @@ fn apply(control: &mut Controller, input: Input, now: Instant) {
         Duplicate => control.on_duplicate_ack(),
         Partial(bytes) => control.on_partial_ack(bytes),
         Recovered(flight) => control.on_recovered(flight),
-        Timeout(flight) => control.on_timeout(at_loss(flight), true),
-        TimeoutAgain(flight) => control.on_timeout(at_loss(flight), false),
+        Timeout(flight) => control.on_timeout(at_loss(flight), true, now),
+        TimeoutAgain(flight) => control.on_timeout(at_loss(flight), false, now),
         Restart(congestion, threshold) => {
             control.on_restart(Windows { congestion, threshold });
         }
@@ -169,6 +183,18 @@ fn congestion_avoidance_counts_bytes() {
 }
 
 #[test]
+fn linux_reno_counts_all_that_was_delivered_and_halves_the_window() {
+    #[rustfmt::skip]
+    walk(start(CongestionPolicy::LinuxReno, 4_000, 9_000), &[
+        (Ack(4_000),           8_000, 9_000), // a stretch ACK counts whole
+        (Ack(2_000),           9_000, 9_000), // 1,000 are left for congestion avoidance
+        (Ack(8_000),          10_000, 9_000),
+        (Ack(20_000),         12_000, 9_000),
+        (SackLoss(7_000),      6_000, 6_000), // half of cwnd, not of the flight
+    ]);
+}
+
+#[test]
 fn with_a_scoreboard_nothing_is_inflated() {
     #[rustfmt::skip]
     let table: &[(CongestionPolicy, u32)] = &[
@@ -260,9 +286,11 @@ proptest! {
             CongestionPolicy::Reno,
             CongestionPolicy::NewReno,
             CongestionPolicy::Sack,
+            CongestionPolicy::LinuxReno,
             CongestionPolicy::Cubic,
         ] {
-            let mut control = policy.build(Windows { congestion, threshold }, mss);
+            let mut control =
+                policy.build(Windows { congestion, threshold }, mss, SlowStartPolicy::HyStart);
             let mss = mss.clamp(1, window::LARGEST / 4);
             let mut now = Instant::EPOCH;
             for &(input, wait) in &inputs {
@@ -329,7 +357,7 @@ fn against_reference(segments: u32, rtt: Duration, rounds: u32) -> Vec<(f64, f64
             let t = now.since(*began.get_or_insert(now)).as_secs_f64();
             reference.on_ack(1.0, t, rtt.as_secs_f64());
             let (flight, srtt) = (control.window(), Some(Nanos::of(rtt)));
-            let acked = Acked { bytes: MSS, delivered: MSS, flight, window_limited: true, srtt };
+            let acked = Acked { bytes: MSS, delivered: MSS, flight, srtt, ..ACKED };
             control.on_ack(acked, now);
         }
         windows.push((f64::from(control.window()) / f64::from(MSS), reference.cwnd));
@@ -381,8 +409,8 @@ fn avoiding() -> Controller {
 fn ack_window(control: &mut Controller, now: Instant, window_limited: bool) {
     let bytes = control.window();
     let flight = if window_limited { bytes } else { bytes / 2 };
-    let acked =
-        Acked { bytes, delivered: bytes, flight, window_limited, srtt: Some(Nanos::of(RTT)) };
+    let srtt = Some(Nanos::of(RTT));
+    let acked = Acked { bytes, delivered: bytes, flight, window_limited, srtt, ..ACKED };
     control.on_ack(acked, now);
 }
 

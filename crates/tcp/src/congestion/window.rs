@@ -39,9 +39,13 @@ impl Window {
 
     /// Goes on with other windows: after an idle time, or inherited. Less than a segment counts as one.
     pub(super) fn set(&mut self, windows: Windows) {
-        self.congestion = windows.congestion.clamp(self.mss, LARGEST);
+        self.set_congestion(windows.congestion);
         self.threshold = windows.threshold.max(self.mss);
         self.end_recovery();
+    }
+
+    pub(super) fn set_congestion(&mut self, congestion: u32) {
+        self.congestion = congestion.clamp(self.mss, LARGEST);
     }
 
     pub(super) const fn in_slow_start(&self) -> bool {

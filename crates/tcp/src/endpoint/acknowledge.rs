@@ -37,6 +37,8 @@ pub(super) struct Acknowledger {
     after_full: bool,
     /// Heidemann's interarrival time of full segments, in microseconds.
     interarrival_us: u32,
+    /// What Linux would offer of the receive buffer (`rcv_ssthresh`).
+    offered: u32,
     quick_ack: QuickAck,
 }
 
@@ -44,6 +46,11 @@ pub(super) struct Acknowledger {
 const DEFAULT_SEGMENT: u16 = 536;
 /// The longest that we wait for an interarrival time (our choice: BSD's tick).
 const INTERARRIVAL_MAX_US: u32 = 200_000;
+
+/// `tcp_select_initial_window`: what fits a window that is not scaled.
+const FIRST_OFFER: u32 = 65_535;
+/// `tcp_event_data_recv`: smaller segments tell nothing about the window.
+const LEAST_TO_GROW: u32 = 128;
 
 impl Acknowledger {
     pub(super) const fn new() -> Self {
@@ -57,6 +64,7 @@ impl Acknowledger {
             segments: 0,
             after_full: false,
             interarrival_us: INTERARRIVAL_MAX_US,
+            offered: FIRST_OFFER,
             quick_ack: QuickAck::NEW,
         }
     }
@@ -139,6 +147,16 @@ impl Acknowledger {
         self.last_arrival = Alarm::at(now);
     }
 
+    /// What Linux would offer of the buffer grows by two segments with each that arrives, from 64 KB on
+    /// (`tcp_grow_window`); whether it has. We offer the whole buffer from the beginning.
+    fn grow(&mut self, len: u32, mss: u32, buffer: u32) -> bool {
+        let grows = len >= LEAST_TO_GROW && self.offered < buffer;
+        if grows {
+            self.offered = self.offered.saturating_add(mss.max(len).saturating_mul(2)).min(buffer);
+        }
+        grows
+    }
+
     /// The shortest gap counts; it is forgotten by an eighth with each further one (our choice), as routes
     /// change. Segments that came in at once tell nothing about the line.
     fn learn_interarrival(&mut self, gap: Nanos) {
@@ -187,8 +205,12 @@ impl Endpoint {
     fn learn_quick_ack(&mut self, len: u32, order: Order, gap: Option<Nanos>) {
         let full_segment = u32::from(self.acknowledger.full_segment);
         let credit = Credit { window: self.receiver.window(), full_segment };
+        let window_grows = self.acknowledger.grow(len, self.sender.mss, self.receiver.buffer());
         let quick_ack = &mut self.acknowledger.quick_ack;
         quick_ack.data_arrived(gap, credit, || self.round_trip.time_out());
+        if window_grows {
+            quick_ack.window_grows();
+        }
         if len < full_segment {
             quick_ack.small_segment_arrived();
         }
@@ -208,7 +230,7 @@ impl Endpoint {
             unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
             window_gain: self.receiver.window_gain(),
             window: self.receiver.window(),
-            buffer: self.config.receive_buffer,
+            buffer: self.receiver.buffer(),
             mss: self.sender.mss,
             full_segment: acknowledger.full_segment.into(),
             drained: self.receiver.readable() == 0,

@@ -1,9 +1,12 @@
 //! What an acknowledgement means for what we have sent.
 
-use super::{Endpoint, Event, alarm::Alarm, recovery::SackNews, timers::timestamp, usage::Usage};
+use super::{
+    Config, Endpoint, Event, alarm::Alarm, episode::Progress, recovery::SackNews, sender::low,
+    timers::timestamp, usage::Usage,
+};
 use crate::{
     congestion::Acked,
-    policy::TimerPolicy,
+    policy::{SlowStartPolicy, TimerPolicy},
     segment::Segment,
     units::{Instant, Nanos},
     wait::Timer,
@@ -15,7 +18,8 @@ impl Endpoint {
     pub(super) fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
         let window_before = self.sender.window;
         self.pace_until(ack > self.sender.una, self.sender.flight());
-        let SackNews { news, delivered } = self.take_sack(ack, segment);
+        self.begin_news();
+        let SackNews { news, delivered } = self.take_sack(ack, segment, now);
         self.update_window(ack, segment);
         if self.timers.runs(Timer::Persist) {
             self.answered_probe();
@@ -24,31 +28,62 @@ impl Endpoint {
             // RFC 9293, section 3.8.6: a peer without room that answers is not given up (SHLD-17).
             self.timers.stalled_since = Alarm::OFF;
         }
-        if ack > self.sender.una {
-            self.take_new_ack(ack, delivered, segment, now);
+        if self.recovery.episode.is_some() {
+            self.take_back_by_sack(now);
+        }
+        let advances = ack > self.sender.una;
+        let mut delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
+        if advances {
+            delivered = self.take_new_ack(ack, delivered, segment, now);
             self.take_news(news, now);
         } else if self.is_duplicate(ack, segment, window_before, news) {
             self.take_duplicate_ack(now);
         }
+        if self.flight.is_some() {
+            let plain = segment.sequence_length() == 0 && self.sender.window == window_before;
+            self.take_news_of_flight(ack, advances, plain && !advances && !news, now);
+        }
+        if self.recovery.episode.is_some() {
+            self.reduce_proportionally(delivered, advances);
+        }
+        if self.flight.is_some() {
+            self.end_news(now);
+        }
     }
 
-    fn take_new_ack(&mut self, ack: u64, newly_sacked: u64, segment: &Segment, now: Instant) {
+    /// Returns the number of bytes that were not known to have been delivered.
+    fn take_new_ack(
+        &mut self,
+        ack: u64,
+        newly_sacked: u32,
+        segment: &Segment,
+        now: Instant,
+    ) -> u32 {
         let Usage { flight, limited: window_limited, .. } = self.sender.usage;
         let acks_syn = self.sender.una == 0;
         let bytes = u32::try_from(ack - self.sender.una).unwrap_or(u32::MAX) - u32::from(acks_syn);
-        let had_room = self.sender.has_room(self.config.send_buffer);
+        let had_room = self.sender.has_room(self.send_buffer());
 
         self.sender.una = ack;
         self.sender.next = self.sender.next.max(ack);
         let sacked_earlier = self.recovery.remove_before(ack);
-        self.measure_round_trip(segment, now);
+        if let Some(flight) = self.flight.as_deref_mut() {
+            flight.on_ack(ack, now);
+        }
+        let sampled = self.measure_round_trip(segment, now);
         let may_grow = self.measure_ack(ack, flight, now);
         self.timers.stalled_since = Alarm::OFF;
+        let fresh = u64::from(bytes).saturating_sub(sacked_earlier);
+        let delivered = u32::try_from(fresh).unwrap_or(u32::MAX).saturating_add(newly_sacked);
         if bytes > 0 {
             let srtt = self.round_trip.smoothed();
-            let delivered = (u64::from(bytes) + newly_sacked).saturating_sub(sacked_earlier);
-            let delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
-            let acked = Acked { bytes, delivered, flight, window_limited, srtt };
+            let round_trip = self.round_trip_for_slow_start(segment, sampled, now);
+            let (una, next) = (ack, self.sender.max);
+            let acked =
+                Acked { bytes, delivered, flight, window_limited, srtt, round_trip, una, next };
+            if self.recovery.episode.is_some() {
+                self.question(Progress { bytes, fresh }, segment, now);
+            }
             self.recover_on_ack(acked, may_grow, now);
         }
         self.restart_retransmission_timer(now);
@@ -56,11 +91,18 @@ impl Endpoint {
         if self.sender.fin && ack == self.sender.end() {
             self.fin_acknowledged(now);
         }
+        delivered
+    }
+
+    /// Bytes that `write` takes before they are acknowledged.
+    pub(super) fn send_buffer(&self) -> u32 {
+        let Config { policies, send_buffer, .. } = &*self.config;
+        policies.send_tuning.send_buffer(*send_buffer, self.congestion.window())
     }
 
     /// Tells the application that the send buffer has room, unless it `had_room` before.
     pub(super) fn notify_writable(&mut self, had_room: bool) {
-        if !had_room && self.sender.has_room(self.config.send_buffer) {
+        if !had_room && self.sender.has_room(self.send_buffer()) {
             self.events.push(Event::Writable);
         }
     }
@@ -79,16 +121,41 @@ impl Endpoint {
     /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed. After a timeout, an
     /// echo of what was sent last is as good (RFC 7323, section 4); an older echo is not, because the
     /// ACK that was lost in between may have carried it.
-    fn measure_round_trip(&mut self, segment: &Segment, now: Instant) {
+    fn measure_round_trip(&mut self, segment: &Segment, now: Instant) -> Option<Nanos> {
         let last_send = self.timers.last_send;
+        let listed = self.news().filter(|news| !news.repeated);
+        if let Some(sample) = listed.and_then(|news| news.first_round_trip) {
+            // Linux `tcp_ack_update_rtt`: each ACK gives a sample.
+            self.sender.timed_since = Alarm::OFF;
+            self.round_trip.sample(self.config.policies.timers.sampled(now - sample, now));
+            return self.news().and_then(|news| news.last_round_trip);
+        }
         let echoed = segment.options.timestamps.map(|clock| clock.echo);
         if let Some(sent) = self.sender.take_timed() {
-            self.round_trip.sample(self.config.policies.timers.sampled(sent, now));
+            let sample = self.config.policies.timers.sampled(sent, now);
+            self.round_trip.sample(sample);
+            return Some(sample);
         } else if self.round_trip.back_offs() > 0 && echoed == Some(timestamp(last_send)) {
             self.round_trip.sample(Nanos::between(last_send, now));
         } else if self.config.policies.timers == TimerPolicy::Linux {
             self.round_trip.reset_back_off(); // Linux `tcp_clean_rtx_queue`: any progress.
         }
+        None
+    }
+
+    /// A round trip for HyStart: the one that was `sampled`, else that of the timestamp, to a millisecond.
+    fn round_trip_for_slow_start(
+        &self,
+        segment: &Segment,
+        sampled: Option<Nanos>,
+        now: Instant,
+    ) -> Option<Nanos> {
+        if self.config.policies.slow_start != SlowStartPolicy::HyStart || sampled.is_some() {
+            return sampled;
+        }
+        let echo = segment.options.timestamps?.echo;
+        let ticks = timestamp(now).wrapping_sub(echo);
+        (ticks < 1 << 31).then(|| Nanos::from_millis(ticks.into()))
     }
 
     /// SND.WND and SND.WL1 (RFC 9293, section 3.10.7.4). SND.WL2 is not kept: it never exceeds SND.UNA,
@@ -96,10 +163,11 @@ impl Endpoint {
     fn update_window(&mut self, ack: u64, segment: &Segment) {
         let sender = &mut self.sender;
         let seq = u64::try_from(self.receiver.position(segment.seq)).unwrap_or(0);
-        if sender.window_from_seq <= seq && sender.una <= ack && !segment.flags.syn {
+        let newer = low(seq).wrapping_sub(sender.window_from_seq) < 1 << 31;
+        if newer && sender.una <= ack && !segment.flags.syn {
             sender.window = sender.window_shift.bytes(segment.window);
             sender.max_window = sender.max_window.max(sender.window);
-            sender.window_from_seq = seq;
+            sender.window_from_seq = low(seq);
         }
     }
 

@@ -318,6 +318,7 @@ impl Endpoint {
             // The peer must learn how small the window is.
             self.acknowledger.ask(AckReason::WindowFull);
         }
+        self.tune_receive_buffer(segment, now);
         if self.receiver.readable() > 0 {
             self.events.push(Event::Readable);
         }
@@ -391,6 +392,7 @@ impl Endpoint {
         if !self.has_answered_early() {
             self.begin_congestion_control();
         }
+        self.begin_model(now);
         self.measured = Measured::new(&self.config.policies);
         self.pace_start(now);
         if !segment.flags.syn {

@@ -12,9 +12,11 @@ pub struct Config {
     /// The MSS that we announce, and the largest segment that we send, in bytes, TCP options
     /// included as RFC 6691 counts them.
     pub mss: u16,
-    /// Receive buffer in bytes: the largest window that we advertise.
+    /// Receive buffer in bytes: the largest window that we advertise, or the first one if the buffer grows
+    /// ([`Policies::receive_tuning`]).
     pub receive_buffer: u32,
-    /// Send buffer in bytes: what `write` takes before it is acknowledged.
+    /// Send buffer in bytes: what `write` takes before it is acknowledged, or the least of that
+    /// ([`Policies::send_tuning`]).
     pub send_buffer: u32,
     /// 2 MSL, in TIME-WAIT.
     pub time_wait: Duration,
@@ -22,6 +24,9 @@ pub struct Config {
     /// the connection is given up, counted from the first timeout (RFC 9293, section 3.8.3: R2, at
     /// least 100 seconds, SHLD-11, and 3 minutes for a SYN, MUST-23).
     pub user_timeout: Duration,
+    /// At which phase of its gain cycle BBR begins to look for more bandwidth: 0 to 6. The kernel draws
+    /// one, lest connections that begin together do so together.
+    pub bbr_phase: u8,
 }
 
 impl Config {
@@ -35,6 +40,7 @@ impl Config {
             send_buffer: 65_535,
             time_wait: Duration::from_secs(60),
             user_timeout: Duration::from_secs(180),
+            bbr_phase: 0,
         }
     }
 }

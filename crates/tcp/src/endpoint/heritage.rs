@@ -13,10 +13,10 @@ impl Endpoint {
         if let (Some(srtt), Some(rttvar)) = (inherited.srtt, inherited.rttvar) {
             self.round_trip = RoundTrip::inherited(self.config.policies.timers, srtt, rttvar);
         }
-        self.inherited_window = inherited.windows.is_some();
+        self.sender.inherited_window = inherited.windows.is_some();
         if let Some(windows) = inherited.windows {
             let mss = u32::from(self.config.mss);
-            self.congestion = self.config.policies.congestion.build(windows, mss);
+            self.congestion = self.config.policies.control(windows, mss);
         }
     }
 
@@ -33,12 +33,12 @@ impl Endpoint {
 
     /// cwnd at the start of the connection. A lost SYN speaks against what was inherited.
     pub(super) fn begin_congestion_control(&mut self) {
-        let windows = if self.inherited_window && !self.sender.syn_lost {
+        let windows = if self.sender.inherited_window && !self.sender.syn_lost {
             self.windows()
         } else {
             Windows { congestion: self.initial_window(), threshold: u32::MAX }
         };
-        self.congestion = self.config.policies.congestion.build(windows, self.sender.mss);
+        self.congestion = self.config.policies.control(windows, self.sender.mss);
     }
 
     /// cwnd at the start of a connection that inherits nothing, in bytes.

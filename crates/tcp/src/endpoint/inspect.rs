@@ -169,7 +169,7 @@ impl Endpoint {
             Phase::Open if self.recovery.duplicate_acks > 0 => RecoveryPhase::Disorder,
             Phase::Open => RecoveryPhase::Open,
             Phase::Fast(_) => RecoveryPhase::Recovery,
-            Phase::GoneBack => RecoveryPhase::Loss,
+            Phase::GoneBack | Phase::Forward => RecoveryPhase::Loss,
         }
     }
 

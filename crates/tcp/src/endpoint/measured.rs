@@ -1,10 +1,12 @@
-//! What an endpoint measures of its sending only if a policy asks for it.
+//! What an endpoint measures only if a policy asks for it.
 //!
 //! It takes a pointer in an endpoint that measures nothing.
 
 use alloc::boxed::Box;
 
-use super::{Endpoint, ack_spacing::AckSpacing, gauge::Gauge, validation::Validation};
+use super::{
+    Endpoint, ack_spacing::AckSpacing, gauge::Gauge, right_size::RightSize, validation::Validation,
+};
 use crate::{
     congestion::{AtLoss, Windows},
     policy::{Counted, Measures, Policies, SlowStartPolicy},
@@ -20,6 +22,8 @@ pub(super) struct Measured {
     used: Option<Validation>,
     /// The bandwidth, until slow start has its end.
     spacing: Option<AckSpacing>,
+    /// What the receive buffer has to hold, once much has arrived.
+    pub(super) right_size: Option<RightSize>,
 }
 
 impl Measured {
@@ -27,14 +31,16 @@ impl Measured {
     pub(super) fn new(policies: &Policies) -> Option<Box<Self>> {
         let measures = policies.idle_restart.measures();
         let spacing = match policies.slow_start {
-            SlowStartPolicy::UntilLoss => None,
+            SlowStartPolicy::UntilLoss | SlowStartPolicy::HyStart => None,
             SlowStartPolicy::Hoe => Some(AckSpacing::default()),
         };
         let measured = match measures {
             Measures::Nothing if spacing.is_none() => return None,
             Measures::Nothing => Self { spacing, ..Self::default() },
-            Measures::Packets => Self { packets: Some(Gauge::default()), used: None, spacing },
-            Measures::Use => Self { packets: None, used: Some(Validation::default()), spacing },
+            Measures::Packets => {
+                Self { packets: Some(Gauge::default()), spacing, ..Self::default() }
+            }
+            Measures::Use => Self { used: Some(Validation::default()), spacing, ..Self::default() },
         };
         Some(Box::new(measured))
     }
@@ -44,7 +50,9 @@ impl Endpoint {
     /// A segment of `bytes` that ends at `end` leaves.
     #[inline]
     pub(super) fn measure_sent(&mut self, end: u64, bytes: u32, again: bool, now: Instant) {
-        let Some(Measured { packets, used, spacing: _ }) = self.measured.as_deref_mut() else {
+        let Some(Measured { packets, used, spacing: _, right_size: _ }) =
+            self.measured.as_deref_mut()
+        else {
             return;
         };
         match (packets, again) {

@@ -9,7 +9,11 @@
 //! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
 //! | `acknowledged` | what an ACK means for what we have sent |
 //! | `early` | data that travels with the SYN (RFC 1644, 7413) |
-//! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
+//! | `recovery`, `phase`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
+//! | `flight` | the segments that are out, one by one |
+//! | `rack`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
+//! | `model` | what BBR learns of the path from an ACK |
+//! | `episode` | how the window comes down meanwhile, and whether that was right (RFC 6937, 5682, 3522) |
 //! | `output` | what may be sent now, and if nothing, why |
 //! | `paced` | segments that leave at a rate |
 //! | `measured`, `gauge`, `validation`, `ack_spacing` | what some policies measure: packets in a round trip, use of the window, bandwidth |
@@ -36,19 +40,26 @@ mod closing;
 mod config;
 mod counters;
 mod early;
+mod episode;
 mod events;
+mod flight;
 mod gauge;
 mod heritage;
 mod inspect;
 mod measured;
+mod model;
 mod output;
 mod paced;
 mod path_mtu;
+mod phase;
+mod probe;
 mod quick_ack;
+mod rack;
 mod ranges;
 mod received;
 mod receiver;
 mod recovery;
+mod right_size;
 mod scoreboard;
 mod sender;
 mod settings;
@@ -82,9 +93,11 @@ use acknowledge::Acknowledger;
 use challenge::Challenges;
 use early::Early;
 use events::Events;
+use flight::Flight;
 use measured::Measured;
 use output::PendingReset;
 use paced::PacedSender;
+use rack::Rack;
 use receiver::Receiver;
 use recovery::Recovery;
 use sender::Sender;
@@ -118,8 +131,6 @@ pub struct Endpoint {
     state: State,
     /// The connection came from LISTEN, so an RST before it is established returns it there.
     passive: bool,
-    /// The windows to start with were inherited.
-    inherited_window: bool,
     ip: IpVersion,
     sender: Sender,
     receiver: Receiver,
@@ -138,6 +149,9 @@ pub struct Endpoint {
     measured: Option<Box<Measured>>,
     /// If data may travel with the SYN.
     early: Option<Box<Early>>,
+    /// The segments that are out, if a policy needs them.
+    flight: Option<Box<Flight>>,
+    rack: Rack,
 }
 
 impl Endpoint {
@@ -176,12 +190,11 @@ impl Endpoint {
         Self {
             state: State::Closed,
             passive: false,
-            inherited_window: false,
             ip: IpVersion::V4,
             sender: Sender::new(iss, mss),
-            receiver: Receiver::new(config.receive_buffer),
+            receiver: Receiver::new(config.receive_buffer, config.policies.receive_tuning),
             round_trip: RoundTrip::new(config.policies.timers),
-            congestion: config.policies.congestion.build(start, mss),
+            congestion: config.policies.control(start, mss),
             recovery: Recovery::default(),
             acknowledger: Acknowledger::new(),
             timers: Timers::default(),
@@ -192,6 +205,8 @@ impl Endpoint {
             paced: None,
             measured: None,
             early: None,
+            flight: None,
+            rack: Rack::default(),
             config,
         }
     }
@@ -219,7 +234,8 @@ impl Endpoint {
             self.state,
             State::SynSent | State::SynReceived | State::Established | State::CloseWait
         );
-        if open { self.sender.write(bytes, self.config.send_buffer) } else { 0 }
+        self.note_gap();
+        if open { self.sender.write(bytes, self.send_buffer()) } else { 0 }
     }
 
     /// Takes `bytes` of the received stream; returns how many there were.
@@ -263,7 +279,11 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Deadline> {
-        self.timers.earliest(&self.acknowledger)
+        let deadline = self.timers.earliest(&self.acknowledger);
+        match &self.flight {
+            None => deadline,
+            Some(flight) => flight.earlier(deadline),
+        }
     }
 
     /// Whether a SYN may reopen this connection out of TIME-WAIT: then the new connection's initial
@@ -297,7 +317,7 @@ impl Endpoint {
     fn finish(&mut self, event: Event) {
         self.events.push(event);
         if self.state == State::Closed {
-            (self.paced, self.measured) = (None, None);
+            (self.paced, self.measured, self.flight) = (None, None, None);
             self.timers.stop();
             self.acknowledger.clear();
         }
@@ -313,6 +333,11 @@ mod tests {
     fn an_idle_endpoint_takes_at_most_512_bytes() {
         let size = size_of::<Endpoint>();
         assert!(size <= 512, "an endpoint takes {size} bytes");
+    }
+
+    #[test]
+    fn the_state_of_bbr_takes_at_most_188_bytes_more() {
+        assert!(size_of::<crate::congestion::Bbr>() <= 188);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What may be sent now, and if nothing, why.
 
 use super::{
-    Endpoint, State, alarm::Alarm, receiver::Receiver, recovery::Phase, timers::timestamp,
+    Endpoint, State, alarm::Alarm, flight::Flight, receiver::Receiver, recovery::Phase,
+    sender::low, timers::timestamp,
 };
 use crate::{
     congestion::Repair,
@@ -125,8 +126,9 @@ impl Endpoint {
         let repairs =
             recovery.retransmit_head || matches!(recovery.phase, Phase::Fast(Repair::Scoreboard));
         let answers = acknowledger.is_pending() || pending_reset.is_some();
+        let losses = self.flight.as_deref().is_some_and(Flight::has_work);
         // The counters want to know what is waited for.
-        all_sent && !repairs && !answers && counters.is_none()
+        all_sent && !losses && !repairs && !answers && counters.is_none()
     }
 
     fn poll_in_detail(&mut self, now: Instant) -> Option<Transmit> {
@@ -182,25 +184,84 @@ impl Endpoint {
             _ if self.sender.una == 0 && !self.answers_early() => return Err(Wait::Handshake),
             _ => {}
         }
+        if let Some(flight) = self.flight.as_deref()
+            && self.detects_by_time()
+        {
+            return self.next_by_list(flight);
+        }
         if self.recovery.retransmit_head && self.sender.is_outstanding() {
             let first_sacked = self.recovery.sacked.iter().next().map(|(start, _)| start);
             let end = first_sacked.unwrap_or(self.sender.max);
             return Ok(self.retransmit(self.sender.una, end));
         }
-        if self.recovery.phase == Phase::Fast(Repair::Scoreboard) {
-            return self.next_by_scoreboard();
-        }
+        // The SYN takes up nothing of the window.
+        let flight_from = match self.recovery.phase {
+            Phase::Fast(Repair::Scoreboard) => return self.next_by_scoreboard(),
+            // What timed out counts as lost.
+            Phase::Forward => self.recovery.recover,
+            _ => self.sender.una.max(1),
+        };
         let window = u64::from(self.congestion.window()) + self.limited_transmit();
-        // The SYN takes up none of it.
-        self.next_new(
-            window.saturating_sub(self.sender.next.saturating_sub(self.sender.una.max(1))),
-        )
+        self.next_new(window.saturating_sub(self.sender.next.saturating_sub(flight_from)))
     }
 
     /// The same where it is rarely asked.
     #[inline(never)]
     pub(super) fn next_data_again(&self) -> Result<Piece, Wait> {
         self.next_data()
+    }
+
+    /// What may leave where losses are detected by time: what is lost, then new data, as far as cwnd exceeds
+    /// what is on its way (Linux `tcp_xmit_retransmit_queue`, `tcp_write_xmit`). The first retransmission of
+    /// a repair and a probe leave in any case.
+    #[inline(never)]
+    fn next_by_list(&self, flight: &Flight) -> Result<Piece, Wait> {
+        let pipe = flight.pipe(self.sender.una);
+        let room = u64::from(self.congestion.window()).saturating_sub(pipe);
+        // Linux `tcp_cwnd_test` counts packets: a short segment needs as much room as a full one.
+        let room = if room < u64::from(self.sender.mss) { 0 } else { room };
+        if !flight.has_work() && !self.recovery.retransmit_head {
+            return self.next_new(room);
+        }
+        let hole = flight.next_unrepaired().filter(|_| self.recovery.phase != Phase::Forward);
+        if self.recovery.retransmit_head && self.sender.is_outstanding() {
+            let (start, end) = hole.unwrap_or((self.sender.una, self.sender.max));
+            return Ok(self.retransmit(start, end));
+        }
+        if let Some(probe) = self.probe_piece() {
+            return Ok(probe);
+        }
+        match hole {
+            Some(_) if room < u64::from(self.sender.mss) => {
+                Err(self.window_wait(Room { congestion: 0, receive: u64::MAX }))
+            }
+            Some((start, end)) => Ok(self.retransmit(start, end)),
+            None => self.next_again(room),
+        }
+    }
+
+    #[inline(never)]
+    fn next_again(&self, congestion_room: u64) -> Result<Piece, Wait> {
+        self.next_new(congestion_room)
+    }
+
+    /// What the probe carries: new data beyond cwnd, or the last segment.
+    fn probe_piece(&self) -> Option<Piece> {
+        let flight = self.flight.as_deref().filter(|flight| flight.probe.is_due())?;
+        let new = self.new_beyond_windows();
+        new.or_else(|| flight.last().map(|(start, end)| self.retransmit(start, end)))
+    }
+
+    /// A full segment of new data, or the last, whatever cwnd says and whatever holds small ones.
+    fn new_beyond_windows(&self) -> Option<Piece> {
+        let sender = &self.sender;
+        let start = sender.next.max(sender.max);
+        let left = sender.written_end.checked_sub(start)?;
+        let len = left.min(self.room_for_data().into());
+        let allowed = sender.una.max(1) + u64::from(sender.window);
+        let fin = sender.fin && len == left;
+        let sends = (len > 0 || fin) && start < sender.end() && start + len <= allowed;
+        sends.then(|| Piece { start, len: u32::try_from(len).unwrap_or(u32::MAX), fin })
     }
 
     /// NextSeg() of RFC 6675, section 4.
@@ -278,7 +339,7 @@ impl Endpoint {
             half_max_window: self.sender.max_window / 2,
             outstanding,
             outstanding_at_call: self.sender.outstanding_at_call.unwrap_or(outstanding),
-            small_outstanding: self.sender.small_end > self.sender.una,
+            small_outstanding: self.sender.is_small_outstanding(),
         }
     }
 
@@ -287,7 +348,9 @@ impl Endpoint {
         if room.congestion < room.receive {
             return match self.recovery.phase {
                 Phase::Fast(_) => Wait::Recovery,
-                Phase::GoneBack if self.sender.is_outstanding() => Wait::RetransmissionTimeout,
+                Phase::GoneBack | Phase::Forward if self.sender.is_outstanding() => {
+                    Wait::RetransmissionTimeout
+                }
                 _ if self.congestion.window() < self.congestion.threshold() => Wait::SlowStart,
                 _ => Wait::CongestionWindow,
             };
@@ -352,10 +415,12 @@ impl Endpoint {
         } else {
             sender.time(end, now);
             if small {
-                sender.small_end = end;
+                sender.small_end = low(end);
             }
         }
         self.recovery.retransmit_head = false;
+        self.list_sent(piece.start, end, now);
+        let sender = &mut self.sender;
         if piece.start <= sender.next {
             sender.next = sender.next.max(end);
         }
@@ -364,6 +429,10 @@ impl Endpoint {
         sender.usage.note(sender.una, sender.next, room < u64::from(sender.mss));
         sender.release_held = false;
         self.timers.waiting = Alarm::OFF;
+        if let Some(episode) = &mut self.recovery.episode {
+            episode.on_sent(piece.start, end, retransmission, now);
+        }
+        self.judge_use(now);
         self.measure_sent(end, piece.len, retransmission, now);
         if piece.len > 0 {
             self.timers.last_send = now;
@@ -394,6 +463,7 @@ impl Endpoint {
         };
         let Some(restart) = self.config.policies.idle_restart.decide(idle) else { return piece };
         if restart.windows != idle.windows {
+            self.sender.usage.renew(now);
             self.congestion.on_restart(restart.windows);
         }
         if let Some(pacing) = restart.pacing {
@@ -435,7 +505,7 @@ impl Endpoint {
         self.sender.next = 1 + u64::from(len);
         self.sender.max = self.sender.max.max(self.sender.next);
         if len > 0 {
-            self.sender.small_end = self.sender.next;
+            self.sender.small_end = low(self.sender.next);
             self.timers.last_send = now;
             self.acknowledger.data_sent(now);
         }

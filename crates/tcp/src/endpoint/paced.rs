@@ -6,6 +6,7 @@ use alloc::boxed::Box;
 
 use super::{Endpoint, alarm::Alarm, output::Piece};
 use crate::{
+    congestion::Controller,
     pacing::{Pace, Pacer},
     policy::{PacedUntil, Pacing, WindowAfterPacing},
     units::Instant,
@@ -51,6 +52,11 @@ impl Endpoint {
     /// The rate of a sender that is paced.
     #[must_use]
     pub fn pace(&self) -> Option<Pace> {
+        if let Controller::Bbr(control) = &self.congestion {
+            return Pace::bytes_per_second(
+                u32::try_from(control.pacing_rate()).unwrap_or(u32::MAX),
+            );
+        }
         self.paced.as_ref().map(|paced| paced.pacer.pace())
     }
 
@@ -66,6 +72,9 @@ impl Endpoint {
     /// When the next segment may leave, if that is not yet.
     #[inline]
     pub(super) fn paced_until(&self, now: Instant) -> Option<Instant> {
+        if let Controller::Bbr(control) = &self.congestion {
+            return control.paced_until(now);
+        }
         self.paced.as_ref().and_then(|paced| paced.pacer.held_until(now))
     }
 
@@ -74,6 +83,9 @@ impl Endpoint {
     pub(super) fn note_paced(&mut self, bytes: u32, now: Instant) {
         if let Some(paced) = &mut self.paced {
             paced.pacer.on_sent(bytes, now);
+        }
+        if let Controller::Bbr(control) = &mut self.congestion {
+            control.note_paced(bytes, self.rack.min_rtt(), now);
         }
     }
 

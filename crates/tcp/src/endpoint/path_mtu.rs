@@ -5,7 +5,12 @@
 //! hosts forgets them in time, and later connections try again.
 
 use super::{Endpoint, alarm::Alarm, recovery::Phase};
-use crate::{congestion::Windows, segment::Timestamps, seq::SeqNumber, units::IpVersion};
+use crate::{
+    congestion::Windows,
+    segment::Timestamps,
+    seq::SeqNumber,
+    units::{Instant, IpVersion},
+};
 
 /// "Fragmentation needed" (RFC 792) or "packet too big" (RFC 4443): a router has dropped a packet of
 /// ours.
@@ -83,10 +88,12 @@ impl Endpoint {
         let Windows { congestion, threshold } = self.windows();
         let threshold = match self.recovery.phase {
             Phase::Fast(_) => threshold,
-            Phase::Open | Phase::GoneBack => threshold.max(congestion),
+            Phase::Open | Phase::GoneBack | Phase::Forward => threshold.max(congestion),
         };
         let mss = self.sender.mss;
         self.congestion.on_restart(Windows { congestion: mss, threshold });
+        self.lose_flight(true, Instant::EPOCH);
+        self.recovery.episode = None;
         self.send_again();
         self.timers.retransmission = Alarm::OFF;
     }

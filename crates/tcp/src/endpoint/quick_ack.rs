@@ -59,6 +59,11 @@ impl QuickAck {
         self.small_segments = (self.small_segments + 1).min(2);
     }
 
+    /// The window that Linux would offer grows (`tcp_grow_window`): "quick |= 1".
+    pub(super) const fn window_grows(&mut self) {
+        self.credit |= 1;
+    }
+
     /// What arrived was here before, so an ACK was lost (`tcp_enter_quickack_mode`).
     pub(super) fn repetition_arrived(&mut self, credit: Credit) {
         self.raise(credit);

@@ -42,6 +42,21 @@ impl RangeSet {
         true
     }
 
+    /// The range that `position` lies in.
+    pub(super) fn around(&self, position: u64) -> Option<(u64, u64)> {
+        let index = self.ranges.partition_point(|range| range.end <= position);
+        let range = self.ranges.get(index).filter(|range| range.start <= position)?;
+        Some((range.start, range.end))
+    }
+
+    /// What of `[start, end)` is missing, from the first such position to the last; an empty range if
+    /// nothing is.
+    pub(super) fn missing(&self, start: u64, end: u64) -> (u64, u64) {
+        let from = self.around(start).map_or(start, |(_, known_end)| known_end);
+        let to = self.around(end - 1).map_or(end, |(known_start, _)| known_start);
+        (from.min(end), to.max(start))
+    }
+
     /// Forgets everything before `position`.
     pub(super) fn remove_before(&mut self, position: u64) {
         if self.ranges.is_empty() {
@@ -61,6 +76,12 @@ impl RangeSet {
             self.ranges.remove(0);
             end
         })
+    }
+
+    /// Whether all of `[start, end)` is in the set.
+    pub(super) fn covers(&self, start: u64, end: u64) -> bool {
+        let at = self.ranges.partition_point(|range| range.end < end);
+        self.ranges.get(at).is_some_and(|range| range.start <= start)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {

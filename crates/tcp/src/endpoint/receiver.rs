@@ -3,7 +3,12 @@
 use core::{cmp::Ordering, num::NonZeroU64};
 
 use super::ranges::RangeSet;
-use crate::{policy::AckPolicy, segment::WindowShift, seq::SeqNumber, units::Instant};
+use crate::{
+    policy::{AckPolicy, BufferTuning},
+    segment::WindowShift,
+    seq::SeqNumber,
+    units::Instant,
+};
 
 /// The receive side: what has arrived, what was read, what may come.
 #[derive(Clone, Debug)]
@@ -73,8 +78,8 @@ pub(super) enum Order {
 }
 
 impl Receiver {
-    pub(super) const fn new(buffer: u32) -> Self {
-        Self {
+    pub(super) fn new(buffer: u32, tuning: BufferTuning) -> Self {
+        let mut receiver = Self {
             irs: SeqNumber(0),
             next: 0,
             read_end: 1,
@@ -90,7 +95,16 @@ impl Receiver {
             timestamps: false,
             ts_recent: 0,
             ts_recent_at: Instant::EPOCH,
+        };
+        // With the shift of the largest buffer, a tiny one could not be announced. Linux begins with 64 KB.
+        if tuning == BufferTuning::Linux && buffer >= u32::from(u16::MAX) {
+            receiver.expect_buffer(BufferTuning::LINUX_MAX_SPACE);
         }
+        receiver
+    }
+
+    pub(super) const fn buffer(&self) -> u32 {
+        self.buffer
     }
 
     /// Changes the size of the receive buffer.

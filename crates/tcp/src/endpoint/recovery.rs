@@ -1,23 +1,14 @@
 //! Loss recovery: when a loss is believed, and what phase the repair is in (RFC 5681, 6582, 6675).
 
-use super::{Endpoint, alarm::Alarm, ranges::RangeSet};
+use alloc::boxed::Box;
+
+pub(super) use super::phase::Phase;
+use super::{Endpoint, alarm::Alarm, episode::Episode, ranges::RangeSet};
 use crate::{
     congestion::{Acked, DUPLICATE_THRESHOLD, Repair},
     segment::Segment,
     units::Instant,
 };
-
-/// Where the repair stands.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) enum Phase {
-    /// Nothing is believed lost.
-    #[default]
-    Open,
-    /// Duplicate ACKs announced a loss, which is being repaired.
-    Fast(Repair),
-    /// Everything from SND.UNA on is sent again: a timeout, or Tahoe.
-    GoneBack,
-}
 
 /// The state of loss recovery.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +30,8 @@ pub(super) struct Recovery {
     pub(super) rescued: bool,
     /// Partial ACKs of this repair, two at most.
     partial_acks: u8,
+    /// What policies remember of the last repair, if there was one and they do.
+    pub(super) episode: Option<Box<Episode>>,
 }
 
 impl Recovery {
@@ -72,9 +65,22 @@ pub(super) struct SackNews {
 impl Recovery {
     /// Adds a SACK block to the scoreboard.
     fn insert(&mut self, left: u64, right: u64) {
+        if let Some(episode) = &mut self.episode
+            && !self.sacked.covers(left, right)
+            && !self.delivered.covers(left, right)
+        {
+            episode.on_sacked(left);
+        }
         self.sacked.insert(left, right, 0);
         if !self.delivered.is_empty() {
             self.delivered.insert(left, right, 0);
+        }
+    }
+
+    /// The peer has received `[left, right)` twice (RFC 2883).
+    fn note_duplicate(&mut self, left: u64, right: u64) {
+        if let Some(episode) = &mut self.episode {
+            episode.on_duplicate(left, right);
         }
     }
 
@@ -102,24 +108,36 @@ impl Recovery {
             self.delivered.clear();
         }
     }
+
+    /// What was SACKed before [`clear_scoreboard`](Self::clear_scoreboard) counts again.
+    pub(super) fn restore_scoreboard(&mut self) {
+        if !self.delivered.is_empty() {
+            self.sacked = core::mem::take(&mut self.delivered);
+        }
+    }
 }
 
 impl Endpoint {
     /// Notes the SACK blocks of a segment that acknowledges `ack`.
-    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment) -> SackNews {
+    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment, now: Instant) -> SackNews {
         if !self.receiver.sack || segment.options.sack.is_empty() {
             return SackNews::default();
         }
+        self.take_dsack(ack, segment);
         let sacked_before = self.recovery.sacked.bytes();
         let delivered_before = self.recovery.delivered.bytes();
-        for (left, right) in segment.options.sack.iter() {
+        for (index, (left, right)) in segment.options.sack.iter().enumerate() {
             let (left, right) = (self.sender.position(left), self.sender.position(right));
             let (Ok(left), Ok(right)) = (u64::try_from(left), u64::try_from(right)) else {
                 continue;
             };
             // A block that was never sent, or lies below the ACK (RFC 2883), says nothing here.
             if self.sender.una.max(ack) < left && left < right && right <= self.sender.max {
+                let (from, to) = self.recovery.sacked.missing(left, right);
                 self.recovery.insert(left, right);
+                self.list_sacked(from, to, now);
+            } else if index == 0 && left < right && right <= ack {
+                self.recovery.note_duplicate(left, right);
             }
         }
         let sacked = self.recovery.sacked.bytes() - sacked_before;
@@ -133,6 +151,9 @@ impl Endpoint {
     /// RFC 6675, section 5: SACK blocks with `news` make a duplicate ACK also of one that advances
     /// ("regardless of its status as a cumulative acknowledgment").
     pub(super) fn take_news(&mut self, news: bool, now: Instant) {
+        if self.detects_by_time() {
+            return;
+        }
         if news && self.recovery.phase == Phase::Open && self.sender.is_outstanding() {
             self.take_duplicate_ack(now);
         }
@@ -140,11 +161,12 @@ impl Endpoint {
 
     pub(super) fn take_duplicate_ack(&mut self, now: Instant) {
         self.count_duplicate_ack();
-        let recovery = &mut self.recovery;
-        recovery.duplicate_acks = recovery.duplicate_acks.saturating_add(1);
-        match recovery.phase {
+        self.recovery.duplicate_acks = self.recovery.duplicate_acks.saturating_add(1);
+        match self.recovery.phase {
             Phase::Fast(Repair::Scoreboard) => {}
+            _ if self.detects_by_time() => {}
             Phase::Fast(_) => self.congestion.on_duplicate_ack(),
+            Phase::Forward => self.end_test(),
             Phase::Open | Phase::GoneBack => {
                 let lost = self.recovery.duplicate_acks >= DUPLICATE_THRESHOLD
                     || self.scoreboard().head_is_lost();
@@ -169,7 +191,7 @@ impl Endpoint {
         }
     }
 
-    fn begin_repair(&mut self, now: Instant) {
+    pub(super) fn begin_repair(&mut self, now: Instant) {
         self.count_loss_event();
         let repair = match self.congestion.repair() {
             Repair::Scoreboard if !self.receiver.sack => Repair::PartialAcks,
@@ -180,11 +202,17 @@ impl Endpoint {
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;
         self.recovery.partial_acks = 0;
+        self.end_probe();
+        self.begin_episode();
         let at_loss = self.at_loss(now);
         self.congestion.on_loss(at_loss, repair == Repair::Scoreboard);
         if repair == Repair::GoBack {
             self.recovery.phase = Phase::GoneBack;
-            self.sender.next = self.sender.una;
+            if self.detects_by_time() {
+                self.lose_flight(true, now);
+            } else {
+                self.sender.next = self.sender.una;
+            }
             self.timers.retransmission = Alarm::OFF;
         } else {
             self.recovery.phase = Phase::Fast(repair);
@@ -200,7 +228,7 @@ impl Endpoint {
         match self.recovery.phase {
             Phase::Open if !may_grow => {}
             Phase::Open => self.congestion.on_ack(acked, now),
-            Phase::GoneBack => {
+            Phase::GoneBack | Phase::Forward => {
                 if done {
                     self.recovery.phase = Phase::Open;
                 }
@@ -210,7 +238,11 @@ impl Endpoint {
                 self.recovery.phase = Phase::Open;
                 self.recovery.retransmit_head = false;
                 self.congestion.on_recovered(self.sender.flight());
+                if repair == Repair::Scoreboard {
+                    self.end_reduction();
+                }
                 self.after_repair();
+                self.rack_repaired();
             }
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Fast(_) => {
@@ -222,20 +254,30 @@ impl Endpoint {
     }
 
     /// The retransmission timer has expired: go back to SND.UNA.
-    pub(super) fn go_back(&mut self, first: bool) {
+    pub(super) fn go_back(&mut self, first: bool, now: Instant) {
         self.count_loss_event();
-        self.congestion.on_timeout(self.sender.at_loss(), first);
+        if first && !matches!(self.recovery.phase, Phase::Fast(_)) {
+            self.begin_episode();
+        }
+        self.test_timeout(first);
+        self.congestion.on_timeout(self.sender.at_loss(), first, now);
+        if self.detects_by_time() {
+            self.lose_flight(false, now);
+            self.congestion.collapse_beside(self.scoreboard().pipe());
+        }
         self.send_again();
     }
 
-    /// All from SND.UNA on is sent again.
+    /// All from SND.UNA on is sent again; where losses are detected by time, what is marked as lost.
     pub(super) fn send_again(&mut self) {
         self.recovery.phase = Phase::GoneBack;
         self.recovery.recover = self.sender.max;
         self.recovery.duplicate_acks = 0;
         self.recovery.retransmit_head = false;
         self.recovery.clear_scoreboard(self.sender.una);
-        self.sender.next = self.sender.una;
+        if !self.detects_by_time() {
+            self.sender.next = self.sender.una;
+        }
         self.sender.timed_since = Alarm::OFF;
     }
 

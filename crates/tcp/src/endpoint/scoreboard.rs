@@ -1,10 +1,13 @@
-//! The scoreboard of RFC 6675: what is lost, how much is in the pipe, what to send next.
+//! The scoreboard: what is lost, how much is in the pipe, what to send next. By RFC 6675, or by the list
+//! of segments where losses are detected by time.
 
-use super::{Endpoint, ranges::RangeSet};
+use super::{Endpoint, flight::Flight, ranges::RangeSet};
 use crate::congestion::DUPLICATE_THRESHOLD;
 
 /// A view of what the peer has SACKed, with the bounds that RFC 6675, section 2, names.
 pub(super) struct Scoreboard<'a> {
+    /// The segments, where losses are detected by time.
+    flight: Option<&'a Flight>,
     sacked: &'a RangeSet,
     /// HighACK.
     una: u64,
@@ -29,6 +32,7 @@ pub(super) struct Hole {
 impl Endpoint {
     pub(super) fn scoreboard(&self) -> Scoreboard<'_> {
         Scoreboard {
+            flight: self.flight.as_deref().filter(|_| self.detects_by_time()),
             sacked: &self.recovery.sacked,
             una: self.sender.una,
             max: self.sender.max,
@@ -60,11 +64,25 @@ impl Scoreboard<'_> {
 
     /// IsLost(HighACK).
     pub(super) fn head_is_lost(&self) -> bool {
+        if let Some(flight) = self.flight {
+            return flight.has_unrepaired();
+        }
         self.holes().next().is_some_and(|hole| hole.lost)
+    }
+
+    /// The end of the last hole that counts as lost; zero if none does.
+    pub(super) fn lost_end(&self) -> u64 {
+        if let Some(flight) = self.flight {
+            return flight.lost_end();
+        }
+        self.holes().filter(|hole| hole.lost).map(|hole| hole.end).last().unwrap_or(0)
     }
 
     /// SetPipe().
     pub(super) fn pipe(&self) -> u64 {
+        if let Some(flight) = self.flight {
+            return flight.pipe(self.una);
+        }
         self.holes()
             .map(|hole| {
                 let size = hole.end - hole.start;
@@ -77,6 +95,10 @@ impl Scoreboard<'_> {
     /// NextSeg(), rules 1 (`lost_only`) and 3: the lowest bytes below the highest SACKed ones that
     /// were not retransmitted in this repair.
     pub(super) fn next_hole(&self, lost_only: bool) -> Option<Hole> {
+        if let Some(flight) = self.flight {
+            let (start, end) = flight.next_unrepaired()?;
+            return Some(Hole { start, end, lost: true, below_sacked: false });
+        }
         self.holes()
             .filter(|hole| hole.below_sacked && (hole.lost || !lost_only))
             .map(|hole| Hole { start: hole.start.max(self.high_retransmitted), ..hole })
@@ -85,6 +107,9 @@ impl Scoreboard<'_> {
 
     /// NextSeg(), rule 4: the end of the last hole, at most one segment.
     pub(super) fn rescue(&self) -> Option<Hole> {
+        if self.flight.is_some() {
+            return None; // A tail-loss probe does it.
+        }
         let start = self.sacked.end()?.max(self.high_retransmitted).max(self.una);
         let start = start.max(self.max.saturating_sub(self.mss));
         (start < self.max).then_some(Hole {
@@ -101,7 +126,7 @@ mod tests {
     use super::*;
 
     fn board(sacked: &RangeSet, high_retransmitted: u64) -> Scoreboard<'_> {
-        Scoreboard { sacked, una: 1, max: 10_001, high_retransmitted, mss: 1000 }
+        Scoreboard { flight: None, sacked, una: 1, max: 10_001, high_retransmitted, mss: 1000 }
     }
 
     fn sacked(ranges: &[(u64, u64)]) -> RangeSet {

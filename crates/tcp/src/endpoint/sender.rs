@@ -1,5 +1,6 @@
 //! The send sequence space (RFC 9293, section 3.3.1), in positions.
 
+pub(super) use super::usage::low;
 use super::{alarm::Alarm, closing::Closing, usage::Usage};
 use crate::{congestion::AtLoss, segment::WindowShift, seq::SeqNumber, units::Instant};
 
@@ -22,6 +23,8 @@ pub(super) struct Sender {
     pub(super) closing: Closing,
     /// The SYN (or SYN-ACK) had to be sent again.
     pub(super) syn_lost: bool,
+    /// The windows to start with were inherited.
+    pub(super) inherited_window: bool,
     /// Data bytes of a full segment.
     pub(super) mss: u32,
     /// What the path allows, TCP options included as for an MSS option.
@@ -32,19 +35,19 @@ pub(super) struct Sender {
     pub(super) max_window: u32,
     /// The peer's window shift (RFC 7323); 0 unless both offered.
     pub(super) window_shift: WindowShift,
-    /// SND.WL1, as a position.
-    pub(super) window_from_seq: u64,
+    /// SND.WL1, as a position modulo 2^32, like the next two.
+    pub(super) window_from_seq: u32,
     /// The position after the last small segment sent (Linux: `snd_sml`).
-    pub(super) small_end: u64,
+    pub(super) small_end: u32,
+    /// The position after the segment whose round trip is being timed, and when that left.
+    timed_end: u32,
+    pub(super) timed_since: Alarm,
     /// Whether data was outstanding when this call began; `None` until something asks.
     pub(super) outstanding_at_call: Option<bool>,
     /// A timer says that what is held, or a probe, must leave.
     pub(super) release_held: bool,
     /// How much of the congestion window is used.
     pub(super) usage: Usage,
-    /// When the segment left whose round trip is being timed, and the position after it.
-    pub(super) timed_since: Alarm,
-    pub(super) timed_end: u64,
 }
 
 impl Sender {
@@ -58,6 +61,7 @@ impl Sender {
             fin: false,
             closing: Closing::NONE,
             syn_lost: false,
+            inherited_window: false,
             mss,
             path_mss: u16::MAX,
             window: 0,
@@ -65,24 +69,25 @@ impl Sender {
             window_shift: WindowShift::NONE,
             window_from_seq: 0,
             small_end: 0,
+            timed_end: 0,
+            timed_since: Alarm::OFF,
             outstanding_at_call: None,
             release_held: false,
             usage: Usage::NONE,
-            timed_since: Alarm::OFF,
-            timed_end: 0,
         }
     }
 
     /// Times the segment that ends at `end`, unless another one is being timed.
     pub(super) fn time(&mut self, end: u64, now: Instant) {
         if !self.timed_since.is_on() {
-            (self.timed_since, self.timed_end) = (Alarm::at(now), end);
+            (self.timed_since, self.timed_end) = (Alarm::at(now), low(end));
         }
     }
 
     /// When the timed segment left, if it is acknowledged now.
     pub(super) fn take_timed(&mut self) -> Option<Instant> {
-        let sent = self.timed_since.due().filter(|_| self.timed_end <= self.una)?;
+        let passed = low(self.una).wrapping_sub(self.timed_end) < 1 << 31;
+        let sent = self.timed_since.due().filter(|_| passed)?;
         self.timed_since = Alarm::OFF;
         Some(sent)
     }
@@ -135,6 +140,12 @@ impl Sender {
         self.is_outstanding() && self.max > 1
     }
 
+    /// Whether the last small segment is not acknowledged.
+    pub(super) fn is_small_outstanding(&self) -> bool {
+        let ahead = self.small_end.wrapping_sub(low(self.una));
+        ahead > 0 && ahead <= self.flight()
+    }
+
     /// FlightSize: sent and not acknowledged.
     pub(super) fn flight(&self) -> u32 {
         u32::try_from(self.max - self.una).unwrap_or(u32::MAX)
@@ -142,6 +153,6 @@ impl Sender {
 
     /// What the congestion control is told of a loss.
     pub(super) fn at_loss(&self) -> AtLoss {
-        AtLoss { flight: self.flight(), peer: self.window }
+        AtLoss { flight: self.flight(), peer: self.window, next: self.max }
     }
 }

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::{Config, Endpoint, alarm::Alarm};
 use crate::{
-    policy::{AckPolicy, ClosePolicy, HoldPolicy},
+    policy::{AckPolicy, BufferTuning, ClosePolicy, HoldPolicy},
     units::IpVersion,
     wait::Timer,
 };
@@ -44,20 +44,25 @@ impl Endpoint {
         self.own_config().user_timeout = user_timeout;
     }
 
-    /// Changes how many bytes [`write`](Self::write) takes before they are acknowledged (`SO_SNDBUF`).
+    /// Changes how many bytes [`write`](Self::write) takes before they are acknowledged (`SO_SNDBUF`):
+    /// from now on, it has this size.
     /// What was written stays, also if it is more.
     pub fn set_send_buffer(&mut self, bytes: u32) {
         self.begin_call();
-        let had_room = self.sender.has_room(self.config.send_buffer);
-        self.own_config().send_buffer = bytes;
+        let had_room = self.sender.has_room(self.send_buffer());
+        let config = self.own_config();
+        config.send_buffer = bytes;
+        config.policies.send_tuning = BufferTuning::Off;
         self.notify_writable(had_room);
     }
 
-    /// Changes the largest window that is advertised (`SO_RCVBUF`). A smaller one takes back nothing
+    /// Changes the largest window that is advertised (`SO_RCVBUF`); from now on, it is this one. A smaller one takes back nothing
     /// that was advertised (RFC 9293, SHLD-14); a larger one is limited by the shift that the first SYN
     /// has announced, also while the handshake lasts. The peer learns of it with the next segment.
     pub fn set_receive_buffer(&mut self, bytes: u32) {
-        self.own_config().receive_buffer = bytes;
+        let config = self.own_config();
+        config.receive_buffer = bytes;
+        config.policies.receive_tuning = BufferTuning::Off;
         self.receiver.set_buffer(bytes);
     }
 

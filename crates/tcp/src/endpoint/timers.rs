@@ -79,14 +79,28 @@ impl Timers {
 impl Endpoint {
     pub(super) fn fire_timers(&mut self, now: Instant) {
         // The delayed-ACK timer needs no action: `poll_transmit` compares its time with `now`.
+        self.fire_loss_alarm(now);
         if self.timers.retransmission.take_due(now) {
             let first = !self.timers.stalled_since.is_on();
             if self.goes_on_after_timeout(now) {
-                self.retransmission_timeout(first);
+                self.retransmission_timeout(first, now);
             }
         }
         if self.timers.waiting.take_due(now) {
             self.waited(self.timers.waiting_for, now);
+        }
+    }
+
+    /// Of two timers that are due at once, this one counts: Linux has one timer for both.
+    #[inline]
+    fn fire_loss_alarm(&mut self, now: Instant) {
+        let Some(flight) = self.flight.as_deref_mut() else { return };
+        if !flight.alarm.take_due(now) {
+            return;
+        }
+        match flight.alarm_for {
+            Timer::Reordering => self.reordering_timeout(now),
+            _ => self.probe_timeout(),
         }
     }
 
@@ -106,7 +120,7 @@ impl Endpoint {
     }
 
     /// `first` unless the segment at SND.UNA has timed out before.
-    fn retransmission_timeout(&mut self, first: bool) {
+    fn retransmission_timeout(&mut self, first: bool, now: Instant) {
         if self.sender.una == 0 {
             self.round_trip.on_syn_timeout();
             self.sender.syn_lost = true;
@@ -115,7 +129,7 @@ impl Endpoint {
         } else {
             self.round_trip.back_off();
             self.stop_pacing();
-            self.go_back(first);
+            self.go_back(first, now);
         }
     }
 

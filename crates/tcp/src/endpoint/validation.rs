@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_loss_of_an_unused_window_is_answered_from_what_was_used() {
         let mut validation = Validation::default();
-        let lost = |flight| AtLoss { flight, peer: 99_000 };
+        let lost = |flight| AtLoss { flight, peer: 99_000, next: 0 };
         validation.on_ack(10_000, SRTT, at(100));
         assert_eq!(validation.at_loss(lost(4_000), SRTT, at(100)), lost(4_000), "validated");
         assert_eq!(validation.recovered(windows(2_000, 2_000), 1_000), None);

@@ -110,6 +110,8 @@ impl Timer {
             Self::DelayedAck => "delayed-ack",
             Self::Cork => "cork",
             Self::Pacing => "pacing",
+            Self::Reordering => "reordering",
+            Self::TailLossProbe => "tail-loss-probe",
             Self::TimeWait => "time-wait",
             Self::UserTimeout => "user-timeout",
         }

@@ -6,10 +6,10 @@ use ackwise_tcp::{
     Config, IpVersion, Policies, SeqNumber, TimeWaitHolder,
     notation::Isns,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, DecayRule, HoldPolicy, IdleRestart,
-        IdleSince, IdleThreshold, IdleTime, InitialWindow, Offer, PacedUntil, RateBased,
-        RateVersion, ResetInTimeWait, RestartWindow, Scale, SlowStartPolicy, StartPolicy,
-        TimerPolicy,
+        AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, DecayRule, FrtoPolicy,
+        HoldPolicy, IdleRestart, IdleSince, IdleThreshold, IdleTime, InitialWindow, LossDetection,
+        Offer, PacedUntil, RateBased, RateVersion, ReductionPolicy, ResetInTimeWait, RestartWindow,
+        Scale, SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
     },
 };
 
@@ -57,6 +57,7 @@ fn config(config: &mut Config, word: &str) -> Option<()> {
         "receive_buffer" => config.receive_buffer = value.parse().ok()?,
         "send_buffer" => config.send_buffer = value.parse().ok()?,
         "time_wait" => config.time_wait = duration(value)?,
+        "bbr_phase" => config.bbr_phase = value.parse().ok()?,
         "user_timeout" => config.user_timeout = duration(value)?,
         _ => return None,
     }
@@ -93,6 +94,13 @@ fn policy(policies: &mut Policies, word: &str) -> Option<()> {
         "start" => policies.start = start(value)?,
         "slow-start" => policies.slow_start = slow_start(value)?,
         "congestion" => policies.congestion = congestion(value)?,
+        "loss" => policies.loss_detection = loss_detection(value)?,
+        "reduction" => policies.reduction = reduction(value)?,
+        "undo" => policies.undo = if switch(value)? { UndoPolicy::Linux } else { UndoPolicy::Off },
+        "frto" => policies.frto = if switch(value)? { FrtoPolicy::Linux } else { FrtoPolicy::Off },
+        "receive-tuning" => policies.receive_tuning = tuning(value)?,
+        "send-tuning" => policies.send_tuning = tuning(value)?,
+        "unused" => policies.unused_window = unused_window(value)?,
         "idle" => policies.idle_restart = idle_restart(value)?,
         "timers" => policies.timers = timers(value)?,
         "offer" => policies.offer = offer(value)?,
@@ -107,6 +115,7 @@ fn preset(name: &str) -> Option<Policies> {
     Some(match name {
         "RFC" => Policies::RFC,
         "LINUX_6" => Policies::LINUX_6,
+        "LINUX_6_BBR" => Policies::LINUX_6_BBR,
         "BSD_4_4" => Policies::BSD_4_4,
         "SUNOS_4_1" => Policies::SUNOS_4_1,
         _ => return None,
@@ -161,8 +170,45 @@ fn slow_start(value: &str) -> Option<SlowStartPolicy> {
     match value {
         "until-loss" => Some(SlowStartPolicy::UntilLoss),
         "hoe" => Some(SlowStartPolicy::Hoe),
+        "hystart" => Some(SlowStartPolicy::HyStart),
         _ => None,
     }
+}
+
+fn loss_detection(value: &str) -> Option<LossDetection> {
+    match value {
+        "rfc-6675" => Some(LossDetection::Rfc6675),
+        "rack" => Some(LossDetection::Rack),
+        _ => None,
+    }
+}
+
+fn reduction(value: &str) -> Option<ReductionPolicy> {
+    match value {
+        "at-once" => Some(ReductionPolicy::AtOnce),
+        "prr" => Some(ReductionPolicy::Proportional),
+        _ => None,
+    }
+}
+
+fn unused_window(value: &str) -> Option<UnusedWindow> {
+    match value {
+        "kept" => Some(UnusedWindow::Kept),
+        "linux" => Some(UnusedWindow::Linux),
+        _ => None,
+    }
+}
+
+fn switch(value: &str) -> Option<bool> {
+    match value {
+        "off" => Some(false),
+        "linux" => Some(true),
+        _ => None,
+    }
+}
+
+fn tuning(value: &str) -> Option<BufferTuning> {
+    Some(if switch(value)? { BufferTuning::Linux } else { BufferTuning::Off })
 }
 
 fn start(value: &str) -> Option<StartPolicy> {
@@ -180,7 +226,9 @@ fn congestion(value: &str) -> Option<CongestionPolicy> {
         "reno" => CongestionPolicy::Reno,
         "newreno" => CongestionPolicy::NewReno,
         "sack" => CongestionPolicy::Sack,
+        "linux-reno" => CongestionPolicy::LinuxReno,
         "cubic" => CongestionPolicy::Cubic,
+        "bbr" => CongestionPolicy::Bbr,
         _ => return None,
     })
 }

@@ -10,21 +10,21 @@ use super::clock::Nanos;
 
 /// A running trace of the connections of one port.
 #[derive(Debug)]
-pub(super) struct Tracer {
+pub(crate) struct Tracer {
     folder: PathBuf,
 }
 
 /// One event of one socket.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
-    pub(super) at: Nanos,
+pub(crate) struct Event {
+    pub(crate) at: Nanos,
     /// The socket's own address.
-    pub(super) local: SocketAddrV4,
-    pub(super) what: What,
+    pub(crate) local: SocketAddrV4,
+    pub(crate) what: What,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(crate) enum What {
     /// A packet came in; as it was before that.
     Probe { snd_cwnd: u32, ssthresh: u32 },
     /// The state of congestion control from now on.
@@ -33,7 +33,7 @@ pub(super) enum What {
 
 /// `enum tcp_ca_state` of the kernel.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) enum State {
+pub(crate) enum State {
     #[default]
     Open,
     Disorder,
@@ -48,7 +48,7 @@ impl Tracer {
     /// # Errors
     ///
     /// If it does not: with what to do.
-    pub(super) fn prepare() -> anyhow::Result<()> {
+    pub(crate) fn prepare() -> anyhow::Result<()> {
         let events = Path::new(TRACEFS).join("events/tcp/tcp_probe");
         if !events.exists() {
             mount();
@@ -72,7 +72,7 @@ impl Tracer {
     }
 
     /// Traces all sockets with this port, from now on.
-    pub(super) fn start(port: u16) -> anyhow::Result<Self> {
+    pub(crate) fn start(port: u16) -> anyhow::Result<Self> {
         let name = format!("{PREFIX}{}-{port}", std::process::id());
         let folder = Path::new(TRACEFS).join("instances").join(name);
         fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -88,7 +88,7 @@ impl Tracer {
     }
 
     /// Stops, and returns the events in order.
-    pub(super) fn stop(self) -> anyhow::Result<Vec<Event>> {
+    pub(crate) fn stop(self) -> anyhow::Result<Vec<Event>> {
         self.set("tracing_on", "0")?;
         for processor in fs::read_dir(self.folder.join("per_cpu"))?.flatten() {
             let stats = fs::read_to_string(processor.path().join("stats"))?;
@@ -167,7 +167,7 @@ fn mount() {
 }
 
 const TRACEFS: &str = "/sys/kernel/tracing";
-const PREFIX: &str = "ackwise-truth-";
+const PREFIX: &str = "ackwise-bench-";
 /// For each processor (our choice): some 40,000 events.
 const BUFFER_KB: &str = "8192";
 const EVENTS: [&str; 2] = ["tcp/tcp_probe", "tcp/tcp_cong_state_set"];

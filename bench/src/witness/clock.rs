@@ -6,11 +6,11 @@ use std::time::Instant;
 use nix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds of CLOCK_MONOTONIC.
-pub(super) type Nanos = u64;
+pub(crate) type Nanos = u64;
 
 /// Translates between the clocks during one run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     began: Instant,
     /// `began` in nanoseconds.
     began_nanos: Nanos,
@@ -20,42 +20,42 @@ pub(super) struct Clock {
 
 /// A [`Clock`] after the run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RealTime {
+pub(crate) struct RealTime {
     start: (Nanos, i128),
     end: (Nanos, i128),
 }
 
 impl Clock {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let began = Instant::now();
         let (began_nanos, ahead) = compare();
         Self { began, began_nanos, ahead }
     }
 
-    pub(super) fn now(self) -> Nanos {
+    pub(crate) fn now(self) -> Nanos {
         self.nanos(Instant::now())
     }
 
-    pub(super) fn nanos(self, at: Instant) -> Nanos {
+    pub(crate) fn nanos(self, at: Instant) -> Nanos {
         self.began_nanos + as_nanos(at.saturating_duration_since(self.began).as_nanos())
     }
 
     /// Measures the offset again.
-    pub(super) fn stop(self) -> RealTime {
+    pub(crate) fn stop(self) -> RealTime {
         RealTime { start: (self.began_nanos, self.ahead), end: compare() }
     }
 }
 
 impl RealTime {
     /// Nanoseconds since the Unix epoch. The clocks drift apart evenly.
-    pub(super) fn of(self, at: Nanos) -> u64 {
+    pub(crate) fn of(self, at: Nanos) -> u64 {
         let [start, end, now] = [self.start.0, self.end.0, at].map(i128::from);
         let drift = (self.end.1 - self.start.1) * (now - start) / (end - start).max(1);
         as_nanos((now + self.start.1 + drift).unsigned_abs())
     }
 
     /// How far the clocks drifted apart: a step of the clock would spoil the truth.
-    pub(super) const fn drift(self) -> i128 {
+    pub(crate) const fn drift(self) -> i128 {
         self.end.1 - self.start.1
     }
 }

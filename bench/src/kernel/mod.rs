@@ -1,0 +1,198 @@
+//! `cargo xtask bench kernel`: compares the simulator's Linux with this machine's.
+//!
+//! The same transfers over the same path, with the same packets lost, by the kernel's sockets over the
+//! link emulator and by the simulator. Both leave the same kind of record, and one function says what
+//! follows from it.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | `options` | the command line |
+//! | `path` | what is drawn by seed |
+//! | `real` | the path on the kernel |
+//! | `simulated` | the path in the simulator |
+//! | `flow` | what happened, in the same form from both |
+//! | `compare` | the runs of a path, and the targets |
+//! | `report`, `page` | the results, printed and drawn |
+//! | `keep` | the results as files |
+
+mod compare;
+mod flow;
+mod keep;
+mod options;
+mod page;
+mod path;
+mod real;
+mod report;
+mod simulated;
+
+use std::fs;
+use std::io::{ErrorKind, Write as _, stdout};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, ensure};
+use xtask::process;
+
+use self::compare::{Comparison, Pair};
+use self::flow::{Flow, Outcome};
+use self::path::Path;
+use self::real::Ran;
+use crate::progress::Progress;
+use crate::witness::trace::Tracer;
+
+pub(crate) use self::options::{HELP, Settings, parse};
+
+/// Its name in `cargo xtask bench NAME`.
+pub(super) const NAME: &str = "kernel";
+
+/// The question that it answers.
+pub(super) const QUESTION: &str = "does the preset `linux-6` behave like this kernel?";
+
+/// Compares both worlds on every path, and prints how they differ.
+///
+/// # Errors
+///
+/// If the kernel cannot be measured here, a run fails, or the comparison takes too long.
+pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
+    eprintln!("{NAME}: {QUESTION}\n{}", path::RANGES);
+    Tracer::prepare()?;
+    let numbers: Vec<u64> = match settings.only {
+        Some(number) => vec![number],
+        None => (0..settings.paths).collect(),
+    };
+    let all = compare_all(settings, &numbers)?;
+    let text = match settings.json {
+        true => format!("{:#}\n", report::json(settings.seed, &all)),
+        false => report::text(settings.seed, &all),
+    };
+    print(&text)?;
+    if let Some(file) = &settings.page {
+        let page = page::page(settings.seed, &all);
+        fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints on standard output; a reader that has gone has seen enough.
+fn print(text: &str) -> anyhow::Result<()> {
+    match stdout().write_all(text.as_bytes()) {
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => Err(why).context("cannot print"),
+        _ => Ok(()),
+    }
+}
+
+/// Several paths at a time, because a transfer mostly waits.
+fn compare_all(settings: &Settings, numbers: &[u64]) -> anyhow::Result<Vec<Comparison>> {
+    let (next, began) = (AtomicU64::new(0), Instant::now());
+    let done = Mutex::new((Vec::new(), Progress::new(numbers.len() as u64)));
+    let work = || -> anyhow::Result<()> {
+        loop {
+            let place = usize::try_from(next.fetch_add(1, Ordering::Relaxed))?;
+            let Some(&number) = numbers.get(place) else { return Ok(()) };
+            ensure!(!process::interrupted(), "interrupted");
+            let left = numbers.len() - place;
+            ensure!(began.elapsed() < LIMIT, "stopped after {LIMIT:?} with {left} paths to go");
+            let path = Path::draw(settings.seed, number);
+            let comparison = compare(&path, settings).inspect_err(|_| {
+                // The other threads begin no further path.
+                next.store(numbers.len() as u64, Ordering::Relaxed);
+            });
+            let comparison = comparison.with_context(|| format!("path {number}, {path}"))?;
+            let mut done = done.lock().expect("nobody panics with it");
+            done.1.step(&report::line(&comparison));
+            done.0.push(comparison);
+        }
+    };
+    let results: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..PARALLEL_PATHS).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
+    });
+    for result in results {
+        result.map_err(|_| anyhow!("a comparison panicked"))??;
+    }
+    let (mut all, _) = done.into_inner().map_err(|_| anyhow!("a comparison panicked"))?;
+    all.sort_by_key(|it| it.path.number);
+    Ok(all)
+}
+
+/// The runs of one path, each with another pattern of losses and another size.
+fn compare(path: &Path, settings: &Settings) -> anyhow::Result<Comparison> {
+    let (mut runs, mut disturbed, mut attempts, mut failed) = (Vec::new(), Vec::new(), 0, 0);
+    while runs.len() < RUNS && attempts < RUNS + MOST_REPEATS {
+        ensure!(!process::interrupted(), "interrupted");
+        attempts += 1;
+        let nth = runs.len() as u64;
+        let path = path.for_run(nth);
+        let fates = path.fates(nth);
+        let ran = real::run(&path, &fates, free_port());
+        let ran = ran.and_then(|it| Ok((outcome(&path, &it.flow, "the kernel")?, it)));
+        let (outcome, Ran { flow, disturbed: why }) = match ran {
+            Ok(ran) => ran,
+            Err(why) if failed < MOST_FAILURES => {
+                eprintln!("repeated: path {}: {why:#}", path.number);
+                failed += 1;
+                continue;
+            }
+            Err(why) => return Err(why),
+        };
+        let run = Run { nth, kernel: (outcome, flow) };
+        match why {
+            None => runs.push(run),
+            Some(why) => disturbed.push((run, why)),
+        }
+    }
+    let repeated = failed + u32::try_from(disturbed.len()).unwrap_or(u32::MAX);
+    let mut doubt = None;
+    if runs.len() < RUNS {
+        doubt = disturbed.first().map(|(_, why)| why.clone());
+        runs.extend(disturbed.into_iter().take(RUNS - runs.len()).map(|(run, _)| run));
+    }
+    let mut pairs = Vec::new();
+    for Run { nth, kernel } in runs {
+        let path = path.for_run(nth);
+        let toml = simulated::experiment(&path, nth);
+        let flow = simulated::run(&toml, settings.seed.wrapping_add(nth))?;
+        let ours = (outcome(&path, &flow, "the simulator")?, flow);
+        if let Some(folder) = &settings.keep {
+            keep::keep(folder, path.number, nth, &toml, [&kernel.1, &ours.1])?;
+        }
+        pairs.push((Pair { kernel: kernel.0, ours: ours.0 }, [kernel.1, ours.1]));
+    }
+    pairs.sort_by(|a, b| a.0.ratio().total_cmp(&b.0.ratio()));
+    let typical = pairs.get(pairs.len() / 2).context("a path has runs")?.1.clone();
+    let pairs = pairs.into_iter().map(|(pair, _)| pair).collect();
+    Ok(Comparison { path: path.clone(), pairs, typical, repeated, doubt })
+}
+
+/// A run of the kernel, with the pattern of its losses.
+struct Run {
+    nth: u64,
+    kernel: (Outcome, Flow),
+}
+
+fn outcome(path: &Path, flow: &Flow, world: &str) -> anyhow::Result<Outcome> {
+    flow.outcome(path.work()).with_context(|| format!("{world} did not deliver everything"))
+}
+
+/// A port for a run of its own, by which the tracers tell the runs apart.
+fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    FIRST_PORT + NEXT.fetch_add(1, Ordering::Relaxed) % PORTS
+}
+
+/// Runs of a path (our choice).
+const RUNS: usize = 5;
+/// More runs of a path if some are disturbed (our choice).
+const MOST_REPEATS: usize = 4;
+/// Runs of a path that may fail, as when the machine stops for longer than a transfer may take (our choice).
+const MOST_FAILURES: u32 = 1;
+/// Our choice, from how often a run was disturbed.
+const PARALLEL_PATHS: usize = 3;
+/// Time limit (our choice): 60 paths take five to ten minutes.
+const LIMIT: Duration = Duration::from_secs(3600);
+/// Below the kernel's ephemeral ports.
+const FIRST_PORT: u16 = 10_000;
+const PORTS: u16 = 20_000;

@@ -1,0 +1,97 @@
+//! What `cargo xtask bench kernel` is asked for.
+
+use std::ffi::OsString;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use lexopt::prelude::*;
+
+/// Options of a run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Settings {
+    /// Seed of all random numbers.
+    pub(super) seed: u64,
+    /// Number of paths.
+    pub(super) paths: u64,
+    /// The number of the only path to compare.
+    pub(super) only: Option<u64>,
+    /// Print JSON instead of tables.
+    pub(super) json: bool,
+    /// Write a page that shows the worst paths.
+    pub(super) page: Option<PathBuf>,
+    /// Keep experiments and packets here.
+    pub(super) keep: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { seed: 1, paths: 60, only: None, json: false, page: None, keep: None }
+    }
+}
+
+pub(crate) const HELP: &str = "\
+cargo xtask bench kernel [OPTION]...
+    Compare transfers in the simulator (preset `linux-6`) with those of this machine's kernel over
+    the link emulator, on paths drawn with a seed. Needs root. 60 paths take about ten minutes.
+    --seed N     Seed of all random numbers (1 by default).
+    --paths N    Number of paths (60 by default).
+    --only CASE  Compare only the path with this number, as the table shows it.
+    --json       Print JSON.
+    --page FILE  Write an HTML page that shows the five worst paths side by side.
+    --keep DIR   Keep, for each path, the experiment for `ackwise run` and the packets of both worlds.
+    Examples: cargo xtask bench kernel --page worst.html
+              cargo xtask bench kernel --seed 7 --only 12 --keep /tmp/path
+    Exit: 0 measured (the last lines say which targets are reached), 1 could not measure.
+";
+
+/// Parses everything after `cargo xtask bench kernel`; `None` asks for help.
+///
+/// # Errors
+///
+/// If an option is unknown or has a wrong value.
+pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Option<Settings>> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let mut settings = Settings::default();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("seed") => settings.seed = parser.value()?.parse()?,
+            Long("paths") => settings.paths = parser.value()?.parse::<NonZeroU64>()?.get(),
+            Long("only") => settings.only = Some(parser.value()?.parse()?),
+            Long("json") => settings.json = true,
+            Long("page") => settings.page = Some(parser.value()?.into()),
+            Long("keep") => settings.keep = Some(parser.value()?.into()),
+            Short('h') | Long("help") => return Ok(None),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Some(settings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> anyhow::Result<Option<Settings>> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn every_option_is_read_and_in_the_help() {
+        let line = "--seed 7 --paths 9 --only 3 --json --page p.html --keep k";
+        let settings = parsed(line).unwrap().unwrap();
+        assert_eq!((settings.seed, settings.paths, settings.only), (7, 9, Some(3)));
+        assert_eq!((settings.page, settings.keep), (Some("p.html".into()), Some("k".into())));
+        assert!(settings.json);
+        for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
+            assert!(HELP.contains(option), "{option}");
+        }
+        assert_eq!(parsed("--help").unwrap(), None);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for line in ["--paths 0", "--only x", "--seed", "page"] {
+            assert!(parsed(line).is_err(), "{line}");
+        }
+    }
+}

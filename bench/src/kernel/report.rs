@@ -1,0 +1,144 @@
+//! The comparisons as text and as JSON.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::compare::{Comparison, Side, certain, targets};
+use super::path::{Buffers, Class};
+use crate::spread::Spread;
+use crate::verdict;
+
+/// One path, for the table and for the progress of a run.
+pub(super) fn line(it: &Comparison) -> String {
+    let time = |side| it.median(side, |outcome| outcome.time);
+    let window = |side| it.median(side, |outcome| outcome.window);
+    let [kernel, ours] = [Side::Kernel, Side::Ours];
+    let doubt = if it.doubt.is_some() { " ?" } else { "" };
+    let burst = match it.path.transfers {
+        1 => "-".to_owned(),
+        _ => format!("{:.0} {:.0}", it.burst(kernel), it.burst(ours)),
+    };
+    format!(
+        "{:>4} {:<7} {:>7.3} {:>7.3} {:>6.3} {:>11} {:>9} {:>9}  {}{doubt}",
+        it.path.number,
+        it.path.class().name(),
+        time(kernel),
+        time(ours),
+        it.ratio(),
+        format!("{:.1} {:.1}", it.drops(kernel), it.drops(ours)),
+        burst,
+        format!("{:.0} {:.0}", window(kernel), window(ours)),
+        it.path,
+    )
+}
+
+/// The names of the columns of [`line`].
+pub(super) const COLUMNS: &str =
+    "path class    kernel    ours  ratio     drops %     burst      cwnd  (kernel, ours)";
+
+/// The whole report.
+pub(super) fn text(seed: u64, all: &[Comparison]) -> String {
+    let mut out = format!("{COLUMNS}\n");
+    for it in all {
+        let _ = writeln!(out, "{}", line(it));
+    }
+    let repeated: u32 = all.iter().map(|it| it.repeated).sum();
+    let runs: usize = all.iter().map(|it| it.pairs.len()).sum();
+    let _ = writeln!(
+        out,
+        "\nseed {seed}: {} paths, {runs} runs in each world; {repeated} more runs were disturbed and \
+         repeated",
+        all.len()
+    );
+    let doubtful = all.len() - certain(all).count();
+    if doubtful > 0 {
+        let _ = writeln!(
+            out,
+            "{doubtful} paths (?) are undecided and not counted below: their runs were disturbed"
+        );
+    }
+    for class in Class::ALL {
+        let of_class = || certain(all).filter(|it| it.path.class() == class);
+        let count = of_class().count();
+        if count > 0 {
+            let off = Spread::of(of_class().map(Comparison::off)).median;
+            let (worst, number) = worst(of_class());
+            let ratio = Spread::of(of_class().map(Comparison::ratio));
+            let _ = writeln!(
+                out,
+                "{:<8} {count:>3} paths: ratio {ratio}; off by {off:.1} % in the median, {worst:.1} % at \
+                 worst (path {number})",
+                class.name()
+            );
+        }
+    }
+    out.push('\n');
+    for target in targets(all) {
+        let reached = verdict(target.is_reached());
+        let super::compare::Target { what, unit, limit, measured } = target;
+        let _ = writeln!(out, "target: {what}: {measured:.1} {unit} (at most {limit}): {reached}");
+    }
+    out
+}
+
+fn worst<'a>(all: impl Iterator<Item = &'a Comparison>) -> (f64, u64) {
+    let off = |it: &Comparison| (it.off(), it.path.number);
+    all.map(off).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::NAN, 0))
+}
+
+/// The same as one JSON object.
+pub(super) fn json(seed: u64, all: &[Comparison]) -> Value {
+    let target = |it: super::compare::Target| {
+        let reached = it.is_reached();
+        json!({ "what": it.what, "unit": it.unit, "limit": it.limit, "measured": it.measured,
+            "reached": reached })
+    };
+    json!({
+        "seed": seed,
+        "paths": all.iter().map(path).collect::<Vec<_>>(),
+        "targets": targets(all).into_iter().map(target).collect::<Vec<_>>(),
+    })
+}
+
+fn path(it: &Comparison) -> Value {
+    let path = &it.path;
+    let side = |side| {
+        json!({
+            "time_s": it.median(side, |outcome| outcome.time),
+            "drop_pct": it.drops(side),
+            "burst_segments": it.burst(side),
+            "window_segments": it.median(side, |outcome| outcome.window),
+            "times_s": it.pairs.iter().map(|pair| pair.side(side).time).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "path": path.number, "class": path.class().name(), "congestion": path.control.name(),
+        "rate_kb_s": path.rate, "delay_us": path.delay, "queue_packets": path.queue,
+        "loss_pct": 100.0 * path.loss, "reordering_pct": 100.0 * path.reordering,
+        "lateness_us": path.lateness, "size_bytes": path.size, "transfers": path.transfers,
+        "idle_ms": path.idle, "tuned_buffers": path.buffers == Buffers::Tuned, "ratio": it.ratio(), "repeated": it.repeated, "doubt": it.doubt,
+        "kernel": side(Side::Kernel), "ours": side(Side::Ours),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compare::tests::comparison;
+    use super::*;
+
+    #[test]
+    fn text_and_json_name_the_worst_path_and_each_target() {
+        let all = [comparison(0, 1.1), comparison(3, 0.9), comparison(4, 1.3)];
+        let text = text(7, &all);
+        assert!(text.contains("30.0 % at worst (path 4)"), "{text}");
+        assert!(
+            text.contains("target: time, no loss, worst: 30.0 % (at most 15): MISSED"),
+            "{text}"
+        );
+        assert!(text.contains("3 paths, 9 runs in each world; 3 more runs"), "{text}");
+        let json = json(7, &all);
+        assert_eq!(json["paths"][1]["class"], "BBR");
+        assert_eq!(json["targets"].as_array().unwrap().len(), text.matches("target:").count());
+    }
+}

@@ -1,0 +1,220 @@
+//! Loss detection by time (RFC 8985, "RACK"; Linux `net/ipv4/tcp_recovery.c`).
+//!
+//! A segment is lost if one that was sent later has arrived, and a reordering window has passed since it
+//! should have arrived. That finds lost retransmissions too, and waits for segments that overtake each
+//! other.
+
+use super::{Endpoint, alarm::Alarm, flight::Flight, probe::LEAST_TIMEOUT, recovery::Phase};
+use crate::{
+    congestion::DUPLICATE_THRESHOLD,
+    segment::Segment,
+    units::{Instant, Nanos},
+    wait::Timer,
+};
+
+/// What a connection remembers for RACK while nothing is outstanding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rack {
+    /// RACK.min_RTT, in microseconds; `u32::MAX` while there is none.
+    min_rtt: u32,
+    /// When it was measured, in half minutes, which wrap around after two hours: an idle endpoint has no
+    /// room for more.
+    min_rtt_at: u8,
+    /// RACK.reo_wnd_mult: the reordering window in quarters of the shortest round trip.
+    quarters: u8,
+    /// RACK.reo_wnd_persist: repairs until it is one quarter again.
+    persists: u8,
+    /// RACK.reordering_seen.
+    reordering: bool,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self { min_rtt: u32::MAX, min_rtt_at: 0, quarters: 1, persists: 0, reordering: false }
+    }
+}
+
+impl Rack {
+    /// Linux `tcp_update_rtt_min`: the shortest round trip of the last `tcp_min_rtt_wlen` seconds. One
+    /// value, where Linux keeps three: when it is too old, the next sample takes its place.
+    pub(super) fn on_round_trip(&mut self, sample: Nanos, now: Instant) {
+        let micros = u32::try_from(sample.micros()).unwrap_or(u32::MAX - 1);
+        let [half_minutes, ..] = (now.as_nanos() / 30_000_000_000).to_le_bytes();
+        let expired = half_minutes.wrapping_sub(self.min_rtt_at) > MIN_RTT_HALF_MINUTES;
+        if micros <= self.min_rtt || expired {
+            (self.min_rtt, self.min_rtt_at) = (micros, half_minutes);
+        }
+    }
+
+    /// The shortest round trip.
+    pub(super) fn min_rtt(&self) -> Option<Nanos> {
+        (self.min_rtt != u32::MAX).then(|| Nanos::from_micros(self.min_rtt.into()))
+    }
+
+    /// RFC 8985, section 6.2, step 4: no window during a repair, or with DupThresh segments SACKed (`eager`),
+    /// unless segments were seen to overtake each other.
+    fn window(&self, eager: bool, srtt: Option<Nanos>) -> Nanos {
+        if eager && !self.reordering {
+            return Nanos::ZERO;
+        }
+        let most = srtt.unwrap_or_default();
+        self.min_rtt().map_or(most, |shortest| (shortest / 4 * self.quarters.into()).min(most))
+    }
+
+    /// A D-SACK option tells of a retransmission in vain.
+    fn on_dsack(&mut self) {
+        self.quarters = self.quarters.saturating_add(1);
+        self.persists = REPAIRS_THAT_PERSIST;
+    }
+
+    /// A repair is over.
+    fn on_repaired(&mut self) {
+        self.persists = self.persists.saturating_sub(1);
+        if self.persists == 0 {
+            self.quarters = 1;
+        }
+    }
+}
+
+impl Flight {
+    /// RACK_detect_loss(): how long to wait until the last of the suspicious segments is lost, or zero.
+    /// The list is in the order of bytes; segments that were sent once are also in the order of time.
+    fn detect_losses(&mut self, window: Nanos, now: Instant) -> Nanos {
+        let latest = self.latest;
+        let mut wait = Nanos::ZERO;
+        self.lose(|sent| {
+            if !latest.is_after(sent) {
+                return sent.repeated.then_some(false);
+            }
+            let remaining = latest.remaining(sent, window, now);
+            wait = wait.max(remaining);
+            Some(remaining.is_zero())
+        });
+        wait
+    }
+}
+
+impl Endpoint {
+    /// An ACK has told something: losses are looked for, and the timers follow. `advances` if it
+    /// acknowledges new data.
+    pub(super) fn detect_by_time(&mut self, advances: bool, now: Instant) {
+        let wait = self.rack_mark_lost(false, now);
+        let Some(flight) = self.flight.as_deref_mut() else { return };
+        if flight.news.lost > 0 {
+            self.begin_repair_by_time(now);
+        }
+        if !wait.is_zero() {
+            self.set_loss_alarm(Timer::Reordering, now + (wait + LEAST_TIMEOUT));
+        } else if advances {
+            self.schedule_probe_on_ack(now);
+        }
+    }
+
+    /// What the round trips and the order of delivered segments tell about the path.
+    pub(super) fn rack_measure(&mut self, now: Instant) {
+        let Some(flight) = self.flight.as_deref_mut() else { return };
+        self.rack.reordering |= flight.latest.reordering;
+        if let Some(sample) = flight.news.last_round_trip.filter(|_| !flight.news.repeated) {
+            self.rack.on_round_trip(sample, now);
+        }
+        flight.latest.shortest = self.rack.min_rtt().unwrap_or_default();
+    }
+
+    /// Marks what is lost; how long to wait for what may be.
+    fn rack_mark_lost(&mut self, timer: bool, now: Instant) -> Nanos {
+        let recovering = self.recovery.phase != Phase::Open;
+        let (rack, srtt) = (self.rack, self.round_trip.smoothed());
+        let Some(flight) = self.flight.as_deref_mut() else { return Nanos::ZERO };
+        if !timer && !flight.latest.advanced {
+            return Nanos::ZERO;
+        }
+        flight.latest.advanced = false;
+        let eager = recovering || flight.sacked() >= u32::from(DUPLICATE_THRESHOLD);
+        flight.detect_losses(rack.window(eager, srtt), now)
+    }
+
+    /// The reordering timer has fired (Linux `tcp_rack_reo_timeout`).
+    pub(super) fn reordering_timeout(&mut self, now: Instant) {
+        self.begin_news();
+        let wait = self.rack_mark_lost(true, now);
+        if !wait.is_zero() {
+            self.set_loss_alarm(Timer::Reordering, now + (wait + LEAST_TIMEOUT));
+        }
+        if self.news().is_some_and(|news| news.lost > 0) {
+            self.timers.retransmission = self.retransmission_due(now);
+            self.begin_repair_by_time(now);
+        }
+    }
+
+    fn begin_repair_by_time(&mut self, now: Instant) {
+        if self.recovery.phase == Phase::Open {
+            self.begin_repair(now);
+        }
+    }
+
+    /// After a retransmission timeout, all is lost but what left so short a time ago that it may still
+    /// arrive (Linux `tcp_timeout_mark_lost`); with `all`, that too.
+    pub(super) fn lose_flight(&mut self, all: bool, now: Instant) {
+        let Some(flight) = self.flight.as_deref_mut() else { return };
+        flight.forget_discarded();
+        let latest = flight.latest;
+        let mut head = true;
+        flight.lose(|sent| {
+            let first = core::mem::take(&mut head);
+            Some(first || all || latest.remaining(sent, Nanos::ZERO, now).is_zero())
+        });
+        flight.alarm = Alarm::OFF;
+        flight.probe.end();
+    }
+
+    /// Nothing of the flight was lost after all (Linux `tcp_undo_cwnd_reduction`, which has RACK look again).
+    pub(super) fn find_flight(&mut self) {
+        if let Some(flight) = self.flight.as_deref_mut() {
+            flight.find();
+            flight.latest.advanced = true;
+        }
+    }
+
+    /// Starts the reordering timer or the probe timer in place of the other.
+    pub(super) fn set_loss_alarm(&mut self, timer: Timer, due: Instant) {
+        if let Some(flight) = self.flight.as_deref_mut() {
+            (flight.alarm, flight.alarm_for) = (Alarm::at(due), timer);
+        }
+    }
+
+    /// RFC 2883, section 4: the first block lies below the ACK, or inside the second: a segment has arrived
+    /// twice. RFC 8985, section 6.2, step 4: the window grows at most once in a round trip.
+    pub(super) fn take_dsack(&mut self, ack: u64, segment: &Segment) {
+        let mut blocks = segment.options.sack.iter();
+        let Some((left, right)) = blocks.next() else { return };
+        let position = |number| u64::try_from(self.sender.position(number)).unwrap_or(0);
+        let (left, right) = (position(left), position(right));
+        let inside = blocks.next().is_some_and(|(outer_left, outer_right)| {
+            position(outer_left) <= left && right <= position(outer_right)
+        });
+        if left >= right || !(right <= ack || inside) {
+            return;
+        }
+        let (una, max) = (self.sender.una.max(ack), self.sender.max);
+        match self.flight.as_deref_mut() {
+            Some(flight) => {
+                flight.probe.on_dsack(right);
+                if flight.latest.dsack_until <= una {
+                    flight.latest.dsack_until = max;
+                    self.rack.on_dsack();
+                }
+            }
+            None => self.rack.on_dsack(),
+        }
+    }
+
+    /// A repair is over.
+    pub(super) fn rack_repaired(&mut self) {
+        self.rack.on_repaired();
+    }
+}
+
+/// `net.ipv4.tcp_min_rtt_wlen`, 300 s.
+const MIN_RTT_HALF_MINUTES: u8 = 10;
+/// RFC 8985, section 6.2, step 4: "RACK.reo_wnd_persist = 16".
+const REPAIRS_THAT_PERSIST: u8 = 16;

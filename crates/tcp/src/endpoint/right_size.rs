@@ -1,0 +1,183 @@
+//! The state of a receive window that grows with what the application takes (Linux `rcvq_space`,
+//! `rcv_rtt_est`, `rcv_ssthresh` and `window_clamp`).
+//!
+//! It exists from the first round trip in which more than an initial window arrives: an end that only
+//! gets requests has none.
+
+use core::time::Duration;
+
+use super::{Endpoint, timers::timestamp};
+use crate::{
+    policy::{BufferTuning, Taken},
+    segment::Segment,
+    units::Instant,
+};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RightSize {
+    /// The most bytes that were taken in a round trip (`rcvq_space.space`).
+    space: u32,
+    /// What the application had read when the present round trip began.
+    read: u64,
+    /// When that was.
+    since: Instant,
+    /// The shortest round trip, smoothed upwards; zero before the first (`rcv_rtt_est`).
+    round_trip: Duration,
+    /// The echo that it was measured by last: the first segment with it counts.
+    echo: u32,
+    /// The largest window that makes sense now (`window_clamp`).
+    clamp: u32,
+    /// The window to advertise, which grows up to that with each segment (`rcv_ssthresh`).
+    window: u32,
+}
+
+/// Data that has arrived, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DataArrived {
+    /// Bytes of data in the segment.
+    pub(super) len: u32,
+    /// Bytes of a full segment.
+    pub(super) mss: u32,
+    /// The timestamp that it echoes, and its age.
+    pub(super) echo: Option<(u32, Duration)>,
+    /// What the application has read of the stream.
+    pub(super) read: u64,
+    /// Bytes that it could read.
+    pub(super) readable: u64,
+    /// Bytes beyond the first gap.
+    pub(super) out_of_order: u32,
+}
+
+impl Endpoint {
+    /// Lets the receive buffer grow, if it does.
+    pub(super) fn tune_receive_buffer(&mut self, segment: &Segment, now: Instant) {
+        if self.config.policies.receive_tuning == BufferTuning::Off {
+            return;
+        }
+        let receiver = &self.receiver;
+        let age = |echo: u32| Duration::from_millis(timestamp(now).wrapping_sub(echo).into());
+        let beyond = receiver.out_of_order.end().unwrap_or(receiver.next) - receiver.next;
+        let data = DataArrived {
+            len: segment.len,
+            mss: self.sender.mss,
+            echo: segment.options.timestamps.map(|it| (it.echo, age(it.echo))),
+            read: receiver.read_end,
+            readable: receiver.readable(),
+            out_of_order: u32::try_from(beyond).unwrap_or(u32::MAX),
+        };
+        let first = u64::from(INITIAL_SEGMENTS * data.mss);
+        let buffer = receiver.buffer();
+        let knows = self.measured.as_ref().is_some_and(|it| it.right_size.is_some());
+        if knows || receiver.in_order() >= first {
+            let measured = self.measured.get_or_insert_default();
+            let state =
+                measured.right_size.get_or_insert_with(|| RightSize::new(buffer, &data, now));
+            self.receiver.set_buffer(state.on_data(&data, now));
+        }
+    }
+}
+
+impl RightSize {
+    /// For a buffer of so many bytes. Ten segments have arrived, so the window has grown to what Linux
+    /// allows before anything is measured.
+    pub(super) fn new(buffer: u32, data: &DataArrived, now: Instant) -> Self {
+        let window = buffer.max(BufferTuning::LINUX_FIRST_WINDOW);
+        Self {
+            // `tcp_init_buffer_space`: TCP_INIT_CWND segments.
+            space: INITIAL_SEGMENTS * data.mss,
+            read: data.read,
+            since: now,
+            round_trip: Duration::ZERO,
+            echo: 0,
+            clamp: window,
+            window,
+        }
+    }
+
+    /// Takes a segment into account; returns the window to advertise.
+    pub(super) fn on_data(&mut self, data: &DataArrived, now: Instant) -> u32 {
+        if let Some((echo, age)) = data.echo.filter(|it| it.0 != self.echo) {
+            self.echo = echo;
+            if data.len >= data.mss {
+                self.take_round_trip(age, data.readable == 0);
+            }
+        }
+        // `tcp_rcv_space_adjust` runs when the application reads; this, when the next segment arrives.
+        if !self.round_trip.is_zero() && now.since(self.since) >= self.round_trip {
+            self.end_round_trip(data);
+            (self.read, self.since) = (data.read, now);
+        }
+        // `tcp_grow_window`: two segments for each that arrives.
+        const LEAST: u32 = 128;
+        if data.len >= LEAST {
+            self.window = self.window.saturating_add(2 * data.mss).min(self.clamp.max(self.window));
+        }
+        self.window
+    }
+
+    /// `tcp_rcv_rtt_update`: a shorter sample counts at once, a longer one by an eighth.
+    fn take_round_trip(&mut self, sample: Duration, drained: bool) {
+        if self.round_trip.is_zero() || sample < self.round_trip {
+            self.round_trip = sample;
+        } else if drained {
+            self.round_trip += (sample - self.round_trip) / 8;
+        }
+    }
+
+    /// `tcp_rcv_space_adjust`: what has arrived and was not read does not count.
+    fn end_round_trip(&mut self, data: &DataArrived) {
+        let taken = (data.read - self.read).saturating_sub(data.readable);
+        let now = u32::try_from(taken).unwrap_or(u32::MAX);
+        if now > self.space {
+            let taken = Taken { now, before: self.space, out_of_order: data.out_of_order };
+            self.clamp = self.clamp.max(BufferTuning::right_size(taken));
+            self.space = now;
+        }
+    }
+}
+
+/// TCP_INIT_CWND.
+const INITIAL_SEGMENTS: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    const MSS: u32 = 1_448;
+    const TRIP: Duration = Duration::from_millis(20);
+    const DATA: DataArrived =
+        DataArrived { len: MSS, mss: MSS, echo: None, read: 0, readable: 0, out_of_order: 0 };
+
+    /// `segments` of a round trip arrive and are read.
+    fn round(state: &mut RightSize, number: u32, segments: u32, read: &mut u64) -> u32 {
+        let now = Instant::EPOCH + number * TRIP;
+        let mut window = 0;
+        for _ in 0..segments {
+            let data = DataArrived { echo: Some((number, TRIP)), read: *read, ..DATA };
+            window = state.on_data(&data, now);
+            *read += u64::from(MSS);
+        }
+        window
+    }
+
+    #[test]
+    fn the_window_stays_ahead_of_a_slow_start() {
+        let (mut state, mut read) = (RightSize::new(65_535, &DATA, Instant::EPOCH), 0);
+        let mut segments = 10;
+        for number in 1..10 {
+            let window = round(&mut state, number, segments, &mut read);
+            segments *= 2;
+            assert!(window >= segments * MSS, "round {number}: {window} for {segments} segments");
+        }
+    }
+
+    #[test]
+    fn a_reader_that_takes_the_same_each_round_trip_needs_no_larger_window() {
+        let (mut state, mut read) = (RightSize::new(65_535, &DATA, Instant::EPOCH), 0);
+        let windows: Vec<u32> =
+            (1..20).map(|number| round(&mut state, number, 10, &mut read)).collect();
+        assert_eq!(windows[18], BufferTuning::LINUX_FIRST_WINDOW, "{windows:?}");
+    }
+}
