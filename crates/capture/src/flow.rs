@@ -14,6 +14,7 @@ mod measures;
 mod reassembly;
 mod relief;
 mod round_trips;
+mod serial;
 mod setup;
 mod shard;
 mod stream;

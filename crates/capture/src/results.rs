@@ -15,6 +15,10 @@ use crate::{
     series::{Budget, Series},
 };
 
+mod busy_path;
+
+use busy_path::LeastRoundTrips;
+
 /// A connection, as far as it was seen.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -151,7 +155,7 @@ impl ExchangeResult {
         let at_server = matches!(vantage, Vantage::At(Party::Server) | Vantage::OneHost);
         let is_doubtful = |cause: Cause| match cause {
             Cause::Propagation => true,
-            Cause::ServerThink => !at_server,
+            Cause::ServerThink | Cause::Transmission => !at_server,
             _ => false,
         };
         let mut shares: Vec<Share> = self.shares.iter().collect();
@@ -324,12 +328,16 @@ impl Results {
             }));
         }
         sort_by_id(&mut connections);
+        let least = LeastRoundTrips::of(&connections);
         for exchange in &mut exchanges {
             // Connections are numbered from 0 without gaps.
             let connection = &connections[exchange.connection as usize];
             exchange.limit(&connection.quality);
             if !connection.round_trip_is_steady {
                 exchange.doubt_path(connection.vantage);
+            }
+            if let Some(distance) = least.distance(connection) {
+                distance.correct(exchange);
             }
         }
         exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `clocks` | how far the one's clock is ahead of the other's, from packets that both have |
 //! | `join` | of each exchange, from each capture what it alone can know |
+//! | `journeys` | when packets left the one end and arrived at the other |
 //! | `ways` | the same where the captures do not agree on the path: it was slower than usual |
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +16,7 @@ use ackwise_capture::{
 
 mod clocks;
 mod join;
+mod journeys;
 mod ways;
 
 use clocks::Sightings;
@@ -51,8 +53,8 @@ impl End {
     ) -> Result<Explained, PairError> {
         let ((client_end, mut client), (server_end, server)) = (client, server);
         let (ours, theirs) = (client_end.take(), server_end.take());
-        let (clocks, names) = clocks::compare(&ours, &theirs, &client.analysis)?;
-        let counts = join::join(&mut client.analysis, &server.analysis, &names, &clocks);
+        let (clocks, names, journeys) = clocks::compare(&ours, &theirs, &client.analysis)?;
+        let counts = join::join(&mut client.analysis, &server.analysis, &names, &clocks, &journeys);
         client.drops = client.drops + server.drops;
         client.warnings.extend(server.warnings);
         client.joined = Some(Joined { clocks, counts });

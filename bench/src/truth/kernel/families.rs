@@ -372,6 +372,7 @@ fn any_protocol(dice: &mut Dice) -> Protocol {
         Protocol::Http1,
         Protocol::Http1,
         Protocol::Tls,
+        Protocol::Tls,
         // Larger than any response of a family that does not mean flow control.
         Protocol::Http2 { window: 1 << 24 },
         Protocol::Unknown,

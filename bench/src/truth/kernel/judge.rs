@@ -116,6 +116,11 @@ impl Exchange<'_> {
                     .iter_mut()
                     .filter(|it| **it == Transmission)
                     .for_each(|it| *it = RequestUpload);
+            } else if reasons == [ApplicationLimited, CorkTimer] && view.sent.at(from) <= message.0
+            {
+                // Nothing of the response has left: whether its program keeps it or has its socket keep it,
+                // until it goes on, nobody outside can tell.
+                reasons.push(ServerThink);
             }
             let exchange = self.number;
             spans.push(Span { from, until, direction, reasons, witness, exchange });

@@ -16,10 +16,14 @@ pub(crate) struct Gap {
     pub until: Instant,
     /// When links were done with what was sent before.
     pub free_at: Instant,
+    /// That is known from several samples.
+    pub pace_is_sure: bool,
     /// When all that was sent before had arrived.
     pub arrived: Instant,
     /// When the acknowledgement left that had been delayed since.
     pub delayed_until: Option<Instant>,
+    /// Some of what was sent before arrived, whatever was lost of the rest.
+    pub earlier_arrives: bool,
     /// The later one came so soon that it was the same burst.
     pub same_burst: bool,
     /// By its timestamp, the path held what was sent before.
@@ -151,11 +155,18 @@ impl Gap {
             (true, _) => return self.owe(self.until, phase, InFlight::Held, account),
             (false, _) => {}
         }
-        let on_its_way = self.lost_or(InFlight::Propagating);
+        let on_its_way = match self.earlier_arrives {
+            true => InFlight::Propagating,
+            false => self.lost_or(InFlight::Propagating),
+        };
         if let Some(Held { from, stalls }) = self.held {
             self.owe(from, phase, on_its_way, account);
             let held = if stalls { InFlight::Held } else { InFlight::Queued };
             self.owe(self.arrived, phase, self.lost_or(held), account);
+        }
+        if self.earlier_arrives && self.kind == Some(LossKind::Tail) {
+            let arriving = Moment { wait: Wait::Closed, ..self.moment(phase, on_its_way, None) };
+            self.owe_to(self.arrived.min(self.until), &arriving, account);
         }
         self.owe(self.arrived, phase, on_its_way, account);
         if self.stall != Stall::None {
@@ -196,8 +207,17 @@ impl Gap {
     /// link that drops data is done with it earlier.
     fn confidence(&self, moment: &Moment) -> Confidence {
         match (moment.in_flight, self.hold.lost) {
+            (InFlight::Transmitting, None) if !self.pace_is_sure => Confidence::Medium,
             (InFlight::Transmitting, None) => Confidence::High,
             (InFlight::Transmitting, Some(_)) => self.hold.confidence.min(Confidence::Medium),
+            // How long a link was busy before, is not known.
+            (InFlight::Nothing | InFlight::Propagating, None)
+                if self.hold.waits_for_window()
+                    && moment.ack_wait.is_none()
+                    && !self.pace_is_sure =>
+            {
+                self.hold.confidence.min(Confidence::Medium)
+            }
             _ => self.hold.confidence,
         }
     }
@@ -254,8 +274,9 @@ impl Gap {
         Moment { phase, wait, ack_wait, in_flight, writer, cut_by_idle, paced }
     }
 
-    /// What looks as if the program had not written on was flow control of the protocol above.
-    pub(crate) fn blame_flow_control(&mut self) {
+    /// What looks as if the program had not written on was flow control of the protocol above. At its
+    /// sender, nothing else can have delayed it since.
+    pub(crate) fn blame_flow_control(&mut self, at_sender: bool) {
         // A congestion window is inferred; that the protocol's window was used up is in the capture.
         if matches!(self.hold.wait, Wait::SlowStart | Wait::CongestionWindow) {
             self.hold.wait = Wait::Application;
@@ -263,6 +284,9 @@ impl Gap {
         if matches!(self.hold.wait, Wait::Application) {
             self.hold.writer = Writer::FlowControlled;
             self.hold.rival = None;
+            if at_sender && self.hold.lost.is_none() {
+                self.hold.confidence = Confidence::High;
+            }
         }
     }
 
@@ -303,9 +327,11 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
     let last = Gap {
         until: arrives,
         free_at,
+        pace_is_sure: true,
         arrived: arrives,
         held,
         delayed_until: None,
+        earlier_arrives: false,
         same_burst: false,
         hold: Hold::done(),
         stall: Stall::None,
@@ -325,8 +351,10 @@ mod tests {
     const HELD: Gap = Gap {
         until: at(70),
         free_at: at(10),
+        pace_is_sure: true,
         arrived: at(20),
         delayed_until: Some(at(60)),
+        earlier_arrives: false,
         same_burst: false,
         hold: Hold {
             wait: Wait::Nagle,
@@ -436,7 +464,7 @@ mod tests {
             (Wait::SlowStart, Medium, Writer::FlowControlled),
         ] {
             let mut gap = Gap { hold: Hold { wait, confidence, ..HELD.hold }, ..HELD };
-            gap.blame_flow_control();
+            gap.blame_flow_control(false);
             assert_eq!(gap.hold.writer, writer, "{wait:?} {confidence:?}");
         }
         assert_eq!(HELD.repairs(), None);

@@ -43,6 +43,8 @@ pub(crate) struct Facts {
     pub reach_before_idle: u64,
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
+    /// After a timeout, slow start ends here; 0 if there was none.
+    pub threshold: u64,
     /// What is outstanding does not grow from round to round, and nothing was lost.
     pub stays: Plateau,
     /// The most that was ever outstanding.
@@ -63,6 +65,8 @@ pub(crate) struct Facts {
     pub ended: bool,
     /// The path from the sender to the vantage point is long enough to lose segments.
     pub may_miss_losses: bool,
+    /// Whether one of its packets was lost between the data before it and this; `None` if nothing shows.
+    pub lost_before: Option<bool>,
     /// What the sender did with small segments before.
     pub nagle: NagleHabit,
     /// It answers data that came with the latest acknowledgement.
@@ -112,6 +116,11 @@ impl Hold {
     /// It waited for something that only an acknowledgement changes.
     pub(super) const fn waits_for_ack(&self) -> bool {
         matches!(self.wait, Wait::Nagle | Wait::SlowStart | Wait::CongestionWindow)
+    }
+
+    /// It waited for the congestion window.
+    pub(super) const fn waits_for_window(&self) -> bool {
+        matches!(self.wait, Wait::SlowStart | Wait::CongestionWindow)
     }
 
     /// It waits for nothing: the whole message has left.
@@ -170,7 +179,8 @@ impl Hold {
             return Self::new(wait, Confidence::Medium).or(facts.window());
         }
         if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
-            let is_buffer = facts.flight[0] >= 2 * facts.full;
+            let is_buffer = facts.flight[0] >= 2 * facts.full
+                || (facts.flight[0] > 0 && facts.is_released() && !facts.answers);
             let writer = if is_buffer { Writer::SendBufferFull } else { Writer::Working };
             let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
             return Self { writer, ..hold };
@@ -196,6 +206,9 @@ impl Hold {
                 }
                 hold.or(Cause::IdleRestart)
             }
+            Plateau::No if facts.slow_start && facts.may_be_past_threshold() => {
+                Self::new(Wait::CongestionWindow, Confidence::Medium).or(Cause::SlowStart)
+            }
             Plateau::No => Self::new(wait, Confidence::High),
             Plateau::Perhaps | Plateau::Yes => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
@@ -210,7 +223,16 @@ impl Hold {
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
         }
-        let corked = if facts.may_miss_losses {
+        if facts.lost_before == Some(true)
+            && facts.may_miss_losses
+            && facts.flight[1] == 0
+            && facts.since_event() >= Self::LEAST_TIMEOUT
+        {
+            let lost = Some(RepairedBy::Timeout);
+            let hold = Self::new(Wait::RetransmissionTimeout, Confidence::Medium);
+            return Self { lost, ..hold.or(Cause::ApplicationLimited) };
+        }
+        let corked = if facts.may_miss_losses && facts.lost_before.is_none() {
             // Far from the sender, a retransmission after a loss that was not seen comes later.
             CorkTimer::runs_shortest(facts.since_event(), facts.round_trip)
         } else {
@@ -308,7 +330,10 @@ impl Facts {
     /// segment was written late, by a program that fills its send buffer and later fills it again.
     const fn may_have_been_lost(&self) -> bool {
         let ready = !self.pushed || (!self.ended && self.is_small());
-        self.may_miss_losses && ready && self.flight[1] == 0
+        self.may_miss_losses
+            && !matches!(self.lost_before, Some(false))
+            && ready
+            && self.flight[1] == 0
     }
 
     /// What else may have happened between the sender and the vantage point before a segment that
@@ -323,6 +348,13 @@ impl Facts {
             (true, true) => Some(Cause::NagleRtt),
             (true, false) => None,
         }
+    }
+
+    /// Slow start may be over, as it is at half of what was outstanding at the timeout.
+    const fn may_be_past_threshold(&self) -> bool {
+        let least = 2 * self.full;
+        let threshold = if self.threshold > least { self.threshold } else { least };
+        self.threshold > 0 && self.flight[0] >= threshold
     }
 
     /// What a congestion window would be called that holds it.

@@ -130,6 +130,15 @@ impl PathDelays {
         }
     }
 
+    /// If the receiver is this many times as far as the sender, the vantage point is the sender's host
+    /// or next to it, and sees whatever leaves. Our choice.
+    pub(crate) const NEAR: u64 = 8;
+
+    /// Whether nothing can hold a segment before the vantage point.
+    pub(crate) fn is_next_to_sender(&self) -> bool {
+        self.is_one_host() || self.sender * Self::NEAR <= self.receiver
+    }
+
     /// Whether both ends are on the host where the capture was taken: no queue is between them.
     pub(crate) fn is_one_host(&self) -> bool {
         self.round_trip < Vantage::ONE_HOST
@@ -348,6 +357,17 @@ impl Bottleneck {
     /// Transmission time of this many bytes.
     pub(crate) fn time(&self, bytes: u64) -> Nanos {
         self.before.time(bytes).max(self.behind.time(bytes))
+    }
+
+    /// Whether it is fast, as no sample has shown that it is not; or more than one sample has shown its rate,
+    /// and a timer has ended none of them.
+    pub(crate) fn is_sure(&self) -> bool {
+        let slower = if self.before.time(1 << 20) > self.behind.time(1 << 20) {
+            &self.before
+        } else {
+            &self.behind
+        };
+        slower.samples == 0 || (!slower.doubtful && slower.samples > 1)
     }
 
     /// Whether nothing has shown its rate.

@@ -2,18 +2,20 @@
 
 mod again;
 mod beyond;
+mod departure;
 
-use std::{collections::VecDeque, ops::Range};
+use std::collections::VecDeque;
 
 use ackwise_cause::{Cause, Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 use self::again::Again;
+pub(crate) use self::departure::{Departure, Left, SeenData};
 use super::{
     Acknowledgement, Confidence, Evidence, Nanos,
     acknowledgement::Arrived,
     clock::SenderClock,
-    gap::{Gap, HeldByNagle, LastWay, Missing, Resolution},
+    gap::{Gap, Resolution},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
     path::{Bottleneck, Distances, Pace, PathDelays},
@@ -65,84 +67,9 @@ pub(crate) struct Sender {
     delays: VecDeque<Nanos>,
 }
 
-/// Data that was sent.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Departure {
-    pub packet: u64,
-    pub seen: Instant,
-    pub sent: Instant,
-    /// When it is with the receiver.
-    pub arrives: Instant,
-    /// By its timestamp, the path held it.
-    pub held: Option<Held>,
-    /// What timestamps show, of the first data after the other end's.
-    pub left: Left,
-    /// By its timestamp, it waited for so long in a queue behind other connections' packets, at least: if it
-    /// is the first data after the other end's.
-    pub queued: Option<Nanos>,
-    /// It had less data than a full segment.
-    pub small: bool,
-    /// Nagle's algorithm held it.
-    pub nagle: Option<HeldByNagle>,
-    pushed: bool,
-    /// Its program had written no more.
-    ended: bool,
-    timestamp: Option<u32>,
-}
-
-/// What timestamps show of when a segment left, compared with an earlier packet of its sender.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Left {
-    /// As much later as it was captured later; or the vantage point is so near that it must have.
-    AsSeen,
-    /// Earlier: the path held it.
-    Earlier,
-    /// Nothing.
-    Unknown,
-}
-
-impl Departure {
-    /// Its way to the receiver; links are done with it at `free_at`.
-    pub(crate) const fn way(&self, free_at: Instant) -> LastWay {
-        let &Self { held, arrives, packet, .. } = self;
-        LastWay { free_at, held, arrives, packet }
-    }
-}
-
-/// A data segment as it was seen.
-#[derive(Clone, Debug)]
-pub(crate) struct SeenData {
-    pub packet: u64,
-    pub seen: Instant,
-    pub bytes: Range<u64>,
-    /// Bytes of a full segment.
-    pub full: u64,
-    pub pushed: bool,
-    /// What it has to do with a loss that the vantage point sees.
-    pub loss: Option<Loss>,
-    /// What is missing before it.
-    pub missing: Missing,
-    /// It holds bytes that were not seen before.
-    pub new: bool,
-    /// The sender's timestamp (RFC 7323).
-    pub timestamp: Option<u32>,
-    /// The last packet with data of the other end, if that has sent some since: this is not the rest of
-    /// a message.
-    pub answers: Option<u64>,
-}
-
-impl SeenData {
-    const fn len(&self) -> u64 {
-        self.bytes.end - self.bytes.start
-    }
-}
-
 impl Sender {
     /// The most acknowledgements in flight that are kept. Our choice.
     const MAX_ACKS_IN_FLIGHT: usize = 256;
-    /// If the receiver is this many times as far as the sender, the vantage point is the sender's host
-    /// or next to it, and sees whatever leaves. Our choice.
-    const NEAR: u64 = 8;
 
     /// An acknowledgement of its data, or a new window, was seen. What it shows of what was sent again
     /// last; `duplicate`: it reports that something arrived twice (D-SACK, RFC 2883).
@@ -158,7 +85,7 @@ impl Sender {
         let resolution = again.and_then(|again| {
             let delays = distances.path_delays(direction);
             let (sender, receiver) = (delays.sender, delays.receiver);
-            let is_far = receiver * Self::NEAR > sender;
+            let is_far = receiver * PathDelays::NEAR > sender;
             let of_earlier_copy = again.is_of_earlier_copy(&ack, acked_before);
             // It comes too soon to be for what was sent again.
             let is_too_soon = is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4;
@@ -377,6 +304,7 @@ impl Sender {
             after_idle: self.window.after_idle,
             reach_before_idle: self.window.reach_before_idle,
             slow_start: self.window.slow_start,
+            threshold: self.window.threshold,
             stays: self.window.stays(data.full),
             most_flight: self.most_flight,
             fills_receive_window: self.edge.is_some_and(|edge| data.bytes.end >= edge),
@@ -386,7 +314,8 @@ impl Sender {
             sacked: latest.is_some_and(|it| it.sacks),
             pushed: last.pushed,
             ended: last.ended,
-            may_miss_losses: delays.sender * Self::NEAR > delays.receiver,
+            may_miss_losses: delays.sender * PathDelays::NEAR > delays.receiver,
+            lost_before: data.lost_before,
             nagle: self.nagle.habit(),
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
@@ -420,10 +349,12 @@ impl Sender {
         Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
+            pace_is_sure: self.bottleneck.is_sure(),
             // What was sent again in vain is not what the receiver waited for.
             arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
             held: last.held,
             delayed_until,
+            earlier_arrives: self.acked > last.acked,
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
             stall,
@@ -476,6 +407,8 @@ impl Sender {
             queued,
             small,
             nagle,
+            lost_before: data.lost_before == Some(true),
+            acked: self.acked,
             pushed,
             ended,
             timestamp,

@@ -19,6 +19,8 @@ pub(super) struct CongestionEstimate {
     /// What it may have grown to before that, although less was outstanding.
     pub reach_before_idle: u64,
     pub slow_start: bool,
+    /// After a timeout, slow start ends here, or a little above; 0 if nothing is known.
+    pub threshold: u64,
     round_end: u64,
     round: Round,
     /// The last round that is over.
@@ -61,6 +63,7 @@ impl Default for CongestionEstimate {
             after_idle: false,
             reach_before_idle: 0,
             slow_start: true,
+            threshold: 0,
             round_end: 0,
             round: Round::default(),
             over: None,
@@ -154,6 +157,10 @@ impl CongestionEstimate {
     /// Something was lost.
     pub(super) fn lose(&mut self, by: RepairedBy, flight: u64) {
         self.lossy = true;
+        // RFC 5681, section 3.1: ssthresh is half of what is outstanding.
+        if by == RepairedBy::Timeout && flight > 0 {
+            self.threshold = flight / 2;
+        }
         self.plateau = (0, 0);
         self.slow_start = by == RepairedBy::Timeout;
         self.peak = flight / 2;

@@ -11,7 +11,7 @@ use std::{
 };
 
 use ackwise_cause::{Direction, Party};
-use ackwise_tcp::{Instant, Segment, SeqNumber};
+use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
 use super::{
     closed::{Closed, Swap},
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        KnownPaces, Nanos, Paces, Stall,
+        CorkHabit, KnownPaces, Nanos, Paces, Stall,
         gap::{Gap, Missing, Resolution},
         sender::Departure,
     },
@@ -70,6 +70,8 @@ pub(crate) struct ObservedConnection {
     tunnels: Tunnels,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],
+    /// What its responses show of corks.
+    corks: CorkHabit,
     /// Gaps whose cause is not known yet, by the direction of the data.
     unsettled: [Unsettled; 2],
     /// The server's first data after a hole: its response has begun.
@@ -124,6 +126,7 @@ impl ObservedConnection {
             protocol: None,
             tunnels: Tunnels::default(),
             flow_control: Default::default(),
+            corks: CorkHabit::default(),
             unsettled: Default::default(),
             behind_hole: None,
             heard_by_server: 0,
@@ -265,6 +268,7 @@ impl ObservedConnection {
         if direction == Direction::ToServer && self.ends.shows_unseen_answer(segment) {
             self.doubt_response_begin();
         }
+        self.ends.number(seen, direction);
         if let Some(lost) = self.ends.handle_header(segment, direction, now, seen.number) {
             self.pass_over(lost, now, seen.number, results);
         }
@@ -361,10 +365,14 @@ impl ObservedConnection {
         }
         if let Some(gap) = &mut data.gap {
             if self.flow_control[direction as usize].delays_data() {
-                gap.blame_flow_control();
+                let at_sender = self.ends.distances.path_delays(direction).is_next_to_sender();
+                gap.blame_flow_control(at_sender);
             }
             if self.exchanges == 0 {
                 self.setup.handle_gap(gap, direction);
+            }
+            if direction == Direction::ToClient && gap.hold.wait == Wait::Cork {
+                self.corks.note_cork();
             }
             let gap = *gap;
             self.settle(gap, direction, data.new);
@@ -434,7 +442,7 @@ impl ObservedConnection {
             if exchange.waits_for_response() {
                 // The missing data before it was sent even earlier.
                 let round_trip = Some(self.ends.distances.whole());
-                exchange.begin_response(&first, true, round_trip);
+                exchange.begin_response(&first, true, round_trip, &mut self.corks);
             }
         }
         for gap in self.unsettled[direction as usize].take() {

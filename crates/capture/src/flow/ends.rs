@@ -6,6 +6,7 @@ use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant, Segment, SeqNumber, Timestamps};
 
 use super::{
+    serial::Serial,
     stream::{Novelty, ObservedStream},
     warm_up::WarmUp,
 };
@@ -15,6 +16,7 @@ use crate::{
         gap::{Gap, Missing, Resolution},
         sender::{SeenData, Sender},
     },
+    decode::Seen,
     quality::Quality,
 };
 
@@ -37,6 +39,7 @@ pub(crate) struct Ends {
 pub(crate) struct Half {
     pub stream: ObservedStream,
     pub sender: Sender,
+    serial: Serial,
     mss: Option<u16>,
     timestamps: bool,
     sack: bool,
@@ -131,6 +134,7 @@ impl Ends {
             } else if direction == Direction::ToServer {
                 setup.handle_opening(seen.at, seen.number, &mut trial.distances);
             }
+            trial.number(&seen, direction);
             trial.handle_header(&seen.segment, direction, seen.at, seen.number);
             if seen.segment.len > 0 {
                 trial.handle_data(&seen.segment, direction, seen.at, seen.number);
@@ -168,6 +172,14 @@ impl Ends {
             self.handle_syn(segment, direction);
         }
         self.handle_ack(segment, direction, now, packet)
+    }
+
+    /// The number of a packet.
+    pub(crate) fn number(&mut self, seen: &Seen<'_>, direction: Direction) {
+        let half = &mut self.halves[direction as usize];
+        let full = half.stream.segment_size().max(1);
+        let segments = seen.segment.len.div_ceil(full).max(1);
+        half.serial.see(seen.identification, u16::try_from(segments).unwrap_or(u16::MAX));
     }
 
     fn count(&mut self, segment: &Segment, direction: Direction) {
@@ -280,6 +292,7 @@ impl Ends {
             (Novelty::Fills(_), None) => Some(Resolution::Overtaken),
             _ => None,
         };
+        let lost_before = half.serial.take_skipped();
         let repairs = loss == Some(Loss::Repairs);
         half.repeated += u32::from(repairs);
         let new = novelty != Novelty::Again;
@@ -302,6 +315,7 @@ impl Ends {
             new,
             timestamp: segment.options.timestamps.map(|it| it.value),
             answers,
+            lost_before,
         };
         let gap = half.sender.handle_data(seen_data, self.distances.path_delays(direction));
         Some(Data { bytes, gap, repairs, new, missing, resolution })

@@ -7,7 +7,7 @@ use ackwise_tcp::{Instant, Wait};
 
 use crate::{
     attribution::{
-        Account, Confidence, CorkTimer, Evidence, LONGEST_ACK_DELAY, Nanos, Share, Stall, Verdict,
+        Account, Confidence, CorkHabit, CorkTimer, Evidence, Nanos, Share, Stall, Verdict,
         gap::{self, Gap, HeldByNagle, LastWay},
         sender::{Departure, Left},
     },
@@ -179,6 +179,9 @@ impl OpenExchange {
 
     /// A server takes as long for an answer without anybody's fault. Our choice.
     const BRIEF: Nanos = Nanos::from_millis(1);
+    /// A server acknowledges a request within this time, whatever it does: of the stacks in use, Windows and
+    /// BSD wait longest. RFC 1122, section 4.2.3.2, allows 0.5 s.
+    const USUAL_ACK_DELAY: Nanos = Nanos::from_millis(200);
 
     /// The first data of the response is sent in `first`. `asked`: an earlier ACK showed that the
     /// server had the request.
@@ -189,6 +192,7 @@ impl OpenExchange {
         first: &Departure,
         asked: bool,
         round_trip: Option<Nanos>,
+        corks: &mut CorkHabit,
     ) {
         if let State::Think(LastWay { packet, .. }) = self.state {
             let queued = first.queued.unwrap_or_default();
@@ -196,13 +200,15 @@ impl OpenExchange {
             self.arrive_at_server(sent);
             let evidence = Evidence::of([packet, first.packet, 0]);
             let since = Nanos::between(self.account.cursor(), sent);
-            // RFC 1122, section 4.2.3.2: a server acknowledges a request within 0.5 s.
-            let asked = asked || since <= LONGEST_ACK_DELAY;
+            let asked = asked || since <= Self::USUAL_ACK_DELAY;
             let short = round_trip.is_none_or(|it| since <= Stall::least(it));
             let shown = first.left == Left::AsSeen || first.queued.is_some();
             let is_brief = round_trip.is_none_or(|it| since <= (it / 8).max(Self::BRIEF));
             let corked =
                 first.small && round_trip.is_some_and(|it| CorkTimer::usually_runs(since, it));
+            let is_habit = corked
+                && first.left != Left::Earlier
+                && round_trip.is_some_and(|it| corks.note(since, it));
             // An acknowledgement of its own, behind the request, released it.
             let nagle = first.nagle.filter(|it| it.ack > packet);
             let (cause, rival) = match first.left {
@@ -210,9 +216,11 @@ impl OpenExchange {
                     true => (cause, Some(Cause::ServerThink)),
                     false => (Cause::ServerThink, Some(cause)),
                 },
+                _ if is_habit => (Cause::CorkTimer, Some(Cause::ServerThink)),
                 Left::AsSeen if corked => (Cause::ServerThink, Some(Cause::CorkTimer)),
                 _ if short && (is_brief || shown) => (Cause::ServerThink, None),
                 _ if short => (Cause::ServerThink, Some(Cause::Queueing)),
+                _ if first.lost_before => (Cause::RetransmissionTimeout, Some(Cause::ServerThink)),
                 Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
                 Left::AsSeen if asked => (Cause::ServerThink, None),
                 Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
@@ -231,7 +239,7 @@ impl OpenExchange {
     /// The last of the response was seen in `last`.
     pub(crate) fn end_response(&mut self, free_at: Instant, last: &Departure) {
         if !matches!(self.state, State::Response) {
-            self.begin_response(last, true, None);
+            self.begin_response(last, true, None, &mut CorkHabit::default());
         }
         self.answered_in[1] = last.packet;
         let way = LastWay { arrives: last.seen, ..last.way(free_at) };

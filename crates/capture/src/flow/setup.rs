@@ -3,8 +3,12 @@
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::Instant;
 
-use crate::attribution::{
-    Account, Confidence, Distances, Evidence, Nanos, Stall, Verdict, gap::Gap, sender::Departure,
+use crate::{
+    attribution::{
+        Account, Confidence, Distances, Evidence, Nanos, Stall, Verdict, gap::Gap,
+        sender::Departure,
+    },
+    conversation::TlsFlight,
 };
 
 /// The set-up of a connection, as far as it was seen.
@@ -97,11 +101,21 @@ impl Setup {
         }
     }
 
-    /// A flight of the TLS handshake has been seen.
-    pub(crate) fn handle_flight(&mut self, direction: Direction, seen: Instant, packet: u64) {
+    /// A flight of the TLS handshake is over, with a packet that was seen then: its own last, or the first
+    /// of the other end's. What comes next left with that.
+    pub(crate) fn handle_flight(
+        &mut self,
+        flight: &TlsFlight,
+        seen: Instant,
+        packet: u64,
+        distances: &Distances,
+    ) {
         if let Some(account) = &mut self.account {
             let evidence = Evidence::of([packet, 0, 0]);
-            account.add(seen, verdict(Cause::TlsHandshake, direction, evidence));
+            let direction = flight.direction;
+            let last = if flight.done { direction } else { direction.opposite() };
+            let left = seen - distances.path_delays(last).sender;
+            account.add(left, verdict(Cause::TlsHandshake, direction, evidence));
         }
     }
 

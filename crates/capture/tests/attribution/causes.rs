@@ -24,7 +24,7 @@ fn slow_start_seen_at_the_server() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.895 (3, 0.500) high: 35 36 37
+        transmission to-client 0.895 (3, 0.500) medium: 35 36 37
         slow-start to-client 40.100 (2, 20.100) high: 14 15 16
         "#,
     );
@@ -88,7 +88,7 @@ fn congestion_avoidance_where_a_window_grows_by_a_segment_a_round() {
         request-upload to-server 0.004 (1, 0.004) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 4.365 (6, 1.035) high: 104 105 106
+        transmission to-client 4.365 (6, 1.035) medium: 104 105 106
         slow-start to-client 78.915 (4, 20.100) high: 14 15 16
         congestion-window to-client 19.515 (1, 19.515) high: 104 105 106
         "#,
@@ -151,7 +151,7 @@ fn a_receive_window_that_opens_late() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.020 (1, 10.020) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.094 (2, 0.060) high: 12
+        transmission to-client 0.094 (2, 0.060) medium: 12
         receive-window to-client 120.016 (1, 120.016) high: 6 8 9
         propagation to-client 0.004 (1, 0.004) high: 12
         "#,
@@ -179,7 +179,7 @@ fn a_receive_window_that_was_closed_is_blamed_for_a_sender_that_wakes_late() {
         request-upload to-server 0.003 (1, 0.003) high: 4
         propagation to-server 10.019 (1, 10.019) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.127 (2, 0.065) high: 12
+        transmission to-client 0.127 (2, 0.065) medium: 12
         receive-window to-client 139.938 (1, 139.938) high: 6 8 9
         "#,
     );
@@ -214,7 +214,7 @@ fn an_idle_time_that_cut_the_window() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.895 (3, 0.500) high: 35 36 37
+        transmission to-client 0.895 (3, 0.500) medium: 35 36 37
         slow-start to-client 40.100 (2, 20.100) high: 14 15 16
         propagation to-server 0.025 (1, 0.025) high: 50
         server-think to-client 0.940 (1, 0.940) high: 50 51
@@ -251,7 +251,7 @@ fn a_short_pause_that_did_not_cut_the_window() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.895 (3, 0.500) high: 35 36 37
+        transmission to-client 0.895 (3, 0.500) medium: 35 36 37
         slow-start to-client 40.100 (2, 20.100) high: 14 15 16
         propagation to-server 0.025 (1, 0.025) high: 50
         server-think to-client 61.840 (1, 61.840) high: 50 51
@@ -288,7 +288,7 @@ fn the_shortest_pause_that_may_have_cut_it() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.895 (3, 0.500) high: 35 36 37
+        transmission to-client 0.895 (3, 0.500) medium: 35 36 37
         slow-start to-client 40.100 (2, 20.100) high: 14 15 16
         propagation to-server 0.025 (1, 0.025) high: 50
         server-think to-client 62.040 (1, 62.040) high: 50 51
@@ -438,8 +438,8 @@ fn a_retransmission_timeout_seen_at_the_server() {
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.050 (2, 0.040) medium: 8 9 10
-        retransmission-timeout (tail) to-client 238.960 (1, 238.960) high: 8 9 10
-        propagation to-client 0.025 (1, 0.025) high: 10
+        propagation to-client 10.074 (2, 10.050) high: 8 9 10
+        retransmission-timeout (tail) to-client 228.910 (1, 228.910) high: 8 9 10
         "#,
     );
 }
@@ -465,8 +465,8 @@ fn a_repair_after_the_shortest_timeout() {
         propagation to-server 0.300 (1, 0.300) high: 4
         server-think to-client 0.290 (1, 0.290) high: 4 5
         transmission to-client 0.050 (2, 0.040) medium: 8 9 10
-        retransmission-timeout (tail) to-client 5.970 (1, 5.970) high: 8 9 10
-        propagation to-client 0.250 (1, 0.250) high: 10
+        propagation to-client 0.549 (2, 0.300) high: 8 9 10
+        retransmission-timeout (tail) to-client 5.670 (1, 5.670) high: 8 9 10
         "#,
     );
 }
@@ -679,7 +679,7 @@ fn an_idle_time_that_cut_the_window_seen_at_the_client() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.420 (3, 0.200) high: 35 36 37
+        transmission to-client 0.420 (3, 0.200) medium: 35 36 37
         slow-start to-client 40.550 (2, 20.300) high: 35 36 37
         propagation to-client 10.000 (1, 10.000) high: 48
         propagation to-server 10.000 (1, 10.000) high: 50
@@ -712,7 +712,7 @@ fn a_receive_window_that_opens_late_seen_at_the_client() {
         request-upload to-server 0.003 (1, 0.003) high: 4
         propagation to-server 10.044 (1, 10.044) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.173 (2, 0.111) high: 12
+        transmission to-client 0.173 (2, 0.111) medium: 12
         receive-window to-client 80.138 (1, 80.138) high: 6 8 9
         propagation to-client 9.929 (1, 9.929) high: 12
         "#,

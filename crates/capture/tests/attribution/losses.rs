@@ -25,7 +25,7 @@ fn an_ack_that_was_lost_is_told_by_a_duplicate_that_the_receiver_reports() {
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.320 (3, 0.250) medium: 14 15
         retransmission-timeout (ack-lost) to-client 239.750 (1, 239.750) high: 14 15
-        slow-start to-client 20.075 (1, 20.075) high: 15 16 17
+        congestion-window to-client 20.075 (1, 20.075) medium or slow-start: 15 16 17
         "#,
     );
 }
@@ -108,7 +108,7 @@ fn a_segment_that_was_overtaken_and_sent_again_was_not_lost() {
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.270 (3, 0.200) medium: 12 13 14
         loss-recovery (spurious) to-client 20.000 (1, 20.000) high: 12 13 14
-        congestion-window to-client 1.875 (1, 1.875) high: 14 15 16
+        congestion-window to-client 1.875 (1, 1.875) medium: 14 15 16
         "#,
     );
 }

@@ -22,7 +22,7 @@ fn segments_that_were_ready_and_came_late_in_one_go_were_held_by_the_path() {
         request-upload to-server 0.004 (1, 0.004) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.141 (2, 0.101) high: 9
+        transmission to-client 0.141 (2, 0.101) medium: 9
         path-stall to-client 258.960 (1, 258.960) medium: 5 6 7
         propagation to-client 9.929 (1, 9.929) high: 9
         "#,
@@ -111,7 +111,7 @@ fn what_a_timer_sent_again_in_vain_was_held_by_the_path() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.160 (3, 0.100) high: 14 15
+        transmission to-client 0.160 (3, 0.100) medium: 14 15
         propagation to-client 10.074 (2, 10.050) medium: 14 15
         path-stall to-client 233.940 (2, 229.850) medium: 14 15
         "#,

@@ -15,7 +15,10 @@ use ackwise_capture::{analysis::Analysis, decode::Seen};
 use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant, SeqNumber, Timestamps};
 
-use super::PairError;
+use super::{
+    PairError,
+    journeys::{Journey, Journeys},
+};
 use crate::joined::{Clocks, Minute};
 
 /// The ends of a connection as the client's capture has them, and as the server's has them.
@@ -98,7 +101,7 @@ pub(super) fn compare(
     client: &Sightings,
     server: &Sightings,
     analysis: &Analysis,
-) -> Result<(Clocks, Names), PairError> {
+) -> Result<(Clocks, Names, Journeys), PairError> {
     let connections: Connections =
         analysis.connections.iter().map(|it| [it.client, it.server]).collect();
     let mut common = Common::default();
@@ -108,7 +111,9 @@ pub(super) fn compare(
             common.add(direction, ours, theirs);
         }
     }
-    Ok((common.clocks()?, common.names))
+    let clocks = common.clocks()?;
+    let journeys = Journeys::of(common.journeys, &clocks);
+    Ok((clocks, common.names, journeys))
 }
 
 /// The client and the server of each, by the client's capture.
@@ -132,6 +137,7 @@ struct Common {
     /// The least differences by minute of the server's clock, and by direction.
     least: BTreeMap<u64, [Option<i128>; 2]>,
     packets: [u64; 2],
+    journeys: Vec<Journey>,
 }
 
 impl Common {
@@ -150,6 +156,7 @@ impl Common {
             client.reverse();
             server.reverse();
         }
+        self.journeys.push(Journey { direction, ends: client, ours: ours.at, theirs: theirs.at });
         self.names.insert(client, server);
     }
 

@@ -19,6 +19,7 @@ use ackwise_tcp::Instant;
 
 use super::{
     clocks::Names,
+    journeys::Journeys,
     ways::{self, merged},
 };
 use crate::joined::{Clocks, Counts};
@@ -29,6 +30,7 @@ pub(super) fn join(
     server: &Analysis,
     names: &Names,
     clocks: &Clocks,
+    journeys: &Journeys,
 ) -> Counts {
     let mut counts = Counts::default();
     let mut theirs = Theirs::of(server, clocks);
@@ -42,6 +44,8 @@ pub(super) fn join(
         }
     }
     for exchange in &mut client.exchanges {
+        let at = &client.connections[exchange.connection as usize];
+        let ends = [at.client, at.server];
         let partner = partners[exchange.connection as usize];
         let partner = partner.and_then(|partner| theirs.exchange(partner, exchange));
         let joined = partner.filter(|it| exchange.complete && it.complete).and_then(|partner| {
@@ -49,7 +53,11 @@ pub(super) fn join(
                 let shares = joined_shares(exchange, partner)?;
                 Some((shares, joined_stretches(exchange, partner, clocks)))
             };
-            by_causes().or_else(|| ways::join(exchange, partner, clocks))
+            let by_ways = || ways::join(exchange, partner, clocks, (journeys, ends));
+            match ways::is_slow(exchange, partner, clocks) {
+                true => by_ways().or_else(by_causes),
+                false => by_causes().or_else(by_ways),
+            }
         });
         match joined {
             Some((shares, stretches)) => {

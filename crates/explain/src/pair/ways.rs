@@ -4,7 +4,7 @@
 //! Both together show how long each way took, whatever the path did: what exceeds the least way and the
 //! time on the link, other packets were served in, or the path delivered nothing.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use ackwise_capture::{
     analysis::ExchangeResult,
@@ -14,6 +14,7 @@ use ackwise_capture::{
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
+use super::journeys::Journeys;
 use crate::joined::Clocks;
 
 /// A part of a way.
@@ -21,6 +22,14 @@ use crate::joined::Clocks;
 struct Part {
     cause: Cause,
     span: Duration,
+    /// The captures show it.
+    sure: bool,
+}
+
+impl Part {
+    const fn new(cause: Cause, span: Duration) -> Self {
+        Self { cause, span, sure: false }
+    }
 }
 
 /// Where the time went, and when; `None` if the captures contradict each other.
@@ -28,21 +37,26 @@ pub(super) fn join(
     ours: &ExchangeResult,
     theirs: &ExchangeResult,
     clocks: &Clocks,
+    (journeys, ends): (&Journeys, [SocketAddr; 2]),
 ) -> Option<(Shares, Box<[Stretch]>)> {
     let begun = clocks.at_client(theirs.start);
     let end = ours.start + ours.duration;
     let there = between(ours.start, begun)?;
-    let back = between(begun + theirs.duration, end)?;
+    between(begun + theirs.duration, end)?;
     // Half the least round trip.
     let least = clocks.uncertainty;
     let on_link = |direction| owed(ours, Cause::Transmission, direction);
     let set_up = owed(theirs, Cause::Handshake, Direction::ToServer) > Duration::ZERO;
     let there = if set_up {
-        vec![Part { cause: Cause::Handshake, span: there }]
+        vec![Part { sure: true, ..Part::new(Cause::Handshake, there) }]
     } else {
-        way(there, least, on_link(Direction::ToServer))
+        let passage = Passage::of(journeys, Direction::ToServer, ends, [ours.start, begun], least);
+        passage.parts(least, on_link(Direction::ToServer))
     };
-    let back = way(back, least, on_link(Direction::ToClient));
+    let passage =
+        Passage::of(journeys, Direction::ToClient, ends, [begun + theirs.duration, end], least);
+    let back = passage.parts(least, on_link(Direction::ToClient));
+    let theirs = &set_up_by_client(theirs, ours, begun);
     let shares = |parts: &[Part], direction| -> Vec<Share> {
         parts.iter().map(|part| part.share(direction)).collect()
     };
@@ -53,26 +67,118 @@ pub(super) fn join(
     Some((merged(all).into_iter().collect(), stretches.into()))
 }
 
-/// What the time of a way went to.
-fn way(span: Duration, least: Duration, on_link: Duration) -> Vec<Part> {
-    let propagation = span.min(least);
-    let transmission = (span - propagation).min(on_link);
-    let queueing = span - propagation - transmission;
-    // The end of a way is what it waited for last.
-    [
-        (Cause::Queueing, queueing),
-        (Cause::Transmission, transmission),
-        (Cause::Propagation, propagation),
-    ]
-    .into_iter()
-    .filter(|(_, span)| !span.is_zero())
-    .map(|(cause, span)| Part { cause, span })
-    .collect()
+/// What the captures do not show exactly is not more. Our choice.
+const DISAGREEMENT: Duration = Duration::from_millis(1);
+
+/// Whether the request or the response took much longer on its way than the least way and the link
+/// explain.
+pub(super) fn is_slow(ours: &ExchangeResult, theirs: &ExchangeResult, clocks: &Clocks) -> bool {
+    let begun = clocks.at_client(theirs.start);
+    let ways = [
+        (between(ours.start, begun), Direction::ToServer),
+        (between(begun + theirs.duration, ours.start + ours.duration), Direction::ToClient),
+    ];
+    ways.into_iter().any(|(way, direction)| {
+        let on_link = owed(ours, Cause::Transmission, direction);
+        let usual = clocks.uncertainty + on_link + clocks.uncertainty / 4 + DISAGREEMENT;
+        way.is_some_and(|way| way > usual)
+    })
+}
+
+/// What both captures show of a way.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Passage {
+    span: Duration,
+    /// Since the first copy left: what arrived had been sent again.
+    again: Duration,
+    /// The path delivered nothing, in pauses of more than two round trips and 5 ms, as in one capture.
+    silence: Duration,
+    /// Packets of other connections arrived meanwhile.
+    behind_others: bool,
+}
+
+impl Passage {
+    fn of(
+        journeys: &Journeys,
+        direction: Direction,
+        ends: [SocketAddr; 2],
+        [left, arrived]: [Instant; 2],
+        least: Duration,
+    ) -> Self {
+        const LEAST: Duration = Duration::from_millis(5);
+        let span = arrived.saturating_since(left);
+        let again = journeys.left(direction, ends, arrived).map(|it| it.saturating_since(left));
+        let again = again.filter(|it| *it > DISAGREEMENT).unwrap_or_default().min(span);
+        let late = [left + again + least, arrived];
+        Self {
+            span,
+            again,
+            silence: journeys.silence(direction, late, LEAST.max(least * 4)),
+            behind_others: journeys.others(direction, ends, late),
+        }
+    }
+
+    /// What its time went to.
+    fn parts(self, least: Duration, on_link: Duration) -> Vec<Part> {
+        let Self { span, again, silence, behind_others } = self;
+        let propagation = (span - again).min(least);
+        let transmission = (span - again - propagation).min(on_link);
+        let rest = span - again - propagation - transmission;
+        let stalled = rest.min(silence);
+        // The end of a way is what it waited for last.
+        [
+            Part::new(Cause::RetransmissionTimeout, again),
+            Part::new(Cause::PathStall, stalled),
+            Part { sure: behind_others, ..Part::new(Cause::Queueing, rest - stalled) },
+            Part::new(Cause::Transmission, transmission),
+            Part::new(Cause::Propagation, propagation),
+        ]
+        .into_iter()
+        .filter(|it| !it.span.is_zero())
+        .collect()
+    }
+}
+
+/// The server's exchange, in which the set-up lasts until the client has the answer to its SYN.
+fn set_up_by_client(
+    theirs: &ExchangeResult,
+    ours: &ExchangeResult,
+    begun: Instant,
+) -> ExchangeResult {
+    let mut theirs = theirs.clone();
+    let established = ours.start + owed(ours, Cause::Handshake, Direction::ToServer);
+    let known = begun + owed(&theirs, Cause::Handshake, Direction::ToServer);
+    let later = established.saturating_since(known);
+    let mut shares: Vec<Share> = theirs.shares.iter().collect();
+    let place = |shares: &[Share], cause| {
+        let same = |it: &Share| (it.cause, it.direction) == (cause, Direction::ToServer);
+        shares.iter().position(same)
+    };
+    let places = place(&shares, Cause::Handshake).zip(place(&shares, Cause::Propagation));
+    let Some((set_up, way)) = places else { return theirs };
+    let moved = later.min(shares[way].span);
+    shares[set_up].span += moved;
+    shares[set_up].longest = shares[set_up].longest.max(shares[set_up].span);
+    shares[way].span -= moved;
+    shares[way].longest = shares[way].longest.min(shares[way].span);
+    theirs.shares = shares.into_iter().filter(|it| !it.span.is_zero()).collect();
+    let way = (Cause::Propagation, Direction::ToServer);
+    if let Some(place) = theirs.stretches.iter().position(|it| (it.cause, it.direction) == way) {
+        let mut stretches = theirs.stretches.to_vec();
+        let until = (stretches[place].from + moved).min(stretches[place].until);
+        let mut set_up = stretches[place];
+        (set_up.cause, set_up.until) = (Cause::Handshake, until);
+        stretches[place].from = until;
+        stretches.insert(place, set_up);
+        stretches.retain(|it| it.from < it.until);
+        theirs.stretches = stretches.into();
+    }
+    theirs
 }
 
 impl Part {
     fn share(self, direction: Direction) -> Share {
-        let Self { cause, span } = self;
+        let Self { cause, span, sure: _ } = self;
         let (confidence, rival) = self.verdict();
         let evidence = Evidence::default();
         Share {
@@ -88,12 +194,16 @@ impl Part {
         }
     }
 
-    /// Behind which packets it was, the captures do not show.
     fn verdict(self) -> (Confidence, Option<Cause>) {
-        match self.cause {
-            Cause::Queueing => (Confidence::Medium, Some(Cause::PathStall)),
-            _ => (Confidence::Medium, None),
-        }
+        let rival = match self.cause {
+            _ if self.sure => return (Confidence::High, None),
+            Cause::Queueing => Some(Cause::PathStall),
+            // The captures may lack what it waited behind.
+            Cause::PathStall => Some(Cause::Queueing),
+            Cause::RetransmissionTimeout => Some(Cause::LossRecovery),
+            _ => None,
+        };
+        (Confidence::Medium, rival)
     }
 }
 
@@ -168,22 +278,42 @@ mod tests {
 
     #[test]
     fn a_way_is_first_as_short_as_it_ever_was_then_on_the_link_then_behind_others() {
-        use Cause::{Propagation, Queueing, Transmission};
-        for (span, least, on_link, expected) in [
-            (0, 5, 5, &[][..]),
-            (4, 5, 5, &[(Propagation, 4)]),
-            (5, 5, 5, &[(Propagation, 5)]),
-            (8, 5, 5, &[(Transmission, 3), (Propagation, 5)]),
-            (10, 5, 5, &[(Transmission, 5), (Propagation, 5)]),
-            (90, 5, 5, &[(Queueing, 80), (Transmission, 5), (Propagation, 5)]),
-            (90, 5, 0, &[(Queueing, 85), (Propagation, 5)]),
+        use Cause::{PathStall, Propagation, Queueing, RetransmissionTimeout, Transmission};
+        for (span, on_link, again, silence, expected) in [
+            (0, 5, 0, 0, &[][..]),
+            (4, 5, 0, 0, &[(Propagation, 4)]),
+            (5, 5, 0, 0, &[(Propagation, 5)]),
+            (8, 5, 0, 0, &[(Transmission, 3), (Propagation, 5)]),
+            (10, 5, 0, 9, &[(Transmission, 5), (Propagation, 5)]),
+            (90, 5, 0, 0, &[(Queueing, 80), (Transmission, 5), (Propagation, 5)]),
+            (90, 0, 0, 0, &[(Queueing, 85), (Propagation, 5)]),
+            (90, 0, 0, 60, &[(PathStall, 60), (Queueing, 25), (Propagation, 5)]),
+            (90, 0, 0, 99, &[(PathStall, 85), (Propagation, 5)]),
+            (90, 5, 80, 0, &[(RetransmissionTimeout, 80), (Transmission, 5), (Propagation, 5)]),
+            (90, 5, 90, 0, &[(RetransmissionTimeout, 90)]),
         ] {
-            let [span, least, on_link] = [span, least, on_link].map(Duration::from_millis);
-            let parts: Vec<_> =
-                way(span, least, on_link).iter().map(|it| (it.cause, it.span)).collect();
+            let [span, on_link, again, silence] =
+                [span, on_link, again, silence].map(Duration::from_millis);
+            let passage = Passage { span, again, silence, behind_others: false };
+            let parts: Vec<_> = passage
+                .parts(Duration::from_millis(5), on_link)
+                .iter()
+                .map(|it| (it.cause, it.span))
+                .collect();
             let expected: Vec<_> =
                 expected.iter().map(|(cause, ms)| (*cause, Duration::from_millis(*ms))).collect();
             assert_eq!(parts, expected, "{span:?}");
+        }
+    }
+
+    #[test]
+    fn a_queue_is_sure_if_packets_of_others_came_out_of_it() {
+        for (behind_others, confidence) in [(true, Confidence::High), (false, Confidence::Medium)] {
+            let passage =
+                Passage { span: Duration::from_millis(90), behind_others, ..Passage::default() };
+            let parts = passage.parts(Duration::from_millis(5), Duration::ZERO);
+            assert_eq!(parts[0].cause, Cause::Queueing);
+            assert_eq!(parts[0].verdict().0, confidence);
         }
     }
 }

@@ -48,7 +48,7 @@ impl Sender {
         if self.in_vain == Some(last.packet) && !is_closed {
             return Stall::Shown;
         }
-        let is_far = delays.receiver * Self::NEAR > delays.sender;
+        let is_far = delays.receiver * PathDelays::NEAR > delays.sender;
         let silent = Nanos::between(last.arrives, ack.left);
         if !is_far || !hold.waits_for_ack() || silent <= long {
             return Stall::None;
@@ -75,7 +75,7 @@ impl Sender {
         latest: Option<&Arrived>,
         delays: &PathDelays,
     ) -> bool {
-        let is_far = delays.receiver * Self::NEAR > delays.sender;
+        let is_far = delays.receiver * PathDelays::NEAR > delays.sender;
         let Some((ack, last)) = latest.zip(self.last).filter(|_| is_far && hold.waits_for_ack())
         else {
             return false;
@@ -91,7 +91,7 @@ impl Sender {
     pub(super) fn may_be_in_vain(&self, data: &SeenData, delays: &PathDelays) -> bool {
         let starts_before = data.bytes.start < self.highest;
         let seen_before = starts_before && (!data.new || self.highest < data.bytes.end);
-        let is_far = delays.receiver * Self::NEAR > delays.sender;
+        let is_far = delays.receiver * PathDelays::NEAR > delays.sender;
         data.loss == Some(Loss::Repairs) && seen_before && is_far
     }
 
@@ -110,7 +110,7 @@ impl Sender {
         // After a timeout everything is sent again, lost or not.
         let is_second = !by_timer && self.again.is_some() && self.recover.is_some();
         let later = self.highest.saturating_sub(data.bytes.end);
-        let is_far = delays.sender * Self::NEAR > delays.receiver;
+        let is_far = delays.sender * PathDelays::NEAR > delays.receiver;
         match () {
             () if is_second || data.missing != Missing::Nothing => Some(LossKind::Burst),
             () if by_timer && later < 3 * data.full => Some(LossKind::Tail),
@@ -129,14 +129,9 @@ impl Sender {
             .is_some_and(|(earlier, later)| self.clock.denies(span, earlier, later))
     }
 
-    /// Whether nothing can hold a segment before the vantage point.
-    fn is_next_to_sender(delays: &PathDelays) -> bool {
-        delays.is_one_host() || delays.sender * Self::NEAR <= delays.receiver
-    }
-
     /// How long the first data after the other end's waited in a queue, by its timestamp.
     pub(super) fn queued(&self, data: &SeenData, delays: &PathDelays) -> Option<Nanos> {
-        let is_near = Self::is_next_to_sender(delays);
+        let is_near = delays.is_next_to_sender();
         let timestamp = data.timestamp.filter(|_| !is_near && data.answers.is_some())?;
         let on_link = self.bottleneck.time(data.len());
         self.clock.queued(timestamp, data.seen).map(|queued| queued - on_link)
@@ -144,7 +139,7 @@ impl Sender {
 
     /// When the first data after the other end's left, by what was seen of its sender before.
     pub(super) fn left(&self, data: &SeenData, delays: &PathDelays) -> Left {
-        if Self::is_next_to_sender(delays) {
+        if delays.is_next_to_sender() {
             return Left::AsSeen;
         }
         let last = self.last.and_then(|last| last.timestamp.zip(Some(last.seen)));

@@ -1,8 +1,13 @@
 //! One end as a sender, 20 ms from its receiver, seen on its own host.
 
+use std::ops::Range;
+
 use ackwise_cause::Writer;
 
-use super::{super::Confidence, *};
+use super::{
+    super::{Confidence, gap::Missing},
+    *,
+};
 
 const FULL: u64 = 1_000;
 
@@ -34,6 +39,7 @@ impl Wire {
             new: true,
             timestamp: None,
             answers: None,
+            lost_before: None,
         }
     }
 

@@ -33,7 +33,9 @@ impl ObservedConnection {
                     self.setup.begin_tls();
                 }
             }
-            Event::TlsFlight(flight) => self.setup.handle_flight(flight.direction, now, packet),
+            Event::TlsFlight(flight) => {
+                self.setup.handle_flight(&flight, now, packet, &self.ends.distances);
+            }
             Event::RequestBegins { exchange, stream, position, exact } => {
                 let arrival = self.reassembly[Direction::ToServer as usize].arrival(position);
                 let (now, packet) = arrival.map_or((now, packet), |it| (it.at, it.packet));
@@ -79,6 +81,7 @@ impl ObservedConnection {
                 if queued > round_trip / 8 {
                     self.ends.distances.note_queued();
                 }
+                let mut corks = self.corks;
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
@@ -87,9 +90,10 @@ impl ObservedConnection {
                     }
                     if let Some(first) = &last {
                         let asked = it.request[1] <= heard;
-                        it.begin_response(first, asked, Some(round_trip));
+                        it.begin_response(first, asked, Some(round_trip), &mut corks);
                     }
                 });
+                self.corks = corks;
             }
             Event::ResponseHead { exchange, head } => {
                 self.with(exchange, |it| it.status = head.status);

@@ -1,0 +1,90 @@
+//! A segment with data: as it was seen, and as it left.
+
+use std::ops::Range;
+
+use ackwise_tcp::Instant;
+
+use crate::attribution::{
+    Nanos,
+    gap::{HeldByNagle, LastWay, Missing},
+    hold::Loss,
+    stall::Held,
+};
+
+/// Data that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub packet: u64,
+    pub seen: Instant,
+    pub sent: Instant,
+    /// When it is with the receiver.
+    pub arrives: Instant,
+    /// By its timestamp, the path held it.
+    pub held: Option<Held>,
+    /// What timestamps show, of the first data after the other end's.
+    pub left: Left,
+    /// By its timestamp, it waited for so long in a queue behind other connections' packets, at least: if it
+    /// is the first data after the other end's.
+    pub queued: Option<Nanos>,
+    /// It had less data than a full segment.
+    pub small: bool,
+    /// Nagle's algorithm held it.
+    pub nagle: Option<HeldByNagle>,
+    /// A packet of its sender is missing before it.
+    pub lost_before: bool,
+    /// Up to where was acknowledged then.
+    pub(super) acked: u64,
+    pub(super) pushed: bool,
+    /// Its program had written no more.
+    pub(super) ended: bool,
+    pub(super) timestamp: Option<u32>,
+}
+
+/// What timestamps show of when a segment left, compared with an earlier packet of its sender.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Left {
+    /// As much later as it was captured later; or the vantage point is so near that it must have.
+    AsSeen,
+    /// Earlier: the path held it.
+    Earlier,
+    /// Nothing.
+    Unknown,
+}
+
+impl Departure {
+    /// Its way to the receiver; links are done with it at `free_at`.
+    pub(crate) const fn way(&self, free_at: Instant) -> LastWay {
+        let &Self { held, arrives, packet, .. } = self;
+        LastWay { free_at, held, arrives, packet }
+    }
+}
+
+/// A data segment as it was seen.
+#[derive(Clone, Debug)]
+pub(crate) struct SeenData {
+    pub packet: u64,
+    pub seen: Instant,
+    pub bytes: Range<u64>,
+    /// Bytes of a full segment.
+    pub full: u64,
+    pub pushed: bool,
+    /// What it has to do with a loss that the vantage point sees.
+    pub loss: Option<Loss>,
+    /// What is missing before it.
+    pub missing: Missing,
+    /// It holds bytes that were not seen before.
+    pub new: bool,
+    /// The sender's timestamp (RFC 7323).
+    pub timestamp: Option<u32>,
+    /// The last packet with data of the other end, if that has sent some since: this is not the rest of
+    /// a message.
+    pub answers: Option<u64>,
+    /// Whether a packet of the sender is missing between the data before it and this, if that is known.
+    pub lost_before: Option<bool>,
+}
+
+impl SeenData {
+    pub(super) const fn len(&self) -> u64 {
+        self.bytes.end - self.bytes.start
+    }
+}
