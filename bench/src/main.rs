@@ -92,6 +92,10 @@ fn start() -> anyhow::Result<ExitCode> {
         truth::parse(args)?.map_or(Chore::Help, Chore::Truth)
     } else if args.next_if(|it| it == hostile::NAME).is_some() {
         hostile::parse(args)?.map_or(Chore::Help, Chore::Hostile)
+    } else if args.next_if(|it| it == check::NAME).is_some() {
+        check::parse(args)?.map_or(Chore::Help, Chore::Check)
+    } else if args.next_if(|it| it == load::NAME).is_some() {
+        load::parse(args)?.map_or(Chore::Help, Chore::Load)
     } else {
         parse(args)?
     };
@@ -99,7 +103,7 @@ fn start() -> anyhow::Result<ExitCode> {
     xtask::enter_repository()?;
     match chore {
         Chore::Help => {
-            print!("{HELP}{}{}", hostile::HELP, truth::HELP);
+            print!("{HELP}{}{}{}{}", check::HELP, load::HELP, hostile::HELP, truth::HELP);
             Ok(ExitCode::SUCCESS)
         }
         Chore::List => {
@@ -108,6 +112,8 @@ fn start() -> anyhow::Result<ExitCode> {
         }
         Chore::Run { name, rounds } => run(&name, rounds),
         Chore::Agree(settings) => agree::run(settings),
+        Chore::Check(settings) => check::run(&settings),
+        Chore::Load(settings) => load::run(settings),
         Chore::Hostile(settings) => hostile::run(&settings),
         Chore::Truth(settings) => truth::run(&settings),
     }
@@ -120,6 +126,8 @@ enum Chore {
     List,
     Run { name: String, rounds: Option<NonZeroUsize> },
     Agree(agree::Settings),
+    Check(check::Settings),
+    Load(load::Settings),
     Hostile(hostile::Settings),
     Truth(truth::Settings),
 }
@@ -182,8 +190,6 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     match name {
         sim::NAME => return sim::run(rounds),
         explain::NAME => return explain::run(rounds),
-        check::NAME => return check::run(rounds),
-        load::NAME => return load::run(rounds),
         _ => {}
     }
     let mut benchmark = all()

@@ -22,7 +22,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Stack {
     Kernel,
+    /// Ours, beside the server.
     Ackwise,
+    /// Ours, on a host of its own that forwards and translates: `--allow-host-changes`.
+    AckwiseAway,
 }
 
 /// A card, and the exit code that came with it.
@@ -102,7 +105,7 @@ impl fmt::Display for Stack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Kernel => "kernel",
-            Self::Ackwise => "ackwise",
+            Self::Ackwise | Self::AckwiseAway => "ackwise",
         })
     }
 }
