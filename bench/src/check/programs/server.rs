@@ -116,7 +116,7 @@ fn caddy(site: &Site) -> Commands {
     let config = site.write(
         "Caddyfile",
         &format!(
-            "{{\n\tadmin off\n\tauto_https off\n\tpersist_config off\n}}\n:{PORT} {{\n\troot * {}\n\tfile_server\n}}\n",
+            "{{\n\tadmin off\n\tauto_https off\n}}\n:{PORT} {{\n\troot * {}\n\tfile_server\n}}\n",
             site.documents().display()
         ),
     )?;

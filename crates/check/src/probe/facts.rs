@@ -22,6 +22,8 @@ pub struct Facts {
     pub rtt: Duration,
     /// Slow probes are wanted.
     pub thorough: bool,
+    /// A path is emulated, whose queue may overflow: SACK is offered where a tail-loss probe does no harm.
+    pub far: bool,
     /// Requests are GETs: they may ask for ranges, and may be pipelined.
     pub asks_by_get: bool,
     /// What became of a connection left idle, if it was looked at.
@@ -48,6 +50,7 @@ impl Facts {
             linked: None,
             rtt,
             thorough: false,
+            far: false,
             asks_by_get: true,
             idle: None,
         }
