@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use self::host::{PORT, Running};
 use self::server::{ALL, Program};
-use self::table::{Compared, Differing};
+use self::table::Compared;
 use super::{DIRECTORY, NAME};
 use crate::machine::Load;
 use crate::{program, verdict, warn_if_busy};

@@ -147,7 +147,10 @@ fn counts(runs: &[Value], at: &str) -> String {
 /// Median and range, to hundreds.
 fn rates(runs: &[Value]) -> String {
     let rates = || runs.iter().filter_map(|run| run["rate_per_s"].as_f64());
-    let hundreds = |rate: f64| grouped((rate / 100.0).round().max(0.0) as u64 * 100);
+    let hundreds = |rate: f64| match format!("{:.0}", rate / 100.0).parse::<u64>() {
+        Ok(hundreds) => grouped(hundreds * 100),
+        Err(_) => "none".to_owned(),
+    };
     let (least, most) = rates().fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
     let median = Spread::of(rates()).median;
     format!("{} ({}-{})", hundreds(median), hundreds(least), hundreds(most))

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ackwise_linux::Namespace;
 use anyhow::{Context, bail};
 
-use super::server::Program;
+use super::server::{Process, Program};
 
 /// Where every program listens, on all addresses, and where a server behind a proxy does.
 pub(super) const PORT: u16 = 8080;
@@ -101,10 +101,10 @@ impl Running {
     /// Starts `program` on `host`, and waits until it listens.
     pub(super) fn start(program: &Program, host: &Namespace) -> anyhow::Result<Self> {
         let site = Site::new(program.name)?;
-        let commands = (program.commands)(&site)?;
+        let processes = (program.processes)(&site)?;
         let log = site.path("log");
         let mut running = Self { processes: Vec::new(), _site: site };
-        for (port, command) in commands {
+        for Process { port, command } in processes {
             running.processes.push(spawn(&command, host, &log)?);
             let listens = host.run(|| wait_until_it_listens(port))?;
             if !listens {

@@ -9,30 +9,34 @@ use super::host::{BEHIND, PORT, Site, find};
 /// What serves the documents.
 pub(super) struct Program {
     pub(super) name: &'static str,
-    /// Its processes in the order in which they start, each with the port on which it then listens.
-    pub(super) commands: fn(&Site) -> anyhow::Result<Vec<(u16, Command)>>,
+    /// Its processes in the order in which they start.
+    pub(super) processes: fn(&Site) -> anyhow::Result<Vec<Process>>,
+}
+
+/// How a process starts, and the port on which it then listens.
+pub(super) struct Process {
+    pub(super) port: u16,
+    pub(super) command: Command,
 }
 
 /// All of them: servers, proxies, and what programmers use.
 pub(super) const ALL: &[Program] = &[
-    Program { name: "nginx", commands: |site| Ok(vec![nginx(site, PORT)?]) },
-    Program { name: "apache", commands: apache },
-    Program { name: "lighttpd", commands: lighttpd },
-    Program { name: "h2o", commands: h2o },
-    Program { name: "caddy", commands: caddy },
-    Program { name: "haproxy", commands: haproxy },
-    Program { name: "varnish", commands: varnish },
-    Program { name: "node", commands: node },
-    Program { name: "go", commands: go },
-    Program { name: "jdk", commands: jdk },
-    Program { name: "python", commands: python },
-    Program { name: "webrick", commands: webrick },
-    Program { name: "gunicorn", commands: gunicorn },
+    Program { name: "nginx", processes: |site| Ok(vec![nginx(site, PORT)?]) },
+    Program { name: "apache", processes: apache },
+    Program { name: "lighttpd", processes: lighttpd },
+    Program { name: "h2o", processes: h2o },
+    Program { name: "caddy", processes: caddy },
+    Program { name: "haproxy", processes: haproxy },
+    Program { name: "varnish", processes: varnish },
+    Program { name: "node", processes: node },
+    Program { name: "go", processes: go },
+    Program { name: "jdk", processes: jdk },
+    Program { name: "python", processes: python },
+    Program { name: "webrick", processes: webrick },
+    Program { name: "gunicorn", processes: gunicorn },
 ];
 
-type Commands = anyhow::Result<Vec<(u16, Command)>>;
-
-fn nginx(site: &Site, port: u16) -> anyhow::Result<(u16, Command)> {
+fn nginx(site: &Site, port: u16) -> anyhow::Result<Process> {
     let root = site.path(".");
     let config = site.write(
         "nginx.conf",
@@ -52,10 +56,10 @@ fn nginx(site: &Site, port: u16) -> anyhow::Result<(u16, Command)> {
     )?;
     let mut command = Command::new(find("nginx", "nginx")?);
     command.args(["-e", "stderr", "-c"]).arg(config).arg("-p").arg(root);
-    Ok((port, command))
+    Ok(Process { port, command })
 }
 
-fn apache(site: &Site) -> Commands {
+fn apache(site: &Site) -> anyhow::Result<Vec<Process>> {
     let modules = "/usr/lib/apache2/modules";
     let config = site.write(
         "apache.conf",
@@ -82,10 +86,10 @@ fn apache(site: &Site) -> Commands {
     )?;
     let mut command = Command::new(find("apache2", "apache2-bin")?);
     command.arg("-DFOREGROUND").arg("-f").arg(config);
-    Ok(vec![(PORT, command)])
+    Ok(vec![Process { port: PORT, command }])
 }
 
-fn lighttpd(site: &Site) -> Commands {
+fn lighttpd(site: &Site) -> anyhow::Result<Vec<Process>> {
     let config = site.write(
         "lighttpd.conf",
         &format!(
@@ -96,10 +100,10 @@ fn lighttpd(site: &Site) -> Commands {
     )?;
     let mut command = Command::new(find("lighttpd", "lighttpd")?);
     command.arg("-D").arg("-f").arg(config);
-    Ok(vec![(PORT, command)])
+    Ok(vec![Process { port: PORT, command }])
 }
 
-fn h2o(site: &Site) -> Commands {
+fn h2o(site: &Site) -> anyhow::Result<Vec<Process>> {
     let config = site.write(
         "h2o.yaml",
         &format!(
@@ -109,10 +113,10 @@ fn h2o(site: &Site) -> Commands {
     )?;
     let mut command = Command::new(find("h2o", "h2o")?);
     command.args(["-m", "worker", "-c"]).arg(config);
-    Ok(vec![(PORT, command)])
+    Ok(vec![Process { port: PORT, command }])
 }
 
-fn caddy(site: &Site) -> Commands {
+fn caddy(site: &Site) -> anyhow::Result<Vec<Process>> {
     let config = site.write(
         "Caddyfile",
         &format!(
@@ -122,11 +126,11 @@ fn caddy(site: &Site) -> Commands {
     )?;
     let mut command = Command::new(find("caddy", "caddy")?);
     command.args(["run", "--adapter", "caddyfile", "--config"]).arg(config);
-    Ok(vec![(PORT, command)])
+    Ok(vec![Process { port: PORT, command }])
 }
 
 /// In front of nginx.
-fn haproxy(site: &Site) -> Commands {
+fn haproxy(site: &Site) -> anyhow::Result<Vec<Process>> {
     let config = site.write(
         "haproxy.cfg",
         &format!(
@@ -137,26 +141,26 @@ fn haproxy(site: &Site) -> Commands {
     )?;
     let mut command = Command::new(find("haproxy", "haproxy")?);
     command.args(["-db", "-f"]).arg(config);
-    Ok(vec![nginx(site, BEHIND)?, (PORT, command)])
+    Ok(vec![nginx(site, BEHIND)?, Process { port: PORT, command }])
 }
 
 /// In front of nginx.
-fn varnish(site: &Site) -> Commands {
+fn varnish(site: &Site) -> anyhow::Result<Vec<Process>> {
     let mut command = Command::new(find("varnishd", "varnish")?);
     command.arg("-F").arg("-n").arg(site.path("varnish"));
     command.args(["-a", &format!(":{PORT}"), "-b", &format!("127.0.0.1:{BEHIND}")]);
     command.args(["-s", "malloc,64m"]);
-    Ok(vec![nginx(site, BEHIND)?, (PORT, command)])
+    Ok(vec![nginx(site, BEHIND)?, Process { port: PORT, command }])
 }
 
-fn node(site: &Site) -> Commands {
+fn node(site: &Site) -> anyhow::Result<Vec<Process>> {
     let script = site.write("server.js", include_str!("sources/server.js"))?;
     let mut command = Command::new(find("node", "nodejs")?);
     command.arg(script).arg(PORT.to_string()).arg(site.documents());
-    Ok(vec![(PORT, command)])
+    Ok(vec![Process { port: PORT, command }])
 }
 
-fn go(site: &Site) -> Commands {
+fn go(site: &Site) -> anyhow::Result<Vec<Process>> {
     let (source, program) =
         (site.write("server.go", include_str!("sources/server.go"))?, site.path("server"));
     let mut build = Command::new(find("go", "golang-go")?);
@@ -165,36 +169,36 @@ fn go(site: &Site) -> Commands {
     ensure!(built.status.success(), "go build: {}", String::from_utf8_lossy(&built.stderr));
     let mut command = Command::new(program);
     command.arg(PORT.to_string()).arg(site.documents());
-    Ok(vec![(PORT, command)])
+    Ok(vec![Process { port: PORT, command }])
 }
 
-fn jdk(site: &Site) -> Commands {
+fn jdk(site: &Site) -> anyhow::Result<Vec<Process>> {
     find("javac", "default-jdk-headless")?;
     let source = site.write("Server.java", include_str!("sources/Server.java"))?;
     let mut command = Command::new(find("java", "default-jdk-headless")?);
     command.arg(source).arg(PORT.to_string()).arg(site.documents());
-    Ok(vec![(PORT, command)])
+    Ok(vec![Process { port: PORT, command }])
 }
 
-fn python(site: &Site) -> Commands {
+fn python(site: &Site) -> anyhow::Result<Vec<Process>> {
     let mut command = Command::new(find("python3", "python3")?);
     command.args(["-m", "http.server", "--protocol", "HTTP/1.1", "--directory"]);
     command.arg(site.documents()).arg(PORT.to_string());
-    Ok(vec![(PORT, command)])
+    Ok(vec![Process { port: PORT, command }])
 }
 
-fn webrick(site: &Site) -> Commands {
+fn webrick(site: &Site) -> anyhow::Result<Vec<Process>> {
     let script = site.write("server.rb", include_str!("sources/server.rb"))?;
     let mut command = Command::new(find("ruby", "ruby-webrick")?);
     command.arg(script).arg(PORT.to_string()).arg(site.documents());
-    Ok(vec![(PORT, command)])
+    Ok(vec![Process { port: PORT, command }])
 }
 
 /// Its stock worker, which serves one connection at a time and keeps none.
-fn gunicorn(site: &Site) -> Commands {
+fn gunicorn(site: &Site) -> anyhow::Result<Vec<Process>> {
     site.write("application.py", include_str!("sources/application.py"))?;
     let mut command = Command::new(find("gunicorn", "gunicorn")?);
     command.args(["--bind", &format!("0.0.0.0:{PORT}"), "--workers", "1"]);
     command.arg("--chdir").arg(site.path(".")).arg("application:application");
-    Ok(vec![(PORT, command)])
+    Ok(vec![Process { port: PORT, command }])
 }

@@ -30,7 +30,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, E
     }
     let request = client.ask_for(&page, Some(ConnectionOption::KeepAlive))?;
     let mut connection =
-        client.open(Receiver { window: WINDOW, sack: facts.far, ..Receiver::ETHERNET })?;
+        client.open(Receiver { window: WINDOW, sack: facts.is_far(), ..Receiver::ETHERNET })?;
     let mut flights = Vec::new();
     let mut shown = None;
     for _ in 0..2 {

@@ -75,7 +75,6 @@ pub(super) fn reach(
         facts.others.push((other, answer.content));
     }
     facts.thorough = options.thorough;
-    facts.far = options.distance.is_some();
     facts.asks_by_get = options.template.method == Method::Get;
     drop(reused); // One connection at a time.
     notes.extend(links::find_larger(&mut client, &mut facts, &page, options));
