@@ -29,7 +29,7 @@ pub(crate) const PORT: u16 = 8080;
 impl Network {
     /// Makes both hosts, and the link between them: enough for a check with `stack`.
     pub(crate) fn new(stack: Stack) -> Result<Self, Missing> {
-        if stack != Stack::Kernel {
+        if stack == Stack::Ackwise {
             tun()?;
         }
         let network = Self { server: Namespace::create()?, client: Namespace::create()? };
@@ -47,17 +47,10 @@ impl Network {
         written.map_err(|error| Missing::setup(&format!("sysctl net.ipv4.{name}={value}"), error))
     }
 
-    /// Sets the initial window of the server towards the other host.
-    pub(crate) fn set_initial_window(&self, segments: u32) -> Result<(), Missing> {
-        let route =
-            format!("route replace 10.0.0.0/24 dev {WIRE} src {SERVER} initcwnd {segments}");
-        self.server.run(|| run("ip", &route))?
-    }
-
     /// The host on which a check with `stack` runs, and how it names the server.
     pub(crate) fn client(&self, stack: Stack) -> (&Namespace, String) {
         match stack {
-            Stack::Kernel | Stack::AckwiseAway => (&self.client, format!("http://{SERVER}:{PORT}")),
+            Stack::Kernel => (&self.client, format!("http://{SERVER}:{PORT}")),
             Stack::Ackwise => (&self.server, format!("http://127.0.0.1:{PORT}")),
         }
     }

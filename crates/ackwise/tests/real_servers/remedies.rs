@@ -2,9 +2,12 @@
 //!
 //! The names of these tests stand in the table of remedies.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use super::*;
+use crate::{card::check_from, missing::program};
 
 #[test]
 fn nginx_tcp_nopush_joins_the_head() {
@@ -18,11 +21,15 @@ fn nginx_tcp_nopush_joins_the_head() {
 fn nginx_tcp_nopush_ends_the_short_initial_segment_s_stall() {
     let test = "remedies::nginx_tcp_nopush_ends_the_short_initial_segment_s_stall";
     let check = |nginx| {
-        let network = Network::new(Stack::AckwiseAway)?;
-        network.set_initial_window(2)?;
+        let network = Network::new(Stack::Ackwise)?;
+        let route = ["route", "replace", "10.0.0.0/24", "dev", "wire0", "initcwnd", "2"];
+        let mut ip = Command::new(program("ip", "iproute2")?);
+        let set = network.server.run(|| ip.args(route).status())?;
+        assert!(set.expect("it is there").success(), "no route with initcwnd");
         let running = Running::start(Server::Nginx(nginx), &network, test)?;
+        // On the other host, so that the server's route leads to it.
         let arguments = ["--allow-host-changes", "--only", "short-initial-segment"];
-        check(&network, &running, Stack::AckwiseAway, &arguments)
+        check_from(network.client(Stack::Kernel), &running, Stack::Ackwise, &arguments)
     };
     let (before, after) = match (check(Nginx::HeadApart), check(Nginx::TcpNopush)) {
         (Ok(before), Ok(after)) => (before, after),

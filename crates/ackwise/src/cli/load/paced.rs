@@ -131,11 +131,9 @@ fn think(text: &str) -> Result<Span, String> {
         return Ok(span);
     }
     let names: Vec<_> = Span::published_names().collect();
-    let expected = |why: String| {
-        let names = names.join(" or ");
-        format!("{why} (expected a time such as 2s, or 1s..2s, exponential:2s, {names})")
-    };
-    let time = |text: &str| duration::parse(text).map_err(expected);
+    let expected =
+        format!("expected a time such as 2s, or 1s..2s, exponential:2s, {}", names.join(" or "));
+    let time = |text: &str| duration::parse(text).map_err(|_| expected.clone());
     let span = match (text.strip_prefix("exponential:"), text.split_once("..")) {
         (Some(mean), _) => Span::Exponential { mean: time(mean)? },
         (None, Some((from, to))) => Span::Uniform { from: time(from)?, to: time(to)? },
