@@ -81,6 +81,9 @@ fn compare(program: &'static Program, ackwise: &Path, path: &Distance) -> anyhow
     let check = Check { ackwise, path, program: program.name };
     let beside =
         check.undisturbed("rtt", &server, &["--rtt".to_owned(), ms(path.rtt)], "127.0.0.1")?;
+    // Started afresh, so that a cache is as cold as it was.
+    drop(running);
+    let running = Running::start(program, &server)?;
     let [to_server, to_client] = path.links(false);
     // The kernel's own, which `settle` has chosen: a route with another one would differ from the TUN device's.
     let options =
