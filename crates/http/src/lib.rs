@@ -11,6 +11,7 @@
 //! | [`behaviour`] | how a server writes its responses, as data, and the plan of its writes |
 //! | [`range`] | one range of bytes |
 //! | [`client_close`] | the request by which a client announces its close, and when it is allowed |
+//! | [`getweb`] | a page and all its files in one exchange |
 //! | [`workload`] | distributions of durations, sizes and counts, as data |
 //! | [`page`] | how the files of a page are transferred, as data, and the plan of its requests |
 //!
@@ -31,6 +32,7 @@ mod cursor;
 mod encode;
 mod fields;
 pub mod framing;
+pub mod getweb;
 mod head;
 mod keep_alive;
 mod message;

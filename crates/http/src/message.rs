@@ -26,7 +26,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// A request method of RFC 9110, section 9, or CLIENT_CLOSE. Any other is a
+/// A request method of RFC 9110, section 9, CLIENT_CLOSE or GETWEB. Any other is a
 /// [`RequestErrorKind::Method`].
 ///
 /// [`RequestErrorKind::Method`]: crate::RequestErrorKind::Method
@@ -45,6 +45,8 @@ pub enum Method {
     /// Not of RFC 9110: see [`client_close`](crate::client_close). Parsers accept it only if
     /// enabled.
     ClientClose,
+    /// Not of RFC 9110: see [`getweb`](crate::getweb). Parsers accept it only if enabled.
+    GetWeb,
 }
 
 impl Method {
@@ -73,12 +75,13 @@ impl Method {
             Self::Options => "OPTIONS",
             Self::Trace => "TRACE",
             Self::ClientClose => "CLIENT_CLOSE",
+            Self::GetWeb => "GETWEB",
         }
     }
 
     /// The method named `token`; methods are case-sensitive (RFC 9110, section 9.1).
     pub(crate) fn from_token(token: &str) -> Option<Self> {
-        let mut known = Self::ALL.into_iter().chain([Self::ClientClose]);
+        let mut known = Self::ALL.into_iter().chain([Self::ClientClose, Self::GetWeb]);
         known.find(|method| method.as_str() == token)
     }
 }
@@ -91,6 +94,7 @@ pub const fn reason_phrase(status: u16) -> &'static str {
         200 => "OK",
         206 => "Partial Content",
         302 => "Found",
+        304 => "Not Modified",
         400 => "Bad Request",
         404 => "Not Found",
         405 => "Method Not Allowed",

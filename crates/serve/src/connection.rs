@@ -7,12 +7,12 @@ use std::{
 };
 
 use ackwise_http::{
-    Behaviour, Request, RequestError, RequestParser,
+    Request, RequestError, RequestParser,
     behaviour::{Answer, Gather, Outlook, Pipelining, RequestPieces},
 };
 
 use crate::{
-    Limits,
+    Config,
     close::{close, close_after_client},
     counters::Counters,
     limits::{ENDLESS_FIELDS, READ_SIZE},
@@ -24,9 +24,7 @@ use crate::{
 /// One accepted connection, with the server's shared state that it uses.
 pub(crate) struct Connection<'s> {
     pub(crate) stream: &'s TcpStream,
-    pub(crate) behaviour: &'s Behaviour,
-    pub(crate) limits: &'s Limits,
-    pub(crate) client_close: bool,
+    pub(crate) config: &'s Config,
     pub(crate) stop: &'s StopSignal,
     pub(crate) counters: &'s Counters,
 }
@@ -50,14 +48,14 @@ impl Connection<'_> {
     /// Serves the connection to its end. Errors are not reported: the client vanished or was too
     /// slow, or the server is stopping.
     pub(crate) fn run(&self) {
-        let served = match self.behaviour.answer {
+        let served = match self.config.behaviour.answer {
             Answer::Close => Ok(End::Ours),
             Answer::Silence => self.keep_quiet(),
             Answer::Garbage => self.shout(GARBAGE, b"", 0),
             Answer::EndlessHead => self.shout(ENDLESS_START, ENDLESS_FIELD, ENDLESS_FIELDS),
             _ => self.serve(),
         };
-        let linger = self.limits.linger;
+        let linger = self.config.limits.linger;
         match served {
             Ok(End::Ours) => close(self.stream, linger),
             Ok(End::Clients) => close_after_client(self.stream, linger),
@@ -68,16 +66,19 @@ impl Connection<'_> {
     }
 
     fn serve(&self) -> io::Result<End> {
-        configure(self.stream, self.behaviour)?;
+        configure(self.stream, &self.config.behaviour)?;
         let mut parser = RequestParser::new();
-        if self.client_close {
+        if self.config.client_close {
             parser = parser.with_client_close();
+        }
+        if self.config.getweb {
+            parser = parser.with_getweb();
         }
         let mut buffer = vec![0; READ_SIZE];
         let mut answered = 0;
         while let Some(batch) = self.read_batch(&mut parser, &mut buffer, answered)? {
             let Batch { requests, client_closes, broken } = batch;
-            let requests = in_order(requests, self.behaviour.pipelining);
+            let requests = in_order(requests, self.config.behaviour.pipelining);
             for together in requests.chunks(self.answered_together()) {
                 let replies = self.replies(together, &mut answered);
                 self.answer(&replies)?;
@@ -109,9 +110,9 @@ impl Connection<'_> {
         loop {
             // The request limit applies from the accept or the first byte; between requests the
             // idle timeout applies.
-            let deadline = match self.behaviour.keep_alive.idle() {
+            let deadline = match self.config.behaviour.keep_alive.idle() {
                 Some(idle) if begun.is_none() && answered > 0 => waiting_since + idle,
-                _ => begun.unwrap_or(waiting_since) + self.limits.request,
+                _ => begun.unwrap_or(waiting_since) + self.config.limits.request,
             };
             self.stream.set_read_timeout(Some(left_until(deadline)?))?;
             let bytes = read_some(self.stream, buffer)?;
@@ -123,7 +124,7 @@ impl Connection<'_> {
                 return Ok(Some(batch));
             }
             begun.get_or_insert_with(Instant::now);
-            if let RequestPieces::LookedAtAfter(pause) = self.behaviour.request_pieces
+            if let RequestPieces::LookedAtAfter(pause) = self.config.behaviour.request_pieces
                 && !self.stop.sleep(pause)
             {
                 return Ok(None);
@@ -133,7 +134,7 @@ impl Connection<'_> {
 
     /// Maximum number of requests answered by one stream of writes.
     fn answered_together(&self) -> usize {
-        if self.behaviour.gather == Gather::Pending { usize::MAX } else { 1 }
+        if self.config.behaviour.gather == Gather::Pending { usize::MAX } else { 1 }
     }
 
     /// The replies to `requests`, up to the first that closes the connection.
@@ -141,7 +142,11 @@ impl Connection<'_> {
         let mut replies = Vec::with_capacity(requests.len());
         for request in requests {
             *answered += 1;
-            let reply = Reply::to(request, self.behaviour, *answered, SystemTime::now());
+            let Config { documents, behaviour, .. } = self.config;
+            let reply = Reply::to(request, documents, behaviour, *answered, SystemTime::now());
+            if let Some(time) = reply.parsed_in {
+                self.counters.count_page(time);
+            }
             let closes = reply.outlook == Outlook::Closes;
             replies.push(reply);
             if closes {
@@ -152,8 +157,8 @@ impl Connection<'_> {
     }
 
     fn answer(&self, replies: &[Reply]) -> io::Result<()> {
-        let deadline = Instant::now() + self.limits.response;
-        send(self.stream, replies, self.behaviour, self.stop, deadline)?;
+        let deadline = Instant::now() + self.config.limits.response;
+        send(self.stream, replies, &self.config.behaviour, self.stop, deadline)?;
         for _ in replies {
             self.counters.count_answer();
         }
@@ -163,11 +168,11 @@ impl Connection<'_> {
     /// Waits for any input, then writes `start`, and `phrase` repeated `times` times.
     fn shout(&self, start: &[u8], phrase: &[u8], times: usize) -> io::Result<End> {
         let mut stream = self.stream;
-        stream.set_read_timeout(Some(self.limits.request))?;
+        stream.set_read_timeout(Some(self.config.limits.request))?;
         if read_some(stream, &mut [0; READ_SIZE])? == 0 {
             return Ok(End::Ours);
         }
-        let deadline = Instant::now() + self.limits.response;
+        let deadline = Instant::now() + self.config.limits.response;
         stream.write_all(start)?;
         for _ in 0..times {
             stream.set_write_timeout(Some(left_until(deadline)?))?;
@@ -178,7 +183,7 @@ impl Connection<'_> {
 
     /// Reads without responding, for the duration of the response limit.
     fn keep_quiet(&self) -> io::Result<End> {
-        let deadline = Instant::now() + self.limits.response;
+        let deadline = Instant::now() + self.config.limits.response;
         let mut buffer = vec![0; READ_SIZE];
         loop {
             self.stream.set_read_timeout(Some(left_until(deadline)?))?;

@@ -1,6 +1,9 @@
 //! Counts events of the acceptor and the connections, each on its own thread.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 /// Event counts since the start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -14,6 +17,10 @@ pub struct Stats {
     pub answered: u64,
     /// Connections ended by a CLIENT_CLOSE.
     pub client_closed: u64,
+    /// Pages parsed for a GETWEB.
+    pub pages: u64,
+    /// How long that took in all.
+    pub parsing: Duration,
 }
 
 /// The counters behind [`Stats`].
@@ -23,15 +30,18 @@ pub(crate) struct Counters {
     refused: AtomicU64,
     answered: AtomicU64,
     client_closed: AtomicU64,
+    pages: AtomicU64,
+    parsing_nanos: AtomicU64,
 }
 
 impl Counters {
     pub(crate) fn stats(&self) -> Stats {
-        let Self { accepted, refused, answered, client_closed } = self;
-        let [accepted, refused, answered, client_closed] =
-            [accepted, refused, answered, client_closed]
-                .map(|counter| counter.load(Ordering::Relaxed));
-        Stats { accepted, refused, answered, client_closed }
+        let Self { accepted, refused, answered, client_closed, pages, parsing_nanos } = self;
+        let counters = [accepted, refused, answered, client_closed, pages, parsing_nanos];
+        let [accepted, refused, answered, client_closed, pages, nanos] =
+            counters.map(|counter| counter.load(Ordering::Relaxed));
+        let parsing = Duration::from_nanos(nanos);
+        Stats { accepted, refused, answered, client_closed, pages, parsing }
     }
 
     pub(crate) fn accepted(&self) -> u64 {
@@ -48,6 +58,12 @@ impl Counters {
 
     pub(crate) fn count_answer(&self) {
         self.answered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_page(&self, parsed_in: Duration) {
+        let nanos = u64::try_from(parsed_in.as_nanos()).unwrap_or(u64::MAX);
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        self.parsing_nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 
     pub(crate) fn count_client_close(&self) {

@@ -8,6 +8,9 @@
 //! | `server` | accepts connections, and stops within a bounded time |
 //! | `connection` | serves one connection: read, answer, close |
 //! | `reply` | maps a request to a head and a range of a document; pure |
+//! | `site` | documents on disk, and which files a page shows |
+//! | `getweb` | answers a GETWEB: the page and its files as one content |
+//! | `content` | the parts of a reply's content: generated, in memory, in files |
 //! | `document` | documents generated from their length, so that a client can check them |
 //! | `send` | executes a plan of writes on a socket |
 //! | `close` | closes without an RST that would destroy data in flight |
@@ -17,21 +20,26 @@
 //!
 //! Each connection has a thread, at most [`Limits::connections`] of them. With blocking reads and
 //! writes, the order of events on the wire is the order in the source. The server is a measurement
-//! target, not a fast server; documents on disk and thousands of connections are out of scope.
+//! target, not a fast server; thousands of connections are out of scope.
 
 pub mod busy;
 mod close;
 mod connection;
+mod content;
 mod counters;
 mod document;
+mod getweb;
 mod limits;
 pub mod pattern;
 mod reply;
 mod send;
 mod server;
+mod site;
 mod stop;
 
 pub use counters::Stats;
 pub use document::Document;
 pub use limits::Limits;
+pub use reply::Documents;
 pub use server::{Config, Server};
+pub use site::Site;

@@ -1,54 +1,90 @@
 //! Maps a request to the bytes sent. Pure: the date is an argument.
 
-use std::{io::IoSlice, ops::Range, time::SystemTime};
+use std::{
+    ops::Range,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use ackwise_http::{
     Behaviour, Method, RangeRequest, Request, RequestErrorKind, ResponseBuilder, Version,
     behaviour::{Answer, Outlook},
 };
 
-use crate::{Document, document::GATHER_LIMIT};
+use crate::{
+    Document,
+    content::{Content, Part},
+    getweb,
+    site::{Site, Stored},
+};
 
-/// The response to one request.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Reply {
-    pub(crate) head: Vec<u8>,
-    pub(crate) content: Option<Content>,
-    pub(crate) outlook: Outlook,
+/// What a server's paths stand for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Documents {
+    /// `/N` has N bytes: see [`Document`].
+    Generated,
+    /// The files of a directory.
+    Stored(Arc<Site>),
 }
 
-/// The document range that follows a head.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Content {
-    pub(crate) document: Document,
-    pub(crate) range: Range<u64>,
+/// The response to one request.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub(crate) head: Vec<u8>,
+    /// Empty for HEAD, and where there is no content.
+    pub(crate) content: Content,
+    pub(crate) outlook: Outlook,
+    /// How long a page was parsed for this reply.
+    pub(crate) parsed_in: Option<Duration>,
+}
+
+/// A reply before the fields that say whether the connection persists.
+pub(crate) struct Answered {
+    pub(crate) head: ResponseBuilder,
+    pub(crate) content: Content,
+    pub(crate) parsed_in: Option<Duration>,
+}
+
+impl Answered {
+    /// With `content`, whose length the head says.
+    pub(crate) fn with(head: ResponseBuilder, content: Content) -> Self {
+        let head = head.field("Content-Length", content.length().to_string());
+        Self { head, content, parsed_in: None }
+    }
+
+    /// Without content.
+    pub(crate) fn empty(head: ResponseBuilder) -> Self {
+        Self::with(head, Content::EMPTY)
+    }
 }
 
 impl Reply {
     /// The reply to the `nth` request of a connection, counted from one.
-    pub(crate) fn to(request: &Request, behaviour: &Behaviour, nth: u32, now: SystemTime) -> Self {
+    pub(crate) fn to(
+        request: &Request,
+        documents: &Documents,
+        behaviour: &Behaviour,
+        nth: u32,
+        now: SystemTime,
+    ) -> Self {
         let outlook = behaviour.keep_alive.after(request.version, request.connection, nth);
         let version = behaviour.keep_alive.version_for(request.version);
         let start = |status| common(version, status, now);
-        let (head, content) = match (behaviour.answer, request.method) {
+        let answered = match (behaviour.answer, request.method) {
             (Answer::RedirectLoop, _) => {
-                (start(302).field("Location", request.target.as_str()), None)
+                Answered::empty(start(302).field("Location", request.target.as_str()))
             }
-            (_, Method::Get | Method::Head) => match Document::at_path(request.path()) {
-                Some(document) => serve(document, request, start),
-                None => (start(404), None),
-            },
+            (_, Method::Get | Method::Head) => get(request, documents, start),
+            (_, Method::GetWeb) => getweb::answer(request, documents, start),
             // Forwarded by a proxy, so the connection stays open: see `Request::is_client_close`.
-            (_, Method::ClientClose) => (start(501), None),
-            _ => (start(405).field("Allow", "GET, HEAD"), None),
+            (_, Method::ClientClose) => Answered::empty(start(501)),
+            _ => Answered::empty(start(405).field("Allow", "GET, HEAD")),
         };
-        let length = content.as_ref().map_or(0, |Content { range, .. }| range.end - range.start);
-        let head = outlook.announce(head.field("Content-Length", length.to_string()));
-        Self {
-            head: encode(&head),
-            content: content.filter(|_| request.method != Method::Head),
-            outlook,
-        }
+        let Answered { head, content, parsed_in } = answered;
+        let head = encode(&outlook.announce(head));
+        let content = if request.method == Method::Head { Content::EMPTY } else { content };
+        Self { head, content, outlook, parsed_in }
     }
 
     /// The reply to a malformed request. The start of the next request is unknown, so the
@@ -56,61 +92,93 @@ impl Reply {
     pub(crate) fn to_error(error: &RequestErrorKind, now: SystemTime) -> Self {
         let outlook = Outlook::Closes;
         let head = common(Version::Http11, error.status(), now).field("Content-Length", "0");
-        Self { head: encode(&outlook.announce(head)), content: None, outlook }
-    }
-
-    /// Length of the content in bytes.
-    pub(crate) fn content_length(&self) -> u64 {
-        self.content.as_ref().map_or(0, |Content { range, .. }| range.end - range.start)
+        let head = encode(&outlook.announce(head));
+        Self { head, content: Content::EMPTY, outlook, parsed_in: None }
     }
 
     /// Length of head and content in bytes.
     pub(crate) fn length(&self) -> u64 {
-        self.head.len() as u64 + self.content_length()
-    }
-
-    /// Appends the bytes in `range`, up to the limit of one gathering write, without copying them.
-    pub(crate) fn gather<'s>(&'s self, range: Range<u64>, slices: &mut Vec<IoSlice<'s>>) {
-        let of_head =
-            |at| usize::try_from(at).map_or(self.head.len(), |at| at.min(self.head.len()));
-        let head = &self.head[of_head(range.start)..of_head(range.end)];
-        if !head.is_empty() && slices.len() < GATHER_LIMIT {
-            slices.push(IoSlice::new(head));
-        }
-        if let Some(Content { document, range: content }) = &self.content {
-            let of_content = |at: u64| content.start + at.saturating_sub(self.head.len() as u64);
-            document.gather(of_content(range.start)..of_content(range.end), slices);
-        }
+        self.head.len() as u64 + self.content.length()
     }
 }
 
-fn serve(
-    document: Document,
+/// Answers GET and HEAD.
+fn get(
     request: &Request,
-    start: impl FnOnce(u16) -> ResponseBuilder,
-) -> (ResponseBuilder, Option<Content>) {
-    let length = document.length();
+    documents: &Documents,
+    start: impl Fn(u16) -> ResponseBuilder,
+) -> Answered {
+    match documents {
+        Documents::Generated => match Document::at_path(request.path()) {
+            Some(document) => part_of(
+                request,
+                document.length(),
+                |status| start(status).field("Content-Type", "text/plain"),
+                |range| Part::Generated { document, range },
+            ),
+            None => Answered::empty(start(404)),
+        },
+        Documents::Stored(site) => match site.find(request.path()) {
+            // It has no content, and "Content-Length: 0" would be the file's.
+            Some(stored) if is_current(request, &stored) => Answered {
+                head: about(&stored, start(304)),
+                content: Content::EMPTY,
+                parsed_in: None,
+            },
+            Some(stored) => part_of(
+                request,
+                stored.length,
+                |status| about(&stored, start(status)),
+                |range| Part::Stored { site: Arc::clone(site), stored: stored.clone(), range },
+            ),
+            None => Answered::empty(start(404)),
+        },
+    }
+}
+
+/// The fields that describe a file.
+fn about(stored: &Stored, head: ResponseBuilder) -> ResponseBuilder {
+    let head = head.field("Content-Type", stored.media_type.as_str());
+    match stored.modified {
+        Some(modified) => head.field("Last-Modified", httpdate::fmt_http_date(modified)),
+        None => head,
+    }
+}
+
+/// Whether the client's copy is still good (RFC 9110, section 13.1.3).
+fn is_current(request: &Request, stored: &Stored) -> bool {
+    let since = request.fields.text("If-Modified-Since");
+    let since = since.and_then(|date| httpdate::parse_http_date(date).ok());
+    let unconditional = request.fields.first("If-None-Match").is_some();
+    matches!((since, stored.modified), (Some(since), Some(modified)) if modified <= since)
+        && !unconditional
+}
+
+/// The range of a document of `length` bytes that is asked for.
+fn part_of(
+    request: &Request,
+    length: u64,
+    start: impl Fn(u16) -> ResponseBuilder,
+    part: impl FnOnce(Range<u64>) -> Part,
+) -> Answered {
     // RFC 9110, section 14.2: "A server MUST ignore a Range header field received with a request
     // method that is unrecognized or for which range handling is not defined". It is defined for
     // GET only.
     let range = request.fields.text("Range").filter(|_| request.method == Method::Get);
-    match range.map_or(RangeRequest::Whole, |range| RangeRequest::parse(range, length)) {
-        RangeRequest::Whole => {
-            (document_head(start(200)), Some(Content { document, range: 0..length }))
-        }
-        RangeRequest::Part(part) => {
-            let said = format!("bytes {}-{}/{length}", part.start, part.end - 1);
-            let head = document_head(start(206)).field("Content-Range", said);
-            (head, Some(Content { document, range: part }))
-        }
-        RangeRequest::Unsatisfiable => {
-            (start(416).field("Content-Range", format!("bytes */{length}")), None)
-        }
-    }
-}
-
-fn document_head(head: ResponseBuilder) -> ResponseBuilder {
-    head.field("Content-Type", "text/plain").field("Accept-Ranges", "bytes")
+    let (head, range) =
+        match range.map_or(RangeRequest::Whole, |range| RangeRequest::parse(range, length)) {
+            RangeRequest::Whole => (start(200), 0..length),
+            RangeRequest::Part(part) => {
+                let said = format!("bytes {}-{}/{length}", part.start, part.end - 1);
+                (start(206).field("Content-Range", said), part)
+            }
+            RangeRequest::Unsatisfiable => {
+                let head = start(416).field("Content-Range", format!("bytes */{length}"));
+                return Answered::empty(head);
+            }
+        };
+    let head = head.field("Accept-Ranges", "bytes");
+    Answered::with(head, Content::of([part(range)]))
 }
 
 fn common(version: Version, status: u16, now: SystemTime) -> ResponseBuilder {
@@ -134,8 +202,15 @@ mod tests {
     }
 
     fn reply(builder: &RequestBuilder, behaviour: &Behaviour) -> (String, Option<Range<u64>>) {
-        let reply = Reply::to(&request(builder), behaviour, 1, SystemTime::UNIX_EPOCH);
-        (String::from_utf8(reply.head).unwrap(), reply.content.map(|content| content.range))
+        let request = request(builder);
+        let now = SystemTime::UNIX_EPOCH;
+        let reply = Reply::to(&request, &Documents::Generated, behaviour, 1, now);
+        let range = match reply.content.parts() {
+            [] => None,
+            [Part::Generated { range, .. }] => Some(range.clone()),
+            parts => panic!("{parts:?}"),
+        };
+        (String::from_utf8(reply.head).unwrap(), range)
     }
 
     #[test]

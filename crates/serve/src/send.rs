@@ -2,7 +2,7 @@
 //! part.
 
 use std::{
-    io::{self, IoSlice, Write},
+    io::{self, IoSlice},
     net::TcpStream,
     ops::Range,
     time::{Duration, Instant},
@@ -13,7 +13,16 @@ use ackwise_http::{
     behaviour::{self, Nagle, Tail, Writes},
 };
 
-use crate::{reply::Reply, stop::StopSignal};
+use socket2::SockRef;
+
+use crate::{
+    Document,
+    content::{OpenFile, Part},
+    document::GATHER_LIMIT,
+    reply::Reply,
+    site::{Site, Stored},
+    stop::StopSignal,
+};
 
 /// Sets the socket options of a behaviour.
 pub(crate) fn configure(stream: &TcpStream, behaviour: &Behaviour) -> io::Result<()> {
@@ -31,6 +40,8 @@ pub(crate) fn send(
     if behaviour.tail == Tail::Corked {
         set_cork(stream, false)?; // The last response left the cork set.
     }
+    let (file, copied) = Default::default();
+    let mut writer = Writer { stream, replies, deadline, file, copied };
     for write in writes(replies, behaviour) {
         let behaviour::Write { after, head, body, corked, .. } = write;
         if !stop.sleep(after) {
@@ -40,52 +51,164 @@ pub(crate) fn send(
             set_cork(stream, true)?;
         }
         let range = head.start as u64 + body.start..head.end as u64 + body.end;
-        write_all(stream, replies, range, deadline)?;
+        writer.write_all(range)?;
     }
     Ok(())
 }
 
 fn writes<'b>(replies: &[Reply], behaviour: &'b Behaviour) -> Writes<'b> {
     match replies {
-        [reply] => behaviour.writes(reply.head.len(), reply.content_length()),
+        [reply] => behaviour.writes(reply.head.len(), reply.content.length()),
         _ => behaviour.gathered_writes(replies.iter().map(Reply::length).sum()),
     }
 }
 
-/// Writes `range` of the concatenated replies with one gathering call, and with further calls if
-/// the kernel accepts only a part.
-fn write_all(
-    mut stream: &TcpStream,
-    replies: &[Reply],
-    mut range: Range<u64>,
+/// Writes ranges of the concatenated replies.
+struct Writer<'r> {
+    stream: &'r TcpStream,
+    replies: &'r [Reply],
     deadline: Instant,
-) -> io::Result<()> {
-    while !range.is_empty() {
-        stream.set_write_timeout(Some(left_until(deadline)?))?;
-        match stream.write_vectored(&gather(replies, range.clone())) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => range.start += written as u64,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+    file: OpenFile,
+    /// What was read from files, and what is between.
+    copied: Vec<u8>,
 }
 
-/// The bytes in `range`, up to the limit of one gathering write.
+/// Consecutive bytes of a reply.
+enum Piece<'r> {
+    Memory(&'r [u8]),
+    Generated(Document, Range<u64>),
+    Stored(&'r Site, &'r Stored, Range<u64>),
+}
+
+impl<'r> Writer<'r> {
+    /// Writes `range` with one gathering call, and with further calls if the kernel accepts only a part, or if
+    /// there is more than one call takes. Segments are filled across these calls.
+    fn write_all(&mut self, mut range: Range<u64>) -> io::Result<()> {
+        while !range.is_empty() {
+            self.stream.set_write_timeout(Some(left_until(self.deadline)?))?;
+            match self.write_some(range.clone()) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => range.start += written as u64,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn write_some(&mut self, range: Range<u64>) -> io::Result<usize> {
+        let wanted = range.end - range.start;
+        let first = pieces(self.replies, range.clone()).take(GATHER_LIMIT);
+        let reads_files = first.into_iter().any(|piece| matches!(piece, Piece::Stored(..)));
+        let slices = if reads_files {
+            self.copy(range)?;
+            vec![IoSlice::new(&self.copied)]
+        } else {
+            gather(self.replies, range)
+        };
+        let length: u64 = slices.iter().map(|slice| slice.len() as u64).sum();
+        let flags = if length < wanted { MORE_FOLLOWS } else { 0 };
+        SockRef::from(self.stream).send_vectored_with_flags(&slices, flags)
+    }
+
+    /// Copies the bytes from the start of `range` on, as many as one call takes.
+    fn copy(&mut self, range: Range<u64>) -> io::Result<()> {
+        self.copied.clear();
+        for piece in pieces(self.replies, range) {
+            let room = COPY_LIMIT - self.copied.len();
+            match piece {
+                Piece::Memory(bytes) => {
+                    self.copied.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                }
+                Piece::Generated(document, range) => {
+                    let mut slices = Vec::new();
+                    document.gather(at_most(range, room), &mut slices);
+                    for slice in slices {
+                        self.copied.extend_from_slice(&slice);
+                    }
+                }
+                Piece::Stored(site, stored, range) => {
+                    self.file.append(site, stored, at_most(range, room), &mut self.copied)?;
+                }
+            }
+            if self.copied.len() >= COPY_LIMIT {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bytes in `range`, up to the limit of one gathering write. None of them is in a file.
 fn gather(replies: &[Reply], range: Range<u64>) -> Vec<IoSlice<'_>> {
     let mut slices = Vec::with_capacity(2);
-    let mut start = 0;
-    for reply in replies {
-        let end = start + reply.length();
-        let part = range.start.max(start)..range.end.min(end);
-        if !part.is_empty() {
-            reply.gather(part.start - start..part.end - start, &mut slices);
+    for piece in pieces(replies, range) {
+        match piece {
+            Piece::Memory(bytes) => slices.push(IoSlice::new(bytes)),
+            Piece::Generated(document, range) => document.gather(range, &mut slices),
+            Piece::Stored(..) => break,
         }
-        start = end;
+        if slices.len() >= GATHER_LIMIT {
+            break;
+        }
     }
     slices
 }
+
+/// The pieces of the concatenated replies within `range`; none is empty.
+fn pieces(replies: &[Reply], range: Range<u64>) -> impl Iterator<Item = Piece<'_>> {
+    let whole = replies.iter().flat_map(|reply| {
+        let content = reply.content.parts().iter().map(|part| match part {
+            Part::Memory(bytes) => Piece::Memory(bytes),
+            Part::Generated { document, range } => Piece::Generated(*document, range.clone()),
+            Part::Stored { site, stored, range } => Piece::Stored(site, stored, range.clone()),
+        });
+        std::iter::once(Piece::Memory(&reply.head)).chain(content)
+    });
+    let mut start = 0;
+    whole.filter_map(move |piece| {
+        let length = piece.length();
+        let from = range.start.clamp(start, start + length) - start;
+        let to = range.end.clamp(start, start + length) - start;
+        start += length;
+        (from < to).then(|| piece.part(from..to))
+    })
+}
+
+impl Piece<'_> {
+    fn length(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::Generated(_, range) | Self::Stored(_, _, range) => range.end - range.start,
+        }
+    }
+
+    /// The bytes in `part` of this piece.
+    fn part(self, part: Range<u64>) -> Self {
+        let within = |range: Range<u64>| range.start + part.start..range.start + part.end;
+        match self {
+            // What is in memory has a length that `usize` can hold.
+            Self::Memory(bytes) => Self::Memory(&bytes[part.start as usize..part.end as usize]),
+            Self::Generated(document, range) => Self::Generated(document, within(range)),
+            Self::Stored(site, stored, range) => Self::Stored(site, stored, within(range)),
+        }
+    }
+}
+
+/// The first `limit` bytes of `range`.
+fn at_most(range: Range<u64>, limit: usize) -> Range<u64> {
+    range.start..range.end.min(range.start + limit as u64)
+}
+
+/// Bytes that are read from files before they are written (our choice: what a pipe holds; the first write then
+/// has far more than the two segments that a receiver's delayed ACK waits for).
+const COPY_LIMIT: usize = 64 * 1024;
+
+/// A short segment waits for the call that follows.
+#[cfg(target_os = "linux")]
+const MORE_FOLLOWS: i32 = nix::libc::MSG_MORE;
+#[cfg(not(target_os = "linux"))]
+const MORE_FOLLOWS: i32 = 0;
 
 /// The time left until `deadline`, as a socket timeout, which must not be zero.
 ///
@@ -101,7 +224,7 @@ pub(crate) fn left_until(deadline: Instant) -> io::Result<Duration> {
 
 #[cfg(target_os = "linux")]
 fn set_cork(stream: &TcpStream, cork: bool) -> io::Result<()> {
-    socket2::SockRef::from(stream).set_tcp_cork(cork)
+    SockRef::from(stream).set_tcp_cork(cork)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -17,7 +17,7 @@ use nix::{
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::{
-    Limits, Stats,
+    Documents, Limits, Stats,
     connection::Connection,
     counters::Counters,
     limits::{ACCEPT_PAUSE, STACK_SIZE, STOP_WAIT},
@@ -25,10 +25,12 @@ use crate::{
 };
 
 /// Configuration of a server.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// Address to listen on; port 0 lets the kernel choose.
     pub bind: SocketAddr,
+    /// What the paths stand for.
+    pub documents: Documents,
     /// How requests are answered.
     pub behaviour: Behaviour,
     /// Limits on clients.
@@ -36,14 +38,23 @@ pub struct Config {
     /// Whether CLIENT_CLOSE is supported ([`ackwise_http::client_close`]): the connection closes
     /// without a response. Otherwise the response is 501.
     pub client_close: bool,
+    /// Whether GETWEB is supported ([`ackwise_http::getweb`]). Otherwise the response is 501.
+    pub getweb: bool,
 }
 
 impl Config {
-    /// A server on a free port of 127.0.0.1 without support for CLIENT_CLOSE.
+    /// A server of generated documents on a free port of 127.0.0.1, without support for CLIENT_CLOSE and GETWEB.
     #[must_use]
     pub fn loopback(behaviour: Behaviour) -> Self {
         let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        Self { bind, behaviour, limits: Limits::default(), client_close: false }
+        Self {
+            bind,
+            documents: Documents::Generated,
+            behaviour,
+            limits: Limits::default(),
+            client_close: false,
+            getweb: false,
+        }
     }
 }
 
@@ -175,9 +186,7 @@ struct Seat {
 impl Seat {
     fn serve(self, stream: &TcpStream) {
         let Shared { config, stop, counters, .. } = &*self.shared;
-        let Config { behaviour, limits, client_close, bind: _ } = config;
-        let client_close = *client_close;
-        Connection { stream, behaviour, limits, client_close, stop, counters }.run();
+        Connection { stream, config, stop, counters }.run();
     }
 }
 
@@ -189,7 +198,7 @@ impl Drop for Seat {
 }
 
 fn listen(config: &Config) -> io::Result<TcpListener> {
-    let Config { bind, behaviour, limits, client_close: _ } = config;
+    let Config { bind, behaviour, limits, .. } = config;
     let socket = Socket::new(Domain::for_address(*bind), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?; // Connections of the last run may still be in TIME-WAIT.
     if let Some(size) = behaviour.send_buffer {

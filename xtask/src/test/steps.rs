@@ -221,6 +221,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "runs",
     "same_trace",
     "scripts",
+    "serve",
     "standstill",
     "strip",
     "table",

@@ -22,6 +22,7 @@ mod reproduce;
 mod rows;
 mod run;
 mod schema;
+mod serve;
 
 use std::{env, process::ExitCode};
 
@@ -50,6 +51,7 @@ enum Command {
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     Model(model::Model),
+    Serve(serve::Serve),
     Schema(schema::Schema),
 }
 
@@ -139,6 +141,7 @@ impl Command {
             Self::Merge(merge) => merge::run(&merge),
             Self::Reproduce(reproduce) => reproduce::run(reproduce),
             Self::Model(model) => model::run(model),
+            Self::Serve(serve) => serve::run(&serve),
             Self::Schema(schema) => schema::run(&schema),
         }
     }
@@ -153,6 +156,7 @@ impl Command {
             Self::Merge(merge) => merge.json(),
             Self::Reproduce(reproduce) => reproduce.json(),
             Self::Model(model) => model.json(),
+            Self::Serve(serve) => serve.json(),
             Self::Schema(_) => false,
         }
     }

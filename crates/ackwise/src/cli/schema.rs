@@ -18,6 +18,7 @@ use super::{
     error::Document as Error,
     outcome::{Failure, Outcome},
     output,
+    serve::Document as Serve,
 };
 
 /// Print the JSON Schema of a command's --json output
@@ -45,7 +46,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<Outcome, Failure> {
     output::print(&text, Outcome::Good)
 }
 
-fn all() -> [Known; 9] {
+fn all() -> [Known; 10] {
     [
         of::<Check<'_>>(),
         of::<Error<'_>>(),
@@ -56,6 +57,7 @@ fn all() -> [Known; 9] {
         of::<Reproduce<'_>>(),
         of::<Run<'_>>(),
         of::<List<'_>>(),
+        of::<Serve>(),
     ]
 }
 

@@ -32,7 +32,7 @@ pub enum RequestErrorKind {
     /// The head has too many lines.
     #[error("expected at most {FIELD_LIMIT} header fields")]
     TooManyFields,
-    /// A method not defined by RFC 9110, or a CLIENT_CLOSE to a server that does not support it.
+    /// A method not defined by RFC 9110, or a CLIENT_CLOSE or GETWEB to a server that does not support it.
     #[error("expected a method of RFC 9110")]
     Method,
     /// A malformed CLIENT_CLOSE.

@@ -24,6 +24,7 @@ pub struct RequestParser {
     offset: u64,
     state: State,
     client_close: bool,
+    getweb: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -37,13 +38,20 @@ impl RequestParser {
     /// A parser for a connection that has not received anything yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { offset: 0, state: State::head(), client_close: false }
+        Self { offset: 0, state: State::head(), client_close: false, getweb: false }
     }
 
     /// Also accepts CLIENT_CLOSE; see [`client_close`](crate::client_close).
     #[must_use]
     pub const fn with_client_close(mut self) -> Self {
         self.client_close = true;
+        self
+    }
+
+    /// Also accepts GETWEB; see [`getweb`](crate::getweb).
+    #[must_use]
+    pub const fn with_getweb(mut self) -> Self {
+        self.getweb = true;
         self
     }
 
@@ -81,7 +89,7 @@ impl RequestParser {
                 HeadStep::TooLarge => return error(start, RequestErrorKind::HeadTooLarge),
                 HeadStep::Whole(head) => {
                     let (request, framing) = parse_head(&head, start)?;
-                    self.check_client_close(&request, framing)?;
+                    self.check_extension(&request, framing)?;
                     let body = BodyScanner::new(framing);
                     self.state = State::Body { request, body, content: 0 };
                 }
@@ -109,18 +117,19 @@ impl RequestParser {
         }
     }
 
-    fn check_client_close(&self, request: &Request, framing: Framing) -> Result<(), RequestError> {
+    /// Checks a method that is not of RFC 9110.
+    fn check_extension(&self, request: &Request, framing: Framing) -> Result<(), RequestError> {
         let Request { start, method, version, target, .. } = request;
-        if *method != Method::ClientClose {
-            return Ok(());
-        }
-        let plain = *version == Version::Http11
-            && target == ASTERISK
-            && matches!(framing, Framing::None | Framing::Length(0));
-        match (self.client_close, plain) {
-            (true, true) => Ok(()),
-            (true, false) => error(*start, RequestErrorKind::ClientClose),
-            (false, _) => error(*start, RequestErrorKind::Method),
+        match method {
+            Method::ClientClose if self.client_close => {
+                let plain = *version == Version::Http11
+                    && target == ASTERISK
+                    && matches!(framing, Framing::None | Framing::Length(0));
+                if plain { Ok(()) } else { error(*start, RequestErrorKind::ClientClose) }
+            }
+            Method::GetWeb if self.getweb => Ok(()),
+            Method::ClientClose | Method::GetWeb => error(*start, RequestErrorKind::Method),
+            _ => Ok(()),
         }
     }
 

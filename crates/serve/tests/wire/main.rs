@@ -8,4 +8,6 @@ mod exchanges;
 mod limits;
 mod misbehaviour;
 #[cfg(target_os = "linux")]
+mod site;
+#[cfg(target_os = "linux")]
 mod stalls;

@@ -111,7 +111,7 @@ fn a_redirect_leads_back() {
 fn silence_lasts_as_long_as_a_response_may_take() {
     let mut config = Config::loopback(Behaviour { answer: Answer::Silence, ..Behaviour::FIXED });
     config.limits.response = Duration::from_millis(200);
-    let server = Server::start(config).unwrap();
+    let server = Server::start(config.clone()).unwrap();
     let mut client = Client::connect(&server);
     client.send(&[get("/300")]);
     let start = Instant::now();

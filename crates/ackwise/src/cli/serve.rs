@@ -1,0 +1,271 @@
+//! `ackwise serve`: the built-in server, with files of a directory or with documents of any length.
+
+use std::{
+    io::Write, net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, thread, time::Duration,
+};
+
+use ackwise_http::{
+    Behaviour,
+    behaviour::{Gather, HeadFlush, KeepAlivePolicy, Nagle, Tail},
+};
+use ackwise_report::format::{self, Format, to_json};
+use ackwise_serve::{Config, Documents, Limits, Server, Site, Stats};
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    duration,
+    interrupt::Stop,
+    number::whole,
+    outcome::{Failure, Outcome},
+    output,
+};
+
+/// Serve files over HTTP/1.1, written to the socket as you choose
+///
+/// Serves DIR, or without DIR documents of any length: /6651 has 6,651 bytes. By default every fix is on: head and
+/// body leave together, in one write, with TCP_NODELAY. The options turn fixes off, so that a stall can be watched
+/// in a client, in `ackwise check`, or in a capture. Files whose names begin with a dot, and links that leave DIR,
+/// are not served.
+///
+/// Each connection has a thread: a server for measurements on a network that you trust, not for the public.
+/// Ctrl-C ends it with exit code 0.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Serve {
+    /// Serve the files of this directory; / is its index.html
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+
+    /// Listen on this address; port 0 lets the kernel choose
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+
+    /// Start from this behaviour; the options below change it
+    #[arg(long = "as", value_name = "NAME", default_value = "fixed")]
+    behaviour: Preset,
+
+    /// Write the head apart from the body
+    #[arg(long)]
+    head_apart: bool,
+
+    /// Write at most this many bytes at a time
+    #[arg(long, value_name = "BYTES", value_parser = whole(1..=1_u32 << 30))]
+    write_size: Option<u32>,
+
+    /// Leave Nagle's algorithm on
+    #[arg(long)]
+    nagle: bool,
+
+    /// Leave the last write of each response corked (TCP_CORK)
+    #[arg(long)]
+    cork: bool,
+
+    /// Write the responses to pipelined requests as one stream, so that only its last segment is short
+    #[arg(long)]
+    fill_segments: bool,
+
+    /// Set the send buffer (SO_SNDBUF); the kernel doubles it
+    #[arg(long, value_name = "BYTES", value_parser = whole(1..=1_u32 << 30))]
+    send_buffer: Option<u32>,
+
+    /// Wait this long before each response
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    think: Option<Duration>,
+
+    /// Close idle connections after this time
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, conflicts_with = "close")]
+    keep_alive: Option<Duration>,
+
+    /// Close each connection after one response
+    #[arg(long)]
+    close: bool,
+
+    /// Hold at most this many connections open; further ones are closed at once
+    #[arg(long, value_name = "N", default_value = "256", value_parser = whole(1..=10_000_usize))]
+    connections: usize,
+
+    /// Answer GETWEB: a page, and all files of this server that it shows, as one response
+    #[arg(long)]
+    getweb: bool,
+
+    /// Accept CLIENT_CLOSE, by which a client says that it closes first and holds TIME-WAIT
+    #[arg(long)]
+    client_close: bool,
+
+    /// Print JSON when the server ends
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where the behaviour starts from.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Preset {
+    /// One write, Nagle off, connections persist
+    Fixed,
+    /// Apache 1.1 as in Heidemann's papers: head apart, 4 KB a write, Nagle on
+    #[value(name = "1996")]
+    Paper1996,
+}
+
+impl Serve {
+    /// Whether `--json` was given.
+    pub(crate) const fn json(&self) -> bool {
+        self.json
+    }
+
+    fn behaviour(&self) -> Behaviour {
+        let mut behaviour = match self.behaviour {
+            Preset::Fixed => Behaviour::FIXED,
+            Preset::Paper1996 => Behaviour::PAPER_1996,
+        };
+        if self.head_apart {
+            behaviour.head_flush = HeadFlush::Apart;
+        }
+        if let Some(size) = self.write_size {
+            behaviour.write_size = size_of(size);
+        }
+        if self.nagle {
+            behaviour.nagle = Nagle::On;
+        }
+        if self.cork {
+            behaviour.tail = Tail::Corked;
+        }
+        if self.fill_segments {
+            behaviour.gather = Gather::Pending;
+        }
+        if let Some(size) = self.send_buffer {
+            behaviour.send_buffer = size_of(size);
+        }
+        if let Some(think) = self.think {
+            behaviour.think = think;
+        }
+        if let Some(idle) = self.keep_alive {
+            behaviour.keep_alive = KeepAlivePolicy::Silent { idle, max_requests: None };
+        }
+        if self.close {
+            behaviour.keep_alive = KeepAlivePolicy::Never;
+        }
+        behaviour
+    }
+}
+
+fn size_of(bytes: u32) -> Option<NonZeroUsize> {
+    usize::try_from(bytes).ok().and_then(NonZeroUsize::new)
+}
+
+/// Serves until Ctrl-C or SIGTERM.
+pub(crate) fn run(arguments: &Serve) -> Result<Outcome, Failure> {
+    let documents = match &arguments.directory {
+        None => Documents::Generated,
+        Some(directory) => {
+            let site = Site::open(directory).map_err(|error| {
+                Failure::Usage(format!("cannot serve {}: {error}", directory.display()))
+            })?;
+            Documents::Stored(Arc::new(site))
+        }
+    };
+    let stop = Stop::on_signal()?;
+    let config = Config {
+        bind: arguments.listen,
+        documents,
+        behaviour: arguments.behaviour(),
+        limits: Limits { connections: arguments.connections, ..Limits::default() },
+        client_close: arguments.client_close,
+        getweb: arguments.getweb,
+    };
+    let server = Server::start(config).map_err(|error| {
+        Failure::Usage(format!("cannot listen on {}: {error}", arguments.listen))
+    })?;
+    announce(arguments, &server);
+    while !stop.is_asked() {
+        thread::sleep(LOOK_EVERY);
+    }
+    let (listened_on, stats) = (server.local_addr(), server.stats());
+    server.stop();
+    let document = Document::new(listened_on, stats);
+    output::print(&if arguments.json { to_json(&document) } else { document.text() }, Outcome::Good)
+}
+
+/// Tells where the server listens: on standard error, where `--json` leaves room for it.
+fn announce(arguments: &Serve, server: &Server) {
+    let what = match &arguments.directory {
+        Some(directory) => ackwise_report::printable(&directory.display().to_string()).into_owned(),
+        None => "documents of any length (/6651 has 6,651 bytes)".to_owned(),
+    };
+    // A reader who has gone can still be served.
+    let _ = writeln!(
+        anstream::stderr(),
+        "Serving {what} at http://{}/ until Ctrl-C.",
+        server.local_addr()
+    );
+}
+
+/// What a server that has ended did.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Document {
+    /// Address and port.
+    listened_on: String,
+    /// Connections served.
+    connections: u64,
+    /// Connections closed at once because the limit was reached.
+    refused: u64,
+    /// Complete responses.
+    responses: u64,
+    /// Connections that a CLIENT_CLOSE ended.
+    client_closes: u64,
+    /// Pages parsed for GETWEB; a page that has not changed is not parsed again.
+    pages_parsed: u64,
+    /// How long parsing them took in all, in milliseconds.
+    parsing_ms: f64,
+}
+
+impl format::Document for Document {
+    const FORMAT: Format = Format::first("ackwise-serve");
+    const ABOUT: &'static str = "What `ackwise serve --json` prints when it ends.";
+}
+
+impl Document {
+    fn new(listened_on: SocketAddr, stats: Stats) -> Self {
+        Self {
+            listened_on: listened_on.to_string(),
+            connections: stats.accepted,
+            refused: stats.refused,
+            responses: stats.answered,
+            client_closes: stats.client_closed,
+            pages_parsed: stats.pages,
+            parsing_ms: stats.parsing.as_secs_f64() * 1e3,
+        }
+    }
+
+    fn text(&self) -> String {
+        let Self {
+            connections, refused, responses, client_closes, pages_parsed, parsing_ms, ..
+        } = self;
+        let mut text = format!("Sent {responses} responses on {connections} connections.\n");
+        if *refused > 0 {
+            text += &format!("Closed {refused} more at once (--connections).\n");
+        }
+        if *client_closes > 0 {
+            text += &format!("{client_closes} connections ended by CLIENT_CLOSE.\n");
+        }
+        if *pages_parsed > 0 {
+            text += &format!("Parsed {pages_parsed} pages for GETWEB in {parsing_ms:.3} ms.\n");
+        }
+        text
+    }
+}
+
+/// How long a signal may go unnoticed (our choice).
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+const EXAMPLES: &str = "\
+Examples:
+  ackwise serve                            documents of any length at http://127.0.0.1:8080/N
+  ackwise serve --as 1996                  watch `ackwise check http://localhost:8080/300` fail
+  ackwise serve public --getweb            a page and all its files for one request
+  ackwise serve --listen 127.0.0.1:0 --head-apart --nagle
+
+GETWEB and CLIENT_CLOSE are methods of the papers; their formats are in the documentation of the crate
+ackwise-http, modules getweb and client_close.";

@@ -1,0 +1,183 @@
+//! Files of a directory: one by one, and a page with all its files in one response.
+
+use std::{collections::BTreeMap, fs, os::unix::fs::FileExt, sync::Arc, thread, time::Duration};
+
+use ackwise_http::{
+    Behaviour, RequestBuilder,
+    getweb::{self, Entry, FILES_LIMIT, IndexParser},
+};
+use ackwise_serve::{Config, Documents, Server, Site};
+
+use crate::client::Client;
+
+struct Served {
+    directory: tempfile::TempDir,
+    server: Server,
+}
+
+fn serve(files: &[(&str, Vec<u8>)], behaviour: Behaviour, getweb: bool) -> Served {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        fs::write(directory.path().join(name), content).unwrap();
+    }
+    let site = Site::open(directory.path()).unwrap();
+    let documents = Documents::Stored(Arc::new(site));
+    let config = Config { documents, getweb, ..Config::loopback(behaviour) };
+    Served { directory, server: Server::start(config).unwrap() }
+}
+
+/// So many bytes, none like its neighbours.
+fn content(length: usize, seed: usize) -> Vec<u8> {
+    (0..length).map(|at| u8::try_from((at * 7 + seed) % 251).unwrap()).collect()
+}
+
+fn get(path: &str) -> RequestBuilder {
+    RequestBuilder::get("localhost", path)
+}
+
+/// Asks for `page` with all its files; returns the index, and the files that were sent, by path.
+fn get_web(
+    client: &mut Client,
+    page: &str,
+    held: &[&str],
+) -> (Vec<Entry>, BTreeMap<String, Vec<u8>>) {
+    use std::io::Write;
+    let request = getweb::encode("localhost", page, held.iter().copied()).unwrap();
+    client.stream.write_all(&request).unwrap();
+    let fetched = client.receive();
+    assert_eq!(fetched.response.head.status, 200);
+    assert_eq!(fetched.response.head.fields.text("Content-Type"), Some(getweb::MEDIA_TYPE));
+    let mut rest = &fetched.content[..];
+    let entries = IndexParser::new().advance(&mut rest).unwrap().expect("the index ends");
+    let mut files = BTreeMap::new();
+    for entry in &entries {
+        let Some(length) = entry.length else { continue };
+        let (file, after) = rest.split_at(usize::try_from(length).unwrap());
+        files.insert(entry.path.clone(), file.to_vec());
+        rest = after;
+    }
+    assert!(rest.is_empty(), "{} bytes that no entry announced", rest.len());
+    (entries, files)
+}
+
+/// A page that shows `images` files.
+fn page(images: usize) -> Vec<(String, Vec<u8>)> {
+    let html: String = (0..images).map(|image| format!("<img src=\"{image}.gif\">")).collect();
+    let images =
+        (0..images).map(|image| (format!("{image}.gif"), content(500 + 37 * image, image)));
+    [("p.html".to_owned(), html.into_bytes())].into_iter().chain(images).collect()
+}
+
+fn borrowed(files: &[(String, Vec<u8>)]) -> Vec<(&str, Vec<u8>)> {
+    files.iter().map(|(name, content)| (name.as_str(), content.clone())).collect()
+}
+
+#[test]
+fn files_arrive_as_they_are_under_every_plan_of_writes() {
+    let files =
+        [("large.bin", content(3_000_000, 1)), ("small.txt", content(300, 2)), ("empty", vec![])];
+    let gathered =
+        Behaviour { gather: ackwise_http::behaviour::Gather::Pending, ..Behaviour::FIXED };
+    for behaviour in [Behaviour::FIXED, Behaviour::PAPER_1996, gathered] {
+        let Served { server, directory: _kept } = serve(&files, behaviour, false);
+        let mut client = Client::connect(&server);
+        client.send(&files.each_ref().map(|(name, _)| get(&format!("/{name}"))));
+        for (name, content) in &files {
+            let fetched = client.receive();
+            assert_eq!(fetched.response.head.status, 200, "{name}");
+            assert!(fetched.content == *content, "{name} differs");
+        }
+        let part = client.fetch(get("/large.bin").field("Range", "bytes=1000000-1000009"));
+        assert_eq!(part.response.head.status, 206);
+        assert_eq!(part.content, files[0].1[1_000_000..1_000_010]);
+        assert_eq!(client.fetch(get("/none")).response.head.status, 404);
+    }
+}
+
+#[test]
+fn a_copy_that_is_current_is_not_sent_again() {
+    let Served { server, directory: _kept } =
+        serve(&[("a", content(300, 1))], Behaviour::FIXED, false);
+    let mut client = Client::connect(&server);
+    let head = client.fetch(get("/a")).response.head;
+    let modified = head.fields.text("Last-Modified").unwrap().to_owned();
+    let again = client.fetch(get("/a").field("If-Modified-Since", modified));
+    assert_eq!((again.response.head.status, again.content.len()), (304, 0));
+    let date = "Sun, 06 Nov 1994 08:49:37 GMT"; // RFC 9110, section 5.6.7.
+    let older = client.fetch(get("/a").field("If-Modified-Since", date));
+    assert_eq!((older.response.head.status, older.content.len()), (200, 300));
+}
+
+#[test]
+fn a_page_of_a_hundred_files_arrives_as_one_response_without_what_the_client_has() {
+    let files = page(100);
+    let Served { server, directory: _kept } = serve(&borrowed(&files), Behaviour::FIXED, true);
+    let paths: Vec<String> = files.iter().map(|(name, _)| format!("/{name}")).collect();
+    for held in [0, 50, 100] {
+        let held: Vec<&str> = paths[1..=held].iter().map(String::as_str).collect();
+        let mut client = Client::connect(&server);
+        let (entries, sent) = get_web(&mut client, "/p.html", &held);
+        let order: Vec<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
+        assert_eq!(order, paths.iter().map(String::as_str).collect::<Vec<_>>());
+        for ((_, content), path) in files.iter().zip(&paths) {
+            let expected = (!held.contains(&path.as_str())).then_some(content);
+            assert_eq!(sent.get(path), expected, "{path}");
+        }
+        // The connection persists.
+        assert_eq!(client.fetch(get("/0.gif")).content, files[1].1);
+    }
+    assert_eq!(server.stats().pages, 1, "parsed once, then remembered");
+}
+
+#[test]
+fn a_hostile_page_costs_no_more_than_a_large_one() {
+    let million: String =
+        (0..1_000_000).map(|link| format!("<img src=i{}.gif>", link % 2_000)).collect();
+    let images: Vec<(String, Vec<u8>)> =
+        (0..2_000).map(|image| (format!("i{image}.gif"), content(10, image))).collect();
+    let mut files = borrowed(&images);
+    let endless = format!("<img src='{}", "x".repeat(5_000_000));
+    let foreign =
+        "<img src=http://elsewhere/i0.gif><img src=//elsewhere/i0.gif><img src=/../../etc/passwd>";
+    files.push(("million.html", million.into_bytes()));
+    files.push(("endless.html", endless.into_bytes()));
+    files.push(("foreign.html", foreign.as_bytes().to_vec()));
+    files.push(("itself.html", b"<img src=itself.html><img src=missing.gif>".to_vec()));
+    let Served { server, directory: _kept } = serve(&files, Behaviour::FIXED, true);
+    for (path, expected) in [
+        ("/million.html", FILES_LIMIT),
+        ("/endless.html", 1),
+        ("/foreign.html", 1),
+        ("/itself.html", 1),
+    ] {
+        let (entries, _) = get_web(&mut Client::connect(&server), path, &[]);
+        assert_eq!(entries.len(), expected, "{path}");
+    }
+}
+
+#[test]
+fn without_support_the_method_is_refused() {
+    use std::io::Write;
+    let Served { server, directory: _kept } = serve(&[("p", vec![1])], Behaviour::FIXED, false);
+    let mut client = Client::connect(&server);
+    client.stream.write_all(&getweb::encode("localhost", "/p", []).unwrap()).unwrap();
+    assert_eq!(client.receive().response.head.status, 501);
+}
+
+#[test]
+fn a_file_that_shrinks_while_it_is_sent_ends_the_connection() {
+    use std::io::{Read, Write};
+    const LENGTH: usize = 40_000_000; // More than two sockets' buffers hold.
+    let Served { server, directory } = serve(&[("a", vec![7; LENGTH])], Behaviour::FIXED, false);
+    let mut client = Client::connect(&server);
+    client.stream.write_all(&get("/a").encode().unwrap()).unwrap();
+    let mut received = vec![0; 1000];
+    client.stream.read_exact(&mut received).unwrap();
+    thread::sleep(Duration::from_millis(50)); // The server's buffer is full, or soon will be.
+    let file = fs::OpenOptions::new().write(true).open(directory.path().join("a")).unwrap();
+    file.set_len(10).unwrap();
+    file.write_all_at(b"x", 0).unwrap();
+    let mut rest = Vec::new();
+    let _ = client.stream.read_to_end(&mut rest); // A FIN or an RST.
+    assert!(rest.len() < LENGTH, "{} bytes", rest.len());
+}
