@@ -6,6 +6,7 @@
 
 mod host;
 mod server;
+mod site;
 mod table;
 
 use std::fs;
@@ -19,8 +20,9 @@ use ackwise_linux::{Emulator, Namespace};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use self::host::{PORT, Running};
+use self::host::Running;
 use self::server::{ALL, Program};
+use self::site::{Missing, PORT};
 use self::table::Compared;
 use super::{DIRECTORY, NAME};
 use crate::machine::Load;
@@ -36,7 +38,7 @@ pub(super) fn has(name: &str) -> bool {
 ///
 /// # Errors
 ///
-/// If namespaces, links or the program are not to be had.
+/// If namespaces, links or the program are not available.
 pub(super) fn run(names: &[String], path: Distance) -> anyhow::Result<ExitCode> {
     let ackwise = program::build()?;
     let rate = path.rate.map_or(0.0, |rate| rate.get() as f64 / 1e6);
@@ -53,7 +55,7 @@ pub(super) fn run(names: &[String], path: Distance) -> anyhow::Result<ExitCode> 
                 println!("{:<10} {}", program.name, it.summary());
                 compared.push(it);
             }
-            Err(error) if error.is::<host::Missing>() => {
+            Err(error) if error.is::<Missing>() => {
                 println!("{:<10} missing: {error}", program.name);
                 missing.push(program.name);
             }

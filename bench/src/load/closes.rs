@@ -28,7 +28,7 @@ use xtask::process::{self, End, Output};
 ///
 /// # Errors
 ///
-/// If a server or a run fails, or namespaces are not to be had.
+/// If a server or a run fails, or namespaces are not available.
 pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     install::provide_packages(PACKAGES)?;
     let ackwise = program::build()?;

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::ensure;
 
-use super::host::{BEHIND, PORT, Site, find};
+use super::site::{BEHIND, PORT, Site, find};
 
 /// What serves the documents.
 pub(super) struct Program {
