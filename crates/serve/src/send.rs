@@ -187,8 +187,11 @@ impl Piece<'_> {
     fn part(self, part: Range<u64>) -> Self {
         let within = |range: Range<u64>| range.start + part.start..range.start + part.end;
         match self {
-            // What is in memory has a length that `usize` can hold.
-            Self::Memory(bytes) => Self::Memory(&bytes[part.start as usize..part.end as usize]),
+            Self::Memory(bytes) => {
+                let at =
+                    |offset| usize::try_from(offset).map_or(bytes.len(), |at| at.min(bytes.len()));
+                Self::Memory(&bytes[at(part.start)..at(part.end)])
+            }
             Self::Generated(document, range) => Self::Generated(document, within(range)),
             Self::Stored(site, stored, range) => Self::Stored(site, stored, within(range)),
         }

@@ -161,7 +161,8 @@ fn open_beneath(_: &File, _: &str) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use std::{fs, os::unix::fs::symlink};
