@@ -50,7 +50,7 @@ fn short_help_fits_a_screen() {
 fn what_does_not_exist_is_not_offered() {
     let help = stdout(&run(&["--help"]));
     assert!(help.contains("check"), "{help}");
-    assert!(!help.contains("  tune"), "{help}");
+    assert!(!help.contains("  proxy"), "{help}");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn the_committed_schemas_are_those_of_the_code() {
     let files = fs::read_dir(schema::directory()).unwrap().count();
     assert_eq!(files, names.lines().count(), "every file has a format");
     assert!(stdout(&run(&["schema", "--help"])).contains("Examples:"));
-    assert!(stderr(&run(&["schema", "tune"])).contains("run-list"));
+    assert!(stderr(&run(&["schema", "proxy"])).contains("run-list"));
 }
 
 #[test]

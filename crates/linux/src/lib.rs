@@ -9,6 +9,7 @@
 //! | [`stack`] | many endpoints of `ackwise-tcp` over one device, in one thread |
 //! | [`emulator`] | a link of `ackwise-link` in real time, between two namespaces |
 //! | [`packet_socket`] | captures packets of a live interface, with the kernel's timestamps |
+//! | [`foreign`] | the sockets of other processes: who holds them, their options |
 //! | [`host_changes`] | changes to the host, announced and always undone |
 //! | [`privileges`] | gives back what was needed to open sockets |
 //! | [`sockets`] | the kernel's table of TCP sockets, TIME-WAIT included |
@@ -26,6 +27,7 @@
 
 pub mod device;
 pub mod emulator;
+pub mod foreign;
 pub mod host_changes;
 pub mod namespace;
 pub mod packet_socket;

@@ -11,6 +11,7 @@ use std::{
     io,
     marker::PhantomData,
     os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
     thread,
 };
 
@@ -59,6 +60,17 @@ impl Namespace {
     pub fn of_process(process: u32) -> Result<Self, NamespaceError> {
         let handle = File::open(format!("/proc/{process}/ns/net"));
         let handle = handle.map_err(|error| NamespaceError::Process(process, error))?;
+        Ok(Self { handle })
+    }
+
+    /// The namespace that a file stands for, such as `/run/netns/NAME`.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be opened. Whether it is a network namespace shows when it is entered.
+    pub fn of_file(path: &Path) -> Result<Self, NamespaceError> {
+        let handle = File::open(path);
+        let handle = handle.map_err(|error| NamespaceError::File(path.to_owned(), error))?;
         Ok(Self { handle })
     }
 
@@ -180,6 +192,9 @@ pub enum NamespaceError {
     /// A descriptor of a process's namespace is not available.
     #[error("{}", unreadable(*.0, .1))]
     Process(u32, #[source] io::Error),
+    /// A file of a namespace cannot be opened.
+    #[error("cannot open the network namespace {}: {_1}", _0.display())]
+    File(PathBuf, #[source] io::Error),
     /// The loopback interface could not be set up.
     #[error("cannot bring the loopback interface up: {0}")]
     Loopback(#[source] io::Error),

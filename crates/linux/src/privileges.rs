@@ -17,10 +17,22 @@ use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabiliti
 ///
 /// If the kernel refuses, which it has no reason to.
 pub fn give_up() -> io::Result<()> {
-    let held = capabilities(None)?;
-    let wanted =
-        if geteuid().is_root() { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() };
-    let kept = held.permitted & wanted;
+    keep(if geteuid().is_root() { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() })
+}
+
+/// Gives up all capabilities of this thread, except those that [`foreign`](crate::foreign) needs:
+/// `CAP_DAC_READ_SEARCH` to list the descriptors of other users' processes, and `CAP_SYS_PTRACE` to copy
+/// them.
+///
+/// # Errors
+///
+/// If the kernel refuses, which it has no reason to.
+pub fn keep_foreign_sockets() -> io::Result<()> {
+    keep(CapabilitySet::DAC_READ_SEARCH | CapabilitySet::SYS_PTRACE)
+}
+
+fn keep(wanted: CapabilitySet) -> io::Result<()> {
+    let kept = capabilities(None)?.permitted & wanted;
     // The ambient set cannot hold what is not permitted (capabilities(7)).
     let sets =
         CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };

@@ -62,6 +62,19 @@ pub fn to_json<D: Document>(document: &D) -> String {
     escape::json(&text).into_owned()
 }
 
+/// The same on one line: for commands that print a document for each event, as it happens.
+///
+/// # Panics
+///
+/// As [`to_json`].
+#[must_use]
+pub fn to_json_line<D: Document>(document: &D) -> String {
+    let formatted = Formatted { format: D::FORMAT, document };
+    let text = serde_json::to_string(&formatted);
+    let text = text.expect("the maps of a document have strings for keys") + "\n";
+    escape::json(&text).into_owned()
+}
+
 /// Writes the same to `output`, piece by piece: for documents that are many times as large as what they
 /// are made of.
 ///
@@ -130,9 +143,10 @@ mod tests {
         let text = to_json(&Sample { zebras: 2, ants: None });
         let line: String = text.split_whitespace().collect();
         assert_eq!(
-            line,
+            line.as_str(),
             r#"{"format":{"name":"ackwise-sample","version":3},"zebras":2,"ants":null}"#
         );
+        assert_eq!(to_json_line(&Sample { zebras: 2, ants: None }), line + "\n");
         assert_eq!(Sample::FORMAT.short_name(), "sample");
     }
 

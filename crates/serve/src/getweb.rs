@@ -9,8 +9,8 @@ use ackwise_http::{
 
 use crate::{
     Document, Documents,
+    answered::Answered,
     content::{Content, Part},
-    reply::Answered,
     site::{Site, Stored},
 };
 

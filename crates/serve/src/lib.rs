@@ -7,6 +7,8 @@
 //! | `busy` | load on every core, for tests |
 //! | `server` | accepts connections, and stops within a bounded time |
 //! | `connection` | serves one connection: read, answer, close |
+//! | `config` | the configuration of a server |
+//! | `answered` | a reply before the fields that every reply has |
 //! | `reply` | maps a request to a head and a range of a document; pure |
 //! | `site` | documents on disk, and which files a page shows |
 //! | `getweb` | answers a GETWEB: the page and its files as one content |
@@ -22,8 +24,10 @@
 //! writes, the order of events on the wire is the order in the source. The server is a measurement
 //! target, not a fast server; thousands of connections are out of scope.
 
+mod answered;
 pub mod busy;
 mod close;
+mod config;
 mod connection;
 mod content;
 mod counters;
@@ -37,9 +41,9 @@ mod server;
 mod site;
 mod stop;
 
+pub use config::{Config, Documents};
 pub use counters::Stats;
 pub use document::Document;
 pub use limits::Limits;
-pub use reply::Documents;
-pub use server::{Config, Server};
+pub use server::Server;
 pub use site::Site;

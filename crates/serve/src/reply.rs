@@ -12,21 +12,12 @@ use ackwise_http::{
 };
 
 use crate::{
-    Document,
+    Document, Documents,
+    answered::Answered,
     content::{Content, Part},
     getweb,
-    site::{Site, Stored},
+    site::Stored,
 };
-
-/// What a server's paths stand for.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Documents {
-    /// `/N` has N bytes: see [`Document`].
-    Generated,
-    /// The files of a directory.
-    Stored(Arc<Site>),
-}
 
 /// The response to one request.
 #[derive(Clone, Debug)]
@@ -37,26 +28,6 @@ pub(crate) struct Reply {
     pub(crate) outlook: Outlook,
     /// How long a page was parsed for this reply.
     pub(crate) parsed_in: Option<Duration>,
-}
-
-/// A reply before the fields that say whether the connection persists.
-pub(crate) struct Answered {
-    pub(crate) head: ResponseBuilder,
-    pub(crate) content: Content,
-    pub(crate) parsed_in: Option<Duration>,
-}
-
-impl Answered {
-    /// With `content`, whose length the head says.
-    pub(crate) fn with(head: ResponseBuilder, content: Content) -> Self {
-        let head = head.field("Content-Length", content.length().to_string());
-        Self { head, content, parsed_in: None }
-    }
-
-    /// Without content.
-    pub(crate) fn empty(head: ResponseBuilder) -> Self {
-        Self::with(head, Content::EMPTY)
-    }
 }
 
 impl Reply {

@@ -3,13 +3,13 @@
 use std::{
     collections::BTreeMap,
     io,
-    net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     os::{fd::AsFd, unix::net::UnixStream},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
 };
 
-use ackwise_http::{Behaviour, behaviour::Tail};
+use ackwise_http::behaviour::Tail;
 use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
@@ -17,46 +17,12 @@ use nix::{
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::{
-    Documents, Limits, Stats,
+    Config, Stats,
     connection::Connection,
     counters::Counters,
     limits::{ACCEPT_PAUSE, STACK_SIZE, STOP_WAIT},
     stop::StopSignal,
 };
-
-/// Configuration of a server.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Address to listen on; port 0 lets the kernel choose.
-    pub bind: SocketAddr,
-    /// What the paths stand for.
-    pub documents: Documents,
-    /// How requests are answered.
-    pub behaviour: Behaviour,
-    /// Limits on clients.
-    pub limits: Limits,
-    /// Whether CLIENT_CLOSE is supported ([`ackwise_http::client_close`]): the connection closes
-    /// without a response. Otherwise the response is 501.
-    pub client_close: bool,
-    /// Whether GETWEB is supported ([`ackwise_http::getweb`]). Otherwise the response is 501.
-    pub getweb: bool,
-}
-
-impl Config {
-    /// A server of generated documents on a free port of 127.0.0.1, without support for CLIENT_CLOSE and GETWEB.
-    #[must_use]
-    pub fn loopback(behaviour: Behaviour) -> Self {
-        let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        Self {
-            bind,
-            documents: Documents::Generated,
-            behaviour,
-            limits: Limits::default(),
-            client_close: false,
-            getweb: false,
-        }
-    }
-}
 
 /// A running server. It stops when dropped.
 #[derive(Debug)]

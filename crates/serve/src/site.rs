@@ -188,7 +188,7 @@ mod tests {
             ("a b/.git/config", "no"),
         ]);
         symlink("/etc/passwd", directory.path().join("out")).unwrap();
-        symlink("style.css", directory.path().join("in")).unwrap();
+        symlink("style.css", directory.path().join("in.css")).unwrap();
         let status =
             std::process::Command::new("mkfifo").arg(directory.path().join("pipe")).status();
         assert!(status.unwrap().success());
@@ -197,7 +197,7 @@ mod tests {
             ("/index.html?x=/../..", Some("text/html; charset=utf-8")),
             ("/a%20b/", Some("text/html; charset=utf-8")),
             ("//style.css", Some("text/css; charset=utf-8")),
-            ("/in", Some("application/octet-stream")),
+            ("/in.css", Some("text/css; charset=utf-8")),
             ("/a%20b", None),
             ("/a b/", None),
             ("/out", None),

@@ -15,6 +15,7 @@
 //! | `utilisation` | a buffer size from how much of it is used |
 //! | `e2atbt` | E2-ATBT: both directions of a proxy |
 //! | `shares` | a pool divided max-min fairly |
+//! | `held` | whether Nagle's algorithm holds the end of a response, seen from outside |
 //! | `idle` | what an idle connection's buffer keeps |
 //! | `order` | a list in the order of a time, O(1) |
 //! | `register` | idle connections in the order of idleness |
@@ -22,6 +23,7 @@
 //! | `relief` | which idle connections close for it |
 //! | `admission` | whether a new connection gets a place |
 //! | `scheme` | the paper's four schemes |
+//! | `quiet` | whether a connection of an unmodified server is idle, seen from outside |
 //! | `ratio` | percentages, and the gain of an average |
 
 #![no_std]
@@ -34,11 +36,13 @@ mod admission;
 mod demand;
 mod e2atbt;
 mod eatbt;
+mod held;
 mod idle;
 mod limits;
 mod loss;
 mod order;
 mod pftk;
+mod quiet;
 mod ratio;
 mod register;
 mod relief;
@@ -50,10 +54,12 @@ pub use admission::{Admission, Limit, Refusal, WhenFull};
 pub use demand::{Demand, DemandReason};
 pub use e2atbt::{Downward, DownwardPolicy, E2Atbt, Source, Supply, Upward, UpwardPolicy};
 pub use eatbt::{BeforeLoss, Eatbt, Sender, Sizing};
+pub use held::SendSide;
 pub use idle::{Halving, IdleBuffers, Step};
 pub use limits::{Load, Resource, Shortage, Threshold, Thresholds, Usage};
 pub use loss::{Loss, LossEstimate, LossRate, Sent};
 pub use pftk::{Model, Path, Throughput};
+pub use quiet::{Busy, Observed, Patience, Quiet};
 pub use ratio::{Gain, Percent};
 pub use register::{Idle, Register};
 pub use relief::{CloseReason, Closing, Outcome, Reclaim, Relief};

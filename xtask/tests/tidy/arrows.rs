@@ -31,7 +31,7 @@ const BELOW_COMMANDS: &[&str] =
     &["ackwise-linux", "ackwise-capture", "ackwise-report", "ackwise-tls", "ackwise-serve"];
 
 /// Commands, which never use each other.
-const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load"];
+const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load", "ackwise-tune"];
 
 #[test]
 fn dependencies_follow_the_arrows() {

@@ -23,6 +23,10 @@ mod rows;
 mod run;
 mod schema;
 mod serve;
+#[cfg(target_os = "linux")]
+mod size;
+#[cfg(target_os = "linux")]
+mod tune;
 
 use std::{env, process::ExitCode};
 
@@ -52,6 +56,8 @@ enum Command {
     Reproduce(reproduce::Reproduce),
     Model(model::Model),
     Serve(serve::Serve),
+    #[cfg(target_os = "linux")]
+    Tune(Box<tune::Tune>),
     Schema(schema::Schema),
 }
 
@@ -142,6 +148,8 @@ impl Command {
             Self::Reproduce(reproduce) => reproduce::run(reproduce),
             Self::Model(model) => model::run(model),
             Self::Serve(serve) => serve::run(&serve),
+            #[cfg(target_os = "linux")]
+            Self::Tune(tune) => tune::run(&tune),
             Self::Schema(schema) => schema::run(&schema),
         }
     }
@@ -157,6 +165,8 @@ impl Command {
             Self::Reproduce(reproduce) => reproduce.json(),
             Self::Model(model) => model.json(),
             Self::Serve(serve) => serve.json(),
+            #[cfg(target_os = "linux")]
+            Self::Tune(tune) => tune.json(),
             Self::Schema(_) => false,
         }
     }

@@ -51,6 +51,9 @@ pub(crate) enum Failure {
     Merge(#[from] MergeError),
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Tune(#[from] ackwise_tune::TuneError),
     #[error("cannot write {}: {error}", path.display())]
     File { path: PathBuf, error: io::Error },
     #[error("{0}")]

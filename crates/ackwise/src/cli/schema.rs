@@ -41,13 +41,13 @@ type Known = (&'static str, fn() -> String);
 pub(crate) fn run(arguments: &Schema) -> Result<Outcome, Failure> {
     let text = match arguments.name {
         Some((_, schema)) => schema(),
-        None => all().map(|(name, _)| format!("{name}\n")).concat(),
+        None => all().iter().map(|(name, _)| format!("{name}\n")).collect(),
     };
     output::print(&text, Outcome::Good)
 }
 
-fn all() -> [Known; 10] {
-    [
+fn all() -> Vec<Known> {
+    vec![
         of::<Check<'_>>(),
         of::<Error<'_>>(),
         of::<Explain>(),
@@ -58,6 +58,8 @@ fn all() -> [Known; 10] {
         of::<Run<'_>>(),
         of::<List<'_>>(),
         of::<Serve>(),
+        #[cfg(target_os = "linux")]
+        of::<ackwise_tune::Line>(),
     ]
 }
 
@@ -66,7 +68,7 @@ fn of<D: Document>() -> Known {
 }
 
 fn known() -> impl TypedValueParser<Value = Known> {
-    PossibleValuesParser::new(all().map(|(name, _)| name)).map(|name| {
+    PossibleValuesParser::new(all().into_iter().map(|(name, _)| name)).map(|name| {
         let found = all().into_iter().find(|(known, _)| *known == name);
         found.expect("only names of formats are possible")
     })

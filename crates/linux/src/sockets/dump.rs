@@ -12,11 +12,11 @@ use netlink_packet_core::{
 use netlink_packet_sock_diag::{
     SockDiagMessage,
     constants::{AF_INET, AF_INET6, IPPROTO_TCP},
-    inet::{ExtensionFlags, InetRequest, InetResponseHeader, SocketId, StateFlags},
+    inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags, nlas::Nla},
 };
 use netlink_sys::Socket;
 
-use super::{Family, Query, TcpSocket};
+use super::{Family, Query, TcpInfo, TcpSocket};
 
 /// Sends the request and passes each entry to `visit`.
 pub(super) fn run(
@@ -55,7 +55,7 @@ fn read_datagram(mut bytes: &[u8], visit: &mut impl FnMut(&TcpSocket)) -> io::Re
         let message = message.map_err(|error| malformed(error.to_string()))?;
         match message.payload {
             NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
-                if let Some(socket) = tcp_socket(&response.header) {
+                if let Some(socket) = tcp_socket(&response) {
                     visit(&socket);
                 }
             }
@@ -77,7 +77,7 @@ fn request(family: Family, query: Query) -> Vec<u8> {
     let request = InetRequest {
         family,
         protocol: IPPROTO_TCP,
-        extensions: ExtensionFlags::empty(),
+        extensions: if query.info { ExtensionFlags::INFO } else { ExtensionFlags::empty() },
         states: StateFlags::from_bits_retain(query.states),
         // In a dump the kernel compares only nonzero ports.
         socket_id: SocketId {
@@ -96,7 +96,8 @@ fn request(family: Family, query: Query) -> Vec<u8> {
 }
 
 /// `None` for a state added by a later kernel.
-fn tcp_socket(header: &InetResponseHeader) -> Option<TcpSocket> {
+fn tcp_socket(response: &InetResponse) -> Option<TcpSocket> {
+    let header = &response.header;
     let id = &header.socket_id;
     let address = |ip: IpAddr, port| SocketAddr::new(ip.to_canonical(), port);
     let (_, state) = STATES.iter().find(|(number, _)| *number == header.state)?;
@@ -106,6 +107,13 @@ fn tcp_socket(header: &InetResponseHeader) -> Option<TcpSocket> {
         family: if header.family == AF_INET6 { Family::V6 } else { Family::V4 },
         state: *state,
         cookie: u64::from_ne_bytes(id.cookie),
+        inode: header.inode,
+        receive_queue: header.recv_queue,
+        send_queue: header.send_queue,
+        info: response.nlas.iter().find_map(|attribute| match attribute {
+            Nla::TcpInfo(bytes) => TcpInfo::read(bytes),
+            _ => None,
+        }),
     })
 }
 

@@ -18,10 +18,12 @@
 //! ```
 
 mod dump;
+mod info;
 
 use std::{io, net::SocketAddr};
 
 use ackwise_tcp::State;
+pub use info::TcpInfo;
 use netlink_sys::{Socket, protocols::NETLINK_SOCK_DIAG};
 
 use crate::{Namespace, NamespaceError};
@@ -46,6 +48,8 @@ pub struct Query {
     states: u32,
     /// `None` matches both.
     family: Option<Family>,
+    /// Whether `TCP_INFO` is wanted too.
+    info: bool,
 }
 
 /// The family of a socket. An IPv6 socket may have IPv4 connections.
@@ -71,25 +75,39 @@ pub struct TcpSocket {
     pub state: State,
     /// The kernel's cookie of the socket: unique since boot, and kept in TIME-WAIT.
     pub cookie: u64,
+    /// The inode, which names the socket in `/proc/PID/fd`. 0 if no process has a descriptor of it.
+    pub inode: u32,
+    /// Bytes that the process has not read. Of a listener: connections that it has not accepted.
+    pub receive_queue: u32,
+    /// Bytes that the peer has not acknowledged, sent or not. Of a listener: the limit of its queue.
+    pub send_queue: u32,
+    /// `TCP_INFO`, if the query asked for it and the socket is not in TIME-WAIT.
+    pub info: Option<TcpInfo>,
 }
 
 impl Query {
     /// Selects sockets with this local port: a server's.
     #[must_use]
     pub const fn local_port(port: u16) -> Self {
-        Self { local_port: port, remote_port: 0, states: ALL_STATES, family: None }
+        Self { local_port: port, remote_port: 0, states: ALL_STATES, family: None, info: false }
     }
 
     /// Selects sockets with this remote port: its clients'.
     #[must_use]
     pub const fn remote_port(port: u16) -> Self {
-        Self { local_port: 0, remote_port: port, states: ALL_STATES, family: None }
+        Self { local_port: 0, remote_port: port, states: ALL_STATES, family: None, info: false }
     }
 
     /// Restricts the query to this family, which halves its time.
     #[must_use]
     pub const fn in_family(self, family: Family) -> Self {
         Self { family: Some(family), ..self }
+    }
+
+    /// Asks for [`TcpSocket::info`] too, which doubles the time.
+    #[must_use]
+    pub const fn with_info(self) -> Self {
+        Self { info: true, ..self }
     }
 
     /// Restricts the query to these states.
@@ -119,7 +137,16 @@ impl SocketTable {
     ///
     /// If there is no such process, or its namespace cannot be entered.
     pub fn of_process(process: u32) -> Result<Self, NamespaceError> {
-        let opened = Namespace::of_process(process)?.run(Self::here)?;
+        Self::of(&Namespace::of_process(process)?)
+    }
+
+    /// The table of a namespace.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be entered, or the kernel does not support `NETLINK_SOCK_DIAG`.
+    pub fn of(namespace: &Namespace) -> Result<Self, NamespaceError> {
+        let opened = namespace.run(Self::here)?;
         opened.map_err(NamespaceError::Handle)
     }
 

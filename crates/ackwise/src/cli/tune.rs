@@ -1,0 +1,202 @@
+//! `ackwise tune --port PORT`: arguments in, a line for each act out, until Ctrl-C.
+
+use std::{
+    env,
+    io::{self, Write},
+    net::IpAddr,
+    ops::ControlFlow,
+    path::PathBuf,
+    time::Duration,
+};
+
+use ackwise_linux::host_changes::RUN_DIRECTORY;
+use ackwise_tune::{Closing, Line, Options, Place, keep, tune, undo};
+use ackwise_tuning::Patience;
+use clap::Args;
+use ipnet::IpNet;
+
+use super::{
+    duration,
+    interrupt::Stop,
+    number::whole,
+    outcome::{Failure, Outcome},
+    size,
+};
+
+/// Set TCP options of a running server from outside, and close idle connections for new ones
+///
+/// Without --apply, reports what would be done, why, and what is at stake, and changes nothing. With --apply,
+/// sets the options on the server's listening sockets and open connections until Ctrl-C, then restores the
+/// old values. A run that was killed is undone too. Linux only.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+pub(crate) struct Tune {
+    /// Tune the server that listens on this TCP port
+    #[arg(long, value_name = "PORT", value_parser = whole(1_u16..))]
+    #[arg(required_unless_present_any = ["undo", "keep"])]
+    port: Option<u16>,
+
+    /// Set TCP_NODELAY: no segment waits for the client's delayed ACK
+    #[arg(long)]
+    nodelay: bool,
+
+    /// Let at most SIZE unsent bytes wait in each connection (TCP_NOTSENT_LOWAT), such as 16KB
+    ///
+    /// The kernel reports the socket as writable only while fewer bytes wait. The server's next write can
+    /// exceed SIZE by one write of up to 64 KB or so.
+    #[arg(long, value_name = "SIZE", value_parser = size::bytes(1..=0x4000_0000))]
+    unsent: Option<u32>,
+
+    /// Close idle connections when more than N are open or wait to be accepted
+    ///
+    /// Give the server's own limit. A connection is idle if data has flowed both ways, nothing is unread,
+    /// unsent or unacknowledged, and the server's last data went out after the client's came in. What
+    /// pauses in the middle of a stream (WebSocket, event streams, HTTP/2 with several requests) can look
+    /// idle: use --exclude, or do not use this option for such servers.
+    #[arg(long, value_name = "N", value_parser = whole(1_u32..))]
+    max_connections: Option<u32>,
+
+    /// Close at most N connections a second
+    #[arg(hide_short_help = true, requires = "max_connections")]
+    #[arg(long, value_name = "N", default_value_t = Closing::PER_SECOND, value_parser = whole(1_u32..))]
+    max_closes_per_second: u32,
+
+    /// Close a connection only if it has been quiet for TIME
+    #[arg(hide_short_help = true, requires = "max_connections")]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration::parse)]
+    idle_at_least: Duration,
+
+    /// Close a connection whose order of request and response is not known only after TIME
+    ///
+    /// The kernel's clock ticks every 4 ms on many systems: a request may follow a response within one
+    /// tick. Give a TIME longer than the server's slowest response.
+    #[arg(hide_short_help = true, requires = "max_connections")]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]
+    unsure_after: Duration,
+
+    /// Never close connections of this client address or network (repeatable, or comma-separated)
+    #[arg(hide_short_help = true, requires = "max_connections")]
+    #[arg(long, value_name = "ADDRESS|NET", value_delimiter = ',', value_parser = net)]
+    exclude: Vec<IpNet>,
+
+    /// Look for the server in the network namespace of process PID, such as a container's
+    #[arg(long, value_name = "PID", value_parser = whole(1_u32..), conflicts_with = "netns")]
+    pid: Option<u32>,
+
+    /// Look for the server in the network namespace FILE, such as /run/netns/NAME
+    #[arg(long, value_name = "FILE")]
+    netns: Option<PathBuf>,
+
+    /// Watch the connections for TIME in a dry run
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
+    #[arg(conflicts_with = "apply")]
+    watch: Duration,
+
+    /// Do it, until Ctrl-C; needs root
+    #[arg(long)]
+    apply: bool,
+
+    /// Restore what runs that were killed have left behind; needs root
+    #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "max_connections", "pid", "netns"])]
+    undo: bool,
+
+    /// Undo the run with this journal when standard input ends
+    #[arg(long, value_name = "FILE", hide = true, exclusive = true)]
+    keep: Option<PathBuf>,
+
+    /// Print one JSON document for each act, one on a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Tunes, and prints each act as it happens.
+pub(crate) fn run(arguments: &Tune) -> Result<Outcome, Failure> {
+    if let Some(journal) = &arguments.keep {
+        keep(journal)?;
+        return Ok(Outcome::Good);
+    }
+    let mut failed = None;
+    let tell = |line: &Line| {
+        let text = if arguments.json { line.json() } else { line.text() + "\n" };
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    let is_complete = if arguments.undo {
+        undo(RUN_DIRECTORY.as_ref(), tell)?
+    } else {
+        let stop = Stop::on_signal()?;
+        tune(&arguments.options(), stop.asked(), tell)?.not_given_back == 0
+    };
+    match failed {
+        Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Output(error)),
+        _ if is_complete => Ok(Outcome::Good),
+        _ => Ok(Outcome::Bad),
+    }
+}
+
+impl Tune {
+    pub(crate) const fn json(&self) -> bool {
+        self.json
+    }
+
+    fn options(&self) -> Options {
+        let place = match (self.pid, &self.netns) {
+            (Some(process), _) => Place::Process(process),
+            (None, Some(file)) => Place::File(file.clone()),
+            (None, None) => Place::Here,
+        };
+        let port = self.port.expect("the command line requires it");
+        let keep = ["tune", "--keep"].map(str::to_owned).to_vec();
+        Options {
+            no_delay: self.nodelay,
+            unsent: self.unsent,
+            closing: self.max_connections.map(|max_connections| Closing {
+                max_connections,
+                per_second: self.max_closes_per_second,
+                patience: Patience {
+                    idle_at_least: self.idle_at_least,
+                    unsure_after: self.unsure_after.max(self.idle_at_least),
+                },
+                exclude: self.exclude.clone(),
+            }),
+            apply: self.apply,
+            watch: self.watch,
+            keeper: env::current_exe().ok().map(|program| (program, keep)),
+            ..Options::dry_run(port, place)
+        }
+    }
+}
+
+/// A network, or one address.
+fn net(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from).ok();
+    let net = text.parse().ok().or_else(address);
+    net.ok_or_else(|| "expected an address or a network, such as 10.0.0.7 or 10.0.0.0/8".to_owned())
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ackwise tune --port 8080 --nodelay               report what it would change and what is at stake
+  ackwise tune --port 8080 --nodelay --apply       set TCP_NODELAY until Ctrl-C
+  ackwise tune --undo                              restore what a killed run has left behind
+
+--help describes all options.";
+
+const LONG_EXAMPLES: &str = "\
+Examples:
+  ackwise tune --port 8080 --nodelay               report what it would change and what is at stake
+  ackwise tune --port 8080 --nodelay --apply       set TCP_NODELAY until Ctrl-C
+  ackwise tune --port 8080 --unsent 16KB --apply   keep slow clients from filling the kernel's memory
+  ackwise tune --port 80 --pid 4711 --nodelay      a server in the container of process 4711
+  ackwise tune --port 80 --max-connections 200 --unsure-after 60s --exclude 10.0.0.0/8 --apply
+                                                   close idle connections at the server's limit of 200
+  ackwise tune --undo                              restore what a killed run has left behind
+
+Exit codes: 0 if everything was given back, 1 if something was not, 2 if the run could not begin.";

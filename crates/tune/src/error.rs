@@ -1,0 +1,88 @@
+//! Why a run cannot begin, or go on.
+
+use std::{io, path::PathBuf};
+
+use ackwise_linux::{NamespaceError, foreign::CopyError};
+
+/// Why a run ended early. What it had changed is given back.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TuneError {
+    /// Nothing was asked for.
+    #[error("nothing to do (expected --nodelay, --unsent, --max-connections or --undo)")]
+    NothingToDo,
+    /// The user is not root.
+    #[error(
+        "cannot change other programs' sockets: not root (expected effective user ID 0; capabilities of the \
+         program's file are not enough, because any user could then change any program)"
+    )]
+    NotRoot,
+    /// No socket listens on the port.
+    #[error("no socket listens on port {port} in {place}{}", elsewhere(*found_in))]
+    NoListener {
+        /// The port.
+        port: u16,
+        /// Where.
+        place: String,
+        /// A process in whose namespace one does.
+        found_in: Option<u32>,
+    },
+    /// The server's namespace cannot be entered.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// The kernel's table cannot be read.
+    #[error("cannot list the kernel's sockets: {0}")]
+    Table(#[source] io::Error),
+    /// The process that holds a listening socket is not visible.
+    #[error(
+        "cannot find the process that listens on port {port}: {} (expected root, and the /proc of the host \
+         or of the server's container)",
+        hidden(*closed)
+    )]
+    NoHolder {
+        /// The port.
+        port: u16,
+        /// Processes that could not be looked into.
+        closed: usize,
+    },
+    /// A descriptor cannot be copied.
+    #[error("cannot reach the sockets of port {port}: {source}")]
+    Copy {
+        /// The port.
+        port: u16,
+        /// Why.
+        source: CopyError,
+    },
+    /// The journal cannot be written: nothing is changed without it.
+    #[error("cannot write {}: {source} (old values are written there before each change)", path.display())]
+    Journal {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A journal cannot be read.
+    #[error("cannot read {}: {why}", path.display())]
+    Unreadable {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The process that undoes a killed run could not be started.
+    #[error("cannot start the process that undoes a run that is killed: {0}")]
+    Keeper(#[source] io::Error),
+}
+
+fn elsewhere(found_in: Option<u32>) -> String {
+    found_in.map_or_else(String::new, |process| {
+        format!("; one does in the network namespace of process {process} (--pid {process})")
+    })
+}
+
+fn hidden(closed: usize) -> String {
+    match closed {
+        0 => "no process has its socket".to_owned(),
+        _ => format!("{closed} processes may not be looked into"),
+    }
+}

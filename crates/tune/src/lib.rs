@@ -1,0 +1,42 @@
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | `line` | one line of the report, as text or JSON |
+//! | `options` | what to do, and where |
+//! | `run` | the loop: listeners, then a scan of the connections again and again |
+//! | `connections` | which connections are looked at in a scan, and how often |
+//! | `change` | sets options, after their old values are in the journal |
+//! | `closing` | which idle connections close, and how many in a second |
+//! | `stake` | what Nagle's algorithm and unsent data cost at the moment |
+//! | `journal` | the old values of one run, in a file that outlives it |
+//! | `undo` | restores the values of a journal |
+//! | `keeper` | a process that undoes a run that was killed |
+//! | `place` | in which network namespace the server is |
+//!
+//! Not here: what the kernel's interfaces look like (`ackwise-linux`), and when a connection is idle
+//! (`ackwise-tuning`).
+
+#![cfg(target_os = "linux")]
+
+mod change;
+mod closing;
+mod connections;
+mod error;
+mod journal;
+mod keeper;
+mod line;
+mod options;
+mod place;
+mod run;
+mod stake;
+mod undo;
+
+pub use error::TuneError;
+pub use keeper::{Keeper, keep};
+pub use line::{Act, Line, Socket};
+pub use options::{Closing, Options, Place};
+pub use run::{Summary, tune};
+pub use undo::undo;

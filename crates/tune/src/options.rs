@@ -1,0 +1,89 @@
+//! What to do, and where.
+
+use std::{path::PathBuf, time::Duration};
+
+use ackwise_linux::{foreign::SocketOption, host_changes::RUN_DIRECTORY};
+use ackwise_tuning::Patience;
+use ipnet::IpNet;
+
+/// What a run does.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The server's port.
+    pub port: u16,
+    /// The server's network namespace.
+    pub place: Place,
+    /// Whether to set `TCP_NODELAY`.
+    pub no_delay: bool,
+    /// `TCP_NOTSENT_LOWAT`, in bytes.
+    pub unsent: Option<u32>,
+    /// Whether and when to close idle connections.
+    pub closing: Option<Closing>,
+    /// Whether to do it. Otherwise the run reports what it would do, and ends.
+    pub apply: bool,
+    /// How long a dry run watches the connections.
+    pub watch: Duration,
+    /// The directory of the journals.
+    pub directory: PathBuf,
+    /// Starts the process that undoes the run if it is killed: this program, with these arguments and the
+    /// path of the journal. `None`: only [`undo`](fn@crate::undo) does.
+    pub keeper: Option<(PathBuf, Vec<String>)>,
+}
+
+/// In which network namespace the server is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Place {
+    /// In this program's.
+    Here,
+    /// In that of a process.
+    Process(u32),
+    /// In that of a file, such as `/run/netns/NAME`.
+    File(PathBuf),
+}
+
+/// When idle connections close.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Closing {
+    /// Connections that the server can have. Beyond it, idle ones close for new ones.
+    pub max_connections: u32,
+    /// At most so many in a second.
+    pub per_second: u32,
+    /// How long a connection has to be quiet.
+    pub patience: Patience,
+    /// Clients whose connections are never closed.
+    pub exclude: Vec<IpNet>,
+}
+
+impl Closing {
+    /// Default of [`per_second`](Self::per_second). Our choice: more than 500 clients with one second
+    /// between requests open at a limit of 200, and few enough to look at.
+    pub const PER_SECOND: u32 = 1_000;
+}
+
+impl Options {
+    /// Looks and reports, and does nothing yet.
+    #[must_use]
+    pub fn dry_run(port: u16, place: Place) -> Self {
+        Self {
+            port,
+            place,
+            no_delay: false,
+            unsent: None,
+            closing: None,
+            apply: false,
+            watch: Self::WATCH,
+            directory: RUN_DIRECTORY.into(),
+            keeper: None,
+        }
+    }
+
+    /// Default of [`watch`](Self::watch). Our choice: fifty delayed ACKs.
+    pub const WATCH: Duration = Duration::from_secs(2);
+
+    /// The options to set, with their values.
+    pub(crate) fn wanted(&self) -> Vec<(SocketOption, u32)> {
+        let no_delay = self.no_delay.then_some((SocketOption::NoDelay, 1));
+        let unsent = self.unsent.map(|bytes| (SocketOption::NotSentLowat, bytes));
+        no_delay.into_iter().chain(unsent).collect()
+    }
+}

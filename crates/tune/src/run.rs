@@ -1,0 +1,553 @@
+//! A run: the listening sockets, then a scan of the connections again and again until the caller stops it,
+//! then everything is given back.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    ops::ControlFlow,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ackwise_linux::{
+    foreign::{ForeignSocket, Holders, SocketOption},
+    processor_time,
+    sockets::{Family, Query, SocketTable, TcpSocket},
+};
+use ackwise_report::words::{counted, grouped, rounded};
+use ackwise_tcp::State;
+
+use crate::{
+    Act, Line, Options, Socket, TuneError,
+    change::{self, Planned, Workers},
+    closing::{Candidate, Closer, Shortage},
+    connections::Connections,
+    journal::Journal,
+    keeper::Keeper,
+    place,
+    stake::Stake,
+    undo::{self, Fate},
+};
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Summary {
+    /// Options set, on listening sockets and connections.
+    pub set: u64,
+    /// Idle connections closed.
+    pub closed: u64,
+    /// Those of them whose order of events was not known.
+    pub closed_unsure: u64,
+    /// Values that could not be given back.
+    pub not_given_back: u64,
+}
+
+/// Does what `options` ask for, until `stop`. Each act is a line; the run ends if `tell` wants no more.
+///
+/// # Errors
+///
+/// If there is nothing to tune, or the kernel refuses. What was changed is given back.
+pub fn tune(
+    options: &Options,
+    stop: &AtomicBool,
+    mut tell: impl FnMut(&Line) -> ControlFlow<()>,
+) -> Result<Summary, TuneError> {
+    if options.wanted().is_empty() && options.closing.is_none() {
+        return Err(TuneError::NothingToDo);
+    }
+    if options.apply && !nix::unistd::geteuid().is_root() {
+        return Err(TuneError::NotRoot);
+    }
+    let mut table = options.place.table()?;
+    let listeners = place::listeners(&mut table, options.port)?;
+    if listeners.is_empty() {
+        return Err(place::no_listener(&options.place, options.port));
+    }
+    let mut run = Run::new(options, stop, table, &mut tell);
+    match options.apply {
+        false => run.dry_run(&listeners)?,
+        true => {
+            let keeper = run.keeper()?;
+            // Namespaces are entered and files made by now.
+            ackwise_linux::privileges::keep_foreign_sockets().map_err(TuneError::Keeper)?;
+            let ended = run.work(&listeners);
+            run.give_back();
+            drop(keeper);
+            ended?;
+        }
+    }
+    run.say(Act::Ended, run.summary_words());
+    Ok(run.summary)
+}
+
+struct Run<'a> {
+    options: &'a Options,
+    wanted: Vec<(SocketOption, u32)>,
+    stop: &'a AtomicBool,
+    tell: &'a mut dyn FnMut(&Line) -> ControlFlow<()>,
+    /// Whether nobody reads the lines any more.
+    unread: bool,
+    table: SocketTable,
+    journal: Option<Journal>,
+    connections: Connections,
+    workers: Workers,
+    closer: Option<Closer>,
+    /// The last shortage that could not be relieved, so that each is reported once.
+    stuck: Option<Shortage>,
+    known_listeners: BTreeSet<u64>,
+    /// Those of the listening sockets: each costs a walk through the kernel's table.
+    families: Vec<Family>,
+    /// What the last dump of the kernel's table took of a processor.
+    dump_cost: Duration,
+    began: Instant,
+    summary: Summary,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        options: &'a Options,
+        stop: &'a AtomicBool,
+        table: SocketTable,
+        tell: &'a mut dyn FnMut(&Line) -> ControlFlow<()>,
+    ) -> Self {
+        Self {
+            options,
+            wanted: options.wanted(),
+            stop,
+            tell,
+            unread: false,
+            table,
+            journal: options.apply.then(|| Journal::new(&options.directory, options.port)),
+            connections: Connections::default(),
+            workers: Workers::default(),
+            closer: options.closing.clone().map(Closer::new),
+            stuck: None,
+            known_listeners: BTreeSet::new(),
+            families: Vec::new(),
+            dump_cost: Duration::ZERO,
+            began: Instant::now(),
+            summary: Summary::default(),
+        }
+    }
+
+    fn keeper(&self) -> Result<Option<Keeper>, TuneError> {
+        match (&self.options.keeper, &self.journal) {
+            (Some((program, arguments)), Some(journal)) => {
+                Keeper::start(program, arguments, journal.path()).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Tunes until it is asked to stop.
+    fn work(&mut self, listeners: &[TcpSocket]) -> Result<(), TuneError> {
+        self.tune_listeners(listeners)?;
+        let mut looked_for_listeners = Instant::now();
+        while !self.is_over() {
+            let (began, spent) = (Instant::now(), spent());
+            if began - looked_for_listeners >= LISTENERS_INTERVAL {
+                looked_for_listeners = began;
+                let listeners = place::listeners(&mut self.table, self.options.port)?;
+                self.tune_listeners(&listeners)?;
+            }
+            self.scan()?;
+            self.pause(pause_after(self.dump_cost, spent_since(spent)));
+        }
+        Ok(())
+    }
+
+    /// Sets the options on listening sockets that are new.
+    fn tune_listeners(&mut self, listeners: &[TcpSocket]) -> Result<(), TuneError> {
+        let new: Vec<_> = listeners
+            .iter()
+            .filter(|listener| !self.known_listeners.contains(&listener.cookie))
+            .copied()
+            .collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let is_first = self.known_listeners.is_empty();
+        self.families = families(listeners);
+        self.known_listeners = listeners.iter().map(|listener| listener.cookie).collect();
+        let holders = self.holders_of(&new, is_first)?;
+        self.workers = Workers::of(&holders);
+        let looked = change::look(&new, &self.wanted, &holders);
+        if let Some(source) = looked.refused {
+            return Err(TuneError::Copy { port: self.options.port, source });
+        }
+        for listener in &new {
+            for (option, value) in self.wanted.clone() {
+                let is_planned =
+                    |it: &Planned| it.socket.cookie == listener.cookie && it.option == option;
+                if !looked.planned.iter().any(is_planned) {
+                    let reason = format!("the server has set it to {value} itself");
+                    self.say_of(listener, Act::Left, Some(option), reason);
+                }
+            }
+        }
+        let holders_words = |planned: &Planned| processes(&holders, planned.socket.inode);
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        for planned in change::carry_out(looked.planned, &holders, journal)? {
+            let reason = format!("{} accepts connections that inherit it", holders_words(&planned));
+            self.say_set(&planned, None, reason);
+        }
+        Ok(())
+    }
+
+    /// The processes that hold listening sockets. An error if none is visible at the beginning.
+    fn holders_of(&self, new: &[TcpSocket], must_exist: bool) -> Result<Holders, TuneError> {
+        let inodes = new.iter().map(|listener| listener.inode).collect();
+        let holders = Holders::of(&inodes);
+        if must_exist && new.iter().all(|it| holders.of_inode(it.inode).is_empty()) {
+            return Err(TuneError::NoHolder { port: self.options.port, closed: holders.closed() });
+        }
+        Ok(holders)
+    }
+
+    /// Looks at the connections once.
+    fn scan(&mut self) -> Result<(), TuneError> {
+        let now = Instant::now();
+        let sockets = self.connected()?;
+        let due = self.connections.scanned(&sockets, now);
+        if !self.wanted.is_empty() && !due.is_empty() {
+            self.tune_connections(&due, now)?;
+        }
+        if self.closer.is_some() {
+            self.close_idle(&sockets, now);
+        }
+        Ok(())
+    }
+
+    fn tune_connections(&mut self, due: &[TcpSocket], now: Instant) -> Result<(), TuneError> {
+        let holders = self.workers.find(due, now);
+        let looked = change::look(due, &self.wanted, &holders);
+        for cookie in &looked.reached {
+            self.connections.looked_at(*cookie, now);
+        }
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        if !looked.planned.is_empty() {
+            let connections = &self.connections;
+            journal.retain(|record| record.remote.is_none() || connections.contains(record.cookie));
+        }
+        let changed = change::carry_out(looked.planned, &holders, journal)?;
+        let done = Instant::now();
+        for planned in changed {
+            let age = self.connections.age(planned.socket.cookie, done);
+            let reason = match age {
+                None => "open before the run".to_owned(),
+                Some(age) => format!(
+                    "the server {} after accept; set again at most {} after the handshake",
+                    match planned.option {
+                        SocketOption::NoDelay => "switched it off",
+                        SocketOption::NotSentLowat => "set another value",
+                    },
+                    rounded(age)
+                ),
+            };
+            self.say_set(&planned, age, reason);
+        }
+        Ok(())
+    }
+
+    fn close_idle(&mut self, sockets: &[TcpSocket], now: Instant) {
+        let Some(closer) = &mut self.closer else { return };
+        let shortage = closer.shortage(sockets);
+        let allowed = closer.allowed(now);
+        if shortage.excess() == 0 {
+            self.stuck = None;
+            return;
+        }
+        let mut candidates = closer.candidates(sockets);
+        let found = candidates.len();
+        candidates.truncate(shortage.excess().min(allowed));
+        let chosen: Vec<_> = candidates.iter().map(|it| it.socket).collect();
+        let holders = self.workers.find(&chosen, now);
+        let mut closed = 0;
+        for candidate in candidates {
+            let socket = candidate.socket;
+            let held = holders.of_inode(socket.inode);
+            let Ok(copy) = ForeignSocket::copy(held, socket.cookie) else { continue };
+            // A request may have arrived since the scan.
+            if copy.has_unread().is_ok_and(|unread| !unread) && copy.shut_down().is_ok() {
+                drop(copy);
+                closed += 1;
+                self.say_closed(&candidate, shortage);
+            }
+        }
+        if let Some(closer) = &mut self.closer {
+            closer.closed(closed);
+        }
+        if found == 0 && self.stuck.is_none() {
+            let Shortage { open, waiting, places } = shortage;
+            self.stuck = Some(shortage);
+            let reason = format!(
+                "{} open and {} waiting for {places} places, and none is idle: nothing to close",
+                grouped(open as u64),
+                grouped(waiting as u64)
+            );
+            self.say(Act::Note, reason);
+        }
+    }
+
+    /// Reports what a run with `apply` would do, and what is at stake.
+    fn dry_run(&mut self, listeners: &[TcpSocket]) -> Result<(), TuneError> {
+        let holders = self.holders_of(listeners, true)?;
+        self.families = families(listeners);
+        self.workers = Workers::of(&holders);
+        let looked = change::look(listeners, &self.wanted, &holders);
+        if let (Some(source), true) = (looked.refused, looked.reached.is_empty()) {
+            return Err(TuneError::Copy { port: self.options.port, source });
+        }
+        for planned in &looked.planned {
+            let who = processes(&holders, planned.socket.inode);
+            let reason = format!("{who} would accept connections that inherit it");
+            self.tell_planned(Act::WouldSet, planned, None, reason);
+        }
+        if looked.planned.is_empty() && !self.wanted.is_empty() {
+            self.say(Act::Note, "every listening socket has the wanted options already");
+        }
+        let (stake, sockets) = self.watch()?;
+        if !self.wanted.is_empty() {
+            self.would_set(&sockets);
+        }
+        if self.options.no_delay {
+            self.tell(&stake.no_delay(self.began.elapsed()));
+        }
+        if let Some(bound) = self.options.unsent {
+            self.tell(&stake.unsent(bound, self.began.elapsed()));
+        }
+        if let Some(closer) = &self.closer {
+            let (shortage, idle) = (closer.shortage(&sockets), closer.candidates(&sockets));
+            self.say_would_close(shortage, &idle);
+        }
+        self.say(Act::Note, "dry run: nothing was changed (--apply does it)");
+        Ok(())
+    }
+
+    /// Samples the connections for a while.
+    fn watch(&mut self) -> Result<(Stake, Vec<TcpSocket>), TuneError> {
+        let mut stake = Stake::default();
+        let began = Instant::now();
+        let mut last = began;
+        loop {
+            let sockets = self.connected()?;
+            let now = Instant::now();
+            stake.sample(&sockets, self.options.unsent, now - last);
+            last = now;
+            if now - began >= self.options.watch || self.is_over() {
+                return Ok((stake, sockets));
+            }
+            self.pause(pause_after(self.dump_cost, Duration::ZERO));
+        }
+    }
+
+    fn would_set(&mut self, sockets: &[TcpSocket]) {
+        let holders = self.workers.find(sockets, Instant::now());
+        let looked = change::look(sockets, &self.wanted, &holders);
+        for (option, value) in self.wanted.clone() {
+            let differs = looked.planned.iter().filter(|it| it.option == option).count() as u64;
+            let all = counted(looked.reached.len() as u64, "open connection");
+            let reason = format!("{} of {all}", grouped(differs));
+            let mut line = Line::new(self.began.elapsed(), Act::WouldSet, reason);
+            (line.count, line.new) = (Some(differs), Some(value));
+            line.option = Some(option.name());
+            self.tell(&line);
+        }
+    }
+
+    /// The connections that a client may still use.
+    fn connected(&mut self) -> Result<Vec<TcpSocket>, TuneError> {
+        let mut sockets = Vec::new();
+        let query = Query::local_port(self.options.port)
+            .in_states(&[State::Established, State::CloseWait])
+            .with_info();
+        let before = spent();
+        // What a socket accepts is of its own family.
+        for family in &self.families {
+            let query = query.in_family(*family);
+            self.table.each(query, |socket| sockets.push(*socket)).map_err(TuneError::Table)?;
+        }
+        self.dump_cost = spent_since(before);
+        Ok(sockets)
+    }
+
+    /// Restores every value, and removes the journal if that worked.
+    fn give_back(&mut self) {
+        let Some(journal) = self.journal.take() else { return };
+        let mut restored = 0;
+        let fates = undo::restore(journal.records());
+        let mut failed = Vec::new();
+        for (record, fate) in journal.records().iter().zip(&fates) {
+            match fate {
+                Fate::Restored if record.remote.is_some() => restored += 1,
+                Fate::Gone if record.remote.is_some() => {}
+                Fate::Restored | Fate::Gone | Fate::Changed(_) | Fate::Failed(_) => {
+                    self.tell(&undo::line(record, fate, self.began.elapsed()));
+                }
+            }
+            if matches!(fate, Fate::Failed(_)) {
+                failed.push(record.clone());
+            }
+        }
+        if restored > 0 {
+            let words = counted(restored, "connection");
+            self.say(Act::GivenBack, format!("{words} have the values before the run"));
+        }
+        self.summary.not_given_back = failed.len() as u64;
+        if failed.is_empty() {
+            journal.remove();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.unread || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits, and looks now and then whether it is to stop.
+    fn pause(&self, time: Duration) {
+        let until = Instant::now() + time;
+        while !self.is_over() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            thread::sleep(left.min(STOP_INTERVAL));
+        }
+    }
+
+    fn tell(&mut self, line: &Line) {
+        if !self.unread && (self.tell)(line).is_break() {
+            self.unread = true;
+        }
+    }
+
+    fn say(&mut self, act: Act, reason: impl Into<String>) {
+        self.tell(&Line::new(self.began.elapsed(), act, reason));
+    }
+
+    fn say_of(
+        &mut self,
+        socket: &TcpSocket,
+        act: Act,
+        option: Option<SocketOption>,
+        reason: String,
+    ) {
+        let mut line = Line::new(self.began.elapsed(), act, reason);
+        line.socket = Some(named(socket));
+        line.option = option.map(SocketOption::name);
+        self.tell(&line);
+    }
+
+    fn say_set(&mut self, planned: &Planned, age: Option<Duration>, reason: String) {
+        self.summary.set += 1;
+        self.tell_planned(Act::Set, planned, age, reason);
+    }
+
+    fn tell_planned(&mut self, act: Act, planned: &Planned, age: Option<Duration>, reason: String) {
+        let mut line = Line::new(self.began.elapsed(), act, reason);
+        line.socket = Some(named(&planned.socket));
+        line.option = Some(planned.option.name());
+        (line.old, line.new) = (Some(planned.old), Some(planned.new));
+        line.delay_ms = age.map(|age| (age.as_secs_f64() * 1e6).round() / 1e3);
+        self.tell(&line);
+    }
+
+    fn say_closed(&mut self, candidate: &Candidate, shortage: Shortage) {
+        self.summary.closed += 1;
+        self.summary.closed_unsure += u64::from(candidate.is_unsure);
+        let Shortage { open, waiting, places } = shortage;
+        let sure = match candidate.is_unsure {
+            true => ", order of request and response not known",
+            false => "",
+        };
+        let reason = format!(
+            "idle for {}{sure}; {open} open and {waiting} waiting for {places} places",
+            rounded(candidate.quiet)
+        );
+        self.say_of(&candidate.socket, Act::Closed, None, reason);
+    }
+
+    fn say_would_close(&mut self, shortage: Shortage, idle: &[Candidate]) {
+        let Shortage { open, waiting, places } = shortage;
+        let unsure = idle.iter().filter(|it| it.is_unsure).count();
+        let count = shortage.excess().min(idle.len());
+        let reason = format!(
+            "{open} open and {waiting} waiting for {places} places; {} idle ({unsure} of them only because \
+             they have been quiet for long): {count} would be closed",
+            idle.len()
+        );
+        let mut line = Line::new(self.began.elapsed(), Act::WouldClose, reason);
+        line.count = Some(count as u64);
+        self.tell(&line);
+    }
+
+    fn summary_words(&self) -> String {
+        let Summary { set, closed, closed_unsure, not_given_back } = self.summary;
+        let mut words = format!("{} set", counted(set, "option"));
+        if self.closer.is_some() {
+            words += &format!(
+                ", {} closed ({} of them because they had been quiet for long)",
+                counted(closed, "idle connection"),
+                grouped(closed_unsure)
+            );
+        }
+        if not_given_back > 0 {
+            let values = counted(not_given_back, "value");
+            words += &format!("; {values} not given back: run `ackwise tune --undo`");
+        }
+        words
+    }
+}
+
+fn named(socket: &TcpSocket) -> Socket {
+    let remote = (socket.remote.port() != 0).then_some(socket.remote);
+    Socket { local: socket.local, remote, cookie: socket.cookie }
+}
+
+fn families(listeners: &[TcpSocket]) -> Vec<Family> {
+    let all = [Family::V4, Family::V6];
+    all.into_iter().filter(|family| listeners.iter().any(|it| it.family == *family)).collect()
+}
+
+/// `nginx (processes 12, 13 and 6 more)`.
+fn processes(holders: &Holders, inode: u32) -> String {
+    let processes = holders.processes(inode);
+    let Some(first) = processes.first() else { return "no visible process".to_owned() };
+    let name = fs::read_to_string(format!("/proc/{first}/comm")).unwrap_or_default();
+    let shown: Vec<_> = processes.iter().take(SHOWN).map(u32::to_string).collect();
+    let more = processes.len() - shown.len();
+    let thing = if processes.len() == 1 { "process" } else { "processes" };
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{} ({thing} {}{more})", name.trim(), shown.join(", "))
+}
+
+/// The processor time that this process has used.
+fn spent() -> Duration {
+    processor_time().unwrap_or_default()
+}
+
+fn spent_since(before: Duration) -> Duration {
+    spent().saturating_sub(before)
+}
+
+/// The pause after a scan that took `all` of a processor, `dump` of it for the kernel's table.
+fn pause_after(dump: Duration, all: Duration) -> Duration {
+    let pause = dump * DUMP_SHARE + all.saturating_sub(dump) * WORK_SHARE;
+    pause.clamp(SCAN_INTERVAL.0, SCAN_INTERVAL.1)
+}
+
+/// Dumps of the table take at most one part in so many of a processor, whatever happens (our choice: 2 %).
+const DUMP_SHARE: u32 = 50;
+/// Looking at connections and changing them takes at most one part in so many, when there are new ones (our
+/// choice: 10 %). With less, the connection after next would wait for longer than a delayed ACK.
+const WORK_SHARE: u32 = 10;
+/// The shortest pause is a fraction of a delayed ACK, so that a connection has few stalls before it is
+/// found; the longest one bounds the wait of a new client (our choice).
+const SCAN_INTERVAL: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(2));
+/// How often a server that was restarted is noticed (our choice).
+const LISTENERS_INTERVAL: Duration = Duration::from_secs(1);
+/// How long Ctrl-C may take (our choice).
+const STOP_INTERVAL: Duration = Duration::from_millis(50);
+/// Number of processes in a line (our choice).
+const SHOWN: usize = 3;

@@ -1,0 +1,138 @@
+//! Restores the values of a journal.
+//!
+//! Sockets are found by inode and compared by cookie, so that no other socket is touched. A value that is
+//! no longer what the run set belongs to whoever changed it since, and stays.
+
+use std::{collections::BTreeSet, ops::ControlFlow, path::Path, time::Duration};
+
+use ackwise_linux::foreign::{CopyError, ForeignSocket, Holders};
+
+use crate::{
+    Act, Line, Socket, TuneError,
+    journal::{self, Content, Record},
+};
+
+/// What became of a record.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Fate {
+    /// It has its old value.
+    Restored,
+    /// It has another value than the run gave it.
+    Changed(u32),
+    /// The socket is gone.
+    Gone,
+    /// It could not be restored: try again.
+    Failed(String),
+}
+
+/// Gives back what runs that have ended left behind. Returns whether everything is as it was.
+///
+/// # Errors
+///
+/// If a journal cannot be read or written, or this is not root.
+pub fn undo(
+    directory: &Path,
+    mut tell: impl FnMut(&Line) -> ControlFlow<()>,
+) -> Result<bool, TuneError> {
+    if !nix::unistd::geteuid().is_root() {
+        return Err(TuneError::NotRoot);
+    }
+    let paths = journal::all(directory)?;
+    let mut is_complete = true;
+    if paths.is_empty() {
+        let _ = tell(&Line::new(Duration::ZERO, Act::Note, "nothing to give back"));
+    }
+    for path in paths {
+        let content = Content::read(&path)?;
+        if content.is_active() {
+            let Content { process, port, .. } = content;
+            let reason = format!("process {process} still tunes port {port}: stop it first");
+            let _ = tell(&Line::new(Duration::ZERO, Act::Left, reason));
+        } else {
+            is_complete &= undo_one(&path, content, &mut tell)?;
+        }
+    }
+    Ok(is_complete)
+}
+
+/// Gives back what is in one journal. What could not be restored stays in it.
+pub(crate) fn undo_one(
+    path: &Path,
+    mut content: Content,
+    mut tell: impl FnMut(&Line) -> ControlFlow<()>,
+) -> Result<bool, TuneError> {
+    let fates = restore(&content.records);
+    for (record, fate) in content.records.iter().zip(&fates) {
+        // Whether anybody reads the lines does not matter here.
+        let _ = tell(&line(record, fate, Duration::ZERO));
+    }
+    let mut fates = fates.iter();
+    content.records.retain(|_| matches!(fates.next(), Some(Fate::Failed(_))));
+    content.rewrite(path)?;
+    Ok(content.records.is_empty())
+}
+
+/// A line about one record.
+pub(crate) fn line(record: &Record, fate: &Fate, at: Duration) -> Line {
+    let (act, reason) = match fate {
+        Fate::Restored => (Act::GivenBack, "the value before the run".to_owned()),
+        Fate::Changed(value) => (Act::Left, format!("is {value}, which this run did not set")),
+        Fate::Gone => (Act::Left, "the socket is gone".to_owned()),
+        Fate::Failed(why) => (Act::Left, format!("{why}; `ackwise tune --undo` tries again")),
+    };
+    let mut line = Line::new(at, act, reason);
+    line.option = record.option().map(|option| option.name());
+    if *fate == Fate::Restored {
+        (line.old, line.new) = (Some(record.new), Some(record.old));
+    }
+    let Record { local, remote, cookie, .. } = *record;
+    line.socket = Some(Socket { local, remote, cookie });
+    line
+}
+
+/// Restores every record, and says what became of it, in the same order.
+pub(crate) fn restore(records: &[Record]) -> Vec<Fate> {
+    let mut fates = vec![Fate::Gone; records.len()];
+    // A process that passed its socket on and ended was perhaps missed once.
+    for _ in 0..ROUNDS {
+        let open = |(_, fate): &(&Record, &mut Fate)| **fate == Fate::Gone;
+        let inodes: BTreeSet<u32> =
+            records.iter().zip(&mut fates).filter(open).map(|(record, _)| record.inode).collect();
+        if inodes.is_empty() {
+            break;
+        }
+        let holders = Holders::of(&inodes);
+        for (record, fate) in records.iter().zip(&mut fates).filter(open) {
+            *fate = restore_one(record, &holders);
+            if *fate == Fate::Gone && holders.closed() > 0 {
+                *fate = Fate::Failed("some processes may not be looked into".to_owned());
+            }
+        }
+    }
+    fates
+}
+
+fn restore_one(record: &Record, holders: &Holders) -> Fate {
+    let Some(option) = record.option() else {
+        return Fate::Failed("the option belongs to another version of ackwise".to_owned());
+    };
+    let socket = match ForeignSocket::copy(holders.of_inode(record.inode), record.cookie) {
+        Ok(socket) => socket,
+        Err(CopyError::Gone) => return Fate::Gone,
+        Err(error) => return Fate::Failed(error.to_string()),
+    };
+    let restored = socket.option(option).and_then(|value| {
+        // The run may have been killed between writing the journal and setting the option.
+        if value == record.old {
+            return Ok(Fate::Restored);
+        }
+        if value != record.new {
+            return Ok(Fate::Changed(value));
+        }
+        socket.set_option(option, record.old).map(|()| Fate::Restored)
+    });
+    restored.unwrap_or_else(|error| Fate::Failed(error.to_string()))
+}
+
+/// Our choice: one repetition.
+const ROUNDS: usize = 2;
