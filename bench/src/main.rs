@@ -97,6 +97,10 @@ fn start() -> anyhow::Result<ExitCode> {
         hostile::parse(args)?.map_or(Chore::Help, Chore::Hostile)
     } else if args.next_if(|it| it == kernel::NAME).is_some() {
         kernel::parse(args)?.map_or(Chore::Help, Chore::Kernel)
+    } else if args.next_if(|it| it == check::NAME).is_some() {
+        check::parse(args)?.map_or(Chore::Help, Chore::Check)
+    } else if args.next_if(|it| it == load::NAME).is_some() {
+        load::parse(args)?.map_or(Chore::Help, Chore::Load)
     } else {
         parse(args)?
     };
@@ -104,7 +108,10 @@ fn start() -> anyhow::Result<ExitCode> {
     xtask::enter_repository()?;
     match chore {
         Chore::Help => {
-            print!("{HELP}{}{}{}", hostile::HELP, kernel::HELP, truth::HELP);
+            print!("{HELP}");
+            for help in [check::HELP, load::HELP, hostile::HELP, kernel::HELP, truth::HELP] {
+                print!("{help}");
+            }
             Ok(ExitCode::SUCCESS)
         }
         Chore::List => {
@@ -113,6 +120,8 @@ fn start() -> anyhow::Result<ExitCode> {
         }
         Chore::Run { name, rounds } => run(&name, rounds),
         Chore::Agree(settings) => agree::run(settings),
+        Chore::Check(settings) => check::run(&settings),
+        Chore::Load(settings) => load::run(settings),
         Chore::Hostile(settings) => hostile::run(&settings),
         Chore::Kernel(settings) => kernel::run(&settings),
         Chore::Truth(settings) => truth::run(&settings),
@@ -126,6 +135,8 @@ enum Chore {
     List,
     Run { name: String, rounds: Option<NonZeroUsize> },
     Agree(agree::Settings),
+    Check(check::Settings),
+    Load(load::Settings),
     Hostile(hostile::Settings),
     Kernel(kernel::Settings),
     Truth(truth::Settings),
@@ -190,8 +201,6 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     match name {
         sim::NAME => return sim::run(rounds),
         explain::NAME => return explain::run(rounds),
-        check::NAME => return check::run(rounds),
-        load::NAME => return load::run(rounds),
         _ => {}
     }
     let mut benchmark = all()

@@ -4,14 +4,17 @@
 //! judged by their processor time for each answered request: wall time depends on what else runs.
 //! Both pay for the kernel's work on their own behalf, which is most of it.
 
+mod closes;
 mod generator;
 mod nginx;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::ensure;
+use lexopt::prelude::*;
 
 use self::generator::{Cost, Generator};
 use self::nginx::Nginx;
@@ -61,12 +64,50 @@ impl Work {
     }
 }
 
+/// The lines of `bench --help`.
+pub(super) const HELP: &str = "\
+cargo xtask bench load --closes [--rounds N]
+    Make 10,000 connections to nginx and to the built-in server with each way to close, and print which
+    end holds TIME-WAIT, as in docs/load.md. Needs root.
+";
+
+/// Parses everything after `cargo xtask bench load`; `None` asks for help.
+///
+/// # Errors
+///
+/// If an option is unknown.
+pub(super) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Option<Settings>> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let mut settings = Settings { closes: false, rounds: None };
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("closes") => settings.closes = true,
+            Long("rounds") => settings.rounds = Some(parser.value()?.parse::<NonZeroUsize>()?),
+            Short('h') | Long("help") => return Ok(None),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Some(settings))
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    /// Which end holds TIME-WAIT, instead of what a request costs.
+    closes: bool,
+    rounds: Option<NonZeroUsize>,
+}
+
 /// Measures and prints everything.
 ///
 /// # Errors
 ///
 /// If Ackwise does not build, nginx does not start, or a run fails.
-pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
+pub(super) fn run(settings: Settings) -> anyhow::Result<ExitCode> {
+    let Settings { closes, rounds } = settings;
+    if closes {
+        return closes::run(rounds);
+    }
     println!("{NAME}: {QUESTION}");
     install::provide_packages(PACKAGES)?;
     let generators = [Generator::Ackwise(program::build()?), Generator::Wrk];

@@ -22,11 +22,20 @@ impl Nginx {
     ///
     /// If it does not accept connections in time.
     pub(super) fn start(directory: &Path) -> anyhow::Result<Self> {
+        // Another program may take the port in between; nginx then says so.
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        Self::start_on(address, directory)
+    }
+
+    /// As [`start`](Self::start), on this address, in the calling thread's network.
+    ///
+    /// # Errors
+    ///
+    /// If it does not accept connections in time.
+    pub(super) fn start_on(address: SocketAddr, directory: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(directory.join("pages"))?;
         let directory = directory.canonicalize()?;
         fs::write(directory.join("pages/300"), "x".repeat(300))?;
-        // Another program may take the port in between; nginx then says so.
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let configuration = directory.join("nginx.conf");
         fs::write(&configuration, configure(&directory, address))?;
         let mut command = Command::new("nginx");

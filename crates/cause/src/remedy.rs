@@ -150,7 +150,7 @@ const REMEDIES: &[Row] = &[
     finding(SplitHead, Server, "write head and body in one call: use writev, or a buffer \
                                 that is flushed after the body").tested("joining_head_and_body_removes_the_split"),
 
-    of(ShortInitialSegment, At(Nginx), "tcp_nopush on; (needs sendfile on;)").tested("nginx_tcp_nopush_begins_with_a_full_segment"),
+    of(ShortInitialSegment, At(Nginx), "tcp_nopush on; (needs sendfile on;)").tested("nginx_tcp_nopush_ends_the_short_initial_segment_s_stall"),
     of(ShortInitialSegment, Server, FULL_FIRST_RESPONSE),
     of(ShortInitialSegment, Client, FULL_FIRST_REQUEST),
 

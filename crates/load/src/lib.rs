@@ -48,7 +48,7 @@ pub use against::{
     Comparison, ComparisonDocument, Measure, Ratio, comparison_json, comparison_text, load_against,
 };
 pub use error::LoadError;
-pub use generator::{ContentCheck, Drain, Pattern};
+pub use generator::{ContentCheck, Drain, Pattern, Think, ThinkScope};
 pub use options::{CloseMode, LoadOptions, SourceNet, StackMode, Workload};
 pub use own_cost::OwnCost;
 pub use progress::Progress;

@@ -15,7 +15,9 @@ use ackwise_report::Target;
 use ipnet::IpNet;
 
 use super::LoadError;
-use crate::generator::{Arrivals, Close, ContentCheck, Drain, Pace, Pattern, Schedule, Sources};
+use crate::generator::{
+    Arrivals, Close, ContentCheck, Drain, Pace, Pattern, Schedule, Sources, Think,
+};
 
 /// Options of a run of the load generator.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub struct LoadOptions {
     pub content: Option<Vec<u8>>,
     /// Draws the sizes of the responses; the page must have `{bytes}` in its path, or be long enough.
     pub workload: Option<Workload>,
+    /// How long each user of a closed loop thinks; `None`: not at all.
+    pub think: Option<Think>,
     /// What the content of the responses must be.
     pub check: ContentCheck,
     /// Number of connections; `None`: as many as the requests need.
@@ -143,6 +147,7 @@ impl LoadOptions {
             fields: Vec::new(),
             content: None,
             workload: None,
+            think: None,
             check: ContentCheck::Any,
             connections: Some(1000),
             requests: None,
@@ -218,6 +223,11 @@ impl LoadOptions {
         }
         if self.rate.is_none() && self.arrivals != Pattern::Constant {
             return refuse("cannot use --arrivals: requests follow responses (expected --rate)");
+        }
+        if self.rate.is_some() && self.think.is_some() {
+            return refuse(
+                "cannot use --think: --rate says when requests are due (expected one of them)",
+            );
         }
         let limit = match (self.requests, self.connections, self.requests_per_connection) {
             (Some(_), Some(_), _) => {

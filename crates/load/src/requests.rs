@@ -54,9 +54,16 @@ fn files(options: &LoadOptions, workload: &Workload) -> Result<Vec<Ask>, LoadErr
         return refuse("cannot use --workload with another method or content (expected GET)");
     }
     let mut stream = workload.seed.named(STREAM).stream();
-    let pages = (0..PAGES).map(|_| workload.pages.draw(&mut stream));
-    let sizes = pages.flat_map(|page| std::iter::once(page.primary).chain(page.inlines));
-    Ok(sizes.map(|size| file(options, size)).collect())
+    let mut asks = Vec::new();
+    for _ in 0..PAGES {
+        let page = workload.pages.draw(&mut stream);
+        let sizes = std::iter::once(page.primary).chain(page.inlines);
+        asks.extend(sizes.map(|size| Ask { ends_document: false, ..file(options, size) }));
+        if let Some(last) = asks.last_mut() {
+            last.ends_document = true;
+        }
+    }
+    Ok(asks)
 }
 
 /// A request that is answered with `size` bytes.
@@ -102,6 +109,8 @@ mod tests {
         let paths: Vec<_> = asks.iter().take(4).map(|ask| ask.target.as_str()).collect();
         assert_eq!(paths, ["/6651", "/3883", "/1866", "/6651"]);
         assert_eq!(asks[0].expected, Some(6651));
+        let ends: Vec<_> = asks.iter().take(6).map(|ask| ask.ends_document).collect();
+        assert_eq!(ends, [false, false, true, false, false, true]);
         let asks = files(&options("http://h/big"), &workload(Pages::HEIDEMANN)).unwrap();
         assert_eq!(asks[1].fields, [("Range".to_owned(), "bytes=0-3882".to_owned())]);
         assert_eq!((asks[1].target.as_str(), asks[1].expected), ("/big", Some(3883)));

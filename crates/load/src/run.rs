@@ -48,6 +48,7 @@ pub fn load(
     let load = Load {
         warm_up: options.warm_up,
         content: options.check,
+        think: options.think.clone(),
         ..Load::new(plan(options)?, options.schedule()?, options.timeout)
     };
     let server = find(&options.target, options.timeout)?;

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ackwise_linux::Namespace;
 use serde_json::Value;
 
 use crate::{
@@ -42,8 +43,17 @@ pub(crate) fn check(
     stack: Stack,
     arguments: &[&str],
 ) -> Result<Card, Missing> {
+    check_from(network.client(stack), running, stack, arguments)
+}
+
+/// As [`check`], on this host, which names the server so.
+pub(crate) fn check_from(
+    (host, server): (&Namespace, String),
+    running: &Running,
+    stack: Stack,
+    arguments: &[&str],
+) -> Result<Card, Missing> {
     let site = running.site();
-    let (host, server) = network.client(stack);
     let url = format!("{server}/{PAGE}");
     let stack = stack.to_string();
     let create = |file| File::create(site.path(file)).expect("it is ours");

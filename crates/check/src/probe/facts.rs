@@ -38,6 +38,12 @@ pub struct Idle {
 }
 
 impl Facts {
+    /// Whether the path is so long that a large flight may overflow a queue on it. SACK is then offered where a
+    /// tail-loss probe does little harm: without, each packet lost takes a round trip of its own.
+    pub(super) fn is_far(&self) -> bool {
+        self.rtt >= FAR
+    }
+
     /// What is known after `first` came for `page`.
     #[must_use]
     pub fn new(page: Page, first: Exchange, rtt: Duration) -> Self {
@@ -147,6 +153,9 @@ const RANGES: [u64; 3] = [200, 4_100, 8_900];
 
 /// No more sizes than these are tried.
 const SIZES_LIMIT: usize = 8;
+
+/// Longer than across a building; our choice.
+const FAR: Duration = Duration::from_millis(5);
 
 #[cfg(test)]
 mod tests {

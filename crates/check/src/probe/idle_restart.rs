@@ -35,7 +35,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, E
         ));
     }
     let request = client.ask_for(&page, Some(ConnectionOption::KeepAlive))?;
-    let mut connection = client.open(Receiver::ETHERNET)?;
+    let mut connection = client.open(Receiver { sack: facts.is_far(), ..Receiver::ETHERNET })?;
     connection.request(&request, &mut client.budget)?;
     connection.set_acknowledge(view.acknowledge());
     let busy = connection.request(&request, &mut client.budget)?;

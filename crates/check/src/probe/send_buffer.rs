@@ -29,7 +29,8 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, E
         ));
     }
     let request = client.ask_for(&page, Some(ConnectionOption::KeepAlive))?;
-    let mut connection = client.open(Receiver { window: WINDOW, ..Receiver::ETHERNET })?;
+    let mut connection =
+        client.open(Receiver { window: WINDOW, sack: facts.is_far(), ..Receiver::ETHERNET })?;
     let mut flights = Vec::new();
     let mut shown = None;
     for _ in 0..2 {

@@ -96,6 +96,8 @@ const LINUX: fn(Duration) -> Acknowledge = |delay| Acknowledge::Delayed(AckRule:
 const EVERY_SECOND: fn(Duration) -> Acknowledge =
     |delay| Acknowledge::Delayed(AckRule::EverySecond, delay);
 const IN_1996: fn(Duration) -> Acknowledge = |delay| Acknowledge::Delayed(AckRule::TwoFull, delay);
+/// None, nor an update of the window: a window of two segments is that of a sender of 1996, which no update opens.
+const WITHHELD: fn(Duration) -> Acknowledge = Acknowledge::After;
 
 struct Bench<'a> {
     client: &'a mut Client,
@@ -119,14 +121,25 @@ enum Window {
 }
 
 impl Bench<'_> {
-    /// No client of today waits. Would one of 1996 have waited, with its window; and does it still?
+    /// No client of today waits. Does one of 1996 wait, with a window of today; or would it have, with its own?
     fn as_in_1996(
         &mut self,
         values: impl Fn(Option<f64>) -> ShortInitialSegment,
     ) -> Result<ProbeResult, ExchangeError> {
+        self.window = Window::Ample;
+        let (release, trials) = self.study(IN_1996)?;
+        if release == Release::Ack {
+            let long = trials.iter().filter(|trial| trial.arm == Arm::Long);
+            let stall = follow::median(long.filter_map(Trial::length_if_stalled)).map(ms);
+            let summary = "the response begins with a short segment and then waits for a client that \
+                           acknowledges two full segments, as BSD did in 1996; clients of today lose \
+                           nothing";
+            return Ok(ProbeResult::new(Verdict::Warn, summary, values(stall)));
+        }
+        self.window = Window::Two;
         let mut waited: Vec<Trial> = Vec::new();
         for _ in 0..SCREENINGS {
-            let trial = self.try_once(Arm::Long, IN_1996)?;
+            let trial = self.try_once(Arm::Long, WITHHELD)?;
             if trial.outcome(self.facts.rtt, self.delays.trusted) == TrialOutcome::Follows {
                 waited.push(trial);
             }
@@ -135,16 +148,9 @@ impl Bench<'_> {
             let summary = "no response waits for an ACK at its start";
             return Ok(ProbeResult::new(Verdict::Pass, summary, values(Some(0.0))));
         }
-        let stall = follow::median(waited.iter().map(Trial::length)).map(ms);
-        self.window = Window::Ample;
-        if self.study(IN_1996)?.0 == Release::Ack {
-            let summary = "the response begins with a short segment and then waits for a client that \
-                           acknowledges two full segments, as BSD did in 1996; clients of today lose \
-                           nothing";
-            return Ok(ProbeResult::new(Verdict::Warn, summary, values(stall)));
-        }
         let summary = "the response begins with a short segment, which costs nothing: the initial \
                        window lets the next segments follow at once";
+        let stall = follow::median(waited.iter().map(Trial::length)).map(ms);
         Ok(ProbeResult::new(Verdict::Pass, summary, values(stall)))
     }
 

@@ -44,6 +44,22 @@ fn a_server_is_checked_as_users_far_away_see_it() {
     assert!(card.notes.iter().any(|note| note.contains("emulated a path of 80 ms, 20 Mb/s")));
 }
 
+/// Its flights overflow the queue: without SACK, each packet lost would take a round trip of its own.
+#[test]
+fn a_large_page_is_timed_as_users_load_it_and_leaves_time_for_the_questions() {
+    let rate = Rate::bits_per_second(20_000_000);
+    let far = Distance { rtt: RTT, rate, queue: Some(60_000), loss: None };
+    let name = "a_large_page_is_timed_as_users_load_it_and_leaves_time_for_the_questions";
+    let only = [FindingId::InitialWindow];
+    let Some(card) = card_of(name, 1_000_000, Behaviour::FIXED, far, &only) else { return };
+    assert_eq!(value(&card.findings[0], "segments"), 10, "{card:?}");
+    let page = &card.emulated.as_ref().expect("a path was emulated").pages[0];
+    let (new, kept) = (page.new_connection_ms.unwrap(), page.kept_connection_ms.unwrap());
+    // The bytes alone take 400 ms.
+    assert!(page.loads >= 1 && (480.0..6_000.0).contains(&new), "{card:?}");
+    assert!((480.0..6_000.0).contains(&kept), "{card:?}");
+}
+
 #[test]
 fn a_stall_costs_the_same_at_any_distance() {
     let far = Distance { rtt: RTT, rate: None, queue: None, loss: None };
@@ -69,13 +85,24 @@ fn the_kernels_tcp_cannot_be_put_far_away() {
 }
 
 fn card(test: &str, behaviour: Behaviour, far: Distance, only: &[FindingId]) -> Option<Card> {
+    card_of(test, 100_000, behaviour, far, only)
+}
+
+/// The card of a server whose page has so many bytes.
+fn card_of(
+    test: &str,
+    bytes: u32,
+    behaviour: Behaviour,
+    far: Distance,
+    only: &[FindingId],
+) -> Option<Card> {
     if Network::private() != Network::Private {
         skip(test, "a network namespace; run as root");
         return None;
     }
     let config = Config { bind: Network::Private.bind(), ..Config::loopback(behaviour) };
     let server = Server::start(config).expect("a free port");
-    let url = format!("http://127.0.0.1:{}/100000", server.local_addr().port());
+    let url = format!("http://127.0.0.1:{}/{bytes}", server.local_addr().port());
     let options = Options {
         stack: StackChoice::Ackwise,
         only: Some(only.iter().copied().collect()),

@@ -146,6 +146,29 @@ impl Count {
     pub const SURGE_EMBEDDED: Self = Self::Pareto { least: 1, shape: 2.43, most: 100, off: 0 };
 }
 
+/// Those of users, by the workload that they belong to.
+impl Span {
+    /// The published think times called `name`.
+    #[must_use]
+    pub fn published(name: &str) -> Option<Self> {
+        let found = Self::BY_NAME.into_iter().find(|(known, _)| *known == name);
+        found.map(|(_, span)| span)
+    }
+
+    /// The names of the published think times.
+    pub fn published_names() -> impl Iterator<Item = &'static str> {
+        Self::BY_NAME.into_iter().map(|(name, _)| name)
+    }
+
+    const BY_NAME: [(&'static str, Self); 2] =
+        [("gurkan", Self::GURKAN), ("surge", Self::SURGE_INACTIVE_OFF)];
+
+    /// Gürkan 1998: uniform between 1 and 2 seconds. Section 4.1 prints milliseconds, Tables 4.1, 4.3, 4.5 and
+    /// 4.7 show seconds.
+    pub const GURKAN: Self =
+        Self::Uniform { from: Duration::from_secs(1), to: Duration::from_secs(2) };
+}
+
 /// SURGE: Barford and Crovella 1998, table 1.
 impl Span {
     /// Active OFF: the browser's processing time between the files of a page.

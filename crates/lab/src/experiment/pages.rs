@@ -33,12 +33,8 @@ pub(crate) fn pages(field: Field<'_>) -> Result<Pages, ExperimentError> {
 }
 
 fn published(field: &Field<'_>, name: &str) -> Result<Pages, ExperimentError> {
-    if name == SPECWEB96 {
-        return Ok(Pages::specweb96());
-    }
-    let found = PUBLISHED.iter().find(|(known, _)| *known == name);
-    let names = || PUBLISHED.iter().map(|(known, _)| *known).chain([SPECWEB96]);
-    found.map(|(_, pages)| pages.clone()).ok_or_else(|| field.unknown("workload", name, names()))
+    let unknown = || field.unknown("workload", name, Pages::published_names());
+    Pages::published(name).ok_or_else(unknown)
 }
 
 /// The thesis' pages, whose tables differ in two parameters.
@@ -107,13 +103,3 @@ fn not_empty<'a>(
     }
     Ok(list)
 }
-
-const SPECWEB96: &str = "specweb96";
-
-const PUBLISHED: &[(&str, Pages)] = &[
-    ("heidemann", Pages::HEIDEMANN),
-    ("mah", Pages::MAH),
-    ("surge", Pages::SURGE),
-    ("surge-requested", Pages::SURGE_REQUESTED),
-    ("webstone-2", Pages::WEBSTONE_2),
-];

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `schedule` | when requests are due, and on how many connections: a closed loop, or a rate; pure |
 //! | `arrivals` | when requests are due at a rate: at equal distances, or as a Poisson process; pure |
+//! | `users` | the users of a closed loop: what each requests next, and how long it thinks before; pure |
 //! | `plan` | the messages of the connections, encoded once |
 //! | `client_connection` | one connection's client, without I/O |
 //! | `known_response` | recognises a response whose head was parsed before; pure |
@@ -51,6 +52,7 @@ mod sources;
 mod tally;
 mod timer;
 mod transport;
+mod users;
 
 pub use arrivals::{Arrivals, Pattern};
 pub use content::ContentCheck;
@@ -64,3 +66,4 @@ pub use schedule::{Pace, Schedule};
 pub use sources::{Sources, local_ports};
 pub use tally::{Quantiles, Tally, WarmUp};
 pub use transport::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};
+pub use users::{Think, ThinkScope};

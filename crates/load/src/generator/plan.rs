@@ -58,6 +58,8 @@ pub struct Ask {
     pub content: Option<Vec<u8>>,
     /// Expected bytes of the response's content; `None`: any number.
     pub expected: Option<u64>,
+    /// Whether it is the last one of a document: what one user of a closed loop requests in order.
+    pub ends_document: bool,
 }
 
 /// An encoded request.
@@ -65,6 +67,7 @@ pub struct Ask {
 struct Planned {
     method: Method,
     expected: Option<u64>,
+    ends_document: bool,
     kept: Vec<u8>,
     last: Vec<u8>,
 }
@@ -90,6 +93,7 @@ impl Ask {
             fields: Vec::new(),
             content: None,
             expected: None,
+            ends_document: true,
         }
     }
 
@@ -149,6 +153,7 @@ impl Plan {
         self.requests.push(Planned {
             method: ask.method,
             expected: ask.expected,
+            ends_document: ask.ends_document,
             kept: ask.encode(None)?,
             last: ask.encode(close)?,
         });
@@ -173,6 +178,13 @@ impl Plan {
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub const fn len(&self) -> usize {
         self.requests.len()
+    }
+
+    /// The index of the last request of the document that request `index` is part of. The plan ends with
+    /// the end of one.
+    pub(super) fn end_of_document(&self, index: usize) -> usize {
+        let rest = self.requests.iter().skip(index).position(|it| it.ends_document);
+        rest.map_or(self.requests.len() - 1, |rest| index + rest)
     }
 
     pub(super) const fn is_hashed(&self) -> bool {

@@ -12,6 +12,7 @@ use super::{
     content::{Content, ContentCheck},
     known_response::KnownResponse,
     schedule::{AfterAnswer, Next, Start},
+    users::{Think, Users},
 };
 
 /// Configuration of a run.
@@ -28,13 +29,16 @@ pub struct Load {
     pub warm_up: Duration,
     /// What the content of the responses must be.
     pub content: ContentCheck,
+    /// How long the users of a closed loop think; without it, not at all.
+    pub think: Option<Think>,
 }
 
 impl Load {
-    /// Without a warm-up, and with any content.
+    /// Without a warm-up or think times, and with any content.
     #[must_use]
     pub const fn new(plan: Plan, schedule: Schedule, timeout: Duration) -> Self {
-        Self { plan, schedule, timeout, warm_up: Duration::ZERO, content: ContentCheck::Any }
+        let (warm_up, content) = (Duration::ZERO, ContentCheck::Any);
+        Self { plan, schedule, timeout, warm_up, content, think: None }
     }
 }
 
@@ -122,10 +126,12 @@ pub fn run<T: Transport>(
             Due::Ended(_) | Due::WhenOneEnds => now + SWEEP_INTERVAL,
             Due::At(at) => at.min(now + SWEEP_INTERVAL),
         };
+        let wake = run.users.next_due().map_or(wake, |due| due.min(wake));
         let wake = if ready.is_empty() { due.map_or(wake, |due| due.min(wake)) } else { now };
         run.transport.poll(run.began + wake, &mut ready).map_err(RunError::Poll)?;
         run.serve_all(&mut ready);
         now = run.now();
+        run.resume(now);
         run.sweep(now);
     }
 }
@@ -143,7 +149,7 @@ struct Run<'t, T> {
     /// waited longest first (our choice: all stay in use, as with wrk2).
     idle: VecDeque<Slot>,
     open: usize,
-    asked: usize,
+    users: Users,
     last_end: Duration,
     swept: Duration,
     /// No local port is left: no connection starts any more, and open ones continue to their end.
@@ -163,6 +169,8 @@ struct Active {
     intended: Duration,
     /// Start of the current wait.
     since: Duration,
+    /// Until when its user thinks after the last response.
+    resumes: Duration,
 }
 
 /// What the schedule allows next.
@@ -190,12 +198,12 @@ impl<'t, T: Transport> Run<'t, T> {
             transport,
             content: Content::new(load.content, load.plan.len()),
             known: KnownResponse::default(),
+            users: Users::new(slots, load.schedule.is_open_loop()).thinking(load.think.clone()),
             load,
             active: std::iter::repeat_with(|| None).take(slots).collect(),
             free: (0..slots).rev().map(Slot).collect(),
             idle: VecDeque::new(),
             open: 0,
-            asked: 0,
             last_end: Duration::ZERO,
             swept: Duration::ZERO,
             without_port: false,
@@ -239,7 +247,7 @@ impl<'t, T: Transport> Run<'t, T> {
         if let Some(slot) = self.idle.pop_front() {
             let mut active = self.active[slot.0].take().expect("an idle connection is open");
             active.is_busy = true;
-            self.ask(&mut active, start.due, now);
+            self.ask(slot, &mut active, start.due, now);
             self.active[slot.0] = Some(active);
             self.serve(slot);
             return Ok(());
@@ -251,12 +259,12 @@ impl<'t, T: Transport> Run<'t, T> {
                 self.tally.count_connection();
                 self.count_failure(broken.into(), start.due, now);
                 self.free.push(slot);
-                self.release(start.requests.saturating_sub(1));
+                self.release(start.requests.saturating_sub(1), now);
             }
             Err(ConnectError::NoPort) => {
                 self.without_port = true;
                 self.free.push(slot);
-                self.release(0);
+                self.release(0, now);
             }
             Err(error @ ConnectError::System(_)) => return Err(RunError::Connect(error)),
         }
@@ -271,19 +279,31 @@ impl<'t, T: Transport> Run<'t, T> {
             is_busy: true,
             intended: start.due,
             since: now,
+            resumes: now,
         };
-        self.ask(&mut active, start.due, now);
+        self.ask(slot, &mut active, start.due, now);
         self.active[slot.0] = Some(active);
         self.open += 1;
         self.serve(slot);
     }
 
     /// Starts the next request of the plan on an idle connection.
-    fn ask(&mut self, active: &mut Active, due: Duration, now: Duration) {
+    fn ask(&mut self, slot: Slot, active: &mut Active, due: Duration, now: Duration) {
         active.left = active.left.saturating_sub(1);
         (active.intended, active.since) = (due, now);
-        active.connection.ask(self.asked, active.left == 0, &self.load.plan);
-        self.asked = (self.asked + 1) % self.load.plan.len();
+        let next = self.users.next_request(slot, &self.load.plan);
+        active.connection.ask(next, active.left == 0, &self.load.plan);
+    }
+
+    /// Starts the requests of users who have thought.
+    fn resume(&mut self, now: Duration) {
+        while let Some((due, slot)) = self.users.poll(now) {
+            let Some(mut active) = self.active[slot.0].take() else { continue };
+            self.tally.count_start(now, due, due);
+            self.ask(slot, &mut active, due, now);
+            self.active[slot.0] = Some(active);
+            self.serve(slot);
+        }
     }
 
     /// Closes the idle connections, for which no request is left.
@@ -386,13 +406,15 @@ impl<'t, T: Transport> Run<'t, T> {
             }
         }
         active.since = now;
+        active.resumes = now.saturating_add(self.users.think(slot));
         if !active.connection.is_idle() {
             return;
         }
-        match self.load.schedule.after_answer(now) {
+        match self.load.schedule.after_answer(active.resumes, now) {
+            AfterAnswer::Ask(due) if due > now => self.users.wait(slot, due),
             AfterAnswer::Ask(due) => {
                 self.tally.count_start(now, due, now);
-                self.ask(active, due, now);
+                self.ask(slot, active, due, now);
             }
             AfterAnswer::Idle => {
                 active.is_busy = false;
@@ -446,18 +468,20 @@ impl<'t, T: Transport> Run<'t, T> {
     fn retire(&mut self, slot: Slot, active: &Active) {
         self.open -= 1;
         self.free.push(slot);
+        self.users.forget(slot, active.resumes);
         if active.is_busy {
-            self.release(active.left);
+            self.release(active.left, active.resumes);
         } else {
             self.last_end = self.now();
             self.idle.retain(|idle| *idle != slot);
         }
     }
 
-    /// Gives a slot back to the schedule, and the requests that its connection did not make.
-    fn release(&mut self, unused: u64) {
+    /// Gives a slot back to the schedule, when its user has thought, and the requests that its connection
+    /// did not make.
+    fn release(&mut self, unused: u64, resumes: Duration) {
         self.last_end = self.now();
-        self.load.schedule.end_one(self.last_end, unused);
+        self.load.schedule.end_one(self.last_end.max(resumes), unused);
     }
 
     /// Aborts connections that have timed out.

@@ -2,6 +2,9 @@
 
 use std::{collections::BTreeMap, io, time::Duration};
 
+use ackwise_http::workload::Span;
+use ackwise_link::Seed;
+
 use super::{super::*, *};
 
 const fn ms(millis: u64) -> Duration {
@@ -393,4 +396,39 @@ fn a_run_that_is_stopped_closes_its_idle_connections_without_a_reset() {
     let loaded = run(&mut fake, load(schedule), watch).unwrap();
     assert_eq!((loaded.ended, loaded.tally.answered()), (EndReason::Stopped, 3));
     assert_eq!((loaded.tally.dismissed(), loaded.tally.unfinished(), fake.aborted), (1, 0, 0));
+}
+
+#[test]
+fn users_think_between_documents_on_kept_connections_and_on_new_ones() {
+    let think = |scope| Some(Think { span: Span::Fixed(ms(100)), scope, seed: Seed(1) });
+    let files = [false, true].map(|ends_document| Ask { ends_document, ..Ask::get("h", "/") });
+    let run_with = |per_connection, scope, behaves: Behaves| {
+        let schedule = Schedule::new(Pace::Closed, 1).requests(4).per_connection(per_connection);
+        let plan = Plan::of(&files, "h", Close::Server).unwrap();
+        let load = Load { plan, think: think(scope), ..load(schedule) };
+        let mut fake = Fake::new(behaves);
+        let loaded = run(&mut fake, load, |_, _| NextCall::Never).unwrap();
+        close_to(loaded.tally.latency().unwrap().max, ms(1));
+        (loaded.elapsed, fake.connected, loaded.tally.answered())
+    };
+    let keeps: Behaves = |_| Does::Keeps(4, ms(0), ms(0));
+    let answers: Behaves = |_| Does::Answers(ms(1));
+    // Four files in two documents, a millisecond each.
+    assert_eq!(run_with(4, ThinkScope::Document, keeps), (ms(104), 1, 4));
+    assert_eq!(run_with(1, ThinkScope::Document, answers), (ms(104), 4, 4));
+    assert_eq!(run_with(4, ThinkScope::File, keeps), (ms(304), 1, 4));
+    // A server that keeps a connection for one request announces that; its user thinks all the same.
+    let once: Behaves = |_| Does::Keeps(1, ms(0), ms(0));
+    assert_eq!(run_with(4, ThinkScope::File, once), (ms(304), 4, 4));
+}
+
+#[test]
+fn users_who_think_beyond_the_end_are_not_waited_for() {
+    let think = Think { span: Span::Fixed(ms(700)), scope: ThinkScope::File, seed: Seed(1) };
+    let schedule = Schedule::new(Pace::Closed, 3).duration(ms(1000)).per_connection(u64::MAX);
+    let mut fake = Fake::new(|_| Does::Keeps(u32::MAX, ms(0), ms(0)));
+    let load = Load { think: Some(think), ..load(schedule) };
+    let loaded = run(&mut fake, load, |_, _| NextCall::Never).unwrap();
+    assert_eq!((loaded.tally.answered(), loaded.tally.dismissed()), (6, 3));
+    assert_eq!((loaded.elapsed, fake.connected), (ms(702), 3));
 }

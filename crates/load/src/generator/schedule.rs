@@ -73,7 +73,7 @@ pub(super) struct Start {
 /// What follows a response on a connection that may carry more requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum AfterAnswer {
-    /// The next request, due at this time.
+    /// The next request, due at this time: in a closed loop, when the user has thought.
     Ask(Duration),
     /// The connection waits for a request to be due. Its slot was freed.
     Idle,
@@ -136,6 +136,11 @@ impl Schedule {
         self
     }
 
+    /// Whether requests are due at a rate.
+    pub(super) const fn is_open_loop(&self) -> bool {
+        self.clock.is_some()
+    }
+
     /// Maximum number of concurrent connections.
     #[must_use]
     pub const fn slots(&self) -> usize {
@@ -183,10 +188,12 @@ impl Schedule {
         Next::Start(Start { due, requests, free_since })
     }
 
-    /// What a connection does at `now`, when it has a response and may carry another request.
-    pub(super) fn after_answer(&mut self, now: Duration) -> AfterAnswer {
+    /// What a connection does at `now`, when it has a response and may carry another request. The user of a
+    /// closed loop thinks until `resumes`.
+    pub(super) fn after_answer(&mut self, resumes: Duration, now: Duration) -> AfterAnswer {
         let Some(clock) = &self.clock else {
-            return if self.is_over(now) { AfterAnswer::Close } else { AfterAnswer::Ask(now) };
+            let is_over = self.is_over(resumes);
+            return if is_over { AfterAnswer::Close } else { AfterAnswer::Ask(resumes) };
         };
         let due = clock.next_due();
         if self.left() == 0 || self.is_over(due) || self.is_too_late(now) {
@@ -200,11 +207,12 @@ impl Schedule {
         AfterAnswer::Ask(due)
     }
 
-    /// Frees the slot of a connection that ended at `now`. In a closed loop, the requests that were
-    /// reserved for it and are `unused` go to other connections.
-    pub(super) fn end_one(&mut self, now: Duration, unused: u64) {
+    /// Frees the slot of a connection that ended, from `at` on: in a closed loop, its user may still think.
+    /// The requests that were reserved for it and are `unused` go to other connections.
+    pub(super) fn end_one(&mut self, at: Duration, unused: u64) {
         assert!(self.free.len() < self.slots, "more connections have ended than were started");
-        self.free.push_back(now);
+        let place = self.free.partition_point(|free| *free <= at);
+        self.free.insert(place, at);
         if self.clock.is_none() {
             self.taken = self.taken.saturating_sub(unused);
         }
@@ -323,20 +331,20 @@ mod tests {
         let pace = Pace::Open(Arrivals::constant(100.0));
         let mut schedule = Schedule::new(pace, 1).requests(4).per_connection(9);
         assert_eq!(starts(&mut schedule, ms(0)), (ms(0), 9));
-        assert_eq!(schedule.after_answer(ms(25)), AfterAnswer::Ask(ms(10)));
-        assert_eq!(schedule.after_answer(ms(26)), AfterAnswer::Ask(ms(20)));
-        assert_eq!(schedule.after_answer(ms(27)), AfterAnswer::Idle);
+        assert_eq!(schedule.after_answer(ms(25), ms(25)), AfterAnswer::Ask(ms(10)));
+        assert_eq!(schedule.after_answer(ms(26), ms(26)), AfterAnswer::Ask(ms(20)));
+        assert_eq!(schedule.after_answer(ms(27), ms(27)), AfterAnswer::Idle);
         assert_eq!(schedule.next(ms(27)), At(ms(30)));
         assert_eq!(starts(&mut schedule, ms(30)), (ms(30), 9));
-        assert_eq!(schedule.after_answer(ms(31)), AfterAnswer::Close);
+        assert_eq!(schedule.after_answer(ms(31), ms(31)), AfterAnswer::Close);
     }
 
     #[test]
     fn after_its_duration_nothing_starts() {
         let mut schedule = Schedule::new(Pace::Closed, 1).duration(ms(3)).per_connection(u64::MAX);
         assert_eq!(starts(&mut schedule, ms(0)), (ms(0), u64::MAX));
-        assert_eq!(schedule.after_answer(ms(2)), AfterAnswer::Ask(ms(2)));
-        assert_eq!(schedule.after_answer(ms(3)), AfterAnswer::Close);
+        assert_eq!(schedule.after_answer(ms(2), ms(2)), AfterAnswer::Ask(ms(2)));
+        assert_eq!(schedule.after_answer(ms(3), ms(3)), AfterAnswer::Close);
         schedule.end_one(ms(3), u64::MAX);
         assert_eq!(schedule.next(ms(3)), Over);
         let mut busy = Schedule::new(Pace::Closed, 1).duration(ms(3));
@@ -369,5 +377,19 @@ mod tests {
         assert_eq!(schedule.next(ms(51)), At(ms(75)));
         assert_eq!(starts(&mut schedule, ms(99)), (ms(75), 1));
         assert_eq!(schedule.next(ms(100)), WhenOneEnds);
+    }
+
+    #[test]
+    fn a_user_who_thinks_takes_its_slot_again_when_it_has_thought() {
+        let mut schedule = Schedule::new(Pace::Closed, 2).duration(ms(100)).per_connection(9);
+        assert_eq!(starts(&mut schedule, ms(0)), (ms(0), 9));
+        assert_eq!(starts(&mut schedule, ms(0)), (ms(0), 9));
+        assert_eq!(schedule.after_answer(ms(50), ms(10)), AfterAnswer::Ask(ms(50)));
+        assert_eq!(schedule.after_answer(ms(100), ms(10)), AfterAnswer::Close);
+        schedule.end_one(ms(60), 0);
+        schedule.end_one(ms(40), 0);
+        assert_eq!(schedule.next(ms(30)), At(ms(40)));
+        assert_eq!(starts(&mut schedule, ms(41)), (ms(40), 9));
+        assert_eq!(schedule.next(ms(41)), At(ms(60)));
     }
 }

@@ -5,8 +5,9 @@ use std::{
     time::Duration,
 };
 
+use ackwise_http::workload::Span;
 use ackwise_link::Seed;
-use ackwise_load::{LoadOptions, Pattern};
+use ackwise_load::{LoadOptions, Pattern, Think, ThinkScope};
 use clap::{Args, ValueEnum};
 
 use crate::cli::{duration, number::whole};
@@ -40,7 +41,21 @@ pub(super) struct Paced {
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     arrivals: Spacing,
 
-    /// Seed of random spacing and of --workload
+    /// Make each of the C connections a user who thinks this long between pages
+    ///
+    /// HOW is a time (2s), a uniform distribution (1s..2s), an exponential one (exponential:2s), or a published one:
+    /// gurkan (1s..2s) or surge (Pareto from 1 s on). A page is one of --workload with all its files; without it, each
+    /// request. Latencies do not include think times.
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "HOW", conflicts_with = "rate", value_parser = think)]
+    think: Option<Span>,
+
+    /// Select what users think after
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_enum, value_name = "WHAT", requires = "think", default_value_t)]
+    think_scope: Scope,
+
+    /// Seed of random spacing, of --think and of --workload
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -79,6 +94,9 @@ impl Paced {
             Spacing::Constant => Pattern::Constant,
             Spacing::Poisson => Pattern::Poisson(self.seed()),
         };
+        let scope = self.think_scope.into();
+        let seed = self.seed();
+        options.think = self.think.clone().map(|span| Think { span, scope, seed });
         options.duration = self.duration;
         options.warm_up = self.warmup.unwrap_or_default();
         options.ramp = self.ramp.unwrap_or_default();
@@ -107,6 +125,42 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
+/// How long users think.
+fn think(text: &str) -> Result<Span, String> {
+    if let Some(span) = Span::published(text) {
+        return Ok(span);
+    }
+    let names: Vec<_> = Span::published_names().collect();
+    let expected =
+        format!("expected a time such as 2s, or 1s..2s, exponential:2s, {}", names.join(" or "));
+    let time = |text: &str| duration::parse(text).map_err(|_| expected.clone());
+    let span = match (text.strip_prefix("exponential:"), text.split_once("..")) {
+        (Some(mean), _) => Span::Exponential { mean: time(mean)? },
+        (None, Some((from, to))) => Span::Uniform { from: time(from)?, to: time(to)? },
+        (None, None) => Span::Fixed(time(text)?),
+    };
+    span.check().map_err(|why| why.to_string())?;
+    Ok(span)
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum Scope {
+    /// The last file of a page
+    #[default]
+    Document,
+    /// Each file
+    File,
+}
+
+impl From<Scope> for ThinkScope {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Document => Self::Document,
+            Scope::File => Self::File,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum Spacing {
     /// At equal distances
@@ -129,5 +183,17 @@ mod tests {
         assert_eq!(parse("unlimited"), Ok(None));
         assert_eq!(parse("12"), Ok(Some(12)));
         assert!(parse("0").unwrap_err().contains("unlimited"));
+    }
+
+    #[test]
+    fn users_think_for_a_time_or_for_those_of_a_paper() {
+        let second = Duration::from_secs;
+        assert_eq!(think("2s"), Ok(Span::Fixed(second(2))));
+        assert_eq!(think("gurkan"), think("1s..2s"));
+        assert_eq!(think("exponential:1s"), Ok(Span::Exponential { mean: second(1) }));
+        assert_eq!(think("surge"), Ok(Span::SURGE_INACTIVE_OFF));
+        for wrong in ["", "2x", "2s..1s", "exponential:", "mah", "1s..", "..2s"] {
+            assert!(think(wrong).is_err(), "{wrong}");
+        }
     }
 }

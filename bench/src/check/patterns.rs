@@ -1,10 +1,11 @@
-//! `cargo xtask bench check`: are the verdicts of `ackwise check --quick` right when every core is busy?
+//! Are the verdicts of `ackwise check --quick` right when every core is busy?
 //!
 //! Servers with named patterns of writes are checked again and again, with both stacks. One that stalls must fail
 //! in 99 of 100 runs; one that does not, never.
 
 use std::{
     collections::BTreeMap,
+    fs,
     net::SocketAddr,
     num::NonZeroUsize,
     process::ExitCode,
@@ -24,9 +25,7 @@ use ackwise_serve::{
 use anyhow::ensure;
 use xtask::process;
 
-pub(crate) const NAME: &str = "check";
-pub(crate) const QUESTION: &str =
-    "do the verdicts of `check --quick` hold when every core is busy?";
+use super::{DIRECTORY, NAME};
 
 /// Runs for each pattern and stack. 300 take about half an hour. Our choice.
 const RUNS: usize = 20;
@@ -37,9 +36,16 @@ const BAD_PERCENT: usize = 99;
 /// Of `--quick`.
 const TIME: Duration = Duration::from_secs(4);
 
-pub(crate) fn run(runs: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
+/// Checks all patterns with both stacks, and prints the counts.
+///
+/// # Errors
+///
+/// If a server or a check does not start.
+pub(super) fn run(runs: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     let runs = runs.map_or(RUNS, NonZeroUsize::get);
-    println!("{NAME}: {QUESTION} ({runs} runs each)\n");
+    println!(
+        "{NAME}: do the verdicts of `check --quick` hold when every core is busy? ({runs} runs each)\n"
+    );
     println!("{:<8} {:<56} {:>14} {:>8}  others", "stack", "writes", "failed", "s a run");
     let busy = BusyCores::start();
     let mut right = true;
@@ -75,7 +81,8 @@ fn judge(
     };
     let (mut failed, mut others) = (0, BTreeMap::new());
     let begun = Instant::now();
-    for _ in 0..runs {
+    let name = if stack == StackChoice::Kernel { "kernel" } else { "ackwise" };
+    for run in 0..runs {
         ensure!(!process::interrupted(), "interrupted");
         let card = match check(&target, &options, &mut |_| ()) {
             // A machine without a TUN device can try the kernel's stack alone.
@@ -86,15 +93,26 @@ fn judge(
             card => card?,
         };
         failed += usize::from(fails(&card));
+        if fails(&card) != must_fail {
+            keep(&card, &format!("{name}-{}-{run}", pattern.name))?;
+        }
         for it in card.findings.iter().filter(|it| is_other(it.verdict, must_fail)) {
             *others.entry(format!("{} {:?}", it.id, it.verdict)).or_insert(0_usize) += 1;
         }
     }
-    let name = if stack == StackChoice::Kernel { "kernel" } else { "ackwise" };
     let took = begun.elapsed().as_secs_f64() / runs as f64;
     let counted = format!("{failed} of {runs}");
     println!("{name:<8} {:<56} {counted:>14} {took:>8.2}  {others:?}", pattern.name);
     Ok(if must_fail { failed * 100 >= runs * BAD_PERCENT } else { failed == 0 })
+}
+
+/// Writes a card with a wrong verdict into a file.
+fn keep(card: &Card, name: &str) -> anyhow::Result<()> {
+    let name: String =
+        name.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '-' }).collect();
+    fs::create_dir_all(DIRECTORY)?;
+    fs::write(format!("{DIRECTORY}/{name}.json"), serde_json::to_string_pretty(card)?)?;
+    Ok(())
 }
 
 fn fails(card: &Card) -> bool {

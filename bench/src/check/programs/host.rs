@@ -1,0 +1,89 @@
+//! A running program.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ackwise_linux::Namespace;
+use anyhow::{Context, bail};
+
+use super::server::{Process, Program};
+use super::site::{Site, find};
+
+/// A program that accepts connections. Ended when dropped, and by the kernel when this process is.
+pub(super) struct Running {
+    processes: Vec<Child>,
+    _site: Site,
+}
+
+impl Running {
+    /// Starts `program` on `host`, and waits until it listens.
+    pub(super) fn start(program: &Program, host: &Namespace) -> anyhow::Result<Self> {
+        let site = Site::new(program.name)?;
+        let processes = (program.processes)(&site)?;
+        let log = site.path("log");
+        let mut running = Self { processes: Vec::new(), _site: site };
+        for Process { port, command } in processes {
+            running.processes.push(spawn(&command, host, &log)?);
+            let listens = host.run(|| wait_until_it_listens(port))?;
+            if !listens {
+                let log = fs::read_to_string(&log).unwrap_or_default();
+                bail!("it does not listen on port {port}:\n{log}");
+            }
+        }
+        Ok(running)
+    }
+}
+
+/// From this very thread, whose end ends the program.
+fn spawn(command: &Command, host: &Namespace, log: &Path) -> anyhow::Result<Child> {
+    let log = File::options().create(true).append(true).open(log)?;
+    let mut guarded = Command::new(find("setpriv", "util-linux")?);
+    guarded.args(["--pdeathsig", "TERM", "--"]).arg(command.get_program());
+    guarded.args(command.get_args()).stdin(Stdio::null());
+    guarded.stdout(log.try_clone()?).stderr(log);
+    if let Some(directory) = command.get_current_dir() {
+        guarded.current_dir(directory);
+    }
+    let _inside = host.enter()?;
+    guarded.spawn().context("cannot start setpriv")
+}
+
+fn wait_until_it_listens(port: u16) -> bool {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let deadline = Instant::now() + START_LIMIT;
+    while TcpStream::connect_timeout(&address, START_LIMIT).is_err() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+    true
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        use nix::sys::signal::{Signal, kill};
+        use nix::unistd::Pid;
+        for mut process in self.processes.drain(..).rev() {
+            // TERM, so that masters end their workers.
+            if let Ok(id) = i32::try_from(process.id()) {
+                let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
+            }
+            let deadline = Instant::now() + STOP_LIMIT;
+            while matches!(process.try_wait(), Ok(None)) && Instant::now() < deadline {
+                thread::sleep(POLL_INTERVAL);
+            }
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// A Java virtual machine on a busy machine takes seconds.
+const START_LIMIT: Duration = Duration::from_secs(30);
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
