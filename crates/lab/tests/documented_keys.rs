@@ -50,6 +50,13 @@ think = { uniform = { from = "0.2 s", to = "1 s" } }
 
 /// What the base needs before the key has something to do.
 const LOSSY: &str = "link.wire.loss=3 %";
+const BBR: &str =
+    r#"tcp={ preset = "linux-6-bbr", receive_buffer = "4 MiB", send_buffer = "4 MiB" }"#;
+const QUICK_TIMER: &str =
+    r#"tcp={ receive_buffer = "1 MiB", send_buffer = "1 MiB", timers = "linux" }"#;
+/// Most ACKs are lost, often all of a flight's, so that the timer runs out although everything has arrived.
+const LOST_ACKS: &str = r#"link.wire={ ends = ["client", "server"], rate = "2 Mb/s",
+    delay = "10 ms", queue = "100 packets", loss = "50 %", back = { loss = "0 %" } }"#;
 /// Segments that overtake each other look like losses.
 const SPURIOUS: &str = r#"link.wire={ ends = ["client", "server"], rate = "2 Mb/s",
     delay = "10 ms", reordering = "2 %", lateness = "30 ms" }"#;
@@ -108,8 +115,12 @@ const EFFECTS: &[Effect] = &[
     ("tcp.congestion", &[LOSSY], "tcp.congestion", ["tahoe", "cubic"]),
     ("tcp.reduction", &[LOSSY, LARGE_BUFFERS, LARGE_FILES], "tcp.reduction", ["at-once", "proportional"]),
     ("tcp.undo", &[SPURIOUS, LARGE_BUFFERS, LARGE_FILES], "tcp.undo", ["off", "linux"]),
-    ("tcp.frto", &[LOSSY, LARGE_BUFFERS, LARGE_FILES], "tcp.frto", ["off", "linux"]),
-    ("tcp.unused_window", &[KEPT, LARGE_BUFFERS, "application.web.think=0.1s"], "tcp.unused_window", ["kept", "linux"]),
+    ("tcp.loss_detection", &[LOSSY, LARGE_BUFFERS, LARGE_FILES], "tcp.loss_detection", ["rfc-6675", "rack"]),
+    ("tcp.bbr_phase", &[BBR, FAT, LARGE_FILES], "tcp.bbr_phase", ["0", "3"]),
+    ("tcp.frto", &[QUICK_TIMER, LOST_ACKS], "tcp.frto", ["off", "linux"]),
+    ("tcp.unused_window", &[QUICK_TIMER, KEPT, FAT, "application.web.think=0.1s"], "tcp.unused_window", ["kept", "linux"]),
+    ("tcp.receive_tuning", &["tcp.send_buffer=1 MiB", FAT, LARGE_FILES], "tcp.receive_tuning", ["off", "linux"]),
+    ("tcp.send_tuning", &["tcp.receive_buffer=1 MiB", FAT, LARGE_FILES], "tcp.send_tuning", ["off", "linux"]),
     ("tcp.idle_restart", &[KEPT, LONG_THINK], "tcp.idle_restart", ["keep", "since-send"]),
     ("restart.window", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.window", ["one-segment", "rfc-5681"]),
     ("restart.since", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.since", ["send", "receive"]),
