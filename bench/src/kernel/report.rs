@@ -33,7 +33,7 @@ pub(super) fn line(it: &Comparison) -> String {
     )
 }
 
-/// The names of the columns of [`line`].
+/// The names of the columns of [`line()`].
 pub(super) const COLUMNS: &str =
     "path class    kernel    ours  ratio     drops %     burst      cwnd  (kernel, ours)";
 

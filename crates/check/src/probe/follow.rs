@@ -162,7 +162,9 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
     let (free, follows, early) =
         (count(TrialOutcome::Free), count(TrialOutcome::Follows), count(TrialOutcome::Early));
     let stalls = known.len() - free;
-    if follows == 0 && free == 0 && stalls >= FEW {
+    // Three pauses settle it if they are alike: an idle program's are, those of a machine that does not run the program are not.
+    let settled = if alike_in_length(&known) { FEW } else { PLENTY };
+    if follows == 0 && free == 0 && stalls >= settled {
         let timer = trials.iter().all(|trial| may_be_cork_timer(trial.length(), rtt));
         return if timer { Release::Timer } else { Release::Other };
     }
@@ -183,12 +185,24 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
     // answers are free and most pauses follow our ACK.
     let noise = if free * 2 >= known.len() { early.min(free / ENOUGH).min(follows / 5) } else { 0 };
     let (early, stalls) = (early - noise, stalls - noise);
-    let accused = follows >= wanted && follows * 4 >= stalls * 3 && early <= 1;
+    // On a long path, thinking that happens to end after our ACK is more likely.
+    let early_allowed = if rtt > BUSY { 1 } else { 1 + follows / PLENTY };
+    let accused = follows >= wanted && follows * 4 >= stalls * 3 && early <= early_allowed;
     if accused && grows == Some(true) {
         return Release::Ack;
     }
     let hopeless = stalls >= PLENTY && (follows * 3 < stalls * 2 || grows == Some(false));
-    if early >= FEW || hopeless { Release::Other } else { Release::Undecided }
+    if (early >= FEW && early > follows) || hopeless {
+        Release::Other
+    } else {
+        Release::Undecided
+    }
+}
+
+/// Whether no pause is more than twice as long as another.
+fn alike_in_length(known: &[(&Trial, TrialOutcome)]) -> bool {
+    let lengths = || known.iter().filter_map(|(trial, _)| trial.length_if_stalled());
+    lengths().max() <= lengths().min().map(|shortest| shortest * 2)
 }
 
 /// The order of the trials that decide: each of the three in every round, in an order that changes, so
@@ -446,6 +460,23 @@ mod tests {
                 assert!(escaped as u64 * 100 <= RUNS * of_100, "{about}");
             }
         }
+    }
+
+    #[test]
+    fn three_pauses_of_a_machine_that_does_not_run_the_server_acquit_nobody() {
+        let starved =
+            |length| Trial { arm: Arm::Long, stall: Some(stall(length, None)), took: ms(length) };
+        let mut trials = [13.0, 60.0, 119.0].map(starved).to_vec();
+        assert_eq!(decide(&trials, ms(0.2), OURS.trusted), Release::Undecided);
+        for arm in arms() {
+            let number = trials.len();
+            trials.push(observe(Pause::Nagle, arm, number, OURS, ms(0.2), &mut Dice(1), false));
+            match decide(&trials, ms(0.2), OURS.trusted) {
+                Release::Undecided => {}
+                release => return assert_eq!(release, Release::Ack, "after {number} answers"),
+            }
+        }
+        panic!("never decided");
     }
 
     #[test]
