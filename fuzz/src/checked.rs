@@ -1,7 +1,8 @@
 //! An endpoint with its invariants: whatever is done to it, it is drained and looked at afterwards.
 
 use ackwise_tcp::{
-    Config, Endpoint, Event, Instant, Segment, SeqNumber, State, Transmit, WindowShift,
+    Config, Endpoint, Event, Instant, Policies, Segment, SeqNumber, State, Transmit, WindowShift,
+    policy::BufferTuning,
 };
 
 use crate::operation::receive_buffer;
@@ -91,12 +92,22 @@ impl Checked {
         assert!(self.acknowledged <= acknowledged, "an ACK was taken back: {endpoint:?}");
         assert!(acknowledged <= endpoint.written(), "more acknowledged than written: {endpoint:?}");
         assert!(endpoint.readable() <= received, "more to read than received: {endpoint:?}");
-        let buffer = u64::from(self.largest_buffer);
+        let buffer = u64::from(
+            self.largest_buffer
+                .max(self.tuned(|of| of.receive_tuning, BufferTuning::LINUX_MAX_WINDOW)),
+        );
         assert!(endpoint.readable() <= buffer, "more to read than fits: {endpoint:?}");
         let held = endpoint.written() - acknowledged;
-        assert!(held <= self.config.send_buffer.into(), "more held than fits: {endpoint:?}");
+        let buffer = self.config.send_buffer;
+        let buffer = buffer.max(self.tuned(|of| of.send_tuning, BufferTuning::LINUX_MAX_SEND));
+        assert!(held <= buffer.into(), "more held than fits: {endpoint:?}");
         (self.received, self.acknowledged) = (received, acknowledged);
         let _ = (endpoint.wait(), endpoint.ack_wait(), endpoint.windows());
+    }
+
+    /// The `largest` that a buffer may become by itself; nothing if it keeps its size.
+    fn tuned(&self, tuning: impl Fn(&Policies) -> BufferTuning, largest: u32) -> u32 {
+        if tuning(&self.config.policies) == BufferTuning::Linux { largest } else { 0 }
     }
 
     fn check_segment(&mut self, leaving: &Transmit) {

@@ -6,7 +6,8 @@ use ackwise_tcp::{
     Config, Flags, Instant, Options, Policies, SackBlocks, Segment, SeqNumber, TimeWaitHolder,
     Timestamps, WindowShift,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, LossDetection, Offer, ResetInTimeWait,
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, LossDetection, Offer,
+        ResetInTimeWait,
     },
 };
 use arbitrary::Arbitrary;

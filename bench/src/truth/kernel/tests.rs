@@ -181,7 +181,9 @@ fn without_nagle_the_same_packets_have_another_truth() {
 
 #[test]
 fn a_cork_holds_until_a_timer_or_the_program_releases_it() {
-    for (uncorked, name) in [(None, "cork-timer"), (Some(246), "application-limited cork-timer")] {
+    for (uncorked, name) in
+        [(None, "cork-timer"), (Some(246), "application-limited cork-timer server-think")]
+    {
         let mut script = Script::new().write(45, 100).data(246, (1, 101)).ack(256, 101, 60_000);
         script.server.cork = vec![(44 * MS, true)];
         script.server.cork.extend(uncorked.map(|at| (at * MS, false)));
