@@ -41,7 +41,7 @@ fn keeps_all(text: &str, secrets: &[&[u8]]) {
 fn of_http1() {
     keeps_all(
         r#"
-        c "GET /Privat?token=Geheim HTTP/1.1\r\nHost: bank.example\r\nCookie: id=4711\r\n\r\n"
+        c "GET /Privat?token=Geheim HTTP/1.1\r\nHost: bank.example\r\nCookie: id=kennung4711\r\n\r\n"
         c "STEAL /Beute HTTP/1.1\r\nContent-Length: 5\r\nUpgrade: Geheim\r\n\r\nBeute"
         s "HTTP/1.1 200 Vertraulich\r\nContent-Length: 20\r\nSet-Cookie: k=Schluessel\r\n\r\n"
         s "Geheimes im Inhalt.."
@@ -53,7 +53,7 @@ fn of_http1() {
             b"Privat",
             b"Geheim",
             b"bank.example",
-            b"4711",
+            b"kennung4711",
             b"Cookie",
             b"STEAL",
             b"Beute",
