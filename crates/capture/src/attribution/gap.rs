@@ -155,18 +155,16 @@ impl Gap {
             (true, _) => return self.owe(self.until, phase, InFlight::Held, account),
             (false, _) => {}
         }
-        let on_its_way = match self.earlier_arrives {
-            true => InFlight::Propagating,
-            false => self.lost_or(InFlight::Propagating),
+        // The end of a message is late from its first sending on: what arrives before it does not end the wait.
+        let on_its_way = if self.earlier_arrives && self.kind != Some(LossKind::Tail) {
+            InFlight::Propagating
+        } else {
+            self.lost_or(InFlight::Propagating)
         };
         if let Some(Held { from, stalls }) = self.held {
             self.owe(from, phase, on_its_way, account);
             let held = if stalls { InFlight::Held } else { InFlight::Queued };
             self.owe(self.arrived, phase, self.lost_or(held), account);
-        }
-        if self.earlier_arrives && self.kind == Some(LossKind::Tail) {
-            let arriving = Moment { wait: Wait::Closed, ..self.moment(phase, on_its_way, None) };
-            self.owe_to(self.arrived.min(self.until), &arriving, account);
         }
         self.owe(self.arrived, phase, on_its_way, account);
         if self.stall != Stall::None {

@@ -438,8 +438,8 @@ fn a_retransmission_timeout_seen_at_the_server() {
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.050 (2, 0.040) medium: 8 9 10
-        propagation to-client 10.074 (2, 10.050) high: 8 9 10
-        retransmission-timeout (tail) to-client 228.910 (1, 228.910) high: 8 9 10
+        retransmission-timeout (tail) to-client 238.960 (1, 238.960) high: 8 9 10
+        propagation to-client 0.025 (1, 0.025) high: 10
         "#,
     );
 }
@@ -465,8 +465,8 @@ fn a_repair_after_the_shortest_timeout() {
         propagation to-server 0.300 (1, 0.300) high: 4
         server-think to-client 0.290 (1, 0.290) high: 4 5
         transmission to-client 0.050 (2, 0.040) medium: 8 9 10
-        propagation to-client 0.549 (2, 0.300) high: 8 9 10
-        retransmission-timeout (tail) to-client 5.670 (1, 5.670) high: 8 9 10
+        retransmission-timeout (tail) to-client 5.970 (1, 5.970) high: 8 9 10
+        propagation to-client 0.250 (1, 0.250) high: 10
         "#,
     );
 }

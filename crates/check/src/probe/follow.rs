@@ -192,11 +192,7 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
         return Release::Ack;
     }
     let hopeless = stalls >= PLENTY && (follows * 3 < stalls * 2 || grows == Some(false));
-    if (early >= FEW && early > follows) || hopeless {
-        Release::Other
-    } else {
-        Release::Undecided
-    }
+    if (early >= FEW && early > follows) || hopeless { Release::Other } else { Release::Undecided }
 }
 
 /// Whether no pause is more than twice as long as another.
