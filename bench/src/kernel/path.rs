@@ -134,7 +134,7 @@ impl Path {
         Work { request, response, transfers: self.transfers, back_to_back }
     }
 
-    /// The path of the run `nth`: its responses are so many segments longer.
+    /// The path of the run `nth`, whose responses are `nth` segments longer.
     ///
     /// Without random faults, a run is the same each time, and where a queue drops its tail, one segment
     /// more or less decides whether the last one is lost, which costs a timeout: phase effects (Floyd and

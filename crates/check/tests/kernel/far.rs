@@ -88,7 +88,7 @@ fn card(test: &str, behaviour: Behaviour, far: Distance, only: &[FindingId]) -> 
     card_of(test, 100_000, behaviour, far, only)
 }
 
-/// The card of a server whose page has so many bytes.
+/// The card of a server whose page has `bytes` bytes.
 fn card_of(
     test: &str,
     bytes: u32,

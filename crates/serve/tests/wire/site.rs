@@ -26,7 +26,7 @@ fn serve(files: &[(&str, Vec<u8>)], behaviour: Behaviour, getweb: bool) -> Serve
     Served { directory, server: Server::start(config).unwrap() }
 }
 
-/// So many bytes, none like its neighbours.
+/// `length` bytes, none like its neighbours.
 fn content(length: usize, seed: usize) -> Vec<u8> {
     (0..length).map(|at| u8::try_from((at * 7 + seed) % 251).unwrap()).collect()
 }
