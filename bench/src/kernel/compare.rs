@@ -8,14 +8,14 @@ use crate::spread::Spread;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Side {
     Kernel,
-    Ours,
+    Simulated,
 }
 
 /// The same transfers with the same losses in both worlds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) kernel: Outcome,
-    pub(super) ours: Outcome,
+    pub(super) simulated: Outcome,
 }
 
 /// All runs of one path.
@@ -35,13 +35,13 @@ impl Pair {
     pub(super) const fn side(&self, side: Side) -> &Outcome {
         match side {
             Side::Kernel => &self.kernel,
-            Side::Ours => &self.ours,
+            Side::Simulated => &self.simulated,
         }
     }
 
-    /// Our time over the kernel's.
+    /// The simulator's time over the kernel's.
     pub(super) fn ratio(&self) -> f64 {
-        self.ours.time / self.kernel.time
+        self.simulated.time / self.kernel.time
     }
 }
 
@@ -51,10 +51,10 @@ impl Comparison {
         Spread::of(self.pairs.iter().map(|pair| part(pair.side(side)))).median
     }
 
-    /// Our median time over the kernel's.
+    /// The simulator's median time over the kernel's.
     pub(super) fn ratio(&self) -> f64 {
         let time = |side| self.median(side, |it| it.time);
-        time(Side::Ours) / time(Side::Kernel)
+        time(Side::Simulated) / time(Side::Kernel)
     }
 
     /// The relative difference of the times, in percent.
@@ -72,9 +72,9 @@ impl Comparison {
         100.0 * dropped / sent
     }
 
-    /// Our excess of drops, in percentage points.
+    /// The simulator's excess of drops, in percentage points.
     pub(super) fn more_drops(&self) -> f64 {
-        self.drops(Side::Ours) - self.drops(Side::Kernel)
+        self.drops(Side::Simulated) - self.drops(Side::Kernel)
     }
 
     /// Segments back to back after an idle time; 0 without one.
@@ -82,9 +82,9 @@ impl Comparison {
         self.median(side, |it| it.burst.into())
     }
 
-    /// Our excess of that.
+    /// The simulator's excess of that.
     pub(super) fn more_burst(&self) -> f64 {
-        self.burst(Side::Ours) - self.burst(Side::Kernel)
+        self.burst(Side::Simulated) - self.burst(Side::Kernel)
     }
 }
 
@@ -147,8 +147,11 @@ pub(super) mod tests {
         Outcome { time, sent: 100, dropped, again: dropped, burst, window: 10.0 }
     }
 
-    pub(in crate::kernel) fn comparison(number: u64, ours: f64) -> Comparison {
-        let pair = |time| Pair { kernel: outcome(1.0, 1, 10), ours: outcome(ours * time, 3, 12) };
+    pub(in crate::kernel) fn comparison(number: u64, simulated: f64) -> Comparison {
+        let pair = |time| Pair {
+            kernel: outcome(1.0, 1, 10),
+            simulated: outcome(simulated * time, 3, 12),
+        };
         Comparison {
             path: Path::draw(1, number),
             pairs: vec![pair(1.0), pair(9.0), pair(0.5)],

@@ -43,6 +43,8 @@ pub(super) struct Flow {
     pub(super) dropped: Vec<Packet>,
     /// The server's congestion window in segments, whenever it was seen.
     pub(super) windows: Vec<(Nanos, u32)>,
+    /// ssthresh in segments, where it is known.
+    pub(super) thresholds: Vec<(Nanos, u32)>,
     /// Initial sequence numbers of client and server.
     initial: [u32; 2],
 }

@@ -27,6 +27,7 @@ mod simulated;
 
 use std::fs;
 use std::io::{ErrorKind, Write as _, stdout};
+use std::path::Path as FilePath;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
@@ -58,7 +59,9 @@ pub(super) const QUESTION: &str = "does the preset `linux-6` behave like this ke
 /// If the kernel cannot be measured here, a run fails, or the comparison takes too long.
 pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     eprintln!("{NAME}: {QUESTION}\n{}", path::RANGES);
-    Tracer::prepare()?;
+    if settings.kept.is_none() {
+        Tracer::prepare()?;
+    }
     let numbers: Vec<u64> = match settings.only {
         Some(number) => vec![number],
         None => (0..settings.paths).collect(),
@@ -120,6 +123,47 @@ fn compare_all(settings: &Settings, numbers: &[u64]) -> anyhow::Result<Vec<Compa
 
 /// The runs of one path, each with another pattern of losses and another size.
 fn compare(path: &Path, settings: &Settings) -> anyhow::Result<Comparison> {
+    let Measured { runs, repeated, doubt } = match &settings.kept {
+        Some(folder) => kept(path, folder)?,
+        None => measured(path)?,
+    };
+    let mut pairs = Vec::new();
+    for Run { nth, kernel } in runs {
+        let path = path.for_run(nth);
+        let toml = simulated::experiment(&path, nth);
+        let flow = simulated::run(&toml, settings.seed.wrapping_add(nth))?;
+        let simulated = (outcome(&path, &flow, "the simulator")?, flow);
+        if let Some(folder) = &settings.keep {
+            keep::keep(folder, path.number, nth, &toml, [&kernel.1, &simulated.1])?;
+        }
+        pairs.push((Pair { kernel: kernel.0, simulated: simulated.0 }, [kernel.1, simulated.1]));
+    }
+    pairs.sort_by(|a, b| a.0.ratio().total_cmp(&b.0.ratio()));
+    let typical = pairs.get(pairs.len() / 2).context("a path has runs")?.1.clone();
+    let pairs = pairs.into_iter().map(|(pair, _)| pair).collect();
+    Ok(Comparison { path: path.clone(), pairs, typical, repeated, doubt })
+}
+
+/// The kernel's runs of a path.
+struct Measured {
+    runs: Vec<Run>,
+    repeated: u32,
+    doubt: Option<String>,
+}
+
+/// The kernel's runs that were kept. Whether they were disturbed is not.
+fn kept(path: &Path, folder: &FilePath) -> anyhow::Result<Measured> {
+    let mut runs = Vec::new();
+    for nth in 0..RUNS as u64 {
+        let Some(flow) = keep::kept(folder, path.number, nth)? else { continue };
+        runs.push(Run { nth, kernel: (outcome(&path.for_run(nth), &flow, "the kernel")?, flow) });
+    }
+    // A path with disturbed runs may have two with the same number.
+    let doubt = (runs.len() < RUNS).then(|| format!("{} of {RUNS} runs were kept", runs.len()));
+    Ok(Measured { runs, repeated: 0, doubt })
+}
+
+fn measured(path: &Path) -> anyhow::Result<Measured> {
     let (mut runs, mut disturbed, mut attempts, mut failed) = (Vec::new(), Vec::new(), 0, 0);
     while runs.len() < RUNS && attempts < RUNS + MOST_REPEATS {
         ensure!(!process::interrupted(), "interrupted");
@@ -150,21 +194,7 @@ fn compare(path: &Path, settings: &Settings) -> anyhow::Result<Comparison> {
         doubt = disturbed.first().map(|(_, why)| why.clone());
         runs.extend(disturbed.into_iter().take(RUNS - runs.len()).map(|(run, _)| run));
     }
-    let mut pairs = Vec::new();
-    for Run { nth, kernel } in runs {
-        let path = path.for_run(nth);
-        let toml = simulated::experiment(&path, nth);
-        let flow = simulated::run(&toml, settings.seed.wrapping_add(nth))?;
-        let ours = (outcome(&path, &flow, "the simulator")?, flow);
-        if let Some(folder) = &settings.keep {
-            keep::keep(folder, path.number, nth, &toml, [&kernel.1, &ours.1])?;
-        }
-        pairs.push((Pair { kernel: kernel.0, ours: ours.0 }, [kernel.1, ours.1]));
-    }
-    pairs.sort_by(|a, b| a.0.ratio().total_cmp(&b.0.ratio()));
-    let typical = pairs.get(pairs.len() / 2).context("a path has runs")?.1.clone();
-    let pairs = pairs.into_iter().map(|(pair, _)| pair).collect();
-    Ok(Comparison { path: path.clone(), pairs, typical, repeated, doubt })
+    Ok(Measured { runs, repeated, doubt })
 }
 
 /// A run of the kernel, with the pattern of its losses.

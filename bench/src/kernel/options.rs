@@ -21,11 +21,13 @@ pub(crate) struct Settings {
     pub(super) page: Option<PathBuf>,
     /// Keep experiments and packets here.
     pub(super) keep: Option<PathBuf>,
+    /// Take the kernel's runs from here, where a run with the same seed has kept them.
+    pub(super) kept: Option<PathBuf>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 1, paths: 60, only: None, json: false, page: None, keep: None }
+        Self { seed: 1, paths: 60, only: None, json: false, page: None, keep: None, kept: None }
     }
 }
 
@@ -39,8 +41,10 @@ cargo xtask bench kernel [OPTION]...
     --json       Print JSON.
     --page FILE  Write an HTML page that shows the five worst paths side by side.
     --keep DIR   Keep, for each path, the experiment for `ackwise run` and the packets of both worlds.
+    --kept DIR   Simulate again what a run with the same seed has kept in DIR, without the kernel.
     Examples: cargo xtask bench kernel --page worst.html
               cargo xtask bench kernel --seed 7 --only 12 --keep /tmp/path
+              cargo xtask bench kernel --seed 7 --only 12 --kept /tmp/path
     Exit: 0 measured (the last lines say which targets are reached), 1 could not measure.
 ";
 
@@ -59,6 +63,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             Long("only") => settings.only = Some(parser.value()?.parse()?),
             Long("json") => settings.json = true,
             Long("page") => settings.page = Some(parser.value()?.into()),
+            Long("kept") => settings.kept = Some(parser.value()?.into()),
             Long("keep") => settings.keep = Some(parser.value()?.into()),
             Short('h') | Long("help") => return Ok(None),
             other => return Err(other.unexpected().into()),
@@ -77,11 +82,11 @@ mod tests {
 
     #[test]
     fn every_option_is_read_and_in_the_help() {
-        let line = "--seed 7 --paths 9 --only 3 --json --page p.html --keep k";
+        let line = "--seed 7 --paths 9 --only 3 --json --page p.html --keep k --kept d";
         let settings = parsed(line).unwrap().unwrap();
         assert_eq!((settings.seed, settings.paths, settings.only), (7, 9, Some(3)));
         assert_eq!((settings.page, settings.keep), (Some("p.html".into()), Some("k".into())));
-        assert!(settings.json);
+        assert!(settings.json && settings.kept == Some("d".into()));
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");
         }

@@ -82,7 +82,7 @@ fn section(it: &Comparison) -> Vec<Block> {
     blocks
 }
 
-const SIDES: [(&str, Side); 2] = [("kernel", Side::Kernel), ("ours", Side::Ours)];
+const SIDES: [(&str, Side); 2] = [("kernel", Side::Kernel), ("simulated", Side::Simulated)];
 
 #[cfg(test)]
 mod tests {

@@ -207,11 +207,13 @@ fn flow(report: &Report, events: &[Event], server: SocketAddrV4, clock: Clock) -
     };
     let (sent, arrived, dropped) = (placed(sent), placed(arrived), placed(dropped));
     let windows = events.iter().filter_map(|event| match event.what {
-        What::Probe { snd_cwnd, .. } if event.local == server => Some((event.at, snd_cwnd)),
+        What::Probe { snd_cwnd, ssthresh } if event.local == server => {
+            Some(((event.at, snd_cwnd), (event.at, ssthresh)))
+        }
         _ => None,
     });
     (flow.sent, flow.arrived, flow.dropped) = (sent, arrived, dropped);
-    flow.windows = windows.collect();
+    (flow.windows, flow.thresholds) = windows.unzip();
     flow
 }
 

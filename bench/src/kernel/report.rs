@@ -13,29 +13,29 @@ use crate::verdict;
 pub(super) fn line(it: &Comparison) -> String {
     let time = |side| it.median(side, |outcome| outcome.time);
     let window = |side| it.median(side, |outcome| outcome.window);
-    let [kernel, ours] = [Side::Kernel, Side::Ours];
+    let [kernel, simulated] = [Side::Kernel, Side::Simulated];
     let doubt = if it.doubt.is_some() { " ?" } else { "" };
     let burst = match it.path.transfers {
         1 => "-".to_owned(),
-        _ => format!("{:.0} {:.0}", it.burst(kernel), it.burst(ours)),
+        _ => format!("{:.0} {:.0}", it.burst(kernel), it.burst(simulated)),
     };
     format!(
         "{:>4} {:<7} {:>7.3} {:>7.3} {:>6.3} {:>11} {:>9} {:>9}  {}{doubt}",
         it.path.number,
         it.path.class().name(),
         time(kernel),
-        time(ours),
+        time(simulated),
         it.ratio(),
-        format!("{:.1} {:.1}", it.drops(kernel), it.drops(ours)),
+        format!("{:.1} {:.1}", it.drops(kernel), it.drops(simulated)),
         burst,
-        format!("{:.0} {:.0}", window(kernel), window(ours)),
+        format!("{:.0} {:.0}", window(kernel), window(simulated)),
         it.path,
     )
 }
 
 /// The names of the columns of [`line()`].
 pub(super) const COLUMNS: &str =
-    "path class    kernel    ours  ratio     drops %     burst      cwnd  (kernel, ours)";
+    "path class    kernel    sim.  ratio     drops %     burst      cwnd  (kernel, simulated)";
 
 /// The whole report.
 pub(super) fn text(seed: u64, all: &[Comparison]) -> String {
@@ -118,7 +118,7 @@ fn path(it: &Comparison) -> Value {
         "loss_pct": 100.0 * path.loss, "reordering_pct": 100.0 * path.reordering,
         "lateness_us": path.lateness, "size_bytes": path.size, "transfers": path.transfers,
         "idle_ms": path.idle, "tuned_buffers": path.buffers == Buffers::Tuned, "ratio": it.ratio(), "repeated": it.repeated, "doubt": it.doubt,
-        "kernel": side(Side::Kernel), "ours": side(Side::Ours),
+        "kernel": side(Side::Kernel), "simulated": side(Side::Simulated),
     })
 }
 
