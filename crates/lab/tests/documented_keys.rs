@@ -117,6 +117,8 @@ const EFFECTS: &[Effect] = &[
     ("tcp.undo", &[SPURIOUS, LARGE_BUFFERS, LARGE_FILES], "tcp.undo", ["off", "linux"]),
     ("tcp.loss_detection", &[LOSSY, LARGE_BUFFERS, LARGE_FILES], "tcp.loss_detection", ["rfc-6675", "rack"]),
     ("tcp.bbr_phase", &[BBR, FAT, LARGE_FILES], "tcp.bbr_phase", ["0", "3"]),
+    ("tcp.d_sack", &["tcp.undo=linux", "tcp.timestamps=false", SPURIOUS, LARGE_BUFFERS, LARGE_FILES], "tcp.d_sack", ["off", "rfc-2883"]),
+    ("tcp.deferral", &["tcp.loss_detection=rack", LARGE_BUFFERS, FAT, LARGE_FILES], "tcp.deferral", ["off", "linux"]),
     ("tcp.frto", &[QUICK_TIMER, LOST_ACKS], "tcp.frto", ["off", "linux"]),
     ("tcp.unused_window", &[QUICK_TIMER, KEPT, FAT, "application.web.think=0.1s"], "tcp.unused_window", ["kept", "linux"]),
     ("tcp.receive_tuning", &["tcp.send_buffer=1 MiB", FAT, LARGE_FILES], "tcp.receive_tuning", ["off", "linux"]),

@@ -6,8 +6,8 @@ use ackwise_lab::experiment::Experiment;
 use ackwise_tcp::{
     Policies,
     policy::{
-        BufferTuning, FrtoPolicy, LossDetection, ReductionPolicy, SlowStartPolicy, UndoPolicy,
-        UnusedWindow,
+        BufferTuning, DSackPolicy, DeferralPolicy, FrtoPolicy, LossDetection, ReductionPolicy,
+        SlowStartPolicy, UndoPolicy, UnusedWindow,
     },
 };
 
@@ -23,6 +23,8 @@ fn is_of_today(policies: &Policies) -> bool {
         || policies.loss_detection == LossDetection::Rack
         || policies.receive_tuning != BufferTuning::Off
         || policies.unused_window != UnusedWindow::Kept
+        || policies.d_sack != DSackPolicy::Off
+        || policies.deferral != DeferralPolicy::Off
 }
 
 #[test]

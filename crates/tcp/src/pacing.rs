@@ -148,6 +148,21 @@ impl QuantumPacer {
     }
 }
 
+/// Linux `tcp_tso_autosize`: segments that are handed to a device at once by a sender of `rate` bytes per second:
+/// about a millisecond at the rate, and more on short paths.
+pub(crate) fn burst(rate: u64, shortest: Option<Nanos>, mss: u32) -> u32 {
+    let micros = shortest.map_or(u32::MAX, |it| u32::try_from(it.micros()).unwrap_or(u32::MAX));
+    let more = u64::from(GSO_MAX).checked_shr(micros >> TSO_RTT_SHIFT).unwrap_or(0);
+    let bytes = ((rate >> PACING_SHIFT) + more).min(GSO_MAX.into());
+    u32::try_from(bytes).unwrap_or(GSO_MAX) / mss.max(1)
+}
+
+/// `sk_pacing_shift`: 1/1024 s.
+pub(crate) const PACING_SHIFT: u32 = 10;
+/// `net.ipv4.tcp_tso_rtt_log`: for each 512 us of the shortest round trip, half as much more.
+const TSO_RTT_SHIFT: u32 = 9;
+/// `GSO_MAX_SIZE` of devices that say nothing else.
+pub(crate) const GSO_MAX: u32 = 65_536;
 /// Our choice: far beyond any round trip, and a bound for the arithmetic.
 const LONGEST_SPAN: Nanos = Nanos::from_millis(3_600_000);
 

@@ -231,6 +231,7 @@ shown_by! {
         "rack/segments_that_overtake_each_other_are_not_sent_again"
         "rack/a_lost_retransmission_is_sent_a_third_time"
         "rack/a_dsack_widens_the_window"
+        "rack/a_dsack_without_reordering_changes_nothing"
         "rack/after_a_timeout_only_what_is_missing_is_sent_again"
         "rack/half_a_segment_is_not_delivered"
     }
@@ -245,6 +246,7 @@ shown_by! {
     fn recent_blocks_are_repeated() {
         "sack/the_block_that_arrived_last_comes_first"
         "sack/the_most_recent_blocks_are_repeated"
+        "sack/what_arrives_twice_is_reported_once"
     }
 
     // Path MTU.

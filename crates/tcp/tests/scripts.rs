@@ -27,6 +27,7 @@ mechanisms! {
     close
     close_swap
     cork
+    deferral
     delayed_ack
     frto
     handshake

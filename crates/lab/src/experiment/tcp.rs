@@ -5,10 +5,10 @@ use std::{num::NonZeroU8, time::Duration};
 use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
-        AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, FrtoPolicy, HoldPolicy,
-        InitialWindow, LossDetection, Offer, OpenPolicy, Policies, ReductionPolicy,
-        ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy,
-        UnusedWindow,
+        AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, DSackPolicy,
+        DeferralPolicy, FrtoPolicy, HoldPolicy, InitialWindow, LossDetection, Offer, OpenPolicy,
+        Policies, ReductionPolicy, ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy,
+        TimerPolicy, UndoPolicy, UnusedWindow,
     },
 };
 
@@ -67,6 +67,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
     let Policies {
         ack: default_ack,
         hold: default_hold,
+        deferral,
         initial_window: default_window,
         start,
         slow_start,
@@ -82,6 +83,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         send_tuning,
         sharing,
         offer,
+        d_sack,
         open,
         close,
         reset_in_time_wait,
@@ -90,6 +92,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
     Ok(Policies {
         ack: reader.or("ack", default_ack, ack)?,
         hold: reader.or("hold", default_hold, hold)?,
+        deferral: reader.or("deferral", deferral, |f| f.choice(DEFERRAL))?,
         initial_window: reader.or("initial_window", default_window, initial_window)?,
         start: reader.or("start", start, |f| f.choice(START))?,
         slow_start: reader.or("slow_start", slow_start, |f| f.choice(SLOW_START))?,
@@ -110,6 +113,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
             timestamps: reader.or("timestamps", timestamps, Field::flag)?,
             window_scale: reader.or("window_scale", window_scale, Field::flag)?,
         },
+        d_sack: reader.or("d_sack", d_sack, |f| f.choice(D_SACK))?,
         open: reader.or("open", open, |f| f.choice(OPEN))?,
         close: reader.or("close", close, |f| f.choice(CLOSE))?,
         reset_in_time_wait: reader
@@ -255,6 +259,10 @@ const LOSS_DETECTION: &[(&str, LossDetection)] =
 const REDUCTION: &[(&str, ReductionPolicy)] =
     &[("at-once", ReductionPolicy::AtOnce), ("proportional", ReductionPolicy::Proportional)];
 
+const DEFERRAL: &[(&str, DeferralPolicy)] =
+    &[("off", DeferralPolicy::Off), ("linux", DeferralPolicy::Linux)];
+const D_SACK: &[(&str, DSackPolicy)] =
+    &[("off", DSackPolicy::Off), ("rfc-2883", DSackPolicy::Rfc2883)];
 const UNDO: &[(&str, UndoPolicy)] = &[("off", UndoPolicy::Off), ("linux", UndoPolicy::Linux)];
 
 const FRTO: &[(&str, FrtoPolicy)] = &[("off", FrtoPolicy::Off), ("linux", FrtoPolicy::Linux)];

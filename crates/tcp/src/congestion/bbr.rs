@@ -115,6 +115,9 @@ pub(crate) struct Delivery {
 }
 
 impl Bbr {
+    /// `bbr_cycle_rand`: phases at which the gain cycle may begin; never with the one that drains.
+    pub(crate) const PHASES: u8 = 7;
+
     /// A control that starts with `windows`, for segments of `mss` bytes.
     pub(crate) fn new(windows: Windows, mss: u32) -> Self {
         let now = Instant::EPOCH;
@@ -151,7 +154,7 @@ impl Bbr {
     /// The connection is established, after a handshake of this round trip, if it was measured
     /// (`bbr_init`). The gain cycle begins at `phase`.
     pub(crate) fn begin(&mut self, round_trip: Option<Nanos>, phase: u8, now: Instant) {
-        self.phase = phase % PHASES_TO_CHOOSE;
+        self.phase = phase % Self::PHASES;
         self.min_rtt = round_trip.map_or(u32::MAX, micros);
         (self.min_rtt_at, self.extra.since) = (millis(now), now);
         self.start_pace(round_trip);
@@ -299,7 +302,7 @@ impl Bbr {
     fn probe_bandwidth(&mut self) {
         self.mode = Mode::ProbeBandwidth;
         self.cycle = CYCLE - 1 - self.phase;
-        self.phase = (self.phase + PHASE_STEP) % PHASES_TO_CHOOSE;
+        self.phase = (self.phase + PHASE_STEP) % Self::PHASES;
         self.next_phase();
     }
 
@@ -531,8 +534,6 @@ const DRAIN_GAIN: u32 = UNIT * 1000 / 2885;
 const PACING_GAINS: [u32; CYCLE as usize] =
     [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 const CYCLE: u8 = 8;
-/// `bbr_cycle_rand`: the cycle never begins with the phase that drains.
-const PHASES_TO_CHOOSE: u8 = 7;
 /// Our choice: visits all phases, because seven is prime.
 const PHASE_STEP: u8 = 3;
 /// `bbr_bw_rtts`.

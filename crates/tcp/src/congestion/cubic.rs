@@ -76,8 +76,10 @@ impl Cubic {
 
     /// Linux `cubictcp_acked`: what HyStart learns of an ACK. In the first second of an epoch, round trips
     /// are those of the queue that the loss has left.
-    fn look_for_the_end(&mut self, acked: &Acked, now: Instant) {
-        let Some(delay) = acked.round_trip else { return };
+    ///
+    /// Each ACK counts that has a round trip, also in a recovery, whose window may be below ssthresh.
+    pub(super) fn look_for_the_end(&mut self, acked: &Acked, now: Instant) {
+        let Some(delay) = acked.round_trip.filter(|_| self.search != Search::Off) else { return };
         if matches!(&self.stage, Stage::Avoiding(epoch) if Nanos::between(epoch.start, now) < SECOND)
         {
             return;
@@ -158,14 +160,20 @@ impl Cubic {
     /// and permits cwnd where an application-limited sender cannot raise it, as here; Linux takes cwnd
     /// (`cubictcp_recalc_ssthresh`).
     fn reduced(&self) -> u32 {
-        cubic_curve::fraction(self.window.congestion, 7, 10).max(2 * self.window.mss)
+        let Window { congestion, mss, .. } = self.window;
+        let reduced = match self.search {
+            Search::Off => cubic_curve::fraction(congestion, 7, 10),
+            // Linux counts whole segments, and in 1024ths (`beta`).
+            Search::On | Search::Found => {
+                let segments = u64::from(congestion / mss) * 717 / 1024;
+                u32::try_from(segments * u64::from(mss)).unwrap_or(LARGEST)
+            }
+        };
+        reduced.max(2 * mss)
     }
 
     pub(super) fn on_ack(&mut self, acked: Acked, now: Instant) {
         self.leave_out_idle_time(acked, now);
-        if self.search != Search::Off {
-            self.look_for_the_end(&acked, now);
-        }
         if !self.window.was_used(acked) {
             return;
         }

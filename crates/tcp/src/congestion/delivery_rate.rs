@@ -50,7 +50,8 @@ impl Snapshot {
 
 impl DeliveryRate {
     pub(super) const NONE: Self = Self {
-        delivered: 0,
+        // Linux `tcp_rcv_state_process`: the SYN or SYN-ACK.
+        delivered: 1,
         delivered_at: Instant::EPOCH,
         first_sent: Instant::EPOCH,
         app_limited: 0,

@@ -192,6 +192,13 @@ impl Controller {
         }
     }
 
+    /// An ACK has come, whatever it acknowledges or SACKs, and whether a loss is being repaired or not.
+    pub(crate) fn on_round_trip(&mut self, acked: &Acked, now: Instant) {
+        if let Self::Cubic(control) = self {
+            control.look_for_the_end(acked, now);
+        }
+    }
+
     /// New data was acknowledged outside of a recovery.
     pub(crate) fn on_ack(&mut self, acked: Acked, now: Instant) {
         match self {

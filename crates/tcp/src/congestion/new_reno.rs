@@ -81,7 +81,11 @@ impl NewReno {
     fn reduced(&self, flight: u32) -> u32 {
         match self.rules {
             Rules::Rfc5681 => self.window.half_of(flight),
-            Rules::Linux => self.window.half_of(self.window.congestion),
+            // In whole segments.
+            Rules::Linux => {
+                let Window { congestion, mss, .. } = self.window;
+                (congestion / mss / 2).max(2).saturating_mul(mss)
+            }
         }
     }
 

@@ -411,6 +411,7 @@ fn ack_window(control: &mut Controller, now: Instant, window_limited: bool) {
     let flight = if window_limited { bytes } else { bytes / 2 };
     let srtt = Some(Nanos::of(RTT));
     let acked = Acked { bytes, delivered: bytes, flight, window_limited, srtt, ..ACKED };
+    control.on_round_trip(&acked, now);
     control.on_ack(acked, now);
 }
 

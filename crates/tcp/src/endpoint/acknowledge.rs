@@ -9,7 +9,7 @@ use super::{
     receiver::Order,
 };
 use crate::{
-    policy::{AckDecision, AckPolicy, AckReason, Arrival, Reading},
+    policy::{AckDecision, AckPolicy, AckReason, Arrival, BufferTuning, Reading},
     round_trip::RoundTrip,
     segment::Segment,
     units::{Instant, Nanos},
@@ -33,6 +33,8 @@ pub(super) struct Acknowledger {
     full_segment: u16,
     /// Segments since the last ACK left.
     segments: u8,
+    /// Segments that have arrived behind the present gap; for ACKs that Linux compresses.
+    behind_gap: u8,
     /// The last segment was a full one.
     after_full: bool,
     /// Heidemann's interarrival time of full segments, in microseconds.
@@ -52,6 +54,15 @@ const FIRST_OFFER: u32 = 65_535;
 /// `tcp_event_data_recv`: smaller segments tell nothing about the window.
 const LEAST_TO_GROW: u32 = 128;
 
+/// TCP_FASTRETRANS_THRESH: ACKs of segments behind a gap that are never compressed.
+const LEAST_BEHIND_GAP: u8 = 3;
+/// `tcp_comp_sack_nr`.
+const MOST_COMPRESSED: u8 = 44;
+/// `tcp_comp_sack_delay_ns`, and `tcp_comp_sack_slack_ns`, at the end of which the timer fires if nothing
+/// else wakes the processor.
+const COMPRESSION: Duration = Duration::from_millis(1);
+const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
+
 impl Acknowledger {
     pub(super) const fn new() -> Self {
         Self {
@@ -62,6 +73,7 @@ impl Acknowledger {
             last_arrival: Alarm::OFF,
             full_segment: DEFAULT_SEGMENT,
             segments: 0,
+            behind_gap: 0,
             after_full: false,
             interarrival_us: INTERARRIVAL_MAX_US,
             offered: FIRST_OFFER,
@@ -105,8 +117,16 @@ impl Acknowledger {
     }
 
     /// Why an ACK must leave now, if it must; the RTO bounds what a missed timeout teaches.
-    pub(super) fn must_leave(&mut self, round_trip: &RoundTrip, now: Instant) -> Option<AckReason> {
+    pub(super) fn must_leave(
+        &mut self,
+        behind_gap: bool,
+        round_trip: &RoundTrip,
+        now: Instant,
+    ) -> Option<AckReason> {
         if self.now.is_none() && self.due.is_due(now) {
+            if behind_gap && self.behind_gap > LEAST_BEHIND_GAP {
+                return Some(AckReason::OutOfOrder); // Linux `tcp_compressed_ack_kick`.
+            }
             self.quick_ack.timed_out(round_trip.time_out());
             return Some(AckReason::Delayed);
         }
@@ -184,15 +204,19 @@ impl Endpoint {
             AckPolicy::Interarrival => Duration::from_micros(acknowledger.interarrival_us.into()),
             _ => Duration::ZERO,
         };
+        let compression = self.compression(order);
+        let acknowledger = &self.acknowledger;
         let arrival = Arrival {
             unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
             unacked_segments: acknowledger.segments,
             mss: acknowledger.full_segment.into(),
             out_of_order: order != Order::Next,
+            compression,
             quick: acknowledger.quick_ack.is_quick(),
             time_out,
             interarrival,
         };
+        let acknowledger = &mut self.acknowledger;
         if !acknowledger.due.is_on() {
             acknowledger.since = now;
         }
@@ -202,10 +226,43 @@ impl Endpoint {
         }
     }
 
+    /// Linux `__tcp_ack_snd_check`: the first three ACKs behind a gap leave at once, because the sender
+    /// counts them; later ones wait for each other, for a twentieth of the round trip or a millisecond
+    /// (`tcp_comp_sack_delay_ns`), and the slack of the kernel's timer.
+    fn compression(&mut self, order: Order) -> Option<Duration> {
+        if self.config.policies.ack != AckPolicy::LinuxQuickAck || !self.receiver.sack {
+            return None;
+        }
+        let acknowledger = &mut self.acknowledger;
+        acknowledger.behind_gap = match order {
+            Order::Next => 0,
+            Order::FillsGap => u8::from(!self.receiver.out_of_order.is_empty()),
+            Order::Ahead => acknowledger.behind_gap.saturating_add(1),
+            Order::Behind => acknowledger.behind_gap,
+        };
+        let waits = order == Order::Ahead
+            && acknowledger.behind_gap > LEAST_BEHIND_GAP
+            && acknowledger.segments <= MOST_COMPRESSED
+            && !acknowledger.quick_ack.is_quick();
+        let shortest = || {
+            let twentieth =
+                self.round_trip.smoothed().map_or(COMPRESSION, |srtt| (srtt / 20).into());
+            twentieth.min(COMPRESSION) + COMPRESSION_SLACK
+        };
+        waits.then(shortest)
+    }
+
     fn learn_quick_ack(&mut self, len: u32, order: Order, gap: Option<Nanos>) {
         let full_segment = u32::from(self.acknowledger.full_segment);
         let credit = Credit { window: self.receiver.window(), full_segment };
-        let window_grows = self.acknowledger.grow(len, self.sender.mss, self.receiver.buffer());
+        let buffer = match (self.config.policies.receive_tuning, self.receiver.buffer()) {
+            // The first full segment shows that it may hold more (`tcp_measure_rcv_mss`).
+            (BufferTuning::Linux, FIRST_OFFER..) => {
+                self.receiver.buffer().max(BufferTuning::LINUX_FIRST_WINDOW)
+            }
+            (_, buffer) => buffer,
+        };
+        let window_grows = self.acknowledger.grow(len, self.sender.mss, buffer);
         let quick_ack = &mut self.acknowledger.quick_ack;
         quick_ack.data_arrived(gap, credit, || self.round_trip.time_out());
         if window_grows {

@@ -1,8 +1,13 @@
 //! What an acknowledgement means for what we have sent.
 
 use super::{
-    Config, Endpoint, Event, alarm::Alarm, episode::Progress, recovery::SackNews, sender::low,
-    timers::timestamp, usage::Usage,
+    Config, Endpoint, Event,
+    alarm::Alarm,
+    episode::Progress,
+    recovery::{Phase, SackNews},
+    sender::low,
+    timers::timestamp,
+    usage::Usage,
 };
 use crate::{
     congestion::Acked,
@@ -42,6 +47,9 @@ impl Endpoint {
         if self.flight.is_some() {
             let plain = segment.sequence_length() == 0 && self.sender.window == window_before;
             self.take_news_of_flight(ack, advances, plain && !advances && !news, now);
+        }
+        if news && !advances && self.detects_by_time() {
+            self.take_delivered_by_sack(delivered, now);
         }
         if self.recovery.episode.is_some() {
             self.reduce_proportionally(delivered, advances);
@@ -84,6 +92,7 @@ impl Endpoint {
             if self.recovery.episode.is_some() {
                 self.question(Progress { bytes, fresh }, segment, now);
             }
+            self.congestion.on_round_trip(&acked, now);
             self.recover_on_ack(acked, may_grow, now);
         }
         self.restart_retransmission_timer(now);
@@ -92,6 +101,26 @@ impl Endpoint {
             self.fin_acknowledged(now);
         }
         delivered
+    }
+
+    /// What an ACK that does not advance tells the congestion control of the segments that it SACKs.
+    #[cold]
+    fn take_delivered_by_sack(&mut self, delivered: u32, now: Instant) {
+        let Usage { flight, limited: window_limited, .. } = self.sender.usage;
+        let acked = Acked {
+            bytes: delivered,
+            delivered,
+            flight,
+            window_limited,
+            srtt: self.round_trip.smoothed(),
+            round_trip: self.news().and_then(|news| news.last_round_trip),
+            una: self.sender.una,
+            next: self.sender.max,
+        };
+        self.congestion.on_round_trip(&acked, now);
+        if self.grows_by_sack() && !matches!(self.recovery.phase, Phase::Fast(_)) {
+            self.congestion.on_ack(acked, now);
+        }
     }
 
     /// Bytes that `write` takes before they are acknowledged.

@@ -4,7 +4,7 @@ use core::num::NonZeroU64;
 
 use super::{
     DropReason, Endpoint, Event, Input, Placement, Received, State, alarm::Alarm,
-    measured::Measured, output::PendingReset,
+    measured::Measured, output::PendingReset, receiver::Order,
 };
 use crate::{
     policy::{AckReason, Offer},
@@ -212,6 +212,9 @@ impl Endpoint {
             0 => self.challenge(now),
             _ => self.acknowledger.ask(AckReason::Unacceptable),
         }
+        if segment.len > 0 {
+            self.report_duplicate(segment);
+        }
         if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(segment) {
             self.restart_time_wait(now);
         }
@@ -299,6 +302,9 @@ impl Endpoint {
         let limit = self.receiver.fin.map_or(u64::MAX, NonZeroU64::get);
         let kept_end = end.min(self.receiver.edge).min(limit);
         let order = self.receiver.order(first);
+        if order != Order::Next {
+            self.report_duplicate(segment);
+        }
         let received = if start >= kept_end {
             let behind_fin = start >= limit;
             Received::Dropped(match behind_fin {

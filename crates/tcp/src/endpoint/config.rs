@@ -24,8 +24,9 @@ pub struct Config {
     /// the connection is given up, counted from the first timeout (RFC 9293, section 3.8.3: R2, at
     /// least 100 seconds, SHLD-11, and 3 minutes for a SYN, MUST-23).
     pub user_timeout: Duration,
-    /// At which phase of its gain cycle BBR begins to look for more bandwidth: 0 to 6. The kernel draws
-    /// one, lest connections that begin together do so together.
+    /// At which phase of its gain cycle BBR begins to look for more bandwidth, 0 to 6, counted from one that
+    /// follows from the initial sequence number: the kernel draws one for each connection, lest those
+    /// that begin together do so together.
     pub bbr_phase: u8,
 }
 

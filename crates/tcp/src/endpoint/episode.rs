@@ -161,22 +161,27 @@ impl Endpoint {
         let echo = segment.options.timestamps.map(|clock| clock.echo);
         let una = self.sender.una;
         let done = una >= self.recovery.recover;
+        let mut late_original = false;
         let spurious = match self.recovery.phase {
             Phase::Open => false,
             Phase::Fast(_) if done => episode.may_undo(echo),
-            // What was sent again and is on its way would be taken for new data.
-            Phase::Fast(_) => {
+            Phase::Fast(_) if episode.undo_from.is_some() && episode.is_delayed(echo) => {
+                late_original = true;
+                // What was sent again and is on its way would be taken for new data.
                 una >= self.recovery.high_retransmitted
-                    && episode.undo_from.is_some()
-                    && episode.is_delayed(echo)
             }
+            Phase::Fast(_) => false,
             Phase::GoneBack | Phase::Forward => {
                 episode.may_undo(echo) || episode.acknowledges_original(una, progress)
             }
         };
+        let tested = episode.test.is_some();
+        if late_original {
+            self.note_late_original(una - u64::from(progress.bytes));
+        }
         if spurious {
             self.take_back(now);
-        } else if !done && episode.test.is_some() {
+        } else if !done && tested {
             self.test_further();
         }
     }

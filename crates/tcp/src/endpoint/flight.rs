@@ -39,6 +39,8 @@ pub(super) struct Flight {
     pub(super) alarm: Alarm,
     pub(super) alarm_for: Timer,
     pub(super) probe: Probe,
+    /// Segments that are left of what leaves together.
+    pub(super) burst: u16,
     /// What the ACK that is being taken has told.
     pub(super) news: News,
 }
@@ -70,13 +72,13 @@ pub(super) struct Latest {
     /// RACK.rtt.
     round_trip: Nanos,
     /// RACK.fack: the end of the highest segment that has been delivered.
-    highest: u64,
+    pub(super) highest: u64,
     /// RACK.dsack_round: until this is acknowledged, a further D-SACK does not count. 0: not set.
     pub(super) dsack_until: u64,
     /// A segment was delivered since losses were looked for.
     pub(super) advanced: bool,
-    /// One was delivered below a higher one, and was sent once only.
-    pub(super) reordering: bool,
+    /// How far below a higher one one was delivered that was sent once only, in bytes; 0 if none was.
+    pub(super) overtaken: u32,
     /// Of a retransmission that was delivered: too short a round trip means the first copy was.
     pub(super) shortest: Nanos,
 }
@@ -137,6 +139,7 @@ impl Flight {
             alarm: Alarm::OFF,
             alarm_for: Timer::TailLossProbe,
             probe: Probe::default(),
+            burst: 0,
             news: News::default(),
         }
     }
@@ -383,7 +386,8 @@ impl Latest {
         if self.highest < sent.end {
             self.highest = sent.end;
         } else if sent.end < self.highest && !sent.repeated {
-            self.reordering = true;
+            let by = u32::try_from(self.highest - sent.end).unwrap_or(u32::MAX);
+            self.overtaken = self.overtaken.max(by);
         }
         let round_trip = Nanos::between(sent.at, now);
         // "If the segment was retransmitted and the RTT is less than RACK.min_rtt": its first copy arrived.
@@ -443,6 +447,7 @@ impl Endpoint {
     pub(super) fn begin_news(&mut self) {
         if let Some(flight) = self.flight.as_deref_mut() {
             flight.news = News { on_the_way: flight.on_the_way.segments, ..News::default() };
+            flight.burst = 0;
         }
     }
 

@@ -5,7 +5,8 @@
 use alloc::boxed::Box;
 
 use super::{
-    Endpoint, ack_spacing::AckSpacing, gauge::Gauge, right_size::RightSize, validation::Validation,
+    Endpoint, ack_spacing::AckSpacing, d_sack::Duplicate, gauge::Gauge, right_size::RightSize,
+    validation::Validation,
 };
 use crate::{
     congestion::{AtLoss, Windows},
@@ -24,6 +25,8 @@ pub(super) struct Measured {
     spacing: Option<AckSpacing>,
     /// What the receive buffer has to hold, once much has arrived.
     pub(super) right_size: Option<RightSize>,
+    /// What has arrived twice, until it is reported.
+    pub(super) duplicate: Option<Duplicate>,
 }
 
 impl Measured {
@@ -50,7 +53,7 @@ impl Endpoint {
     /// A segment of `bytes` that ends at `end` leaves.
     #[inline]
     pub(super) fn measure_sent(&mut self, end: u64, bytes: u32, again: bool, now: Instant) {
-        let Some(Measured { packets, used, spacing: _, right_size: _ }) =
+        let Some(Measured { packets, used, spacing: _, right_size: _, duplicate: _ }) =
             self.measured.as_deref_mut()
         else {
             return;

@@ -39,6 +39,8 @@ mod challenge;
 mod closing;
 mod config;
 mod counters;
+mod d_sack;
+mod deferred;
 mod early;
 mod episode;
 mod events;

@@ -6,7 +6,7 @@ use super::{
     recovery::Phase,
 };
 use crate::{
-    congestion::{Controller, Delivery, Repairing},
+    congestion::{Bbr, Controller, Delivery, Repairing},
     units::Instant,
 };
 
@@ -18,7 +18,10 @@ impl Endpoint {
             self.rack.on_round_trip(round_trip, now);
         }
         if let Controller::Bbr(bbr) = &mut self.congestion {
-            bbr.begin(round_trip, self.config.bbr_phase, now);
+            // The driver draws the ISS, so connections of one host begin with different phases.
+            let drawn = self.sender.iss.0 % u32::from(Bbr::PHASES);
+            let phase = u32::from(self.config.bbr_phase) + drawn;
+            bbr.begin(round_trip, u8::try_from(phase).unwrap_or(0), now);
         }
     }
 

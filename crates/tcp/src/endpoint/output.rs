@@ -60,13 +60,13 @@ impl PendingReset {
 /// A range of the stream that may leave, with the FIN if it follows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Piece {
-    start: u64,
+    pub(super) start: u64,
     len: u32,
     fin: bool,
 }
 
 impl Piece {
-    const fn end(&self) -> u64 {
+    pub(super) const fn end(&self) -> u64 {
         self.start + self.len as u64 + self.fin as u64
     }
 }
@@ -133,7 +133,7 @@ impl Endpoint {
 
     fn poll_in_detail(&mut self, now: Instant) -> Option<Transmit> {
         let mut transmit = self.next_transmit(now);
-        if !self.receiver.out_of_order.is_empty() {
+        if self.has_sack_blocks() {
             self.add_sack_blocks(transmit.as_mut());
         }
         self.count_sent(transmit.as_ref(), now);
@@ -159,7 +159,11 @@ impl Endpoint {
             return (!self.syn_waits_for_data()).then(|| self.transmit_syn(now));
         }
         self.note_outstanding_at_call();
-        match self.next_data().and_then(|piece| self.when_paced(piece, now)) {
+        match self
+            .next_data()
+            .and_then(|piece| self.when_paced(piece, now))
+            .and_then(|piece| self.unless_deferred(piece, now))
+        {
             Ok(piece) => Some(self.transmit(piece, now)),
             Err(wait) => {
                 if matches!(wait, Wait::SlowStart | Wait::CongestionWindow) {
@@ -232,9 +236,7 @@ impl Endpoint {
             return Ok(probe);
         }
         match hole {
-            Some(_) if room < u64::from(self.sender.mss) => {
-                Err(self.window_wait(Room { congestion: 0, receive: u64::MAX }))
-            }
+            Some(_) if room < u64::from(self.sender.mss) => Err(self.wait_for_ack()),
             Some((start, end)) => Ok(self.retransmit(start, end)),
             None => self.next_again(room),
         }
@@ -343,6 +345,11 @@ impl Endpoint {
         }
     }
 
+    /// cwnd is in the way, or something that waits for an ACK as it does.
+    pub(super) fn wait_for_ack(&self) -> Wait {
+        self.window_wait(Room { congestion: 0, receive: u64::MAX })
+    }
+
     /// Which of the two windows is in the way.
     fn window_wait(&self, room: Room) -> Wait {
         if room.congestion < room.receive {
@@ -368,7 +375,7 @@ impl Endpoint {
     /// Data bytes that fit a segment beside the options it would carry (RFC 6691).
     #[inline]
     fn room_for_data(&self) -> u32 {
-        let plain = self.receiver.out_of_order.is_empty() && !self.sender.fin;
+        let plain = !self.has_sack_blocks() && !self.sender.fin;
         if plain { self.sender.mss } else { self.room_beside_options() }
     }
 
@@ -419,6 +426,7 @@ impl Endpoint {
             }
         }
         self.recovery.retransmit_head = false;
+        self.note_burst(now);
         self.list_sent(piece.start, end, now);
         let sender = &mut self.sender;
         if piece.start <= sender.next {
@@ -521,7 +529,8 @@ impl Endpoint {
     }
 
     fn transmit_ack(&mut self, now: Instant) -> Option<Transmit> {
-        let ack_reason = Some(self.acknowledger.must_leave(&self.round_trip, now)?);
+        let behind_gap = !self.receiver.out_of_order.is_empty();
+        let ack_reason = Some(self.acknowledger.must_leave(behind_gap, &self.round_trip, now)?);
         let seq = self.sender.number(self.sender.max);
         let offset = self.sender.max.saturating_sub(1);
         let ack = What { ack_reason, ..What::bare(seq, Flags::NONE, offset) };
@@ -562,21 +571,36 @@ impl Endpoint {
     /// RFC 2018, section 4: the first block holds the segment that arrived last, the others are "the
     /// most recently reported". Few segments have any, so that they are added where those are.
     #[cold]
-    fn add_sack_blocks(&self, transmit: Option<&mut Transmit>) {
+    fn add_sack_blocks(&mut self, transmit: Option<&mut Transmit>) {
         let Some(Transmit { segment, .. }) = transmit else { return };
         if segment.flags.syn || segment.flags.rst {
             return;
         }
+        let mut room = self.sack_block_count();
+        if room > 0
+            && let Some((start, end)) = self.take_duplicate()
+        {
+            // RFC 2883, section 4: once, and before all others.
+            segment.options.sack.push(start, end);
+            room -= 1;
+        }
         let receiver = &self.receiver;
-        for (start, end) in receiver.out_of_order.latest().take(self.sack_block_count()) {
+        for (start, end) in receiver.out_of_order.latest().take(room) {
             segment.options.sack.push(receiver.number(start), receiver.number(end));
         }
+    }
+
+    /// Whether ACKs carry SACK blocks, if they were negotiated.
+    #[inline]
+    fn has_sack_blocks(&self) -> bool {
+        !self.receiver.out_of_order.is_empty() || self.has_duplicate()
     }
 
     fn sack_block_count(&self) -> usize {
         let Receiver { sack, timestamps, out_of_order, .. } = &self.receiver;
         let room = if *timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
-        if *sack { out_of_order.len().min(room) } else { 0 }
+        let blocks = out_of_order.len() + usize::from(self.has_duplicate());
+        if *sack { blocks.min(room) } else { 0 }
     }
 
     /// An RST with the next sequence number.

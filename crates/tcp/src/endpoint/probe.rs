@@ -37,9 +37,11 @@ impl Probe {
         *self = Self::default();
     }
 
-    /// A D-SACK block ends at `right`.
-    pub(super) const fn on_dsack(&mut self, right: u64) {
-        self.in_vain |= self.until == right;
+    /// A D-SACK block ends at `right`; whether it reports the probe.
+    pub(super) const fn on_dsack(&mut self, right: u64) -> bool {
+        let reported = self.until == right;
+        self.in_vain |= reported;
+        reported
     }
 
     fn on_sent(&mut self, until: u64, again: bool) {

@@ -24,13 +24,30 @@ pub(super) struct Rack {
     quarters: u8,
     /// RACK.reo_wnd_persist: repairs until it is one quarter again.
     persists: u8,
-    /// RACK.reordering_seen.
-    reordering: bool,
+    reordering: Reordering,
+}
+
+/// Whether segments were seen to overtake each other (RACK.reordering_seen), and how far (Linux
+/// `tp->reordering`).
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Reordering {
+    #[default]
+    Unseen,
+    /// By DupThresh segments at most.
+    Near,
+    /// By more.
+    Far,
 }
 
 impl Default for Rack {
     fn default() -> Self {
-        Self { min_rtt: u32::MAX, min_rtt_at: 0, quarters: 1, persists: 0, reordering: false }
+        Self {
+            min_rtt: u32::MAX,
+            min_rtt_at: 0,
+            quarters: 1,
+            persists: 0,
+            reordering: Reordering::Unseen,
+        }
     }
 }
 
@@ -54,17 +71,31 @@ impl Rack {
     /// RFC 8985, section 6.2, step 4: no window during a repair, or with DupThresh segments SACKed (`eager`),
     /// unless segments were seen to overtake each other.
     fn window(&self, eager: bool, srtt: Option<Nanos>) -> Nanos {
-        if eager && !self.reordering {
+        if eager && self.reordering == Reordering::Unseen {
             return Nanos::ZERO;
         }
         let most = srtt.unwrap_or_default();
         self.min_rtt().map_or(most, |shortest| (shortest / 4 * self.quarters.into()).min(most))
     }
 
-    /// A D-SACK option tells of a retransmission in vain.
+    /// A D-SACK option tells of a retransmission in vain. Where no reordering was seen, that is not the reason
+    /// (Linux `tcp_dsack_seen`).
     fn on_dsack(&mut self) {
+        if self.reordering == Reordering::Unseen {
+            return;
+        }
         self.quarters = self.quarters.saturating_add(1);
         self.persists = REPAIRS_THAT_PERSIST;
+    }
+
+    /// A segment was overtaken by this number of bytes (Linux `tcp_check_sack_reordering`).
+    fn note_overtaken(&mut self, bytes: u32, mss: u32) {
+        let seen = match bytes {
+            0 => return,
+            _ if bytes > u32::from(DUPLICATE_THRESHOLD) * mss => Reordering::Far,
+            _ => Reordering::Near,
+        };
+        self.reordering = self.reordering.max(seen);
     }
 
     /// A repair is over.
@@ -113,7 +144,7 @@ impl Endpoint {
     /// What the round trips and the order of delivered segments tell about the path.
     pub(super) fn rack_measure(&mut self, now: Instant) {
         let Some(flight) = self.flight.as_deref_mut() else { return };
-        self.rack.reordering |= flight.latest.reordering;
+        self.rack.note_overtaken(flight.latest.overtaken, self.sender.mss);
         if let Some(sample) = flight.news.last_round_trip.filter(|_| !flight.news.repeated) {
             self.rack.on_round_trip(sample, now);
         }
@@ -195,17 +226,32 @@ impl Endpoint {
         if left >= right || !(right <= ack || inside) {
             return;
         }
+        self.recovery.note_duplicate(left, right);
         let (una, max) = (self.sender.una.max(ack), self.sender.max);
         match self.flight.as_deref_mut() {
             Some(flight) => {
-                flight.probe.on_dsack(right);
-                if flight.latest.dsack_until <= una {
+                // A probe was sent by time, not because a segment was believed lost.
+                let of_probe = flight.probe.on_dsack(right);
+                if !of_probe && flight.latest.dsack_until <= una {
                     flight.latest.dsack_until = max;
                     self.rack.on_dsack();
                 }
             }
             None => self.rack.on_dsack(),
         }
+    }
+
+    /// A late original has filled a hole, and not what was sent again (Linux `tcp_try_undo_partial`).
+    pub(super) fn note_late_original(&mut self, start: u64) {
+        let highest = self.flight.as_deref().map_or(0, |flight| flight.latest.highest);
+        let by = u32::try_from(highest.saturating_sub(start)).unwrap_or(u32::MAX);
+        self.rack.note_overtaken(by, self.sender.mss);
+    }
+
+    /// Whether ACKs that only SACK let cwnd grow, too: where segments overtake each other by far, the order
+    /// in which they arrive tells nothing (Linux `tcp_may_raise_cwnd`).
+    pub(super) fn grows_by_sack(&self) -> bool {
+        self.rack.reordering == Reordering::Far && self.detects_by_time()
     }
 
     /// A repair is over.

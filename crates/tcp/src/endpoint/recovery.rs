@@ -78,7 +78,7 @@ impl Recovery {
     }
 
     /// The peer has received `[left, right)` twice (RFC 2883).
-    fn note_duplicate(&mut self, left: u64, right: u64) {
+    pub(super) fn note_duplicate(&mut self, left: u64, right: u64) {
         if let Some(episode) = &mut self.episode {
             episode.on_duplicate(left, right);
         }
@@ -126,7 +126,7 @@ impl Endpoint {
         self.take_dsack(ack, segment);
         let sacked_before = self.recovery.sacked.bytes();
         let delivered_before = self.recovery.delivered.bytes();
-        for (index, (left, right)) in segment.options.sack.iter().enumerate() {
+        for (left, right) in segment.options.sack.iter() {
             let (left, right) = (self.sender.position(left), self.sender.position(right));
             let (Ok(left), Ok(right)) = (u64::try_from(left), u64::try_from(right)) else {
                 continue;
@@ -136,8 +136,6 @@ impl Endpoint {
                 let (from, to) = self.recovery.sacked.missing(left, right);
                 self.recovery.insert(left, right);
                 self.list_sacked(from, to, now);
-            } else if index == 0 && left < right && right <= ack {
-                self.recovery.note_duplicate(left, right);
             }
         }
         let sacked = self.recovery.sacked.bytes() - sacked_before;

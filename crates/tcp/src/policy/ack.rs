@@ -88,6 +88,9 @@ impl AckPolicy {
         if let Self::Withheld { delay } = self {
             return AckDecision::At(now + delay.get());
         }
+        if let (Self::LinuxQuickAck, Some(delay)) = (self, arrival.compression) {
+            return AckDecision::At(now + delay);
+        }
         if arrival.out_of_order {
             return AckDecision::Now(AckReason::OutOfOrder);
         }
@@ -184,6 +187,8 @@ pub struct Arrival {
     pub mss: u32,
     /// The segment is out of order, fills a gap, or repeats what is already here.
     pub out_of_order: bool,
+    /// Linux: how long the ACK of a segment behind a gap waits for further ones; `None` if it does not.
+    pub compression: Option<Duration>,
     /// Linux: quick-ACK credit is left and the connection is not interactive.
     pub quick: bool,
     /// Linux: the adaptive delayed-ACK timeout.
@@ -333,6 +338,7 @@ mod tests {
                 unacked_segments,
                 mss: 1_460,
                 out_of_order: false,
+                compression: None,
                 quick: false,
                 time_out: Duration::ZERO,
                 interarrival: Duration::ZERO,

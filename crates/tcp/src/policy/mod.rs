@@ -12,6 +12,8 @@ mod ack;
 mod buffer_tuning;
 mod close;
 mod congestion;
+mod d_sack;
+mod deferral;
 mod hold;
 mod idle;
 mod idle_restart;
@@ -32,6 +34,9 @@ pub use buffer_tuning::BufferTuning;
 pub(crate) use buffer_tuning::Taken;
 pub use close::{ClosePolicy, ResetInTimeWait};
 pub use congestion::CongestionPolicy;
+pub use d_sack::DSackPolicy;
+pub(crate) use deferral::Deferrable;
+pub use deferral::DeferralPolicy;
 pub use hold::{HoldDecision, HoldPolicy, Pending};
 pub use idle::{Counted, Idle};
 pub(crate) use idle_restart::Measures;
@@ -61,6 +66,8 @@ pub struct Policies {
     pub ack: AckPolicy,
     /// When the sender holds a small segment back.
     pub hold: HoldPolicy,
+    /// Whether it waits until more segments may leave together.
+    pub deferral: DeferralPolicy,
     /// cwnd at the start.
     pub initial_window: InitialWindow,
     /// How the first window leaves.
@@ -91,6 +98,8 @@ pub struct Policies {
     pub sharing: Sharing,
     /// Which options a SYN offers and a SYN-ACK accepts.
     pub offer: Offer,
+    /// Whether the receiver reports what has arrived twice.
+    pub d_sack: DSackPolicy,
     /// Whether data may travel with the SYN.
     pub open: OpenPolicy,
     /// Which end holds TIME-WAIT.
@@ -127,6 +136,7 @@ impl Policies {
     pub const RFC: Self = Self {
         ack: AckPolicy::RFC,
         hold: HoldPolicy::Nagle,
+        deferral: DeferralPolicy::Off,
         initial_window: InitialWindow::Rfc6928,
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
@@ -142,6 +152,7 @@ impl Policies {
         send_tuning: BufferTuning::Off,
         sharing: Sharing::Off,
         offer: Offer::ALL,
+        d_sack: DSackPolicy::Off,
         open: OpenPolicy::Handshake,
         close: ClosePolicy::Ordinary,
         reset_in_time_wait: ResetInTimeWait::Ends,
@@ -150,10 +161,11 @@ impl Policies {
     /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC with HyStart, PRR, undo and F-RTO, RACK-TLP, IW 10,
     /// a window that decays while it is idle or not used, buffers that grow, 200 ms minimum RTO (`net/ipv4/tcp_input.c`,
     /// `tcp_output.c`, `tcp_cubic.c`, `tcp_recovery.c`, `include/net/tcp.h`). Not copied: the
-    /// tuning of segment sizes, sending D-SACK, compressed ACKs, timers in jiffies.
+    /// timers in jiffies.
     pub const LINUX_6: Self = Self {
         ack: AckPolicy::LinuxQuickAck,
         hold: HoldPolicy::Minshall,
+        deferral: DeferralPolicy::Linux,
         initial_window: InitialWindow::Rfc6928,
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::HyStart,
@@ -169,6 +181,7 @@ impl Policies {
         send_tuning: BufferTuning::Linux,
         sharing: Sharing::Off,
         offer: Offer::ALL,
+        d_sack: DSackPolicy::Rfc2883,
         open: OpenPolicy::Handshake,
         close: ClosePolicy::Ordinary,
         reset_in_time_wait: ResetInTimeWait::Ends,
@@ -192,6 +205,7 @@ impl Policies {
     pub const BSD_4_4: Self = Self {
         ack: AckPolicy::BSD_TICK,
         hold: HoldPolicy::BsdNagle,
+        deferral: DeferralPolicy::Off,
         initial_window: InitialWindow::BsdPassiveTwo,
         start: StartPolicy::AtOnce,
         slow_start: SlowStartPolicy::UntilLoss,
@@ -207,6 +221,7 @@ impl Policies {
         send_tuning: BufferTuning::Off,
         sharing: Sharing::Off,
         offer: Offer::NONE,
+        d_sack: DSackPolicy::Off,
         open: OpenPolicy::Handshake,
         close: ClosePolicy::Ordinary,
         reset_in_time_wait: ResetInTimeWait::Ends,

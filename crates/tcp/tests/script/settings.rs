@@ -6,10 +6,11 @@ use ackwise_tcp::{
     Config, IpVersion, Policies, SeqNumber, TimeWaitHolder,
     notation::Isns,
     policy::{
-        AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, DecayRule, FrtoPolicy,
-        HoldPolicy, IdleRestart, IdleSince, IdleThreshold, IdleTime, InitialWindow, LossDetection,
-        Offer, PacedUntil, RateBased, RateVersion, ReductionPolicy, ResetInTimeWait, RestartWindow,
-        Scale, SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
+        AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, DSackPolicy, DecayRule,
+        DeferralPolicy, FrtoPolicy, HoldPolicy, IdleRestart, IdleSince, IdleThreshold, IdleTime,
+        InitialWindow, LossDetection, Offer, PacedUntil, RateBased, RateVersion, ReductionPolicy,
+        ResetInTimeWait, RestartWindow, Scale, SlowStartPolicy, StartPolicy, TimerPolicy,
+        UndoPolicy, UnusedWindow,
     },
 };
 
@@ -103,6 +104,11 @@ fn policy(policies: &mut Policies, word: &str) -> Option<()> {
         "unused" => policies.unused_window = unused_window(value)?,
         "idle" => policies.idle_restart = idle_restart(value)?,
         "timers" => policies.timers = timers(value)?,
+        "deferral" => {
+            policies.deferral =
+                if switch(value)? { DeferralPolicy::Linux } else { DeferralPolicy::Off };
+        }
+        "d-sack" => policies.d_sack = d_sack(value)?,
         "offer" => policies.offer = offer(value)?,
         "close" => policies.close = close(value)?,
         "rfc1337" => policies.reset_in_time_wait = rfc1337(value)?,
@@ -187,6 +193,14 @@ fn reduction(value: &str) -> Option<ReductionPolicy> {
     match value {
         "at-once" => Some(ReductionPolicy::AtOnce),
         "prr" => Some(ReductionPolicy::Proportional),
+        _ => None,
+    }
+}
+
+fn d_sack(value: &str) -> Option<DSackPolicy> {
+    match value {
+        "off" => Some(DSackPolicy::Off),
+        "rfc2883" => Some(DSackPolicy::Rfc2883),
         _ => None,
     }
 }

@@ -2,7 +2,10 @@
 //! `tcp_tso_autosize`).
 
 use super::{Bbr, GAIN_SHIFT, HIGH_GAIN, RATE_SHIFT, RATE_UNIT, micros};
-use crate::units::{Instant, Nanos};
+use crate::{
+    pacing::{GSO_MAX, PACING_SHIFT, burst},
+    units::{Instant, Nanos},
+};
 
 impl Bbr {
     /// Bytes per second.
@@ -21,15 +24,19 @@ impl Bbr {
         self.pacer.on_sent(bytes, quantum, now);
     }
 
-    /// `tcp_tso_autosize`: what leaves at once, in bytes. About a millisecond at the rate, more on short
-    /// paths, two segments at least if the rate is not low.
+    /// What leaves at once, in bytes; two segments at least if the rate is not low.
     fn quantum(&self, shortest: Option<Nanos>) -> u32 {
-        let halvings = shortest.map_or(u32::MAX, micros) >> TSO_RTT_SHIFT;
-        let more = u64::from(GSO_MAX).checked_shr(halvings).unwrap_or(0);
-        let bytes = ((self.pacing_rate() >> PACING_SHIFT) + more).min(GSO_MAX.into());
-        let mss = self.window.mss;
-        let segments = u32::try_from(bytes).unwrap_or(GSO_MAX) / mss;
-        segments.max(self.least_burst()) * mss
+        self.burst(shortest) * self.window.mss
+    }
+
+    /// The same in segments.
+    pub(crate) fn burst(&self, shortest: Option<Nanos>) -> u32 {
+        burst(self.pacing_rate(), shortest, self.window.mss).max(self.least_burst())
+    }
+
+    /// When what was sent last counts as sent (`tcp_wstamp_ns`).
+    pub(crate) const fn sent_at(&self) -> Instant {
+        self.pacer.next()
     }
 
     /// `bbr_tso_segs_goal`.
@@ -84,12 +91,6 @@ impl Bbr {
 
 /// Nine segments, for the tenth counts (`data_segs_out >= 10`).
 pub(super) const UNPACED: u8 = 9;
-/// `sk_pacing_shift`: 1/1024 s.
-const PACING_SHIFT: u32 = 10;
-/// `net.ipv4.tcp_tso_rtt_log`: for each 512 us of the shortest round trip, half as much more.
-const TSO_RTT_SHIFT: u32 = 9;
-/// `GSO_MAX_SIZE` of devices that say nothing else.
-const GSO_MAX: u32 = 65_536;
 /// `MAX_TCP_HEADER`, on a 64-bit kernel with IPv6.
 const MAX_TCP_HEADER: u64 = 320;
 /// `bbr_min_tso_rate`, in bytes per second.
