@@ -5,7 +5,7 @@
 use alloc::boxed::Box;
 
 use super::{
-    Endpoint, ack_spacing::AckSpacing, d_sack::Duplicate, gauge::Gauge, right_size::RightSize,
+    Endpoint, ack_spacing::AckSpacing, gauge::Gauge, right_size::RightSize, sack_blocks::Duplicate,
     validation::Validation,
 };
 use crate::{

@@ -1,8 +1,7 @@
 //! What may be sent now, and if nothing, why.
 
 use super::{
-    Endpoint, State, alarm::Alarm, flight::Flight, receiver::Receiver, recovery::Phase,
-    sender::low, timers::timestamp,
+    Endpoint, State, alarm::Alarm, flight::Flight, recovery::Phase, sender::low, timers::timestamp,
 };
 use crate::{
     congestion::Repair,
@@ -566,41 +565,6 @@ impl Endpoint {
     /// TSval and TSecr.
     const fn clock(&self, now: Instant) -> Timestamps {
         Timestamps { value: timestamp(now), echo: self.receiver.ts_recent }
-    }
-
-    /// RFC 2018, section 4: the first block holds the segment that arrived last, the others are "the
-    /// most recently reported". Few segments have any, so that they are added where those are.
-    #[cold]
-    fn add_sack_blocks(&mut self, transmit: Option<&mut Transmit>) {
-        let Some(Transmit { segment, .. }) = transmit else { return };
-        if segment.flags.syn || segment.flags.rst {
-            return;
-        }
-        let mut room = self.sack_block_count();
-        if room > 0
-            && let Some((start, end)) = self.take_duplicate()
-        {
-            // RFC 2883, section 4: once, and before all others.
-            segment.options.sack.push(start, end);
-            room -= 1;
-        }
-        let receiver = &self.receiver;
-        for (start, end) in receiver.out_of_order.latest().take(room) {
-            segment.options.sack.push(receiver.number(start), receiver.number(end));
-        }
-    }
-
-    /// Whether ACKs carry SACK blocks, if they were negotiated.
-    #[inline]
-    fn has_sack_blocks(&self) -> bool {
-        !self.receiver.out_of_order.is_empty() || self.has_duplicate()
-    }
-
-    fn sack_block_count(&self) -> usize {
-        let Receiver { sack, timestamps, out_of_order, .. } = &self.receiver;
-        let room = if *timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
-        let blocks = out_of_order.len() + usize::from(self.has_duplicate());
-        if *sack { blocks.min(room) } else { 0 }
     }
 
     /// An RST with the next sequence number.

@@ -1,9 +1,14 @@
-//! D-SACK (RFC 2883): the receiver reports what has arrived twice, once, in the next ACK.
+//! The SACK blocks of a segment: what has arrived behind a gap (RFC 2018), and what has arrived twice, which the
+//! next ACK reports once (D-SACK, RFC 2883).
 //!
-//! It takes nothing of an endpoint to which nothing arrived twice.
+//! D-SACK takes nothing of an endpoint to which nothing arrived twice.
 
-use super::Endpoint;
-use crate::{policy::DSackPolicy, segment::Segment, seq::SeqNumber};
+use super::{Endpoint, output::Transmit, receiver::Receiver};
+use crate::{
+    policy::DSackPolicy,
+    segment::{SackBlocks, Segment},
+    seq::SeqNumber,
+};
 
 /// What the next ACK reports to have arrived twice.
 #[derive(Clone, Copy, Debug)]
@@ -54,5 +59,40 @@ impl Endpoint {
     pub(super) fn take_duplicate(&mut self) -> Option<(SeqNumber, SeqNumber)> {
         let Duplicate { start, end } = self.measured.as_deref_mut()?.duplicate.take()?;
         Some((start, end))
+    }
+
+    /// RFC 2018, section 4: the first block holds the segment that arrived last, the others are "the
+    /// most recently reported". Few segments have any, so that they are added where those are.
+    #[cold]
+    pub(super) fn add_sack_blocks(&mut self, transmit: Option<&mut Transmit>) {
+        let Some(Transmit { segment, .. }) = transmit else { return };
+        if segment.flags.syn || segment.flags.rst {
+            return;
+        }
+        let mut room = self.sack_block_count();
+        if room > 0
+            && let Some((start, end)) = self.take_duplicate()
+        {
+            // RFC 2883, section 4: once, and before all others.
+            segment.options.sack.push(start, end);
+            room -= 1;
+        }
+        let receiver = &self.receiver;
+        for (start, end) in receiver.out_of_order.latest().take(room) {
+            segment.options.sack.push(receiver.number(start), receiver.number(end));
+        }
+    }
+
+    /// Whether ACKs carry SACK blocks, if they were negotiated.
+    #[inline]
+    pub(super) fn has_sack_blocks(&self) -> bool {
+        !self.receiver.out_of_order.is_empty() || self.has_duplicate()
+    }
+
+    pub(super) fn sack_block_count(&self) -> usize {
+        let Receiver { sack, timestamps, out_of_order, .. } = &self.receiver;
+        let room = if *timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
+        let blocks = out_of_order.len() + usize::from(self.has_duplicate());
+        if *sack { blocks.min(room) } else { 0 }
     }
 }
