@@ -79,6 +79,15 @@ pub(super) struct Outcome {
     pub(super) window: f64,
 }
 
+impl Outcome {
+    /// Dropped packets in percent of those sent.
+    pub(super) fn drop_percent(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "counts of packets")]
+        let [dropped, sent] = [self.dropped as f64, self.sent as f64];
+        100.0 * dropped / sent
+    }
+}
+
 impl End {
     const fn place(self) -> usize {
         match self {

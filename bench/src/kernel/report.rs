@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::compare::{Comparison, Side, certain, targets};
+use super::compare::{BURST, Comparison, DROPS, Side, certain, targets};
+use super::flow::Outcome;
 use super::path::{Buffers, Class};
 use crate::spread::Spread;
 use crate::verdict;
@@ -79,6 +80,35 @@ pub(super) fn text(seed: u64, all: &[Comparison]) -> String {
         let super::compare::Target { what, unit, limit, measured } = target;
         let _ = writeln!(out, "target: {what}: {measured:.1} {unit} (at most {limit}): {reached}");
     }
+    for it in certain(all) {
+        out.push_str(&beyond(it));
+    }
+    out
+}
+
+/// What of a path is beyond a target that holds for each, with the range of the kernel's own runs.
+fn beyond(it: &Comparison) -> String {
+    let (mut out, number) = (String::new(), it.path.number);
+    if it.more_drops().abs() > DROPS {
+        let [least, most] = it.kernel_range(Outcome::drop_percent);
+        let _ = writeln!(
+            out,
+            "beyond: path {number}: {:.1} % dropped, simulated {:.1} % (the kernel's runs: {least:.1} to \
+             {most:.1} %)",
+            it.drops(Side::Kernel),
+            it.drops(Side::Simulated),
+        );
+    }
+    if it.more_burst().abs() > BURST {
+        let [least, most] = it.kernel_range(|outcome| outcome.burst.into());
+        let _ = writeln!(
+            out,
+            "beyond: path {number}: burst of {:.0}, simulated {:.0} (the kernel's runs: {least:.0} to \
+             {most:.0})",
+            it.burst(Side::Kernel),
+            it.burst(Side::Simulated),
+        );
+    }
     out
 }
 
@@ -137,6 +167,9 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("3 paths, 9 runs in each world; 3 more runs"), "{text}");
+        let line =
+            "beyond: path 3: 1.0 % dropped, simulated 3.0 % (the kernel's runs: 1.0 to 1.0 %)";
+        assert!(text.contains(line), "{text}");
         let json = json(7, &all);
         assert_eq!(json["paths"][1]["class"], "BBR");
         assert_eq!(json["targets"].as_array().unwrap().len(), text.matches("target:").count());
