@@ -86,6 +86,8 @@ const SLOW_THERE: &str = r#"link.wire={ ends = ["client", "server"], rate = "300
 const LARGE_BUFFERS: &str = r#"tcp={ receive_buffer = "1 MiB", send_buffer = "1 MiB" }"#;
 const FAT: &str =
     r#"link.wire={ ends = ["client", "server"], rate = "100 Mb/s", delay = "50 ms" }"#;
+const SHALLOW: &str = r#"link.wire={ ends = ["client", "server"], rate = "11 Mb/s",
+    delay = "3 ms", queue = "12 packets" }"#;
 const LARGE_FILES: &str = r#"application.web={ kind = "bulk", client = "client", server = "server",
     file = "10 MB" }"#;
 
@@ -118,7 +120,7 @@ const EFFECTS: &[Effect] = &[
     ("tcp.loss_detection", &[LOSSY, LARGE_BUFFERS, LARGE_FILES], "tcp.loss_detection", ["rfc-6675", "rack"]),
     ("tcp.bbr_phase", &[BBR, FAT, LARGE_FILES], "tcp.bbr_phase", ["0", "3"]),
     ("tcp.d_sack", &["tcp.undo=linux", "tcp.timestamps=false", SPURIOUS, LARGE_BUFFERS, LARGE_FILES], "tcp.d_sack", ["off", "rfc-2883"]),
-    ("tcp.deferral", &["tcp.loss_detection=rack", LARGE_BUFFERS, FAT, LARGE_FILES], "tcp.deferral", ["off", "linux"]),
+    ("tcp.deferral", &["tcp.preset=linux-6-bbr", SHALLOW, LARGE_FILES], "tcp.deferral", ["off", "linux"]),
     ("tcp.frto", &[QUICK_TIMER, LOST_ACKS], "tcp.frto", ["off", "linux"]),
     ("tcp.unused_window", &[QUICK_TIMER, KEPT, FAT, "application.web.think=0.1s"], "tcp.unused_window", ["kept", "linux"]),
     ("tcp.receive_tuning", &["tcp.send_buffer=1 MiB", FAT, LARGE_FILES], "tcp.receive_tuning", ["off", "linux"]),
