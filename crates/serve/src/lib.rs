@@ -35,6 +35,7 @@ mod document;
 mod getweb;
 mod limits;
 pub mod pattern;
+pub mod references;
 mod reply;
 mod send;
 mod server;

@@ -12,6 +12,8 @@
 //! | `wire` | their connections: opened, written, read, lost and closed |
 //! | `loaded` | what became of the pages |
 //! | `find` | the files that a page shows, found before the run |
+//! | `start` | from options to a report: which pages, over which TCP |
+//! | `report` | text and JSON |
 //!
 //! A step for several files is one exchange of the plan. With [`Transfer::SegmentFilled`], it is as many requests,
 //! sent together, whose responses a server may send as one stream (`ackwise serve --fill-segments`). With
@@ -44,14 +46,19 @@
 //! [`Transfer::GetWeb`]: ackwise_http::page::Transfer::GetWeb
 
 mod connection;
+mod find;
 mod loaded;
 mod options;
+mod report;
 mod run;
+mod start;
 mod user;
 mod web_page;
 mod wire;
 
 pub use loaded::{LoadedPage, LoadedPages, PAGES_LIMIT};
 pub use options::{Cache, CachedFiles, KeptConnections, PageClose, PageLoad};
+pub use report::{PageTimes, PagesReport};
 pub use run::{WATCH_INTERVAL, load_pages};
+pub use start::{PlanOptions, load_site};
 pub use web_page::{PageFile, Sizing, WebPage};
