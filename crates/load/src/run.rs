@@ -169,7 +169,7 @@ pub(super) fn our_own(
 ) -> Result<super::tun_transport::TunTransport, LoadError> {
     use super::{CloseMode, tun_transport::TunTransport};
     use ackwise_linux::wire::{Changes, Wire};
-    use ackwise_tcp::policy::ClosePolicy;
+    use ackwise_tcp::{TimeWaitHolder, policy::ClosePolicy};
 
     let mut announce = |change: &ackwise_linux::host_changes::Change| {
         // A stop request is repeated at the next call.
@@ -183,6 +183,7 @@ pub(super) fn our_own(
     let wire = wire.map_err(|error| LoadError::Wire(error.to_string()))?;
     let close = match options.close {
         CloseMode::Swap => ClosePolicy::Swap,
+        CloseMode::Negotiated => ClosePolicy::Negotiated(TimeWaitHolder::Mine),
         _ => ClosePolicy::Ordinary,
     };
     Ok(TunTransport::new(wire, close, slots))

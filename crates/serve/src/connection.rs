@@ -37,11 +37,11 @@ enum End {
 }
 
 /// The requests completed by one read, and the error after them, if any.
-struct Batch {
-    requests: Vec<Request>,
+pub(crate) struct Batch {
+    pub(crate) requests: Vec<Request>,
     /// The client closes; later bytes are ignored.
-    client_closes: bool,
-    broken: Option<RequestError>,
+    pub(crate) client_closes: bool,
+    pub(crate) broken: Option<RequestError>,
 }
 
 impl Connection<'_> {
@@ -80,7 +80,7 @@ impl Connection<'_> {
             let Batch { requests, client_closes, broken } = batch;
             let requests = in_order(requests, self.config.behaviour.pipelining);
             for together in requests.chunks(self.answered_together()) {
-                let replies = self.replies(together, &mut answered);
+                let replies = replies_to(together, self.config, self.counters, &mut answered);
                 self.answer(&replies)?;
                 if replies.last().is_some_and(|reply| reply.outlook == Outlook::Closes) {
                     return Ok(End::Ours);
@@ -137,25 +137,6 @@ impl Connection<'_> {
         if self.config.behaviour.gather == Gather::Pending { usize::MAX } else { 1 }
     }
 
-    /// The replies to `requests`, up to the first that closes the connection.
-    fn replies(&self, requests: &[Request], answered: &mut u32) -> Vec<Reply> {
-        let mut replies = Vec::with_capacity(requests.len());
-        for request in requests {
-            *answered += 1;
-            let Config { documents, behaviour, .. } = self.config;
-            let reply = Reply::to(request, documents, behaviour, *answered, SystemTime::now());
-            if let Some(time) = reply.parsed_in {
-                self.counters.count_page(time);
-            }
-            let closes = reply.outlook == Outlook::Closes;
-            replies.push(reply);
-            if closes {
-                break;
-            }
-        }
-        replies
-    }
-
     fn answer(&self, replies: &[Reply]) -> io::Result<()> {
         let deadline = Instant::now() + self.config.limits.response;
         send(self.stream, replies, &self.config.behaviour, self.stop, deadline)?;
@@ -194,7 +175,31 @@ impl Connection<'_> {
     }
 }
 
-fn parse(parser: &mut RequestParser, mut input: &[u8]) -> Batch {
+/// The replies to `requests`, up to the first that closes the connection, of which `answered` came before.
+pub(crate) fn replies_to(
+    requests: &[Request],
+    config: &Config,
+    counters: &Counters,
+    answered: &mut u32,
+) -> Vec<Reply> {
+    let mut replies = Vec::with_capacity(requests.len());
+    for request in requests {
+        *answered += 1;
+        let Config { documents, behaviour, .. } = config;
+        let reply = Reply::to(request, documents, behaviour, *answered, SystemTime::now());
+        if let Some(time) = reply.parsed_in {
+            counters.count_page(time);
+        }
+        let closes = reply.outlook == Outlook::Closes;
+        replies.push(reply);
+        if closes {
+            break;
+        }
+    }
+    replies
+}
+
+pub(crate) fn parse(parser: &mut RequestParser, mut input: &[u8]) -> Batch {
     let mut batch = Batch { requests: Vec::new(), client_closes: false, broken: None };
     loop {
         match parser.advance(&mut input) {

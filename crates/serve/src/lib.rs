@@ -18,6 +18,8 @@
 //! | `close` | closes without an RST that would destroy data in flight |
 //! | `counters` | event counts, updated by all threads |
 //! | `limits` | limits on a hostile client |
+//! | [`references`] | the files that an HTML page names |
+//! | `stack_server` | the server on Ackwise's own TCP over a TUN device |
 //! | `pattern` | a server with named patterns of writes, for tests |
 //!
 //! Each connection has a thread, at most [`Limits::connections`] of them. With blocking reads and
@@ -40,6 +42,8 @@ mod reply;
 mod send;
 mod server;
 mod site;
+#[cfg(target_os = "linux")]
+mod stack_server;
 mod stop;
 
 pub use config::{Config, Documents};
@@ -48,3 +52,5 @@ pub use document::Document;
 pub use limits::Limits;
 pub use server::Server;
 pub use site::Site;
+#[cfg(target_os = "linux")]
+pub use stack_server::StackServer;

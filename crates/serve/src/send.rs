@@ -40,8 +40,7 @@ pub(crate) fn send(
     if behaviour.tail == Tail::Corked {
         set_cork(stream, false)?; // The last response left the cork set.
     }
-    let (file, copied) = Default::default();
-    let mut writer = Writer { stream, replies, deadline, file, copied };
+    let mut writer = Writer { stream, replies, deadline, copier: Copier::default() };
     for write in writes(replies, behaviour) {
         let behaviour::Write { after, head, body, corked, .. } = write;
         if !stop.sleep(after) {
@@ -68,6 +67,12 @@ struct Writer<'r> {
     stream: &'r TcpStream,
     replies: &'r [Reply],
     deadline: Instant,
+    copier: Copier,
+}
+
+/// Copies bytes of replies into memory.
+#[derive(Debug, Default)]
+pub(crate) struct Copier {
     file: OpenFile,
     /// What was read from files, and what is between.
     copied: Vec<u8>,
@@ -101,8 +106,7 @@ impl<'r> Writer<'r> {
         let first = pieces(self.replies, range.clone()).take(GATHER_LIMIT);
         let reads_files = first.into_iter().any(|piece| matches!(piece, Piece::Stored(..)));
         let slices = if reads_files {
-            self.copy(range)?;
-            vec![IoSlice::new(&self.copied)]
+            vec![IoSlice::new(self.copier.copy(self.replies, range)?)]
         } else {
             gather(self.replies, range)
         };
@@ -110,11 +114,17 @@ impl<'r> Writer<'r> {
         let flags = if length < wanted { MORE_FOLLOWS } else { 0 };
         SockRef::from(self.stream).send_vectored_with_flags(&slices, flags)
     }
+}
 
+impl Copier {
     /// Copies the bytes from the start of `range` on, as many as one call takes.
-    fn copy(&mut self, range: Range<u64>) -> io::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// If a file is not what its length was taken from.
+    pub(crate) fn copy(&mut self, replies: &[Reply], range: Range<u64>) -> io::Result<&[u8]> {
         self.copied.clear();
-        for piece in pieces(self.replies, range) {
+        for piece in pieces(replies, range) {
             let room = COPY_LIMIT - self.copied.len();
             match piece {
                 Piece::Memory(bytes) => {
@@ -135,7 +145,7 @@ impl<'r> Writer<'r> {
                 break;
             }
         }
-        Ok(())
+        Ok(&self.copied)
     }
 }
 
