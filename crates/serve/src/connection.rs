@@ -7,7 +7,7 @@ use std::{
 };
 
 use ackwise_http::{
-    Request, RequestError, RequestParser,
+    Behaviour, Request, RequestError, RequestParser,
     behaviour::{Answer, Gather, Outlook, Pipelining, RequestPieces},
 };
 
@@ -139,7 +139,18 @@ impl Connection<'_> {
 
     fn answer(&self, replies: &[Reply]) -> io::Result<()> {
         let deadline = Instant::now() + self.config.limits.response;
-        send(self.stream, replies, &self.config.behaviour, self.stop, deadline)?;
+        let Config { behaviour, copies, .. } = self.config;
+        // One client sends all of them, so all of them have the same.
+        let head_flush = replies.first().map_or(behaviour.head_flush, |reply| reply.head_flush);
+        if head_flush == behaviour.head_flush {
+            send(self.stream, replies, behaviour, *copies, self.stop, deadline)?;
+        } else {
+            let remedied = Behaviour { head_flush, ..*behaviour };
+            for reply in replies {
+                let alone = std::slice::from_ref(reply);
+                send(self.stream, alone, &remedied, *copies, self.stop, deadline)?;
+            }
+        }
         for _ in replies {
             self.counters.count_answer();
         }
@@ -185,8 +196,9 @@ pub(crate) fn replies_to(
     let mut replies = Vec::with_capacity(requests.len());
     for request in requests {
         *answered += 1;
-        let Config { documents, behaviour, .. } = config;
-        let reply = Reply::to(request, documents, behaviour, *answered, SystemTime::now());
+        let behaviour = config.behaviour_for(request);
+        let now = SystemTime::now();
+        let reply = Reply::to(request, &config.documents, &behaviour, *answered, now);
         if let Some(time) = reply.parsed_in {
             counters.count_page(time);
         }

@@ -46,7 +46,7 @@ mod site;
 mod stack_server;
 mod stop;
 
-pub use config::{Config, Documents};
+pub use config::{Config, Copies, Documents, Remedy, RemedyBy};
 pub use counters::Stats;
 pub use document::Document;
 pub use limits::Limits;
