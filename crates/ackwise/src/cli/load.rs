@@ -72,7 +72,7 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     drain: DrainMode,
 
-    /// Select the clients' TCP stack [default: ackwise with --close swap, otherwise kernel]
+    /// Select the clients' TCP stack [default: ackwise with --close swap or negotiated, otherwise kernel]
     #[arg(hide_short_help = true)]
     #[arg(long, value_enum)]
     stack: Option<Stack>,
@@ -284,6 +284,8 @@ enum End {
     ClientClose,
     /// The server, but an RST moves TIME-WAIT to the client (ackwise stack only)
     Swap,
+    /// The server, after both ends agreed in their SYNs that the client holds TIME-WAIT (ackwise stack only; `ackwise serve --stack ackwise --negotiate-time-wait` agrees)
+    Negotiated,
 }
 
 impl From<End> for CloseMode {
@@ -293,6 +295,7 @@ impl From<End> for CloseMode {
             End::Client => Self::Client,
             End::ClientClose => Self::ClientClose,
             End::Swap => Self::Swap,
+            End::Negotiated => Self::Negotiated,
         }
     }
 }
