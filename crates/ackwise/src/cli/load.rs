@@ -284,7 +284,7 @@ enum End {
     ClientClose,
     /// The server, but an RST moves TIME-WAIT to the client (ackwise stack only)
     Swap,
-    /// The server, after both ends agreed in their SYNs that the client holds TIME-WAIT (ackwise stack only; `ackwise serve --stack ackwise --negotiate-time-wait` agrees)
+    /// The server, but both ends agree in their SYNs that the client holds TIME-WAIT (ackwise stack only)
     Negotiated,
 }
 
