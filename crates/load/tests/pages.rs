@@ -1,5 +1,7 @@
 //! Whole pages by every plan, from the built-in server.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::{
     fs,
     io::{Read, Write},
