@@ -13,7 +13,9 @@ pub enum BpfError {
     #[error("this kernel has no BTF (expected {KERNEL_TYPES}, from CONFIG_DEBUG_INFO_BTF)")]
     NoBtf,
     /// A capability is missing.
-    #[error("the kernel does not allow eBPF (expected root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)")]
+    #[error(
+        "the kernel does not allow eBPF (expected root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)"
+    )]
     Denied,
     /// A congestion control with this name is registered.
     #[error(

@@ -40,7 +40,8 @@ impl Witness {
             }
         }
         let object = open.load().map_err(failed)?;
-        let link = object.progs_mut().next().expect("the object has one").attach().map_err(failed)?;
+        let link =
+            object.progs_mut().next().expect("the object has one").attach().map_err(failed)?;
         let map = object.maps().find(|map| map.name() == MAP).expect("the object has it");
         let read_before_write = MapHandle::try_from(&map).map_err(failed)?;
         Ok(Self { _link: link, read_before_write })

@@ -45,7 +45,10 @@ fn a_paced_control_registers_is_inherited_and_outlives_its_name_in_its_sockets()
         assert!(set(base.paced()).is_err(), "nobody has registered it");
         let paced = Paced::register(&[base]).unwrap();
         let again = Paced::register(&[base]);
-        assert!(matches!(again, Err(BpfError::NameTaken(name)) if name == base.paced()), "{again:?}");
+        assert!(
+            matches!(again, Err(BpfError::NameTaken(name)) if name == base.paced()),
+            "{again:?}"
+        );
         set(base.paced()).unwrap();
         let connect = || {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

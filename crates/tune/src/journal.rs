@@ -59,7 +59,8 @@ impl Journal {
     pub(crate) fn new(directory: &Path, port: u16) -> Self {
         let process = std::process::id();
         let started = start_of(process).unwrap_or(0);
-        let content = Content { version: VERSION, process, started, port, paces: false, records: Vec::new() };
+        let content =
+            Content { version: VERSION, process, started, port, paces: false, records: Vec::new() };
         Self { path: directory.join(format!("{PREFIX}{process}-{port}{SUFFIX}")), content }
     }
 

@@ -119,7 +119,9 @@ pub(crate) fn take_back(port: u16) -> TakenBack {
             .then(|| format!("{} processes may not be looked into", holders.closed()));
         for holder in holders.first_of_each() {
             let Ok(socket) = ForeignSocket::copy_any(holder) else { continue };
-            let Some(base) = socket.congestion().ok().as_deref().and_then(of_paced) else { continue };
+            let Some(base) = socket.congestion().ok().as_deref().and_then(of_paced) else {
+                continue;
+            };
             if socket.local_port() != Some(port) {
                 continue;
             }

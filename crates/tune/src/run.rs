@@ -12,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ackwise_bpf::Witness;
 use ackwise_linux::{
     foreign::{ForeignSocket, Holders, SocketOption},
     processor_time,
@@ -75,6 +76,7 @@ pub fn tune(
             let keeper = run.keeper()?;
             // Namespaces are entered and files made by now.
             run.start_pacing(&listeners)?;
+            run.start_witness();
             options.pacing.keep_privileges().map_err(TuneError::Keeper)?;
             let ended = run.work(&listeners);
             run.give_back();
@@ -256,6 +258,21 @@ impl<'a> Run<'a> {
             self.say_set(&planned, age, reason);
         }
         Ok(())
+    }
+
+    /// Has the kernel note the order of requests and responses, where it can.
+    fn start_witness(&mut self) {
+        let Some(closer) = &mut self.closer else { return };
+        let reason = match Witness::start(self.options.port) {
+            Ok(witness) => {
+                closer.rely_on(witness);
+                "the order of requests and responses is seen by eBPF from now on".to_owned()
+            }
+            Err(error) => {
+                format!("the order of requests and responses is known by time alone: {error}")
+            }
+        };
+        self.say(Act::Note, reason);
     }
 
     fn close_idle(&mut self, sockets: &[TcpSocket], now: Instant) {
@@ -467,9 +484,10 @@ impl<'a> Run<'a> {
         self.summary.closed += 1;
         self.summary.closed_unsure += u64::from(candidate.is_unsure);
         let Shortage { open, waiting, places } = shortage;
-        let sure = match candidate.is_unsure {
-            true => ", order of request and response not known",
-            false => "",
+        let sure = match (candidate.is_seen, candidate.is_unsure) {
+            (true, _) => ", order of request and response seen by eBPF",
+            (false, true) => ", order of request and response not known",
+            (false, false) => "",
         };
         let reason = format!(
             "idle for {}{sure}; {open} open and {waiting} waiting for {places} places",

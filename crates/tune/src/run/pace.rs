@@ -38,10 +38,15 @@ impl Run<'_> {
         for listener in new {
             let outcome = match &self.pacer {
                 Some(pacer) => pacer.set(listener, holders),
-                None => pace::replacement(listener, holders).map_or_else(Outcome::Other, |_| Outcome::Gone),
+                None => pace::replacement(listener, holders)
+                    .map_or_else(Outcome::Other, |_| Outcome::Gone),
             };
             let who = processes(holders, listener.inode);
-            self.say_paced(listener, &outcome, &format!("{who} accepts connections that inherit it"));
+            self.say_paced(
+                listener,
+                &outcome,
+                &format!("{who} accepts connections that inherit it"),
+            );
         }
         Ok(())
     }
@@ -80,7 +85,8 @@ impl Run<'_> {
             let (act, reason) = match pace::replacement(listener, holders) {
                 Ok(base) => {
                     let (old, new) = (base.name(), base.paced());
-                    let reason = format!("{old} -> {new}: {who} would accept connections that inherit it");
+                    let reason =
+                        format!("{old} -> {new}: {who} would accept connections that inherit it");
                     (Act::WouldSet, reason)
                 }
                 Err(other) => (Act::Left, stays(&other)),
