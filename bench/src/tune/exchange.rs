@@ -42,15 +42,18 @@ pub(super) fn run(ackwise: &File, case: Case) -> anyhow::Result<Ran> {
     server.run(|| configure(case.restart))??;
     let address = SocketAddrV4::new(emulator.server_address(), PORT);
     fs::create_dir_all(format!("{DIRECTORY}/pages"))?;
-    fs::write(format!("{DIRECTORY}/pages/page"), vec![b'x'; SIZE])?;
-    let nginx = {
+    fs::write(format!("{DIRECTORY}/pages/{SIZE}"), vec![b'x'; SIZE])?;
+    let running = {
         let _inside = server.enter()?;
-        Nginx::start_on(address.into(), File::new(DIRECTORY))?
+        match case.restart {
+            Restart::Program => Server::BuiltIn { _server: Program::serve(ackwise, address)? },
+            _ => Server::Nginx(Nginx::start_on(address.into(), File::new(DIRECTORY))?),
+        }
     };
     control(&server, case.control)?;
-    let _tuning = match case.restart {
-        Restart::Paced => Some(Tuning::start(ackwise, nginx.process())?),
-        Restart::Kernel | Restart::None => None,
+    let _tuning = match (case.restart, &running) {
+        (Restart::Paced, Server::Nginx(nginx)) => Some(Program::tune(ackwise, nginx.process())?),
+        _ => None,
     };
     let stream = client.run(|| TcpStream::connect(address))??;
     let exchanges = thread::scope(|scope| {
@@ -77,7 +80,10 @@ fn options(path: Path) -> EmulatorOptions {
 }
 
 fn configure(restart: Restart) -> anyhow::Result<()> {
-    let cuts = if restart == Restart::None { "0" } else { "1" };
+    let cuts = match restart {
+        Restart::None | Restart::Program => "0",
+        Restart::Kernel | Restart::Paced => "1",
+    };
     let settings = [("tcp_no_metrics_save", "1"), ("tcp_slow_start_after_idle", cuts)];
     settings.iter().try_for_each(|(name, value)| {
         let file = format!("/proc/sys/net/ipv4/{name}");
@@ -90,7 +96,7 @@ fn control(server: &Namespace, name: &str) -> anyhow::Result<()> {
     let mut found = None;
     let query = Query::local_port(PORT).in_states(&[State::Listen]);
     SocketTable::of(server)?.each(query, |socket| found = Some(*socket))?;
-    let listener = found.context("nginx does not listen")?;
+    let listener = found.context("the server does not listen")?;
     let holders = Holders::of(&BTreeSet::from([listener.inode]));
     let copy = ForeignSocket::copy(holders.of_inode(listener.inode), listener.cookie)?;
     copy.set_congestion(name).with_context(|| format!("the kernel has no {name}"))
@@ -114,11 +120,11 @@ fn exchanges(
             thread::sleep((CHANGE + SETTLE).saturating_sub(began.elapsed()));
         }
         let asked = Instant::now();
-        stream.write_all(b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n")?;
+        stream.write_all(format!("GET /{SIZE} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())?;
         let (mut head, mut body) = (Vec::new(), 0);
         while body < SIZE {
             let count = stream.read(&mut buffer)?;
-            ensure!(count > 0, "nginx closed the connection");
+            ensure!(count > 0, "the server closed the connection");
             if body > 0 {
                 body += count;
                 continue;
@@ -146,13 +152,32 @@ fn counted(path: Path, exchanges: &[[Instant; 2]], report: &Report) -> Ran {
     }
 }
 
-/// `ackwise tune --pace`, until it is dropped.
-struct Tuning {
+/// Ended when dropped.
+enum Server {
+    Nginx(Nginx),
+    BuiltIn { _server: Program },
+}
+
+/// A command of `ackwise`, until it is dropped.
+struct Program {
     child: Child,
 }
 
-impl Tuning {
-    fn start(ackwise: &File, process: u32) -> anyhow::Result<Self> {
+impl Program {
+    fn serve(ackwise: &File, address: SocketAddrV4) -> anyhow::Result<Self> {
+        let mut command = Command::new(ackwise);
+        command.args(["serve", "--pace", "--listen", &address.to_string()]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("cannot start ackwise")?;
+        let stderr = child.stderr.take().context("it has a pipe")?;
+        let mut line = String::new();
+        BufReader::new(stderr).read_line(&mut line)?;
+        let program = Self { child };
+        ensure!(line.starts_with("Serving"), "ackwise serve does not listen: {line}");
+        Ok(program)
+    }
+
+    fn tune(ackwise: &File, process: u32) -> anyhow::Result<Self> {
         let mut command = Command::new(ackwise);
         command.args(["tune", "--pace", "--apply", "--port", &PORT.to_string()]);
         command.args(["--pid", &process.to_string()]);
@@ -160,13 +185,13 @@ impl Tuning {
         let mut line = String::new();
         let stdout = child.stdout.take().context("it has a pipe")?;
         BufReader::new(stdout).read_line(&mut line)?;
-        let tuning = Self { child };
+        let program = Self { child };
         ensure!(line.contains(" set "), "ackwise tune did not set it: {line}");
-        Ok(tuning)
+        Ok(program)
     }
 }
 
-impl Drop for Tuning {
+impl Drop for Program {
     fn drop(&mut self) {
         use nix::sys::signal::{Signal, kill};
         use nix::unistd::Pid;

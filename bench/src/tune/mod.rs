@@ -30,6 +30,8 @@ pub(crate) enum Restart {
     None,
     /// `ackwise tune --pace`, with the sysctl's default.
     Paced,
+    /// The server: the built-in one with `serve --pace` instead of nginx, with the sysctl at 0.
+    Program,
 }
 
 /// What happens to the path while the connection is idle.
@@ -53,13 +55,15 @@ const fn case(path: Path, control: &'static str, restart: Restart) -> Case {
     Case { path, control, restart }
 }
 
-const CASES: [Case; 13] = [
+const CASES: [Case; 15] = [
     case(Path::Same, "cubic", Restart::Kernel),
     case(Path::Same, "cubic", Restart::Paced),
     case(Path::Same, "cubic", Restart::None),
+    case(Path::Same, "cubic", Restart::Program),
     case(Path::Same, "reno", Restart::Kernel),
     case(Path::Same, "reno", Restart::Paced),
     case(Path::Same, "reno", Restart::None),
+    case(Path::Same, "reno", Restart::Program),
     case(Path::Same, "bbr", Restart::Kernel),
     case(Path::Halved, "cubic", Restart::Kernel),
     case(Path::Halved, "cubic", Restart::Paced),

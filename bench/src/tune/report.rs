@@ -97,7 +97,8 @@ const fn restart_words(restart: Restart) -> &'static str {
     match restart {
         Restart::Kernel => "the kernel's",
         Restart::None => "none (sysctl 0)",
-        Restart::Paced => "`--pace`",
+        Restart::Paced => "`tune --pace`",
+        Restart::Program => "`serve --pace` (sysctl 0)",
     }
 }
 
