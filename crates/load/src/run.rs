@@ -169,7 +169,10 @@ pub(super) fn our_own(
 ) -> Result<super::tun_transport::TunTransport, LoadError> {
     use super::{CloseMode, tun_transport::TunTransport};
     use ackwise_linux::wire::{Changes, Wire};
-    use ackwise_tcp::{TimeWaitHolder, policy::ClosePolicy};
+    use ackwise_tcp::{
+        TimeWaitHolder,
+        policy::{ClosePolicy, Preset},
+    };
 
     let mut announce = |change: &ackwise_linux::host_changes::Change| {
         // A stop request is repeated at the next call.
@@ -186,7 +189,8 @@ pub(super) fn our_own(
         CloseMode::Negotiated => ClosePolicy::Negotiated(TimeWaitHolder::Mine),
         _ => ClosePolicy::Ordinary,
     };
-    Ok(TunTransport::new(wire, close, slots))
+    let preset = options.preset.unwrap_or(Preset::Linux6);
+    Ok(TunTransport::new(wire, preset, close, slots))
 }
 
 /// Rejects a run without a single response; an error status is a response.

@@ -32,6 +32,8 @@ pub struct Config {
     pub copies: Copies,
     /// What is done for clients that ignore data in the segment of the head.
     pub remedies: Vec<Remedy>,
+    /// How a connection sends after it was idle.
+    pub after_idle: AfterIdle,
 }
 
 /// How the bytes of a file reach the socket (Heidemann 1996, section 2.5).
@@ -66,6 +68,16 @@ pub enum RemedyBy {
     NoPersistence,
 }
 
+/// How a connection sends after it was idle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AfterIdle {
+    /// As the kernel does.
+    Kernel,
+    /// One window, paced over one round trip. Has no effect where the kernel cuts the window
+    /// ([`kernel_keeps_the_window`](crate::kernel_keeps_the_window)), and outside Linux.
+    Paced,
+}
+
 impl Config {
     /// How `request` is answered: as its client needs it.
     pub(crate) fn behaviour_for(&self, request: &Request) -> Behaviour {
@@ -93,6 +105,7 @@ impl Config {
             getweb: false,
             copies: Copies::Read,
             remedies: Vec::new(),
+            after_idle: AfterIdle::Kernel,
         }
     }
 }

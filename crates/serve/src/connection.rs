@@ -12,10 +12,11 @@ use ackwise_http::{
 };
 
 use crate::{
-    Config,
+    AfterIdle, Config,
     close::{close, close_after_client},
     counters::Counters,
     limits::{ENDLESS_FIELDS, READ_SIZE},
+    pace,
     reply::Reply,
     send::{configure, left_until, send},
     stop::StopSignal,
@@ -140,15 +141,20 @@ impl Connection<'_> {
     fn answer(&self, replies: &[Reply]) -> io::Result<()> {
         let deadline = Instant::now() + self.config.limits.response;
         let Config { behaviour, copies, .. } = self.config;
+        let mut restart = match self.config.after_idle {
+            AfterIdle::Paced => pace::restart(self.stream)?,
+            AfterIdle::Kernel => None,
+        };
         // One client sends all of them, so all of them have the same.
         let head_flush = replies.first().map_or(behaviour.head_flush, |reply| reply.head_flush);
         if head_flush == behaviour.head_flush {
-            send(self.stream, replies, behaviour, *copies, self.stop, deadline)?;
+            send(self.stream, replies, behaviour, *copies, restart, self.stop, deadline)?;
         } else {
             let remedied = Behaviour { head_flush, ..*behaviour };
             for reply in replies {
                 let alone = std::slice::from_ref(reply);
-                send(self.stream, alone, &remedied, *copies, self.stop, deadline)?;
+                let restart = restart.take();
+                send(self.stream, alone, &remedied, *copies, restart, self.stop, deadline)?;
             }
         }
         for _ in replies {

@@ -15,6 +15,7 @@
 //! | `content` | the parts of a reply's content: generated, in memory, in files |
 //! | `document` | documents generated from their length, so that a client can check them |
 //! | `send` | executes a plan of writes on a socket |
+//! | `pace` | restart after idle by rate |
 //! | `close` | closes without an RST that would destroy data in flight |
 //! | `counters` | event counts, updated by all threads |
 //! | `limits` | limits on a hostile client |
@@ -36,6 +37,7 @@ mod counters;
 mod document;
 mod getweb;
 mod limits;
+mod pace;
 pub mod pattern;
 pub mod references;
 mod reply;
@@ -46,10 +48,11 @@ mod site;
 mod stack_server;
 mod stop;
 
-pub use config::{Config, Copies, Documents, Remedy, RemedyBy};
+pub use config::{AfterIdle, Config, Copies, Documents, Remedy, RemedyBy};
 pub use counters::Stats;
 pub use document::Document;
 pub use limits::Limits;
+pub use pace::kernel_keeps_the_window;
 pub use server::Server;
 pub use site::Site;
 #[cfg(target_os = "linux")]

@@ -9,7 +9,10 @@ use ackwise_http::{
     behaviour::{Gather, HeadFlush, KeepAlivePolicy, Nagle, Tail},
 };
 use ackwise_report::format::{self, Format, to_json};
-use ackwise_serve::{Config, Copies, Documents, Limits, Remedy, RemedyBy, Server, Site, Stats};
+use ackwise_serve::{
+    AfterIdle, Config, Copies, Documents, Limits, Remedy, RemedyBy, Server, Site, Stats,
+    kernel_keeps_the_window,
+};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -85,6 +88,13 @@ pub(crate) struct Serve {
     /// Hold at most this many connections open; further ones are closed at once
     #[arg(long, value_name = "N", default_value = "256", value_parser = whole(1..=10_000_usize))]
     connections: usize,
+
+    /// Pace the first window after an idle period over one round trip (SO_MAX_PACING_RATE)
+    ///
+    /// Needs net.ipv4.tcp_slow_start_after_idle=0: with 1, the kernel's default, the window is cut to the initial
+    /// one before the first byte is sent. Linux only.
+    #[arg(long)]
+    pace: bool,
 
     /// Answer GETWEB: a page, and all files of this server that it shows, as one response
     #[arg(long)]
@@ -167,6 +177,17 @@ impl Serve {
         apart.chain(self.close_for.iter().map(remedy(RemedyBy::NoPersistence))).collect()
     }
 
+    /// What `--pace` means here; says if it means nothing.
+    fn after_idle(&self) -> AfterIdle {
+        if !self.pace {
+            return AfterIdle::Kernel;
+        }
+        if !kernel_keeps_the_window().unwrap_or(false) {
+            let _ = writeln!(anstream::stderr(), "{CUT}");
+        }
+        AfterIdle::Paced
+    }
+
     fn behaviour(&self) -> Behaviour {
         let mut behaviour = match self.behaviour {
             Preset::Fixed => Behaviour::FIXED,
@@ -232,6 +253,7 @@ pub(crate) fn run(arguments: &Serve) -> Result<Outcome, Failure> {
             CopyMode::Sendfile => Copies::Sendfile,
         },
         remedies: arguments.remedies(),
+        after_idle: arguments.after_idle(),
     };
     if arguments.stack == ServerStack::Ackwise {
         return on_our_own_stack(arguments, config, &stop);
@@ -366,6 +388,8 @@ impl Document {
     }
 }
 
+const CUT: &str = "warning: --pace has no effect: the kernel cuts the window after idle before the first byte (expected \
+                   net.ipv4.tcp_slow_start_after_idle=0)";
 /// How long a signal may go unnoticed (our choice).
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
