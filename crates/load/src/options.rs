@@ -192,7 +192,7 @@ impl LoadOptions {
         if self.preset.is_some() && self.stack == Some(StackMode::Kernel) {
             return refuse("cannot use --tcp with the kernel stack (expected --stack ackwise)");
         }
-        let ours = self.stack.or(self.preset.map(|_| StackMode::Ackwise));
+        let ours = self.stack.or_else(|| self.preset.map(|_| StackMode::Ackwise));
         match (ours, self.close) {
             (Some(StackMode::Kernel), CloseMode::Swap) => {
                 refuse("cannot use --close swap with the kernel stack (expected --stack ackwise)")
