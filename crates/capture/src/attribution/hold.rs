@@ -179,8 +179,7 @@ impl Hold {
             return Self::new(wait, Confidence::Medium).or(facts.window());
         }
         if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
-            let is_buffer = facts.flight[0] >= 2 * facts.full
-                || (facts.flight[0] > 0 && facts.is_released() && !facts.answers);
+            let is_buffer = facts.flight[0] >= 2 * facts.full || facts.may_be_all_of_a_buffer();
             let writer = if is_buffer { Writer::SendBufferFull } else { Writer::Working };
             let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
             return Self { writer, ..hold };
@@ -310,6 +309,13 @@ impl Facts {
     /// most there ever was.
     const fn is_near_most_flight(&self) -> bool {
         self.most_flight * 2 <= self.flight[0] * 5
+    }
+
+    /// The acknowledgement released it, and what was outstanding before may be all that a send buffer holds:
+    /// no buffer is smaller than a segment (Linux `sk_stream_wait_memory` blocks only a socket that has one).
+    fn may_be_all_of_a_buffer(&self) -> bool {
+        let is_segment = self.flight[0] >= self.full && self.flight[0] > 0;
+        is_segment && self.is_near_most_flight() && self.is_released() && !self.answers
     }
 
     /// The receive window was closed for most of the time, whatever the sender waited for after that.
