@@ -67,6 +67,8 @@ pub(crate) struct Facts {
     pub may_miss_losses: bool,
     /// Whether one of its packets was lost between the data before it and this; `None` if nothing shows.
     pub lost_before: Option<bool>,
+    /// All that was written had left, too, when it last waited for an acknowledgement.
+    pub emptied_before: bool,
     /// What the sender did with small segments before.
     pub nagle: NagleHabit,
     /// It answers data that came with the latest acknowledgement.
@@ -178,8 +180,9 @@ impl Hold {
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(facts.window());
         }
-        if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
-            let is_buffer = facts.flight[0] >= 2 * facts.full || facts.may_be_all_of_a_buffer();
+        // Without PSH, more was ready.
+        if facts.pushed && facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
+            let is_buffer = (facts.flight[0] >= 2 * facts.full || facts.may_be_all_of_a_buffer());
             let writer = if is_buffer { Writer::SendBufferFull } else { Writer::Working };
             let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
             return Self { writer, ..hold };
@@ -189,7 +192,8 @@ impl Hold {
             // Nothing was outstanding, or less than any send buffer holds: a coincidence.
             return Self::new(Wait::Application, Confidence::Medium);
         }
-        if stays && facts.is_near_most_flight() {
+        let is_usual = facts.emptied_before && facts.may_have_filled_buffer();
+        if is_usual || (stays && facts.pushed && facts.is_near_most_flight()) {
             let writer = Writer::SendBufferFull;
             let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
             return Self { writer, ..hold };
@@ -207,6 +211,9 @@ impl Hold {
             }
             Plateau::No if facts.slow_start && facts.may_be_past_threshold() => {
                 Self::new(Wait::CongestionWindow, Confidence::Medium).or(Cause::SlowStart)
+            }
+            Plateau::No if facts.may_have_filled_buffer() => {
+                Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
             }
             Plateau::No => Self::new(wait, Confidence::High),
             Plateau::Perhaps | Plateau::Yes => {
@@ -315,7 +322,13 @@ impl Facts {
     /// no buffer is smaller than a segment (Linux `sk_stream_wait_memory` blocks only a socket that has one).
     fn may_be_all_of_a_buffer(&self) -> bool {
         let is_segment = self.flight[0] >= self.full && self.flight[0] > 0;
-        is_segment && self.is_near_most_flight() && self.is_released() && !self.answers
+        is_segment && self.is_released() && !self.answers
+    }
+
+    /// All that was written had left, and more than a congestion window of a segment or two: its buffer may
+    /// have been full, although that is not smaller than before.
+    pub(super) fn may_have_filled_buffer(&self) -> bool {
+        self.ended && self.slow_start && self.flight[0] > self.full
     }
 
     /// The receive window was closed for most of the time, whatever the sender waited for after that.

@@ -50,6 +50,8 @@ pub(crate) struct Sender {
     /// Where the last small segment ended.
     small_end: u64,
     nagle: NagleRecord,
+    /// When an acknowledgement last let it go on, all that was written had left.
+    emptied: bool,
     window: CongestionEstimate,
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
@@ -316,6 +318,7 @@ impl Sender {
             ended: last.ended,
             may_miss_losses: delays.sender * PathDelays::NEAR > delays.receiver,
             lost_before: data.lost_before,
+            emptied_before: self.emptied,
             nagle: self.nagle.habit(),
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
@@ -341,6 +344,9 @@ impl Sender {
             let since_link = Nanos::between(self.bottleneck.free_at(), sent);
             let since = if facts.is_released() { since_ack } else { since_ack.min(since_link) };
             self.nagle.note_after_ack(since, facts.immediate);
+        }
+        if gap > facts.immediate && facts.is_released() && data.answers.is_none() {
+            self.emptied = facts.may_have_filled_buffer();
         }
         let delayed_until = latest
             .filter(|it| it.flight[1] == 0)
