@@ -180,9 +180,10 @@ impl Hold {
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(facts.window());
         }
+        let has_room = facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window;
         // Without PSH, more was ready.
-        if facts.pushed && facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
-            let is_buffer = (facts.flight[0] >= 2 * facts.full || facts.may_be_all_of_a_buffer());
+        if facts.pushed && has_room {
+            let is_buffer = facts.flight[0] >= 2 * facts.full || facts.may_be_all_of_a_buffer();
             let writer = if is_buffer { Writer::SendBufferFull } else { Writer::Working };
             let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
             return Self { writer, ..hold };
@@ -212,7 +213,7 @@ impl Hold {
             Plateau::No if facts.slow_start && facts.may_be_past_threshold() => {
                 Self::new(Wait::CongestionWindow, Confidence::Medium).or(Cause::SlowStart)
             }
-            Plateau::No if facts.may_have_filled_buffer() => {
+            Plateau::No if has_room || facts.may_have_filled_buffer() => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
             }
             Plateau::No => Self::new(wait, Confidence::High),

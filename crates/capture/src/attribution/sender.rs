@@ -12,7 +12,7 @@ use ackwise_tcp::{Instant, Wait};
 use self::again::Again;
 pub(crate) use self::departure::{Departure, Left, SeenData};
 use super::{
-    Acknowledgement, Confidence, Evidence, Nanos,
+    Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
     clock::SenderClock,
     gap::{Gap, Resolution},
@@ -84,7 +84,10 @@ impl Sender {
     ) -> Option<Resolution> {
         let acked_before = self.acks_in_flight.back().map_or(self.acked, |it| it.acked);
         let again = self.again.take_if(|again| ack.acked >= again.bytes.end);
-        let resolution = again.and_then(|again| {
+        let has_hole = self.again.take_if(|again| again.probes_hole(&ack)).is_some();
+        let confirmed = has_hole.then_some(Resolution::Confirmed);
+        let resolution = confirmed.or_else(|| {
+            let again = again?;
             let delays = distances.path_delays(direction);
             let (sender, receiver) = (delays.sender, delays.receiver);
             let is_far = receiver * PathDelays::NEAR > sender;
@@ -326,6 +329,11 @@ impl Sender {
         };
         let mut hold = Hold::from_facts(&facts);
         let stall = self.stall(&hold, &facts, data, latest, delays);
+        let kind = self.loss_kind(&hold, &facts, data, delays);
+        if kind == Some(LossKind::AckLost) {
+            // What would have come next without the loss, nobody sees.
+            hold.confidence = Confidence::Medium;
+        }
         let odd = self.is_odd_delay(&hold, latest, delays) || self.may_be_in_vain(data, delays);
         if stall == Stall::None && (odd && hold.lost != Some(RepairedBy::Recovery)) {
             (hold.rival, hold.confidence) = (Some(Cause::PathStall), Confidence::Medium);
@@ -333,7 +341,9 @@ impl Sender {
         match stall {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
-            Stall::OrDelayedAck | Stall::Shown => hold.confidence = Confidence::Medium,
+            Stall::OrDelayedAck | Stall::OrLoss | Stall::Shown => {
+                hold.confidence = Confidence::Medium
+            }
         }
         if let Some(since_ack) =
             facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
@@ -364,7 +374,7 @@ impl Sender {
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
             stall,
-            kind: self.loss_kind(&hold, data, delays),
+            kind,
             capture_lost_data: self.capture_lost_data,
             missing: data.missing,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),

@@ -160,7 +160,7 @@ fn no_congestion_window_holds_two_small_segments() {
     check(&[
         ("they fit any window", small, Wait::Application, Medium),
         ("two full ones, too", full, Wait::Application, Medium),
-        ("more was ready", Facts { pushed: false, ..full }, Wait::SlowStart, High),
+        ("more was ready", Facts { pushed: false, ..full }, Wait::SlowStart, Medium),
         ("one byte too many", Facts { flight: [FULL + 1, 0], ..full }, Wait::SlowStart, High),
         ("nobody knows the window", Facts { sure_window: 0, ..small }, Wait::SlowStart, High),
     ]);
@@ -172,7 +172,6 @@ fn nagle_is_told_from_a_full_congestion_window() {
     let of_full_segments = Facts { bytes: 2 * FULL, flight: [FULL, 0], ..SMALL };
     check(&[
         ("the window had room for it", held, Wait::Nagle, High),
-        ("more was ready", Facts { pushed: false, ..full }, Wait::SlowStart, High),
         ("one byte too many", Facts { bytes: 501, ..held }, Wait::SlowStart, High),
         (
             "a window is one segment at least",
