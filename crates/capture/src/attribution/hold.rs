@@ -111,7 +111,7 @@ impl Hold {
     }
 
     /// The same, where the packets admit `rival` as well.
-    const fn or(self, rival: Cause) -> Self {
+    pub(super) const fn or(self, rival: Cause) -> Self {
         Self { rival: Some(rival), ..self }
     }
 

@@ -362,6 +362,16 @@ impl Sender {
             .filter(|it| it.flight[1] == 0)
             .map(|it| it.left)
             .filter(|&left| Nanos::between(last.arrives, left) > delays.prompt_ack);
+        // Whether the receiver kept the acknowledgement of all, or a slow link the data, nothing shows.
+        let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. }) && hold.lost.is_none();
+        if is_closed
+            && facts.flight[0] > 0
+            && delayed_until.is_some()
+            && self.bottleneck.is_unknown()
+        {
+            hold = hold.or(Cause::Transmission);
+            hold.confidence = hold.confidence.min(Confidence::Medium);
+        }
         Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
@@ -436,11 +446,14 @@ impl Sender {
         if data.loss == Some(Loss::Repairs) {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             let bytes = data.bytes.clone();
+            self.round_trips.forget(bytes.start);
             self.again = Some(Again { packet, seen, bytes, by, timestamp });
             self.highest = self.highest.max(data.bytes.end);
-            self.round_trips.forget();
-            self.recover.get_or_insert(self.highest);
-            self.window.lose(by, self.flight());
+            // A probe begins no recovery: that its acknowledgement does (RFC 8985, section 7.4).
+            if gap.is_none_or(|gap| gap.kind != Some(LossKind::Probe)) {
+                self.recover.get_or_insert(self.highest);
+                self.window.lose(by, self.flight());
+            }
             return;
         }
         self.round_trips.sent(&data.bytes, self.highest, seen);
