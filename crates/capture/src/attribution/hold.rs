@@ -274,7 +274,9 @@ impl Hold {
             return Self::new(Wait::Application, Confidence::Medium).or(rival);
         }
         // The write before it went on: its program, or what else holds the end of a write.
-        let may_be_corked = CorkTimer::cannot_be_excluded(facts.since_event(), facts.round_trip);
+        let may_be_corked = [facts.since_event(), facts.since_data]
+            .iter()
+            .any(|&since| CorkTimer::cannot_be_excluded(since, facts.round_trip));
         if !facts.ended && facts.is_small() && may_be_corked {
             return Self::new(Wait::Application, Confidence::Medium).or(Cause::CorkTimer);
         }
