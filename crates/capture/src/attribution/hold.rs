@@ -322,7 +322,7 @@ impl Facts {
     }
 
     /// The acknowledgement released it, and what was outstanding before may be all that a send buffer holds:
-    /// no buffer is smaller than a segment (Linux `sk_stream_wait_memory` blocks only a socket that has one).
+    /// none is smaller than a segment (Linux `sk_stream_memory_free` asks whether any room is left).
     fn may_be_all_of_a_buffer(&self) -> bool {
         let is_segment = self.flight[0] >= self.full && self.flight[0] > 0;
         is_segment && self.is_released() && !self.answers

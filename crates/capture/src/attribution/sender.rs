@@ -342,7 +342,7 @@ impl Sender {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
             Stall::OrDelayedAck | Stall::OrLoss | Stall::Shown => {
-                hold.confidence = Confidence::Medium
+                hold.confidence = Confidence::Medium;
             }
         }
         if let Some(since_ack) =
