@@ -40,6 +40,9 @@ pub(crate) struct Sender {
     spacing: Option<Spacing>,
     acked: u64,
     edge: Option<u64>,
+    /// How much the receive window let be sent before the acknowledgement that opened it, and when that
+    /// arrived, since the last data.
+    opened: Option<(u64, Instant)>,
     /// The receive window of the last acknowledgement that was seen.
     offered: Option<u64>,
     highest: u64,
@@ -175,6 +178,13 @@ impl Sender {
         let small_acknowledged = self.small_end > self.acked && self.small_end <= ack.acked;
         self.acked += newly;
         self.first_flight.acknowledged |= newly > 0;
+        if let Some(room) = usable_window
+            && room < self.full
+            && ack.edge > self.edge
+            && self.opened.is_none_or(|(least, _)| room <= least)
+        {
+            self.opened = Some((room, at));
+        }
         self.edge = ack.edge;
         if self.recover.is_some_and(|recover| self.acked >= recover) {
             self.recover = None;
@@ -295,6 +305,9 @@ impl Sender {
         let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
         let gap = Nanos::between(last.sent, sent);
         let flight = self.flight();
+        // Several updates in a row may open a window: what it was before the first, held the data for as
+        // long as the sender took to answer it is short beside that.
+        let shut = self.opened.filter(|&(_, at)| Nanos::between(at, sent) * 4 <= gap);
         let facts = Facts {
             since_data: gap,
             since_ack: latest.map(|it| Nanos::between(it.at, sent)),
@@ -302,7 +315,7 @@ impl Sender {
             bytes: data.len(),
             full: data.full,
             flight: latest.map_or([flight, flight], |it| it.flight),
-            usable_window: latest.and_then(|it| it.usable_window),
+            usable_window: shut.map_or(latest.and_then(|it| it.usable_window), |it| Some(it.0)),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
@@ -440,6 +453,7 @@ impl Sender {
             timestamp,
         };
         self.last = Some(departure);
+        self.opened = None;
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
         }
