@@ -196,7 +196,7 @@ impl LoadOptions {
         if self.preset.is_some() && self.stack == Some(StackMode::Kernel) {
             return refuse("cannot use --tcp with the kernel stack (expected --stack ackwise)");
         }
-        let ours = self.stack.or(self.preset.map(|_| StackMode::Ackwise));
+        let ours = self.stack.or_else(|| self.preset.map(|_| StackMode::Ackwise));
         match (ours, self.close) {
             (Some(StackMode::Kernel), CloseMode::Swap | CloseMode::Negotiated) => refuse(&format!(
                 "cannot use --close {} with the kernel stack (expected --stack ackwise)",
