@@ -12,7 +12,7 @@ use ackwise_tcp::{Instant, Wait};
 use self::again::Again;
 pub(crate) use self::departure::{Departure, Left, SeenData};
 use super::{
-    Acknowledgement, Confidence, Evidence, Nanos,
+    Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
     clock::SenderClock,
     gap::{Gap, Resolution},
@@ -53,6 +53,8 @@ pub(crate) struct Sender {
     /// Where the last small segment ended.
     small_end: u64,
     nagle: NagleRecord,
+    /// When an acknowledgement last let it go on, all that was written had left.
+    emptied: bool,
     window: CongestionEstimate,
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
@@ -85,7 +87,10 @@ impl Sender {
     ) -> Option<Resolution> {
         let acked_before = self.acks_in_flight.back().map_or(self.acked, |it| it.acked);
         let again = self.again.take_if(|again| ack.acked >= again.bytes.end);
-        let resolution = again.and_then(|again| {
+        let has_hole = self.again.take_if(|again| again.probes_hole(&ack)).is_some();
+        let confirmed = has_hole.then_some(Resolution::Confirmed);
+        let resolution = confirmed.or_else(|| {
+            let again = again?;
             let delays = distances.path_delays(direction);
             let (sender, receiver) = (delays.sender, delays.receiver);
             let is_far = receiver * PathDelays::NEAR > sender;
@@ -329,6 +334,7 @@ impl Sender {
             ended: last.ended,
             may_miss_losses: delays.sender * PathDelays::NEAR > delays.receiver,
             lost_before: data.lost_before,
+            emptied_before: self.emptied,
             nagle: self.nagle.habit(),
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
@@ -336,6 +342,11 @@ impl Sender {
         };
         let mut hold = Hold::from_facts(&facts);
         let stall = self.stall(&hold, &facts, data, latest, delays);
+        let kind = self.loss_kind(&hold, &facts, data, delays);
+        if kind == Some(LossKind::AckLost) {
+            // What would have come next without the loss, nobody sees.
+            hold.confidence = Confidence::Medium;
+        }
         let odd = self.is_odd_delay(&hold, latest, delays) || self.may_be_in_vain(data, delays);
         if stall == Stall::None && (odd && hold.lost != Some(RepairedBy::Recovery)) {
             (hold.rival, hold.confidence) = (Some(Cause::PathStall), Confidence::Medium);
@@ -343,7 +354,9 @@ impl Sender {
         match stall {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
-            Stall::OrDelayedAck | Stall::Shown => hold.confidence = Confidence::Medium,
+            Stall::OrDelayedAck | Stall::OrLoss | Stall::Shown => {
+                hold.confidence = Confidence::Medium;
+            }
         }
         if let Some(since_ack) =
             facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
@@ -355,10 +368,23 @@ impl Sender {
             let since = if facts.is_released() { since_ack } else { since_ack.min(since_link) };
             self.nagle.note_after_ack(since, facts.immediate);
         }
+        if gap > facts.immediate && facts.is_released() && data.answers.is_none() {
+            self.emptied = facts.may_have_filled_buffer();
+        }
         let delayed_until = latest
             .filter(|it| it.flight[1] == 0)
             .map(|it| it.left)
             .filter(|&left| Nanos::between(last.arrives, left) > delays.prompt_ack);
+        // Whether the receiver kept the acknowledgement of all, or a slow link the data, nothing shows.
+        let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. }) && hold.lost.is_none();
+        if is_closed
+            && facts.flight[0] > 0
+            && delayed_until.is_some()
+            && self.bottleneck.is_unknown()
+        {
+            hold = hold.or(Cause::Transmission);
+            hold.confidence = hold.confidence.min(Confidence::Medium);
+        }
         Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
@@ -371,7 +397,7 @@ impl Sender {
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
             stall,
-            kind: self.loss_kind(&hold, data, delays),
+            kind,
             capture_lost_data: self.capture_lost_data,
             missing: data.missing,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
@@ -434,11 +460,14 @@ impl Sender {
         if data.loss == Some(Loss::Repairs) {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             let bytes = data.bytes.clone();
+            self.round_trips.forget(bytes.start);
             self.again = Some(Again { packet, seen, bytes, by, timestamp });
             self.highest = self.highest.max(data.bytes.end);
-            self.round_trips.forget();
-            self.recover.get_or_insert(self.highest);
-            self.window.lose(by, self.flight());
+            // A probe begins no recovery: that its acknowledgement does (RFC 8985, section 7.4).
+            if gap.is_none_or(|gap| gap.kind != Some(LossKind::Probe)) {
+                self.recover.get_or_insert(self.highest);
+                self.window.lose(by, self.flight());
+            }
             return;
         }
         self.round_trips.sent(&data.bytes, self.highest, seen);
