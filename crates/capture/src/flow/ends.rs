@@ -318,7 +318,10 @@ impl Ends {
             answers,
             lost_before,
         };
-        let gap = half.sender.handle_data(seen_data, self.distances.path_delays(direction));
+        let delays = *self.distances.path_delays(direction);
+        let from_middle = half.stream.middle().is_some();
+        let delays = if from_middle { delays.without_handshake() } else { delays };
+        let gap = half.sender.handle_data(seen_data, &delays);
         Some(Data { bytes, gap, repairs, new, missing, resolution })
     }
 

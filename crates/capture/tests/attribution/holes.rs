@@ -212,6 +212,14 @@ fn without_a_handshake_short_bodies_are_small_segments_that_nagle_holds() {
         170.4  > ack 800
         "#,
         r#"
+        propagation to-server 0.150 (1, 0.150) high: 1
+        nagle-rtt to-client 20.100 (2, 10.175) high: 2 3 4
+        nagle-delayed-ack to-client 39.950 (1, 39.950) high: 2 3 4
+        propagation to-client 0.150 (1, 0.150) high: 4
+        propagation to-server 0.150 (1, 0.150) high: 6
+        nagle-rtt to-client 20.100 (2, 10.175) high: 7 8 9
+        nagle-delayed-ack to-client 39.950 (1, 39.950) high: 7 8 9
+        propagation to-client 0.150 (1, 0.150) high: 9
         "#,
     );
 }

@@ -23,6 +23,14 @@ fn a_closed_window_that_several_updates_open_held_the_data() {
         467.4  > ack 100
         "#,
         r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.090 (1, 0.090) high: 4
+        request-upload to-server 0.225 (2, 0.150) medium: 13
+        receive-window to-server 426.725 (1, 426.725) high: 5 9 10
+        propagation to-server 10.049 (1, 10.049) high: 13
+        server-think to-client 0.108 (1, 0.108) high: 13 15
+        transmission to-client 0.004 (1, 0.004) high: 15
+        propagation to-client 0.024 (1, 0.024) high: 15
         "#,
     );
 }
