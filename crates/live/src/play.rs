@@ -184,8 +184,8 @@ fn watch(run: &Run<'_>, sampler: &mut Sampler, limits: &Limits) -> Result<Durati
         if limits.stop.load(Ordering::Relaxed) {
             return Err(PlayError::Stopped);
         }
-        let idle = run.unfinished.load(Ordering::Relaxed) == 0
-            && run.open.load(Ordering::Relaxed) == 0;
+        let idle =
+            run.unfinished.load(Ordering::Relaxed) == 0 && run.open.load(Ordering::Relaxed) == 0;
         if now >= duration || idle || run.over.load(Ordering::Relaxed) {
             // The last FINs and ACKs pass.
             thread::sleep((2 * longest_round_trip(run.scenario) + SETTLE).min(LONGEST_SETTLE));
@@ -267,8 +267,11 @@ fn users(scenario: &Scenario) -> u64 {
 
 fn round_trips(scenario: &Scenario) -> impl Iterator<Item = Duration> {
     let wires = scenario.wires();
-    let pairs: Vec<_> =
-        scenario.applications.iter().flat_map(|it| [[it.client, it.server], [it.server, it.client]]).collect();
+    let pairs: Vec<_> = scenario
+        .applications
+        .iter()
+        .flat_map(|it| [[it.client, it.server], [it.server, it.client]])
+        .collect();
     let one_way = move |way: Option<Vec<u32>>| -> Duration {
         way.unwrap_or_default().iter().map(|&wire| wires[wire as usize].delay).sum()
     };

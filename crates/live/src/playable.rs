@@ -12,9 +12,9 @@ use ackwise_sim::{
 use ackwise_tcp::{
     Config,
     policy::{
-        AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, FrtoPolicy, HoldPolicy, IdleRestart,
-        LossDetection, OpenPolicy, Policies, ReductionPolicy, Sharing, SlowStartPolicy, StartPolicy,
-        TimerPolicy, UndoPolicy, UnusedWindow,
+        AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, FrtoPolicy, HoldPolicy,
+        IdleRestart, LossDetection, OpenPolicy, Policies, ReductionPolicy, Sharing,
+        SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
     },
 };
 
@@ -123,7 +123,11 @@ fn recovery(policies: &Policies, bbr: bool) -> Problem {
     let cubic = policies.congestion == CongestionPolicy::Cubic;
     let expected = if cubic { SlowStartPolicy::HyStart } else { SlowStartPolicy::UntilLoss };
     wrong(*loss_detection != LossDetection::Rack, "loss_detection", "Linux has rack")
-        .or(wrong(!bbr && *reduction != ReductionPolicy::Proportional, "reduction", "Linux has proportional"))
+        .or(wrong(
+            !bbr && *reduction != ReductionPolicy::Proportional,
+            "reduction",
+            "Linux has proportional",
+        ))
         .or(wrong(*undo != UndoPolicy::Linux, "undo", "Linux has linux"))
         .or(wrong(
             *slow_start != expected,
@@ -178,14 +182,23 @@ mod tests {
             ..linux
         };
         assert_eq!(config(reno), None);
-        assert_eq!(config(Policies { congestion: CongestionPolicy::Tahoe, ..reno }), Some("congestion"));
-        assert_eq!(config(Policies { congestion: CongestionPolicy::LinuxReno, ..linux }), Some("slow_start"));
+        assert_eq!(
+            config(Policies { congestion: CongestionPolicy::Tahoe, ..reno }),
+            Some("congestion")
+        );
+        assert_eq!(
+            config(Policies { congestion: CongestionPolicy::LinuxReno, ..linux }),
+            Some("slow_start")
+        );
         assert_eq!(config(Policies { hold: HoldPolicy::Off, ..linux }), None);
         assert_eq!(config(Policies { hold: HoldPolicy::Nagle, ..linux }), Some("hold"));
         let keep = Policies { idle_restart: IdleRestart::Keep, ..linux };
         assert_eq!(config(keep), Some("unused_window"));
         assert_eq!(config(Policies { unused_window: UnusedWindow::Kept, ..keep }), None);
-        assert_eq!(config(Policies { idle_restart: IdleRestart::RFC_5681, ..linux }), Some("idle_restart"));
+        assert_eq!(
+            config(Policies { idle_restart: IdleRestart::RFC_5681, ..linux }),
+            Some("idle_restart")
+        );
         let short = Config { time_wait: std::time::Duration::from_secs(1), ..Config::new(linux) };
         assert_eq!(of_tcp(&short).map(|(key, _)| key), Some("time_wait"));
     }

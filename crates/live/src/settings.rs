@@ -17,7 +17,8 @@ pub(crate) fn configure_namespace(tcp: &Config) -> io::Result<()> {
     let offer = policies.offer;
     let on = |is: bool| if is { "1" } else { "0" }.to_owned();
     // Half of a buffer is window, the rest is overhead (`TCP_DEFAULT_SCALING_RATIO`).
-    let fixed = |bytes: u32| format!("{least} {all} {all}", least = LEAST, all = 2 * u64::from(bytes));
+    let fixed =
+        |bytes: u32| format!("{least} {all} {all}", least = LEAST, all = 2 * u64::from(bytes));
     let receive = match policies.receive_tuning {
         BufferTuning::Off => fixed(tcp.receive_buffer),
         BufferTuning::Linux => format!("{LEAST} 131072 33554432"),
@@ -41,7 +42,8 @@ pub(crate) fn configure_namespace(tcp: &Config) -> io::Result<()> {
     ];
     values.iter().try_for_each(|(name, value)| {
         let file = format!("/proc/sys/net/ipv4/{name}");
-        fs::write(&file, value).map_err(|error| io::Error::new(error.kind(), format!("cannot write {file}: {error}")))
+        fs::write(&file, value)
+            .map_err(|error| io::Error::new(error.kind(), format!("cannot write {file}: {error}")))
     })
 }
 
@@ -54,7 +56,9 @@ pub(crate) fn configure_socket(socket: &Socket, tcp: &Config) -> io::Result<()> 
     };
     let control = socket.set_tcp_congestion(name.as_bytes());
     control.map_err(|error| {
-        let text = format!("the kernel has no congestion control {name}: {error} (try `modprobe tcp_{name}`)");
+        let text = format!(
+            "the kernel has no congestion control {name}: {error} (try `modprobe tcp_{name}`)"
+        );
         io::Error::new(error.kind(), text)
     })?;
     let patience = Some(tcp.user_timeout).filter(|it| *it != STANDARD_PATIENCE);

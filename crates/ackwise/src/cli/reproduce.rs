@@ -132,7 +132,8 @@ fn on_kernel(arguments: Reproduce) -> Result<Outcome, Failure> {
     use ackwise_lab::reproduce::on_kernel::{report, reproduce};
     let Reproduce { papers, quick, sensitivity, on: _, repeat, json, markdown, html } = arguments;
     if sensitivity || html.is_some() {
-        let text = "--on kernel cannot be combined with --sensitivity or --html (expected --on sim)";
+        let text =
+            "--on kernel cannot be combined with --sensitivity or --html (expected --on sim)";
         return Err(Failure::Usage(text.to_owned()));
     }
     ackwise_linux::namespace::enter_private_network()

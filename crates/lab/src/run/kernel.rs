@@ -69,7 +69,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// The measure that counts undisturbed runs; a row without it was simulated.
-pub const RUNS: &str = "kernel.runs";
+pub const RUNS: &str = super::work::RUNS_ON_KERNEL;
 /// The measure that counts disturbed runs.
 pub const DISTURBED: &str = "kernel.disturbed";
 /// Disturbed runs of a row, after which it has to do with what there is (our choice).

@@ -73,6 +73,26 @@ impl Default for Options {
     }
 }
 
+impl On {
+    /// Rows that somebody else has played do not go together with these.
+    fn expect_own<'a>(
+        self,
+        mut rows: impl Iterator<Item = &'a Row>,
+        journal: &Journal,
+    ) -> Result<(), JournalError> {
+        let simulated = self == Self::Simulator;
+        if rows.all(|row| row.measure(RUNS_ON_KERNEL).is_none() == simulated) {
+            return Ok(());
+        }
+        let worlds = ["simulated", "played on the kernel"];
+        let [found, expected] = if simulated { [worlds[1], worlds[0]] } else { worlds };
+        Err(JournalError::OtherWorld { path: journal.path().to_owned(), found, expected })
+    }
+}
+
+/// The measure that counts undisturbed runs on the kernel; a row without it was simulated.
+pub(super) const RUNS_ON_KERNEL: &str = "kernel.runs";
+
 /// What happens while rows are run.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -156,6 +176,7 @@ pub fn run_all(
     let mut rows: BTreeMap<Place, Row> = BTreeMap::new();
     if let Some(journal) = &mut journal {
         rows = journal.rows_of(experiment)?;
+        options.on.expect_own(rows.values(), journal)?;
     }
     let planned = Place::all(experiment).filter(|place| options.shard.has(place.row(experiment)));
     let planned: Vec<Place> = planned.collect();

@@ -24,7 +24,10 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
     /// A user, and the number that its plan gave the connection.
-    User { user: usize, slot: u32 },
+    User {
+        user: usize,
+        slot: u32,
+    },
     Bulk(usize),
     Arrival(usize),
 }
@@ -318,22 +321,22 @@ impl<'a> Programs<'a> {
         self.client_loses(name, Ending::Reset);
     }
 
-    /// The client stops using a connection: its owner is told, and sends what was not answered again.
+    /// The client stops using a connection: its owner is notified, and sends what was not answered again.
     pub(super) fn client_loses(&mut self, name: u64, ending: Ending) {
         let Some(end) = self.clients.get(&name) else { return };
         let asked = u32::try_from(end.exchanges.len()).unwrap_or(u32::MAX);
         let (owner, proven) = (end.owner, end.answered.is_some());
-        let at_once = ending == Ending::Close && proven;
+        let immediately = ending == Ending::Close && proven;
         self.client_ends(name, Ending::Close);
         match owner {
             Owner::User { user, .. } => self.user_lost_connection(user, name, asked),
-            Owner::Bulk(client) if asked > 0 => self.bulk_client_repeats(client, at_once),
+            Owner::Bulk(client) if asked > 0 => self.bulk_client_repeats(client, immediately),
             Owner::Bulk(client) => self.bulk_client_forgets(client, name),
             Owner::Arrival(_) => {}
         }
     }
 
-    /// Closes the client's end now; nobody is told.
+    /// Closes the client's end now, without notice to its owner.
     pub(super) fn client_ends(&mut self, name: u64, ending: Ending) {
         let Some(end) = self.clients.remove(&name) else { return };
         if ending == Ending::Reset {

@@ -31,7 +31,12 @@ use ackwise_sim::{
 };
 use socket2::{Domain, Socket, Type};
 
-use self::{client::ClientEnd, server::ServerEnd, steady::{BulkClient, Source}, user::User};
+use self::{
+    client::ClientEnd,
+    server::ServerEnd,
+    steady::{BulkClient, Source},
+    user::User,
+};
 use crate::{
     agreed::{Mail, Shared},
     groups::{self, Group},
@@ -318,7 +323,6 @@ impl<'a> Programs<'a> {
     fn client_address(&self, application: u32) -> Ipv4Addr {
         groups::address(self.application(application).client)
     }
-
 }
 
 /// How often a thread without anything to do looks whether the run is over (our choice).

@@ -137,12 +137,12 @@ impl<'a> Programs<'a> {
     }
 
     /// A client's connection has lost its request.
-    pub(super) fn bulk_client_repeats(&mut self, client: usize, at_once: bool) {
+    pub(super) fn bulk_client_repeats(&mut self, client: usize, immediately: bool) {
         let state = &mut self.bulk_clients[client];
         state.name = None;
         let application = state.application;
         self.tally(application, |tally| tally.measures.requests_repeated += 1);
-        let pause = if at_once { Duration::ZERO } else { PAUSE_AFTER_FAILURE };
+        let pause = if immediately { Duration::ZERO } else { PAUSE_AFTER_FAILURE };
         self.after(pause, Due::Bulk(client));
     }
 

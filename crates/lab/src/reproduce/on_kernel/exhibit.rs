@@ -10,7 +10,11 @@ use super::{KernelRow, KernelTable};
 use crate::{
     experiment::{Case, Experiment, Labels},
     measures::flatten,
-    reproduce::{ReproduceError, analytic::{Acks, of_scenario}, file::File},
+    reproduce::{
+        ReproduceError,
+        analytic::{Acks, of_scenario},
+        file::File,
+    },
 };
 
 /// A table to be: cases of an experiment file, played three times.
@@ -75,10 +79,8 @@ impl Exhibit {
 
     fn simulate(&self, case: &Case, seed: Seed) -> Result<Measures, ReproduceError> {
         let scenario = Scenario { seed, ..case.scenario.clone() };
-        ackwise_sim::run(&scenario, &mut Nobody).map_err(|source| ReproduceError::Run {
-            experiment: self.file.name.to_owned(),
-            source,
-        })
+        ackwise_sim::run(&scenario, &mut Nobody)
+            .map_err(|source| ReproduceError::Run { experiment: self.file.name.to_owned(), source })
     }
 
     fn play(&self, case: &Case, seed: Seed, repeat: u32) -> Result<Played, ReproduceError> {
@@ -100,7 +102,13 @@ impl Exhibit {
         ReproduceError::Play { experiment: self.file.name.to_owned(), source }
     }
 
-    fn rows(&self, case: &Case, paper: &Measures, linux: &Measures, played: &Played) -> Vec<KernelRow> {
+    fn rows(
+        &self,
+        case: &Case,
+        paper: &Measures,
+        linux: &Measures,
+        played: &Played,
+    ) -> Vec<KernelRow> {
         let Played { good, disturbed } = played;
         let runs = if good.is_empty() { disturbed } else { good };
         let drops = runs.iter().chain([linux]).any(dropped);

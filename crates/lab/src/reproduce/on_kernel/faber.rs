@@ -31,7 +31,10 @@ pub(super) fn claims(tables: &[KernelTable]) -> Vec<KernelClaim> {
     };
     vec![
         more(
-            ("faber server-holds", "TIME-WAIT is the server's if it closes first, as HTTP/1.0 servers do."),
+            (
+                "faber server-holds",
+                "TIME-WAIT is the server's if it closes first, as HTTP/1.0 servers do.",
+            ),
             held(SERVER, "server"),
             held(CLIENT, "server"),
             10.0,

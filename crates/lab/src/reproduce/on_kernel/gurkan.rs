@@ -47,9 +47,8 @@ pub(super) fn claims(tables: &[KernelTable]) -> Vec<KernelClaim> {
         let case = [("plan", plan), ("web_clients", "8"), ("ftp_clients", ftp)];
         value(tables, table, "web.rate_sum", &case)
     };
-    let first = |plan: &str| {
-        rate("gurkan_tables", plan, "0").or_else(|| rate("gurkan_quick", plan, "0"))
-    };
+    let first =
+        |plan: &str| rate("gurkan_tables", plan, "0").or_else(|| rate("gurkan_quick", plan, "0"));
     vec![
         more(
             ("gurkan parallel", "Parallel connections serve pages faster than serial ones."),
@@ -58,25 +57,37 @@ pub(super) fn claims(tables: &[KernelTable]) -> Vec<KernelClaim> {
             1.0,
         ),
         more(
-            ("gurkan pipelined", "One connection that persists serves pages faster than serial ones."),
+            (
+                "gurkan pipelined",
+                "One connection that persists serves pages faster than serial ones.",
+            ),
             first("pipelined"),
             first("serial"),
             1.0,
         ),
         more(
-            ("gurkan segment-filled", "Filled segments are faster than a response for each request."),
+            (
+                "gurkan segment-filled",
+                "Filled segments are faster than a response for each request.",
+            ),
             first("segment_filled"),
             first("pipelined"),
             1.0,
         ),
         more(
-            ("gurkan getweb", "GETWEB, one request for the whole page, is faster than filled segments."),
+            (
+                "gurkan getweb",
+                "GETWEB, one request for the whole page, is faster than filled segments.",
+            ),
             first("get_web"),
             first("segment_filled"),
             1.0,
         ),
         more(
-            ("gurkan window", "An initial window of 3 segments makes parallel connections faster than one of 1."),
+            (
+                "gurkan window",
+                "An initial window of 3 segments makes parallel connections faster than one of 1.",
+            ),
             rate("gurkan_window_3", "parallel", "0"),
             rate("gurkan_tables", "parallel", "0"),
             1.0,

@@ -2,7 +2,7 @@
 
 use super::{
     KernelClaim, KernelTable,
-    claims::{more, untried, value},
+    claims::{more, stalls, untried, value},
     exhibit::{Exhibit, every, has, none, unpublished},
 };
 use crate::{
@@ -94,12 +94,10 @@ pub(super) fn claims(tables: &[KernelTable]) -> Vec<KernelClaim> {
         let case = [("transfer", transfer), ("fixes", fixes)];
         value(tables, "heidemann_pipelining", PAGE[0], &case)
     };
-    let restart = |restart: &str| {
-        value(tables, "heidemann_restart", PAGE[0], &[("restart", restart)])
-    };
-    let ftp = |by: &str| {
-        value(tables, "heidemann_ftp", "ftp.page_time_mean_ms", &[("opened_by", by)])
-    };
+    let restart =
+        |restart: &str| value(tables, "heidemann_restart", PAGE[0], &[("restart", restart)]);
+    let ftp =
+        |by: &str| value(tables, "heidemann_ftp", "ftp.page_time_mean_ms", &[("opened_by", by)]);
     vec![
         more(
             ("heidemann p-http-is-slower", "Unfixed P-HTTP is slower than HTTP."),
@@ -107,17 +105,18 @@ pub(super) fn claims(tables: &[KernelTable]) -> Vec<KernelClaim> {
             page("heidemann_table_1", HTTP),
             1.0,
         ),
-        more(
-            ("heidemann head-apart", "A head that is flushed as a segment of its own stalls the page: joining it helps."),
+        stalls(
+            (
+                "heidemann head-apart",
+                "A head that is flushed as a segment of its own stalls the page, beside Nagle's algorithm.",
+            ),
             page("heidemann_table_1", UNFIXED),
             page("heidemann_table_1", FIRST),
-            1.05,
         ),
-        more(
+        stalls(
             ("heidemann nagle", "Nagle's algorithm stalls the last segment: disabling it helps."),
             page("heidemann_table_1", FIRST),
             page("heidemann_table_1", BOTH),
-            1.05,
         ),
         more(
             ("heidemann fixed-p-http", "With both fixes P-HTTP is faster than HTTP."),
@@ -125,26 +124,32 @@ pub(super) fn claims(tables: &[KernelTable]) -> Vec<KernelClaim> {
             page("heidemann_table_1", BOTH),
             1.0,
         ),
-        more(
-            ("heidemann small-documents", "Documents of less than a segment stall too: unfixed P-HTTP is slower than fixed."),
+        stalls(
+            (
+                "heidemann small-documents",
+                "A head apart stalls documents of less than a segment: unfixed P-HTTP against the first fix.",
+            ),
             page("heidemann_small", UNFIXED),
-            page("heidemann_small", BOTH),
-            1.05,
+            page("heidemann_small", FIRST),
         ),
-        more(
-            ("heidemann pipelining-no-cure", "Pipelining does not cure the stalls: without fixes it is slower than with both."),
+        stalls(
+            (
+                "heidemann pipelining-no-cure",
+                "Pipelining does not cure the stalls: unfixed against fixed, both pipelined.",
+            ),
             piped("pipelined", "none"),
             piped("pipelined", "both"),
-            1.05,
         ),
-        more(
+        stalls(
             ("heidemann ftp", "FTP's first segment stalls if the sender opens the connection."),
             ftp("sender"),
             ftp("receiver"),
-            1.05,
         ),
         more(
-            ("heidemann slow-start-restart", "After an idle time, slow start again makes a page slower than a kept window."),
+            (
+                "heidemann slow-start-restart",
+                "After an idle time, slow start again makes a page slower than a kept window.",
+            ),
             restart("decays"),
             restart("keep"),
             1.02,
@@ -188,5 +193,7 @@ fn printed(labels: &Labels, _: &str) -> Option<f64> {
         let cells = ["protocol", "fixes"].map(|it| published.cell(nth, it).unwrap_or_default());
         cells.join(" ")
     };
-    (0..published.rows.len()).find(|&nth| name(nth) == row).and_then(|nth| published.number(nth, "mean_ms"))
+    (0..published.rows.len())
+        .find(|&nth| name(nth) == row)
+        .and_then(|nth| published.number(nth, "mean_ms"))
 }

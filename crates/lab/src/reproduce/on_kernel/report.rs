@@ -101,15 +101,20 @@ fn verdict(all: &OnKernel) -> String {
 fn lines(table: &KernelTable) -> impl Iterator<Item = [String; 10]> {
     table.rows.iter().map(|row| {
         let KernelRow { case, measure, published, model, paper_tcp, linux_6, kernel, .. } = row;
-        let spread = row.kernel_range.map(|[low, high]| format!("{}..{}", number(low), number(high)));
+        let spread =
+            row.kernel_range.map(|[low, high]| format!("{}..{}", number(low), number(high)));
         let error = row.error().map_or_else(String::new, |error| {
             let mark = if row.within_limit == Some(false) { " !" } else { "" };
             format!("{:+.1} %{mark}", 100.0 * error)
         });
-        let runs = format!("{}{}", row.runs, match row.disturbed {
-            0 => String::new(),
-            disturbed => format!(" + {disturbed} disturbed"),
-        });
+        let runs = format!(
+            "{}{}",
+            row.runs,
+            match row.disturbed {
+                0 => String::new(),
+                disturbed => format!(" + {disturbed} disturbed"),
+            }
+        );
         let cell = |value: &Option<f64>| value.map_or_else(String::new, number);
         [
             case.to_string(),
@@ -127,7 +132,11 @@ fn lines(table: &KernelTable) -> impl Iterator<Item = [String; 10]> {
 }
 
 fn number(value: f64) -> String {
-    if value.fract() == 0.0 || value.abs() >= 1_000.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+    if value.fract() == 0.0 || value.abs() >= 1_000.0 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.1}")
+    }
 }
 
 const fn words(verdict: OnKernelVerdict) -> &'static str {
