@@ -82,83 +82,83 @@ fn of_tcp(tcp: &Config) -> Problem {
     if *time_wait != LINUX_TIME_WAIT {
         return Some(("time_wait", "Linux has 60 s (TCP_TIMEWAIT_LEN), which cannot be set"));
     }
-    let bbr = policies.congestion == CongestionPolicy::Bbr;
-    sender(policies).or_else(|| recovery(policies, bbr)).or_else(|| windows(policies, bbr))
+    let rules = sender(policies).into_iter().chain(recovery(policies)).chain(windows(policies));
+    rules.into_iter().find(|(playable, ..)| !playable).map(|(_, key, reason)| (key, reason))
 }
+
+/// Whether the kernel can play a key, and what it has.
+type Rule = (bool, &'static str, &'static str);
 
 /// What is sent, acknowledged and closed when.
-fn sender(policies: &Policies) -> Problem {
-    let Policies { ack, hold, congestion, start, sharing, open, close, timers, .. } = policies;
-    let wrong = |is: bool, key, reason| is.then_some((key, reason));
-    wrong(
-        !matches!(ack, AckPolicy::LinuxQuickAck | AckPolicy::EverySegment),
-        "ack",
-        "Linux has linux-quick-ack, and every-segment (a route with quickack)",
-    )
-    .or(wrong(
-        !matches!(hold, HoldPolicy::Minshall | HoldPolicy::Off),
-        "hold",
-        "Linux has minshall, and off (TCP_NODELAY); a cork is a server's behaviour",
-    ))
-    .or(wrong(
-        !matches!(
-            congestion,
-            CongestionPolicy::Cubic | CongestionPolicy::LinuxReno | CongestionPolicy::Bbr
+fn sender(policies: &Policies) -> [Rule; 8] {
+    let Policies { ack, hold, congestion, start, sharing, open, close, timers, .. } = *policies;
+    [
+        (
+            matches!(ack, AckPolicy::LinuxQuickAck | AckPolicy::EverySegment),
+            "ack",
+            "Linux has linux-quick-ack, and every-segment (a route with quickack)",
         ),
-        "congestion",
-        "Linux has cubic, linux-reno and bbr",
-    ))
-    .or(wrong(*start != StartPolicy::AtOnce, "start", "Linux sends its first window at once"))
-    .or(wrong(*timers != TimerPolicy::Linux, "timers", "Linux has its own: linux"))
-    .or(wrong(*sharing != Sharing::Off, "sharing", "each run has namespaces of its own: off"))
-    .or(wrong(*open != OpenPolicy::Handshake, "open", "only handshake is supported"))
-    .or(wrong(*close != ClosePolicy::Ordinary, "close", "Linux has ordinary"))
+        (
+            matches!(hold, HoldPolicy::Minshall | HoldPolicy::Off),
+            "hold",
+            "Linux has minshall, and off (TCP_NODELAY); a cork is a server's behaviour",
+        ),
+        (
+            matches!(
+                congestion,
+                CongestionPolicy::Cubic | CongestionPolicy::LinuxReno | CongestionPolicy::Bbr
+            ),
+            "congestion",
+            "Linux has cubic, linux-reno and bbr",
+        ),
+        (
+            start == StartPolicy::AtOnce,
+            "start",
+            "Linux sends its first window immediately: at-once",
+        ),
+        (timers == TimerPolicy::Linux, "timers", "Linux has its own: linux"),
+        (sharing == Sharing::Off, "sharing", "each run has namespaces of its own: off"),
+        (open == OpenPolicy::Handshake, "open", "only handshake is supported"),
+        (close == ClosePolicy::Ordinary, "close", "Linux has ordinary"),
+    ]
 }
 
-fn recovery(policies: &Policies, bbr: bool) -> Problem {
+/// What is lost, and what follows from it.
+fn recovery(policies: &Policies) -> [Rule; 4] {
     // Linux has both.
     let (FrtoPolicy::Off | FrtoPolicy::Linux) = policies.frto;
-    let Policies { loss_detection, reduction, undo, slow_start, .. } = policies;
-    let wrong = |is: bool, key, reason| is.then_some((key, reason));
-    let cubic = policies.congestion == CongestionPolicy::Cubic;
+    let Policies { loss_detection, reduction, undo, slow_start, congestion, .. } = *policies;
+    let bbr = congestion == CongestionPolicy::Bbr;
+    let cubic = congestion == CongestionPolicy::Cubic;
     let expected = if cubic { SlowStartPolicy::HyStart } else { SlowStartPolicy::UntilLoss };
-    wrong(*loss_detection != LossDetection::Rack, "loss_detection", "Linux has rack")
-        .or(wrong(
-            !bbr && *reduction != ReductionPolicy::Proportional,
-            "reduction",
-            "Linux has proportional",
-        ))
-        .or(wrong(*undo != UndoPolicy::Linux, "undo", "Linux has linux"))
-        .or(wrong(
-            *slow_start != expected,
+    [
+        (loss_detection == LossDetection::Rack, "loss_detection", "Linux has rack"),
+        (bbr || reduction == ReductionPolicy::Proportional, "reduction", "Linux has proportional"),
+        (undo == UndoPolicy::Linux, "undo", "Linux has linux"),
+        (
+            slow_start == expected,
             "slow_start",
             "Linux has hystart with cubic, and until-loss with linux-reno and bbr",
-        ))
+        ),
+    ]
 }
 
-/// Congestion windows that are not used, and buffers.
-fn windows(policies: &Policies, bbr: bool) -> Problem {
-    let Policies { unused_window, idle_restart, receive_tuning, send_tuning, .. } = policies;
-    let wrong = |is: bool, key, reason| is.then_some((key, reason));
-    let kept = (UnusedWindow::Kept, IdleRestart::Keep);
-    let both = (*unused_window, *idle_restart);
+/// Congestion windows that are not used. Buffers can have any size, and grow or not.
+fn windows(policies: &Policies) -> [Rule; 1] {
+    let Policies { unused_window, idle_restart, congestion, .. } = *policies;
+    let (BufferTuning::Off | BufferTuning::Linux) = policies.receive_tuning;
+    let (BufferTuning::Off | BufferTuning::Linux) = policies.send_tuning;
+    let both = (unused_window, idle_restart);
+    let kept = both == (UnusedWindow::Kept, IdleRestart::Keep);
     let decays = both == (UnusedWindow::Linux, IdleRestart::LINUX);
-    wrong(
-        if bbr { both != kept } else { both != kept && !decays },
-        if both.1 == IdleRestart::Keep { "unused_window" } else { "idle_restart" },
+    let bbr = congestion == CongestionPolicy::Bbr;
+    let key = if idle_restart == IdleRestart::Keep { "unused_window" } else { "idle_restart" };
+    [(
+        kept || decays && !bbr,
+        key,
         "Linux has decay with unused_window = \"linux\", and keep with unused_window = \"kept\" \
          (tcp_slow_start_after_idle); bbr has the latter only",
-    )
-    .or(wrong(
-        !matches!(receive_tuning, BufferTuning::Off | BufferTuning::Linux),
-        "receive_tuning",
-        "Linux has linux and off",
-    ))
-    .or(wrong(
-        !matches!(send_tuning, BufferTuning::Off | BufferTuning::Linux),
-        "send_tuning",
-        "Linux has linux and off",
-    ))
+    )]
 }
 
 /// `TCP_TIMEWAIT_LEN` (`include/net/tcp.h`).

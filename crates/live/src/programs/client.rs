@@ -359,7 +359,7 @@ impl<'a> Programs<'a> {
     }
 
     /// Has the server close when it has answered.
-    pub(super) fn have_server_close(&mut self, name: u64) {
+    pub(super) fn have_server_close(&self, name: u64) {
         let Some(end) = self.clients.get(&name) else { return };
         end.agreed.asked().close = true;
         let server = self.application(end.application).server;
