@@ -150,7 +150,7 @@ impl Run<'_> {
     fn over_our_own(self) -> Result<LoadReport, LoadError> {
         use super::{CloseMode, tun_transport::TunTransport};
         use ackwise_linux::wire::{Changes, Wire};
-        use ackwise_tcp::policy::ClosePolicy;
+        use ackwise_tcp::policy::{ClosePolicy, Preset};
 
         let watch = &mut *self.watch;
         let mut announce = |change: &ackwise_linux::host_changes::Change| {
@@ -167,7 +167,8 @@ impl Run<'_> {
             CloseMode::Swap => ClosePolicy::Swap,
             _ => ClosePolicy::Ordinary,
         };
-        let transport = TunTransport::new(wire, close, self.options.concurrency);
+        let preset = self.options.preset.unwrap_or(Preset::Linux6);
+        let transport = TunTransport::new(wire, preset, close, self.options.concurrency);
         self.over_tls_or_not(StackMode::Ackwise, transport)
     }
 

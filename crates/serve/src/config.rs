@@ -25,6 +25,18 @@ pub struct Config {
     pub client_close: bool,
     /// Whether GETWEB is supported ([`ackwise_http::getweb`]). Otherwise the response is 501.
     pub getweb: bool,
+    /// How a connection sends after it was idle.
+    pub after_idle: AfterIdle,
+}
+
+/// How a connection sends after it was idle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AfterIdle {
+    /// As the kernel does.
+    Kernel,
+    /// One window, paced over one round trip. Has no effect where the kernel cuts the window
+    /// ([`kernel_keeps_the_window`](crate::kernel_keeps_the_window)), and outside Linux.
+    Paced,
 }
 
 impl Config {
@@ -39,6 +51,7 @@ impl Config {
             limits: Limits::default(),
             client_close: false,
             getweb: false,
+            after_idle: AfterIdle::Kernel,
         }
     }
 }

@@ -12,10 +12,11 @@ use ackwise_http::{
 };
 
 use crate::{
-    Config,
+    AfterIdle, Config,
     close::{close, close_after_client},
     counters::Counters,
     limits::{ENDLESS_FIELDS, READ_SIZE},
+    pace,
     reply::Reply,
     send::{configure, left_until, send},
     stop::StopSignal,
@@ -158,7 +159,11 @@ impl Connection<'_> {
 
     fn answer(&self, replies: &[Reply]) -> io::Result<()> {
         let deadline = Instant::now() + self.config.limits.response;
-        send(self.stream, replies, &self.config.behaviour, self.stop, deadline)?;
+        let restart = match self.config.after_idle {
+            AfterIdle::Paced => pace::restart(self.stream)?,
+            AfterIdle::Kernel => None,
+        };
+        send(self.stream, replies, &self.config.behaviour, restart, self.stop, deadline)?;
         for _ in replies {
             self.counters.count_answer();
         }

@@ -15,6 +15,7 @@
 //! | `content` | the parts of a reply's content: generated, in memory, in files |
 //! | `document` | documents generated from their length, so that a client can check them |
 //! | `send` | executes a plan of writes on a socket |
+//! | `pace` | restart after idle by rate |
 //! | `close` | closes without an RST that would destroy data in flight |
 //! | `counters` | event counts, updated by all threads |
 //! | `limits` | limits on a hostile client |
@@ -34,6 +35,7 @@ mod counters;
 mod document;
 mod getweb;
 mod limits;
+mod pace;
 pub mod pattern;
 mod reply;
 mod send;
@@ -41,9 +43,10 @@ mod server;
 mod site;
 mod stop;
 
-pub use config::{Config, Documents};
+pub use config::{AfterIdle, Config, Documents};
 pub use counters::Stats;
 pub use document::Document;
 pub use limits::Limits;
+pub use pace::kernel_keeps_the_window;
 pub use server::Server;
 pub use site::Site;

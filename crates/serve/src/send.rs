@@ -19,6 +19,7 @@ use crate::{
     Document,
     content::{OpenFile, Part},
     document::GATHER_LIMIT,
+    pace::{self, Restart},
     reply::Reply,
     site::{Site, Stored},
     stop::StopSignal,
@@ -29,11 +30,13 @@ pub(crate) fn configure(stream: &TcpStream, behaviour: &Behaviour) -> io::Result
     stream.set_nodelay(behaviour.nagle == Nagle::Off)
 }
 
-/// Sends `replies` by the plan of `behaviour` before `deadline`; several replies as one stream.
+/// Sends `replies` by the plan of `behaviour` before `deadline`; several replies as one stream. The first window
+/// is paced if `restart` says so.
 pub(crate) fn send(
     stream: &TcpStream,
     replies: &[Reply],
     behaviour: &Behaviour,
+    restart: Option<Restart>,
     stop: &StopSignal,
     deadline: Instant,
 ) -> io::Result<()> {
@@ -41,7 +44,7 @@ pub(crate) fn send(
         set_cork(stream, false)?; // The last response left the cork set.
     }
     let (file, copied) = Default::default();
-    let mut writer = Writer { stream, replies, deadline, file, copied };
+    let mut writer = Writer { stream, replies, restart, stop, deadline, file, copied };
     for write in writes(replies, behaviour) {
         let behaviour::Write { after, head, body, corked, .. } = write;
         if !stop.sleep(after) {
@@ -67,6 +70,8 @@ fn writes<'b>(replies: &[Reply], behaviour: &'b Behaviour) -> Writes<'b> {
 struct Writer<'r> {
     stream: &'r TcpStream,
     replies: &'r [Reply],
+    restart: Option<Restart>,
+    stop: &'r StopSignal,
     deadline: Instant,
     file: OpenFile,
     /// What was read from files, and what is between.
@@ -86,14 +91,34 @@ impl<'r> Writer<'r> {
     fn write_all(&mut self, mut range: Range<u64>) -> io::Result<()> {
         while !range.is_empty() {
             self.stream.set_write_timeout(Some(left_until(self.deadline)?))?;
-            match self.write_some(range.clone()) {
+            let now = self.allowed(range.clone())?;
+            match self.write_some(now) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => range.start += written as u64,
+                Ok(written) => {
+                    range.start += written as u64;
+                    if let Some(restart) = &mut self.restart {
+                        restart.bytes -= (written as u64).min(restart.bytes);
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(())
+    }
+
+    /// The part of `range` that may be written: what follows a paced window waits for its first ACK.
+    fn allowed(&mut self, range: Range<u64>) -> io::Result<Range<u64>> {
+        let Some(restart) = self.restart else { return Ok(range) };
+        if restart.bytes > 0 {
+            return Ok(range.start..range.end.min(range.start + restart.bytes));
+        }
+        self.restart = None;
+        if !self.stop.sleep(restart.until.saturating_duration_since(Instant::now())) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        pace::lift(self.stream)?;
+        Ok(range)
     }
 
     fn write_some(&mut self, range: Range<u64>) -> io::Result<usize> {

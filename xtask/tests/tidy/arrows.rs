@@ -9,17 +9,22 @@ use crate::repository::assert_none;
 const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (PURE, &[PURE]),
     (&["ackwise-sim", "ackwise-linux", "ackwise-capture"], &[PURE]),
+    (&["ackwise-bpf"], &[]),
     (&["ackwise-report"], &[PURE, &["ackwise-capture"]]),
     (&["ackwise-tls"], &[]),
     (&["ackwise-serve"], &[PURE, &["ackwise-linux", "ackwise-capture"]]),
     // It plays the simulator's scenarios, and gives its measures.
     (&["ackwise-live"], &[PURE, &["ackwise-linux", "ackwise-sim"]]),
     (COMMANDS, &[PURE, BELOW_COMMANDS]),
+    (&["ackwise-tune"], &[PURE, BELOW_COMMANDS, &["ackwise-bpf"]]),
     (
         &["ackwise-lab"],
         &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-live", "ackwise-sim"]],
     ),
-    (&["ackwise"], &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim"]]),
+    (
+        &["ackwise"],
+        &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim", "ackwise-tune"]],
+    ),
     (&["xtask"], &[]),
     // Its truth bench records cases in the simulator and on the kernel, and has them explained.
     (
@@ -36,7 +41,7 @@ const BELOW_COMMANDS: &[&str] =
     &["ackwise-linux", "ackwise-capture", "ackwise-report", "ackwise-tls", "ackwise-serve"];
 
 /// Commands, which never use each other.
-const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load", "ackwise-tune"];
+const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load"];
 
 #[test]
 fn dependencies_follow_the_arrows() {

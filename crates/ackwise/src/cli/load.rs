@@ -16,6 +16,7 @@ use ackwise_load::{
     report::{hgrm, json, text},
 };
 use ackwise_report::{Target, output_file};
+use ackwise_tcp::policy::Preset;
 use clap::{Args, ValueEnum};
 
 use asked::Asked;
@@ -27,7 +28,7 @@ use super::{
     interrupt::Stop,
     number::whole,
     outcome::{Failure, Outcome},
-    output, privileges,
+    output, preset, privileges,
     progress::ProgressLine,
 };
 
@@ -66,10 +67,15 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     drain: DrainMode,
 
-    /// Select the clients' TCP stack [default: ackwise with --close swap, otherwise kernel]
+    /// Select the clients' TCP stack [default: ackwise with --close swap or --tcp, otherwise kernel]
     #[arg(hide_short_help = true)]
     #[arg(long, value_enum)]
     stack: Option<Stack>,
+
+    /// Copy this TCP with the ackwise stack, as in experiment files [default: linux-6]
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "PRESET", value_parser = preset::parser())]
+    tcp: Option<Preset>,
 
     /// Connect from this address or network (repeatable, or comma-separated); when an address has no
     /// free port left, the next one is used
@@ -185,6 +191,7 @@ impl LoadArguments {
             close: self.close.into(),
             drain: self.drain.into(),
             stack: self.stack.map(Into::into),
+            preset: self.tcp,
             sources: self.source.clone(),
             server_process: self.server_pid,
             insecure: self.insecure,

@@ -9,7 +9,9 @@ use ackwise_http::{
     behaviour::{Gather, HeadFlush, KeepAlivePolicy, Nagle, Tail},
 };
 use ackwise_report::format::{self, Format, to_json};
-use ackwise_serve::{Config, Documents, Limits, Server, Site, Stats};
+use ackwise_serve::{
+    AfterIdle, Config, Documents, Limits, Server, Site, Stats, kernel_keeps_the_window,
+};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -86,6 +88,13 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N", default_value = "256", value_parser = whole(1..=10_000_usize))]
     connections: usize,
 
+    /// Pace the first window after an idle period over one round trip (SO_MAX_PACING_RATE)
+    ///
+    /// Needs net.ipv4.tcp_slow_start_after_idle=0: with 1, the kernel's default, the window is cut to the initial
+    /// one before the first byte is sent. Linux only.
+    #[arg(long)]
+    pace: bool,
+
     /// Answer GETWEB: a page, and all files of this server that it shows, as one response
     #[arg(long)]
     getweb: bool,
@@ -113,6 +122,17 @@ impl Serve {
     /// Whether `--json` was given.
     pub(crate) const fn json(&self) -> bool {
         self.json
+    }
+
+    /// What `--pace` means here; says if it means nothing.
+    fn after_idle(&self) -> AfterIdle {
+        if !self.pace {
+            return AfterIdle::Kernel;
+        }
+        if !kernel_keeps_the_window().unwrap_or(false) {
+            let _ = writeln!(anstream::stderr(), "{CUT}");
+        }
+        AfterIdle::Paced
     }
 
     fn behaviour(&self) -> Behaviour {
@@ -174,6 +194,7 @@ pub(crate) fn run(arguments: &Serve) -> Result<Outcome, Failure> {
         limits: Limits { connections: arguments.connections, ..Limits::default() },
         client_close: arguments.client_close,
         getweb: arguments.getweb,
+        after_idle: arguments.after_idle(),
     };
     let server = Server::start(config).map_err(|error| {
         Failure::Usage(format!("cannot listen on {}: {error}", arguments.listen))
@@ -257,6 +278,8 @@ impl Document {
     }
 }
 
+const CUT: &str = "warning: --pace has no effect: the kernel cuts the window after idle before the first byte (expected \
+                   net.ipv4.tcp_slow_start_after_idle=0)";
 /// How long a signal may go unnoticed (our choice).
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
