@@ -5,7 +5,7 @@ use std::{
     io,
     net::IpAddr,
     sync::{
-        Arc, Mutex,
+        Arc, Barrier, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -144,11 +144,18 @@ fn act(
     mut sampler: Sampler,
     limits: &Limits,
 ) -> Result<(Vec<Counted>, Sampler, Duration), PlayError> {
+    let listening = Barrier::new(ready.len());
     let inside = |group: usize, ready: Ready| -> io::Result<Counted> {
-        let entered = namespaces[group].enter().map_err(io::Error::other)?;
+        let entered = namespaces[group].enter().map_err(io::Error::other);
         // Programs that wait for others are disturbed, with or without it.
         let _ = Scheduling::prefer_round_robin();
-        let outcome = Programs::new(run, group, ready).and_then(Programs::act);
+        let programs = match &entered {
+            Ok(_) => Programs::new(run, group, ready),
+            Err(error) => Err(io::Error::other(error.to_string())),
+        };
+        // No client connects before all servers listen.
+        listening.wait();
+        let outcome = programs.and_then(Programs::act);
         run.over.store(outcome.is_err() || run.over.load(Ordering::Relaxed), Ordering::Relaxed);
         drop(entered);
         outcome

@@ -14,7 +14,7 @@ use ackwise_link::Seed;
 use ackwise_live::{Limits, PlayError, Unplayable};
 use ackwise_sim::Scenario;
 
-use super::row::{Place, Row};
+use super::row::{Place, RUNS_ON_KERNEL, Row};
 use crate::experiment::Experiment;
 
 /// Whether the kernel can play all cases of an experiment.
@@ -69,7 +69,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// The measure that counts undisturbed runs; a row without it was simulated.
-pub const RUNS: &str = super::work::RUNS_ON_KERNEL;
+pub const RUNS: &str = RUNS_ON_KERNEL;
 /// The measure that counts disturbed runs.
 pub const DISTURBED: &str = "kernel.disturbed";
 /// Disturbed runs of a row, after which it has to do with what there is (our choice).

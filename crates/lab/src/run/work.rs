@@ -21,7 +21,7 @@ use ackwise_tcp::Instant;
 use super::kernel;
 use super::{
     journal::{Journal, JournalError},
-    row::{Place, Row},
+    row::{Place, RUNS_ON_KERNEL, Row},
     shard::Shard,
 };
 use crate::experiment::{Case, Experiment};
@@ -89,9 +89,6 @@ impl On {
         Err(JournalError::OtherWorld { path: journal.path().to_owned(), found, expected })
     }
 }
-
-/// The measure that counts undisturbed runs on the kernel; a row without it was simulated.
-pub(super) const RUNS_ON_KERNEL: &str = "kernel.runs";
 
 /// What happens while rows are run.
 #[derive(Clone, Copy, Debug)]
