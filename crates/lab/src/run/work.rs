@@ -364,7 +364,7 @@ fn share(clocks: &[Arc<AtomicU64>], experiment: &Experiment) -> f64 {
 /// How often somebody hears how far the rows under way have come.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Stops a run when it is told to, and says how far it has come.
+/// Stops a run when it is asked to, and says how far it has come.
 struct Watch<'a> {
     stop: [&'a AtomicBool; 2],
     clock: &'a AtomicU64,
