@@ -63,7 +63,7 @@ pub struct LoadOptions {
     pub close: CloseMode,
     /// What follows a CLIENT_CLOSE.
     pub drain: Drain,
-    /// The clients' TCP stack; `None`: Ackwise's for a swap or a preset, else the kernel's.
+    /// The clients' TCP stack; `None`: Ackwise's for a swap, a negotiation or a preset, else the kernel's.
     pub stack: Option<StackMode>,
     /// What Ackwise's TCP copies; `None`: `linux-6`.
     pub preset: Option<Preset>,
@@ -103,6 +103,9 @@ pub enum CloseMode {
     /// The server, and Ackwise's TCP takes over TIME-WAIT
     /// ([`ackwise_tcp::policy::ClosePolicy::Swap`]).
     Swap,
+    /// The server, and Ackwise's TCP offers in its SYN to hold TIME-WAIT
+    /// ([`ackwise_tcp::policy::ClosePolicy::Negotiated`]).
+    Negotiated,
 }
 
 /// The clients' TCP stack.
@@ -123,6 +126,7 @@ impl CloseMode {
             Self::Client => "client",
             Self::ClientClose => "client-close",
             Self::Swap => "swap",
+            Self::Negotiated => "negotiated",
         }
     }
 }
@@ -192,17 +196,20 @@ impl LoadOptions {
         if self.preset.is_some() && self.stack == Some(StackMode::Kernel) {
             return refuse("cannot use --tcp with the kernel stack (expected --stack ackwise)");
         }
-        let ours = self.stack.or(self.preset.map(|_| StackMode::Ackwise));
+        let ours = self.stack.or_else(|| self.preset.map(|_| StackMode::Ackwise));
         match (ours, self.close) {
-            (Some(StackMode::Kernel), CloseMode::Swap) => {
-                refuse("cannot use --close swap with the kernel stack (expected --stack ackwise)")
-            }
-            (Some(StackMode::Ackwise), _) | (None, CloseMode::Swap) if !self.sources.is_empty() => {
+            (Some(StackMode::Kernel), CloseMode::Swap | CloseMode::Negotiated) => refuse(&format!(
+                "cannot use --close {} with the kernel stack (expected --stack ackwise)",
+                self.close.as_str()
+            )),
+            (Some(StackMode::Ackwise), _) | (None, CloseMode::Swap | CloseMode::Negotiated)
+                if !self.sources.is_empty() =>
+            {
                 refuse(
                     "cannot use --source: the ackwise stack has one address (expected --stack kernel)",
                 )
             }
-            (None, CloseMode::Swap) => Ok(StackMode::Ackwise),
+            (None, CloseMode::Swap | CloseMode::Negotiated) => Ok(StackMode::Ackwise),
             (None | Some(StackMode::Kernel), _) if self.allow_host_changes => refuse(
                 "cannot use --allow-host-changes: the kernel stack needs none (expected --stack ackwise)",
             ),
@@ -210,10 +217,10 @@ impl LoadOptions {
         }
     }
 
-    /// The client's part; a swap is done by TCP.
+    /// The client's part; a swap and a negotiation are done by TCP.
     pub(super) const fn close(&self) -> Close {
         match self.close {
-            CloseMode::Server | CloseMode::Swap => Close::Server,
+            CloseMode::Server | CloseMode::Swap | CloseMode::Negotiated => Close::Server,
             CloseMode::Client => Close::Client,
             CloseMode::ClientClose => Close::ClientClose(self.drain),
         }

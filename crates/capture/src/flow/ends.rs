@@ -300,8 +300,9 @@ impl Ends {
         if direction == Direction::ToServer && !new && bytes.end <= half.stream.acked() {
             return Some(Data { bytes, gap: None, repairs: false, new, missing, resolution });
         }
-        let full = u64::from(half.stream.segment_size());
         let pushed = segment.flags.psh;
+        half.stream.push(pushed);
+        let full = u64::from(half.stream.segment_size());
         let other = self.last_data.replace((direction, packet));
         let answers = other.filter(|it| it.0 != direction).map(|it| it.1);
         let seen_data = SeenData {

@@ -193,3 +193,25 @@ fn what_was_overtaken_was_not_lost() {
     assert!(overtaken.exchanges[0].owed_to(Cause::LossRecovery).is_zero(), "{overtaken:?}");
     assert_eq!(overtaken.connections[0].quality.missing_packets(), 0);
 }
+
+/// Nothing says how long a full segment is. The bodies are shorter than one on any path in use.
+#[test]
+fn without_a_handshake_short_bodies_are_small_segments_that_nagle_holds() {
+    shows(
+        &Streams::of_bodies(&[300, 300]),
+        r#"
+        0      > 0:100 psh ack 0
+        0.3    < 0:100 psh ack 100
+        60.3   > ack 100
+        60.35  < 100:400 psh ack 100
+        80.4   > ack 400
+        90     > 100:200 psh ack 400
+        90.3   < 400:500 psh ack 200
+        150.3  > ack 500
+        150.35 < 500:800 psh ack 200
+        170.4  > ack 800
+        "#,
+        r#"
+        "#,
+    );
+}

@@ -1,4 +1,4 @@
-//! The command line of `cargo xtask bench tune`.
+//! The command line of `cargo xtask bench pace`.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use lexopt::prelude::*;
 
 /// Its name in `cargo xtask bench NAME`.
-pub(crate) const NAME: &str = "tune";
+pub(crate) const NAME: &str = "pace";
 
 /// The question that it answers.
 pub(crate) const QUESTION: &str =
@@ -15,7 +15,7 @@ pub(crate) const QUESTION: &str =
 
 /// The lines of `bench --help`.
 pub(crate) const HELP: &str = "\
-cargo xtask bench tune [--rounds N] [--ackwise FILE]
+cargo xtask bench pace [--rounds N] [--ackwise FILE]
     Measure `ackwise tune --pace` on nginx over the link emulator (80 ms, 20 Mb/s, queue of 60 kB): 5
     rounds by default, 16 minutes. FILE is used instead of a new build. Needs root.
 ";
@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     pub(super) ackwise: Option<PathBuf>,
 }
 
-/// Parses everything after `cargo xtask bench tune`; `None` asks for help.
+/// Parses everything after `cargo xtask bench pace`; `None` asks for help.
 ///
 /// # Errors
 ///

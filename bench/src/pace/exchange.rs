@@ -217,4 +217,4 @@ const SETTLE: Duration = Duration::from_millis(500);
 /// Our choice: longer than any response takes.
 const LIMIT: Duration = Duration::from_secs(20);
 const PORT: u16 = 8080;
-const DIRECTORY: &str = "target/bench/tune";
+const DIRECTORY: &str = "target/bench/pace";
