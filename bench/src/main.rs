@@ -13,6 +13,7 @@ mod hostile;
 mod kernel;
 mod load;
 mod machine;
+mod pace;
 mod page;
 mod peak;
 mod program;
@@ -101,6 +102,8 @@ fn start() -> anyhow::Result<ExitCode> {
         check::parse(args)?.map_or(Chore::Help, Chore::Check)
     } else if args.next_if(|it| it == load::NAME).is_some() {
         load::parse(args)?.map_or(Chore::Help, Chore::Load)
+    } else if args.next_if(|it| it == pace::NAME).is_some() {
+        pace::parse(args)?.map_or(Chore::Help, Chore::Pace)
     } else {
         parse(args)?
     };
@@ -109,7 +112,9 @@ fn start() -> anyhow::Result<ExitCode> {
     match chore {
         Chore::Help => {
             print!("{HELP}");
-            for help in [check::HELP, load::HELP, hostile::HELP, kernel::HELP, truth::HELP] {
+            for help in
+                [check::HELP, load::HELP, hostile::HELP, kernel::HELP, truth::HELP, pace::HELP]
+            {
                 print!("{help}");
             }
             Ok(ExitCode::SUCCESS)
@@ -125,6 +130,7 @@ fn start() -> anyhow::Result<ExitCode> {
         Chore::Hostile(settings) => hostile::run(&settings),
         Chore::Kernel(settings) => kernel::run(&settings),
         Chore::Truth(settings) => truth::run(&settings),
+        Chore::Pace(settings) => pace::run(&settings),
     }
 }
 
@@ -140,6 +146,7 @@ enum Chore {
     Hostile(hostile::Settings),
     Kernel(kernel::Settings),
     Truth(truth::Settings),
+    Pace(pace::Settings),
 }
 
 const HELP: &str = "\
@@ -190,6 +197,7 @@ fn list() {
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
     println!("{:<10} {}", kernel::NAME, kernel::QUESTION);
     println!("{:<10} {}", truth::NAME, truth::QUESTION);
+    println!("{:<10} {}", pace::NAME, pace::QUESTION);
 }
 
 /// Runs the benchmark called `name` and prints the results.

@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use ackwise_bpf::Witness;
 use ackwise_linux::sockets::TcpSocket;
-use ackwise_tuning::{Observed, Quiet};
+use ackwise_tuning::{Observed, Order, Quiet};
 
 use crate::Closing;
 
@@ -15,6 +16,8 @@ pub(crate) struct Closer {
     /// Closes that are allowed now: a bucket that holds those of one second.
     allowance: f64,
     last: Option<Instant>,
+    /// Who sees the order of request and response, if the kernel allows it.
+    witness: Option<Witness>,
 }
 
 /// A connection that may be closed.
@@ -24,6 +27,8 @@ pub(crate) struct Candidate {
     pub(crate) quiet: Duration,
     /// Whether it counts as idle only because it has been quiet for long.
     pub(crate) is_unsure: bool,
+    /// Whether the witness saw the response follow the request.
+    pub(crate) is_seen: bool,
 }
 
 /// How many connections there are for how many places.
@@ -43,7 +48,12 @@ impl Shortage {
 
 impl Closer {
     pub(crate) const fn new(rule: Closing) -> Self {
-        Self { rule, allowance: 0.0, last: None }
+        Self { rule, allowance: 0.0, last: None, witness: None }
+    }
+
+    /// Decides by the order that `witness` sees, where it has seen one.
+    pub(crate) fn rely_on(&mut self, witness: Witness) {
+        self.witness = Some(witness);
     }
 
     /// Counts the connections of a scan. Those without an inode wait to be accepted.
@@ -86,17 +96,27 @@ impl Closer {
         if socket.inode == 0 || self.rule.exclude.iter().any(|net| net.contains(&client)) {
             return None;
         }
-        match observed(socket)?.judge(self.rule.patience) {
-            Quiet::Idle { quiet } => Some(Candidate { socket: *socket, quiet, is_unsure: false }),
-            Quiet::IdleUnsure { quiet } => {
-                Some(Candidate { socket: *socket, quiet, is_unsure: true })
-            }
-            Quiet::Busy(_) => None,
-        }
+        let observed = self.observed(socket)?;
+        let (quiet, is_unsure) = match observed.judge(self.rule.patience) {
+            Quiet::Idle { quiet } => (quiet, false),
+            Quiet::IdleUnsure { quiet } => (quiet, true),
+            Quiet::Busy(_) => return None,
+        };
+        Some(Candidate { socket: *socket, quiet, is_unsure, is_seen: observed.order.is_some() })
+    }
+
+    fn observed(&self, socket: &TcpSocket) -> Option<Observed> {
+        let received = socket.info?.bytes_received;
+        let seen = self.witness.as_ref().and_then(|it| it.order(socket.cookie, received));
+        let order = seen.map(|order| match order {
+            ackwise_bpf::Order::ResponseLast => Order::ResponseLast,
+            ackwise_bpf::Order::RequestLast => Order::RequestLast,
+        });
+        observed(socket, order)
     }
 }
 
-fn observed(socket: &TcpSocket) -> Option<Observed> {
+fn observed(socket: &TcpSocket, order: Option<Order>) -> Option<Observed> {
     let info = socket.info?;
     let ms = |ms: u32| Duration::from_millis(ms.into());
     Some(Observed {
@@ -107,6 +127,7 @@ fn observed(socket: &TcpSocket) -> Option<Observed> {
         since_sent: ms(info.last_data_sent_ms),
         since_received: ms(info.last_data_recv_ms),
         since_ack: ms(info.last_ack_recv_ms),
+        order,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use ackwise_bpf::BpfError;
 use ackwise_linux::{NamespaceError, foreign::CopyError};
 
 /// Why a run ended early. What it had changed is given back.
@@ -9,7 +10,7 @@ use ackwise_linux::{NamespaceError, foreign::CopyError};
 #[non_exhaustive]
 pub enum TuneError {
     /// Nothing was asked for.
-    #[error("nothing to do (expected --nodelay, --unsent, --max-connections or --undo)")]
+    #[error("nothing to do (expected --nodelay, --unsent, --pace, --max-connections or --undo)")]
     NothingToDo,
     /// The user is not root.
     #[error(
@@ -69,6 +70,9 @@ pub enum TuneError {
         /// Why.
         why: String,
     },
+    /// The congestion control that paces cannot be registered.
+    #[error("cannot pace after idle: {0}")]
+    Pace(#[source] BpfError),
     /// The process that undoes a killed run could not be started.
     #[error("cannot start the process that undoes a run that is killed: {0}")]
     Keeper(#[source] io::Error),

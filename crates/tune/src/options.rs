@@ -6,6 +6,8 @@ use ackwise_linux::{foreign::SocketOption, host_changes::RUN_DIRECTORY};
 use ackwise_tuning::Patience;
 use ipnet::IpNet;
 
+use crate::Pacing;
+
 /// What a run does.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -17,6 +19,8 @@ pub struct Options {
     pub no_delay: bool,
     /// `TCP_NOTSENT_LOWAT`, in bytes.
     pub unsent: Option<u32>,
+    /// Whether to restart by rate after idle.
+    pub pacing: Pacing,
     /// Whether and when to close idle connections.
     pub closing: Option<Closing>,
     /// Whether to do it. Otherwise the run reports what it would do, and ends.
@@ -69,6 +73,7 @@ impl Options {
             place,
             no_delay: false,
             unsent: None,
+            pacing: Pacing::Off,
             closing: None,
             apply: false,
             watch: Self::WATCH,

@@ -1,6 +1,8 @@
 //! A run: the listening sockets, then a scan of the connections again and again until the caller stops it,
 //! then everything is given back.
 
+mod pace;
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -10,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ackwise_bpf::Witness;
 use ackwise_linux::{
     foreign::{ForeignSocket, Holders, SocketOption},
     processor_time,
@@ -19,12 +22,13 @@ use ackwise_report::words::{counted, grouped, rounded};
 use ackwise_tcp::State;
 
 use crate::{
-    Act, Line, Options, Socket, TuneError,
+    Act, Line, Options, Pacing, Socket, TuneError,
     change::{self, Planned, Workers},
     closing::{Candidate, Closer, Shortage},
     connections::Connections,
     journal::Journal,
     keeper::Keeper,
+    pace::Pacer,
     place,
     stake::Stake,
     undo::{self, Fate},
@@ -53,7 +57,8 @@ pub fn tune(
     stop: &AtomicBool,
     mut tell: impl FnMut(&Line) -> ControlFlow<()>,
 ) -> Result<Summary, TuneError> {
-    if options.wanted().is_empty() && options.closing.is_none() {
+    let is_pacing = options.pacing == Pacing::On;
+    if options.wanted().is_empty() && options.closing.is_none() && !is_pacing {
         return Err(TuneError::NothingToDo);
     }
     if options.apply && !nix::unistd::geteuid().is_root() {
@@ -70,7 +75,9 @@ pub fn tune(
         true => {
             let keeper = run.keeper()?;
             // Namespaces are entered and files made by now.
-            ackwise_linux::privileges::keep_foreign_sockets().map_err(TuneError::Keeper)?;
+            run.start_pacing(&listeners)?;
+            run.start_witness();
+            options.pacing.keep_privileges().map_err(TuneError::Keeper)?;
             let ended = run.work(&listeners);
             run.give_back();
             drop(keeper);
@@ -92,6 +99,7 @@ struct Run<'a> {
     journal: Option<Journal>,
     connections: Connections,
     workers: Workers,
+    pacer: Option<Pacer>,
     closer: Option<Closer>,
     /// The last shortage that could not be relieved, so that each is reported once.
     stuck: Option<Shortage>,
@@ -121,6 +129,7 @@ impl<'a> Run<'a> {
             journal: options.apply.then(|| Journal::new(&options.directory, options.port)),
             connections: Connections::default(),
             workers: Workers::default(),
+            pacer: None,
             closer: options.closing.clone().map(Closer::new),
             stuck: None,
             known_listeners: BTreeSet::new(),
@@ -192,7 +201,7 @@ impl<'a> Run<'a> {
             let reason = format!("{} accepts connections that inherit it", holders_words(&planned));
             self.say_set(&planned, None, reason);
         }
-        Ok(())
+        self.pace_listeners(&new, &holders)
     }
 
     /// The processes that hold listening sockets. An error if none is visible at the beginning.
@@ -210,7 +219,7 @@ impl<'a> Run<'a> {
         let now = Instant::now();
         let sockets = self.connected()?;
         let due = self.connections.scanned(&sockets, now);
-        if !self.wanted.is_empty() && !due.is_empty() {
+        if (!self.wanted.is_empty() || self.pacer.is_some()) && !due.is_empty() {
             self.tune_connections(&due, now)?;
         }
         if self.closer.is_some() {
@@ -231,6 +240,7 @@ impl<'a> Run<'a> {
             journal.retain(|record| record.remote.is_none() || connections.contains(record.cookie));
         }
         let changed = change::carry_out(looked.planned, &holders, journal)?;
+        self.pace_connections(due, &holders);
         let done = Instant::now();
         for planned in changed {
             let age = self.connections.age(planned.socket.cookie, done);
@@ -248,6 +258,21 @@ impl<'a> Run<'a> {
             self.say_set(&planned, age, reason);
         }
         Ok(())
+    }
+
+    /// Has the kernel note the order of requests and responses, where it can.
+    fn start_witness(&mut self) {
+        let Some(closer) = &mut self.closer else { return };
+        let reason = match Witness::start(self.options.port) {
+            Ok(witness) => {
+                closer.rely_on(witness);
+                "the order of requests and responses is seen by eBPF from now on".to_owned()
+            }
+            Err(error) => {
+                format!("the order of requests and responses is known by time alone: {error}")
+            }
+        };
+        self.say(Act::Note, reason);
     }
 
     fn close_idle(&mut self, sockets: &[TcpSocket], now: Instant) {
@@ -311,6 +336,7 @@ impl<'a> Run<'a> {
         if !self.wanted.is_empty() {
             self.would_set(&sockets);
         }
+        self.would_pace(listeners, &holders);
         if self.options.no_delay {
             self.tell(&stake.no_delay(self.began.elapsed()));
         }
@@ -394,8 +420,9 @@ impl<'a> Run<'a> {
             let words = counted(restored, "connection");
             self.say(Act::GivenBack, format!("{words} have the values before the run"));
         }
-        self.summary.not_given_back = failed.len() as u64;
-        if failed.is_empty() {
+        let paces = self.stop_pacing();
+        self.summary.not_given_back = failed.len() as u64 + u64::from(paces);
+        if failed.is_empty() && !paces {
             journal.remove();
         }
     }
@@ -457,9 +484,10 @@ impl<'a> Run<'a> {
         self.summary.closed += 1;
         self.summary.closed_unsure += u64::from(candidate.is_unsure);
         let Shortage { open, waiting, places } = shortage;
-        let sure = match candidate.is_unsure {
-            true => ", order of request and response not known",
-            false => "",
+        let sure = match (candidate.is_seen, candidate.is_unsure) {
+            (true, _) => ", order of request and response seen by eBPF",
+            (false, true) => ", order of request and response not known",
+            (false, false) => "",
         };
         let reason = format!(
             "idle for {}{sure}; {open} open and {waiting} waiting for {places} places",

@@ -59,7 +59,7 @@ pub use idle::{Halving, IdleBuffers, Step};
 pub use limits::{Load, Resource, Shortage, Threshold, Thresholds, Usage};
 pub use loss::{Loss, LossEstimate, LossRate, Sent};
 pub use pftk::{Model, Path, Throughput};
-pub use quiet::{Busy, Observed, Patience, Quiet};
+pub use quiet::{Busy, Observed, Order, Patience, Quiet};
 pub use ratio::{Gain, Percent};
 pub use register::{Idle, Register};
 pub use relief::{CloseReason, Closing, Outcome, Reclaim, Relief};

@@ -10,7 +10,7 @@ use std::{
 };
 
 use ackwise_linux::host_changes::RUN_DIRECTORY;
-use ackwise_tune::{Closing, Line, Options, Place, keep, tune, undo};
+use ackwise_tune::{Closing, Line, Options, Pacing, Place, keep, tune, undo};
 use ackwise_tuning::Patience;
 use clap::Args;
 use ipnet::IpNet;
@@ -46,6 +46,14 @@ pub(crate) struct Tune {
     /// exceed SIZE by one write of up to 64 KB or so.
     #[arg(long, value_name = "SIZE", value_parser = size::bytes(1..=0x4000_0000))]
     unsent: Option<u32>,
+
+    /// Restart idle connections at the rate of before, instead of with the initial window
+    ///
+    /// Replaces the kernel's CUBIC or Reno by the same with a restart by rate (eBPF): the congestion window is
+    /// kept over an idle period, and paced over one round trip until the first ACK. BBR and others stay. Needs
+    /// Linux 6.4 with BTF, and a build with `--features ebpf`. One run at a time.
+    #[arg(long)]
+    pace: bool,
 
     /// Close idle connections when more than N are open or wait to be accepted
     ///
@@ -98,11 +106,11 @@ pub(crate) struct Tune {
     apply: bool,
 
     /// Restore what runs that were killed have left behind; needs root
-    #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "max_connections", "pid", "netns"])]
+    #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "pace", "max_connections", "pid", "netns"])]
     undo: bool,
 
     /// Undo the run with this journal when standard input ends
-    #[arg(long, value_name = "FILE", hide = true, exclusive = true)]
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["port", "apply", "undo"])]
     keep: Option<PathBuf>,
 
     /// Print one JSON document for each act, one on a line
@@ -113,7 +121,7 @@ pub(crate) struct Tune {
 /// Tunes, and prints each act as it happens.
 pub(crate) fn run(arguments: &Tune) -> Result<Outcome, Failure> {
     if let Some(journal) = &arguments.keep {
-        keep(journal)?;
+        keep(journal, arguments.pacing())?;
         return Ok(Outcome::Good);
     }
     let mut failed = None;
@@ -146,6 +154,10 @@ impl Tune {
         self.json
     }
 
+    const fn pacing(&self) -> Pacing {
+        if self.pace { Pacing::On } else { Pacing::Off }
+    }
+
     fn options(&self) -> Options {
         let place = match (self.pid, &self.netns) {
             (Some(process), _) => Place::Process(process),
@@ -153,10 +165,12 @@ impl Tune {
             (None, None) => Place::Here,
         };
         let port = self.port.expect("the command line requires it");
-        let keep = ["tune", "--keep"].map(str::to_owned).to_vec();
+        let pace = self.pace.then_some("--pace");
+        let keep = ["tune"].into_iter().chain(pace).chain(["--keep"]).map(str::to_owned).collect();
         Options {
             no_delay: self.nodelay,
             unsent: self.unsent,
+            pacing: self.pacing(),
             closing: self.max_connections.map(|max_connections| Closing {
                 max_connections,
                 per_second: self.max_closes_per_second,
