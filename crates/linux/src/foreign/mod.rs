@@ -7,11 +7,13 @@
 //! anything is done with it.
 //!
 //! A copy keeps a socket open: while one of a listener exists, the port cannot be bound again, and while
-//! one of a connection exists, `close` of its process sends no FIN. Hold copies for microseconds.
+//! one of a connection exists, `close` of its process sends no FIN. Hold copies for microseconds. Only a copy
+//! that was shut down, which sends the FIN, may be held for longer.
 //!
 //! Needs `CAP_SYS_PTRACE`, and `CAP_DAC_READ_SEARCH` for processes of other users; Linux 5.6.
 
 mod holders;
+mod kernel;
 mod options;
 
 use std::{io, mem::MaybeUninit};
@@ -102,7 +104,30 @@ impl ForeignSocket {
     pub fn shut_down(&self) -> io::Result<()> {
         self.copy.shutdown(std::net::Shutdown::Both)
     }
+
+    /// What the kernel knows of a connection that was shut down, while a copy holds it.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses, which it has no reason to.
+    pub fn after_shut_down(&self) -> io::Result<AfterShutDown> {
+        let (state, data_segments) = kernel::state_and_data_segments(&self.copy)?;
+        Ok(AfterShutDown { is_over: state == TCP_CLOSE, data_segments })
+    }
 }
+
+/// A connection that was shut down.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct AfterShutDown {
+    /// Whether nothing can arrive any more: the peer has closed too, or one end has reset the connection.
+    pub is_over: bool,
+    /// Segments with data that have arrived, ever. After the shutdown the kernel answers one with RST and
+    /// counts it here all the same (`tcp_rcv_state_process`).
+    pub data_segments: u32,
+}
+
+/// `include/net/tcp_states.h`.
+const TCP_CLOSE: u8 = 7;
 
 /// Why a descriptor could not be copied.
 #[derive(Debug, thiserror::Error)]
@@ -195,6 +220,14 @@ mod tests {
             socket.set_option(option, value).unwrap();
             assert_eq!(option.read(&listener.try_clone().unwrap().into()).unwrap(), value);
         }
+        // A size that is set stops autotuning, until the lock is cleared.
+        for (option, lock) in [(SocketOption::SendBuffer, 1), (SocketOption::ReceiveBuffer, 3)] {
+            socket.set_option(option, 60_000).unwrap();
+            assert_eq!(socket.option(option).unwrap(), 60_000);
+            assert_eq!(socket.option(SocketOption::BufferLock).unwrap(), lock);
+        }
+        socket.set_option(SocketOption::BufferLock, 0).unwrap();
+        assert_eq!(socket.option(SocketOption::BufferLock).unwrap(), 0);
         drop(socket);
         // What it accepts inherits both.
         let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -253,5 +286,12 @@ mod tests {
         socket.shut_down().unwrap();
         assert_eq!(client.read(&mut [0]).unwrap(), 0);
         assert_eq!(server.read(&mut [0]).unwrap(), 0);
+        // Data that crosses the FIN is counted and reset, also when the server has closed.
+        let before = socket.after_shut_down().unwrap();
+        assert_eq!(before, AfterShutDown { is_over: false, data_segments: 1 });
+        drop(server);
+        client.write_all(b"request").unwrap();
+        let after = AfterShutDown { is_over: true, data_segments: 2 };
+        assert_eq!(socket.after_shut_down().unwrap(), after);
     }
 }
