@@ -117,6 +117,11 @@ impl Workers {
         Self { processes: holders.all_processes(), last_full_look: None }
     }
 
+    /// Those that hold sockets of the server, as far as they are known.
+    pub(crate) fn processes(&self) -> &[u32] {
+        &self.processes
+    }
+
     /// The holders of these sockets, as far as they are known.
     pub(crate) fn find(&mut self, sockets: &[TcpSocket], now: Instant) -> Holders {
         let mut inodes: BTreeSet<u32> = sockets.iter().map(|socket| socket.inode).collect();

@@ -7,8 +7,8 @@
 //! anything is done with it.
 //!
 //! A copy keeps a socket open: while one of a listener exists, the port cannot be bound again, and while
-//! one of a connection exists, `close` of its process sends no FIN. Hold copies for microseconds. Only a copy
-//! that was shut down, which sends the FIN, may be held for longer.
+//! one of a connection exists, `close` of its process sends no FIN and removes it from no epoll set, so that
+//! the process can get events of a descriptor that it has closed (epoll(7)). Hold copies for microseconds.
 //!
 //! Needs `CAP_SYS_PTRACE`, and `CAP_DAC_READ_SEARCH` for processes of other users; Linux 5.6.
 
@@ -104,30 +104,7 @@ impl ForeignSocket {
     pub fn shut_down(&self) -> io::Result<()> {
         self.copy.shutdown(std::net::Shutdown::Both)
     }
-
-    /// What the kernel knows of a connection that was shut down, while a copy holds it.
-    ///
-    /// # Errors
-    ///
-    /// If the kernel refuses, which it has no reason to.
-    pub fn after_shut_down(&self) -> io::Result<AfterShutDown> {
-        let (state, data_segments) = kernel::state_and_data_segments(&self.copy)?;
-        Ok(AfterShutDown { is_over: state == TCP_CLOSE, data_segments })
-    }
 }
-
-/// A connection that was shut down.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct AfterShutDown {
-    /// Whether nothing can arrive any more: the peer has closed too, or one end has reset the connection.
-    pub is_over: bool,
-    /// Segments with data that have arrived, ever. After the shutdown the kernel answers one with RST and
-    /// counts it here all the same (`tcp_rcv_state_process`).
-    pub data_segments: u32,
-}
-
-/// `include/net/tcp_states.h`.
-const TCP_CLOSE: u8 = 7;
 
 /// Why a descriptor could not be copied.
 #[derive(Debug, thiserror::Error)]
@@ -286,12 +263,12 @@ mod tests {
         socket.shut_down().unwrap();
         assert_eq!(client.read(&mut [0]).unwrap(), 0);
         assert_eq!(server.read(&mut [0]).unwrap(), 0);
-        // Data that crosses the FIN is counted and reset, also when the server has closed.
-        let before = socket.after_shut_down().unwrap();
-        assert_eq!(before, AfterShutDown { is_over: false, data_segments: 1 });
-        drop(server);
+        drop((socket, server));
+        // Data that crosses the FIN is answered by RST, and the socket is gone without TIME-WAIT.
+        let mut table = SocketTable::here().unwrap();
+        let state = |table: &mut SocketTable| table.one(&known, query).unwrap().map(|it| it.state);
+        assert_eq!(state(&mut table), Some(State::FinWait2));
         client.write_all(b"request").unwrap();
-        let after = AfterShutDown { is_over: true, data_segments: 2 };
-        assert_eq!(socket.after_shut_down().unwrap(), after);
+        assert_eq!(state(&mut table), None);
     }
 }

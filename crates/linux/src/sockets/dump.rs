@@ -1,8 +1,7 @@
 //! `NETLINK_SOCK_DIAG` requests and the datagrams of their responses (sock_diag(7)): a dump of the sockets
 //! that a query selects, or one socket by its addresses.
 //!
-//! Read by offset: a scan of 10,000 connections takes a fifth less than with a library that copies each
-//! attribute. Without a bytecode filter (`INET_DIAG_REQ_BYTECODE`): in a dump the kernel compares the ports
+//! Read by offset, because a library copies each attribute. Without a bytecode filter (`INET_DIAG_REQ_BYTECODE`): in a dump the kernel compares the ports
 //! of the request first (`inet_diag_dump_icsk`), and a filter by port would only repeat that.
 
 use std::{
