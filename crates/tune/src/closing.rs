@@ -91,7 +91,8 @@ impl Closer {
             return false;
         }
         // All that were opened since may be there still.
-        let most = self.opened_since(opened).map(|since| self.accepted.len() + scan.waiting + since);
+        let most =
+            self.opened_since(opened).map(|since| self.accepted.len() + scan.waiting + since);
         queued > 0 || most.is_none_or(|most| most > self.places())
     }
 

@@ -9,7 +9,9 @@ use ackwise_linux::{NamespaceError, foreign::CopyError};
 #[non_exhaustive]
 pub enum TuneError {
     /// Nothing was asked for.
-    #[error("nothing to do (expected --nodelay, --unsent, --max-connections or --undo)")]
+    #[error(
+        "nothing to do (expected --nodelay, --unsent, --buffer-memory, --max-connections or --undo)"
+    )]
     NothingToDo,
     /// The user is not root.
     #[error(

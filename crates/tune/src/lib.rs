@@ -8,6 +8,7 @@
 //! | `options` | what to do, and where |
 //! | `run` | the loop: listeners, then connections, until it is asked to stop |
 //! | `run/idle` | closes idle connections, and counts requests that crossed a close |
+//! | `run/buffers` | send and receive buffers under a budget |
 //! | `connections` | which connections are looked at, and how often |
 //! | `signs` | what shows cheaply that something has changed or is short |
 //! | `budget` | how much of a processor something may take |

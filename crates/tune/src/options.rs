@@ -17,6 +17,8 @@ pub struct Options {
     pub no_delay: bool,
     /// `TCP_NOTSENT_LOWAT`, in bytes.
     pub unsent: Option<u32>,
+    /// Memory of all send and receive buffers in use, in bytes as the kernel counts them.
+    pub buffer_memory: Option<u64>,
     /// Whether and when to close idle connections.
     pub closing: Option<Closing>,
     /// Whether to do it. Otherwise the run reports what it would do, and ends.
@@ -69,6 +71,7 @@ impl Options {
             place,
             no_delay: false,
             unsent: None,
+            buffer_memory: None,
             closing: None,
             apply: false,
             watch: Self::WATCH,

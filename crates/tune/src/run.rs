@@ -1,6 +1,7 @@
 //! A run: the listening sockets, then a scan of the connections again and again until the caller stops it,
 //! then everything is given back.
 
+mod buffers;
 mod idle;
 
 use std::{
@@ -22,8 +23,8 @@ use ackwise_tcp::State;
 
 use crate::{
     Act, Line, Options, Socket, TuneError,
-    change::{self, Planned, Workers},
     budget::Budget,
+    change::{self, Planned, Workers},
     closing::{Closer, Shortage},
     connections::Connections,
     journal::Journal,
@@ -59,7 +60,8 @@ pub fn tune(
     stop: &AtomicBool,
     mut tell: impl FnMut(&Line) -> ControlFlow<()>,
 ) -> Result<Summary, TuneError> {
-    if options.wanted().is_empty() && options.closing.is_none() {
+    let is_sized = options.buffer_memory.is_some();
+    if options.wanted().is_empty() && options.closing.is_none() && !is_sized {
         return Err(TuneError::NothingToDo);
     }
     if options.apply && !nix::unistd::geteuid().is_root() {
@@ -105,6 +107,7 @@ struct Run<'a> {
     stuck: Option<Shortage>,
     /// Closed connections until it is clear how they ended.
     ended: idle::Ended,
+    buffers: buffers::Buffers,
     signs: Signs,
     /// Handshakes completed in the namespace at the last scan for new connections.
     opened_at_scan: Option<u64>,
@@ -141,6 +144,7 @@ impl<'a> Run<'a> {
             closer: options.closing.clone().map(Closer::new),
             stuck: None,
             ended: idle::Ended::default(),
+            buffers: buffers::Buffers::default(),
             signs,
             opened_at_scan: None,
             listeners: Vec::new(),
@@ -177,6 +181,7 @@ impl<'a> Run<'a> {
                 self.tune_new(now)?;
             }
             self.close_idle(now)?;
+            self.size_buffers(now)?;
             self.pause(if self.wanted.is_empty() { QUEUE_INTERVAL } else { SIGN_INTERVAL });
         }
         Ok(())
@@ -326,6 +331,7 @@ impl<'a> Run<'a> {
             self.tell(&stake.unsent(bound, self.began.elapsed()));
         }
         self.would_close(&sockets);
+        self.would_size()?;
         self.say(Act::Note, "dry run: nothing was changed (--apply does it)");
         Ok(())
     }

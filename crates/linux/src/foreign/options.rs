@@ -27,8 +27,13 @@ pub enum SocketOption {
 
 impl SocketOption {
     /// Every option.
-    pub const ALL: [Self; 5] =
-        [Self::NoDelay, Self::NotSentLowat, Self::SendBuffer, Self::ReceiveBuffer, Self::BufferLock];
+    pub const ALL: [Self; 5] = [
+        Self::NoDelay,
+        Self::NotSentLowat,
+        Self::SendBuffer,
+        Self::ReceiveBuffer,
+        Self::BufferLock,
+    ];
 
     /// Its name in the kernel.
     #[must_use]
@@ -40,6 +45,12 @@ impl SocketOption {
             Self::ReceiveBuffer => "SO_RCVBUF",
             Self::BufferLock => "SO_BUF_LOCK",
         }
+    }
+
+    /// Whether its value follows measurements, so that it says nothing about who set it.
+    #[must_use]
+    pub const fn is_set_often(self) -> bool {
+        matches!(self, Self::SendBuffer | Self::ReceiveBuffer | Self::BufferLock)
     }
 
     /// The option with this name.

@@ -47,6 +47,8 @@ pub struct TcpInfo {
     pub delivery_rate: u64,
     /// Time for which the connection had data to send, in microseconds.
     pub busy_us: u64,
+    /// The part of it for which the peer's window was closed, in microseconds.
+    pub window_limited_us: u64,
     /// The part of it for which only the send buffer's size kept it from sending, in microseconds.
     pub send_buffer_limited_us: u64,
     /// The peer's window, in bytes; `None` before Linux 5.4.
@@ -77,6 +79,7 @@ impl TcpInfo {
             data_segs_out: small(156)?,
             delivery_rate: large(160)?,
             busy_us: large(168)?,
+            window_limited_us: large(176)?,
             send_buffer_limited_us: large(184)?,
             snd_wnd: small(228),
         })
@@ -102,12 +105,7 @@ impl Memory {
     /// `None` if the kernel sent less than it does since Linux 3.2.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let at = |index: usize| Some(u32::from_ne_bytes(*bytes.get(4 * index..)?.first_chunk()?));
-        Some(Self {
-            received: at(0)?,
-            receive_buffer: at(1)?,
-            send_buffer: at(3)?,
-            queued: at(5)?,
-        })
+        Some(Self { received: at(0)?, receive_buffer: at(1)?, send_buffer: at(3)?, queued: at(5)? })
     }
 }
 
@@ -149,7 +147,10 @@ mod tests {
         assert!(info.snd_cwnd >= 10 && info.snd_mss > 500, "{info:?}");
         assert!(info.snd_wnd.is_some_and(|window| window > 10_000), "{info:?}");
         assert_ne!(socket.inode, 0);
-        assert!((1..100_000).contains(&info.min_rtt_us) && info.rtt_us >= info.min_rtt_us, "{info:?}");
+        assert!(
+            (1..100_000).contains(&info.min_rtt_us) && info.rtt_us >= info.min_rtt_us,
+            "{info:?}"
+        );
         assert_eq!((info.data_segs_in, info.total_retrans), (2, 0), "{info:?}");
         assert!(info.data_segs_out >= 1 && info.rto_us >= 200_000, "{info:?}");
 

@@ -97,7 +97,9 @@ impl Run<'_> {
             let held = holders.of_inode(socket.inode);
             // A place of another process does not help one that has no descriptors.
             let helps = shortage.by_number() > 0
-                || shortage.full.is_none_or(|full| held.iter().any(|it| it.process == full.process));
+                || shortage
+                    .full
+                    .is_none_or(|full| held.iter().any(|it| it.process == full.process));
             let Ok(copy) = ForeignSocket::copy(held, socket.cookie) else { continue };
             // A request may have arrived since the look.
             if helps && copy.has_unread().is_ok_and(|unread| !unread) && copy.shut_down().is_ok() {
@@ -135,8 +137,7 @@ impl Run<'_> {
             true => ", order of request and response not known",
             false => "",
         };
-        let reason =
-            format!("idle for {}{sure}; {}", rounded(candidate.quiet), in_words(shortage));
+        let reason = format!("idle for {}{sure}; {}", rounded(candidate.quiet), in_words(shortage));
         self.say_of(&candidate.socket, Act::Closed, None, reason);
     }
 
