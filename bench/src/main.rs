@@ -21,6 +21,7 @@ mod rounds;
 mod sim;
 mod spread;
 mod truth;
+mod tune;
 mod witness;
 
 use std::env;
@@ -101,6 +102,8 @@ fn start() -> anyhow::Result<ExitCode> {
         check::parse(args)?.map_or(Chore::Help, Chore::Check)
     } else if args.next_if(|it| it == load::NAME).is_some() {
         load::parse(args)?.map_or(Chore::Help, Chore::Load)
+    } else if args.next_if(|it| it == tune::NAME).is_some() {
+        tune::parse(args)?.map_or(Chore::Help, Chore::Tune)
     } else {
         parse(args)?
     };
@@ -109,7 +112,8 @@ fn start() -> anyhow::Result<ExitCode> {
     match chore {
         Chore::Help => {
             print!("{HELP}");
-            for help in [check::HELP, load::HELP, hostile::HELP, kernel::HELP, truth::HELP] {
+            let own = [load::HELP, hostile::HELP, kernel::HELP, truth::HELP, tune::HELP];
+            for help in [check::HELP].into_iter().chain(own) {
                 print!("{help}");
             }
             Ok(ExitCode::SUCCESS)
@@ -125,6 +129,7 @@ fn start() -> anyhow::Result<ExitCode> {
         Chore::Hostile(settings) => hostile::run(&settings),
         Chore::Kernel(settings) => kernel::run(&settings),
         Chore::Truth(settings) => truth::run(&settings),
+        Chore::Tune(settings) => tune::run(&settings),
     }
 }
 
@@ -140,6 +145,7 @@ enum Chore {
     Hostile(hostile::Settings),
     Kernel(kernel::Settings),
     Truth(truth::Settings),
+    Tune(tune::Settings),
 }
 
 const HELP: &str = "\
@@ -190,6 +196,7 @@ fn list() {
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
     println!("{:<10} {}", kernel::NAME, kernel::QUESTION);
     println!("{:<10} {}", truth::NAME, truth::QUESTION);
+    println!("{:<10} {}", tune::NAME, tune::QUESTION);
 }
 
 /// Runs the benchmark called `name` and prints the results.
