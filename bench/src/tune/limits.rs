@@ -178,7 +178,9 @@ fn user(port: u16, number: u64, until: Instant, tally: &Tally) {
     while Instant::now() < until {
         let mut answered = false;
         for _ in 0..2 {
-            let client = kept.take().map_or_else(|| Client::open(port), Ok);
+            // As clients do, it looks for the server's FIN before it sends.
+            let usable = kept.take().filter(Client::is_open);
+            let client = usable.map_or_else(|| Client::open(port), Ok);
             let Ok(client) = client else { continue };
             let left = until.saturating_duration_since(Instant::now());
             let _ = client.0.set_read_timeout(Some(left.max(Duration::from_millis(1))));
@@ -194,6 +196,8 @@ fn user(port: u16, number: u64, until: Instant, tally: &Tally) {
             }
         }
         match answered {
+            // Places become free when the first clients stop.
+            true if Instant::now() >= until => return,
             true => {
                 tally.served.fetch_add(u64::from(responses == 0), Ordering::Relaxed);
                 tally.responses.fetch_add(1, Ordering::Relaxed);
@@ -213,6 +217,17 @@ struct Client(TcpStream);
 impl Client {
     fn open(port: u16) -> io::Result<Self> {
         Ok(Self(TcpStream::connect((Ipv4Addr::LOCALHOST, port))?))
+    }
+
+    /// Whether the server has not closed it.
+    fn is_open(&self) -> bool {
+        let look = || {
+            self.0.set_nonblocking(true)?;
+            let seen = self.0.peek(&mut [0]);
+            self.0.set_nonblocking(false)?;
+            seen
+        };
+        look().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Connections {
 struct Known {
     socket: TcpSocket,
     looks: usize,
-    failures: usize,
+    failures: u32,
     next_look: Option<Instant>,
     /// A time at which it did not exist; `None` if it was there from the beginning.
     absent_at: Option<Instant>,
@@ -109,7 +109,7 @@ impl Connections {
     pub(crate) fn failed(&mut self, cookie: u64, now: Instant) {
         self.after_look(cookie, |known| {
             known.failures += 1;
-            (known.failures < FAILURES_LIMIT).then_some(now + RETRY)
+            (known.failures < FAILURES_LIMIT).then(|| now + RETRY * (1 << known.failures))
         });
     }
 
@@ -141,10 +141,11 @@ const LOOKS: [Duration; 4] = [
     Duration::from_millis(40),
     Duration::from_millis(400),
 ];
-/// Wait after a look that failed, and how often that may happen: the socket is gone, or its process has just
-/// passed it on (our choice).
-const RETRY: Duration = Duration::from_millis(20);
-const FAILURES_LIMIT: usize = 3;
+/// Half of the wait after the first look that failed; each later wait is twice as long. The socket is gone, or
+/// its process has passed it on to one that the next look through all processes finds (our choice).
+const RETRY: Duration = Duration::from_millis(10);
+/// Our choice: 10 s, several looks through all processes.
+const FAILURES_LIMIT: u32 = 10;
 /// Largest number of connections (our choice: 20 MB). Further ones inherit from the listening socket, but
 /// are not looked at.
 const CONNECTIONS_LIMIT: usize = 100_000;
@@ -219,12 +220,14 @@ mod tests {
         let (socket, now) = (socket(), Instant::now());
         let mut connections = Connections::default();
         connections.scanned(&[socket], now);
+        let mut at = now;
         for times in 0..FAILURES_LIMIT {
-            let at = now + RETRY * u32::try_from(times).unwrap();
             assert_eq!(connections.due(at).len(), 1, "{times}");
             connections.failed(socket.cookie, at);
+            at += RETRY * (2 << times);
         }
-        connections.scanned(&[socket], now + Duration::from_secs(9));
-        assert!(connections.due(now + Duration::from_secs(9)).is_empty());
+        assert!(at > now + Duration::from_secs(10));
+        connections.scanned(&[socket], now + Duration::from_secs(60));
+        assert!(connections.due(now + Duration::from_secs(60)).is_empty());
     }
 }
