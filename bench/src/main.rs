@@ -13,6 +13,7 @@ mod hostile;
 mod kernel;
 mod load;
 mod machine;
+mod pace;
 mod page;
 mod peak;
 mod program;
@@ -104,6 +105,8 @@ fn start() -> anyhow::Result<ExitCode> {
         load::parse(args)?.map_or(Chore::Help, Chore::Load)
     } else if args.next_if(|it| it == tune::NAME).is_some() {
         tune::parse(args)?.map_or(Chore::Help, Chore::Tune)
+    } else if args.next_if(|it| it == pace::NAME).is_some() {
+        pace::parse(args)?.map_or(Chore::Help, Chore::Pace)
     } else {
         parse(args)?
     };
@@ -112,7 +115,8 @@ fn start() -> anyhow::Result<ExitCode> {
     match chore {
         Chore::Help => {
             print!("{HELP}");
-            let own = [load::HELP, hostile::HELP, kernel::HELP, truth::HELP, tune::HELP];
+            let own =
+                [load::HELP, hostile::HELP, kernel::HELP, truth::HELP, pace::HELP, tune::HELP];
             for help in [check::HELP].into_iter().chain(own) {
                 print!("{help}");
             }
@@ -130,6 +134,7 @@ fn start() -> anyhow::Result<ExitCode> {
         Chore::Kernel(settings) => kernel::run(&settings),
         Chore::Truth(settings) => truth::run(&settings),
         Chore::Tune(settings) => tune::run(&settings),
+        Chore::Pace(settings) => pace::run(&settings),
     }
 }
 
@@ -146,6 +151,7 @@ enum Chore {
     Kernel(kernel::Settings),
     Truth(truth::Settings),
     Tune(tune::Settings),
+    Pace(pace::Settings),
 }
 
 const HELP: &str = "\
@@ -197,6 +203,7 @@ fn list() {
     println!("{:<10} {}", kernel::NAME, kernel::QUESTION);
     println!("{:<10} {}", truth::NAME, truth::QUESTION);
     println!("{:<10} {}", tune::NAME, tune::QUESTION);
+    println!("{:<10} {}", pace::NAME, pace::QUESTION);
 }
 
 /// Runs the benchmark called `name` and prints the results.

@@ -17,11 +17,20 @@ use xtask::process::{self, End, Output};
 ///
 /// If it does not build.
 pub(crate) fn build() -> anyhow::Result<PathBuf> {
+    build_with(&[])
+}
+
+/// Builds `ackwise` with these features and returns its path.
+///
+/// # Errors
+///
+/// If it does not build.
+pub(crate) fn build_with(features: &[&str]) -> anyhow::Result<PathBuf> {
     let mut program = None;
     let mut look = |line: &str| program = executable(line).or_else(|| program.take());
     let mut build = Command::new("cargo");
     build.args(["build", "--release", "--package", "ackwise", "--message-format"]);
-    build.arg("json-render-diagnostics");
+    build.arg("json-render-diagnostics").args(["--features", &features.join(",")]);
     forget_package(&mut build);
     let end = process::run(&mut build, Output::Take(&mut look), BUILD_LIMIT)?;
     ensure!(end == End::Succeeded, "ackwise was not built: {end:?}");

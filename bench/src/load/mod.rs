@@ -6,7 +6,7 @@
 
 mod closes;
 mod generator;
-mod nginx;
+pub(crate) mod nginx;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;

@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 
 /// Stopped when dropped.
 #[derive(Debug)]
-pub(super) struct Nginx {
+pub(crate) struct Nginx {
     child: Child,
     address: SocketAddr,
 }
@@ -32,7 +32,7 @@ impl Nginx {
     /// # Errors
     ///
     /// If it does not accept connections in time.
-    pub(super) fn start_on(address: SocketAddr, directory: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn start_on(address: SocketAddr, directory: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(directory.join("pages"))?;
         let directory = directory.canonicalize()?;
         fs::write(directory.join("pages/300"), "x".repeat(300))?;
@@ -49,6 +49,11 @@ impl Nginx {
             thread::sleep(Duration::from_millis(20));
         }
         Ok(server)
+    }
+
+    /// Its master process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     pub(super) fn url(&self) -> String {

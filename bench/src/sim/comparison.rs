@@ -58,6 +58,18 @@ impl Measured {
         Spread::of(pairs.map(|(ours, theirs)| ours / theirs))
     }
 
+    /// How many packet-hops it does in a user second, relative to `other`, by round.
+    pub(super) fn hops_per_second_beside(&self, other: &Self) -> Spread {
+        let pairs = self.hops_per_second().zip(other.hops_per_second());
+        Spread::of(pairs.map(|(ours, theirs)| ours / theirs))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of one run are below 2^53")]
+    fn hops_per_second(&self) -> impl Iterator<Item = f64> {
+        let hops = self.counts.packet_hops as f64;
+        self.rounds.iter().map(move |times| hops / times.whole.as_secs_f64())
+    }
+
     fn speeds(&self) -> impl Iterator<Item = f64> {
         self.rounds.iter().map(|times| self.amount / times.whole.as_secs_f64())
     }

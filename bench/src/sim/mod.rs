@@ -9,6 +9,7 @@ mod memory;
 mod ns2;
 mod ns3;
 mod ours;
+mod policies;
 mod report;
 mod simulator;
 mod work;
@@ -21,7 +22,7 @@ use anyhow::ensure;
 
 use self::ns2::Ns2;
 use self::ns3::Ns3;
-use self::ours::Ours;
+use self::ours::{Ours, Tcp};
 use self::simulator::Simulator;
 use self::work::Work;
 use super::machine::Load;
@@ -49,8 +50,9 @@ pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
         let measured = comparison::compare(work, &simulators, rounds.unwrap_or(ROUNDS))?;
         report::print(work, &measured);
     }
+    policies::report(&simulators_of_policies()?, rounds.unwrap_or(ROUNDS), Path::new(DIRECTORY))?;
     match install::provide_packages(peak::PACKAGES) {
-        Ok(()) => memory::report(&ours()?, Path::new(DIRECTORY))?,
+        Ok(()) => memory::report(&ours(Tcp::Same)?, Path::new(DIRECTORY))?,
         Err(error) => println!("\nskipped the memory of a connection: {error:#}"),
     }
     let others = load.and_then(|load| load.used_by_others(process::children_cpu_time().ok()?));
@@ -61,7 +63,7 @@ pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
 
 /// Ackwise first, then the other available simulators.
 fn simulators() -> anyhow::Result<Vec<Box<dyn Simulator>>> {
-    let mut all: Vec<Box<dyn Simulator>> = vec![Box::new(ours()?)];
+    let mut all: Vec<Box<dyn Simulator>> = vec![Box::new(ours(Tcp::Same)?)];
     match install::provide_packages(Ns2::PACKAGES) {
         Ok(()) => all.push(Box::new(Ns2)),
         Err(error) => println!("skipped ns-2: {error:#}"),
@@ -74,8 +76,13 @@ fn simulators() -> anyhow::Result<Vec<Box<dyn Simulator>>> {
     Ok(all)
 }
 
-fn ours() -> anyhow::Result<Ours> {
-    Ok(Ours { program: program::build()? })
+fn ours(tcp: Tcp) -> anyhow::Result<Ours> {
+    Ok(Ours { program: program::build()?, tcp })
+}
+
+/// The program with the policies of `linux-6`, and without them.
+fn simulators_of_policies() -> anyhow::Result<[Box<dyn Simulator>; 2]> {
+    Ok([Box::new(ours(Tcp::Linux)?), Box::new(ours(Tcp::PlainLinux)?)])
 }
 
 /// Scripts for the other simulators, relative to the root of the repository.

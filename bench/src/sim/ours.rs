@@ -13,6 +13,36 @@ use super::work::{Counts, Seconds, Work};
 #[derive(Debug)]
 pub(super) struct Ours {
     pub(super) program: PathBuf,
+    pub(super) tcp: Tcp,
+}
+
+/// The TCP of both ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Tcp {
+    /// That of the scripts for ns-2 and ns-3.
+    Same,
+    /// `linux-6`.
+    Linux,
+    /// `linux-6` without the policies that it shares with no other preset.
+    PlainLinux,
+}
+
+impl Tcp {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Same => "ackwise",
+            Self::Linux => "linux-6",
+            Self::PlainLinux => "plain",
+        }
+    }
+
+    const fn settings(self) -> &'static [&'static str] {
+        match self {
+            Self::Same => &SAME_TCP,
+            Self::Linux => &[LINUX],
+            Self::PlainLinux => &PLAIN_LINUX,
+        }
+    }
 }
 
 impl Ours {
@@ -27,7 +57,7 @@ impl Ours {
 
 impl Simulator for Ours {
     fn name(&self) -> &'static str {
-        "ackwise"
+        self.tcp.name()
     }
 
     /// Packets are always counted.
@@ -42,8 +72,8 @@ impl Simulator for Ours {
             Seconds(seconds) => format!("duration=\"{seconds} s\""),
         };
         let mut settings = vec![duration.as_str()];
-        settings.extend(SAME_TCP);
-        if work == Work::Connections {
+        settings.extend(self.tcp.settings());
+        if work == Work::Connections && self.tcp == Tcp::Same {
             settings.extend(SAME_PACKETS);
         }
         self.run(experiment, &settings)
@@ -86,6 +116,21 @@ pub(super) const SAME_TCP: [&str; 7] = [
     "tcp.timestamps=false",
 ];
 
+const LINUX: &str = "tcp.preset=\"linux-6\"";
+
+/// CUBIC of RFC 9438, SACK of RFC 6675 and buffers of constant size.
+const PLAIN_LINUX: [&str; 9] = [
+    LINUX,
+    "tcp.slow_start=\"until-loss\"",
+    "tcp.loss_detection=\"rfc-6675\"",
+    "tcp.reduction=\"at-once\"",
+    "tcp.undo=\"off\"",
+    "tcp.frto=\"off\"",
+    "tcp.unused_window=\"kept\"",
+    "tcp.receive_tuning=\"off\"",
+    "tcp.send_tuning=\"off\"",
+];
+
 /// The other two acknowledge SYN-ACK, last data and FIN before a program sends data: 26 packets per
 /// connection, three of which would otherwise be combined with later ones.
 const SAME_PACKETS: [&str; 2] =
@@ -97,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_counts_are_those_of_the_first_row() {
-        let ours = Ours { program: PathBuf::new() };
+        let ours = Ours { program: PathBuf::new(), tcp: Tcp::Same };
         let json = r#"{"rows":[{"case":{},"seed":1,"measures":
             {"work.packet_hops":4538815.0,"short.documents":49900}}]}"#;
         let counts = Counts { packet_hops: 4_538_815, connections: Some(49_900) };

@@ -7,7 +7,7 @@ use ackwise_capture::decode::decode;
 use ackwise_cause::Cause;
 use anyhow::Context;
 
-use super::case::{Connection, Recorded, World};
+use super::case::{Case, Connection, Recorded, World};
 use super::damage::Damage;
 use super::reading::{self, Needed, Said, Vantage};
 use super::remove::Change;
@@ -31,6 +31,8 @@ pub(super) struct Facts {
     pub(super) world: World,
     pub(super) name: String,
     pub(super) family: String,
+    /// Whose TCP sent the responses.
+    pub(super) sender: String,
     pub(super) disturbed: Option<String>,
     /// Nanoseconds by each cause that is admitted.
     causes: BTreeMap<Cause, u64>,
@@ -55,6 +57,7 @@ impl Facts {
             world: case.world,
             name: case.name.clone(),
             family: case.family.clone(),
+            sender: sender(case),
             disturbed: case.disturbed.clone(),
             causes,
             known,
@@ -71,6 +74,13 @@ impl Facts {
     pub(super) fn has(&self, cause: Cause) -> bool {
         self.time(cause) >= LEAST
     }
+}
+
+/// The simulated TCP, or the kernel's with its congestion control.
+fn sender(case: &Case) -> String {
+    let text = |key: &str| case.parameters.get(key).and_then(|it| it.as_str());
+    let kernel = || format!("kernel, {}", text("congestion").unwrap_or("unknown"));
+    text("sender").map_or_else(kernel, str::to_owned)
 }
 
 /// Less time of a cause does not make it a case with that cause: 1 ms, our choice.

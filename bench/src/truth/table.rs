@@ -9,7 +9,7 @@ use super::case::World;
 use super::damage::Damage;
 use super::reach::{self, Bound, Line};
 use super::reading::Vantage;
-use super::results::Results;
+use super::results::{Facts, Results};
 use super::score::{Group, Row, Share, Sureness, precision, recall};
 
 /// Everything about the worlds that have cases.
@@ -51,7 +51,8 @@ fn of_world(out: &mut String, results: &Results, world: World) -> fmt::Result {
     for damage in Damage::ALL {
         calibration(out, damage.name(), &of(&rows, |it| it.view.damage == Some(damage)))?;
     }
-    families(out, results, &sender)?;
+    apart(out, "sender's side and --pair of", &sender, results, |it| &it.family)?;
+    apart(out, "the same, sent by", &sender, results, |it| &it.sender)?;
     failures(out, results, world)?;
     writeln!(out, "\nSaid with high or medium confidence")?;
     writeln!(out, "  {:<24} {:>24}    {:>24}", "", "sender's side and --pair", "other places")?;
@@ -78,6 +79,11 @@ fn cases(out: &mut String, results: &Results, world: World) -> fmt::Result {
     let why = if disturbed > 0 { " (--show CASE and --json say why)" } else { "" };
     writeln!(out, "{} cases, {disturbed} disturbed and left out{why}", cases().count())?;
     let kept = || cases().filter(|it| it.disturbed.is_none());
+    let mut senders: BTreeMap<&str, u32> = BTreeMap::new();
+    kept().for_each(|it| *senders.entry(&it.sender).or_default() += 1);
+    let senders: Vec<String> =
+        senders.iter().map(|(sender, count)| format!("{sender} {count}")).collect();
+    writeln!(out, "  senders of the responses: {}", senders.join("; "))?;
     writeln!(out, "  {:<24} {:>6} {:>12}", "cause", "cases", "time")?;
     for cause in Cause::ALL {
         let count = kept().filter(|it| it.has(cause)).count();
@@ -128,15 +134,22 @@ pub(super) fn shares(judged: &[&Row], sureness: Sureness) -> [Share; 2] {
 }
 
 /// The same for each family of cases.
-fn families(out: &mut String, results: &Results, sender: &[&Row]) -> fmt::Result {
-    let family: BTreeMap<&str, &str> =
-        results.cases.iter().map(|it| (&it.name[..], &it.family[..])).collect();
+/// Cases apart by what `part` says of them.
+fn apart(
+    out: &mut String,
+    title: &str,
+    sender: &[&Row],
+    results: &Results,
+    part: impl Fn(&Facts) -> &str,
+) -> fmt::Result {
+    let parts: BTreeMap<&str, &str> =
+        results.cases.iter().map(|it| (&it.name[..], part(it))).collect();
     let mut rows: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in sender {
-        rows.entry(family[&row.case[..]]).or_default().push(row);
+        rows.entry(parts[&row.case[..]]).or_default().push(row);
     }
-    writeln!(out, "  {:<28} {CALIBRATION}", "sender's side and --pair of")?;
-    rows.iter().try_for_each(|(family, rows)| calibration(out, family, rows))
+    writeln!(out, "  {title:<28} {CALIBRATION}")?;
+    rows.iter().try_for_each(|(part, rows)| calibration(out, part, rows))
 }
 
 fn failures(out: &mut String, results: &Results, world: World) -> fmt::Result {

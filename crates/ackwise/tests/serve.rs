@@ -83,6 +83,16 @@ fn without_a_directory_a_path_is_a_length_and_options_change_the_head() {
 }
 
 #[test]
+fn pacing_warns_where_the_kernel_cuts_the_window() {
+    let setting = fs::read_to_string("/proc/sys/net/ipv4/tcp_slow_start_after_idle");
+    let cuts = setting.expect("Linux has it").trim() != "0";
+    let arguments = ["serve", "--pace", "--listen=203.0.113.1:80"];
+    let output = Command::new(env!("CARGO_BIN_EXE_ackwise")).args(arguments).output();
+    let text = String::from_utf8(output.expect("the program runs").stderr).expect("it is text");
+    assert_eq!(text.contains("warning: --pace has no effect"), cuts, "{text}");
+}
+
+#[test]
 fn what_cannot_be_served_is_said_in_one_line() {
     for (arguments, expected) in [
         (["serve", "/nonexistent"], "ackwise: cannot serve /nonexistent: "),

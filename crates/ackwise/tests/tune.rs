@@ -29,6 +29,9 @@ use nix::{
 use serde_json::Value;
 use socket2::{Domain, SockRef, Socket, Type};
 
+#[cfg(feature = "ebpf")]
+#[path = "tune/pace.rs"]
+mod pace;
 mod schema;
 
 /// Head and body are written apart with Nagle's algorithm on, as Python does by default.
@@ -275,6 +278,22 @@ fn a_dry_run_changes_nothing() {
         }
         own.wait_for((false, 0));
         assert!(!own.connection.nodelay().unwrap());
+        Ok(())
+    });
+}
+
+/// The names of the options are there, and one line says what is missing.
+#[cfg(not(feature = "ebpf"))]
+#[test]
+fn without_ebpf_pacing_is_refused_in_one_line() {
+    let test = "without_ebpf_pacing_is_refused_in_one_line";
+    run(test, || {
+        let own = Own::new();
+        SockRef::from(&own.listener).set_tcp_congestion(b"cubic").unwrap();
+        let refused = ackwise(&["--port", &own.port.to_string(), "--pace", "--apply"]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let text = String::from_utf8(refused.stderr).unwrap();
+        assert!(text.contains("built without eBPF") && text.trim().lines().count() == 1, "{text}");
         Ok(())
     });
 }

@@ -333,7 +333,7 @@ impl Results {
             // Connections are numbered from 0 without gaps.
             let connection = &connections[exchange.connection as usize];
             exchange.limit(&connection.quality);
-            if !connection.round_trip_is_steady {
+            if !connection.round_trip_is_steady || least.is_doubtful(connection) {
                 exchange.doubt_path(connection.vantage);
             }
             if let Some(distance) = least.distance(connection) {

@@ -174,7 +174,10 @@ const fn did(cause: Cause, direction: Direction) -> &'static str {
         Cause::CorkTimer => {
             "held a small segment (TCP_CORK or MSG_MORE) until the cork timer expired"
         }
-        Cause::SillyWindow | Cause::ReceiveWindow => "kept its receive window closed",
+        // A window that is full of data in flight holds it as well as one of 0 bytes.
+        Cause::SillyWindow | Cause::ReceiveWindow => {
+            "offered too small a receive window, or closed it"
+        }
         Cause::IdleRestart => "cut its congestion window after an idle period",
         Cause::SendBuffer => "was limited by its send buffer",
         Cause::H2FlowControl => "kept its HTTP/2 flow-control window closed",

@@ -69,6 +69,18 @@ pub fn encode<'p>(
     page: &str,
     held: impl IntoIterator<Item = &'p str>,
 ) -> Result<Vec<u8>, EncodeError> {
+    let request = RequestBuilder::new(Method::GetWeb, host, page);
+    match have(held) {
+        None => request.encode(),
+        Some(have) => request.field(HAVE, have).encode(),
+    }
+}
+
+/// The value of [`HAVE`] for a client that has the files `held`; `None` if it has none.
+///
+/// At most [`HAVE_LIMIT`] bytes long.
+#[must_use]
+pub fn have<'p>(held: impl IntoIterator<Item = &'p str>) -> Option<String> {
     let mut have = String::new();
     for path in held.into_iter().filter(|path| is_path(path)) {
         let separator = usize::from(!have.is_empty());
@@ -80,8 +92,7 @@ pub fn encode<'p>(
         }
         have.push_str(path);
     }
-    let request = RequestBuilder::new(Method::GetWeb, host, page);
-    if have.is_empty() { request.encode() } else { request.field(HAVE, have).encode() }
+    (!have.is_empty()).then_some(have)
 }
 
 /// The files that the client of a request with `fields` has. What is no path is ignored.

@@ -31,6 +31,17 @@ pub fn keep_foreign_sockets() -> io::Result<()> {
     keep(CapabilitySet::DAC_READ_SEARCH | CapabilitySet::SYS_PTRACE)
 }
 
+/// As [`keep_foreign_sockets`], and `CAP_NET_ADMIN`, which a congestion control needs that is not in
+/// `net.ipv4.tcp_allowed_congestion_control`.
+///
+/// # Errors
+///
+/// If the kernel refuses, which it has no reason to.
+pub fn keep_foreign_congestion() -> io::Result<()> {
+    let sockets = CapabilitySet::DAC_READ_SEARCH | CapabilitySet::SYS_PTRACE;
+    keep(sockets | CapabilitySet::NET_ADMIN)
+}
+
 fn keep(wanted: CapabilitySet) -> io::Result<()> {
     let kept = capabilities(None)?.permitted & wanted;
     // The ambient set cannot hold what is not permitted (capabilities(7)).

@@ -39,6 +39,12 @@ pub(super) fn explain(facts: &Facts<'_>) -> String {
             "The server holds TIME-WAIT for {}; the clients' number could not be determined.",
             of(*server, all)
         ),
+        (HeldCount::Unknown(_), HeldCount::Known(client))
+            if facts.close == CloseMode::Negotiated =>
+        {
+            let why = why_negotiated(facts);
+            format!("The clients hold TIME-WAIT for {}: {why}.", of(*client, all))
+        }
         (HeldCount::Unknown(_), HeldCount::Known(client)) => format!(
             "The clients hold TIME-WAIT for {}; the server's number could not be determined.",
             of(*client, all)
@@ -89,6 +95,7 @@ fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
     match facts.close {
         _ if server == 0 && client == 0 => why_neither(facts),
         CloseMode::Swap => why_swap(facts, server, client),
+        CloseMode::Negotiated => why_negotiated(facts),
         CloseMode::Client | CloseMode::ClientClose if facts.forestalled > 0 && server > 0 => {
             format!(
                 "the server announced `Connection: close` on {} and closed first",
@@ -124,6 +131,21 @@ fn why_neither(facts: &Facts<'_>) -> String {
         _ => "the reason could not be determined (TIME-WAIT begins when both ends have closed; an \
               RST ends it)"
             .to_owned(),
+    }
+}
+
+/// What an agreement did, as the clients' TCP knows it.
+fn why_negotiated(facts: &Facts<'_>) -> String {
+    let agreed =
+        facts.time_wait.reasons.iter().filter(|(reason, _)| *reason == TimeWaitReason::Agreed);
+    match agreed.map(|(_, count)| *count).sum::<u64>() {
+        0 => "the server did not accept the clients' offer to hold it (RFC 6994, ExID TWNG), so the end that closes \
+              first holds it"
+            .to_owned(),
+        agreed if agreed == facts.connections => {
+            "the server closes first, and both ends agreed in their SYNs that the client holds it".to_owned()
+        }
+        agreed => format!("both ends agreed in their SYNs that the client holds it for {}", grouped(agreed)),
     }
 }
 
@@ -278,6 +300,27 @@ mod tests {
         assert!(
             explain(&facts).ends_with("no connection was swapped: 3 closed by the client first.")
         );
+    }
+
+    #[test]
+    fn an_agreement_is_said_of_those_that_agreed() {
+        for (agreed, expected) in [
+            (
+                100,
+                "the server closes first, and both ends agreed in their SYNs that the client holds it.",
+            ),
+            (3, "both ends agreed in their SYNs that the client holds it for 3."),
+        ] {
+            for server in [HeldCount::Known(0), HeldCount::Unknown("far away".to_owned())] {
+                let mut time_wait = held(server, HeldCount::Known(agreed));
+                time_wait.reasons = vec![(TimeWaitReason::Agreed, agreed)];
+                let sentence = explain(&Facts { close: Negotiated, ..facts(&time_wait) });
+                assert!(sentence.ends_with(expected), "{sentence}");
+            }
+        }
+        let ordinary = held(HeldCount::Known(100), HeldCount::Known(0));
+        let sentence = explain(&Facts { close: Negotiated, ..facts(&ordinary) });
+        assert!(sentence.contains("did not accept"), "{sentence}");
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! | `time_wait`, `sampler` | TIME-WAIT at each end, during the run and afterwards |
 //! | `explain` | the summary: which end holds TIME-WAIT, and why; pure |
 //! | [`report`] | text and JSON |
+//! | [`pages`] | users who load whole pages by a plan |
 //! | [`generator`] | many connections to one server, with their requests and a chosen close |
 //!
 //! Not here: listing the kernel's sockets (`ackwise-linux`).
@@ -33,6 +34,7 @@ mod explain;
 pub mod generator;
 mod options;
 mod own_cost;
+pub mod pages;
 mod progress;
 pub mod report;
 mod requests;

@@ -12,6 +12,7 @@ use std::{
 use ackwise_http::{Method, workload::Pages};
 use ackwise_link::Seed;
 use ackwise_report::Target;
+use ackwise_tcp::policy::Preset;
 use ipnet::IpNet;
 
 use super::LoadError;
@@ -62,8 +63,10 @@ pub struct LoadOptions {
     pub close: CloseMode,
     /// What follows a CLIENT_CLOSE.
     pub drain: Drain,
-    /// The clients' TCP stack; `None`: Ackwise's for a swap, else the kernel's.
+    /// The clients' TCP stack; `None`: Ackwise's for a swap, a negotiation or a preset, else the kernel's.
     pub stack: Option<StackMode>,
+    /// What Ackwise's TCP copies; `None`: `linux-6`.
+    pub preset: Option<Preset>,
     /// Local addresses; if empty, the kernel chooses, with further addresses on loopback.
     pub sources: Vec<SourceNet>,
     /// A process of the server, if it runs in another network namespace of this host.
@@ -100,6 +103,9 @@ pub enum CloseMode {
     /// The server, and Ackwise's TCP takes over TIME-WAIT
     /// ([`ackwise_tcp::policy::ClosePolicy::Swap`]).
     Swap,
+    /// The server, and Ackwise's TCP offers in its SYN to hold TIME-WAIT
+    /// ([`ackwise_tcp::policy::ClosePolicy::Negotiated`]).
+    Negotiated,
 }
 
 /// The clients' TCP stack.
@@ -120,6 +126,7 @@ impl CloseMode {
             Self::Client => "client",
             Self::ClientClose => "client-close",
             Self::Swap => "swap",
+            Self::Negotiated => "negotiated",
         }
     }
 }
@@ -162,6 +169,7 @@ impl LoadOptions {
             close: CloseMode::Server,
             drain: Drain::HalfClose,
             stack: None,
+            preset: None,
             sources: Vec::new(),
             server_process: None,
             insecure: false,
@@ -185,16 +193,23 @@ impl LoadOptions {
         if !self.target.is_secure() && (self.insecure || self.ca_file.is_some()) {
             return refuse("cannot use --insecure or --ca-file without TLS (expected https://)");
         }
-        match (self.stack, self.close) {
-            (Some(StackMode::Kernel), CloseMode::Swap) => {
-                refuse("cannot use --close swap with the kernel stack (expected --stack ackwise)")
-            }
-            (Some(StackMode::Ackwise), _) | (None, CloseMode::Swap) if !self.sources.is_empty() => {
+        if self.preset.is_some() && self.stack == Some(StackMode::Kernel) {
+            return refuse("cannot use --tcp with the kernel stack (expected --stack ackwise)");
+        }
+        let ours = self.stack.or_else(|| self.preset.map(|_| StackMode::Ackwise));
+        match (ours, self.close) {
+            (Some(StackMode::Kernel), CloseMode::Swap | CloseMode::Negotiated) => refuse(&format!(
+                "cannot use --close {} with the kernel stack (expected --stack ackwise)",
+                self.close.as_str()
+            )),
+            (Some(StackMode::Ackwise), _) | (None, CloseMode::Swap | CloseMode::Negotiated)
+                if !self.sources.is_empty() =>
+            {
                 refuse(
                     "cannot use --source: the ackwise stack has one address (expected --stack kernel)",
                 )
             }
-            (None, CloseMode::Swap) => Ok(StackMode::Ackwise),
+            (None, CloseMode::Swap | CloseMode::Negotiated) => Ok(StackMode::Ackwise),
             (None | Some(StackMode::Kernel), _) if self.allow_host_changes => refuse(
                 "cannot use --allow-host-changes: the kernel stack needs none (expected --stack ackwise)",
             ),
@@ -202,10 +217,10 @@ impl LoadOptions {
         }
     }
 
-    /// The client's part; a swap is done by TCP.
+    /// The client's part; a swap and a negotiation are done by TCP.
     pub(super) const fn close(&self) -> Close {
         match self.close {
-            CloseMode::Server | CloseMode::Swap => Close::Server,
+            CloseMode::Server | CloseMode::Swap | CloseMode::Negotiated => Close::Server,
             CloseMode::Client => Close::Client,
             CloseMode::ClientClose => Close::ClientClose(self.drain),
         }
@@ -364,6 +379,11 @@ mod tests {
         assert_eq!(with(CloseMode::Server, None).unwrap(), StackMode::Kernel);
         assert_eq!(with(CloseMode::Swap, None).unwrap(), StackMode::Ackwise);
         assert_eq!(with(CloseMode::Client, Some(StackMode::Ackwise)).unwrap(), StackMode::Ackwise);
+        let preset = Some(Preset::Linux6Bbr);
+        let chosen = LoadOptions { preset, ..options() };
+        assert_eq!(chosen.stack().unwrap(), StackMode::Ackwise);
+        let refused = LoadOptions { stack: Some(StackMode::Kernel), ..chosen }.stack().unwrap_err();
+        assert!(refused.to_string().contains("--stack ackwise"), "{refused}");
         let refused = with(CloseMode::Swap, Some(StackMode::Kernel)).unwrap_err();
         assert!(refused.to_string().contains("--stack ackwise"), "{refused}");
     }

@@ -22,4 +22,11 @@ pub enum Progress {
         /// TIME-WAIT at both ends, as far as known.
         held: Sample,
     },
+    /// A periodic update of a run that loads whole pages.
+    LoadingPages {
+        /// Pages loaded.
+        loaded: u64,
+        /// Pages that failed.
+        failed: u64,
+    },
 }

@@ -1,6 +1,6 @@
 //! What a run asks for: the pages of a list in turn, or the files of a published workload.
 
-use ackwise_http::Method;
+use ackwise_http::{Method, page::Page};
 
 use super::{LoadError, LoadOptions, Workload};
 use crate::generator::{Ask, ContentCheck, Plan};
@@ -11,16 +11,8 @@ use crate::generator::{Ask, ContentCheck, Plan};
 ///
 /// If the targets are on different servers, or something is not allowed in a request.
 pub(super) fn plan(options: &LoadOptions) -> Result<Plan, LoadError> {
+    check_servers(options)?;
     let authority = options.target.authority();
-    for other in &options.more {
-        if (other.authority(), other.is_secure()) != (authority.clone(), options.target.is_secure())
-        {
-            return Err(LoadError::Options(format!(
-                "cannot request {other}: it is on another server than {} (expected the same scheme, host and port)",
-                options.target
-            )));
-        }
-    }
     let asks = match &options.workload {
         None => {
             let targets = std::iter::once(&options.target).chain(&options.more);
@@ -33,6 +25,21 @@ pub(super) fn plan(options: &LoadOptions) -> Result<Plan, LoadError> {
         ContentCheck::Any => plan,
         _ => plan.hashed(),
     })
+}
+
+/// Checks that all targets are on one server.
+pub(super) fn check_servers(options: &LoadOptions) -> Result<(), LoadError> {
+    let authority = options.target.authority();
+    for other in &options.more {
+        if (other.authority(), other.is_secure()) != (authority.clone(), options.target.is_secure())
+        {
+            return Err(LoadError::Options(format!(
+                "cannot request {other}: it is on another server than {} (expected the same scheme, host and port)",
+                options.target
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn ask(options: &LoadOptions, path: &str) -> Ask {
@@ -53,10 +60,8 @@ fn files(options: &LoadOptions, workload: &Workload) -> Result<Vec<Ask>, LoadErr
     if options.method != Method::Get || options.content.is_some() {
         return refuse("cannot use --workload with another method or content (expected GET)");
     }
-    let mut stream = workload.seed.named(STREAM).stream();
     let mut asks = Vec::new();
-    for _ in 0..PAGES {
-        let page = workload.pages.draw(&mut stream);
+    for page in pages(workload) {
         let sizes = std::iter::once(page.primary).chain(page.inlines);
         asks.extend(sizes.map(|size| Ask { ends_document: false, ..file(options, size) }));
         if let Some(last) = asks.last_mut() {
@@ -64,6 +69,12 @@ fn files(options: &LoadOptions, workload: &Workload) -> Result<Vec<Ask>, LoadErr
         }
     }
     Ok(asks)
+}
+
+/// The pages of a workload.
+pub(super) fn pages(workload: &Workload) -> Vec<Page> {
+    let mut stream = workload.seed.named(STREAM).stream();
+    (0..PAGES).map(|_| workload.pages.draw(&mut stream)).collect()
 }
 
 /// A request that is answered with `size` bytes.

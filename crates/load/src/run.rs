@@ -65,7 +65,7 @@ pub fn load(
 }
 
 /// What the sessions with an `https` server share, after one has succeeded.
-fn tls_settings(
+pub(super) fn tls_settings(
     options: &LoadOptions,
     server: SocketAddr,
 ) -> Result<Option<TlsSettings>, LoadError> {
@@ -81,7 +81,7 @@ fn tls_settings(
 }
 
 /// The first address that accepts a connection, if the name has several.
-fn find(target: &Target, timeout: Duration) -> Result<SocketAddr, LoadError> {
+pub(super) fn find(target: &Target, timeout: Duration) -> Result<SocketAddr, LoadError> {
     let addresses = target.resolve_within(timeout)?;
     let (first, more) = addresses.split_first().expect("a name that resolves has an address");
     let answers = |server: &&SocketAddr| TcpStream::connect_timeout(server, KNOCK_LIMIT).is_ok();
@@ -148,26 +148,8 @@ impl Run<'_> {
 
     #[cfg(target_os = "linux")]
     fn over_our_own(self) -> Result<LoadReport, LoadError> {
-        use super::{CloseMode, tun_transport::TunTransport};
-        use ackwise_linux::wire::{Changes, Wire};
-        use ackwise_tcp::policy::ClosePolicy;
-
-        let watch = &mut *self.watch;
-        let mut announce = |change: &ackwise_linux::host_changes::Change| {
-            // A stop request is repeated at the next call.
-            let _ = watch(Progress::ChangingHost(change.to_string()));
-        };
-        let changes = match self.options.allow_host_changes {
-            true => Changes::Announced(&mut announce),
-            false => Changes::Forbidden,
-        };
-        let wire = Wire::open(self.server, changes);
-        let wire = wire.map_err(|error| LoadError::Wire(error.to_string()))?;
-        let close = match self.options.close {
-            CloseMode::Swap => ClosePolicy::Swap,
-            _ => ClosePolicy::Ordinary,
-        };
-        let transport = TunTransport::new(wire, close, self.options.concurrency);
+        let Self { options, server, .. } = &self;
+        let transport = our_own(options, *server, options.concurrency, &mut *self.watch)?;
         self.over_tls_or_not(StackMode::Ackwise, transport)
     }
 
@@ -175,6 +157,40 @@ impl Run<'_> {
     fn over_our_own(self) -> Result<LoadReport, LoadError> {
         Err(LoadError::Wire("cannot use the ackwise stack: it needs Linux".to_owned()))
     }
+}
+
+/// Our own TCP over a TUN device, for `slots` concurrent connections.
+#[cfg(target_os = "linux")]
+pub(super) fn our_own(
+    options: &LoadOptions,
+    server: SocketAddr,
+    slots: usize,
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<super::tun_transport::TunTransport, LoadError> {
+    use super::{CloseMode, tun_transport::TunTransport};
+    use ackwise_linux::wire::{Changes, Wire};
+    use ackwise_tcp::{
+        TimeWaitHolder,
+        policy::{ClosePolicy, Preset},
+    };
+
+    let mut announce = |change: &ackwise_linux::host_changes::Change| {
+        // A stop request is repeated at the next call.
+        let _ = watch(Progress::ChangingHost(change.to_string()));
+    };
+    let changes = match options.allow_host_changes {
+        true => Changes::Announced(&mut announce),
+        false => Changes::Forbidden,
+    };
+    let wire = Wire::open(server, changes);
+    let wire = wire.map_err(|error| LoadError::Wire(error.to_string()))?;
+    let close = match options.close {
+        CloseMode::Swap => ClosePolicy::Swap,
+        CloseMode::Negotiated => ClosePolicy::Negotiated(TimeWaitHolder::Mine),
+        _ => ClosePolicy::Ordinary,
+    };
+    let preset = options.preset.unwrap_or(Preset::Linux6);
+    Ok(TunTransport::new(wire, preset, close, slots))
 }
 
 /// Rejects a run without a single response; an error status is a response.

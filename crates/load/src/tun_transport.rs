@@ -14,8 +14,8 @@ use ackwise_linux::{
     wire::Wire,
 };
 use ackwise_tcp::{
-    Config, Endpoint, Event, Policies, State, TimeWaitReason,
-    policy::{ClosePolicy, HoldPolicy},
+    Config, Endpoint, Event, State, TimeWaitReason,
+    policy::{ClosePolicy, CongestionPolicy, HoldPolicy, Policies, Preset},
 };
 
 use super::clients::Clients;
@@ -25,7 +25,9 @@ use crate::generator::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Tr
 pub(super) struct TunTransport {
     tun: TunStack,
     peer: SocketAddr,
-    config: Arc<Config>,
+    /// Connections take them in turn.
+    configs: Vec<Arc<Config>>,
+    opened: usize,
     slots: Vec<Option<OpenConnection>>,
     by_id: BTreeMap<ConnectionId, Slot>,
     /// Closed connections that may be in TIME-WAIT.
@@ -45,12 +47,13 @@ struct OpenConnection {
 
 impl TunTransport {
     /// A transport for `slots` concurrent connections.
-    pub(super) fn new(wire: Wire, close: ClosePolicy, slots: usize) -> Self {
+    pub(super) fn new(wire: Wire, preset: Preset, close: ClosePolicy, slots: usize) -> Self {
         let Wire { tun, peer, changes } = wire;
         Self {
             tun,
             peer,
-            config: Arc::new(Config::new(Policies { close, ..Policies::LINUX_6 })),
+            configs: configs(Policies { close, ..preset.policies() }),
+            opened: 0,
             slots: vec![None; slots],
             by_id: BTreeMap::new(),
             closing: Vec::new(),
@@ -96,6 +99,16 @@ impl TunTransport {
     }
 }
 
+/// One configuration, or one for each phase in which BBR may begin (Linux draws it), so that connections which
+/// begin together do not probe together.
+fn configs(policies: Policies) -> Vec<Arc<Config>> {
+    let phases = if policies.congestion == CongestionPolicy::Bbr { BBR_PHASES } else { 1 };
+    (0..phases).map(|bbr_phase| Arc::new(Config { bbr_phase, ..Config::new(policies) })).collect()
+}
+
+/// `CYCLE_LEN` - 1 in Linux `bbr_reset_probe_bw_mode`: the phase in which the queue drains is none of them.
+const BBR_PHASES: u8 = 7;
+
 impl Clients for TunTransport {
     fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {
         self.forget_those_gone();
@@ -128,7 +141,9 @@ impl Transport for TunTransport {
     }
 
     fn connect(&mut self, slot: Slot) -> Result<(), ConnectError> {
-        let opened = self.tun.connect(self.peer, Arc::clone(&self.config), Tap::Off);
+        let config = Arc::clone(&self.configs[self.opened % self.configs.len()]);
+        self.opened = self.opened.wrapping_add(1);
+        let opened = self.tun.connect(self.peer, config, Tap::Off);
         let id = opened.map_err(|error| match error {
             TunConnectError::NoPort(_) | TunConnectError::Full(_) => ConnectError::NoPort,
             error => ConnectError::System(io::Error::other(error)),

@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use ackwise_http::Behaviour;
+use ackwise_http::{
+    Behaviour, Request,
+    behaviour::{HeadFlush, KeepAlivePolicy},
+};
 
 use crate::{Limits, Site};
 
@@ -25,9 +28,70 @@ pub struct Config {
     pub client_close: bool,
     /// Whether GETWEB is supported ([`ackwise_http::getweb`]). Otherwise the response is 501.
     pub getweb: bool,
+    /// How the bytes of a file reach the socket.
+    pub copies: Copies,
+    /// What is done for clients that ignore data in the segment of the head.
+    pub remedies: Vec<Remedy>,
+    /// How a connection sends after it was idle.
+    pub after_idle: AfterIdle,
+}
+
+/// How the bytes of a file reach the socket (Heidemann 1996, section 2.5).
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Copies {
+    /// Read into a buffer and written from there.
+    #[default]
+    Read,
+    /// Through the buffers of stdio for input and output: "up to six data copies", 4 KB at a time.
+    Stdio,
+    /// By the kernel, without a copy in the program (`sendfile`; Linux).
+    Sendfile,
+}
+
+/// What is done for one kind of client (Heidemann 1996, section 2.6: "data sent in the same segment as the HTTP headers
+/// is ignored").
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Remedy {
+    /// Part of the client's `User-Agent`.
+    pub agent: String,
+    /// What is done.
+    pub by: RemedyBy,
+}
+
+/// The two remedies of the paper.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RemedyBy {
+    /// The head leaves in a segment of its own.
+    HeadApart,
+    /// The connection does not persist.
+    NoPersistence,
+}
+
+/// How a connection sends after it was idle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AfterIdle {
+    /// As the kernel does.
+    Kernel,
+    /// One window, paced over one round trip. Has no effect where the kernel cuts the window
+    /// ([`kernel_keeps_the_window`](crate::kernel_keeps_the_window)), and outside Linux.
+    Paced,
 }
 
 impl Config {
+    /// How `request` is answered: as its client needs it.
+    pub(crate) fn behaviour_for(&self, request: &Request) -> Behaviour {
+        let mut behaviour = self.behaviour;
+        let agent = request.fields.text("User-Agent").unwrap_or_default();
+        for remedy in self.remedies.iter().filter(|remedy| agent.contains(&remedy.agent)) {
+            match remedy.by {
+                RemedyBy::HeadApart => behaviour.head_flush = HeadFlush::Apart,
+                RemedyBy::NoPersistence => behaviour.keep_alive = KeepAlivePolicy::Never,
+            }
+        }
+        behaviour
+    }
+
     /// A server of generated documents on a free port of 127.0.0.1, without support for CLIENT_CLOSE and GETWEB.
     #[must_use]
     pub fn loopback(behaviour: Behaviour) -> Self {
@@ -39,6 +103,9 @@ impl Config {
             limits: Limits::default(),
             client_close: false,
             getweb: false,
+            copies: Copies::Read,
+            remedies: Vec::new(),
+            after_idle: AfterIdle::Kernel,
         }
     }
 }

@@ -7,15 +7,16 @@ use std::{
 };
 
 use ackwise_http::{
-    Request, RequestError, RequestParser,
+    Behaviour, Request, RequestError, RequestParser,
     behaviour::{Answer, Gather, Outlook, Pipelining, RequestPieces},
 };
 
 use crate::{
-    Config,
+    AfterIdle, Config,
     close::{close, close_after_client},
     counters::Counters,
     limits::{ENDLESS_FIELDS, READ_SIZE},
+    pace,
     reply::Reply,
     send::{configure, left_until, send},
     stop::StopSignal,
@@ -37,11 +38,11 @@ enum End {
 }
 
 /// The requests completed by one read, and the error after them, if any.
-struct Batch {
-    requests: Vec<Request>,
+pub(crate) struct Batch {
+    pub(crate) requests: Vec<Request>,
     /// The client closes; later bytes are ignored.
-    client_closes: bool,
-    broken: Option<RequestError>,
+    pub(crate) client_closes: bool,
+    pub(crate) broken: Option<RequestError>,
 }
 
 impl Connection<'_> {
@@ -80,7 +81,7 @@ impl Connection<'_> {
             let Batch { requests, client_closes, broken } = batch;
             let requests = in_order(requests, self.config.behaviour.pipelining);
             for together in requests.chunks(self.answered_together()) {
-                let replies = self.replies(together, &mut answered);
+                let replies = replies_to(together, self.config, self.counters, &mut answered);
                 self.answer(&replies)?;
                 if replies.last().is_some_and(|reply| reply.outlook == Outlook::Closes) {
                     return Ok(End::Ours);
@@ -137,28 +138,25 @@ impl Connection<'_> {
         if self.config.behaviour.gather == Gather::Pending { usize::MAX } else { 1 }
     }
 
-    /// The replies to `requests`, up to the first that closes the connection.
-    fn replies(&self, requests: &[Request], answered: &mut u32) -> Vec<Reply> {
-        let mut replies = Vec::with_capacity(requests.len());
-        for request in requests {
-            *answered += 1;
-            let Config { documents, behaviour, .. } = self.config;
-            let reply = Reply::to(request, documents, behaviour, *answered, SystemTime::now());
-            if let Some(time) = reply.parsed_in {
-                self.counters.count_page(time);
-            }
-            let closes = reply.outlook == Outlook::Closes;
-            replies.push(reply);
-            if closes {
-                break;
-            }
-        }
-        replies
-    }
-
     fn answer(&self, replies: &[Reply]) -> io::Result<()> {
         let deadline = Instant::now() + self.config.limits.response;
-        send(self.stream, replies, &self.config.behaviour, self.stop, deadline)?;
+        let Config { behaviour, copies, .. } = self.config;
+        let mut restart = match self.config.after_idle {
+            AfterIdle::Paced => pace::restart(self.stream)?,
+            AfterIdle::Kernel => None,
+        };
+        // One client sends all of them, so all of them have the same.
+        let head_flush = replies.first().map_or(behaviour.head_flush, |reply| reply.head_flush);
+        if head_flush == behaviour.head_flush {
+            send(self.stream, replies, behaviour, *copies, restart, self.stop, deadline)?;
+        } else {
+            let remedied = Behaviour { head_flush, ..*behaviour };
+            for reply in replies {
+                let alone = std::slice::from_ref(reply);
+                let restart = restart.take();
+                send(self.stream, alone, &remedied, *copies, restart, self.stop, deadline)?;
+            }
+        }
         for _ in replies {
             self.counters.count_answer();
         }
@@ -194,7 +192,32 @@ impl Connection<'_> {
     }
 }
 
-fn parse(parser: &mut RequestParser, mut input: &[u8]) -> Batch {
+/// The replies to `requests`, up to the first that closes the connection, of which `answered` came before.
+pub(crate) fn replies_to(
+    requests: &[Request],
+    config: &Config,
+    counters: &Counters,
+    answered: &mut u32,
+) -> Vec<Reply> {
+    let mut replies = Vec::with_capacity(requests.len());
+    for request in requests {
+        *answered += 1;
+        let behaviour = config.behaviour_for(request);
+        let now = SystemTime::now();
+        let reply = Reply::to(request, &config.documents, &behaviour, *answered, now);
+        if let Some(time) = reply.parsed_in {
+            counters.count_page(time);
+        }
+        let closes = reply.outlook == Outlook::Closes;
+        replies.push(reply);
+        if closes {
+            break;
+        }
+    }
+    replies
+}
+
+pub(crate) fn parse(parser: &mut RequestParser, mut input: &[u8]) -> Batch {
     let mut batch = Batch { requests: Vec::new(), client_closes: false, broken: None };
     loop {
         match parser.advance(&mut input) {

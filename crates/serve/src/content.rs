@@ -71,14 +71,45 @@ impl OpenFile {
         range: Range<u64>,
         buffer: &mut Vec<u8>,
     ) -> io::Result<()> {
-        if self.0.as_ref().is_none_or(|(open, _)| open != stored) {
-            let file = site.reopen(stored).ok_or(io::ErrorKind::InvalidData)?;
-            self.0 = Some((stored.clone(), file));
-        }
-        let Some((_, file)) = &self.0 else { return Ok(()) };
+        let file = self.open(site, stored)?;
         let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
         let start = buffer.len();
         buffer.resize(start + length, 0);
         file.read_exact_at(&mut buffer[start..], range.start)
     }
+
+    /// Has the kernel send the beginning of `range` of `stored`, which is not empty.
+    ///
+    /// # Errors
+    ///
+    /// If the file is not what its length was taken from, or the client is gone.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn send(
+        &mut self,
+        site: &Site,
+        stored: &Stored,
+        range: Range<u64>,
+        stream: &std::net::TcpStream,
+    ) -> io::Result<usize> {
+        let file = self.open(site, stored)?;
+        let mut offset = i64::try_from(range.start).map_err(io::Error::other)?;
+        let count = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
+        let count = count.min(SENDFILE_LIMIT);
+        Ok(nix::sys::sendfile::sendfile(stream, file, Some(&mut offset), count)?)
+    }
+
+    fn open(&mut self, site: &Site, stored: &Stored) -> io::Result<&File> {
+        if self.0.as_ref().is_none_or(|(open, _)| open != stored) {
+            let file = site.reopen(stored).ok_or(io::ErrorKind::InvalidData)?;
+            self.0 = Some((stored.clone(), file));
+        }
+        match &self.0 {
+            Some((_, file)) => Ok(file),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
 }
+
+/// Bytes that one call sends, after which the limits are checked (our choice).
+#[cfg(target_os = "linux")]
+const SENDFILE_LIMIT: usize = 1 << 20;

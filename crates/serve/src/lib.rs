@@ -15,9 +15,12 @@
 //! | `content` | the parts of a reply's content: generated, in memory, in files |
 //! | `document` | documents generated from their length, so that a client can check them |
 //! | `send` | executes a plan of writes on a socket |
+//! | `pace` | restart after idle by rate |
 //! | `close` | closes without an RST that would destroy data in flight |
 //! | `counters` | event counts, updated by all threads |
 //! | `limits` | limits on a hostile client |
+//! | [`references`] | the files that an HTML page names |
+//! | `stack_server` | the server on Ackwise's own TCP over a TUN device |
 //! | `pattern` | a server with named patterns of writes, for tests |
 //!
 //! Each connection has a thread, at most [`Limits::connections`] of them. With blocking reads and
@@ -34,16 +37,23 @@ mod counters;
 mod document;
 mod getweb;
 mod limits;
+mod pace;
 pub mod pattern;
+pub mod references;
 mod reply;
 mod send;
 mod server;
 mod site;
+#[cfg(target_os = "linux")]
+mod stack_server;
 mod stop;
 
-pub use config::{Config, Documents};
+pub use config::{AfterIdle, Config, Copies, Documents, Remedy, RemedyBy};
 pub use counters::Stats;
 pub use document::Document;
 pub use limits::Limits;
+pub use pace::kernel_keeps_the_window;
 pub use server::Server;
 pub use site::Site;
+#[cfg(target_os = "linux")]
+pub use stack_server::StackServer;

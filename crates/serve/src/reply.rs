@@ -8,7 +8,7 @@ use std::{
 
 use ackwise_http::{
     Behaviour, Method, RangeRequest, Request, RequestErrorKind, ResponseBuilder, Version,
-    behaviour::{Answer, Outlook},
+    behaviour::{Answer, HeadFlush, Outlook},
 };
 
 use crate::{
@@ -26,6 +26,8 @@ pub(crate) struct Reply {
     /// Empty for HEAD, and where there is no content.
     pub(crate) content: Content,
     pub(crate) outlook: Outlook,
+    /// Whether the head leaves in a segment of its own for this client.
+    pub(crate) head_flush: HeadFlush,
     /// How long a page was parsed for this reply.
     pub(crate) parsed_in: Option<Duration>,
 }
@@ -55,7 +57,7 @@ impl Reply {
         let Answered { head, content, parsed_in } = answered;
         let head = encode(&outlook.announce(head));
         let content = if request.method == Method::Head { Content::EMPTY } else { content };
-        Self { head, content, outlook, parsed_in }
+        Self { head, content, outlook, head_flush: behaviour.head_flush, parsed_in }
     }
 
     /// The reply to a malformed request. The start of the next request is unknown, so the
@@ -64,7 +66,8 @@ impl Reply {
         let outlook = Outlook::Closes;
         let head = common(Version::Http11, error.status(), now).field("Content-Length", "0");
         let head = encode(&outlook.announce(head));
-        Self { head, content: Content::EMPTY, outlook, parsed_in: None }
+        let head_flush = HeadFlush::Joined;
+        Self { head, content: Content::EMPTY, outlook, head_flush, parsed_in: None }
     }
 
     /// Length of head and content in bytes.

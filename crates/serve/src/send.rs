@@ -2,6 +2,7 @@
 //! part.
 
 use std::{
+    hint::black_box,
     io::{self, IoSlice},
     net::TcpStream,
     ops::Range,
@@ -16,9 +17,10 @@ use ackwise_http::{
 use socket2::SockRef;
 
 use crate::{
-    Document,
+    Copies, Document,
     content::{OpenFile, Part},
     document::GATHER_LIMIT,
+    pace::{self, Restart},
     reply::Reply,
     site::{Site, Stored},
     stop::StopSignal,
@@ -29,19 +31,22 @@ pub(crate) fn configure(stream: &TcpStream, behaviour: &Behaviour) -> io::Result
     stream.set_nodelay(behaviour.nagle == Nagle::Off)
 }
 
-/// Sends `replies` by the plan of `behaviour` before `deadline`; several replies as one stream.
+/// Sends `replies` by the plan of `behaviour` before `deadline`; several replies as one stream. The first window
+/// is paced if `restart` says so.
 pub(crate) fn send(
     stream: &TcpStream,
     replies: &[Reply],
     behaviour: &Behaviour,
+    copies: Copies,
+    restart: Option<Restart>,
     stop: &StopSignal,
     deadline: Instant,
 ) -> io::Result<()> {
     if behaviour.tail == Tail::Corked {
         set_cork(stream, false)?; // The last response left the cork set.
     }
-    let (file, copied) = Default::default();
-    let mut writer = Writer { stream, replies, deadline, file, copied };
+    let copier = Copier { copies, ..Copier::default() };
+    let mut writer = Writer { stream, replies, restart, stop, deadline, copier };
     for write in writes(replies, behaviour) {
         let behaviour::Write { after, head, body, corked, .. } = write;
         if !stop.sleep(after) {
@@ -51,7 +56,16 @@ pub(crate) fn send(
             set_cork(stream, true)?;
         }
         let range = head.start as u64 + body.start..head.end as u64 + body.end;
+        // What the kernel sends by itself has no flag that says that more follows.
+        let joins = copies == Copies::Sendfile && behaviour.tail != Tail::Corked;
+        let joins = joins && has_files(replies, range.clone());
+        if joins {
+            set_cork(stream, true)?;
+        }
         writer.write_all(range)?;
+        if joins {
+            set_cork(stream, false)?;
+        }
     }
     Ok(())
 }
@@ -67,8 +81,19 @@ fn writes<'b>(replies: &[Reply], behaviour: &'b Behaviour) -> Writes<'b> {
 struct Writer<'r> {
     stream: &'r TcpStream,
     replies: &'r [Reply],
+    restart: Option<Restart>,
+    stop: &'r StopSignal,
     deadline: Instant,
+    copier: Copier,
+}
+
+/// Copies bytes of replies into memory.
+#[derive(Debug, Default)]
+pub(crate) struct Copier {
+    copies: Copies,
     file: OpenFile,
+    /// The buffers of stdio, for input and for the program itself.
+    stdio: [Vec<u8>; 2],
     /// What was read from files, and what is between.
     copied: Vec<u8>,
 }
@@ -86,9 +111,15 @@ impl<'r> Writer<'r> {
     fn write_all(&mut self, mut range: Range<u64>) -> io::Result<()> {
         while !range.is_empty() {
             self.stream.set_write_timeout(Some(left_until(self.deadline)?))?;
-            match self.write_some(range.clone()) {
+            let now = self.allowed(range.clone())?;
+            match self.write_some(now) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => range.start += written as u64,
+                Ok(written) => {
+                    range.start += written as u64;
+                    if let Some(restart) = &mut self.restart {
+                        restart.bytes -= (written as u64).min(restart.bytes);
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -96,13 +127,32 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
+    /// The part of `range` that may be written: what follows a paced window waits for its first ACK.
+    fn allowed(&mut self, range: Range<u64>) -> io::Result<Range<u64>> {
+        let Some(restart) = self.restart else { return Ok(range) };
+        if restart.bytes > 0 {
+            return Ok(range.start..range.end.min(range.start + restart.bytes));
+        }
+        self.restart = None;
+        if !self.stop.sleep(restart.until.saturating_duration_since(Instant::now())) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        pace::lift(self.stream)?;
+        Ok(range)
+    }
+
     fn write_some(&mut self, range: Range<u64>) -> io::Result<usize> {
         let wanted = range.end - range.start;
-        let first = pieces(self.replies, range.clone()).take(GATHER_LIMIT);
-        let reads_files = first.into_iter().any(|piece| matches!(piece, Piece::Stored(..)));
+        #[cfg(target_os = "linux")]
+        if self.copier.copies == Copies::Sendfile
+            && let Some(Piece::Stored(site, stored, range)) =
+                pieces(self.replies, range.clone()).next()
+        {
+            return self.copier.file.send(site, stored, range, self.stream);
+        }
+        let reads_files = has_files(self.replies, range.clone());
         let slices = if reads_files {
-            self.copy(range)?;
-            vec![IoSlice::new(&self.copied)]
+            vec![IoSlice::new(self.copier.copy(self.replies, range)?)]
         } else {
             gather(self.replies, range)
         };
@@ -110,12 +160,19 @@ impl<'r> Writer<'r> {
         let flags = if length < wanted { MORE_FOLLOWS } else { 0 };
         SockRef::from(self.stream).send_vectored_with_flags(&slices, flags)
     }
+}
 
+impl Copier {
     /// Copies the bytes from the start of `range` on, as many as one call takes.
-    fn copy(&mut self, range: Range<u64>) -> io::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// If a file is not what its length was taken from.
+    pub(crate) fn copy(&mut self, replies: &[Reply], range: Range<u64>) -> io::Result<&[u8]> {
         self.copied.clear();
-        for piece in pieces(self.replies, range) {
-            let room = COPY_LIMIT - self.copied.len();
+        let limit = if self.copies == Copies::Stdio { STDIO_BUFFER } else { COPY_LIMIT };
+        for piece in pieces(replies, range) {
+            let room = limit - self.copied.len();
             match piece {
                 Piece::Memory(bytes) => {
                     self.copied.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -127,16 +184,31 @@ impl<'r> Writer<'r> {
                         self.copied.extend_from_slice(&slice);
                     }
                 }
+                Piece::Stored(site, stored, range) if self.copies == Copies::Stdio => {
+                    let [input, program] = &mut self.stdio;
+                    input.clear();
+                    self.file.append(site, stored, at_most(range, room), input)?;
+                    // fread and fwrite: each copies.
+                    program.clear();
+                    program.extend_from_slice(black_box(input));
+                    self.copied.extend_from_slice(black_box(program));
+                }
                 Piece::Stored(site, stored, range) => {
                     self.file.append(site, stored, at_most(range, room), &mut self.copied)?;
                 }
             }
-            if self.copied.len() >= COPY_LIMIT {
+            // With sendfile, what follows is not copied.
+            if self.copied.len() >= limit || self.copies == Copies::Sendfile {
                 break;
             }
         }
-        Ok(())
+        Ok(&self.copied)
     }
+}
+
+/// Whether one write of `range` has to do with files.
+fn has_files(replies: &[Reply], range: Range<u64>) -> bool {
+    pieces(replies, range).take(GATHER_LIMIT).any(|piece| matches!(piece, Piece::Stored(..)))
 }
 
 /// The bytes in `range`, up to the limit of one gathering write. None of them is in a file.
@@ -206,6 +278,9 @@ fn at_most(range: Range<u64>, limit: usize) -> Range<u64> {
 /// Bytes that are read from files before they are written (our choice: what a pipe holds; the first write then
 /// has far more than the two segments that a receiver's delayed ACK waits for).
 const COPY_LIMIT: usize = 64 * 1024;
+
+/// `BUFSIZ` of BSD's stdio as in Apache 1.1, which wrote 4 KB at a time (Heidemann 1996, section 2.2).
+const STDIO_BUFFER: usize = 4096;
 
 /// A short segment waits for the call that follows.
 #[cfg(target_os = "linux")]

@@ -3,7 +3,6 @@
 //! Nothing outside of the directory is served, whatever a path or a link in it says: the kernel resolves the path
 //! (`openat2`, `RESOLVE_BENEATH`). Names that begin with a dot are not served.
 
-mod references;
 mod remembered;
 
 use std::{
@@ -16,6 +15,7 @@ use std::{
 
 use ackwise_http::getweb;
 
+use crate::references::{self, Wanted};
 use remembered::Remembered;
 
 /// A directory whose files are served.
@@ -84,7 +84,10 @@ impl Site {
         }
         let started = Instant::now();
         let html = self.beginning(page).unwrap_or_default();
-        let paths: Arc<[String]> = references::of_page(&html, &page.path).into();
+        let paths: Arc<[String]> = {
+            let url = format!("{SERVER}{}", page.path);
+            references::of_page(&html, &url, Wanted::Shown).into()
+        };
         self.remembered.insert(page, Arc::clone(&paths));
         PageFiles { paths, parsed_in: Some(started.elapsed()) }
     }
@@ -110,6 +113,10 @@ impl Site {
         about.is_file().then_some((file, stored))
     }
 }
+
+/// A server does not know all its names, so it has none here: no reference from outside can have this one (RFC 6761,
+/// section 6.4).
+const SERVER: &str = "http://this-server.invalid";
 
 /// Bytes of a page that are searched for references (our choice: pages are seldom longer, and what comes after
 /// them is asked for with GET).

@@ -1,8 +1,8 @@
 //! How fast the simulator is: `cargo run --release -p ackwise-sim --example speed --
-//! flows|many|arrivals|idle|idle-rfc [SECONDS]`.
+//! flows|many|arrivals|idle [SECONDS] [rfc|linux-6|linux-6-bbr|plain]`.
 //!
-//! The scenarios are those of `cargo xtask bench sim`, without the reading of experiment files. `idle-rfc` is
-//! `idle` with the `rfc` preset.
+//! The scenarios are those of `cargo xtask bench sim`, without the reading of experiment files. Without a preset, the
+//! TCP is that of the other simulators; `plain` is `linux-6` without the policies that it shares with no other preset.
 
 use std::{env, num::NonZeroU32, time::Duration};
 
@@ -17,18 +17,27 @@ use ackwise_sim::{
 };
 use ackwise_tcp::{
     ByteCount, Config, Policies,
-    policy::{AckPolicy, CongestionPolicy, HoldPolicy, Offer, TimerPolicy},
+    policy::{
+        AckPolicy, BufferTuning, CongestionPolicy, FrtoPolicy, HoldPolicy, LossDetection, Offer,
+        ReductionPolicy, SlowStartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
+    },
 };
 
 fn main() {
     let seconds = env::args().nth(2).and_then(|seconds| seconds.parse().ok());
     let duration = |default| Duration::from_secs(seconds.unwrap_or(default));
+    let tcp = match env::args().nth(3).as_deref() {
+        Some("rfc") => Config::new(Policies::RFC),
+        Some("linux-6") => Config::new(Policies::LINUX_6),
+        Some("linux-6-bbr") => Config::new(Policies::LINUX_6_BBR),
+        Some("plain") => Config::new(PLAIN_LINUX),
+        _ => same_tcp(),
+    };
     let scenario = match env::args().nth(1).as_deref() {
-        Some("arrivals") => arrivals(duration(5), tcp(), Span::ZERO, 100),
-        Some("idle") => arrivals(duration(10), tcp(), MINUTE, 10),
-        Some("idle-rfc") => arrivals(duration(10), Config::new(Policies::RFC), MINUTE, 10),
-        Some("many") => flows(duration(1), 500),
-        _ => flows(duration(60), 1),
+        Some("arrivals") => arrivals(duration(5), tcp, Span::ZERO, 100),
+        Some("idle") => arrivals(duration(10), tcp, MINUTE, 10),
+        Some("many") => flows(duration(1), tcp, 500),
+        _ => flows(duration(60), tcp, 1),
     };
     match run(&scenario, &mut Nobody) {
         Ok(measures) => println!("{:?}", measures.work),
@@ -38,7 +47,20 @@ fn main() {
 
 const MINUTE: Span = Span::Fixed(Duration::from_secs(60));
 
-fn tcp() -> Config {
+/// Linux 6 with CUBIC of RFC 9438, SACK of RFC 6675 and buffers of constant size.
+const PLAIN_LINUX: Policies = Policies {
+    slow_start: SlowStartPolicy::UntilLoss,
+    loss_detection: LossDetection::Rfc6675,
+    reduction: ReductionPolicy::AtOnce,
+    undo: UndoPolicy::Off,
+    frto: FrtoPolicy::Off,
+    unused_window: UnusedWindow::Kept,
+    receive_tuning: BufferTuning::Off,
+    send_tuning: BufferTuning::Off,
+    ..Policies::LINUX_6
+};
+
+fn same_tcp() -> Config {
     let policies = Policies {
         ack: AckPolicy::EverySegment,
         hold: HoldPolicy::Off,
@@ -67,7 +89,7 @@ fn node(name: String, tcp: Option<Config>) -> Node {
 
 /// 100 times `clients` long flows each way through one bottleneck, which has as much room for each flow
 /// whatever their number.
-fn flows(duration: Duration, clients: u32) -> Scenario {
+fn flows(duration: Duration, tcp: Config, clients: u32) -> Scenario {
     let (mut nodes, mut links, mut applications) = (Vec::new(), Vec::new(), Vec::new());
     nodes.push(node("left".to_owned(), None));
     nodes.push(node("right".to_owned(), None));
@@ -77,7 +99,7 @@ fn flows(duration: Duration, clients: u32) -> Scenario {
     for pair in 0..200_u32 {
         let ends = [NodeId(2 + 2 * pair), NodeId(3 + 2 * pair)];
         for (end, router) in ends.into_iter().zip(routers) {
-            nodes.push(node(format!("host{}", end.0), Some(tcp())));
+            nodes.push(node(format!("host{}", end.0), Some(tcp)));
             links.push(link(format!("access{}", end.0), [end, router], 1_000_000_000, 1, 1_000));
         }
         let [client, server] = if pair % 2 == 0 { ends } else { [ends[1], ends[0]] };

@@ -9,8 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ackwise_bpf::Witness;
 use ackwise_linux::sockets::TcpSocket;
-use ackwise_tuning::{Busy, Observed, Quiet};
+use ackwise_tuning::{Busy, Observed, Order, Quiet};
 
 use crate::{Closing, signs::Full};
 
@@ -21,6 +22,8 @@ pub(crate) struct Closer {
     /// Closes that are allowed now: a bucket that holds those of one second.
     allowance: f64,
     last: Option<Instant>,
+    /// Who sees the order of request and response, if the kernel allows it.
+    witness: Option<Witness>,
     /// The accepted connections, by the earliest time since which they can have been quiet.
     by_quiet: BTreeSet<(Instant, u64)>,
     accepted: BTreeMap<u64, (Instant, TcpSocket)>,
@@ -46,6 +49,8 @@ pub(crate) struct Candidate {
     pub(crate) quiet: Duration,
     /// Whether it counts as idle only because it has been quiet for long.
     pub(crate) is_unsure: bool,
+    /// Whether the witness saw the response follow the request.
+    pub(crate) is_seen: bool,
 }
 
 /// How many connections there are for how many places.
@@ -81,7 +86,13 @@ impl Closer {
             accepted: BTreeMap::new(),
             scan: None,
             queued: 0,
+            witness: None,
         }
+    }
+
+    /// Decides by the order that `witness` sees, where it has seen one.
+    pub(crate) fn rely_on(&mut self, witness: Witness) {
+        self.witness = Some(witness);
     }
 
     /// Whether the queues or the number of connections say that the table has to be dumped at `now`.
@@ -208,13 +219,23 @@ impl Closer {
         if socket.inode == 0 || self.is_excluded(socket) {
             return None;
         }
-        match observed(socket)?.judge(self.rule.patience) {
-            Quiet::Idle { quiet } => Some(Candidate { socket: *socket, quiet, is_unsure: false }),
-            Quiet::IdleUnsure { quiet } => {
-                Some(Candidate { socket: *socket, quiet, is_unsure: true })
-            }
-            Quiet::Busy(_) => None,
-        }
+        let observed = self.observed(socket)?;
+        let (quiet, is_unsure) = match observed.judge(self.rule.patience) {
+            Quiet::Idle { quiet } => (quiet, false),
+            Quiet::IdleUnsure { quiet } => (quiet, true),
+            Quiet::Busy(_) => return None,
+        };
+        Some(Candidate { socket: *socket, quiet, is_unsure, is_seen: observed.order.is_some() })
+    }
+
+    fn observed(&self, socket: &TcpSocket) -> Option<Observed> {
+        let received = socket.info?.bytes_received;
+        let seen = self.witness.as_ref().and_then(|it| it.order(socket.cookie, received));
+        let order = seen.map(|order| match order {
+            ackwise_bpf::Order::ResponseLast => Order::ResponseLast,
+            ackwise_bpf::Order::RequestLast => Order::RequestLast,
+        });
+        observed(socket, order)
     }
 
     fn is_excluded(&self, socket: &TcpSocket) -> bool {
@@ -225,7 +246,7 @@ impl Closer {
     /// that none is looked up before `idle_at_least` has passed since.
     fn earliest_idle(&self, socket: &TcpSocket, now: Instant) -> Instant {
         let patience = self.rule.patience;
-        let Some(observed) = observed(socket).filter(|_| !self.is_excluded(socket)) else {
+        let Some(observed) = self.observed(socket).filter(|_| !self.is_excluded(socket)) else {
             return now + NEVER;
         };
         let quiet = observed.since_sent.min(observed.since_received);
@@ -241,7 +262,7 @@ impl Closer {
     }
 }
 
-fn observed(socket: &TcpSocket) -> Option<Observed> {
+fn observed(socket: &TcpSocket, order: Option<Order>) -> Option<Observed> {
     let info = socket.info?;
     let ms = |ms: u32| Duration::from_millis(ms.into());
     Some(Observed {
@@ -252,6 +273,7 @@ fn observed(socket: &TcpSocket) -> Option<Observed> {
         since_sent: ms(info.last_data_sent_ms),
         since_received: ms(info.last_data_recv_ms),
         since_ack: ms(info.last_ack_recv_ms),
+        order,
     })
 }
 

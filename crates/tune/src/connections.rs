@@ -127,6 +127,11 @@ impl Connections {
         Some(now.saturating_duration_since(absent_at))
     }
 
+    /// Whether it was there when the run began.
+    pub(crate) fn was_there(&self, cookie: u64) -> bool {
+        self.known.get(&cookie).is_some_and(|known| known.absent_at.is_none())
+    }
+
     /// Whether it was there at the last scan.
     pub(crate) fn contains(&self, cookie: u64) -> bool {
         self.known.contains_key(&cookie)

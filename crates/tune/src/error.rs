@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use ackwise_bpf::BpfError;
 use ackwise_linux::{NamespaceError, foreign::CopyError};
 
 /// Why a run ended early. What it had changed is given back.
@@ -10,7 +11,7 @@ use ackwise_linux::{NamespaceError, foreign::CopyError};
 pub enum TuneError {
     /// Nothing was asked for.
     #[error(
-        "nothing to do (expected --nodelay, --unsent, --buffer-memory, --max-connections or --undo)"
+        "nothing to do (expected --nodelay, --unsent, --buffer-memory, --pace, --max-connections or --undo)"
     )]
     NothingToDo,
     /// The user is not root.
@@ -71,6 +72,9 @@ pub enum TuneError {
         /// Why.
         why: String,
     },
+    /// The congestion control that paces cannot be registered.
+    #[error("cannot pace after idle: {0}")]
+    Pace(#[source] BpfError),
     /// The process that undoes a killed run could not be started.
     #[error("cannot start the process that undoes a run that is killed: {0}")]
     Keeper(#[source] io::Error),

@@ -35,6 +35,10 @@ pub(crate) struct Content {
     started: u64,
     /// The server's port.
     pub(crate) port: u16,
+    /// Whether sockets of the port may have a congestion control of ours. They are known by its name, so no
+    /// record is needed for each.
+    #[serde(default)]
+    pub(crate) paces: bool,
     pub(crate) records: Vec<Record>,
 }
 
@@ -55,7 +59,8 @@ impl Journal {
     pub(crate) fn new(directory: &Path, port: u16) -> Self {
         let process = std::process::id();
         let started = start_of(process).unwrap_or(0);
-        let content = Content { version: VERSION, process, started, port, records: Vec::new() };
+        let content =
+            Content { version: VERSION, process, started, port, paces: false, records: Vec::new() };
         Self { path: directory.join(format!("{PREFIX}{process}-{port}{SUFFIX}")), content }
     }
 
@@ -84,6 +89,12 @@ impl Journal {
     ) -> Result<(), TuneError> {
         self.content.records.extend(records);
         self.content.records.truncate(RECORDS_LIMIT);
+        write(&self.path, &self.content)
+    }
+
+    /// Notes that sockets will get a congestion control of ours, and returns when that is in the file.
+    pub(crate) fn add_pacing(&mut self) -> Result<(), TuneError> {
+        self.content.paces = true;
         write(&self.path, &self.content)
     }
 
@@ -116,7 +127,7 @@ impl Content {
 
     /// Writes what is still to be given back, or removes the file.
     pub(crate) fn rewrite(&self, path: &Path) -> Result<(), TuneError> {
-        if !self.records.is_empty() {
+        if !self.records.is_empty() || self.paces {
             return write(path, self);
         }
         match fs::remove_file(path) {

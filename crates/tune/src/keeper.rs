@@ -15,7 +15,7 @@ use std::{
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::{Line, TuneError, journal::Content, undo::undo_one};
+use crate::{Line, Pacing, TuneError, journal::Content, undo::undo_one};
 
 /// The process, and this end of its input.
 #[derive(Debug)]
@@ -55,17 +55,18 @@ impl Drop for Keeper {
     }
 }
 
-/// Waits until standard input ends, then gives back what is in the journal, if it is still there.
+/// Waits until standard input ends, then gives back what is in the journal, if it is still there. `pacing` is
+/// what the run does: it decides which capabilities this process keeps.
 ///
 /// # Errors
 ///
 /// If the journal cannot be read or written.
-pub fn keep(journal: &Path) -> Result<(), TuneError> {
+pub fn keep(journal: &Path, pacing: Pacing) -> Result<(), TuneError> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let ignored = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(signal, ignored).map_err(TuneError::Keeper)?;
     }
-    ackwise_linux::privileges::keep_foreign_sockets().map_err(TuneError::Keeper)?;
+    pacing.keep_privileges().map_err(TuneError::Keeper)?;
     // Nobody may read it any more.
     let mut stdout = io::stdout();
     let _ = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());

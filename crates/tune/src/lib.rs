@@ -18,6 +18,7 @@
 //! | `journal` | the old values of one run, in a file that outlives it |
 //! | `undo` | restores the values of a journal |
 //! | `keeper` | a process that undoes a run that was killed |
+//! | `pace` | gives sockets a congestion control that restarts by rate, and takes it back |
 //! | `place` | in which network namespace the server is |
 //!
 //! Not here: what the kernel's interfaces look like (`ackwise-linux`), and when a connection is idle
@@ -34,6 +35,7 @@ mod journal;
 mod keeper;
 mod line;
 mod options;
+mod pace;
 mod place;
 mod run;
 mod signs;
@@ -44,5 +46,6 @@ pub use error::TuneError;
 pub use keeper::{Keeper, keep};
 pub use line::{Act, Line, Socket};
 pub use options::{Closing, Options, Place};
+pub use pace::Pacing;
 pub use run::{Summary, tune};
 pub use undo::undo;

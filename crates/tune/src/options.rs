@@ -6,6 +6,8 @@ use ackwise_linux::{foreign::SocketOption, host_changes::RUN_DIRECTORY};
 use ackwise_tuning::Patience;
 use ipnet::IpNet;
 
+use crate::Pacing;
+
 /// What a run does.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -19,6 +21,8 @@ pub struct Options {
     pub unsent: Option<u32>,
     /// Memory of all send and receive buffers in use, in bytes as the kernel counts them.
     pub buffer_memory: Option<u64>,
+    /// Whether to restart by rate after idle.
+    pub pacing: Pacing,
     /// Whether and when to close idle connections.
     pub closing: Option<Closing>,
     /// Whether to do it. Otherwise the run reports what it would do, and ends.
@@ -72,6 +76,7 @@ impl Options {
             no_delay: false,
             unsent: None,
             buffer_memory: None,
+            pacing: Pacing::Off,
             closing: None,
             apply: false,
             watch: Self::WATCH,

@@ -3,6 +3,7 @@
 
 mod buffers;
 mod idle;
+mod pace;
 
 use std::{
     collections::BTreeSet,
@@ -13,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ackwise_bpf::Witness;
 use ackwise_linux::{
     foreign::{Holders, SocketOption},
     processor_time,
@@ -22,13 +24,14 @@ use ackwise_report::words::{counted, grouped, rounded};
 use ackwise_tcp::State;
 
 use crate::{
-    Act, Line, Options, Socket, TuneError,
+    Act, Line, Options, Pacing, Socket, TuneError,
     budget::Budget,
     change::{self, Planned, Workers},
     closing::{Closer, Shortage},
     connections::Connections,
     journal::Journal,
     keeper::Keeper,
+    pace::Pacer,
     place,
     signs::Signs,
     stake::Stake,
@@ -61,7 +64,9 @@ pub fn tune(
     mut tell: impl FnMut(&Line) -> ControlFlow<()>,
 ) -> Result<Summary, TuneError> {
     let is_sized = options.buffer_memory.is_some();
-    if options.wanted().is_empty() && options.closing.is_none() && !is_sized {
+    let is_pacing = options.pacing == Pacing::On;
+    let is_set = !options.wanted().is_empty() || is_sized || is_pacing;
+    if !is_set && options.closing.is_none() {
         return Err(TuneError::NothingToDo);
     }
     if options.apply && !nix::unistd::geteuid().is_root() {
@@ -79,7 +84,9 @@ pub fn tune(
         true => {
             let keeper = run.keeper()?;
             // Namespaces are entered and files made by now.
-            ackwise_linux::privileges::keep_foreign_sockets().map_err(TuneError::Keeper)?;
+            run.start_pacing(&listeners)?;
+            run.start_witness();
+            options.pacing.keep_privileges().map_err(TuneError::Keeper)?;
             let ended = run.work(listeners);
             run.say_ended();
             run.give_back();
@@ -102,6 +109,7 @@ struct Run<'a> {
     journal: Option<Journal>,
     connections: Connections,
     workers: Workers,
+    pacer: Option<Pacer>,
     closer: Option<Closer>,
     /// The last shortage that could not be relieved, so that each is reported once.
     stuck: Option<Shortage>,
@@ -141,6 +149,7 @@ impl<'a> Run<'a> {
             journal: options.apply.then(|| Journal::new(&options.directory, options.port)),
             connections: Connections::default(),
             workers: Workers::default(),
+            pacer: None,
             closer: options.closing.clone().map(Closer::new),
             stuck: None,
             ended: idle::Ended::default(),
@@ -177,12 +186,13 @@ impl<'a> Run<'a> {
                 let listeners = place::listeners(&mut self.table, self.options.port)?;
                 self.tune_listeners(listeners)?;
             }
-            if !self.wanted.is_empty() {
+            let sets = !self.wanted.is_empty() || self.pacer.is_some();
+            if sets {
                 self.tune_new(now)?;
             }
             self.close_idle(now)?;
             self.size_buffers(now)?;
-            self.pause(if self.wanted.is_empty() { QUEUE_INTERVAL } else { SIGN_INTERVAL });
+            self.pause(if sets { SIGN_INTERVAL } else { QUEUE_INTERVAL });
         }
         Ok(())
     }
@@ -224,7 +234,7 @@ impl<'a> Run<'a> {
             let reason = format!("{} accepts connections that inherit it", holders_words(&planned));
             self.say_set(&planned, None, reason);
         }
-        Ok(())
+        self.pace_listeners(&new, &holders)
     }
 
     /// The processes that hold listening sockets. An error if none is visible at the beginning.
@@ -284,6 +294,7 @@ impl<'a> Run<'a> {
             journal.retain(|record| record.remote.is_none() || connections.contains(record.cookie));
         }
         let changed = change::carry_out(looked.planned, &holders, journal)?;
+        self.pace_connections(due, &holders);
         let done = Instant::now();
         for planned in changed {
             let age = self.connections.age(planned.socket.cookie, done);
@@ -301,6 +312,21 @@ impl<'a> Run<'a> {
             self.say_set(&planned, age, reason);
         }
         Ok(())
+    }
+
+    /// Has the kernel note the order of requests and responses, where it can.
+    fn start_witness(&mut self) {
+        let Some(closer) = &mut self.closer else { return };
+        let reason = match Witness::start(self.options.port) {
+            Ok(witness) => {
+                closer.rely_on(witness);
+                "the order of requests and responses is seen by eBPF from now on".to_owned()
+            }
+            Err(error) => {
+                format!("the order of requests and responses is known by time alone: {error}")
+            }
+        };
+        self.say(Act::Note, reason);
     }
 
     /// Reports what a run with `apply` would do, and what is at stake.
@@ -324,6 +350,7 @@ impl<'a> Run<'a> {
         if !self.wanted.is_empty() {
             self.would_set(&sockets);
         }
+        self.would_pace(listeners, &holders);
         if self.options.no_delay {
             self.tell(&stake.no_delay(self.began.elapsed()));
         }
@@ -407,8 +434,9 @@ impl<'a> Run<'a> {
             let words = counted(restored, "connection");
             self.say(Act::GivenBack, format!("{words} have the values before the run"));
         }
-        self.summary.not_given_back = failed.len() as u64;
-        if failed.is_empty() {
+        let paces = self.stop_pacing();
+        self.summary.not_given_back = failed.len() as u64 + u64::from(paces);
+        if failed.is_empty() && !paces {
             journal.remove();
         }
     }

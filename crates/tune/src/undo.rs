@@ -8,9 +8,12 @@ use std::{collections::BTreeSet, ops::ControlFlow, path::Path, time::Duration};
 
 use ackwise_linux::foreign::{CopyError, ForeignSocket, Holders};
 
+use ackwise_report::words::counted;
+
 use crate::{
     Act, Line, Socket, TuneError,
     journal::{self, Content, Record},
+    pace::{self, TakenBack},
 };
 
 /// What became of a record.
@@ -69,8 +72,28 @@ pub(crate) fn undo_one(
     }
     let mut fates = fates.iter();
     content.records.retain(|_| matches!(fates.next(), Some(Fate::Failed(_))));
+    if content.paces {
+        let taken = pace::take_back(content.port);
+        let _ = tell(&paced_line(&taken, Duration::ZERO));
+        content.paces = taken.failed.is_some();
+    }
     content.rewrite(path)?;
-    Ok(content.records.is_empty())
+    Ok(content.records.is_empty() && !content.paces)
+}
+
+/// A line about the congestion control of all sockets.
+pub(crate) fn paced_line(taken: &TakenBack, at: Duration) -> Line {
+    let sockets = counted(taken.sockets, "socket");
+    let (act, reason) = match &taken.failed {
+        None => (Act::GivenBack, format!("{sockets} have the congestion control before the run")),
+        Some(why) => {
+            let reason = format!("{sockets} set back; {why}; `ackwise tune --undo` tries again");
+            (Act::Left, reason)
+        }
+    };
+    let mut line = Line::new(at, act, reason);
+    (line.option, line.count) = (Some(CONGESTION), Some(taken.sockets));
+    line
 }
 
 /// A line about one record.
@@ -136,5 +159,7 @@ fn restore_one(record: &Record, holders: &Holders) -> Fate {
     restored.unwrap_or_else(|error| Fate::Failed(error.to_string()))
 }
 
+/// The option's name.
+pub(crate) const CONGESTION: &str = "TCP_CONGESTION";
 /// Our choice: one repetition.
 const ROUNDS: usize = 2;

@@ -5,7 +5,8 @@
 //! From outside, a request in flight shows by order: the server's last data went out before the client's
 //! last data came in. The kernel's times move in ticks, of 4 ms on many systems, and on fast paths request,
 //! response and ACK often fall into one. Such a tie counts as busy until the connection has been quiet for
-//! longer than the server's slowest response.
+//! longer than the server's slowest response. A witness inside the kernel that knows the order ([`Order`])
+//! decides without times.
 //!
 //! What this cannot see: a request that arrives before the response to an earlier one has been sent
 //! (pipelining, streams of HTTP/2), and messages that need no answer (WebSocket, event streams).
@@ -29,6 +30,17 @@ pub struct Observed {
     pub since_received: Duration,
     /// Time since the client's last ACK; its data carries one, too.
     pub since_ack: Duration,
+    /// What came last, if somebody saw it.
+    pub order: Option<Order>,
+}
+
+/// What came last on a connection, seen and not concluded from times.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Order {
+    /// The server has written after it had read everything that came in.
+    ResponseLast,
+    /// Something came in that the server had not read when it last wrote.
+    RequestLast,
 }
 
 /// How long a connection has to be quiet.
@@ -95,10 +107,20 @@ impl Observed {
         if unacknowledged > 0 {
             return Quiet::Busy(Busy::Unacknowledged);
         }
+        let quiet = self.quiet();
+        match self.order {
+            Some(Order::RequestLast) => return Quiet::Busy(Busy::InFlight),
+            Some(Order::ResponseLast) => {
+                return match quiet >= patience.idle_at_least {
+                    true => Quiet::Idle { quiet },
+                    false => Quiet::Busy(Busy::Recent),
+                };
+            }
+            None => {}
+        }
         if self.since_sent > self.since_received {
             return Quiet::Busy(Busy::InFlight);
         }
-        let quiet = self.quiet();
         if self.since_sent == self.since_received || self.since_ack >= self.since_received {
             return match quiet >= patience.unsure_after {
                 true => Quiet::IdleUnsure { quiet },
@@ -133,6 +155,7 @@ mod tests {
         since_sent: Duration::from_millis(5_000),
         since_received: Duration::from_millis(5_008),
         since_ack: Duration::from_millis(4_996),
+        order: None,
     };
 
     #[test]
@@ -178,6 +201,7 @@ mod tests {
                                 since_sent,
                                 since_received,
                                 since_ack,
+                                order: None,
                             };
                             let settled = (received, acknowledged) == (9, 9)
                                 && (unread, unacknowledged) == (0, 0)
@@ -208,6 +232,32 @@ mod tests {
             }
         }
         assert!(verdicts.iter().all(|count| *count > 5), "{verdicts:?}");
+    }
+
+    /// Whatever the times say.
+    #[test]
+    fn a_witness_decides_ties_and_never_what_is_not_settled() {
+        let ages = [0, 4, 996, 1_000, 1_004, 9_996, 10_000, 10_004].map(Duration::from_millis);
+        for since_sent in ages {
+            for since_received in ages {
+                let times = Observed { since_sent, since_received, ..IDLE };
+                let judge = |observed: Observed| observed.judge(Patience::DEFAULT);
+                let last = Observed { order: Some(Order::RequestLast), ..times };
+                assert_eq!(judge(last), Quiet::Busy(Busy::InFlight), "{times:?}");
+                let first = Observed { order: Some(Order::ResponseLast), ..times };
+                let quiet = since_sent.min(since_received);
+                let expected =
+                    if quiet >= SECOND { Quiet::Idle { quiet } } else { Quiet::Busy(Busy::Recent) };
+                assert_eq!(judge(first), expected, "{times:?}");
+                for unsettled in [
+                    Observed { received: 0, ..first },
+                    Observed { unread: 1, ..first },
+                    Observed { unacknowledged: 1, ..first },
+                ] {
+                    assert!(matches!(judge(unsettled), Quiet::Busy(_)), "{unsettled:?}");
+                }
+            }
+        }
     }
 
     #[test]

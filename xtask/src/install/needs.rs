@@ -58,6 +58,7 @@ pub const DEBIAN: &[Package] = &[
     package("ethtool", "offloads off"),
     package("tcpdump", "captures of what the tests saw"),
     package("procps", "sysctl in a namespace"),
+    package("libelf-dev", "the feature ebpf: libbpf reads objects with it"),
     package("tshark", "finds nothing wrong in the captures that we write"),
     package("chromium", "opens the reports"),
     package("chromium-driver", "drives it"),

@@ -94,7 +94,7 @@ pub(crate) const STEPS: &[Step] = &[
         ..cargo(
             "build",
             &["test", "--workspace", "--exclude", "xtask", "--all-features", "--no-run"],
-            &[],
+            &[Need::DebianPackages],
             minutes(40),
         )
     },
@@ -207,6 +207,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "keep_alive",
     "lies",
     "model",
+    "objects",
     "okamoto",
     "output_file",
     "planted",

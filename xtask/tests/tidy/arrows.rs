@@ -9,17 +9,27 @@ use crate::repository::assert_none;
 const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (PURE, &[PURE]),
     (&["ackwise-sim", "ackwise-linux", "ackwise-capture"], &[PURE]),
+    (&["ackwise-bpf"], &[]),
     (&["ackwise-report"], &[PURE, &["ackwise-capture"]]),
     (&["ackwise-tls"], &[]),
     (&["ackwise-serve"], &[PURE, &["ackwise-linux", "ackwise-capture"]]),
+    // It plays the simulator's scenarios, and gives its measures.
+    (&["ackwise-live"], &[PURE, &["ackwise-linux", "ackwise-sim"]]),
     (COMMANDS, &[PURE, BELOW_COMMANDS]),
-    (&["ackwise-lab"], &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-sim"]]),
-    (&["ackwise"], &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim"]]),
+    (&["ackwise-tune"], &[PURE, BELOW_COMMANDS, &["ackwise-bpf"]]),
+    (
+        &["ackwise-lab"],
+        &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-live", "ackwise-sim"]],
+    ),
+    (
+        &["ackwise"],
+        &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim", "ackwise-tune"]],
+    ),
     (&["xtask"], &[]),
     // Its truth bench records cases in the simulator and on the kernel, and has them explained.
     (
         &["ackwise-bench"],
-        &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim", "xtask"]],
+        &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-live", "ackwise-sim", "xtask"]],
     ),
 ];
 
@@ -31,7 +41,7 @@ const BELOW_COMMANDS: &[&str] =
     &["ackwise-linux", "ackwise-capture", "ackwise-report", "ackwise-tls", "ackwise-serve"];
 
 /// Commands, which never use each other.
-const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load", "ackwise-tune"];
+const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load"];
 
 #[test]
 fn dependencies_follow_the_arrows() {
@@ -64,6 +74,8 @@ fn an_arrow_that_points_up_is_found() {
         ("ackwise-check", "ackwise-explain"),
         ("ackwise-explain", "ackwise-lab"),
         ("ackwise-load", "ackwise-sim"),
+        ("ackwise-load", "ackwise-live"),
+        ("ackwise-sim", "ackwise-live"),
         ("ackwise-report", "ackwise-serve"),
     ] {
         assert_eq!(depends(from, to), [format!("{from} may not know {to}")]);
@@ -72,6 +84,8 @@ fn an_arrow_that_points_up_is_found() {
         ("ackwise-serve", "ackwise-linux"),
         ("ackwise-lab", "ackwise-explain"),
         ("ackwise-lab", "ackwise-sim"),
+        ("ackwise-lab", "ackwise-live"),
+        ("ackwise-live", "ackwise-sim"),
         ("ackwise", "ackwise-lab"),
     ] {
         assert!(depends(from, to).is_empty());

@@ -8,6 +8,8 @@ use crate::dice::Dice;
 /// An experiment that was drawn.
 pub(super) struct Drawn {
     pub(super) family: &'static str,
+    /// Whose TCP the server has.
+    pub(super) sender: &'static str,
     /// `KEY=VALUE`, as for `ackwise run --set`.
     pub(super) settings: Vec<String>,
     /// One-way propagation delay.
@@ -20,7 +22,8 @@ impl Drawn {
         let pair = |it: &String| {
             it.split_once('=').map(|(key, value)| (key.to_owned(), value.trim_matches('"').into()))
         };
-        self.settings.iter().filter_map(pair).collect()
+        let sender = (SENDER.to_owned(), self.sender.into());
+        self.settings.iter().filter_map(pair).chain([sender]).collect()
     }
 
     fn set(&mut self, key: &str, value: impl std::fmt::Display) {
@@ -58,13 +61,14 @@ think = { uniform = { from = "50 ms", to = "400 ms" } }
 behaviour = { preset = "fixed" }
 "#;
 
-/// Draws a path, and what the family with this number provokes.
-pub(super) fn draw(number: u64, dice: &mut Dice) -> Drawn {
+/// Draws a path, and what the family with this number provokes. The sender has dice of its own: a case in
+/// which it is `linux-6` is the same as before there were others.
+pub(super) fn draw(number: u64, dice: &mut Dice, sender: &mut Dice) -> Drawn {
     let count = u64::try_from(FAMILIES.len()).expect("a few families");
     let place = usize::try_from(number % count).expect("below the number of families");
     let (family, provoke) = FAMILIES[place];
     let delay_ms = round(dice.scaled(0.2, 150.0));
-    let mut drawn = Drawn { family, settings: Vec::new(), delay_ms };
+    let mut drawn = Drawn { family, sender: LINUX, settings: Vec::new(), delay_ms };
     drawn.set("link.path.delay", format!("\"{delay_ms} ms\""));
     drawn.set("link.path.rate", format!("\"{} kb/s\"", dice.scaled(200.0, 100_000.0).round()));
     let clocks = dice.between(0, 2);
@@ -75,8 +79,27 @@ pub(super) fn draw(number: u64, dice: &mut Dice) -> Drawn {
     };
     drawn.set("host.client.tcp.ack", ack);
     provoke(&mut drawn, dice);
+    if drawn.sender == LINUX && sender.between(1, BBR_ONE_IN) == 1 {
+        bbr(&mut drawn, sender);
+    }
     drawn
 }
+
+/// The server has BBR. Restart after idle and losses are its own.
+fn bbr(drawn: &mut Drawn, dice: &mut Dice) {
+    drawn.sender = BBR;
+    let others = ["host.server.tcp.congestion", "host.server.tcp.idle_restart"];
+    drawn.settings.retain(|it| !others.iter().any(|other| it.starts_with(other)));
+    drawn.set("host.server.tcp.preset", format!("\"{BBR}\""));
+    drawn.set("host.server.tcp.bbr_phase", dice.between(0, 6));
+}
+
+/// The key of the sender among the parameters.
+const SENDER: &str = "sender";
+const LINUX: &str = "linux-6";
+const BBR: &str = "linux-6-bbr";
+/// Of so many Linux senders, one has BBR (our choice).
+const BBR_ONE_IN: u32 = 4;
 
 /// Sets what provokes something.
 type Provoke = fn(&mut Drawn, &mut Dice);
@@ -192,6 +215,7 @@ fn pipelined(drawn: &mut Drawn, dice: &mut Dice) {
 }
 
 fn paper(drawn: &mut Drawn, dice: &mut Dice) {
+    drawn.sender = "sunos-4.1";
     drawn.set("tcp.preset", "\"sunos-4.1\"");
     drawn.set("host.client.tcp", "{ receive_buffer = \"16 KiB\" }");
     drawn.set("host.server.tcp", "{ send_buffer = \"16 KiB\" }");
@@ -241,12 +265,34 @@ mod tests {
     #[test]
     fn every_family_is_an_experiment() {
         for number in 0..100 {
-            let drawn = draw(number, &mut Dice::new(5).of("sim", number));
+            let [mut dice, mut sender] = ["sim", "sender"].map(|it| Dice::new(5).of(it, number));
+            let drawn = draw(number, &mut dice, &mut sender);
             let base = Experiment::parse("base", BASE).unwrap();
             let settings = drawn.settings.iter().map(String::as_str);
             let experiment = base.with_all_set(settings);
             let experiment = experiment.unwrap_or_else(|why| panic!("{}: {why}", drawn.family));
             assert_eq!(experiment.cases().len(), 1, "{}", drawn.family);
         }
+    }
+
+    #[test]
+    fn a_quarter_of_the_linux_senders_have_bbr_and_the_others_are_what_they_were() {
+        let mut senders = [0_u32; 2];
+        for number in 0..400 {
+            let dice = || Dice::new(5).of("sim", number);
+            let mut sender = Dice::new(5).of("sender", number);
+            let drawn = draw(number, &mut dice(), &mut sender);
+            match drawn.sender {
+                BBR => senders[1] += 1,
+                sender => {
+                    senders[0] += u32::from(sender == LINUX);
+                    let again = draw(number, &mut dice(), &mut Dice::new(6).of("sender", number));
+                    let same = again.sender != sender || again.settings == drawn.settings;
+                    assert!(same, "case {number}");
+                }
+            }
+        }
+        let share = f64::from(senders[1]) / f64::from(senders[0] + senders[1]);
+        assert!((0.2..0.3).contains(&share), "{senders:?}");
     }
 }

@@ -28,7 +28,8 @@ use crate::dice::Dice;
 /// If the experiment does not run, or a file cannot be written.
 pub(super) fn record(seed: u64, number: u64, folder: &Path) -> anyhow::Result<Recorded> {
     let mut dice = Dice::new(seed).of("sim", number);
-    let drawn = draw::draw(number, &mut dice);
+    let mut sender = Dice::new(seed).of("sender", number);
+    let drawn = draw::draw(number, &mut dice, &mut sender);
     let name = format!("sim-{number:04}");
     let experiment = Experiment::parse(&name, draw::BASE)
         .and_then(|it| it.with_all_set(drawn.settings.iter().map(String::as_str)))

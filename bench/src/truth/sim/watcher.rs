@@ -57,14 +57,27 @@ struct Waits {
     blamed: Vec<Blame>,
     /// When each end sent something again, in order.
     repairs: Vec<Repair>,
+    /// What each end, the client first, has sent and heard.
+    senders: [Heard; 2],
+}
+
+/// What tells a tail-loss probe from a fast retransmit.
+#[derive(Clone, Copy, Default)]
+struct Heard {
+    /// Up to where it has sent.
+    highest: u64,
+    /// The latest acknowledgement that it has received reports data behind a hole.
+    sacked: bool,
 }
 
 /// A retransmission.
 struct Repair {
     at: Instant,
     from: Side,
-    /// The timer released it.
+    /// The retransmission timer released it, or that of a tail-loss probe.
     by_timer: bool,
+    /// It is a probe.
+    probes: bool,
 }
 
 impl Waits {
@@ -76,10 +89,15 @@ impl Waits {
         };
         let first = self.repairs.partition_point(|it| it.at < blame.until);
         let repair = self.repairs[first..].iter().find(|it| it.from == from);
+        let last = self.repairs[..first].iter().rfind(|it| it.from == from);
         match blame.cause {
             // While a loss lasts, the simulator has to guess what will repair it.
             Cause::RetransmissionTimeout | Cause::LossRecovery => match repair {
                 Some(Repair { by_timer: true, .. }) => vec![Cause::RetransmissionTimeout],
+                // A probe has begun it.
+                Some(Repair { by_timer: false, .. }) if last.is_some_and(|it| it.probes) => {
+                    vec![Cause::RetransmissionTimeout, Cause::LossRecovery]
+                }
                 Some(Repair { by_timer: false, .. }) => vec![Cause::LossRecovery],
                 // It was not repaired before the end of the run.
                 None => vec![Cause::RetransmissionTimeout, Cause::LossRecovery],
@@ -143,17 +161,28 @@ impl Observer for Watcher<'_> {
             let ends = self.captures[0].ends(sighting);
             waits.ends = ends.map(|[client, server]| Connection { client, server });
         }
+        let transmit = sighting.transmit;
+        let end = transmit.offset + u64::from(transmit.segment.len);
         if sighting.transmit.retransmission {
             // RFC 5681, section 3.1: after a timeout, the window is one segment; during fast
             // retransmit, it is at least two. A SYN has no other repair.
             let by_timer =
                 sighting.transmit.segment.flags.syn || sighting.congestion_window < 2 * SEGMENT;
-            waits.repairs.push(Repair { at: now, from: sighting.from, by_timer });
+            // RFC 8985, section 7.3: a probe is the last segment, and nothing has told of a loss.
+            let Heard { highest, sacked } = waits.senders[sighting.from as usize];
+            let probes = !by_timer && end == highest && !sacked;
+            let by_timer = by_timer || probes;
+            waits.repairs.push(Repair { at: now, from: sighting.from, by_timer, probes });
         }
+        let highest = &mut waits.senders[sighting.from as usize].highest;
+        *highest = end.max(*highest);
     }
 
     fn on_received(&mut self, sighting: &Sighting<'_>, now: Instant) {
         self.captures.iter_mut().for_each(|it| it.on_received(sighting, now));
+        let waits = self.connections.entry(sighting.connection).or_default();
+        let heard = &mut waits.senders[1 - sighting.from as usize];
+        heard.sacked = sighting.transmit.segment.options.sack.iter().next().is_some();
     }
 
     fn on_message(&mut self, message: &Message, now: Instant) {

@@ -10,6 +10,7 @@ use ackwise_check::{
     report::{Exporter, Json, Markdown, Report, Text},
 };
 use ackwise_report::{Name, Target, printable};
+use ackwise_tcp::policy::Preset;
 use clap::{Args, ValueEnum};
 
 pub(in crate::cli) mod asked;
@@ -24,7 +25,7 @@ use super::{
     interrupt::{Wanted, until_interrupted},
     number::whole,
     outcome::{Failure, Outcome},
-    output, privileges,
+    output, preset, privileges,
     progress::ProgressLine,
 };
 
@@ -46,6 +47,11 @@ pub(crate) struct Check {
     /// Select the client's TCP stack
     #[arg(long, value_enum, default_value_t)]
     stack: Stack,
+
+    /// Copy the congestion control, loss detection, timers and initial window of this TCP, as in experiment files;
+    /// acknowledgements, window and options stay those that each check needs (ackwise stack only)
+    #[arg(long, value_name = "PRESET", value_parser = preset::parser(), requires = "url")]
+    tcp: Option<Preset>,
 
     /// Run only this check (repeatable, or comma-separated)
     #[arg(long, value_name = "ID", value_delimiter = ',', long_help = only_help())]
@@ -165,6 +171,7 @@ impl Check {
                 Stack::Kernel => StackChoice::Kernel,
                 Stack::Ackwise => StackChoice::Ackwise,
             },
+            preset: self.tcp,
             only,
             thorough: self.thorough,
             max_wait: self.max_wait,

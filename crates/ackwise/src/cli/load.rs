@@ -3,6 +3,7 @@
 mod asked;
 mod causes;
 mod paced;
+mod planned;
 
 use std::{
     ops::ControlFlow,
@@ -13,21 +14,24 @@ use std::{
 use ackwise_load::{
     CloseMode, Drain, LoadOptions, LoadReport, Progress, Sample, SourceNet, StackMode,
     comparison_json, comparison_text, load, load_against,
+    pages::load_site,
     report::{hgrm, json, text},
 };
 use ackwise_report::{Target, output_file};
+use ackwise_tcp::policy::Preset;
 use clap::{Args, ValueEnum};
 
 use asked::Asked;
 use causes::Capture;
 use paced::Paced;
+use planned::Planned;
 
 use super::{
     duration,
     interrupt::Stop,
     number::whole,
     outcome::{Failure, Outcome},
-    output, privileges,
+    output, preset, privileges,
     progress::ProgressLine,
 };
 
@@ -51,6 +55,9 @@ pub(crate) struct LoadArguments {
     #[command(flatten)]
     asked: Asked,
 
+    #[command(flatten)]
+    planned: Planned,
+
     /// Wait at most TIME for connection setup and the first response together, for each later response,
     /// and for the close
     #[arg(hide_short_help = true)]
@@ -66,10 +73,15 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     drain: DrainMode,
 
-    /// Select the clients' TCP stack [default: ackwise with --close swap, otherwise kernel]
+    /// Select the clients' TCP stack [default: ackwise with --close swap, --close negotiated or --tcp, otherwise kernel]
     #[arg(hide_short_help = true)]
     #[arg(long, value_enum)]
     stack: Option<Stack>,
+
+    /// Copy this TCP with the ackwise stack, as in experiment files [default: linux-6]
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "PRESET", value_parser = preset::parser())]
+    tcp: Option<Preset>,
 
     /// Connect from this address or network (repeatable, or comma-separated); when an address has no
     /// free port left, the next one is used
@@ -139,14 +151,23 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
             false => ControlFlow::Continue(()),
         }
     };
-    let (document, is_complete) = match &arguments.against {
-        None => {
+    let plan = arguments.planned.options(&options, arguments.paced.seed())?;
+    let (document, is_complete) = match (&arguments.against, plan) {
+        (_, Some(plan)) => {
+            let report = load_site(&options, &plan, &mut watch)?;
+            let document = match arguments.json {
+                true => report.json(),
+                false => report.text(output::columns().unwrap_or(WIDE)),
+            };
+            (document, report.is_complete())
+        }
+        (None, None) => {
             let capture = arguments.explain.then(|| Capture::begin(&options.target)).transpose()?;
             let mut report = load(&options, &mut watch)?;
             report.causes = capture.map(Capture::end);
             alone(arguments, &report)?
         }
-        Some(other) => {
+        (Some(other), None) => {
             let comparison = load_against(&options, other, &mut watch)?;
             let document = match arguments.json {
                 true => comparison_json(&comparison),
@@ -185,6 +206,7 @@ impl LoadArguments {
             close: self.close.into(),
             drain: self.drain.into(),
             stack: self.stack.map(Into::into),
+            preset: self.tcp,
             sources: self.source.clone(),
             server_process: self.server_pid,
             insecure: self.insecure,
@@ -192,7 +214,7 @@ impl LoadArguments {
             allow_host_changes: self.allow_host_changes,
             ..LoadOptions::new(self.url.clone())
         };
-        self.paced.apply(&mut options);
+        self.paced.apply(&mut options, if self.planned.is_given() { 1 } else { 64 });
         self.asked.apply(&mut options, self.paced.seed())?;
         Ok(options)
     }
@@ -246,6 +268,13 @@ impl Line {
                     number(client)
                 ));
             }
+            Progress::LoadingPages { loaded, failed } => {
+                if self.shown.is_some_and(|(shown, _)| shown.elapsed() < SHOW_INTERVAL) {
+                    return;
+                }
+                self.shown = Some((Instant::now(), *loaded));
+                self.line.show(&format!("{loaded} pages loaded, {failed} failed"));
+            }
             _ => {}
         }
     }
@@ -262,6 +291,8 @@ enum End {
     ClientClose,
     /// The server, but an RST moves TIME-WAIT to the client (ackwise stack only)
     Swap,
+    /// The server, but both ends agree in their SYNs that the client holds TIME-WAIT (ackwise stack only)
+    Negotiated,
 }
 
 impl From<End> for CloseMode {
@@ -271,6 +302,7 @@ impl From<End> for CloseMode {
             End::Client => Self::Client,
             End::ClientClose => Self::ClientClose,
             End::Swap => Self::Swap,
+            End::Negotiated => Self::Negotiated,
         }
     }
 }
@@ -329,6 +361,8 @@ Examples:
       send a POST with content
   ackwise load http://localhost:8080/large --workload surge --requests-per-connection 10 --json
       request ranges of the sizes of SURGE's files, and print JSON
+  ackwise load http://localhost:8080/ --plan pipelined --pages 20
+      load the page and the files that it shows 20 times, on one pipelined connection each time
   sudo ackwise load http://localhost:8080/ --close swap --allow-host-changes
       move TIME-WAIT from the server to the client with an RST
 

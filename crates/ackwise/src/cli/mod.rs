@@ -15,6 +15,7 @@ mod model;
 mod number;
 mod outcome;
 mod output;
+mod preset;
 mod privileges;
 mod progress;
 mod record;

@@ -7,7 +7,9 @@ use ackwise_lab::{
     reproduce::report::Document as Reproduce,
     run::export::{Document as Run, List},
 };
-use ackwise_load::{ComparisonDocument as Against, report::Document as Load};
+use ackwise_load::{
+    ComparisonDocument as Against, pages::PagesReport as Pages, report::Document as Load,
+};
 use ackwise_report::format::{Document, schema};
 use clap::{
     Args,
@@ -53,8 +55,11 @@ fn all() -> Vec<Known> {
         of::<Explain>(),
         of::<Load<'_>>(),
         of::<Against<'_>>(),
+        of::<Pages>(),
         of::<Model>(),
         of::<Reproduce<'_>>(),
+        #[cfg(target_os = "linux")]
+        of::<ackwise_lab::reproduce::on_kernel::report::Document<'_>>(),
         of::<Run<'_>>(),
         of::<List<'_>>(),
         of::<Serve>(),

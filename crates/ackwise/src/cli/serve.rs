@@ -9,7 +9,10 @@ use ackwise_http::{
     behaviour::{Gather, HeadFlush, KeepAlivePolicy, Nagle, Tail},
 };
 use ackwise_report::format::{self, Format, to_json};
-use ackwise_serve::{Config, Documents, Limits, Server, Site, Stats};
+use ackwise_serve::{
+    AfterIdle, Config, Copies, Documents, Limits, Remedy, RemedyBy, Server, Site, Stats,
+    kernel_keeps_the_window,
+};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -86,6 +89,13 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N", default_value = "256", value_parser = whole(1..=10_000_usize))]
     connections: usize,
 
+    /// Pace the first window after an idle period over one round trip (SO_MAX_PACING_RATE)
+    ///
+    /// Needs net.ipv4.tcp_slow_start_after_idle=0: with 1, the kernel's default, the window is cut to the initial
+    /// one before the first byte is sent. Linux only.
+    #[arg(long)]
+    pace: bool,
+
     /// Answer GETWEB: a page, and all files of this server that it shows, as one response
     #[arg(long)]
     getweb: bool,
@@ -93,6 +103,31 @@ pub(crate) struct Serve {
     /// Accept CLIENT_CLOSE, by which a client says that it closes first and holds TIME-WAIT
     #[arg(long)]
     client_close: bool,
+
+    /// Select how the bytes of files reach the socket
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    copies: CopyMode,
+
+    /// Send the head apart to clients whose User-Agent contains TEXT (repeatable)
+    ///
+    /// For clients that ignore data in the segment of the head (Heidemann 1996, section 2.6).
+    #[arg(long, value_name = "TEXT")]
+    head_apart_for: Vec<String>,
+
+    /// Close the connection after each response to clients whose User-Agent contains TEXT (repeatable)
+    #[arg(long, value_name = "TEXT")]
+    close_for: Vec<String>,
+
+    /// Serve on the kernel's TCP, or on Ackwise's own on a TUN device, which needs root or CAP_NET_ADMIN
+    ///
+    /// On a TUN device, only the port of --listen counts, and responses are written as far as the send buffer takes
+    /// them.
+    #[arg(long, value_enum, default_value_t)]
+    stack: ServerStack,
+
+    /// Ask clients to hold TIME-WAIT, by a TCP option that Ackwise's stack has (--stack ackwise only)
+    #[arg(long)]
+    negotiate_time_wait: bool,
 
     /// Print JSON when the server ends
     #[arg(long)]
@@ -109,10 +144,48 @@ enum Preset {
     Paper1996,
 }
 
+/// Which TCP carries the connections.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum ServerStack {
+    /// Kernel sockets; no privileges needed
+    #[default]
+    Kernel,
+    /// Ackwise's own stack on a TUN device
+    Ackwise,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum CopyMode {
+    /// Read up to 64 KB, and write
+    #[default]
+    Read,
+    /// Copy through stdio's buffers, 4 KB at a time, as in 1996
+    Stdio,
+    /// Let the kernel copy (sendfile)
+    Sendfile,
+}
+
 impl Serve {
     /// Whether `--json` was given.
     pub(crate) const fn json(&self) -> bool {
         self.json
+    }
+
+    fn remedies(&self) -> Vec<Remedy> {
+        let remedy = |by| move |agent: &String| Remedy { agent: agent.clone(), by };
+        let apart = self.head_apart_for.iter().map(remedy(RemedyBy::HeadApart));
+        apart.chain(self.close_for.iter().map(remedy(RemedyBy::NoPersistence))).collect()
+    }
+
+    /// What `--pace` means here; says if it means nothing.
+    fn after_idle(&self) -> AfterIdle {
+        if !self.pace {
+            return AfterIdle::Kernel;
+        }
+        if !kernel_keeps_the_window().unwrap_or(false) {
+            let _ = writeln!(anstream::stderr(), "{CUT}");
+        }
+        AfterIdle::Paced
     }
 
     fn behaviour(&self) -> Behaviour {
@@ -174,32 +247,77 @@ pub(crate) fn run(arguments: &Serve) -> Result<Outcome, Failure> {
         limits: Limits { connections: arguments.connections, ..Limits::default() },
         client_close: arguments.client_close,
         getweb: arguments.getweb,
+        copies: match arguments.copies {
+            CopyMode::Read => Copies::Read,
+            CopyMode::Stdio => Copies::Stdio,
+            CopyMode::Sendfile => Copies::Sendfile,
+        },
+        remedies: arguments.remedies(),
+        after_idle: arguments.after_idle(),
     };
+    if arguments.stack == ServerStack::Ackwise {
+        return on_our_own_stack(arguments, config, &stop);
+    }
+    if arguments.negotiate_time_wait {
+        let why =
+            "cannot use --negotiate-time-wait with the kernel stack (expected --stack ackwise)";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let server = Server::start(config).map_err(|error| {
         Failure::Usage(format!("cannot listen on {}: {error}", arguments.listen))
     })?;
-    announce(arguments, &server);
+    announce(arguments, server.local_addr());
     while !stop.is_asked() {
         thread::sleep(LOOK_EVERY);
     }
     let (listened_on, stats) = (server.local_addr(), server.stats());
     server.stop();
-    let document = Document::new(listened_on, stats);
-    output::print(&if arguments.json { to_json(&document) } else { document.text() }, Outcome::Good)
+    print(arguments, &Document::new(listened_on, stats, None))
+}
+
+fn print(arguments: &Serve, document: &Document) -> Result<Outcome, Failure> {
+    output::print(&if arguments.json { to_json(document) } else { document.text() }, Outcome::Good)
+}
+
+/// Serves on a TUN device until Ctrl-C or SIGTERM.
+#[cfg(target_os = "linux")]
+fn on_our_own_stack(arguments: &Serve, config: Config, stop: &Stop) -> Result<Outcome, Failure> {
+    use ackwise_linux::{TunDevice, device::TunOptions};
+    use ackwise_serve::StackServer;
+    use ackwise_tcp::{TimeWaitHolder, policy::ClosePolicy};
+
+    let close = match arguments.negotiate_time_wait {
+        true => ClosePolicy::Negotiated(TimeWaitHolder::Yours),
+        false => ClosePolicy::Ordinary,
+    };
+    let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+    let device = TunDevice::open(TunOptions::default()).map_err(|error| usage(&error))?;
+    let server = StackServer::start(device, config, close);
+    let mut server =
+        server.map_err(|error| Failure::Usage(format!("cannot serve on a TUN device: {error}")))?;
+    super::privileges::give_up();
+    announce(arguments, server.address());
+    while !stop.is_asked() {
+        let polled = server.poll(std::time::Instant::now() + LOOK_EVERY);
+        polled.map_err(|error| usage(&format_args!("the TUN device failed: {error}")))?;
+    }
+    let held = server.time_wait().len() as u64;
+    print(arguments, &Document::new(server.address(), server.stats(), Some(held)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn on_our_own_stack(_: &Serve, _: Config, _: &Stop) -> Result<Outcome, Failure> {
+    Err(Failure::Usage("cannot use --stack ackwise: it needs Linux".to_owned()))
 }
 
 /// Tells where the server listens: on standard error, where `--json` leaves room for it.
-fn announce(arguments: &Serve, server: &Server) {
+fn announce(arguments: &Serve, server: SocketAddr) {
     let what = match &arguments.directory {
         Some(directory) => ackwise_report::printable(&directory.display().to_string()).into_owned(),
         None => "documents of any length (/6651 has 6,651 bytes)".to_owned(),
     };
     // A reader who has gone can still be served.
-    let _ = writeln!(
-        anstream::stderr(),
-        "Serving {what} at http://{}/ until Ctrl-C.",
-        server.local_addr()
-    );
+    let _ = writeln!(anstream::stderr(), "Serving {what} at http://{server}/ until Ctrl-C.");
 }
 
 /// What a server that has ended did.
@@ -219,6 +337,8 @@ pub(crate) struct Document {
     pages_parsed: u64,
     /// How long parsing them took in all, in milliseconds.
     parsing_ms: f64,
+    /// Connections in TIME-WAIT when the server ended, on Ackwise's stack; null on the kernel's, which counts them.
+    time_wait: Option<u64>,
 }
 
 impl format::Document for Document {
@@ -227,7 +347,7 @@ impl format::Document for Document {
 }
 
 impl Document {
-    fn new(listened_on: SocketAddr, stats: Stats) -> Self {
+    fn new(listened_on: SocketAddr, stats: Stats, time_wait: Option<u64>) -> Self {
         Self {
             listened_on: listened_on.to_string(),
             connections: stats.accepted,
@@ -236,12 +356,20 @@ impl Document {
             client_closes: stats.client_closed,
             pages_parsed: stats.pages,
             parsing_ms: stats.parsing.as_secs_f64() * 1e3,
+            time_wait,
         }
     }
 
     fn text(&self) -> String {
         let Self {
-            connections, refused, responses, client_closes, pages_parsed, parsing_ms, ..
+            connections,
+            refused,
+            responses,
+            client_closes,
+            pages_parsed,
+            parsing_ms,
+            time_wait,
+            ..
         } = self;
         let mut text = format!("Sent {responses} responses on {connections} connections.\n");
         if *refused > 0 {
@@ -253,10 +381,15 @@ impl Document {
         if *pages_parsed > 0 {
             text += &format!("Parsed {pages_parsed} pages for GETWEB in {parsing_ms:.3} ms.\n");
         }
+        if let Some(held) = time_wait {
+            text += &format!("{held} connections were in TIME-WAIT at the end.\n");
+        }
         text
     }
 }
 
+const CUT: &str = "warning: --pace has no effect: the kernel cuts the window after idle before the first byte (expected \
+                   net.ipv4.tcp_slow_start_after_idle=0)";
 /// How long a signal may go unnoticed (our choice).
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -266,6 +399,8 @@ Examples:
   ackwise serve --as 1996                  watch `ackwise check http://localhost:8080/300` fail
   ackwise serve public --getweb            a page and all its files for one request
   ackwise serve --listen 127.0.0.1:0 --head-apart --nagle
+  ackwise serve public --copies sendfile   files without a copy in the program
+  sudo ackwise serve --stack ackwise --negotiate-time-wait
 
 GETWEB and CLIENT_CLOSE are methods of the papers; their formats are in the documentation of the crate
 ackwise-http, modules getweb and client_close.";

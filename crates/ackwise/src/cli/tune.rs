@@ -10,7 +10,7 @@ use std::{
 };
 
 use ackwise_linux::host_changes::RUN_DIRECTORY;
-use ackwise_tune::{Closing, Line, Options, Place, keep, tune, undo};
+use ackwise_tune::{Closing, Line, Options, Pacing, Place, keep, tune, undo};
 use ackwise_tuning::Patience;
 use clap::Args;
 use ipnet::IpNet;
@@ -54,6 +54,14 @@ pub(crate) struct Tune {
     /// shares. Replaces the kernel's autotuning of these buffers (SO_SNDBUF, SO_RCVBUF). Needs Linux 5.14.
     #[arg(long, value_name = "SIZE", value_parser = size::bytes(65_536..=u32::MAX))]
     buffer_memory: Option<u32>,
+
+    /// Restart idle connections at the rate of before, instead of with the initial window
+    ///
+    /// Replaces the kernel's CUBIC or Reno by the same with a restart by rate (eBPF): the congestion window is
+    /// kept over an idle period, and paced over one round trip until the first ACK. BBR and others stay. Needs
+    /// Linux 6.4 with BTF, and a build with `--features ebpf`. One run at a time.
+    #[arg(long)]
+    pace: bool,
 
     /// Close idle connections when more than N are open or wait to be accepted
     ///
@@ -107,11 +115,12 @@ pub(crate) struct Tune {
     apply: bool,
 
     /// Restore what runs that were killed have left behind; needs root
-    #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "buffer_memory", "max_connections", "pid", "netns"])]
+    #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "buffer_memory", "pace"])]
+    #[arg(conflicts_with_all = ["max_connections", "pid", "netns"])]
     undo: bool,
 
     /// Undo the run with this journal when standard input ends
-    #[arg(long, value_name = "FILE", hide = true, exclusive = true)]
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["port", "apply", "undo"])]
     keep: Option<PathBuf>,
 
     /// Print one JSON document for each act, one on a line
@@ -122,7 +131,7 @@ pub(crate) struct Tune {
 /// Tunes, and prints each act as it happens.
 pub(crate) fn run(arguments: &Tune) -> Result<Outcome, Failure> {
     if let Some(journal) = &arguments.keep {
-        keep(journal)?;
+        keep(journal, arguments.pacing())?;
         return Ok(Outcome::Good);
     }
     let mut failed = None;
@@ -155,6 +164,10 @@ impl Tune {
         self.json
     }
 
+    const fn pacing(&self) -> Pacing {
+        if self.pace { Pacing::On } else { Pacing::Off }
+    }
+
     fn options(&self) -> Options {
         let place = match (self.pid, &self.netns) {
             (Some(process), _) => Place::Process(process),
@@ -162,11 +175,13 @@ impl Tune {
             (None, None) => Place::Here,
         };
         let port = self.port.expect("the command line requires it");
-        let keep = ["tune", "--keep"].map(str::to_owned).to_vec();
+        let pace = self.pace.then_some("--pace");
+        let keep = ["tune"].into_iter().chain(pace).chain(["--keep"]).map(str::to_owned).collect();
         Options {
             no_delay: self.nodelay,
             unsent: self.unsent,
             buffer_memory: self.buffer_memory.map(u64::from),
+            pacing: self.pacing(),
             closing: self.max_connections.map(|max_connections| Closing {
                 max_connections,
                 per_second: self.max_closes_per_second,

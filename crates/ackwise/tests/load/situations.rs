@@ -310,6 +310,20 @@ fn what_is_wrong_with_a_server_is_said() {
     }
 }
 
+/// nginx serves them all, and the report names the preset.
+#[test]
+fn the_clients_may_copy_any_preset() {
+    with_nginx("the_clients_may_copy_any_preset", |network, _| {
+        for preset in ["rfc", "linux-6", "linux-6-bbr", "bsd-4.4", "sunos-4.1"] {
+            let arguments = ["--tcp", preset, "--connections", "50"];
+            let loaded = load_loopback(&network.server, &arguments);
+            loaded.assert_whole(50);
+            assert_eq!(loaded.value("/stack"), "ackwise", "{loaded}");
+            assert!(loaded.notes(&format!("the clients' TCP copies {preset}")), "{loaded}");
+        }
+    });
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     with_network("what_makes_no_sense_is_refused", |network| {
@@ -319,6 +333,8 @@ fn what_makes_no_sense_is_refused() {
         for (arguments, complaint) in [
             (["--drain", "plain"], "--close client-close"),
             (["--stack=kernel", "--allow-host-changes"], "--stack ackwise"),
+            (["--stack=kernel", "--tcp=linux-6"], "--stack ackwise"),
+            (["--tcp", "linux-7"], "linux-6-bbr"),
             (["--server-pid", "4294967295"], "--server-pid"),
             (["--requests-per-connection", "unlimited"], "--duration"),
             (["--arrivals", "poisson"], "--rate"),

@@ -65,6 +65,32 @@ fn the_card_is_as_expected(test: &str, server: Server, stack: Stack) {
     }
 }
 
+/// Which TCP the client copies changes no verdict about nginx.
+#[test]
+fn a_client_that_copies_linux_or_bbr_finds_what_any_client_does() {
+    let test = "a_client_that_copies_linux_or_bbr_finds_what_any_client_does";
+    let server = Server::Nginx(Nginx::TcpNopush);
+    let cards = || -> Result<Vec<(&str, Card)>, Missing> {
+        let network = Network::new(Stack::Ackwise)?;
+        let running = Running::start(server, &network, test)?;
+        let copying =
+            |preset| Ok((preset, check(&network, &running, Stack::Ackwise, &["--tcp", preset])?));
+        ["linux-6", "linux-6-bbr"].into_iter().map(copying).collect()
+    };
+    match cards() {
+        Ok(cards) => {
+            for (preset, card) in cards {
+                assert!(
+                    card.to_string().contains(&format!("the client copies {preset}")),
+                    "{card}"
+                );
+                expectations::compare(server, Stack::Ackwise, &card);
+            }
+        }
+        Err(missing) => skip(test, missing),
+    }
+}
+
 #[test]
 fn a_swap_would_not_work_against_a_kernel_that_follows_rfc_1337() {
     let refused = || -> Result<Card, Missing> {

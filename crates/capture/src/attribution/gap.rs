@@ -105,11 +105,14 @@ impl Gap {
         };
         match resolution {
             Spurious => return self.blame_path(),
-            AckLost | Confirmed if self.hold.lost == Some(RepairedBy::Timeout) => {
-                self.kind = if resolution == AckLost { Some(LossKind::AckLost) } else { self.kind };
+            Confirmed if self.hold.lost == Some(RepairedBy::Timeout) => {
                 return (self.hold.confidence, self.hold.rival) = (Confidence::High, None);
             }
-            AckLost => return self.kind = Some(LossKind::AckLost),
+            // What would have come next without the loss, nobody sees.
+            AckLost => {
+                self.kind = Some(LossKind::AckLost);
+                return (self.hold.confidence, self.hold.rival) = (Confidence::Medium, None);
+            }
             Confirmed | SentAgain | Overtaken | LostByCapture | Never => {}
         }
         match (std::mem::take(&mut self.missing), resolution) {
@@ -223,7 +226,9 @@ impl Gap {
     /// What else the packets admit.
     fn rival(&self, moment: &Moment) -> Option<Cause> {
         match (moment.in_flight, self.stall) {
-            (InFlight::Held, Stall::OrTimeout) => Some(Cause::RetransmissionTimeout),
+            (InFlight::Held, Stall::OrTimeout | Stall::OrLoss) => {
+                Some(Cause::RetransmissionTimeout)
+            }
             (InFlight::Held, Stall::OrDelayedAck) => {
                 let left = self.delayed_until?;
                 Some(cause(&self.while_ack_is_delayed(moment.phase, left)))

@@ -67,6 +67,8 @@ pub(crate) struct Facts {
     pub may_miss_losses: bool,
     /// Whether one of its packets was lost between the data before it and this; `None` if nothing shows.
     pub lost_before: Option<bool>,
+    /// All that was written had left, too, when it last waited for an acknowledgement.
+    pub emptied_before: bool,
     /// What the sender did with small segments before.
     pub nagle: NagleHabit,
     /// It answers data that came with the latest acknowledgement.
@@ -109,7 +111,7 @@ impl Hold {
     }
 
     /// The same, where the packets admit `rival` as well.
-    const fn or(self, rival: Cause) -> Self {
+    pub(super) const fn or(self, rival: Cause) -> Self {
         Self { rival: Some(rival), ..self }
     }
 
@@ -178,9 +180,10 @@ impl Hold {
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(facts.window());
         }
-        if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
-            let is_buffer = facts.flight[0] >= 2 * facts.full
-                || (facts.flight[0] > 0 && facts.is_released() && !facts.answers);
+        let has_room = facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window;
+        // Without PSH, more was ready.
+        if facts.pushed && has_room {
+            let is_buffer = facts.flight[0] >= 2 * facts.full || facts.may_be_all_of_a_buffer();
             let writer = if is_buffer { Writer::SendBufferFull } else { Writer::Working };
             let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
             return Self { writer, ..hold };
@@ -190,7 +193,8 @@ impl Hold {
             // Nothing was outstanding, or less than any send buffer holds: a coincidence.
             return Self::new(Wait::Application, Confidence::Medium);
         }
-        if stays && facts.is_near_most_flight() {
+        let is_usual = facts.emptied_before && facts.may_have_filled_buffer();
+        if is_usual || (stays && facts.pushed && facts.is_near_most_flight()) {
             let writer = Writer::SendBufferFull;
             let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
             return Self { writer, ..hold };
@@ -208,6 +212,9 @@ impl Hold {
             }
             Plateau::No if facts.slow_start && facts.may_be_past_threshold() => {
                 Self::new(Wait::CongestionWindow, Confidence::Medium).or(Cause::SlowStart)
+            }
+            Plateau::No if has_room || facts.may_have_filled_buffer() => {
+                Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
             }
             Plateau::No => Self::new(wait, Confidence::High),
             Plateau::Perhaps | Plateau::Yes => {
@@ -267,7 +274,9 @@ impl Hold {
             return Self::new(Wait::Application, Confidence::Medium).or(rival);
         }
         // The write before it went on: its program, or what else holds the end of a write.
-        let may_be_corked = CorkTimer::cannot_be_excluded(facts.since_event(), facts.round_trip);
+        let may_be_corked = [facts.since_event(), facts.since_data]
+            .iter()
+            .any(|&since| CorkTimer::cannot_be_excluded(since, facts.round_trip));
         if !facts.ended && facts.is_small() && may_be_corked {
             return Self::new(Wait::Application, Confidence::Medium).or(Cause::CorkTimer);
         }
@@ -310,6 +319,19 @@ impl Facts {
     /// most there ever was.
     const fn is_near_most_flight(&self) -> bool {
         self.most_flight * 2 <= self.flight[0] * 5
+    }
+
+    /// The acknowledgement released it, and what was outstanding before may be all that a send buffer holds:
+    /// none is smaller than a segment (Linux `sk_stream_memory_free` asks whether any room is left).
+    fn may_be_all_of_a_buffer(&self) -> bool {
+        let is_segment = self.flight[0] >= self.full && self.flight[0] > 0;
+        is_segment && self.is_released() && !self.answers
+    }
+
+    /// All that was written had left, and more than a congestion window of a segment or two: its buffer may
+    /// have been full, although that is not smaller than before.
+    pub(super) fn may_have_filled_buffer(&self) -> bool {
+        self.ended && self.slow_start && self.flight[0] > self.full
     }
 
     /// The receive window was closed for most of the time, whatever the sender waited for after that.

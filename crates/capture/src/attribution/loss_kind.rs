@@ -5,6 +5,8 @@
 pub enum LossKind {
     /// Fewer than three segments were sent after the lost one: too few for fast retransmit.
     Tail,
+    /// A tail-loss probe (RFC 8985, section 7) repaired it, which comes earlier than the retransmission timer.
+    Probe,
     /// Several segments were lost together.
     Burst,
     /// Nothing was lost: what was sent again arrived only late or out of order.
@@ -17,14 +19,15 @@ pub enum LossKind {
 
 impl LossKind {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Tail, Self::Burst, Self::Spurious, Self::AckLost, Self::BehindCapture];
+    pub const ALL: [Self; 6] =
+        [Self::Tail, Self::Probe, Self::Burst, Self::Spurious, Self::AckLost, Self::BehindCapture];
 
     /// In reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tail => "tail",
+            Self::Probe => "probe",
             Self::Burst => "burst",
             Self::Spurious => "spurious",
             Self::AckLost => "ack-lost",

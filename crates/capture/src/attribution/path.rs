@@ -134,6 +134,14 @@ impl PathDelays {
     /// or next to it, and sees whatever leaves. Our choice.
     pub(crate) const NEAR: u64 = 8;
 
+    /// The same where no handshake was seen, and a program's work may be in the least round trip to the
+    /// sender: if that is near, what was seen before its data may have reached it before.
+    pub(crate) fn without_handshake(self) -> Self {
+        let near = self.sender * Self::NEAR <= self.receiver;
+        let tolerance = if near { self.tolerance.max(self.sender * 2) } else { self.tolerance };
+        Self { tolerance, ..self }
+    }
+
     /// Whether nothing can hold a segment before the vantage point.
     pub(crate) fn is_next_to_sender(&self) -> bool {
         self.is_one_host() || self.sender * Self::NEAR <= self.receiver

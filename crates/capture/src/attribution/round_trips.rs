@@ -74,10 +74,14 @@ impl RoundTrips {
         Some((acked - burst.start, burst.seen))
     }
 
-    /// Nobody knows which of the segments that are the same an acknowledgement is for (Karn).
-    pub(super) fn forget(&mut self) {
-        self.timed.clear();
-        self.burst = None;
+    /// What begins at `from` was sent again: nobody knows which of the segments that are the same an
+    /// acknowledgement is for (Karn). It does not matter for what was sent before those.
+    pub(super) fn forget(&mut self, from: u64) {
+        self.timed.retain(|it| it.end <= from);
+        self.burst = self.burst.take().filter(|it| it.start < from).map(|burst| {
+            let end = burst.end.map_or(from, |end| end.min(from));
+            Burst { end: Some(end), ..burst }
+        });
     }
 
     /// The capture does not show what was sent next.
@@ -126,7 +130,8 @@ mod tests {
 
     #[test]
     fn nothing_that_was_sent_twice_or_that_the_capture_lacks_is_timed() {
-        for forget in [RoundTrips::forget, RoundTrips::skip] {
+        let again: fn(&mut RoundTrips) = |trips| trips.forget(0);
+        for forget in [again, RoundTrips::skip] {
             let mut trips = RoundTrips::default();
             trips.sent(&(0..100), 0, at(1));
             forget(&mut trips);
@@ -134,8 +139,21 @@ mod tests {
         }
         let mut trips = RoundTrips::default();
         trips.sent(&(0..100), 0, at(1));
-        trips.forget();
+        trips.forget(0);
         assert_eq!(trips.of_burst(100, 100), None);
+    }
+
+    #[test]
+    fn what_was_sent_before_data_that_is_sent_again_is_timed_all_the_same() {
+        let mut trips = RoundTrips::default();
+        for (number, start) in (1..).zip([0, 100, 200]) {
+            trips.sent(&(start..start + 100), start, at(number));
+        }
+        trips.forget(200);
+        let answer = Answer { seen: at(2), newly: 200, more: false };
+        assert_eq!(trips.acknowledged(200), Some(answer));
+        assert_eq!(trips.of_burst(200, 300), Some((200, at(1))));
+        assert_eq!((trips.acknowledged(300), trips.of_burst(300, 300)), (None, None));
     }
 
     #[test]

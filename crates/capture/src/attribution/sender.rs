@@ -12,7 +12,7 @@ use ackwise_tcp::{Instant, Wait};
 use self::again::Again;
 pub(crate) use self::departure::{Departure, Left, SeenData};
 use super::{
-    Acknowledgement, Confidence, Evidence, Nanos,
+    Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
     clock::SenderClock,
     gap::{Gap, Resolution},
@@ -40,6 +40,9 @@ pub(crate) struct Sender {
     spacing: Option<Spacing>,
     acked: u64,
     edge: Option<u64>,
+    /// How much the receive window let be sent before the acknowledgement that opened it, and when that
+    /// arrived, since the last data.
+    opened: Option<(u64, Instant)>,
     /// The receive window of the last acknowledgement that was seen.
     offered: Option<u64>,
     highest: u64,
@@ -50,6 +53,8 @@ pub(crate) struct Sender {
     /// Where the last small segment ended.
     small_end: u64,
     nagle: NagleRecord,
+    /// When an acknowledgement last let it go on, all that was written had left.
+    emptied: bool,
     window: CongestionEstimate,
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
@@ -82,7 +87,10 @@ impl Sender {
     ) -> Option<Resolution> {
         let acked_before = self.acks_in_flight.back().map_or(self.acked, |it| it.acked);
         let again = self.again.take_if(|again| ack.acked >= again.bytes.end);
-        let resolution = again.and_then(|again| {
+        let has_hole = self.again.take_if(|again| again.probes_hole(&ack)).is_some();
+        let confirmed = has_hole.then_some(Resolution::Confirmed);
+        let resolution = confirmed.or_else(|| {
+            let again = again?;
             let delays = distances.path_delays(direction);
             let (sender, receiver) = (delays.sender, delays.receiver);
             let is_far = receiver * PathDelays::NEAR > sender;
@@ -170,6 +178,13 @@ impl Sender {
         let small_acknowledged = self.small_end > self.acked && self.small_end <= ack.acked;
         self.acked += newly;
         self.first_flight.acknowledged |= newly > 0;
+        if let Some(room) = usable_window
+            && room < self.full
+            && ack.edge > self.edge
+            && self.opened.is_none_or(|(least, _)| room <= least)
+        {
+            self.opened = Some((room, at));
+        }
         self.edge = ack.edge;
         if self.recover.is_some_and(|recover| self.acked >= recover) {
             self.recover = None;
@@ -290,6 +305,9 @@ impl Sender {
         let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
         let gap = Nanos::between(last.sent, sent);
         let flight = self.flight();
+        // Several updates in a row may open a window: what it was before the first, held the data for as
+        // long as the sender took to answer it is short beside that.
+        let shut = self.opened.filter(|&(_, at)| Nanos::between(at, sent) * 4 <= gap);
         let facts = Facts {
             since_data: gap,
             since_ack: latest.map(|it| Nanos::between(it.at, sent)),
@@ -297,7 +315,7 @@ impl Sender {
             bytes: data.len(),
             full: data.full,
             flight: latest.map_or([flight, flight], |it| it.flight),
-            usable_window: latest.and_then(|it| it.usable_window),
+            usable_window: shut.map_or(latest.and_then(|it| it.usable_window), |it| Some(it.0)),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
@@ -316,6 +334,7 @@ impl Sender {
             ended: last.ended,
             may_miss_losses: delays.sender * PathDelays::NEAR > delays.receiver,
             lost_before: data.lost_before,
+            emptied_before: self.emptied,
             nagle: self.nagle.habit(),
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
@@ -323,6 +342,11 @@ impl Sender {
         };
         let mut hold = Hold::from_facts(&facts);
         let stall = self.stall(&hold, &facts, data, latest, delays);
+        let kind = self.loss_kind(&hold, &facts, data, delays);
+        if kind == Some(LossKind::AckLost) {
+            // What would have come next without the loss, nobody sees.
+            hold.confidence = Confidence::Medium;
+        }
         let odd = self.is_odd_delay(&hold, latest, delays) || self.may_be_in_vain(data, delays);
         if stall == Stall::None && (odd && hold.lost != Some(RepairedBy::Recovery)) {
             (hold.rival, hold.confidence) = (Some(Cause::PathStall), Confidence::Medium);
@@ -330,7 +354,9 @@ impl Sender {
         match stall {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
-            Stall::OrDelayedAck | Stall::Shown => hold.confidence = Confidence::Medium,
+            Stall::OrDelayedAck | Stall::OrLoss | Stall::Shown => {
+                hold.confidence = Confidence::Medium;
+            }
         }
         if let Some(since_ack) =
             facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
@@ -342,10 +368,23 @@ impl Sender {
             let since = if facts.is_released() { since_ack } else { since_ack.min(since_link) };
             self.nagle.note_after_ack(since, facts.immediate);
         }
+        if gap > facts.immediate && facts.is_released() && data.answers.is_none() {
+            self.emptied = facts.may_have_filled_buffer();
+        }
         let delayed_until = latest
             .filter(|it| it.flight[1] == 0)
             .map(|it| it.left)
             .filter(|&left| Nanos::between(last.arrives, left) > delays.prompt_ack);
+        // Whether the receiver kept the acknowledgement of all, or a slow link the data, nothing shows.
+        let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. }) && hold.lost.is_none();
+        if is_closed
+            && facts.flight[0] > 0
+            && delayed_until.is_some()
+            && self.bottleneck.is_unknown()
+        {
+            hold = hold.or(Cause::Transmission);
+            hold.confidence = hold.confidence.min(Confidence::Medium);
+        }
         Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
@@ -358,7 +397,7 @@ impl Sender {
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
             stall,
-            kind: self.loss_kind(&hold, data, delays),
+            kind,
             capture_lost_data: self.capture_lost_data,
             missing: data.missing,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
@@ -414,17 +453,21 @@ impl Sender {
             timestamp,
         };
         self.last = Some(departure);
+        self.opened = None;
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
         }
         if data.loss == Some(Loss::Repairs) {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             let bytes = data.bytes.clone();
+            self.round_trips.forget(bytes.start);
             self.again = Some(Again { packet, seen, bytes, by, timestamp });
             self.highest = self.highest.max(data.bytes.end);
-            self.round_trips.forget();
-            self.recover.get_or_insert(self.highest);
-            self.window.lose(by, self.flight());
+            // A probe begins no recovery: that its acknowledgement does (RFC 8985, section 7.4).
+            if gap.is_none_or(|gap| gap.kind != Some(LossKind::Probe)) {
+                self.recover.get_or_insert(self.highest);
+                self.window.lose(by, self.flight());
+            }
             return;
         }
         self.round_trips.sent(&data.bytes, self.highest, seen);

@@ -12,6 +12,9 @@ pub(crate) enum Stall {
     None,
     /// A segment came late; if its first copy was lost before the vantage point, it looks the same.
     OrTimeout,
+    /// Only a timer let new data go (a tail-loss probe, RFC 8985, section 7.2); if what was sent before was
+    /// lost, it looks the same.
+    OrLoss,
     /// An ACK came late; if its receiver delayed it, it looks the same.
     OrDelayedAck,
     /// What had been in transit came in one go, and nothing of it was lost.

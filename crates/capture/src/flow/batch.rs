@@ -25,6 +25,9 @@ pub struct Batch {
     /// When the first segment was seen, and the latest.
     span: Option<[Instant; 2]>,
     seen_at: SeenAt,
+    /// Identifications and sequence numbers of the last packets.
+    latest: [u64; Self::LATEST],
+    repeats: bool,
 }
 
 /// Where a packet was seen: a number of an interface, and what the link header says of it.
@@ -80,6 +83,8 @@ impl Batch {
     /// The size of a block. Our choice, by measurement: with larger ones, threads wait less for each
     /// other; with smaller ones, packets stay in the processor's cache.
     const BLOCK: usize = 1 << 19;
+    /// Packets among which a copy is looked for: what a switch sends on before the copy. Our choice.
+    const LATEST: usize = 8;
 
     /// Adds the next segment of the capture.
     pub fn push(&mut self, segment: &RawSegment<'_>) {
@@ -133,6 +138,14 @@ impl Batch {
         self.packets += 1;
         let [_, latest] = self.span.get_or_insert([at; 2]);
         *latest = at.max(*latest);
+        if identification != 0
+            && let Some(&[a, b, c, d]) = bytes.get(4..).and_then(<[u8]>::first_chunk)
+        {
+            let print =
+                u64::from(identification) << 32 | u64::from(u32::from_be_bytes([a, b, c, d]));
+            self.repeats |= self.latest.contains(&print);
+            self.latest[self.packets as usize % Self::LATEST] = print;
+        }
         let here = (interface, station);
         self.seen_at = match self.seen_at {
             SeenAt::One(place, _) if place != here => SeenAt::Several,
@@ -185,6 +198,11 @@ impl Batch {
         let SeenAt::One(place, part) = self.seen_at else { return None };
         let last = self.parts[part].last()?;
         Some((place, self.decode(last)))
+    }
+
+    /// Whether a segment looks like one of those just before it.
+    pub(super) const fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// How many segments a part has.
@@ -258,5 +276,6 @@ impl Batch {
         self.packets = 0;
         self.span = None;
         self.seen_at = SeenAt::Nowhere;
+        self.repeats = false;
     }
 }

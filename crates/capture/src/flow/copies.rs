@@ -1,8 +1,10 @@
 //! One packet, seen several times on its way through the capturing host.
 //!
 //! A capture of all interfaces (`-i any`) sees a packet on a veth, on the bridge, and again with other
-//! addresses behind NAT. The first sight of it counts; the others are neither retransmissions nor
-//! other connections.
+//! addresses behind NAT. A mirror port may deliver it twice, as it comes in and as it goes out. The first
+//! sight of it counts; the others are neither retransmissions nor other connections.
+//!
+//! In one place, only the identification of IPv4 tells a copy from a packet that was sent again.
 
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
@@ -29,6 +31,12 @@ impl Print {
         let timestamp = options.timestamps.map(|it| it.value);
         Self { seq, ack, flags, len, window, timestamp, identification: seen.identification }
     }
+
+    /// No other packet of the connection has the same for a long time: IPv6 has no identification, and
+    /// some senders of IPv4 leave it 0 (RFC 6864, section 4.1).
+    const fn is_unique(&self) -> bool {
+        self.identification != 0
+    }
 }
 
 /// A packet that was seen a moment ago.
@@ -48,6 +56,8 @@ pub(crate) struct Copies {
     alone: Option<Sight>,
     /// More than one place has shown up: there may be copies.
     several: bool,
+    /// So has a copy in the same place.
+    doubled: bool,
 }
 
 impl Copies {
@@ -58,8 +68,9 @@ impl Copies {
 
     /// Whether there may be copies among the packets of `batch`, which come next; if not, they are noted.
     pub(crate) fn may_be_among(&mut self, batch: &Batch) -> bool {
+        self.doubled |= batch.repeats();
         let Some((place, last)) = batch.seen_at() else { return true };
-        if self.several || self.alone.is_some_and(|it| it.place != place) {
+        if self.several || self.doubled || self.alone.is_some_and(|it| it.place != place) {
             return true;
         }
         self.alone = Some(Sight::of(&last, place));
@@ -69,21 +80,25 @@ impl Copies {
     /// If this packet was seen before, somewhere else on its way: from whom and for whom it was there.
     pub(crate) fn original(&mut self, seen: &Seen<'_>) -> Option<[SocketAddr; 2]> {
         let place = (seen.interface, seen.station);
-        if !self.several {
+        let print = Print::of(seen);
+        if !self.several && !self.doubled {
             self.several = self.alone.is_some_and(|it| it.place != place);
-            if !self.several {
+            self.doubled = self.alone.is_some_and(|it| it.print == print && print.is_unique());
+            if !self.several && !self.doubled {
                 self.alone = Some(Sight::of(seen, place));
                 return None;
             }
-            self.recent.extend(self.alone);
         }
+        self.recent.extend(self.alone.take());
         while self.recent.front().is_some_and(|it| seen.at.saturating_since(it.at) > Self::LONGEST)
         {
             self.recent.pop_front();
         }
-        let print = Print::of(seen);
+        let is_copy = |it: &&Sight| {
+            it.print == print && (it.place != place || (self.doubled && print.is_unique()))
+        };
         // The newest first: copies come soon.
-        let before = self.recent.iter().rev().find(|it| it.print == print && it.place != place);
+        let before = self.recent.iter().rev().find(is_copy);
         if let Some(before) = before {
             return Some(before.addresses);
         }

@@ -300,8 +300,9 @@ impl Ends {
         if direction == Direction::ToServer && !new && bytes.end <= half.stream.acked() {
             return Some(Data { bytes, gap: None, repairs: false, new, missing, resolution });
         }
-        let full = u64::from(half.stream.segment_size());
         let pushed = segment.flags.psh;
+        half.stream.push(pushed);
+        let full = u64::from(half.stream.segment_size());
         let other = self.last_data.replace((direction, packet));
         let answers = other.filter(|it| it.0 != direction).map(|it| it.1);
         let seen_data = SeenData {
@@ -317,7 +318,10 @@ impl Ends {
             answers,
             lost_before,
         };
-        let gap = half.sender.handle_data(seen_data, self.distances.path_delays(direction));
+        let delays = *self.distances.path_delays(direction);
+        let from_middle = half.stream.middle().is_some();
+        let delays = if from_middle { delays.without_handshake() } else { delays };
+        let gap = half.sender.handle_data(seen_data, &delays);
         Some(Data { bytes, gap, repairs, new, missing, resolution })
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct ObservedStream {
     /// The largest data segment so far, or what the SYNs agreed on.
     segment_size: u32,
     agreed: bool,
+    /// A segment had no PSH, so it was probably cut from a longer write: full ones were seen.
+    cut: bool,
     from_middle: bool,
 }
 
@@ -69,6 +71,9 @@ pub(crate) struct Progress {
 impl ObservedStream {
     /// Beyond this many holes, the oldest are merged: reordering leaves fewer. Our choice.
     const MAX_HOLES: usize = 32;
+    /// Data of a full segment of the smallest MTU in use, 1,280 bytes (RFC 8200, section 5), less the
+    /// headers of IPv6 and TCP and its timestamps.
+    const LEAST_FULL: u32 = 1_280 - 40 - 20 - 12;
     /// The position of the first byte seen of a stream that is seen from its middle: what is before
     /// it is a gap of unknown length.
     const MIDDLE: u64 = 1;
@@ -256,7 +261,17 @@ impl ObservedStream {
 
     /// The size of a full segment, as far as known.
     pub(crate) const fn segment_size(&self) -> u32 {
-        self.segment_size
+        let shown = self.agreed || self.cut || self.segment_size == 0;
+        if shown || self.segment_size > Self::LEAST_FULL {
+            self.segment_size
+        } else {
+            Self::LEAST_FULL
+        }
+    }
+
+    /// Takes note of a data segment's PSH.
+    pub(crate) const fn push(&mut self, pushed: bool) {
+        self.cut |= !pushed;
     }
 
     /// The SYNs have agreed on this. What is captured may be larger: several segments that a network

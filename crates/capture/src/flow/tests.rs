@@ -126,7 +126,7 @@ impl Wire {
             identification: segment
                 .options
                 .timestamps
-                .map_or(0, |it| u16::try_from(it.value).unwrap()),
+                .map_or(0, |it| 1 + u16::try_from(it.value).unwrap()),
             fragment: false,
             options_cut: false,
             station: None,
@@ -165,6 +165,15 @@ fn a_packet_that_is_seen_on_two_interfaces_and_behind_nat_is_one() {
             assert!(one.span.abs_diff(other.span) < Duration::from_micros(50), "{one:?} {other:?}");
         }
     }
+}
+
+#[test]
+fn a_packet_that_a_mirror_port_delivers_twice_is_one() {
+    let clean = Wire::new().nagle(&[BEFORE_NAT]);
+    let twice = Wire::new().nagle(&[BEFORE_NAT, Place { micros_later: 8, ..BEFORE_NAT }]);
+    assert_eq!((clean.copies, twice.copies), (0, 10));
+    assert_eq!(twice.connections[0].repeated, [0, 0]);
+    assert_eq!(stall(&clean), stall(&twice));
 }
 
 #[test]

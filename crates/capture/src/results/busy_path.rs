@@ -43,6 +43,15 @@ impl LeastRoundTrips {
         let is_longer = own > least + least / 8 + Duration::from_millis(1);
         (is_longer && !connection.round_trip_is_steady).then_some(Distance { least, own })
     }
+
+    /// Whether another connection between the same hosts had so much shorter round trips that a queue is
+    /// likely, even if those of this connection hardly vary: a long queue fills and drains slowly.
+    pub(crate) fn is_doubtful(&self, connection: &ConnectionResult) -> bool {
+        /// Our choice.
+        const TIMES: u32 = 2;
+        let least = self.by_hosts.get(&hosts(connection));
+        least.is_some_and(|&least| connection.round_trip > least * TIMES + Duration::from_millis(1))
+    }
 }
 
 const fn hosts(connection: &ConnectionResult) -> [IpAddr; 2] {

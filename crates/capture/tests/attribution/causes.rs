@@ -104,15 +104,15 @@ fn a_send_buffer_where_what_is_outstanding_does_not_grow() {
         0.05 < syn
         20.1 > ack 0
         20.2 > 0:100 psh ack 0
-        21.00 < 0:14600 ack 100
+        21.00 < 0:14600 psh ack 100
         41.50 > ack 14600
-        41.55 < 14600:29200 ack 100
+        41.55 < 14600:29200 psh ack 100
         62.05 > ack 29200
-        62.10 < 29200:43800 ack 100
+        62.10 < 29200:43800 psh ack 100
         82.60 > ack 43800
-        82.65 < 43800:58400 ack 100
+        82.65 < 43800:58400 psh ack 100
         103.15 > ack 58400
-        103.20 < 58400:73000 ack 100
+        103.20 < 58400:73000 psh ack 100
         123.70 > ack 73000
         123.75 < 73000:75000 psh ack 100
         144.25 > ack 75000
@@ -256,7 +256,7 @@ fn a_short_pause_that_did_not_cut_the_window() {
         propagation to-server 0.025 (1, 0.025) high: 50
         server-think to-client 61.840 (1, 61.840) high: 50 51
         transmission to-client 0.304 (2, 0.179) high: 60 61 62
-        send-buffer to-client 20.071 (1, 20.071) medium or slow-start: 60 61 62
+        slow-start to-client 20.071 (1, 20.071) medium or send-buffer: 60 61 62
         "#,
     );
 }

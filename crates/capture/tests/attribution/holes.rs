@@ -193,3 +193,33 @@ fn what_was_overtaken_was_not_lost() {
     assert!(overtaken.exchanges[0].owed_to(Cause::LossRecovery).is_zero(), "{overtaken:?}");
     assert_eq!(overtaken.connections[0].quality.missing_packets(), 0);
 }
+
+/// Nothing says how long a full segment is. The bodies are shorter than one on any path in use.
+#[test]
+fn without_a_handshake_short_bodies_are_small_segments_that_nagle_holds() {
+    shows(
+        &Streams::of_bodies(&[300, 300]),
+        r#"
+        0      > 0:100 psh ack 0
+        0.3    < 0:100 psh ack 100
+        60.3   > ack 100
+        60.35  < 100:400 psh ack 100
+        80.4   > ack 400
+        90     > 100:200 psh ack 400
+        90.3   < 400:500 psh ack 200
+        150.3  > ack 500
+        150.35 < 500:800 psh ack 200
+        170.4  > ack 800
+        "#,
+        r#"
+        propagation to-server 0.150 (1, 0.150) high: 1
+        nagle-rtt to-client 20.100 (2, 10.175) high: 2 3 4
+        nagle-delayed-ack to-client 39.950 (1, 39.950) high: 2 3 4
+        propagation to-client 0.150 (1, 0.150) high: 4
+        propagation to-server 0.150 (1, 0.150) high: 6
+        nagle-rtt to-client 20.100 (2, 10.175) high: 7 8 9
+        nagle-delayed-ack to-client 39.950 (1, 39.950) high: 7 8 9
+        propagation to-client 0.150 (1, 0.150) high: 9
+        "#,
+    );
+}

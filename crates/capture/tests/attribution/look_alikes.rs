@@ -503,3 +503,46 @@ fn a_request_that_is_sent_again_after_it_was_acknowledged_lost_nothing() {
         "#,
     );
 }
+
+#[test]
+fn a_pause_that_ends_with_a_delayed_ack_is_not_a_send_buffer_of_a_few_bytes() {
+    // Twice the body leaves before the head is acknowledged: Nagle's algorithm is off. The third time, the
+    // pause happens to end right after the delayed ACK.
+    shows(
+        &Streams::of_bodies(&[500, 500, 500]),
+        r#"
+        0    > syn
+        0.03 < syn
+        0.05 > ack 0
+        10   > 0:100 psh ack 0
+        10.1 < 0:100 psh ack 100
+        45.1 < 100:600 psh ack 100
+        45.2 > ack 600
+        110  > 100:200 psh ack 600
+        110.1 < 600:700 psh ack 200
+        145.1 < 700:1200 psh ack 200
+        145.2 > ack 1200
+        210  > 200:300 psh ack 1200
+        210.1 < 1200:1300 psh ack 300
+        250.1 > ack 1300
+        250.2 < 1300:1800 psh ack 300
+        250.3 > ack 1800
+        "#,
+        r#"
+        handshake to-server 0.040 (1, 0.040) high: 1 2 3
+        application-limited to-server 9.950 (1, 9.950) high: 4
+        propagation to-server 0.025 (1, 0.025) high: 4
+        server-think to-client 0.070 (1, 0.070) high: 4 5
+        application-limited to-client 35.000 (1, 35.000) medium or path-stall: 5 6
+        propagation to-client 0.015 (1, 0.015) high: 6
+        propagation to-server 0.015 (1, 0.015) high: 8
+        server-think to-client 0.070 (1, 0.070) high: 8 9
+        application-limited to-client 35.000 (1, 35.000) medium or path-stall: 9 10
+        propagation to-client 0.015 (1, 0.015) high: 10
+        propagation to-server 0.015 (1, 0.015) high: 12
+        server-think to-client 0.070 (1, 0.070) high: 12 13
+        application-limited to-client 40.100 (1, 40.100) medium or slow-start: 13 14 15
+        propagation to-client 0.015 (1, 0.015) high: 15
+        "#,
+    );
+}

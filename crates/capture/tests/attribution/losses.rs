@@ -24,7 +24,7 @@ fn an_ack_that_was_lost_is_told_by_a_duplicate_that_the_receiver_reports() {
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.320 (3, 0.250) medium: 14 15
-        retransmission-timeout (ack-lost) to-client 239.750 (1, 239.750) high: 14 15
+        retransmission-timeout (ack-lost) to-client 239.750 (1, 239.750) medium: 14 15
         congestion-window to-client 20.075 (1, 20.075) medium or slow-start: 15 16 17
         "#,
     );
@@ -136,6 +136,65 @@ fn a_segment_that_the_capture_point_saw_was_lost_behind_it() {
         transmission to-client 0.110 (2, 0.100) medium: 14 15 16
         loss-recovery (behind-capture) to-client 20.200 (1, 20.200) high: 14 15 16
         propagation to-client 5.000 (1, 5.000) high: 16
+        "#,
+    );
+}
+
+#[test]
+fn what_is_sent_again_after_its_acknowledgement_was_seen_shows_that_this_was_lost() {
+    shows(
+        &Streams::of_bodies(&[600]),
+        r#"
+        0    > syn
+        40   < syn
+        40.1 > ack 0
+        40.2 > 0:100 psh ack 0
+        80.3 < 0:100 psh ack 100
+        80.4 > ack 100
+        320.4 < 0:100 psh ack 100
+        320.5 > ack 100
+        360.6 < 100:700 psh ack 100
+        360.7 > ack 700
+        "#,
+        r#"
+        handshake to-server 40.050 (1, 40.050) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 20.050 (1, 20.050) high: 4
+        server-think to-client 0.100 (1, 0.100) high: 4 5
+        retransmission-timeout (ack-lost) to-client 240.100 (1, 240.100) medium: 5 6 7
+        application-limited to-client 40.200 (1, 40.200) high: 7 9
+        propagation to-client 20.000 (1, 20.000) high: 9
+        "#,
+    );
+}
+
+#[test]
+fn a_tail_loss_probe_sends_the_last_segment_again_and_the_first_is_repaired_by_its_sack() {
+    shows(
+        &Streams::of_bodies(&[14_500]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21   < 0:14600 psh ack 100
+        41.1 > ack 10220
+        83.2 < 13140:14600 psh ack 100
+        103.3 > ack 10220 sack 13140:14600
+        103.4 < 10220:11680 ack 100
+        103.5 < 11680:13140 ack 100
+        123.6 > ack 14600
+        "#,
+        r#"
+        handshake to-server 10.080 (1, 10.080) high: 1 2 3
+        application-limited to-server 0.099 (1, 0.099) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.045 (1, 10.045) high: 4
+        server-think to-client 0.740 (1, 0.740) high: 4 5
+        transmission to-client 0.130 (4, 0.100) medium: 14 15 16
+        retransmission-timeout (probe) to-client 62.100 (1, 62.100) high: 14 15 16
+        loss-recovery (burst) to-client 20.280 (2, 20.190) high: 16 17 18
+        propagation to-client 0.025 (1, 0.025) high: 19
         "#,
     );
 }

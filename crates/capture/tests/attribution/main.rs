@@ -9,6 +9,7 @@ mod losses;
 mod measures;
 mod path_stalls;
 mod tunnels;
+mod windows;
 mod wire;
 mod witnesses;
 

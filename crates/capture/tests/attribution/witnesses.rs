@@ -336,7 +336,7 @@ fn a_loss_behind_a_capture_point_in_the_middle_is_not_hidden() {
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
         transmission to-client 0.010 (1, 0.010) high: 5 3 6
-        retransmission-timeout (tail) to-client 161.990 (1, 161.990) high: 6 7 8
+        retransmission-timeout (probe) to-client 161.990 (1, 161.990) high: 6 7 8
         propagation to-client 5.000 (1, 5.000) high: 8
         propagation to-server 5.000 (1, 5.000) high: 10
         server-think to-client 0.100 (1, 0.100) high: 10 11

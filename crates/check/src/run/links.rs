@@ -3,6 +3,7 @@
 
 use ackwise_http::ConnectionOption;
 use ackwise_report::Target;
+use ackwise_serve::references::{self, Wanted};
 
 use super::Options;
 use crate::{
@@ -58,37 +59,12 @@ fn is_html(first: &Exchange) -> bool {
     kind.to_ascii_lowercase().starts_with("text/html")
 }
 
-/// Paths on the server of `page` that `html` refers to by `src` or `href`, those that are likely to be large first,
-/// each once.
+/// Paths on the server of `page` that `html` refers to, those that are likely to be large first, each once.
 fn linked(html: &[u8], page: &Target) -> Vec<String> {
-    let html = String::from_utf8_lossy(html);
-    let mut paths: Vec<String> = Vec::new();
-    for reference in references(&html).take(REFERENCES) {
-        let reference = reference.replace("&amp;", "&");
-        let Ok(target) = page.join(&reference) else { continue };
-        let path = target.path().to_owned();
-        let fit = target.shares_server_with(page) && Options::parse_path(&path).is_ok();
-        if fit && path != page.path() && !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
+    let mut paths = references::of_page(html, &page.to_string(), Wanted::Linked);
+    paths.retain(|path| Options::parse_path(path).is_ok());
     paths.sort_by_key(|path| !is_likely_large(path));
     paths
-}
-
-/// The quoted values of `src` and `href`, in order. Not a parser of HTML: what it misses is not asked for.
-fn references(html: &str) -> impl Iterator<Item = &str> {
-    ["src=", "href="].into_iter().flat_map(move |attribute| {
-        html.split(attribute).skip(1).filter_map(|rest| {
-            let quote = rest.chars().next().filter(|it| matches!(it, '"' | '\''))?;
-            let value = rest[1..].split(quote).next()?;
-            // Another scheme (mailto:, data:) is no page of this server.
-            let scheme = value.split(['/', '?', '#']).next().unwrap_or_default().contains(':');
-            let http = value.starts_with("http://") || value.starts_with("https://");
-            (value.len() < REFERENCE_LENGTH && (!scheme || http) && !value.is_empty())
-                .then_some(value)
-        })
-    })
 }
 
 fn is_likely_large(path: &str) -> bool {
@@ -114,8 +90,6 @@ const EXTENSIONS: [&str; 14] = [
 /// Our choices: enough for every question, few requests, and bounds on what a page may cost.
 const LARGE: u64 = 256 << 10;
 const CANDIDATES: usize = 6;
-const REFERENCES: usize = 200;
-const REFERENCE_LENGTH: usize = 2_000;
 
 #[cfg(test)]
 mod tests {
@@ -128,7 +102,8 @@ mod tests {
             <script src="/app.js?v=1&amp;w=2"></script> <img src='pics/a.PNG'>
             <a href="https://h:8080/tls"></a> <a href="//other/x.js"></a> <a href="about.html#top">
             <a href=unquoted> <a href="index.html"> <a href="a b">"#;
-        assert_eq!(linked(html, &page), ["/app.js?v=1&w=2", "/dir/pics/a.PNG", "/dir/about.html"]);
+        let found = ["/app.js?v=1&w=2", "/dir/pics/a.PNG", "/dir/about.html", "/dir/unquoted"];
+        assert_eq!(linked(html, &page), found);
         assert!(linked(b"src=\"", &page).is_empty() && linked(b"src=", &page).is_empty());
     }
 

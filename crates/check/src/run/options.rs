@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
 
 use ackwise_report::Target;
+use ackwise_tcp::policy::Preset;
 
 use super::{
     CheckError,
@@ -15,6 +16,9 @@ use crate::{card::FindingId, http_client::Template, stack::distance::Distance};
 pub struct Options {
     /// Whose TCP plays the client.
     pub stack: StackChoice,
+    /// What our own TCP copies where no probe needs something else; `None`: what the standards recommend,
+    /// with the timers of Linux.
+    pub preset: Option<Preset>,
     /// Only these findings; `None` for all.
     pub only: Option<BTreeSet<FindingId>>,
     /// Slow probes too.
@@ -64,6 +68,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             stack: StackChoice::Auto,
+            preset: None,
             only: None,
             thorough: false,
             max_wait: Duration::from_secs(10),

@@ -23,8 +23,15 @@ pub(super) fn select_stack(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<SelectedStack, CheckError> {
-    let needs_ours = options.distance.is_some() || options.stack == StackChoice::Ackwise;
+    let needs_ours = options.distance.is_some()
+        || options.preset.is_some()
+        || options.stack == StackChoice::Ackwise;
     let ours = match options.stack {
+        StackChoice::Kernel if options.preset.is_some() => {
+            return Err(CheckError::Options(
+                "cannot use --tcp with the kernel's TCP (expected --stack ackwise)".to_owned(),
+            ));
+        }
         StackChoice::Kernel if needs_ours => {
             return Err(CheckError::Options(
                 "cannot emulate a path with the kernel's TCP (expected --stack ackwise with --rtt)"
@@ -59,14 +66,17 @@ fn open_ours(
         true => Changes::Announced(&mut announce),
         false => Changes::Forbidden,
     };
-    AckwiseStack::open(server, changes, options.distance).map(SelectedStack::without_note).map_err(
-        |error| {
-            // Where the kernel's TCP steps in by itself, nobody needs to be told to use it.
-            let insists = options.stack == StackChoice::Ackwise && options.distance.is_none();
-            let advice = if insists && error.spares_the_kernel() { ADVICE } else { "" };
-            format!("{error}{advice}")
-        },
-    )
+    let opened = AckwiseStack::open(server, changes, options.distance, options.preset);
+    let with_note = |stack| SelectedStack {
+        note: options.preset.map(|preset| format!("the client copies {}", preset.name())),
+        ..SelectedStack::without_note(stack)
+    };
+    opened.map(with_note).map_err(|error| {
+        // Where the kernel's TCP steps in by itself, nobody needs to be told to use it.
+        let insists = options.stack == StackChoice::Ackwise && options.distance.is_none();
+        let advice = if insists && error.spares_the_kernel() { ADVICE } else { "" };
+        format!("{error}{advice}")
+    })
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -22,7 +22,7 @@ use ackwise_linux::{
 };
 use ackwise_tcp::{
     Config, Endpoint, Policies, State,
-    policy::{AckDelay, AckPolicy, HoldPolicy, Offer, TimerPolicy},
+    policy::{AckDelay, AckPolicy, BufferTuning, HoldPolicy, Offer, Preset, TimerPolicy},
 };
 use stream::InOrder;
 
@@ -40,6 +40,8 @@ pub struct AckwiseStack {
     peer: SocketAddr,
     /// The path to it.
     distance: Option<Distance>,
+    /// What the client copies where the probes do not decide.
+    preset: Option<Preset>,
     kernel: KernelStack,
     _changes: Option<HostChanges>,
 }
@@ -55,11 +57,12 @@ impl AckwiseStack {
         server: SocketAddr,
         changes: Changes<'_>,
         distance: Option<Distance>,
+        preset: Option<Preset>,
     ) -> Result<Self, RouteError> {
         let Wire { mut tun, peer, changes } = Wire::open(server, changes)?;
         tun.set_path(distance.map(|distance| distance.links(false)));
         let tun = Rc::new(RefCell::new(tun));
-        Ok(Self { tun, peer, distance, kernel: KernelStack, _changes: changes })
+        Ok(Self { tun, peer, distance, preset, kernel: KernelStack, _changes: changes })
     }
 }
 
@@ -98,7 +101,9 @@ impl Stack for AckwiseStack {
         let began = Instant::now();
         let system = |error: &dyn ToString| ConnectError::System(server, error.to_string());
         let mut tun = self.tun.borrow_mut();
-        let id = tun.connect(self.peer, config(receiver), TAP).map_err(|error| system(&error))?;
+        let id = tun
+            .connect(self.peer, config(receiver, self.preset), TAP)
+            .map_err(|error| system(&error))?;
         loop {
             poll(&mut tun, deadline).map_err(|error| system(&error))?;
             match tun.endpoint(id).map_or(State::Closed, Endpoint::state) {
@@ -132,20 +137,22 @@ impl Stack for AckwiseStack {
 }
 
 /// A prober's end: nothing that it does not want, and nothing held back when it sends.
-fn config(receiver: Receiver) -> Config {
+fn config(receiver: Receiver, preset: Option<Preset>) -> Config {
+    let prober = Policies { timers: TimerPolicy::Linux, ..Policies::RFC };
     let policies = Policies {
         ack: ack_policy(receiver.acknowledge),
         hold: match receiver.hold {
             Hold::Off => HoldPolicy::Off,
             Hold::Nagle => HoldPolicy::Minshall,
         },
-        timers: TimerPolicy::Linux,
+        // The window is the probe's, as with `SO_RCVBUF`.
+        receive_tuning: BufferTuning::Off,
         offer: Offer {
             sack: receiver.sack,
             timestamps: false,
             window_scale: receiver.window > UNSCALED,
         },
-        ..Policies::RFC
+        ..preset.map_or(prober, Preset::policies)
     };
     Config { mss: receiver.mss, receive_buffer: receiver.window, ..Config::new(policies) }
 }

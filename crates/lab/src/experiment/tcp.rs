@@ -6,7 +6,7 @@ use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
         AckDelay, AckPolicy, BufferTuning, ClosePolicy, CongestionPolicy, FrtoPolicy, HoldPolicy,
-        InitialWindow, LossDetection, Offer, OpenPolicy, Policies, ReductionPolicy,
+        InitialWindow, LossDetection, Offer, OpenPolicy, Policies, Preset, ReductionPolicy,
         ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy, UndoPolicy,
         UnusedWindow,
     },
@@ -38,7 +38,8 @@ pub(crate) fn as_table(field: &Field<'_>) -> Result<Table, ExperimentError> {
 pub(crate) fn config(field: &Field<'_>) -> Result<Config, ExperimentError> {
     let table = as_table(field)?;
     let mut reader = Reader::new(&table, field.place(), &field.path);
-    let mut preset = reader.or("preset", Policies::RFC, |field| field.choice(PRESETS))?;
+    let presets = Preset::ALL.map(|preset| (preset.name(), preset.policies()));
+    let mut preset = reader.or("preset", Policies::RFC, |field| field.choice(&presets))?;
     // A buffer that is set keeps its size, as with `SO_RCVBUF`.
     let (receive, send) = (reader.optional("receive_buffer"), reader.optional("send_buffer"));
     if receive.is_some() {
@@ -213,14 +214,6 @@ fn buffer(field: &Field<'_>, mss: u16) -> Result<u32, ExperimentError> {
 
 /// RFC 7323, section 2.3: the largest window that a scale of 14 can express is 1 GiB.
 const MAX_BUFFER: u32 = 1 << 30;
-
-const PRESETS: &[(&str, Policies)] = &[
-    ("rfc", Policies::RFC),
-    ("linux-6", Policies::LINUX_6),
-    ("linux-6-bbr", Policies::LINUX_6_BBR),
-    ("bsd-4.4", Policies::BSD_4_4),
-    ("sunos-4.1", Policies::SUNOS_4_1),
-];
 
 const ACK: &[&str] = &[
     "every-segment",

@@ -20,7 +20,7 @@ pub struct Holder {
 /// The holders of some sockets, as they were a moment ago.
 #[derive(Clone, Debug, Default)]
 pub struct Holders {
-    by_inode: BTreeMap<u32, Vec<Holder>>,
+    pub(super) by_inode: BTreeMap<u32, Vec<Holder>>,
     closed: usize,
 }
 
@@ -38,7 +38,7 @@ impl Holders {
         // Nothing to look for.
         let processes = if inodes.is_empty() { &[] } else { processes };
         for process in processes {
-            holders.look_into(*process, inodes);
+            holders.look_into(*process, |inode| inodes.contains(&inode));
         }
         holders
     }
@@ -77,7 +77,7 @@ impl Holders {
         self.closed
     }
 
-    fn look_into(&mut self, process: u32, inodes: &BTreeSet<u32>) {
+    pub(super) fn look_into(&mut self, process: u32, is_wanted: impl Fn(u32) -> bool) {
         let entries = match fs::read_dir(format!("/proc/{process}/fd")) {
             Ok(entries) => entries,
             Err(error) => {
@@ -91,7 +91,7 @@ impl Holders {
             let inode = link.as_deref().and_then(|link| socket_inode(link.to_str()?));
             let descriptor = entry.file_name().to_str().and_then(|name| name.parse().ok());
             if let (Some(inode), Some(descriptor)) = (inode, descriptor)
-                && inodes.contains(&inode)
+                && is_wanted(inode)
             {
                 let holder = Holder { process, descriptor };
                 self.by_inode.entry(inode).or_default().push(holder);
@@ -101,7 +101,7 @@ impl Holders {
 }
 
 /// Every process that this one sees, in ascending order.
-fn processes() -> Vec<u32> {
+pub(super) fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut processes: Vec<u32> =
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();

@@ -12,6 +12,7 @@
 //!
 //! Needs `CAP_SYS_PTRACE`, and `CAP_DAC_READ_SEARCH` for processes of other users; Linux 5.6.
 
+mod congestion;
 mod holders;
 mod kernel;
 mod options;
@@ -51,16 +52,20 @@ impl ForeignSocket {
     }
 
     fn copy_one(holder: Holder, cookie: u64) -> Result<Self, CopyError> {
+        let socket = Self::copy_of(holder)?;
+        // A file or another socket may have the descriptor by now.
+        match socket.copy.cookie() {
+            Ok(found) if found == cookie => Ok(socket),
+            _ => Err(CopyError::Gone),
+        }
+    }
+
+    fn copy_of(holder: Holder) -> Result<Self, CopyError> {
         let process = i32::try_from(holder.process).ok().and_then(Pid::from_raw);
         let process = process.ok_or(CopyError::Gone)?;
         let process = pidfd_open(process, PidfdFlags::empty())?;
         let copy = pidfd_getfd(&process, holder.descriptor, PidfdGetfdFlags::empty())?;
-        let copy = Socket::from(copy);
-        // A file or another socket may have the descriptor by now.
-        match copy.cookie() {
-            Ok(found) if found == cookie => Ok(Self { copy }),
-            _ => Err(CopyError::Gone),
-        }
+        Ok(Self { copy: Socket::from(copy) })
     }
 
     /// Reads an option.

@@ -37,6 +37,9 @@ pub enum Failure {
         /// The size that was asked for.
         expected: u64,
     },
+    /// A response to GETWEB without an index, or with other files than its index says.
+    #[error("content is not what GETWEB's index says")]
+    Index,
     /// Content with another hash than expected.
     #[error("content with another SHA-256 than expected")]
     Content,
@@ -59,6 +62,7 @@ impl Failure {
             Self::Status(400..=499) => "status-4xx",
             Self::Status(_) => "status-5xx",
             Self::Size { .. } => "wrong-size",
+            Self::Index => "wrong-index",
             Self::Content => "wrong-content",
         }
     }

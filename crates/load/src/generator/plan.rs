@@ -97,7 +97,7 @@ impl Ask {
         }
     }
 
-    fn encode(&self, option: Option<ConnectionOption>) -> Result<Vec<u8>, EncodeError> {
+    pub(crate) fn encode(&self, option: Option<ConnectionOption>) -> Result<Vec<u8>, EncodeError> {
         let named = |name: &str| self.fields.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
         let host = named(HOST).map_or(&self.host, |(_, value)| value);
         let mut builder = RequestBuilder::new(self.method, host, &self.target);

@@ -6,6 +6,8 @@
 
 use std::{collections::VecDeque, io, time::Duration};
 
+use ackwise_http::EncodeError;
+
 use super::{
     ConnectError, Failure, Plan, Read, Schedule, Slot, Tally, Transport,
     client_connection::{Answer, ClientConnection, Step},
@@ -92,6 +94,9 @@ pub enum RunError {
     /// Connections cannot be polled.
     #[error("cannot wait for connections: {0}")]
     Poll(io::Error),
+    /// A name, path or field is not allowed in a request.
+    #[error(transparent)]
+    Request(EncodeError),
 }
 
 /// Makes the connections of `load` and counts the results.

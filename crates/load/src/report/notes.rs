@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use ackwise_report::words::{counted, grouped};
 
+use ackwise_tcp::policy::Preset;
+
 use super::LoadReport;
 use crate::{
     CloseMode, HeldCount, LoadOptions, StackMode, TimeWait,
@@ -18,6 +20,8 @@ pub(super) fn notes(
     let tally = &loaded.tally;
     let mut notes = Vec::new();
     notes.extend(ended(report));
+    let copies = |preset: Preset| format!("the clients' TCP copies {}", preset.name());
+    notes.extend(options.preset.map(copies));
     notes.extend(unknown("server", &report.time_wait.server));
     notes.extend(unknown("clients", &report.time_wait.client));
     notes.extend(ports(report));

@@ -1,12 +1,19 @@
 //! Files of a directory: one by one, and a page with all its files in one response.
 
-use std::{collections::BTreeMap, fs, os::unix::fs::FileExt, sync::Arc, thread, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::FileExt,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use ackwise_http::{
     Behaviour, RequestBuilder,
     getweb::{self, Entry, FILES_LIMIT, IndexParser},
 };
-use ackwise_serve::{Config, Documents, Server, Site};
+use ackwise_serve::{Config, Copies, Documents, Remedy, RemedyBy, Server, Site};
 
 use crate::client::Client;
 
@@ -180,4 +187,59 @@ fn a_file_that_shrinks_while_it_is_sent_ends_the_connection() {
     let mut rest = Vec::new();
     let _ = client.stream.read_to_end(&mut rest); // A FIN or an RST.
     assert!(rest.len() < LENGTH, "{} bytes", rest.len());
+}
+
+/// Whatever copies them, the bytes and the length of the response are the same, also of a page with all its files.
+#[test]
+fn files_are_the_same_by_every_way_of_copying() {
+    let files = [
+        ("small.bin", content(300, 1)),
+        ("large.bin", content(3 << 20, 2)),
+        ("empty.bin", Vec::new()),
+        ("p.html", b"<img src=small.bin><img src=large.bin><img src=empty.bin>".to_vec()),
+    ];
+    for copies in [Copies::Read, Copies::Stdio, Copies::Sendfile] {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, content) in &files {
+            fs::write(directory.path().join(name), content).unwrap();
+        }
+        let documents = Documents::Stored(Arc::new(Site::open(directory.path()).unwrap()));
+        let config =
+            Config { documents, copies, getweb: true, ..Config::loopback(Behaviour::FIXED) };
+        let server = Server::start(config).unwrap();
+        let mut client = Client::connect(&server);
+        for (name, content) in &files {
+            let fetched = client.fetch(get(&format!("/{name}")));
+            assert_eq!(fetched.content, *content, "{name} by {copies:?}");
+        }
+        let (_, sent) = get_web(&mut client, "/p.html", &[]);
+        assert_eq!(sent["/large.bin"], files[1].1, "{copies:?}");
+        server.stop();
+    }
+}
+
+/// Heidemann 1996, section 2.6: clients that ignore data in the segment of the head.
+#[test]
+fn a_client_is_answered_as_its_user_agent_needs_it() {
+    let remedy = |agent: &str, by| Remedy { agent: agent.to_owned(), by };
+    let remedies =
+        vec![remedy("Mozilla/2", RemedyBy::NoPersistence), remedy("Oldie", RemedyBy::HeadApart)];
+    // A pause after the head shows whether it leaves alone.
+    let pause = Duration::from_millis(60);
+    let behaviour = Behaviour { think_after_head: pause, ..Behaviour::FIXED };
+    let server = Server::start(Config { remedies, ..Config::loopback(behaviour) }).unwrap();
+    for (agent, persists, apart) in [
+        ("Mozilla/2.0", false, false),
+        ("an Oldie/1", true, true),
+        ("curl", true, false),
+        ("", true, false),
+    ] {
+        let mut client = Client::connect(&server);
+        let start = Instant::now();
+        let fetched = client.fetch(get("/300").field("User-Agent", agent));
+        let closes = fetched.response.head.fields.text("Connection") == Some("close");
+        assert_eq!((closes, fetched.content.len()), (!persists, 300), "{agent}");
+        assert_eq!(start.elapsed() >= pause, apart, "{agent}");
+    }
+    server.stop();
 }

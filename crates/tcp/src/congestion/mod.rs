@@ -123,6 +123,7 @@ pub(crate) enum Controller {
 
 impl Controller {
     /// cwnd: bytes that may be outstanding.
+    #[inline]
     pub(crate) const fn window(&self) -> u32 {
         match self {
             Self::Ns2Tahoe(window) => ns2::whole_segments(window),
@@ -131,6 +132,7 @@ impl Controller {
     }
 
     /// ssthresh, in bytes.
+    #[inline]
     pub(crate) const fn threshold(&self) -> u32 {
         self.windows().threshold
     }
@@ -173,6 +175,7 @@ impl Controller {
         }
     }
 
+    #[inline]
     const fn windows(&self) -> &Window {
         match self {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,

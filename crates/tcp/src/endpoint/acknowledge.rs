@@ -172,9 +172,11 @@ impl Endpoint {
     pub(super) fn schedule_ack(&mut self, segment: &Segment, order: Order, now: Instant) {
         let gap = self.acknowledger.since_arrival(now);
         self.acknowledger.learn(segment.len, self.config.mss, gap, now);
-        self.learn_quick_ack(segment.len, order, gap);
-        let acknowledger = &mut self.acknowledger;
         let policy = self.config.policies.ack;
+        if policy == AckPolicy::LinuxQuickAck {
+            self.learn_quick_ack(segment.len, order, gap);
+        }
+        let acknowledger = &mut self.acknowledger;
         // Two times that one policy each asks for, and not for every segment of the others.
         let time_out = match policy {
             AckPolicy::LinuxQuickAck => acknowledger.quick_ack.time_out(self.round_trip.smoothed()),

@@ -18,7 +18,9 @@ impl Endpoint {
     pub(super) fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
         let window_before = self.sender.window;
         self.pace_until(ack > self.sender.una, self.sender.flight());
-        self.begin_news();
+        if self.flight.is_some() {
+            self.begin_news();
+        }
         let SackNews { news, delivered } = self.take_sack(ack, segment, now);
         self.update_window(ack, segment);
         if self.timers.runs(Timer::Persist) {
@@ -39,14 +41,10 @@ impl Endpoint {
         } else if self.is_duplicate(ack, segment, window_before, news) {
             self.take_duplicate_ack(now);
         }
-        if self.flight.is_some() {
+        if self.flight.is_some() || self.recovery.episode.is_some() {
             let plain = segment.sequence_length() == 0 && self.sender.window == window_before;
             self.take_news_of_flight(ack, advances, plain && !advances && !news, now);
-        }
-        if self.recovery.episode.is_some() {
             self.reduce_proportionally(delivered, advances);
-        }
-        if self.flight.is_some() {
             self.end_news(now);
         }
     }
@@ -67,10 +65,13 @@ impl Endpoint {
         self.sender.una = ack;
         self.sender.next = self.sender.next.max(ack);
         let sacked_earlier = self.recovery.remove_before(ack);
-        if let Some(flight) = self.flight.as_deref_mut() {
-            flight.on_ack(ack, now);
-        }
-        let sampled = self.measure_round_trip(segment, now);
+        let sampled = match self.flight.as_deref_mut() {
+            None => self.measure_round_trip(segment, now),
+            Some(flight) => {
+                flight.on_ack(ack, now);
+                self.measure_listed_round_trip(segment, now)
+            }
+        };
         let may_grow = self.measure_ack(ack, flight, now);
         self.timers.stalled_since = Alarm::OFF;
         let fresh = u64::from(bytes).saturating_sub(sacked_earlier);
@@ -97,7 +98,7 @@ impl Endpoint {
     /// Bytes that `write` takes before they are acknowledged.
     pub(super) fn send_buffer(&self) -> u32 {
         let Config { policies, send_buffer, .. } = &*self.config;
-        policies.send_tuning.send_buffer(*send_buffer, self.congestion.window())
+        policies.send_tuning.send_buffer(*send_buffer, || self.congestion.window())
     }
 
     /// Tells the application that the send buffer has room, unless it `had_room` before.
@@ -118,18 +119,22 @@ impl Endpoint {
         }
     }
 
+    /// Linux `tcp_ack_update_rtt`: each ACK gives a sample, if none of the segments that it acknowledges was
+    /// sent more than once.
+    fn measure_listed_round_trip(&mut self, segment: &Segment, now: Instant) -> Option<Nanos> {
+        let listed = self.news().filter(|news| !news.repeated);
+        let listed = listed.and_then(|news| news.first_round_trip.zip(news.last_round_trip));
+        let Some((first, last)) = listed else { return self.measure_round_trip(segment, now) };
+        self.sender.timed_since = Alarm::OFF;
+        self.round_trip.sample(self.config.policies.timers.sampled(now - first, now));
+        Some(last)
+    }
+
     /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed. After a timeout, an
     /// echo of what was sent last is as good (RFC 7323, section 4); an older echo is not, because the
     /// ACK that was lost in between may have carried it.
     fn measure_round_trip(&mut self, segment: &Segment, now: Instant) -> Option<Nanos> {
         let last_send = self.timers.last_send;
-        let listed = self.news().filter(|news| !news.repeated);
-        if let Some(sample) = listed.and_then(|news| news.first_round_trip) {
-            // Linux `tcp_ack_update_rtt`: each ACK gives a sample.
-            self.sender.timed_since = Alarm::OFF;
-            self.round_trip.sample(self.config.policies.timers.sampled(now - sample, now));
-            return self.news().and_then(|news| news.last_round_trip);
-        }
         let echoed = segment.options.timestamps.map(|clock| clock.echo);
         if let Some(sent) = self.sender.take_timed() {
             let sample = self.config.policies.timers.sampled(sent, now);

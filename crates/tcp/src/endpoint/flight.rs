@@ -38,6 +38,8 @@ pub(super) struct Flight {
     /// Runs beside the retransmission timer, for what may happen before.
     pub(super) alarm: Alarm,
     pub(super) alarm_for: Timer,
+    /// When new data last set it for a probe: more data that leaves at once would set it to the same time.
+    pub(super) probe_set_by_data: Alarm,
     pub(super) probe: Probe,
     /// What the ACK that is being taken has told.
     pub(super) news: News,
@@ -107,6 +109,9 @@ pub(super) struct News {
     pub(super) rate: Option<(Snapshot, Instant)>,
 }
 
+/// Room for an initial window (RFC 6928), so that the flights of most short connections need one allocation.
+const FIRST_ROOM: usize = 10;
+
 impl Sent {
     /// How many copies of it are believed to be on their way.
     const fn copies(&self) -> u32 {
@@ -126,7 +131,7 @@ impl Sent {
 impl Flight {
     fn new(start: u64) -> Self {
         Self {
-            segments: VecDeque::new(),
+            segments: VecDeque::with_capacity(FIRST_ROOM),
             start,
             on_the_way: Amount::default(),
             sacked: 0,
@@ -136,6 +141,7 @@ impl Flight {
             latest: Latest::default(),
             alarm: Alarm::OFF,
             alarm_for: Timer::TailLossProbe,
+            probe_set_by_data: Alarm::OFF,
             probe: Probe::default(),
             news: News::default(),
         }
@@ -284,9 +290,10 @@ impl Flight {
                 self.news.repeated |= sent.repeated;
                 self.deliver(&sent, now);
             }
-            self.change(0, |sent| sent.sacked = true);
+            self.on_the_way.remove(sent.copies(), sent.end - self.start);
+            self.sacked -= u32::from(sent.sacked);
+            self.unrepaired -= u32::from(sent.is_unrepaired());
             self.segments.pop_front();
-            self.sacked -= 1;
             self.start = sent.end;
         }
         if let Some(sent) = self.segments.front() {

@@ -49,6 +49,7 @@ impl Endpoint {
 
     /// cwnd and ssthresh.
     #[must_use]
+    #[inline]
     pub fn windows(&self) -> Windows {
         Windows { congestion: self.congestion.window(), threshold: self.congestion.threshold() }
     }

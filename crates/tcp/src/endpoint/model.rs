@@ -26,6 +26,9 @@ impl Endpoint {
     /// repair, the application limits the rate (Linux `tcp_rate_check_app_limited`).
     #[inline]
     pub(super) fn note_gap(&mut self) {
+        if !matches!(self.congestion, Controller::Bbr(_)) {
+            return;
+        }
         let window = self.congestion.window();
         let Controller::Bbr(bbr) = &mut self.congestion else { return };
         let flight = self.flight.as_deref();
@@ -47,6 +50,9 @@ impl Endpoint {
         repeats: bool,
         now: Instant,
     ) {
+        if self.flight.is_none() {
+            return;
+        }
         self.rack_measure(now);
         if self.detects_by_time() {
             self.take_ack_of_probe(ack, repeats, now);

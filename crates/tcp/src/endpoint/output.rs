@@ -123,12 +123,13 @@ impl Endpoint {
     fn is_quiet(&self) -> bool {
         let Self { sender, recovery, acknowledger, pending_reset, counters, .. } = self;
         let all_sent = sender.next > 0 && sender.next >= sender.end();
+        // The counters want to know what is waited for.
+        if !all_sent || acknowledger.is_pending() || pending_reset.is_some() || counters.is_some() {
+            return false;
+        }
         let repairs =
             recovery.retransmit_head || matches!(recovery.phase, Phase::Fast(Repair::Scoreboard));
-        let answers = acknowledger.is_pending() || pending_reset.is_some();
-        let losses = self.flight.as_deref().is_some_and(Flight::has_work);
-        // The counters want to know what is waited for.
-        all_sent && !losses && !repairs && !answers && counters.is_none()
+        !repairs && !self.flight.as_deref().is_some_and(Flight::has_work)
     }
 
     fn poll_in_detail(&mut self, now: Instant) -> Option<Transmit> {
@@ -195,13 +196,16 @@ impl Endpoint {
             return Ok(self.retransmit(self.sender.una, end));
         }
         // The SYN takes up nothing of the window.
-        let flight_from = match self.recovery.phase {
-            Phase::Fast(Repair::Scoreboard) => return self.next_by_scoreboard(),
-            // What timed out counts as lost.
-            Phase::Forward => self.recovery.recover,
-            _ => self.sender.una.max(1),
-        };
-        let window = u64::from(self.congestion.window()) + self.limited_transmit();
+        let mut flight_from = self.sender.una.max(1);
+        let mut window = u64::from(self.congestion.window());
+        if self.recovery.is_troubled() {
+            match self.recovery.phase {
+                Phase::Fast(Repair::Scoreboard) => return self.next_by_scoreboard(),
+                // What timed out counts as lost.
+                Phase::Forward => flight_from = self.recovery.recover,
+                _ => window += self.limited_transmit(),
+            }
+        }
         self.next_new(window.saturating_sub(self.sender.next.saturating_sub(flight_from)))
     }
 

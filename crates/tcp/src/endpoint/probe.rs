@@ -77,8 +77,13 @@ impl Endpoint {
             flight.alarm = Alarm::OFF;
             self.timers.retransmission = self.retransmission_due(now);
         } else if new {
-            let head = flight.head_sent().unwrap_or(now);
-            self.schedule_probe(head, now);
+            // With one segment, the probe waits for longer.
+            let set = flight.probe_set_by_data.due() == Some(now) && flight.len() > 2;
+            if !set || !flight.alarm.is_on() || flight.alarm_for != Timer::TailLossProbe {
+                flight.probe_set_by_data = Alarm::at(now);
+                let head = flight.head_sent().unwrap_or(now);
+                self.schedule_probe(head, now);
+            }
         } else if start <= self.sender.una && self.detects_by_time() {
             // Linux `tcp_xmit_retransmit_queue`: the timer counts from the head's last copy.
             self.timers.retransmission = self.retransmission_due(now);
@@ -88,7 +93,7 @@ impl Endpoint {
     /// New data was acknowledged.
     pub(super) fn schedule_probe_on_ack(&mut self, now: Instant) {
         if let Some(flight) = self.flight.as_deref_mut() {
-            flight.alarm = Alarm::OFF;
+            (flight.alarm, flight.probe_set_by_data) = (Alarm::OFF, Alarm::OFF);
         }
         self.schedule_probe(now, now);
     }

@@ -35,10 +35,16 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
+    /// Whether duplicate ACKs or a repair decide what leaves next.
+    #[inline]
+    pub(super) fn is_troubled(&self) -> bool {
+        self.duplicate_acks > 0 || !matches!(self.phase, Phase::Open)
+    }
+
     /// RFC 6582, section 3.2, step 3: "For the first partial ACK that arrives during fast recovery, also
     /// reset the retransmit timer"; further ones do not ("impatient", section 4).
     pub(super) fn leaves_timer_alone(&self) -> bool {
-        self.phase == Phase::Fast(Repair::PartialAcks) && self.partial_acks > 1
+        self.partial_acks > 1 && self.phase == Phase::Fast(Repair::PartialAcks)
     }
 
     /// `[start, end)` is sent again. What lies beyond all that is SACKed is a rescue: RFC 6675, section

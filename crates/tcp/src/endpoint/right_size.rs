@@ -38,8 +38,8 @@ pub(super) struct DataArrived {
     pub(super) len: u32,
     /// Bytes of a full segment.
     pub(super) mss: u32,
-    /// The timestamp that it echoes, and its age.
-    pub(super) echo: Option<(u32, Duration)>,
+    /// The timestamp that it echoes, and its age in milliseconds.
+    pub(super) echo: Option<(u32, u32)>,
     /// What the application has read of the stream.
     pub(super) read: u64,
     /// Bytes that it could read.
@@ -55,7 +55,7 @@ impl Endpoint {
             return;
         }
         let receiver = &self.receiver;
-        let age = |echo: u32| Duration::from_millis(timestamp(now).wrapping_sub(echo).into());
+        let age = |echo: u32| timestamp(now).wrapping_sub(echo);
         let beyond = receiver.out_of_order.end().unwrap_or(receiver.next) - receiver.next;
         let data = DataArrived {
             len: segment.len,
@@ -99,7 +99,7 @@ impl RightSize {
         if let Some((echo, age)) = data.echo.filter(|it| it.0 != self.echo) {
             self.echo = echo;
             if data.len >= data.mss {
-                self.take_round_trip(age, data.readable == 0);
+                self.take_round_trip(Duration::from_millis(age.into()), data.readable == 0);
             }
         }
         // `tcp_rcv_space_adjust` runs when the application reads; this, when the next segment arrives.
@@ -155,7 +155,7 @@ mod tests {
         let now = Instant::EPOCH + number * TRIP;
         let mut window = 0;
         for _ in 0..segments {
-            let data = DataArrived { echo: Some((number, TRIP)), read: *read, ..DATA };
+            let data = DataArrived { echo: Some((number, 20)), read: *read, ..DATA };
             window = state.on_data(&data, now);
             *read += u64::from(MSS);
         }

@@ -143,7 +143,7 @@ impl Sender {
     /// Whether the last small segment is not acknowledged.
     pub(super) fn is_small_outstanding(&self) -> bool {
         let ahead = self.small_end.wrapping_sub(low(self.una));
-        ahead > 0 && ahead <= self.flight()
+        ahead > 0 && ahead <= low(self.max).wrapping_sub(low(self.una))
     }
 
     /// FlightSize: sent and not acknowledged.

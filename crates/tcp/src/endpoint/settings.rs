@@ -25,7 +25,8 @@ impl Endpoint {
         self.sender.release_held = false;
     }
 
-    /// Changes when data is acknowledged, from the next segment on.
+    /// Changes when data is acknowledged, from the next segment on. [`AckPolicy::LinuxQuickAck`] learns from
+    /// then on.
     pub fn set_ack(&mut self, ack: AckPolicy) {
         self.own_config().policies.ack = ack;
     }

@@ -57,11 +57,15 @@ impl BufferTuning {
 
     /// What the send buffer holds: twice the congestion window (`tcp_sndbuf_expand`), so that the
     /// application never limits the rate. Linux keeps what it had if the window shrinks.
-    pub(crate) fn send_buffer(self, configured: u32, congestion_window: u32) -> u32 {
+    pub(crate) fn send_buffer(
+        self,
+        configured: u32,
+        congestion_window: impl FnOnce() -> u32,
+    ) -> u32 {
         match self {
             Self::Off => configured,
             Self::Linux => {
-                configured.max(congestion_window.saturating_mul(2).min(Self::LINUX_MAX_SEND))
+                configured.max(congestion_window().saturating_mul(2).min(Self::LINUX_MAX_SEND))
             }
         }
     }
@@ -93,9 +97,9 @@ mod tests {
 
     #[test]
     fn the_send_buffer_follows_the_congestion_window_within_bounds() {
-        let linux = |window| BufferTuning::Linux.send_buffer(65_535, window);
+        let linux = |window| BufferTuning::Linux.send_buffer(65_535, || window);
         assert_eq!([linux(14_600), linux(100_000)], [65_535, 200_000]);
         assert_eq!(linux(u32::MAX), BufferTuning::LINUX_MAX_SEND);
-        assert_eq!(BufferTuning::Off.send_buffer(65_535, 100_000), 65_535);
+        assert_eq!(BufferTuning::Off.send_buffer(65_535, || 100_000), 65_535);
     }
 }

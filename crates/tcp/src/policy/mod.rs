@@ -18,6 +18,7 @@ mod idle_restart;
 mod initial_window;
 mod loss_detection;
 mod open;
+mod preset;
 mod rate_based;
 mod reduction;
 mod sharing;
@@ -41,6 +42,7 @@ pub use idle_restart::{
 pub use initial_window::InitialWindow;
 pub use loss_detection::LossDetection;
 pub use open::OpenPolicy;
+pub use preset::Preset;
 pub use rate_based::{
     PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing, round_trips_saved,
 };

@@ -133,9 +133,10 @@ impl Run<'_> {
     fn say_closed(&mut self, candidate: &Candidate, shortage: Shortage) {
         self.summary.closed += 1;
         self.summary.closed_unsure += u64::from(candidate.is_unsure);
-        let sure = match candidate.is_unsure {
-            true => ", order of request and response not known",
-            false => "",
+        let sure = match (candidate.is_seen, candidate.is_unsure) {
+            (true, _) => ", order of request and response seen by eBPF",
+            (false, true) => ", order of request and response not known",
+            (false, false) => "",
         };
         let reason = format!("idle for {}{sure}; {}", rounded(candidate.quiet), in_words(shortage));
         self.say_of(&candidate.socket, Act::Closed, None, reason);

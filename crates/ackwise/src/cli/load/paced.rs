@@ -22,10 +22,9 @@ pub(super) struct Paced {
     #[arg(long, value_name = "N", value_parser = whole(1_u64..))]
     requests: Option<u64>,
 
-    /// Keep at most C connections open at once
+    /// Keep at most C connections open at once; with --plan, have C users [default: 64; with --plan, 1]
     #[arg(long, value_name = "C", value_parser = whole(1..=100_000_u32))]
-    #[arg(default_value_t = 64)]
-    concurrency: u32,
+    concurrency: Option<u32>,
 
     /// Send K requests on each connection, one after the other, or `unlimited`
     #[arg(long, value_name = "K", default_value = "1", value_parser = per_connection)]
@@ -80,14 +79,15 @@ impl Paced {
         Seed(self.seed)
     }
 
-    pub(super) fn apply(&self, options: &mut LoadOptions) {
+    pub(super) fn apply(&self, options: &mut LoadOptions, usual: u32) {
         let PerConnection(each) = self.requests_per_connection;
         let ends_otherwise = self.requests.is_some() || self.duration.is_some() || each.is_none();
         if self.connections.is_some() || ends_otherwise {
             options.connections = self.connections;
         }
         options.requests = self.requests;
-        options.concurrency = usize::try_from(self.concurrency).unwrap_or(options.concurrency);
+        let concurrency = self.concurrency.unwrap_or(usual);
+        options.concurrency = usize::try_from(concurrency).unwrap_or(options.concurrency);
         options.requests_per_connection = each;
         options.rate = self.rate;
         options.arrivals = match self.arrivals {

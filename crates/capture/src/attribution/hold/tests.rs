@@ -29,6 +29,7 @@ const LATE: Facts = Facts {
     ended: false,
     may_miss_losses: true,
     lost_before: None,
+    emptied_before: false,
     nagle: NagleHabit::Unknown,
     answers: false,
     loss: None,
@@ -154,11 +155,12 @@ fn linux_waits_for_room_for_two_segments() {
 
 #[test]
 fn no_congestion_window_holds_two_small_segments() {
-    let small = Facts { nagle: NagleHabit::Off, sure_window: 2 * FULL, ..SMALL };
+    let small = Facts { nagle: NagleHabit::Off, sure_window: 2 * FULL, pushed: true, ..SMALL };
     let full = Facts { bytes: FULL, flight: [FULL, 0], ..small };
     check(&[
         ("they fit any window", small, Wait::Application, Medium),
         ("two full ones, too", full, Wait::Application, Medium),
+        ("more was ready", Facts { pushed: false, ..full }, Wait::SlowStart, Medium),
         ("one byte too many", Facts { flight: [FULL + 1, 0], ..full }, Wait::SlowStart, High),
         ("nobody knows the window", Facts { sure_window: 0, ..small }, Wait::SlowStart, High),
     ]);
@@ -366,13 +368,27 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
 
 #[test]
 fn a_congestion_window_is_told_from_a_send_buffer_and_from_a_coincidence() {
-    let constant = Facts { stays: Plateau::Yes, ..BULK };
+    let constant = Facts { stays: Plateau::Yes, pushed: true, ..BULK };
+    let emptied = Facts { pushed: true, ended: true, ..BULK };
     let held_before = Facts { most_flight: 25 * FULL, ..constant };
     let more_before = Facts { most_flight: 25 * FULL + 1, ..constant };
     check(&[
         ("slow start", BULK, Wait::SlowStart, High),
         ("past it", Facts { slow_start: false, ..BULK }, Wait::CongestionWindow, High),
         ("does not grow", constant, Wait::Application, Medium),
+        (
+            "nor does it, but more was ready",
+            Facts { pushed: false, ..constant },
+            Wait::SlowStart,
+            Medium,
+        ),
+        ("all had left, for the first time", emptied, Wait::SlowStart, Medium),
+        (
+            "all had left, again",
+            Facts { emptied_before: true, ..emptied },
+            Wait::Application,
+            Medium,
+        ),
         ("as much was outstanding before", held_before, Wait::Application, Medium),
         ("more was outstanding before", more_before, Wait::SlowStart, Medium),
         (
@@ -518,7 +534,7 @@ fn pacing_is_told_from_what_is_written_late() {
 
 #[test]
 fn a_delayed_acknowledgement_of_a_head_lets_nothing_go_that_nothing_held() {
-    let small = Facts { stays: Plateau::Yes, nagle: NagleHabit::Off, ..SMALL };
+    let small = Facts { stays: Plateau::Yes, nagle: NagleHabit::Off, pushed: true, ..SMALL };
     let full = Facts { flight: [3 * FULL, FULL], most_flight: 3 * FULL, ..small };
     for (facts, writer) in [(small, Writer::Working), (full, Writer::SendBufferFull)] {
         let hold = Hold::from_facts(&facts);
@@ -537,7 +553,7 @@ fn who_has_sent_everything_waits_for_nothing() {
 fn what_else_the_packets_admit_is_named() {
     use Cause::{ApplicationLimited, NagleRtt, PathStall, SendBuffer, SlowStart};
     let habit = |nagle| Facts { nagle, pushed: true, ended: true, ..SMALL };
-    let constant = Facts { stays: Plateau::Yes, most_flight: 10 * FULL, ..BULK };
+    let constant = Facts { stays: Plateau::Yes, most_flight: 10 * FULL, pushed: true, ..BULK };
     for (why, facts, rival) in [
         ("Nagle's algorithm", habit(NagleHabit::Holds), None),
         ("or a program that writes then", habit(NagleHabit::Mixed), Some(ApplicationLimited)),

@@ -18,6 +18,11 @@ pub(super) struct Again {
 }
 
 impl Again {
+    /// A timer sent it, and the acknowledgement of it tells of a hole before it: that was lost.
+    pub(super) fn probes_hole(&self, ack: &Acknowledgement) -> bool {
+        self.by == RepairedBy::Timeout && ack.sacks && ack.acked < self.bytes.start
+    }
+
     /// RFC 3522 (Eifel): whether what is acknowledged is an earlier copy, by the timestamp that is echoed.
     /// Data before it could have been acknowledged instead if that was not yet (RFC 7323, section 4.3).
     pub(super) fn is_of_earlier_copy(

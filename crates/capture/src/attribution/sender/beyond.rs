@@ -14,6 +14,8 @@ use crate::attribution::{
 impl Sender {
     /// Linux (TCP_DELACK_MIN), and Windows and BSD.
     const ACK_DELAYS: [Nanos; 2] = [Nanos::from_millis(40), Nanos::from_millis(200)];
+    /// Linux `TCP_RTO_MIN`. RFC 6298, section 2.4, asks for 1 s.
+    const LEAST_TIMEOUT: Nanos = Nanos::from_millis(200);
     /// An ACK of this many full segments shows that they arrived together. Our choice: twice what RFC 5681,
     /// section 4.2, allows a receiver to leave unacknowledged.
     const ONE_GO: u64 = 4;
@@ -38,7 +40,7 @@ impl Sender {
         }
         // More was ready, and nothing was acknowledged: a tail loss probe (RFC 8985, section 7.2).
         if hold.paced && facts.since_event() > long {
-            return Stall::Shown;
+            return Stall::OrLoss;
         }
         let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
             return Stall::None;
@@ -95,10 +97,19 @@ impl Sender {
         data.loss == Some(Loss::Repairs) && seen_before && is_far
     }
 
+    /// Whether a tail-loss probe sent it: the last segment again although more is outstanding, where the
+    /// retransmission timer sends the first; or any sooner than that timer ever expires.
+    fn is_probe(&self, data: &SeenData, facts: &Facts) -> bool {
+        let is_last = data.bytes.end == self.highest;
+        let is_alone = data.bytes.start <= self.acked;
+        is_last && (!is_alone || facts.since_event() < Self::LEAST_TIMEOUT)
+    }
+
     /// What is known of the loss that a segment repairs, or that shows before it.
     pub(super) fn loss_kind(
         &self,
         hold: &Hold,
+        facts: &Facts,
         data: &SeenData,
         delays: &PathDelays,
     ) -> Option<LossKind> {
@@ -112,7 +123,12 @@ impl Sender {
         let later = self.highest.saturating_sub(data.bytes.end);
         let is_far = delays.sender * PathDelays::NEAR > delays.receiver;
         match () {
+            // New data may have been joined to it.
+            () if by_timer && self.acked >= data.bytes.end.min(self.highest) => {
+                Some(LossKind::AckLost)
+            }
             () if is_second || data.missing != Missing::Nothing => Some(LossKind::Burst),
+            () if by_timer && self.is_probe(data, facts) => Some(LossKind::Probe),
             () if by_timer && later < 3 * data.full => Some(LossKind::Tail),
             () if !data.new && is_far => Some(LossKind::BehindCapture),
             () => None,

@@ -376,7 +376,7 @@ fn a_sender_whose_buffer_is_full_is_told_from_one_that_waits_for_a_window() {
     let (mut now, mut end) = (0.0, 0);
     let mut writers = Vec::new();
     for _ in 0..6 {
-        let gap = wire.data(now, end..end + 4_000);
+        let gap = wire.push(now, end..end + 4_000);
         writers.extend(gap.map(|gap| gap.hold.writer));
         end += 4_000;
         now += 20.0;

@@ -1,4 +1,6 @@
-//! Which files a page shows: what a browser asks for when it has read the page's HTML.
+//! Which files an HTML page names: those that a browser loads with the page, and those that its links lead to.
+//!
+//! Only files on the page's own server, and no more than [`FILES_LIMIT`]. Not here: what a script or a style sheet adds.
 
 use std::{collections::BTreeSet, convert::Infallible};
 
@@ -6,14 +8,29 @@ use ackwise_http::getweb::{self, FILES_LIMIT};
 use fluent_uri::{Uri, UriRef};
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
-/// The paths, on the page's own server, of the files that `html` at `page` shows, in order, each once.
+/// Which references of a page are wanted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Wanted {
+    /// What is loaded with the page: images, scripts, style sheets.
+    Shown,
+    /// That, and what links and frames lead to.
+    Linked,
+}
+
+/// The paths of the files that `html` names, in order, each once and without the page itself. `page` is its URL.
 ///
-/// Of other servers, and of this one by its name, none: a server does not know all its names. Nor those that a
-/// script or a style sheet adds.
-pub(super) fn of_page(html: &[u8], page: &str) -> Vec<String> {
-    let Some(page_at) = absolute(page) else { return Vec::new() };
+/// ```
+/// use ackwise_serve::references::{Wanted, of_page};
+///
+/// let html = b"<img src=a.gif><a href=b.html>b</a><img src=//elsewhere/c.gif>";
+/// assert_eq!(of_page(html, "http://h/d/", Wanted::Shown), ["/d/a.gif"]);
+/// assert_eq!(of_page(html, "http://h/d/", Wanted::Linked), ["/d/a.gif", "/d/b.html"]);
+/// ```
+#[must_use]
+pub fn of_page(html: &[u8], page: &str, wanted: Wanted) -> Vec<String> {
+    let Ok(page_at) = Uri::parse(page.to_owned()) else { return Vec::new() };
     let mut base = page_at.clone();
-    let mut seen = BTreeSet::from([page.to_owned()]);
+    let mut seen: BTreeSet<_> = path_of(page, &page_at, &page_at).into_iter().collect();
     let mut paths = Vec::new();
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true); // The content of a script is no HTML.
@@ -24,7 +41,8 @@ pub(super) fn of_page(html: &[u8], page: &str) -> Vec<String> {
             base = attribute(&tag, "href").and_then(|href| resolve(&href, &base)).unwrap_or(base);
             continue;
         }
-        for name in shown_by(&tag) {
+        let linked = if wanted == Wanted::Linked { linked_by(&tag) } else { &[] };
+        for name in shown_by(&tag).iter().chain(linked) {
             let path =
                 attribute(&tag, name).and_then(|reference| path_of(&reference, &base, &page_at));
             let Some(path) = path else { continue };
@@ -37,6 +55,16 @@ pub(super) fn of_page(html: &[u8], page: &str) -> Vec<String> {
         }
     }
     paths
+}
+
+/// The attributes of `tag` that name another page.
+fn linked_by(tag: &StartTag<()>) -> &'static [&'static str] {
+    match tag.name.as_slice() {
+        b"a" | b"area" => &["href"],
+        b"link" if !is_loaded(tag) => &["href"],
+        b"iframe" | b"frame" => &["src"],
+        _ => &[],
+    }
 }
 
 /// The attributes of `tag` that name a file which is loaded with the page, not when the user follows a link.
@@ -72,7 +100,7 @@ fn attribute(tag: &StartTag<()>, name: &str) -> Option<String> {
 /// The path, with its query, of `reference`, if it is on the page's server.
 fn path_of(reference: &str, base: &Uri<String>, page: &Uri<String>) -> Option<String> {
     let target = resolve(reference, base)?;
-    let same = target.scheme() == page.scheme() && authority(&target) == authority(page);
+    let same = target.scheme() == page.scheme() && server(&target) == server(page);
     let path = match target.query() {
         Some(query) => format!("{}?{query}", target.path()),
         None => target.path().as_str().to_owned(),
@@ -80,8 +108,12 @@ fn path_of(reference: &str, base: &Uri<String>, page: &Uri<String>) -> Option<St
     (same && getweb::is_path(&path) && path.len() <= PATH_LIMIT).then_some(path)
 }
 
-fn authority(uri: &Uri<String>) -> Option<&str> {
-    uri.authority().map(|authority| authority.as_str())
+/// Host and port. RFC 3986, section 3.2.2: "the host subcomponent is case-insensitive".
+fn server(uri: &Uri<String>) -> Option<(String, Option<&str>)> {
+    let authority = uri.authority()?;
+    let usual = if uri.scheme().as_str() == "https" { "443" } else { "80" };
+    let port = authority.port().map(|port| port.as_str()).filter(|port| !port.is_empty());
+    Some((authority.host().to_ascii_lowercase(), port.filter(|port| *port != usual)))
 }
 
 /// RFC 3986, section 5.2. `None` if `reference` is none: it is left to the browser to mend.
@@ -90,11 +122,6 @@ fn resolve(reference: &str, base: &Uri<String>) -> Option<Uri<String>> {
     let mut target = reference.resolve_against(base).ok()?;
     target.set_fragment(None);
     Some(target)
-}
-
-/// The server has no name here: no reference from outside can have this one (RFC 6761, section 6.4).
-fn absolute(path: &str) -> Option<Uri<String>> {
-    Uri::parse(format!("http://this-server.invalid{path}")).ok()
 }
 
 /// Longest path of a file (our choice: longer than what browsers are known to send).
@@ -132,15 +159,20 @@ mod tests {
             ("<base href=/e/><img src=a.gif>", &["/e/a.gif"]),
             ("<base href=http://elsewhere/><img src=a.gif>", &[]),
             ("<img src=a.gif", &[]),
+            ("<img src=HTTP://H/b.gif><img src=http://h:80/c.gif>", &["/b.gif", "/c.gif"]),
+            ("<img src=https://h:80/s.gif><img src=http://h:8080/p.gif>", &[]),
         ];
         for (html, expected) in table {
-            assert_eq!(of_page(html.as_bytes(), "/d/p.html"), *expected, "{html}");
+            let found = of_page(html.as_bytes(), "http://h:80/d/p.html", Wanted::Shown);
+            assert_eq!(found, *expected, "{html}");
         }
     }
 
     #[test]
     fn a_million_links_are_as_many_as_a_page_may_have() {
         let html: String = (0..1_000_000).map(|file| format!("<img src={file}>")).collect();
-        assert_eq!(of_page(html.as_bytes(), "/p").len(), FILES_LIMIT - 1);
+        for wanted in [Wanted::Shown, Wanted::Linked] {
+            assert_eq!(of_page(html.as_bytes(), "http://h/p", wanted).len(), FILES_LIMIT - 1);
+        }
     }
 }
