@@ -277,6 +277,11 @@ impl Subnet {
         }
     }
 
+    /// The network with this number, counted from the last one.
+    pub(crate) fn from_last(number: u16) -> Self {
+        Self::number(SUBNETS - 1 - number % SUBNETS)
+    }
+
     fn number(number: u16) -> Self {
         let v4 = u32::from(V4_BENCHMARKING) + 4 * u32::from(number);
         let v6 = u128::from(V6_UNIQUE_LOCAL) + (u128::from(number) << 64);

@@ -8,6 +8,7 @@
 //! | [`device`] | a TUN device: exchanges packets with the kernel |
 //! | [`stack`] | many endpoints of `ackwise-tcp` over one device, in one thread |
 //! | [`emulator`] | a link of `ackwise-link` in real time, between two namespaces |
+//! | [`ready`] | waits for many sockets, with a timer finer than epoll's |
 //! | [`packet_socket`] | captures packets of a live interface, with the kernel's timestamps |
 //! | [`foreign`] | the sockets of other processes: who holds them, their options |
 //! | [`host_changes`] | changes to the host, announced and always undone |
@@ -32,6 +33,7 @@ pub mod host_changes;
 pub mod namespace;
 pub mod packet_socket;
 pub mod privileges;
+pub mod ready;
 pub mod sockets;
 pub mod stack;
 pub mod testing;

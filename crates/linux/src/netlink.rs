@@ -1,4 +1,4 @@
-//! The three requests to route netlink: set an interface up, set its queue length, add a route.
+//! The requests to route netlink: set an interface up, set its queue length, add an address, add a route.
 //!
 //! The older `ioctl` for the queue length needs the capability in the initial user namespace,
 //! netlink only in the network's. A library for all of rtnetlink(7) would be larger than the rest
@@ -31,6 +31,29 @@ pub(crate) struct HostRoute<'a> {
     /// As `ip route … congctl lock NAME`: applies to new connections, and programs cannot override
     /// it.
     pub(crate) congestion_control: &'a str,
+}
+
+/// A route to a network, with what new connections over it begin with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct NetworkRoute {
+    /// The network, and the bits of its prefix.
+    pub(crate) to: (Ipv4Addr, u8),
+    /// Index of the interface.
+    pub(crate) through: u32,
+    /// As `ip route … initcwnd N`, in segments.
+    pub(crate) initial_window: Option<u32>,
+    /// As `ip route … quickack 1`: every segment is acknowledged at once.
+    pub(crate) quick_ack: bool,
+}
+
+/// Adds an address without a network to an interface of the current namespace.
+pub(crate) fn add_address(index: u32, address: Ipv4Addr) -> io::Result<()> {
+    ask(address_request(index, address))
+}
+
+/// Adds a route to the main table of the current namespace. It is removed with its interface.
+pub(crate) fn add_network_route(route: NetworkRoute) -> io::Result<()> {
+    ask(network_route_request(route))
 }
 
 /// Changes the interface with index `index` in the current namespace.
@@ -76,6 +99,38 @@ fn link_request(index: u32, change: Change) -> Message {
     if let Some(length) = queue {
         message.attribute(IFLA_TXQLEN, &length.to_ne_bytes());
     }
+    message
+}
+
+/// `struct ifaddrmsg` and its attributes.
+fn address_request(index: u32, address: Ipv4Addr) -> Message {
+    let mut message =
+        Message::new(RTM_NEWADDR, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
+    message.put(&[AF_INET, 32, 0, 0]); // family, prefix, flags, scope
+    message.put(&index.to_ne_bytes());
+    message.attribute(IFA_ADDRESS, &address.octets());
+    message.attribute(IFA_LOCAL, &address.octets());
+    message
+}
+
+/// As [`route_request`], for a network.
+fn network_route_request(route: NetworkRoute) -> Message {
+    let NetworkRoute { to: (to, prefix), through, initial_window, quick_ack } = route;
+    let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
+    let mut message = Message::new(RTM_NEWROUTE, flags);
+    message.put(&[AF_INET, prefix, 0, 0]); // family, prefixes of destination and source, TOS
+    message.put(&[RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_LINK, RTN_UNICAST]);
+    message.put(&0_u32.to_ne_bytes()); // flags
+    message.attribute(RTA_DST, &to.octets());
+    message.attribute(RTA_OIF, &through.to_ne_bytes());
+    let mut metrics = Message::default();
+    if let Some(segments) = initial_window {
+        metrics.attribute(RTAX_INITCWND, &segments.to_ne_bytes());
+    }
+    if quick_ack {
+        metrics.attribute(RTAX_QUICKACK, &1_u32.to_ne_bytes());
+    }
+    message.attribute(RTA_METRICS, &metrics.bytes);
     message
 }
 
@@ -147,6 +202,7 @@ fn verdict(answer: &[u8]) -> io::Result<()> {
 }
 
 const RTM_NEWLINK: u16 = 16;
+const RTM_NEWADDR: u16 = 20;
 const RTM_NEWROUTE: u16 = 24;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;
@@ -156,6 +212,8 @@ const NLMSG_ERROR: u16 = 2;
 const IFF_UP: u32 = 1;
 const IFLA_TXQLEN: u16 = 13;
 const AF_INET: u8 = 2;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
 const RT_TABLE_MAIN: u8 = 254;
 const RTPROT_STATIC: u8 = 4;
 const RT_SCOPE_LINK: u8 = 253;
@@ -167,6 +225,8 @@ const RTA_METRICS: u16 = 8;
 /// Includes the terminating zero byte.
 const TCP_CA_NAME_MAX: usize = 16;
 const RTAX_LOCK: u16 = 1;
+const RTAX_INITCWND: u16 = 11;
+const RTAX_QUICKACK: u16 = 15;
 const RTAX_CC_ALGO: u16 = 16;
 
 #[cfg(test)]

@@ -120,12 +120,12 @@ fn getweb_has_in_one_response_what_the_client_does_not_have() {
     for (per_million, files) in [(0, 10..11), (500_000, 2..10), (1_000_000, 1..2)] {
         let cache = Cache { per_million, ..Cache::default() };
         let load = |transfer| PageLoad { cache, ..PageLoad::new(vec![ten_files()], transfer) };
-        let at_once = loaded(server.local_addr(), &load(Transfer::GetWeb)).pages[0];
+        let together = loaded(server.local_addr(), &load(Transfer::GetWeb)).pages[0];
         let one_by_one = loaded(server.local_addr(), &load(Transfer::Pipelined)).pages[0];
-        assert_eq!((at_once.failure, one_by_one.failure), (None, None));
-        assert_eq!((at_once.connections, at_once.requests), (1, 1));
-        assert!(files.contains(&at_once.files), "{at_once:?}");
-        assert_eq!(at_once.files, one_by_one.files, "the same seed, the same files");
+        assert_eq!((together.failure, one_by_one.failure), (None, None));
+        assert_eq!((together.connections, together.requests), (1, 1));
+        assert!(files.contains(&together.files), "{together:?}");
+        assert_eq!(together.files, one_by_one.files, "the same seed, the same files");
     }
     server.stop();
 }

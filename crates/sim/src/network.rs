@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BinaryHeap};
 use std::{cmp::Reverse, slice, time::Duration};
 
-use ackwise_link::{Counters, Link, Outage, Seed, Verdict};
+use ackwise_link::{Counters, Link, LinkConfig, Outage, Seed, Verdict};
 use ackwise_tcp::{ByteCount, Instant, Segment, Transmit};
 use prefetch_index::prefetch_index;
 
@@ -159,18 +159,13 @@ impl Network {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let mut neighbours = vec![Vec::new(); scenario.nodes.len()];
         let (mut hops, mut delays) = (Vec::new(), Vec::new());
+        let mut configs = scenario.wires().into_iter();
         for link in &scenario.links {
-            let drawn = link.drawn_delay.as_ref().map(|span| {
-                let seed = scenario.seed.named("link").named(&link.name).named("delay");
-                span.draw(&mut seed.stream())
-            });
-            for (direction, config) in link.directions.iter().enumerate() {
+            for direction in 0..link.directions.len() {
                 let (from, to) = (link.ends[direction], link.ends[1 - direction]);
                 neighbours[from.0 as usize].push((index(hops.len()), to));
-                let mut config = config.clone();
-                config.delay = drawn.unwrap_or(config.delay);
+                let config = configs.next().expect("two for each link");
                 delays.push(config.delay);
-                config.seed = link_seed(scenario.seed, &link.name, direction);
                 let overhead = u32::try_from(link.overhead.0).unwrap_or(u32::MAX);
                 let link = Link::new(config);
                 hops.push(Hop {
@@ -386,6 +381,35 @@ impl Network {
     /// From now on, the longest queues count anew.
     pub(crate) fn forget_most_queued(&mut self) {
         self.hops.iter_mut().for_each(|hop| hop.link.forget_most_queued());
+    }
+}
+
+impl Scenario {
+    /// Both directions of each link, in order, with the run's seeds and the delays that it draws.
+    #[must_use]
+    pub fn wires(&self) -> Vec<LinkConfig> {
+        let mut wires = Vec::new();
+        for link in &self.links {
+            let drawn = link.drawn_delay.as_ref().map(|span| {
+                let seed = self.seed.named("link").named(&link.name).named("delay");
+                span.draw(&mut seed.stream())
+            });
+            for (direction, config) in link.directions.iter().enumerate() {
+                let mut config = config.clone();
+                config.delay = drawn.unwrap_or(config.delay);
+                config.seed = link_seed(self.seed, &link.name, direction);
+                wires.push(config);
+            }
+        }
+        wires
+    }
+
+    /// For each pair of nodes, the way that packets take from the first to the second, as places in
+    /// [`wires`](Self::wires); `None` if there is none.
+    #[must_use]
+    pub fn ways(&self, pairs: &[[NodeId; 2]]) -> Vec<Option<Vec<u32>>> {
+        let network = Network::new(self);
+        pairs.iter().map(|&[from, to]| network.shortest(from, to)).collect()
     }
 }
 

@@ -13,9 +13,14 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (&["ackwise-report"], &[PURE, &["ackwise-capture"]]),
     (&["ackwise-tls"], &[]),
     (&["ackwise-serve"], &[PURE, &["ackwise-linux", "ackwise-capture"]]),
+    // It plays the simulator's scenarios, and gives its measures.
+    (&["ackwise-live"], &[PURE, &["ackwise-linux", "ackwise-sim"]]),
     (COMMANDS, &[PURE, BELOW_COMMANDS]),
     (&["ackwise-tune"], &[PURE, BELOW_COMMANDS, &["ackwise-bpf"]]),
-    (&["ackwise-lab"], &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-sim"]]),
+    (
+        &["ackwise-lab"],
+        &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-live", "ackwise-sim"]],
+    ),
     (
         &["ackwise"],
         &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim", "ackwise-tune"]],
@@ -24,7 +29,7 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
     // Its truth bench records cases in the simulator and on the kernel, and has them explained.
     (
         &["ackwise-bench"],
-        &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim", "xtask"]],
+        &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-live", "ackwise-sim", "xtask"]],
     ),
 ];
 
@@ -69,6 +74,8 @@ fn an_arrow_that_points_up_is_found() {
         ("ackwise-check", "ackwise-explain"),
         ("ackwise-explain", "ackwise-lab"),
         ("ackwise-load", "ackwise-sim"),
+        ("ackwise-load", "ackwise-live"),
+        ("ackwise-sim", "ackwise-live"),
         ("ackwise-report", "ackwise-serve"),
     ] {
         assert_eq!(depends(from, to), [format!("{from} may not know {to}")]);
@@ -77,6 +84,8 @@ fn an_arrow_that_points_up_is_found() {
         ("ackwise-serve", "ackwise-linux"),
         ("ackwise-lab", "ackwise-explain"),
         ("ackwise-lab", "ackwise-sim"),
+        ("ackwise-lab", "ackwise-live"),
+        ("ackwise-live", "ackwise-sim"),
         ("ackwise", "ackwise-lab"),
     ] {
         assert!(depends(from, to).is_empty());

@@ -15,7 +15,7 @@ const WORDS: &[(&str, &str, usize)] = &[
     ("nobody may", "say what is not allowed, and to whom", 2),
     ("So many", "say what is counted", 10),
     ("Ours.", "our choice, and how it was chosen", 21),
-    ("Ours;", "our choice; …", 1),
+    ("Ours;", "our choice; …", 0),
     ("such a one", "name it", 0),
     ("Such a one", "name it", 0),
     ("of which it is said", "which is reported as", 0),

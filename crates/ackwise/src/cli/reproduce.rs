@@ -1,6 +1,6 @@
 //! `ackwise reproduce [PAPER…]`: the papers' tables beside ours.
 
-use std::path::PathBuf;
+use std::{num::NonZeroU32, path::PathBuf};
 
 use ackwise_lab::reproduce::{
     Effort, ReproduceError, okamoto,
@@ -15,10 +15,12 @@ use clap::{
 
 use super::{
     interrupt::until_interrupted,
+    number::whole,
     outcome::{Failure, Outcome},
     output,
     progress::ProgressLine,
     rows,
+    run::WorldName,
 };
 
 /// Reproduce a paper's experiments and print each published value beside the measured one
@@ -39,6 +41,15 @@ pub(crate) struct Reproduce {
     /// Show instead which claims depend on which parameters that the paper does not give (okamoto only)
     #[arg(long, conflicts_with = "quick")]
     sensitivity: bool,
+
+    /// Simulate the experiments, or play them in real time on this machine's kernel, beside the simulator
+    /// with Linux's TCP and with the paper's (Linux only; about 15 minutes for all papers, 2 with --quick)
+    #[arg(long, value_name = "WORLD", value_enum, default_value_t = WorldName::Sim)]
+    on: WorldName,
+
+    /// With --on kernel, play each case until N runs were undisturbed, and report the medians
+    #[arg(long, value_name = "N", value_parser = whole(NonZeroU32::MIN..=MOST_REPEATS))]
+    repeat: Option<NonZeroU32>,
 
     /// Print JSON
     #[arg(long, group = "format")]
@@ -62,8 +73,23 @@ impl Reproduce {
 
 /// Runs, compares, prints.
 pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
-    let Reproduce { papers, quick, sensitivity, json: as_json, markdown: as_markdown, html: page } =
-        arguments;
+    if arguments.on == WorldName::Kernel {
+        return on_kernel(arguments);
+    }
+    if arguments.repeat.is_some() {
+        let text = "--repeat needs --on kernel: a simulation is the same each time";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let Reproduce {
+        papers,
+        quick,
+        sensitivity,
+        on: _,
+        repeat: _,
+        json: as_json,
+        markdown: as_markdown,
+        html: page,
+    } = arguments;
     if let Some(paper) = papers.iter().find(|&&paper| sensitivity && paper != Paper::Okamoto) {
         return Err(Failure::Usage(format!(
             "--sensitivity: no such runs for {} (expected okamoto)",
@@ -100,6 +126,47 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
     output::print(&document, outcome)
 }
 
+/// The same on the kernel. Without root, the process moves into a network of its own first.
+#[cfg(target_os = "linux")]
+fn on_kernel(arguments: Reproduce) -> Result<Outcome, Failure> {
+    use ackwise_lab::reproduce::on_kernel::{report, reproduce};
+    let Reproduce { papers, quick, sensitivity, on: _, repeat, json, markdown, html } = arguments;
+    if sensitivity || html.is_some() {
+        let text =
+            "--on kernel cannot be combined with --sensitivity or --html (expected --on sim)";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    ackwise_linux::namespace::enter_private_network()
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let wanted = |paper: &Paper| papers.is_empty() || papers.contains(paper);
+    let papers: Vec<_> = Paper::ALL.into_iter().filter(wanted).collect();
+    let effort = if quick { Effort::Quick } else { Effort::Full };
+    let all = until_interrupted(move |wanted| {
+        let line = ProgressLine::new();
+        let mut progress = |step: &str| {
+            wanted.or_unwind();
+            line.show(step);
+        };
+        reproduce(&papers, (effort, repeat), &mut progress)
+    })??;
+    let [outside, _] = all.outside_limits();
+    let outcome = if outside == 0 { Outcome::Good } else { Outcome::Bad };
+    let document = match (json, markdown) {
+        (true, _) => report::json(&all),
+        (_, true) => report::markdown(&all),
+        _ => report::text(&all),
+    };
+    output::print(&document, outcome)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn on_kernel(_: Reproduce) -> Result<Outcome, Failure> {
+    Err(Failure::Usage("--on kernel needs Linux (expected --on sim)".to_owned()))
+}
+
+/// Our choice.
+const MOST_REPEATS: NonZeroU32 = NonZeroU32::new(1_000).expect("more than none");
+
 fn paper() -> impl TypedValueParser<Value = Paper> {
     PossibleValuesParser::new(Paper::ALL.map(Paper::name))
         .map(|name| Paper::named(&name).expect("only names of papers are possible"))
@@ -114,6 +181,8 @@ Examples:
       which claims depend on parameters that the paper does not give (minutes)
   ackwise reproduce heidemann --html heidemann.html
       also write an HTML page with the figures
+  ackwise reproduce heidemann --on kernel
+      play the experiments on this machine's kernel, beside the simulator
   ackwise reproduce --json               all papers, as JSON
   ackwise reproduce --markdown > docs/findings.md
 

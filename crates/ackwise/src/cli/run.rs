@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{self, IsTerminal},
-    num::NonZeroUsize,
+    num::{NonZeroU32, NonZeroUsize},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,7 +11,7 @@ use std::{
 use ackwise_lab::{
     experiment::{Experiment, LoadError, built_in, built_in_names},
     run::{
-        Options, Row, RunAllError, Shard, Step,
+        On, Options, Row, RunAllError, Shard, Step,
         export::{MeasureFilter, PageNotes, list_json},
         run_all,
     },
@@ -20,7 +20,7 @@ use ackwise_report::{
     output_file::{beside, is_plain},
     printable,
 };
-use clap::Args;
+use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
@@ -70,6 +70,15 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     threads: Option<NonZeroUsize>,
 
+    /// Play the experiment in the simulator, or in real time on this machine's kernel: real sockets in
+    /// network namespaces, over emulated links (Linux only)
+    #[arg(long, value_name = "WORLD", value_enum, default_value_t = WorldName::Sim)]
+    on: WorldName,
+
+    /// With --on kernel, play each row until N runs were undisturbed, and report the medians
+    #[arg(long, value_name = "N", value_parser = whole(1..=1_000_u32), default_value_t = 1)]
+    repeat: u32,
+
     /// Run only every Nth simulation, starting with the Ith, to share the work between machines
     #[arg(long, value_name = "I/N", default_value = "1/1", hide_default_value = true)]
     shard: Shard,
@@ -85,6 +94,15 @@ pub(crate) struct Run {
     record: Record,
 }
 
+/// Who plays an experiment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum WorldName {
+    /// Virtual time: exact, fast and the same each time
+    Sim,
+    /// Kernel sockets at both ends, in real time
+    Kernel,
+}
+
 /// Reads, runs, prints.
 pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
     let experiment = arguments.read()?;
@@ -92,11 +110,14 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         return output::print(&list(&experiment, arguments.formats.json()), Outcome::Good);
     }
     arguments.check_files()?;
+    let on = arguments.world()?;
     let journal = arguments.journal();
     let stop = Stop::on_signal()?;
     let filter = MeasureFilter::of(&experiment);
     let about = PageNotes { title: experiment.title().unwrap_or_default(), explained: None };
-    if arguments.record.is_wanted() || arguments.is_page_of_one(&experiment) {
+    if on == On::Simulator
+        && (arguments.record.is_wanted() || arguments.is_page_of_one(&experiment))
+    {
         let recorded = arguments.record.run(&experiment, arguments.formats.html(), stop.asked());
         let (row, explained) = recorded.map_err(|error| {
             stop.signal().map_or(error, |signal| Failure::Interrupted { signal })
@@ -108,9 +129,15 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         shard: arguments.shard,
         journal: journal.clone(),
         stop: Arc::clone(stop.asked()),
+        on,
         ..Options::default()
     };
-    options.threads = arguments.threads.unwrap_or(options.threads);
+    options.threads = match on {
+        On::Simulator => arguments.threads.unwrap_or(options.threads),
+        // Rows that run at the same time would disturb each other.
+        #[cfg(target_os = "linux")]
+        On::Kernel { .. } => NonZeroUsize::MIN,
+    };
     let rows = with_progress(&experiment, &options).map_err(|error| match error {
         RunAllError::Stopped { finished, of } => Failure::Stopped {
             signal: stop.signal().unwrap_or(0),
@@ -120,6 +147,8 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         },
         error => error.into(),
     })?;
+    #[cfg(target_os = "linux")]
+    warn_of_disturbances(&rows);
     let exported = arguments.formats.export(&rows, &filter, &about);
     let outcome = exported
         .map_err(|error| Failure::NotExported { error: Box::new(error), kept: journal.clone() })?;
@@ -134,6 +163,44 @@ impl Run {
     /// Whether `--json` was given.
     pub(crate) const fn json(&self) -> bool {
         self.formats.json()
+    }
+
+    /// Who plays the experiment. Without root, the process moves into a network of its own, which only
+    /// works before it has threads.
+    #[cfg(target_os = "linux")]
+    fn world(&self) -> Result<On, Failure> {
+        let Some(repeat) = NonZeroU32::new(self.repeat).filter(|_| self.on == WorldName::Kernel)
+        else {
+            return self.simulated();
+        };
+        if self.record.is_wanted() {
+            return Err(Failure::Usage(
+                "--on kernel cannot be combined with the options that record one run (expected \
+                 --on sim)"
+                    .to_owned(),
+            ));
+        }
+        ackwise_linux::namespace::enter_private_network()
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(On::Kernel { repeat })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn world(&self) -> Result<On, Failure> {
+        match self.on {
+            WorldName::Sim => self.simulated(),
+            WorldName::Kernel => {
+                Err(Failure::Usage("--on kernel needs Linux (expected --on sim)".to_owned()))
+            }
+        }
+    }
+
+    fn simulated(&self) -> Result<On, Failure> {
+        if self.repeat > 1 {
+            let text = "--repeat needs --on kernel: a simulation is the same each time";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        Ok(On::Simulator)
     }
 
     fn read(&self) -> Result<Experiment, Failure> {
@@ -215,6 +282,27 @@ fn unwritable(path: &Path, error: io::Error) -> Failure {
 const MOST_THREADS: NonZeroUsize =
     NonZeroUsize::new(Options::MOST_THREADS).expect("some threads are allowed");
 
+/// Says how many runs were disturbed, and which rows have no other.
+#[cfg(target_os = "linux")]
+fn warn_of_disturbances(rows: &[Row]) {
+    use ackwise_lab::run::kernel::{DISTURBED, RUNS};
+    let sum = |name| rows.iter().filter_map(|row| row.measure(name)).sum::<f64>();
+    let (good, disturbed) = (sum(RUNS), sum(DISTURBED));
+    let doubtful = rows.iter().filter(|row| row.measure(RUNS) == Some(0.0)).count();
+    if disturbed > 0.0 {
+        anstream::eprintln!(
+            "{disturbed} of {} runs on the kernel were disturbed and repeated",
+            good + disturbed
+        );
+    }
+    if doubtful > 0 {
+        anstream::eprintln!(
+            "warning: {doubtful} of {} rows have disturbed runs only: measure on a less loaded machine",
+            rows.len()
+        );
+    }
+}
+
 fn no_such(name: &str) -> String {
     let known = built_in_names().collect::<Vec<_>>().join(", ");
     format!(
@@ -294,5 +382,7 @@ Examples:
   ackwise run stalls --case 1 --html stalls.html
       write an HTML page that shows the packets of case 1
   ackwise run dumbbell --set link.bottleneck.queue=\"25 packets\" --set duration=10s --json
+  ackwise run page.toml --on kernel --repeat 5
+      play the experiment on this machine's kernel, and print medians of five runs
   ackwise run sweep.toml --shard 2/8 --rows part2.rows
       run the second of eight shards; `ackwise merge` joins their rows";

@@ -58,6 +58,8 @@ fn all() -> Vec<Known> {
         of::<Pages>(),
         of::<Model>(),
         of::<Reproduce<'_>>(),
+        #[cfg(target_os = "linux")]
+        of::<ackwise_lab::reproduce::on_kernel::report::Document<'_>>(),
         of::<Run<'_>>(),
         of::<List<'_>>(),
         of::<Serve>(),

@@ -12,6 +12,7 @@
 //! | [`figure`] | a figure of a paper, from our runs |
 //! | [`analytic`] | the papers' model, as equations |
 //! | [`paper`], [`heidemann`], [`gurkan`], [`faber`], [`okamoto`] | which papers, one folder each |
+//! | [`on_kernel`] | the papers' experiments on the kernel of this machine, beside two simulations |
 //! | [`report`] | text, Markdown, JSON, a page |
 
 pub mod analytic;
@@ -25,6 +26,8 @@ pub mod inputs;
 pub mod interval;
 pub mod lab;
 pub mod okamoto;
+#[cfg(target_os = "linux")]
+pub mod on_kernel;
 pub mod packets;
 pub mod paper;
 pub mod published;
@@ -111,6 +114,15 @@ pub enum ReproduceError {
         experiment: String,
         /// Why.
         source: RunError,
+    },
+    /// An experiment cannot be played on the kernel.
+    #[cfg(target_os = "linux")]
+    #[error("{experiment}: {source}")]
+    Play {
+        /// The experiment file.
+        experiment: String,
+        /// Why.
+        source: ackwise_live::PlayError,
     },
     /// The packets of a run cannot be explained.
     #[error(transparent)]

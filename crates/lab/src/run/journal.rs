@@ -57,6 +57,19 @@ pub enum JournalError {
         /// Which measure has which name now.
         what: String,
     },
+    /// It has rows of the simulator and is to have rows of the kernel, or the other way round.
+    #[error(
+        "{}: has rows that were {found} (expected {expected}; choose another file or remove this one)",
+        path.display()
+    )]
+    OtherWorld {
+        /// The journal.
+        path: PathBuf,
+        /// Who played its rows.
+        found: &'static str,
+        /// Who is to play.
+        expected: &'static str,
+    },
     /// It has rows, but not of this experiment.
     #[error(
         "{}:{line}: row of another experiment or version: {found} (expected {expected}; choose \
@@ -138,6 +151,11 @@ impl Journal {
             self.rewrite(rows.values().chain(&others))?;
         }
         Ok(rows)
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Adds a row.

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `row` | a case, a seed, and what was measured |
 //! | `work` | which rows are to be run, and who runs them |
+//! | [`kernel`] | rows that are played on the kernel instead of simulated |
 //! | `shard` | a part of the rows, for one machine of several |
 //! | `journal` | finished rows in a file, so that nothing is run twice |
 //! | `merge` | the rows of several machines |
@@ -23,6 +24,8 @@
 pub mod explainer;
 pub mod export;
 mod journal;
+#[cfg(target_os = "linux")]
+pub mod kernel;
 mod merge;
 mod open_connections;
 pub mod pcap;
@@ -42,4 +45,4 @@ pub use row::Row;
 pub use shard::{Shard, ShardError};
 pub use summary::{Estimate, Summary, summaries};
 pub use warning::{Warning, WarningKind};
-pub use work::{Options, RunAllError, Step, run_all, run_one};
+pub use work::{On, Options, RunAllError, Step, run_all, run_one};

@@ -17,9 +17,11 @@ use ackwise_link::Seed;
 use ackwise_sim::{Measures, Observer, RunError, Scenario};
 use ackwise_tcp::Instant;
 
+#[cfg(target_os = "linux")]
+use super::kernel;
 use super::{
     journal::{Journal, JournalError},
-    row::{Place, Row},
+    row::{Place, RUNS_ON_KERNEL, Row},
     shard::Shard,
 };
 use crate::experiment::{Case, Experiment};
@@ -35,6 +37,22 @@ pub struct Options {
     pub journal: Option<PathBuf>,
     /// When this becomes true, the rows that are under way are given up.
     pub stop: Arc<AtomicBool>,
+    /// Who plays them.
+    pub on: On,
+}
+
+/// Who plays the rows of an experiment.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum On {
+    /// The simulator, in virtual time.
+    #[default]
+    Simulator,
+    /// The kernel of this machine, in real time, one row after the other.
+    #[cfg(target_os = "linux")]
+    Kernel {
+        /// Undisturbed runs of each row, whose measures are the medians.
+        repeat: std::num::NonZeroU32,
+    },
 }
 
 impl Options {
@@ -50,7 +68,25 @@ impl Default for Options {
             shard: Shard::ALL,
             journal: None,
             stop: Arc::default(),
+            on: On::default(),
         }
+    }
+}
+
+impl On {
+    /// Rows that somebody else has played do not go together with these.
+    fn expect_own<'a>(
+        self,
+        mut rows: impl Iterator<Item = &'a Row>,
+        journal: &Journal,
+    ) -> Result<(), JournalError> {
+        let simulated = self == Self::Simulator;
+        if rows.all(|row| row.measure(RUNS_ON_KERNEL).is_none() == simulated) {
+            return Ok(());
+        }
+        let worlds = ["simulated", "played on the kernel"];
+        let [found, expected] = if simulated { [worlds[1], worlds[0]] } else { worlds };
+        Err(JournalError::OtherWorld { path: journal.path().to_owned(), found, expected })
     }
 }
 
@@ -81,6 +117,15 @@ pub enum RunAllError {
         seed: u64,
         /// Why.
         error: RunError,
+    },
+    /// A case cannot be played on the kernel.
+    #[cfg(target_os = "linux")]
+    #[error("{experiment}: {error}")]
+    Play {
+        /// The experiment's file.
+        experiment: String,
+        /// Why.
+        error: ackwise_live::PlayError,
     },
     /// The journal cannot be read or written.
     #[error(transparent)]
@@ -116,10 +161,19 @@ pub fn run_all(
     options: &Options,
     on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Vec<Row>, RunAllError> {
+    #[cfg(target_os = "linux")]
+    if let On::Kernel { .. } = options.on {
+        let unplayable = |error: ackwise_live::Unplayable| RunAllError::Play {
+            experiment: experiment.name().to_owned(),
+            error: error.into(),
+        };
+        kernel::check(experiment).map_err(unplayable)?;
+    }
     let mut journal = options.journal.as_deref().map(Journal::open).transpose()?;
     let mut rows: BTreeMap<Place, Row> = BTreeMap::new();
     if let Some(journal) = &mut journal {
         rows = journal.rows_of(experiment)?;
+        options.on.expect_own(rows.values(), journal)?;
     }
     let planned = Place::all(experiment).filter(|place| options.shard.has(place.row(experiment)));
     let planned: Vec<Place> = planned.collect();
@@ -127,7 +181,8 @@ pub fn run_all(
     on_step(Step::Planned(planned.len()));
     rows.values().for_each(|row| on_step(Step::Finished(row)));
     let missing = planned.iter().copied().filter(|place| !rows.contains_key(place)).collect();
-    let team = Team { experiment, missing, next: AtomicUsize::new(0), stop: &options.stop };
+    let (next, stop, on) = (AtomicUsize::new(0), &options.stop, options.on);
+    let team = Team { experiment, missing, next, stop, on };
     let failure = team.work(options.threads, &mut |message| {
         match message {
             Message::Running(share) => on_step(Step::Running(share)),
@@ -191,7 +246,8 @@ struct Team<'a> {
     experiment: &'a Experiment,
     missing: Vec<Place>,
     next: AtomicUsize,
-    stop: &'a AtomicBool,
+    stop: &'a Arc<AtomicBool>,
+    on: On,
 }
 
 /// What the threads tell.
@@ -209,7 +265,7 @@ impl Team<'_> {
     ) -> Result<(), RunAllError> {
         let threads = threads.get().min(self.missing.len()).min(Options::MOST_THREADS);
         let cancelled = AtomicBool::new(false);
-        let clocks: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
+        let clocks: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
         // A thread goes on when its last row is taken: what is not in the journal yet stays little.
         let (send, receive) = mpsc::sync_channel(0);
         thread::scope(|scope| {
@@ -227,18 +283,31 @@ impl Team<'_> {
 
     fn run_rows(
         &self,
-        clock: &AtomicU64,
+        clock: &Arc<AtomicU64>,
         cancelled: &AtomicBool,
         send: &mpsc::SyncSender<Result<(Place, Box<Row>), RunAllError>>,
     ) {
         while let Some(&place) = self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            let mut watch = Watch { stop: [self.stop, cancelled], clock };
+            let mut watch = Watch { stop: [&**self.stop, cancelled], clock };
             if !watch.goes_on(Instant::EPOCH) {
                 // A run too short to be asked would else go on to the next one.
                 break;
             }
-            let measures = run_place(self.experiment, place, &mut watch);
-            let row = measures.map(|measures| Row::new(self.experiment, place, &measures));
+            let row = match self.on {
+                On::Simulator => run_place(self.experiment, place, &mut watch)
+                    .map(|measures| Row::new(self.experiment, place, &measures)),
+                #[cfg(target_os = "linux")]
+                On::Kernel { repeat } => {
+                    let row = kernel::play(self.experiment, place, repeat, (self.stop, clock));
+                    row.map_err(|error| match error {
+                        ackwise_live::PlayError::Stopped => self.stopped(),
+                        error => {
+                            let experiment = self.experiment.name().to_owned();
+                            RunAllError::Play { experiment, error }
+                        }
+                    })
+                }
+            };
             clock.store(0, Ordering::Relaxed);
             // Nobody listens after a failure.
             let _ = send.send(row.map(|row| (place, Box::new(row))));
@@ -250,7 +319,7 @@ impl Team<'_> {
     fn listen(
         &self,
         receive: mpsc::Receiver<Result<(Place, Box<Row>), RunAllError>>,
-        clocks: &[AtomicU64],
+        clocks: &[Arc<AtomicU64>],
         tell: &mut dyn FnMut(Message) -> Result<(), RunAllError>,
     ) -> Result<(), RunAllError> {
         let mut finished = 0;
@@ -285,7 +354,7 @@ impl Team<'_> {
 /// The sum of the shares that are done of the rows under way. Cases may differ in how long they last;
 /// this is for a progress bar, so the longest will do.
 #[expect(clippy::cast_precision_loss, reason = "a share for a progress bar")]
-fn share(clocks: &[AtomicU64], experiment: &Experiment) -> f64 {
+fn share(clocks: &[Arc<AtomicU64>], experiment: &Experiment) -> f64 {
     let longest = experiment.cases().iter().map(|case| case.scenario.duration).max();
     let longest = longest.unwrap_or(Duration::MAX).as_secs_f64();
     let simulated = clocks.iter().map(|clock| clock.load(Ordering::Relaxed) as f64 / 1e9);
@@ -295,7 +364,7 @@ fn share(clocks: &[AtomicU64], experiment: &Experiment) -> f64 {
 /// How often somebody hears how far the rows under way have come.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Stops a run when it is told to, and says how far it has come.
+/// Stops a run when it is asked to, and says how far it has come.
 struct Watch<'a> {
     stop: [&'a AtomicBool; 2],
     clock: &'a AtomicU64,

@@ -12,6 +12,7 @@
 //! | `setup` | devices, addresses and routes on both sides |
 //! | `relay` | the thread: sleep, take packets, deliver packets |
 //! | `forwarder` | a device, a link, the other device |
+//! | `network` | many links and hosts, in one thread: packets go from link to link |
 //! | `holds` | times at which the link delivers nothing |
 //! | `log` | what happened to each packet, on request |
 //! | `scheduling` | SCHED_RR if permitted |
@@ -58,6 +59,7 @@ mod disturbance;
 mod forwarder;
 mod holds;
 mod log;
+mod network;
 mod options;
 mod processor_watch;
 mod relay;
@@ -68,6 +70,7 @@ mod unread;
 
 pub use disturbance::Disturbance;
 pub use log::PacketRecord;
+pub use network::{EmulatedNetwork, NetworkReport, OpenNetwork, Port, Way, Wire, WireReport};
 pub use options::{CUBIC, EmulatorOptions, Hold};
 pub use processor_watch::{Pauses, ProcessorWatch};
 pub use report::{DirectionReport, Lateness, Report};
@@ -190,6 +193,9 @@ pub enum EmulatorError {
         /// The kernel's error.
         source: io::Error,
     },
+    /// A device could not be given the addresses or the route of a network.
+    #[error("cannot give a device its addresses: {0}")]
+    Address(#[source] io::Error),
     /// A thread, a timer or the statistics are not available.
     #[error("cannot start the link emulator: {0}")]
     Thread(#[source] io::Error),

@@ -30,7 +30,7 @@ use crate::{clock::Clock, wake::Wake};
 pub(super) struct Stop {
     asked: AtomicBool,
     /// Wakes the thread. It is never read, so it stays readable once signalled.
-    bell: EventFd,
+    pub(super) bell: EventFd,
 }
 
 impl Stop {
@@ -45,7 +45,7 @@ impl Stop {
         let _ = self.bell.write(1);
     }
 
-    fn is_asked(&self) -> bool {
+    pub(super) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Acquire)
     }
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::generator::{Failure, RunError, Slot, ThinkScope, Transport};
 
-/// Loads pages by `load`. `watch` is told of each page, and at least every [`WATCH_INTERVAL`] of none, and
+/// Loads pages by `load`. `watch` gets each page, and `None` at least every [`WATCH_INTERVAL`], and
 /// may end the run.
 ///
 /// # Errors

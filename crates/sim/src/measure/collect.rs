@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_cause::Cause;
-use ackwise_link::{Counters, LinkConfig};
+use ackwise_link::Counters;
 use ackwise_tcp::{Instant, Segment};
 
 use super::{
@@ -193,7 +193,7 @@ impl Collector {
                 let both = link.directions.each_ref().map(|config| {
                     let ((after, most_queued), before) =
                         counters.next().expect("two for each link");
-                    let measures = direction(config, &after, &before, seconds);
+                    let measures = DirectionMeasures::between(config, [&before, &after], seconds);
                     DirectionMeasures { most_queued, ..measures }
                 });
                 measures.links.insert(link.name.clone(), both);
@@ -268,27 +268,5 @@ impl Tally {
         measures.rate_sum = per(measures.bytes as f64, total.as_secs_f64());
         measures.goodput = per(self.received as f64, seconds).unwrap_or(0.0);
         measures
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a run has fewer than 2^53 packets and bytes")]
-fn direction(
-    config: &LinkConfig,
-    after: &Counters,
-    before: &Counters,
-    seconds: f64,
-) -> DirectionMeasures {
-    let dropped = after.dropped() - before.dropped();
-    let offered = after.queued - before.queued + dropped;
-    let bytes = after.bytes - before.bytes;
-    let constant = config.rate.filter(|_| config.rate_change.is_none());
-    let capacity = constant.map(|rate| rate.get() as f64 / 8.0 * seconds);
-    DirectionMeasures {
-        offered,
-        dropped,
-        bytes,
-        utilization: capacity.filter(|&most| most > 0.0).map(|most| bytes as f64 / most),
-        drop_rate: if offered > 0 { dropped as f64 / offered as f64 } else { 0.0 },
-        most_queued: 0,
     }
 }

@@ -11,6 +11,7 @@ pub use proxy::{ProxyMeasures, Response, Unfinished};
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_cause::Cause;
+use ackwise_link::{Counters, LinkConfig};
 
 use crate::table::TableMeasures;
 
@@ -117,6 +118,27 @@ pub struct DirectionMeasures {
     pub drop_rate: f64,
     /// The most packets in the queue at once, the one being sent included.
     pub most_queued: u64,
+}
+
+impl DirectionMeasures {
+    /// What a link carried between two counts, `seconds` apart; the longest queue is not among them.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a run has fewer than 2^53 packets and bytes")]
+    pub fn between(config: &LinkConfig, [before, after]: [&Counters; 2], seconds: f64) -> Self {
+        let dropped = after.dropped() - before.dropped();
+        let offered = after.queued - before.queued + dropped;
+        let bytes = after.bytes - before.bytes;
+        let constant = config.rate.filter(|_| config.rate_change.is_none());
+        let capacity = constant.map(|rate| rate.get() as f64 / 8.0 * seconds);
+        Self {
+            offered,
+            dropped,
+            bytes,
+            utilization: capacity.filter(|&most| most > 0.0).map(|most| bytes as f64 / most),
+            drop_rate: if offered > 0 { dropped as f64 / offered as f64 } else { 0.0 },
+            most_queued: 0,
+        }
+    }
 }
 
 /// What one host held.
