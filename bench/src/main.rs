@@ -22,6 +22,7 @@ mod rounds;
 mod sim;
 mod spread;
 mod truth;
+mod tune;
 mod witness;
 
 use std::env;
@@ -102,6 +103,8 @@ fn start() -> anyhow::Result<ExitCode> {
         check::parse(args)?.map_or(Chore::Help, Chore::Check)
     } else if args.next_if(|it| it == load::NAME).is_some() {
         load::parse(args)?.map_or(Chore::Help, Chore::Load)
+    } else if args.next_if(|it| it == tune::NAME).is_some() {
+        tune::parse(args)?.map_or(Chore::Help, Chore::Tune)
     } else if args.next_if(|it| it == pace::NAME).is_some() {
         pace::parse(args)?.map_or(Chore::Help, Chore::Pace)
     } else {
@@ -112,9 +115,9 @@ fn start() -> anyhow::Result<ExitCode> {
     match chore {
         Chore::Help => {
             print!("{HELP}");
-            for help in
-                [check::HELP, load::HELP, hostile::HELP, kernel::HELP, truth::HELP, pace::HELP]
-            {
+            let own =
+                [load::HELP, hostile::HELP, kernel::HELP, truth::HELP, pace::HELP, tune::HELP];
+            for help in [check::HELP].into_iter().chain(own) {
                 print!("{help}");
             }
             Ok(ExitCode::SUCCESS)
@@ -130,6 +133,7 @@ fn start() -> anyhow::Result<ExitCode> {
         Chore::Hostile(settings) => hostile::run(&settings),
         Chore::Kernel(settings) => kernel::run(&settings),
         Chore::Truth(settings) => truth::run(&settings),
+        Chore::Tune(settings) => tune::run(&settings),
         Chore::Pace(settings) => pace::run(&settings),
     }
 }
@@ -146,6 +150,7 @@ enum Chore {
     Hostile(hostile::Settings),
     Kernel(kernel::Settings),
     Truth(truth::Settings),
+    Tune(tune::Settings),
     Pace(pace::Settings),
 }
 
@@ -197,6 +202,7 @@ fn list() {
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
     println!("{:<10} {}", kernel::NAME, kernel::QUESTION);
     println!("{:<10} {}", truth::NAME, truth::QUESTION);
+    println!("{:<10} {}", tune::NAME, tune::QUESTION);
     println!("{:<10} {}", pace::NAME, pace::QUESTION);
 }
 

@@ -381,8 +381,184 @@ fn at_its_limit_lighttpd_serves_one_more() {
         assert!(request(&one_more).expect("it is served") > 300);
         let text = tuning.end();
         // The refused connection may count too, as long as the server has not seen its end.
-        let closed = text.lines().filter(|line| line.contains(" closed ")).count();
+        let closed = text.lines().filter(|line| line.contains(" closed      ")).count();
         assert!((1..=3).contains(&closed), "{text}");
+        Ok(())
+    });
+}
+
+/// Workers that inherit one listening socket, as in Apache's prefork and gunicorn. The parent accepts nothing.
+const PREFORK: &str = r#"
+import os, socket, sys, time
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+for _ in range(2):
+    if os.fork() == 0:
+        while True:
+            connection, _ = listener.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+            if os.fork() == 0:
+                listener.close()
+                while data := connection.recv(100):
+                    option = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                    connection.sendall(b"%d" % option)
+                os._exit(0)
+            connection.close()
+while True:
+    time.sleep(1)
+"#;
+
+/// The socket belongs to several processes, and each connection to one that the run has not seen before.
+#[test]
+fn sockets_of_prefork_servers_are_found() {
+    let test = "sockets_of_prefork_servers_are_found";
+    run(test, || {
+        let port = free_port();
+        let mut python = Command::new(program("python3", "python3")?);
+        python.args(["-c", PREFORK, &port.to_string()]);
+        let _prefork = Running::start(python, port);
+        let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let before: Vec<_> = (0..4).map(|_| connect()).collect();
+        let option = |mut stream: &TcpStream| {
+            stream.set_read_timeout(Some(LIMIT)).unwrap();
+            stream.write_all(b"?").unwrap();
+            let mut answer = [0];
+            stream.read_exact(&mut answer).unwrap();
+            answer == *b"1"
+        };
+        assert!(!before.iter().any(option));
+        // A socket of another protocol with the same port stays as it is.
+        let datagrams = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let mut tuning = Tuning::start(&["--port", &port.to_string(), "--nodelay"]);
+        let after: Vec<_> = (0..4).map(|_| connect()).collect();
+        wait_until("all connections are tuned", || before.iter().chain(&after).all(option));
+        assert!(datagrams.local_addr().is_ok());
+        let text = tuning.end();
+        assert!(!text.contains("not given back"), "{text}");
+        wait_until("connections of before are restored", || !before.iter().any(option));
+        Ok(())
+    });
+}
+
+/// nginx does not limit connections here, but has no descriptor for one more.
+#[test]
+fn without_descriptors_nginx_serves_one_more() {
+    let test = "without_descriptors_nginx_serves_one_more";
+    run(test, || {
+        let (directory, port) = (Directory::new(test), free_port());
+        let nginx = program("nginx", "nginx")?;
+        let (path, config) = (directory.0.display(), directory.0.join("nginx.conf"));
+        let text = format!(
+            "daemon off; pid {path}/pid; error_log /dev/null crit; worker_processes 1; user root;
+            worker_rlimit_nofile 30;
+            events {{ worker_connections 500; }}
+            http {{
+                client_body_temp_path {path}/body; proxy_temp_path {path}/proxy;
+                fastcgi_temp_path {path}/fastcgi; uwsgi_temp_path {path}/uwsgi;
+                scgi_temp_path {path}/scgi; access_log off; keepalive_timeout 300s;
+                server {{ listen 127.0.0.1:{port}; location / {{ return 200 page; }} }}
+            }}"
+        );
+        fs::write(&config, text).unwrap();
+        let mut command = Command::new(nginx);
+        command.args(["-e", "stderr", "-c"]).arg(config).arg("-p").arg(&directory.0);
+        let _nginx = Running::start(command, port);
+        let request = |mut stream: &TcpStream| -> std::io::Result<usize> {
+            stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")?;
+            stream.read(&mut [0; 4_096])
+        };
+        let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let idle: Vec<_> =
+            (0..40).map(|_| connect()).take_while(|it| request(it).is_ok()).collect();
+        assert!((5..30).contains(&idle.len()), "{} were served", idle.len());
+        thread::sleep(Duration::from_millis(1_200));
+        let port = port.to_string();
+        let arguments = ["--port", &port, "--max-connections", "400", "--unsure-after", "1s"];
+        let one_more = connect();
+        let mut tuning = Tuning::start(&arguments);
+        one_more.set_read_timeout(Some(LIMIT)).unwrap();
+        (&one_more).write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        assert!((&one_more).read(&mut [0; 4_096]).expect("it is served") > 100);
+        let text = tuning.end();
+        assert!(text.contains("of 30 descriptors"), "{text}");
+        Ok(())
+    });
+}
+
+/// The kernel answers a request that comes after the close with RST.
+#[test]
+fn a_request_that_crosses_a_close_is_counted() {
+    let test = "a_request_that_crosses_a_close_is_counted";
+    run(test, || {
+        let own = Own::new();
+        let [crossing, clean] = [1, 1].map(|host| own.pair(host));
+        for (client, server) in [&crossing, &clean] {
+            exchange(client, server);
+        }
+        thread::sleep(Duration::from_millis(30));
+        let port = own.port.to_string();
+        let arguments = ["--port", &port, "--max-connections", "1", "--unsure-after", "1s"];
+        let mut tuning = Tuning::start(&arguments);
+        for (client, server) in [&crossing, &clean] {
+            server.set_read_timeout(Some(LIMIT)).unwrap();
+            assert_eq!((&*server).read(&mut [0]).unwrap(), 0, "the end of the stream");
+            client.set_read_timeout(Some(LIMIT)).unwrap();
+            assert_eq!((&*client).read(&mut [0]).unwrap(), 0, "a FIN");
+        }
+        drop(crossing.1);
+        (&crossing.0).write_all(b"request").unwrap();
+        drop(clean);
+        let text = tuning.end();
+        assert!(text.contains("1 of 2 closed connections ended with a reset"), "{text}");
+        Ok(())
+    });
+}
+
+/// A client that does not read gets a small buffer, and autotuning is on again afterwards.
+#[test]
+fn buffers_keep_to_their_memory_and_are_given_back() {
+    let test = "buffers_keep_to_their_memory_and_are_given_back";
+    run(test, || {
+        let own = Own::new();
+        let pairs = [1, 1].map(|host| own.pair(host));
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let size =
+            |pair: &(TcpStream, TcpStream)| SockRef::from(&pair.1).send_buffer_size().unwrap();
+        thread::scope(|scope| {
+            for (client, server) in &pairs {
+                scope.spawn(|| while (&*server).write_all(&[0; 16_384]).is_ok() {});
+                scope.spawn(|| {
+                    let mut block = [0; 4_096];
+                    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                        let _ = (&*client).read(&mut block);
+                        thread::sleep(Duration::from_millis(20));
+                    }
+                });
+            }
+            thread::sleep(Duration::from_millis(500));
+            let before = pairs.each_ref().map(size);
+            assert!(before.iter().all(|size| *size > 100_000), "{before:?}");
+            let port = own.port.to_string();
+            let dry = ackwise(&["--port", &port, "--buffer-memory", "128KiB", "--watch", "1s"]);
+            let text = String::from_utf8(dry.stdout).unwrap();
+            assert!(text.matches("would-set   SO_SNDBUF").count() == 2, "{text}");
+            assert_eq!(pairs.each_ref().map(size), before, "a dry run changes nothing");
+            let mut tuning = Tuning::start(&["--port", &port, "--buffer-memory", "128KiB"]);
+            wait_until("the buffers share their memory", || {
+                pairs.iter().map(size).sum::<usize>() <= 128 * 1_024
+            });
+            let text = tuning.end();
+            assert!(text.contains("can use"), "{text}");
+            let after = pairs.each_ref().map(size);
+            assert!(after.iter().zip(&before).all(|(after, before)| after >= before), "{after:?}");
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            for (client, server) in &pairs {
+                let _ = (
+                    client.shutdown(std::net::Shutdown::Both),
+                    server.shutdown(std::net::Shutdown::Both),
+                );
+            }
+        });
         Ok(())
     });
 }

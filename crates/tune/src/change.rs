@@ -66,6 +66,26 @@ pub(crate) fn look(
     looked
 }
 
+/// The changes that give buffers these sizes, each after one that notes which buffers had a size that was set.
+pub(crate) fn plan_sizes(
+    sizes: impl Iterator<Item = (TcpSocket, SocketOption, u32)>,
+    holders: &Holders,
+) -> Vec<Planned> {
+    let mut planned = Vec::new();
+    for (socket, option, new) in sizes {
+        let copy = ForeignSocket::copy(holders.of_inode(socket.inode), socket.cookie);
+        let read = |option| copy.as_ref().ok().and_then(|it| it.option(option).ok());
+        let (Some(old), Some(lock)) = (read(option), read(SocketOption::BufferLock)) else {
+            continue;
+        };
+        let bit = if option == SocketOption::SendBuffer { 1 } else { 2 };
+        let locked =
+            Planned { socket, option: SocketOption::BufferLock, old: lock, new: lock | bit };
+        planned.extend([locked, Planned { socket, option, old, new }]);
+    }
+    planned
+}
+
 /// Writes the old values to the journal, then sets the new ones. Returns what was set.
 pub(crate) fn carry_out(
     mut planned: Vec<Planned>,
@@ -77,14 +97,13 @@ pub(crate) fn carry_out(
         return Ok(planned);
     }
     // A second change of the same option must not make the first one's value the old value.
-    let is_known = |it: &Planned| {
-        let same = |record: &Record| {
-            record.cookie == it.socket.cookie && record.option() == Some(it.option)
-        };
-        journal.records().iter().any(same)
-    };
+    let known: BTreeSet<_> =
+        journal.records().iter().map(|record| (record.cookie, record.option())).collect();
+    let is_known = |it: &Planned| known.contains(&(it.socket.cookie, Some(it.option)));
     let records: Vec<_> = planned.iter().filter(|it| !is_known(it)).map(Planned::record).collect();
-    journal.add(records)?;
+    if !records.is_empty() {
+        journal.add(records)?;
+    }
     planned.retain(|it| it.set(holders));
     Ok(planned)
 }
@@ -115,6 +134,11 @@ impl Workers {
     /// The processes that hold the listening sockets.
     pub(crate) fn of(holders: &Holders) -> Self {
         Self { processes: holders.all_processes(), last_full_look: None }
+    }
+
+    /// Those that hold sockets of the server, as far as they are known.
+    pub(crate) fn processes(&self) -> &[u32] {
+        &self.processes
     }
 
     /// The holders of these sockets, as far as they are known.

@@ -1,9 +1,9 @@
-//! Which connections are looked at in a scan. A look copies a descriptor, so each connection gets few: when
+//! Which connections are looked at, and when. A look copies a descriptor, so each connection gets few: when
 //! it is first seen with a process, and some later, because a server may set options of its own after
 //! accept, and be interrupted before it does.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
@@ -13,52 +13,111 @@ use ackwise_linux::sockets::TcpSocket;
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     known: BTreeMap<u64, Known>,
-    /// When the last scan began.
-    last_scan: Option<Instant>,
+    /// The time of the next look, for those that get one.
+    next_looks: BTreeSet<(Instant, u64)>,
+    /// Those that wait to be accepted.
+    waiting: BTreeSet<u64>,
+    /// When nothing was there that is not known now.
+    complete_at: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
+    socket: TcpSocket,
     looks: usize,
-    next_look: Instant,
+    failures: u32,
+    next_look: Option<Instant>,
     /// A time at which it did not exist; `None` if it was there from the beginning.
     absent_at: Option<Instant>,
     is_there: bool,
 }
 
 impl Connections {
-    /// Takes the sockets of a scan that began at `now`. Returns those to look at.
-    pub(crate) fn scanned(&mut self, sockets: &[TcpSocket], now: Instant) -> Vec<TcpSocket> {
+    /// Takes the sockets of a scan that began at `now`.
+    pub(crate) fn scanned(&mut self, sockets: &[TcpSocket], now: Instant) {
         for known in self.known.values_mut() {
             known.is_there = false;
         }
-        let mut due = Vec::new();
         for socket in sockets {
             let is_full = self.known.len() >= CONNECTIONS_LIMIT;
             if is_full && !self.known.contains_key(&socket.cookie) {
                 continue;
             }
-            let absent_at = self.last_scan;
-            let new = Known { looks: 0, next_look: now, absent_at, is_there: true };
-            let known = self.known.entry(socket.cookie).or_insert(new);
+            let known = self.known.entry(socket.cookie).or_insert(Known {
+                socket: *socket,
+                looks: 0,
+                failures: 0,
+                next_look: None,
+                absent_at: self.complete_at,
+                is_there: true,
+            });
             known.is_there = true;
-            // Without an inode it waits to be accepted.
-            if socket.inode != 0 && known.looks < LOOKS.len() && known.next_look <= now {
-                due.push(*socket);
+            if socket.inode != 0 {
+                self.accepted(socket, now);
+            } else {
+                self.waiting.insert(socket.cookie);
             }
         }
-        self.known.retain(|_, known| known.is_there);
-        self.last_scan = Some(now);
-        due
+        let Self { known, next_looks, waiting, .. } = self;
+        known.retain(|cookie, known| {
+            if !known.is_there {
+                waiting.remove(cookie);
+                known.next_look.map(|at| next_looks.remove(&(at, *cookie)));
+            }
+            known.is_there
+        });
+        self.complete_at = Some(now);
+    }
+
+    /// Notes that no connection was opened until `now` since the last scan.
+    pub(crate) fn nothing_new(&mut self, now: Instant) {
+        self.complete_at = self.complete_at.map(|_| now);
+    }
+
+    /// Some of those that wait to be accepted.
+    pub(crate) fn waiting(&self) -> Vec<TcpSocket> {
+        let sockets = self.waiting.iter().filter_map(|cookie| self.known.get(cookie));
+        sockets.take(WAITING_LIMIT).map(|known| known.socket).collect()
+    }
+
+    /// Notes that a process has the socket.
+    pub(crate) fn accepted(&mut self, socket: &TcpSocket, now: Instant) {
+        self.waiting.remove(&socket.cookie);
+        let Some(known) = self.known.get_mut(&socket.cookie) else { return };
+        known.socket = *socket;
+        if known.looks == 0 && known.failures == 0 && known.next_look.is_none() {
+            known.next_look = Some(now);
+            self.next_looks.insert((now, socket.cookie));
+        }
+    }
+
+    /// Those to look at, the longest due first.
+    pub(crate) fn due(&self, now: Instant) -> Vec<TcpSocket> {
+        let due = self.next_looks.range(..=(now, u64::MAX));
+        due.filter_map(|(_, cookie)| Some(self.known.get(cookie)?.socket)).collect()
     }
 
     /// Notes that `cookie` was looked at.
     pub(crate) fn looked_at(&mut self, cookie: u64, now: Instant) {
-        if let Some(known) = self.known.get_mut(&cookie) {
+        self.after_look(cookie, |known| {
             known.looks += 1;
-            let wait = LOOKS.get(known.looks).copied().unwrap_or_default();
-            known.next_look = now + wait;
-        }
+            LOOKS.get(known.looks).map(|wait| now + *wait)
+        });
+    }
+
+    /// Notes that `cookie` could not be looked at.
+    pub(crate) fn failed(&mut self, cookie: u64, now: Instant) {
+        self.after_look(cookie, |known| {
+            known.failures += 1;
+            (known.failures < FAILURES_LIMIT).then(|| now + RETRY * (1 << known.failures))
+        });
+    }
+
+    fn after_look(&mut self, cookie: u64, next: impl FnOnce(&mut Known) -> Option<Instant>) {
+        let Some(known) = self.known.get_mut(&cookie) else { return };
+        known.next_look.map(|at| self.next_looks.remove(&(at, cookie)));
+        known.next_look = next(known);
+        self.next_looks.extend(known.next_look.map(|at| (at, cookie)));
     }
 
     /// The longest time that the connection can have existed at `now`; `None` if it was there from the
@@ -87,9 +146,16 @@ const LOOKS: [Duration; 4] = [
     Duration::from_millis(40),
     Duration::from_millis(400),
 ];
-/// Largest number of connections (our choice: 10 MB). Further ones inherit from the listening socket, but
+/// Half of the wait after the first look that failed; each later wait is twice as long. The socket is gone, or
+/// its process has passed it on to one that the next look through all processes finds (our choice).
+const RETRY: Duration = Duration::from_millis(10);
+/// Our choice: 10 s, several looks through all processes.
+const FAILURES_LIMIT: u32 = 10;
+/// Largest number of connections (our choice: 20 MB). Further ones inherit from the listening socket, but
 /// are not looked at.
 const CONNECTIONS_LIMIT: usize = 100_000;
+/// At most so many are asked for at one time whether they were accepted (our choice: 0.3 ms).
+const WAITING_LIMIT: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -120,25 +186,53 @@ mod tests {
         let (mut connections, mut previous) = (Connections::default(), 40);
         let mut waiting = socket;
         waiting.inode = 0; // Not accepted yet.
-        assert!(connections.scanned(&[waiting], at(0)).is_empty());
-        assert_eq!(cookies(connections.scanned(&[socket], at(20))), [socket.cookie]);
+        connections.scanned(&[waiting], at(0));
+        assert_eq!(connections.waiting(), [waiting]);
+        assert!(connections.due(at(0)).is_empty());
+        connections.accepted(&socket, at(20));
+        assert!(connections.waiting().is_empty());
+        assert_eq!(cookies(connections.due(at(20))), [socket.cookie]);
         // A look that failed does not count.
-        assert_eq!(cookies(connections.scanned(&[socket], at(40))), [socket.cookie]);
+        connections.failed(socket.cookie, at(20));
+        connections.scanned(&[socket], at(30));
+        assert!(connections.due(at(39)).is_empty());
+        assert_eq!(cookies(connections.due(at(40))), [socket.cookie]);
         for (early, due) in [(45, 50), (89, 90), (489, 490)] {
             connections.looked_at(socket.cookie, at(previous));
-            assert!(connections.scanned(&[socket], at(early)).is_empty(), "{early} ms");
-            assert_eq!(cookies(connections.scanned(&[socket], at(due))), [socket.cookie]);
+            connections.scanned(&[socket], at(early));
+            assert!(connections.due(at(early)).is_empty(), "{early} ms");
+            assert_eq!(cookies(connections.due(at(due))), [socket.cookie]);
             previous = due;
         }
         connections.looked_at(socket.cookie, at(490));
-        assert!(connections.scanned(&[socket], at(9_000)).is_empty());
+        connections.scanned(&[socket], at(9_000));
+        assert!(connections.due(at(9_000)).is_empty());
         assert_eq!(connections.age(socket.cookie, at(9_000)), None);
 
+        connections.nothing_new(at(9_015));
         let mut later = socket;
         later.cookie += 1;
-        assert_eq!(cookies(connections.scanned(&[later], at(9_020))), [later.cookie]);
-        assert!(!connections.contains(socket.cookie));
-        let age = connections.age(later.cookie, at(9_030));
-        assert_eq!(age, Some(Duration::from_millis(30)));
+        connections.scanned(&[later], at(9_020));
+        assert_eq!(cookies(connections.due(at(9_020))), [later.cookie]);
+        assert_eq!(connections.age(later.cookie, at(9_021)), Some(Duration::from_millis(6)));
+        assert!(!connections.contains(socket.cookie) && connections.contains(later.cookie));
+        connections.scanned(&[], at(9_030));
+        assert!(connections.due(at(9_999)).is_empty());
+    }
+
+    #[test]
+    fn a_connection_that_cannot_be_looked_at_is_left_after_some_times() {
+        let (socket, now) = (socket(), Instant::now());
+        let mut connections = Connections::default();
+        connections.scanned(&[socket], now);
+        let mut at = now;
+        for times in 0..FAILURES_LIMIT {
+            assert_eq!(connections.due(at).len(), 1, "{times}");
+            connections.failed(socket.cookie, at);
+            at += RETRY * (2 << times);
+        }
+        assert!(at > now + Duration::from_secs(10));
+        connections.scanned(&[socket], now + Duration::from_secs(60));
+        assert!(connections.due(now + Duration::from_secs(60)).is_empty());
     }
 }

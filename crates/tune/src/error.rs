@@ -10,7 +10,9 @@ use ackwise_linux::{NamespaceError, foreign::CopyError};
 #[non_exhaustive]
 pub enum TuneError {
     /// Nothing was asked for.
-    #[error("nothing to do (expected --nodelay, --unsent, --pace, --max-connections or --undo)")]
+    #[error(
+        "nothing to do (expected --nodelay, --unsent, --buffer-memory, --pace, --max-connections or --undo)"
+    )]
     NothingToDo,
     /// The user is not root.
     #[error(

@@ -6,8 +6,12 @@
 //! | --- | --- |
 //! | `line` | one line of the report, as text or JSON |
 //! | `options` | what to do, and where |
-//! | `run` | the loop: listeners, then a scan of the connections again and again |
-//! | `connections` | which connections are looked at in a scan, and how often |
+//! | `run` | the loop: listeners, then connections, until it is asked to stop |
+//! | `run/idle` | closes idle connections, and counts requests that crossed a close |
+//! | `run/buffers` | send and receive buffers under a budget |
+//! | `connections` | which connections are looked at, and how often |
+//! | `signs` | what shows cheaply that something has changed or is short |
+//! | `budget` | how much of a processor something may take |
 //! | `change` | sets options, after their old values are in the journal |
 //! | `closing` | which idle connections close, and how many in a second |
 //! | `stake` | what Nagle's algorithm and unsent data cost at the moment |
@@ -22,6 +26,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod budget;
 mod change;
 mod closing;
 mod connections;
@@ -33,6 +38,7 @@ mod options;
 mod pace;
 mod place;
 mod run;
+mod signs;
 mod stake;
 mod undo;
 

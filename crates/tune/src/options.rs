@@ -19,6 +19,8 @@ pub struct Options {
     pub no_delay: bool,
     /// `TCP_NOTSENT_LOWAT`, in bytes.
     pub unsent: Option<u32>,
+    /// Memory of all send and receive buffers in use, in bytes as the kernel counts them.
+    pub buffer_memory: Option<u64>,
     /// Whether to restart by rate after idle.
     pub pacing: Pacing,
     /// Whether and when to close idle connections.
@@ -73,6 +75,7 @@ impl Options {
             place,
             no_delay: false,
             unsent: None,
+            buffer_memory: None,
             pacing: Pacing::Off,
             closing: None,
             apply: false,

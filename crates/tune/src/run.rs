@@ -1,6 +1,8 @@
 //! A run: the listening sockets, then a scan of the connections again and again until the caller stops it,
 //! then everything is given back.
 
+mod buffers;
+mod idle;
 mod pace;
 
 use std::{
@@ -14,7 +16,7 @@ use std::{
 
 use ackwise_bpf::Witness;
 use ackwise_linux::{
-    foreign::{ForeignSocket, Holders, SocketOption},
+    foreign::{Holders, SocketOption},
     processor_time,
     sockets::{Family, Query, SocketTable, TcpSocket},
 };
@@ -23,13 +25,15 @@ use ackwise_tcp::State;
 
 use crate::{
     Act, Line, Options, Pacing, Socket, TuneError,
+    budget::Budget,
     change::{self, Planned, Workers},
-    closing::{Candidate, Closer, Shortage},
+    closing::{Closer, Shortage},
     connections::Connections,
     journal::Journal,
     keeper::Keeper,
     pace::Pacer,
     place,
+    signs::Signs,
     stake::Stake,
     undo::{self, Fate},
 };
@@ -43,6 +47,8 @@ pub struct Summary {
     pub closed: u64,
     /// Those of them whose order of events was not known.
     pub closed_unsure: u64,
+    /// Closed connections that ended with a reset: a request had crossed the close.
+    pub reset: u64,
     /// Values that could not be given back.
     pub not_given_back: u64,
 }
@@ -57,8 +63,10 @@ pub fn tune(
     stop: &AtomicBool,
     mut tell: impl FnMut(&Line) -> ControlFlow<()>,
 ) -> Result<Summary, TuneError> {
+    let is_sized = options.buffer_memory.is_some();
     let is_pacing = options.pacing == Pacing::On;
-    if options.wanted().is_empty() && options.closing.is_none() && !is_pacing {
+    let is_set = !options.wanted().is_empty() || is_sized || is_pacing;
+    if !is_set && options.closing.is_none() {
         return Err(TuneError::NothingToDo);
     }
     if options.apply && !nix::unistd::geteuid().is_root() {
@@ -69,7 +77,8 @@ pub fn tune(
     if listeners.is_empty() {
         return Err(place::no_listener(&options.place, options.port));
     }
-    let mut run = Run::new(options, stop, table, &mut tell);
+    let signs = Signs::of(&options.place)?;
+    let mut run = Run::new(options, stop, table, signs, &mut tell);
     match options.apply {
         false => run.dry_run(&listeners)?,
         true => {
@@ -78,7 +87,8 @@ pub fn tune(
             run.start_pacing(&listeners)?;
             run.start_witness();
             options.pacing.keep_privileges().map_err(TuneError::Keeper)?;
-            let ended = run.work(&listeners);
+            let ended = run.work(listeners);
+            run.say_ended();
             run.give_back();
             drop(keeper);
             ended?;
@@ -103,11 +113,20 @@ struct Run<'a> {
     closer: Option<Closer>,
     /// The last shortage that could not be relieved, so that each is reported once.
     stuck: Option<Shortage>,
+    /// Closed connections until it is clear how they ended.
+    ended: idle::Ended,
+    buffers: buffers::Buffers,
+    signs: Signs,
+    /// Handshakes completed in the namespace at the last scan for new connections.
+    opened_at_scan: Option<u64>,
+    listeners: Vec<TcpSocket>,
     known_listeners: BTreeSet<u64>,
     /// Those of the listening sockets: each costs a walk through the kernel's table.
     families: Vec<Family>,
-    /// What the last dump of the kernel's table took of a processor.
-    dump_cost: Duration,
+    /// For dumps of the kernel's table that look for new connections.
+    dumps: Budget,
+    /// For looking at connections and changing them.
+    looks: Budget,
     began: Instant,
     summary: Summary,
 }
@@ -117,6 +136,7 @@ impl<'a> Run<'a> {
         options: &'a Options,
         stop: &'a AtomicBool,
         table: SocketTable,
+        signs: Signs,
         tell: &'a mut dyn FnMut(&Line) -> ControlFlow<()>,
     ) -> Self {
         Self {
@@ -132,9 +152,15 @@ impl<'a> Run<'a> {
             pacer: None,
             closer: options.closing.clone().map(Closer::new),
             stuck: None,
+            ended: idle::Ended::default(),
+            buffers: buffers::Buffers::default(),
+            signs,
+            opened_at_scan: None,
+            listeners: Vec::new(),
             known_listeners: BTreeSet::new(),
             families: Vec::new(),
-            dump_cost: Duration::ZERO,
+            dumps: Budget::one_in(DUMP_SHARE),
+            looks: Budget::one_in(WORK_SHARE),
             began: Instant::now(),
             summary: Summary::default(),
         }
@@ -150,24 +176,31 @@ impl<'a> Run<'a> {
     }
 
     /// Tunes until it is asked to stop.
-    fn work(&mut self, listeners: &[TcpSocket]) -> Result<(), TuneError> {
+    fn work(&mut self, listeners: Vec<TcpSocket>) -> Result<(), TuneError> {
         self.tune_listeners(listeners)?;
         let mut looked_for_listeners = Instant::now();
         while !self.is_over() {
-            let (began, spent) = (Instant::now(), spent());
-            if began - looked_for_listeners >= LISTENERS_INTERVAL {
-                looked_for_listeners = began;
+            let now = Instant::now();
+            if now - looked_for_listeners >= LISTENERS_INTERVAL {
+                looked_for_listeners = now;
                 let listeners = place::listeners(&mut self.table, self.options.port)?;
-                self.tune_listeners(&listeners)?;
+                self.tune_listeners(listeners)?;
             }
-            self.scan()?;
-            self.pause(pause_after(self.dump_cost, spent_since(spent)));
+            let sets = !self.wanted.is_empty() || self.pacer.is_some();
+            if sets {
+                self.tune_new(now)?;
+            }
+            self.close_idle(now)?;
+            self.size_buffers(now)?;
+            self.pause(if sets { SIGN_INTERVAL } else { QUEUE_INTERVAL });
         }
         Ok(())
     }
 
     /// Sets the options on listening sockets that are new.
-    fn tune_listeners(&mut self, listeners: &[TcpSocket]) -> Result<(), TuneError> {
+    fn tune_listeners(&mut self, listeners: Vec<TcpSocket>) -> Result<(), TuneError> {
+        self.listeners = listeners;
+        let listeners = &self.listeners;
         let new: Vec<_> = listeners
             .iter()
             .filter(|listener| !self.known_listeners.contains(&listener.cookie))
@@ -214,25 +247,46 @@ impl<'a> Run<'a> {
         Ok(holders)
     }
 
-    /// Looks at the connections once.
-    fn scan(&mut self) -> Result<(), TuneError> {
-        let now = Instant::now();
-        let sockets = self.connected()?;
-        let due = self.connections.scanned(&sockets, now);
-        if (!self.wanted.is_empty() || self.pacer.is_some()) && !due.is_empty() {
+    /// Looks at connections that are new, and at those whose next look is due.
+    fn tune_new(&mut self, now: Instant) -> Result<(), TuneError> {
+        let opened = self.signs.accepted();
+        let is_new = opened.is_none() || opened != self.opened_at_scan;
+        if !is_new {
+            self.connections.nothing_new(now);
+        } else if self.dumps.allows(now) {
+            self.opened_at_scan = opened;
+            let before = spent();
+            let sockets = self.connected(self.query())?;
+            self.dumps.spend(spent_since(before));
+            self.connections.scanned(&sockets, now);
+        }
+        if !self.looks.allows(now) {
+            return Ok(());
+        }
+        let before = spent();
+        for waiting in self.connections.waiting() {
+            let found = self.table.one(&waiting, self.query()).map_err(TuneError::Table)?;
+            if let Some(socket) = found.filter(|socket| socket.inode != 0) {
+                self.connections.accepted(&socket, now);
+            }
+        }
+        let due = self.connections.due(now);
+        if !due.is_empty() {
             self.tune_connections(&due, now)?;
         }
-        if self.closer.is_some() {
-            self.close_idle(&sockets, now);
-        }
+        self.looks.spend(spent_since(before));
         Ok(())
     }
 
     fn tune_connections(&mut self, due: &[TcpSocket], now: Instant) -> Result<(), TuneError> {
         let holders = self.workers.find(due, now);
         let looked = change::look(due, &self.wanted, &holders);
-        for cookie in &looked.reached {
-            self.connections.looked_at(*cookie, now);
+        let reached: BTreeSet<_> = looked.reached.iter().copied().collect();
+        for socket in due {
+            match reached.contains(&socket.cookie) {
+                true => self.connections.looked_at(socket.cookie, now),
+                false => self.connections.failed(socket.cookie, now),
+            }
         }
         let Some(journal) = &mut self.journal else { return Ok(()) };
         if !looked.planned.is_empty() {
@@ -250,7 +304,7 @@ impl<'a> Run<'a> {
                     "the server {} after accept; set again at most {} after the handshake",
                     match planned.option {
                         SocketOption::NoDelay => "switched it off",
-                        SocketOption::NotSentLowat => "set another value",
+                        _ => "set another value",
                     },
                     rounded(age)
                 ),
@@ -273,46 +327,6 @@ impl<'a> Run<'a> {
             }
         };
         self.say(Act::Note, reason);
-    }
-
-    fn close_idle(&mut self, sockets: &[TcpSocket], now: Instant) {
-        let Some(closer) = &mut self.closer else { return };
-        let shortage = closer.shortage(sockets);
-        let allowed = closer.allowed(now);
-        if shortage.excess() == 0 {
-            self.stuck = None;
-            return;
-        }
-        let mut candidates = closer.candidates(sockets);
-        let found = candidates.len();
-        candidates.truncate(shortage.excess().min(allowed));
-        let chosen: Vec<_> = candidates.iter().map(|it| it.socket).collect();
-        let holders = self.workers.find(&chosen, now);
-        let mut closed = 0;
-        for candidate in candidates {
-            let socket = candidate.socket;
-            let held = holders.of_inode(socket.inode);
-            let Ok(copy) = ForeignSocket::copy(held, socket.cookie) else { continue };
-            // A request may have arrived since the scan.
-            if copy.has_unread().is_ok_and(|unread| !unread) && copy.shut_down().is_ok() {
-                drop(copy);
-                closed += 1;
-                self.say_closed(&candidate, shortage);
-            }
-        }
-        if let Some(closer) = &mut self.closer {
-            closer.closed(closed);
-        }
-        if found == 0 && self.stuck.is_none() {
-            let Shortage { open, waiting, places } = shortage;
-            self.stuck = Some(shortage);
-            let reason = format!(
-                "{} open and {} waiting for {places} places, and none is idle: nothing to close",
-                grouped(open as u64),
-                grouped(waiting as u64)
-            );
-            self.say(Act::Note, reason);
-        }
     }
 
     /// Reports what a run with `apply` would do, and what is at stake.
@@ -343,10 +357,8 @@ impl<'a> Run<'a> {
         if let Some(bound) = self.options.unsent {
             self.tell(&stake.unsent(bound, self.began.elapsed()));
         }
-        if let Some(closer) = &self.closer {
-            let (shortage, idle) = (closer.shortage(&sockets), closer.candidates(&sockets));
-            self.say_would_close(shortage, &idle);
-        }
+        self.would_close(&sockets);
+        self.would_size()?;
         self.say(Act::Note, "dry run: nothing was changed (--apply does it)");
         Ok(())
     }
@@ -357,14 +369,16 @@ impl<'a> Run<'a> {
         let began = Instant::now();
         let mut last = began;
         loop {
-            let sockets = self.connected()?;
+            let before = spent();
+            let sockets = self.connected(self.query().with_info())?;
+            let cost = spent_since(before);
             let now = Instant::now();
             stake.sample(&sockets, self.options.unsent, now - last);
             last = now;
             if now - began >= self.options.watch || self.is_over() {
                 return Ok((stake, sockets));
             }
-            self.pause(pause_after(self.dump_cost, Duration::ZERO));
+            self.pause((cost * DUMP_SHARE).clamp(SAMPLE_INTERVAL.0, SAMPLE_INTERVAL.1));
         }
     }
 
@@ -382,19 +396,19 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The connections that a client may still use.
-    fn connected(&mut self) -> Result<Vec<TcpSocket>, TuneError> {
+    /// Selects the connections that a client may still use.
+    fn query(&self) -> Query {
+        Query::local_port(self.options.port).in_states(&[State::Established, State::CloseWait])
+    }
+
+    /// Dumps the table.
+    fn connected(&mut self, query: Query) -> Result<Vec<TcpSocket>, TuneError> {
         let mut sockets = Vec::new();
-        let query = Query::local_port(self.options.port)
-            .in_states(&[State::Established, State::CloseWait])
-            .with_info();
-        let before = spent();
         // What a socket accepts is of its own family.
         for family in &self.families {
             let query = query.in_family(*family);
             self.table.each(query, |socket| sockets.push(*socket)).map_err(TuneError::Table)?;
         }
-        self.dump_cost = spent_since(before);
         Ok(sockets)
     }
 
@@ -480,44 +494,15 @@ impl<'a> Run<'a> {
         self.tell(&line);
     }
 
-    fn say_closed(&mut self, candidate: &Candidate, shortage: Shortage) {
-        self.summary.closed += 1;
-        self.summary.closed_unsure += u64::from(candidate.is_unsure);
-        let Shortage { open, waiting, places } = shortage;
-        let sure = match (candidate.is_seen, candidate.is_unsure) {
-            (true, _) => ", order of request and response seen by eBPF",
-            (false, true) => ", order of request and response not known",
-            (false, false) => "",
-        };
-        let reason = format!(
-            "idle for {}{sure}; {open} open and {waiting} waiting for {places} places",
-            rounded(candidate.quiet)
-        );
-        self.say_of(&candidate.socket, Act::Closed, None, reason);
-    }
-
-    fn say_would_close(&mut self, shortage: Shortage, idle: &[Candidate]) {
-        let Shortage { open, waiting, places } = shortage;
-        let unsure = idle.iter().filter(|it| it.is_unsure).count();
-        let count = shortage.excess().min(idle.len());
-        let reason = format!(
-            "{open} open and {waiting} waiting for {places} places; {} idle ({unsure} of them only because \
-             they have been quiet for long): {count} would be closed",
-            idle.len()
-        );
-        let mut line = Line::new(self.began.elapsed(), Act::WouldClose, reason);
-        line.count = Some(count as u64);
-        self.tell(&line);
-    }
-
     fn summary_words(&self) -> String {
-        let Summary { set, closed, closed_unsure, not_given_back } = self.summary;
+        let Summary { set, closed, closed_unsure, reset, not_given_back } = self.summary;
         let mut words = format!("{} set", counted(set, "option"));
         if self.closer.is_some() {
             words += &format!(
-                ", {} closed ({} of them because they had been quiet for long)",
+                ", {} closed ({} of them because they had been quiet for long; {} reset)",
                 counted(closed, "idle connection"),
-                grouped(closed_unsure)
+                grouped(closed_unsure),
+                grouped(reset)
             );
         }
         if not_given_back > 0 {
@@ -559,20 +544,20 @@ fn spent_since(before: Duration) -> Duration {
     spent().saturating_sub(before)
 }
 
-/// The pause after a scan that took `all` of a processor, `dump` of it for the kernel's table.
-fn pause_after(dump: Duration, all: Duration) -> Duration {
-    let pause = dump * DUMP_SHARE + all.saturating_sub(dump) * WORK_SHARE;
-    pause.clamp(SCAN_INTERVAL.0, SCAN_INTERVAL.1)
-}
-
-/// Dumps of the table take at most one part in so many of a processor, whatever happens (our choice: 2 %).
+/// Dumps of the table that look for new connections take at most one part in so many of a processor, whatever
+/// happens (our choice: 2 %).
 const DUMP_SHARE: u32 = 50;
 /// Looking at connections and changing them takes at most one part in so many, when there are new ones (our
 /// choice: 10 %). With less, the connection after next would wait for longer than a delayed ACK.
 const WORK_SHARE: u32 = 10;
-/// The shortest pause is a fraction of a delayed ACK, so that a connection has few stalls before it is
-/// found; the longest one bounds the wait of a new client (our choice).
-const SCAN_INTERVAL: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(2));
+/// How often the sign of new connections is read, which takes some 30 us: a fraction of a delayed ACK, so that
+/// a connection has few stalls before it is found (our choice).
+const SIGN_INTERVAL: Duration = Duration::from_millis(10);
+/// How often the listeners' queues are read, which takes some 5 us: a new client does not notice it (our
+/// choice).
+const QUEUE_INTERVAL: Duration = Duration::from_millis(20);
+/// Shortest and longest time between two samples of a dry run (our choice).
+const SAMPLE_INTERVAL: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(2));
 /// How often a server that was restarted is noticed (our choice).
 const LISTENERS_INTERVAL: Duration = Duration::from_secs(1);
 /// How long Ctrl-C may take (our choice).

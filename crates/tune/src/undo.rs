@@ -1,7 +1,8 @@
 //! Restores the values of a journal.
 //!
 //! Sockets are found by inode and compared by cookie, so that no other socket is touched. A value that is
-//! no longer what the run set belongs to whoever changed it since, and stays.
+//! no longer what the run set belongs to whoever changed it since, and stays. This does not hold for buffers,
+//! which a run sets many times: the journal has the first of these values only.
 
 use std::{collections::BTreeSet, ops::ControlFlow, path::Path, time::Duration};
 
@@ -125,7 +126,8 @@ pub(crate) fn restore(records: &[Record]) -> Vec<Fate> {
             break;
         }
         let holders = Holders::of(&inodes);
-        for (record, fate) in records.iter().zip(&mut fates).filter(open) {
+        // The last change first: a buffer's size before the lock that setting it closes.
+        for (record, fate) in records.iter().zip(&mut fates).rev().filter(open) {
             *fate = restore_one(record, &holders);
             if *fate == Fate::Gone && holders.closed() > 0 {
                 *fate = Fate::Failed("some processes may not be looked into".to_owned());
@@ -146,10 +148,10 @@ fn restore_one(record: &Record, holders: &Holders) -> Fate {
     };
     let restored = socket.option(option).and_then(|value| {
         // The run may have been killed between writing the journal and setting the option.
-        if value == record.old {
+        if value == record.old && !option.is_set_often() {
             return Ok(Fate::Restored);
         }
-        if value != record.new {
+        if value != record.new && !option.is_set_often() {
             return Ok(Fate::Changed(value));
         }
         socket.set_option(option, record.old).map(|()| Fate::Restored)

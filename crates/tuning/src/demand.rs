@@ -44,6 +44,11 @@ pub enum DemandReason {
         /// In segments.
         window: f64,
     },
+    /// The client takes less than the estimate: its link has a queue, or it reads slowly.
+    SlowClient {
+        /// In segments.
+        window: f64,
+    },
     /// The buffer was full.
     Full {
         /// Its size.
@@ -105,6 +110,9 @@ impl fmt::Display for DemandReason {
                 f,
                 "the server's connection is slower and needs a window of {window:.1} segments"
             ),
+            Self::SlowClient { window } => {
+                write!(f, "the client is slower and needs a window of {window:.1} segments")
+            }
             Self::Full { assigned } => write!(f, "all {} B were used", assigned.0),
             Self::Unused { peak } => write!(f, "at most {} B were used", peak.0),
             Self::WellUsed { peak } => {
@@ -139,6 +147,10 @@ mod tests {
             (
                 R::SlowUpward { window: 1.25 },
                 "the server's connection is slower and needs a window of 1.2 segments",
+            ),
+            (
+                R::SlowClient { window: 1.25 },
+                "the client is slower and needs a window of 1.2 segments",
             ),
             (R::Full { assigned: ByteCount(500) }, "all 500 B were used"),
             (R::Unused { peak }, "at most 600 B were used"),

@@ -151,7 +151,7 @@ impl Sender {
     /// The minimum is our choice, because a smaller buffer can make a sender wait for a delayed ACK
     /// after each segment (RFC 1122, section 4.2.3.2). It also applies if the peer's window is
     /// smaller, because that may change.
-    fn demand(&self, bytes: ByteCount, reason: DemandReason) -> Demand {
+    pub(crate) fn demand(&self, bytes: ByteCount, reason: DemandReason) -> Demand {
         let two_segments = ByteCount(2 * u64::from(self.mss.get()));
         let most = self.peer_window.max(two_segments);
         if bytes > most && self.peer_window >= two_segments {

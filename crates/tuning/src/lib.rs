@@ -14,6 +14,7 @@
 //! | `eatbt` | E-ATBT: the send buffer of one connection |
 //! | `utilisation` | a buffer size from how much of it is used |
 //! | `e2atbt` | E2-ATBT: both directions of a proxy |
+//! | `outside` | the send buffer of another program's connection |
 //! | `shares` | a pool divided max-min fairly |
 //! | `held` | whether Nagle's algorithm holds the end of a response, seen from outside |
 //! | `idle` | what an idle connection's buffer keeps |
@@ -41,6 +42,7 @@ mod idle;
 mod limits;
 mod loss;
 mod order;
+mod outside;
 mod pftk;
 mod quiet;
 mod ratio;
@@ -58,6 +60,7 @@ pub use held::SendSide;
 pub use idle::{Halving, IdleBuffers, Step};
 pub use limits::{Load, Resource, Shortage, Threshold, Thresholds, Usage};
 pub use loss::{Loss, LossEstimate, LossRate, Sent};
+pub use outside::{SeenSender, Shown};
 pub use pftk::{Model, Path, Throughput};
 pub use quiet::{Busy, Observed, Order, Patience, Quiet};
 pub use ratio::{Gain, Percent};

@@ -47,6 +47,14 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "SIZE", value_parser = size::bytes(1..=0x4000_0000))]
     unsent: Option<u32>,
 
+    /// Size the send and receive buffers in use so that they take at most SIZE of memory, such as 64MiB
+    ///
+    /// Every 2 s, each connection that sends or receives much gets what it can use, by its losses, round trip
+    /// and rate (E2-ATBT, Okamoto et al. 2001); if that is more than SIZE, those that can use most get equal
+    /// shares. Replaces the kernel's autotuning of these buffers (SO_SNDBUF, SO_RCVBUF). Needs Linux 5.14.
+    #[arg(long, value_name = "SIZE", value_parser = size::bytes(65_536..=u32::MAX))]
+    buffer_memory: Option<u32>,
+
     /// Restart idle connections at the rate of before, instead of with the initial window
     ///
     /// Replaces the kernel's CUBIC or Reno by the same with a restart by rate (eBPF): the congestion window is
@@ -57,7 +65,8 @@ pub(crate) struct Tune {
 
     /// Close idle connections when more than N are open or wait to be accepted
     ///
-    /// Give the server's own limit. A connection is idle if data has flowed both ways, nothing is unread,
+    /// Give the server's own limit. Connections close too while clients wait and a process of the server has
+    /// fewer than three descriptors left. A connection is idle if data has flowed both ways, nothing is unread,
     /// unsent or unacknowledged, and the server's last data went out after the client's came in. What
     /// pauses in the middle of a stream (WebSocket, event streams, HTTP/2 with several requests) can look
     /// idle: use --exclude, or do not use this option for such servers.
@@ -106,7 +115,8 @@ pub(crate) struct Tune {
     apply: bool,
 
     /// Restore what runs that were killed have left behind; needs root
-    #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "pace", "max_connections", "pid", "netns"])]
+    #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "buffer_memory", "pace"])]
+    #[arg(conflicts_with_all = ["max_connections", "pid", "netns"])]
     undo: bool,
 
     /// Undo the run with this journal when standard input ends
@@ -170,6 +180,7 @@ impl Tune {
         Options {
             no_delay: self.nodelay,
             unsent: self.unsent,
+            buffer_memory: self.buffer_memory.map(u64::from),
             pacing: self.pacing(),
             closing: self.max_connections.map(|max_connections| Closing {
                 max_connections,

@@ -315,7 +315,7 @@ impl Sender {
             bytes: data.len(),
             full: data.full,
             flight: latest.map_or([flight, flight], |it| it.flight),
-            usable_window: shut.map_or(latest.and_then(|it| it.usable_window), |it| Some(it.0)),
+            usable_window: shut.map(|it| it.0).or_else(|| latest.and_then(|it| it.usable_window)),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,

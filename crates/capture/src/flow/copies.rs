@@ -33,9 +33,9 @@ impl Print {
     }
 
     /// No other packet of the connection has the same for a long time: IPv6 has no identification, and
-    /// some senders of IPv4 leave it 0 (RFC 6864, section 4.1).
+    /// some senders of IPv4 leave it 0 (RFC 6864, section 4.1). No SYN is sent again so soon.
     const fn is_unique(&self) -> bool {
-        self.identification != 0
+        self.identification != 0 || self.flags.syn
     }
 }
 

@@ -11,6 +11,8 @@
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TcpInfo {
+    /// The retransmission timeout, in microseconds.
+    pub rto_us: u32,
     /// Largest segment that this end sends, in bytes.
     pub snd_mss: u32,
     /// Segments sent and not yet acknowledged.
@@ -21,35 +23,89 @@ pub struct TcpInfo {
     pub last_data_recv_ms: u32,
     /// Milliseconds since this end last received an ACK.
     pub last_ack_recv_ms: u32,
+    /// The smoothed round-trip time, in microseconds.
+    pub rtt_us: u32,
     /// Congestion window, in segments.
     pub snd_cwnd: u32,
+    /// The round trip as the receiver of data estimates it, in microseconds; 0 if it does not know.
+    pub rcv_rtt_us: u32,
+    /// Segments retransmitted, ever.
+    pub total_retrans: u32,
     /// Bytes that the peer has acknowledged.
     pub bytes_acked: u64,
     /// Bytes received in order.
     pub bytes_received: u64,
     /// Bytes that wait for their first transmission.
     pub notsent_bytes: u32,
+    /// The least round-trip time of some minutes, in microseconds; `u32::MAX` before the first.
+    pub min_rtt_us: u32,
+    /// Segments with data that have arrived, ever, in order or not.
+    pub data_segs_in: u32,
+    /// Segments with data that were sent, ever, with retransmissions.
+    pub data_segs_out: u32,
+    /// The most recent rate at which data was delivered to the peer, in bytes per second.
+    pub delivery_rate: u64,
+    /// Time for which the connection had data to send, in microseconds.
+    pub busy_us: u64,
+    /// The part of it for which the peer's window was closed, in microseconds.
+    pub window_limited_us: u64,
+    /// The part of it for which only the send buffer's size kept it from sending, in microseconds.
+    pub send_buffer_limited_us: u64,
     /// The peer's window, in bytes; `None` before Linux 5.4.
     pub snd_wnd: Option<u32>,
 }
 
 impl TcpInfo {
-    /// `None` if the kernel sent fewer fields than Linux 4.6 does.
+    /// `None` if the kernel sent fewer fields than Linux 4.10 does.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let small = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
         let large = |at: usize| Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
         Some(Self {
+            rto_us: small(8)?,
             snd_mss: small(16)?,
             unacked: small(24)?,
             last_data_sent_ms: small(44)?,
             last_data_recv_ms: small(52)?,
             last_ack_recv_ms: small(56)?,
+            rtt_us: small(68)?,
             snd_cwnd: small(80)?,
+            rcv_rtt_us: small(92)?,
+            total_retrans: small(100)?,
             bytes_acked: large(120)?,
             bytes_received: large(128)?,
             notsent_bytes: small(144)?,
+            min_rtt_us: small(148)?,
+            data_segs_in: small(152)?,
+            data_segs_out: small(156)?,
+            delivery_rate: large(160)?,
+            busy_us: large(168)?,
+            window_limited_us: large(176)?,
+            send_buffer_limited_us: large(184)?,
             snd_wnd: small(228),
         })
+    }
+}
+
+/// The memory of a socket's buffers (`INET_DIAG_SKMEMINFO`), in bytes as the kernel counts them: with its
+/// bookkeeping.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Memory {
+    /// What arrived and was not read.
+    pub received: u32,
+    /// The limit of that, `sk_rcvbuf`.
+    pub receive_buffer: u32,
+    /// The limit of what waits to be acknowledged, `sk_sndbuf`.
+    pub send_buffer: u32,
+    /// What waits to be sent or acknowledged, `sk_wmem_queued`.
+    pub queued: u32,
+}
+
+impl Memory {
+    /// `None` if the kernel sent less than it does since Linux 3.2.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let at = |index: usize| Some(u32::from_ne_bytes(*bytes.get(4 * index..)?.first_chunk()?));
+        Some(Self { received: at(0)?, receive_buffer: at(1)?, send_buffer: at(3)?, queued: at(5)? })
     }
 }
 
@@ -65,7 +121,7 @@ mod tests {
     use ackwise_tcp::State;
 
     use super::*;
-    use crate::sockets::{Query, SocketTable};
+    use crate::sockets::{Query, SocketTable, TcpSocket};
 
     #[test]
     fn the_kernel_s_own_numbers_are_read() {
@@ -91,12 +147,33 @@ mod tests {
         assert!(info.snd_cwnd >= 10 && info.snd_mss > 500, "{info:?}");
         assert!(info.snd_wnd.is_some_and(|window| window > 10_000), "{info:?}");
         assert_ne!(socket.inode, 0);
+        assert!(
+            (1..100_000).contains(&info.min_rtt_us) && info.rtt_us >= info.min_rtt_us,
+            "{info:?}"
+        );
+        assert_eq!((info.data_segs_in, info.total_retrans), (2, 0), "{info:?}");
+        assert!(info.data_segs_out >= 1 && info.rto_us >= 200_000, "{info:?}");
+
+        // The same socket alone, with the memory of its buffers.
+        let mut table = SocketTable::here().unwrap();
+        let query = Query::local_port(port).with_info().with_memory();
+        let alone = table.one(&socket, query).unwrap().expect("it is open");
+        let memory = alone.memory.expect("it was asked for");
+        assert!(memory.send_buffer > 4_000 && memory.receive_buffer > 4_000, "{memory:?}");
+        assert!(memory.received >= 111 && memory.queued == 0, "{memory:?}");
+        let info = alone.info.expect("it was asked for");
+        assert_eq!((alone.cookie, info.bytes_received), (socket.cookie, 711));
+        let other = TcpSocket { cookie: socket.cookie + 1, ..socket };
+        assert_eq!(table.one(&other, query).unwrap(), None);
+        drop((client, server));
     }
 
     #[test]
     fn fewer_fields_are_no_panic() {
-        assert_eq!(TcpInfo::read(&[0; 147]), None);
-        assert_eq!(TcpInfo::read(&[0; 160]).unwrap().snd_wnd, None);
+        assert_eq!(TcpInfo::read(&[0; 191]), None);
+        assert_eq!(TcpInfo::read(&[0; 192]).unwrap().snd_wnd, None);
+        assert_eq!(Memory::read(&[0; 23]), None);
+        assert_eq!(Memory::read(&[0; 36]), Some(Memory::default()));
         assert_eq!(TcpInfo::read(&[0; 232]).unwrap().snd_wnd, Some(0));
     }
 }

@@ -23,7 +23,7 @@ mod info;
 use std::{io, net::SocketAddr};
 
 use ackwise_tcp::State;
-pub use info::TcpInfo;
+pub use info::{Memory, TcpInfo};
 use netlink_sys::{Socket, protocols::NETLINK_SOCK_DIAG};
 
 use crate::{Namespace, NamespaceError};
@@ -50,6 +50,8 @@ pub struct Query {
     family: Option<Family>,
     /// Whether `TCP_INFO` is wanted too.
     info: bool,
+    /// Whether the memory of the buffers is wanted too.
+    memory: bool,
 }
 
 /// The family of a socket. An IPv6 socket may have IPv4 connections.
@@ -83,19 +85,30 @@ pub struct TcpSocket {
     pub send_queue: u32,
     /// `TCP_INFO`, if the query asked for it and the socket is not in TIME-WAIT.
     pub info: Option<TcpInfo>,
+    /// The memory of the buffers, if the query asked for it and the socket is not in TIME-WAIT.
+    pub memory: Option<Memory>,
 }
 
 impl Query {
+    const ALL: Self = Self {
+        local_port: 0,
+        remote_port: 0,
+        states: ALL_STATES,
+        family: None,
+        info: false,
+        memory: false,
+    };
+
     /// Selects sockets with this local port: a server's.
     #[must_use]
     pub const fn local_port(port: u16) -> Self {
-        Self { local_port: port, remote_port: 0, states: ALL_STATES, family: None, info: false }
+        Self { local_port: port, ..Self::ALL }
     }
 
     /// Selects sockets with this remote port: its clients'.
     #[must_use]
     pub const fn remote_port(port: u16) -> Self {
-        Self { local_port: 0, remote_port: port, states: ALL_STATES, family: None, info: false }
+        Self { remote_port: port, ..Self::ALL }
     }
 
     /// Restricts the query to this family, which halves its time.
@@ -108,6 +121,12 @@ impl Query {
     #[must_use]
     pub const fn with_info(self) -> Self {
         Self { info: true, ..self }
+    }
+
+    /// Asks for [`TcpSocket::memory`] too.
+    #[must_use]
+    pub const fn with_memory(self) -> Self {
+        Self { memory: true, ..self }
     }
 
     /// Restricts the query to these states.
@@ -163,6 +182,18 @@ impl SocketTable {
             dump::run(&self.socket, &mut self.buffer, family, query, &mut visit)?;
         }
         Ok(())
+    }
+
+    /// Looks up one socket that was visited before, with what `query` asks for: a hash look-up instead of a
+    /// walk through the table. `None` if it is gone. Its state is not compared with the query's.
+    ///
+    /// A listening socket is found only if no other one listens on its address (`SO_REUSEPORT`).
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses.
+    pub fn one(&mut self, known: &TcpSocket, query: Query) -> io::Result<Option<TcpSocket>> {
+        dump::one(&self.socket, &mut self.buffer, known, query)
     }
 }
 

@@ -16,7 +16,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.families = super::families(listeners);
-        let mut sockets = self.connected()?;
+        let mut sockets = self.connected(self.query())?;
         sockets.extend(listeners);
         let inodes = sockets.iter().map(|socket| socket.inode).collect();
         self.pacer = Pacer::start(&sockets, &Holders::of(&inodes))?;

@@ -1,0 +1,152 @@
+//! Measures `ackwise tune` on servers that run: what it costs with many connections, how much its buffers carry
+//! beside an equal split and the kernel's autotuning, and whom servers at their limit serve.
+
+mod buffers;
+mod connections;
+mod limits;
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use lexopt::prelude::*;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::machine::Load;
+use super::{program, warn_if_busy};
+use xtask::process;
+
+/// Its name in `cargo xtask bench NAME`.
+pub(super) const NAME: &str = "tune";
+
+/// The question that it answers.
+pub(super) const QUESTION: &str =
+    "what does tune cost with many connections, and what do its buffers and closes gain?";
+
+/// The lines of `bench --help`.
+pub(super) const HELP: &str = "\
+cargo xtask bench tune [--connections N] [--seconds N]
+    Measure the processor time of `ackwise tune` with N open connections (10,000). Needs root.
+cargo xtask bench tune --buffers [--seconds N]
+    Compare the bytes that slow and fast clients get over the link emulator with buffers by
+    --buffer-memory, an equal split, and the kernel's autotuning. Needs root; 60 s for each.
+cargo xtask bench tune --limits [--seconds N]
+    Count whom HAProxy, Apache, h2o and nginx at a limit of 200 serve with and without tune. Needs root.
+    With --program FILE, each of these measures FILE instead of a release build.
+";
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    work: Work,
+    /// Instead of a release build.
+    program: Option<PathBuf>,
+    seconds: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Connections(usize),
+    Buffers,
+    Limits,
+}
+
+/// Parses everything after `cargo xtask bench tune`; `None` asks for help.
+///
+/// # Errors
+///
+/// If an option is unknown.
+pub(super) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Option<Settings>> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let mut settings = Settings { work: Work::Connections(10_000), program: None, seconds: None };
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("connections") => settings.work = Work::Connections(parser.value()?.parse()?),
+            Long("buffers") => settings.work = Work::Buffers,
+            Long("limits") => settings.work = Work::Limits,
+            Long("program") => settings.program = Some(parser.value()?.into()),
+            Long("seconds") => settings.seconds = Some(parser.value()?.parse()?),
+            Short('h') | Long("help") => return Ok(None),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Some(settings))
+}
+
+/// Measures and prints everything.
+///
+/// # Errors
+///
+/// If Ackwise does not build, or the kernel or a server refuses.
+pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
+    let ackwise = match &settings.program {
+        Some(program) => fs::canonicalize(program)?,
+        None => program::build()?,
+    };
+    let load = Load::start();
+    let seconds = |default| Duration::from_secs(settings.seconds.unwrap_or(default).max(4));
+    match settings.work {
+        Work::Connections(count) => connections::run(&ackwise, count, seconds(20))?,
+        Work::Buffers => buffers::run(&ackwise, seconds(60))?,
+        Work::Limits => limits::run(&ackwise, seconds(60))?,
+    }
+    let others = load.and_then(|load| load.used_by_others(process::children_cpu_time().ok()?));
+    warn_if_busy("while it ran", others);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A run of `ackwise tune --apply`, with its output in a file.
+#[derive(Debug)]
+struct Tuning {
+    child: Child,
+    output: PathBuf,
+}
+
+impl Tuning {
+    /// Starts it in the calling thread's network namespace.
+    fn start(ackwise: &Path, port: u16, arguments: &[&str]) -> anyhow::Result<Self> {
+        fs::create_dir_all(DIRECTORY)?;
+        let output = Path::new(DIRECTORY).join(format!("tune-{port}.txt"));
+        let mut command = Command::new(ackwise);
+        command.args(["tune", "--apply", "--port", &port.to_string()]).args(arguments);
+        command.stdout(File::create(&output)?).stdin(Stdio::null());
+        Ok(Self { child: command.spawn().context("cannot start ackwise tune")?, output })
+    }
+
+    /// The processor time that it has used, in nanoseconds: the first field of `/proc/PID/schedstat`.
+    fn processor_time(&self) -> anyhow::Result<u64> {
+        let text = fs::read_to_string(format!("/proc/{}/schedstat", self.child.id()))?;
+        Ok(text.split(' ').next().unwrap_or_default().parse()?)
+    }
+
+    /// Ends it as Ctrl-C does, and returns what it printed.
+    fn end(mut self) -> anyhow::Result<String> {
+        self.interrupt();
+        let status = self.child.wait()?;
+        let text = fs::read_to_string(&self.output)?;
+        ensure!(status.success(), "ackwise tune ended with {status}: {text}");
+        Ok(text)
+    }
+
+    fn interrupt(&self) {
+        if let Ok(id) = i32::try_from(self.child.id()) {
+            let _ = kill(Pid::from_raw(id), Signal::SIGINT);
+        }
+    }
+}
+
+impl Drop for Tuning {
+    /// After an error; a second end does nothing.
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.interrupt();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+const DIRECTORY: &str = "target/bench/tune";

@@ -1,0 +1,199 @@
+//! Closes idle connections while something is short, and counts the requests that crossed a close.
+
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
+use ackwise_linux::{
+    foreign::ForeignSocket,
+    sockets::{Query, SocketTable, TcpSocket},
+};
+use ackwise_report::words::{counted, grouped, rounded};
+
+use super::Run;
+use crate::{
+    Act, Line, TuneError,
+    closing::{Candidate, Shortage},
+    signs,
+};
+
+/// Connections that were closed, until it is clear how they ended.
+///
+/// A client that has sent nothing since answers the FIN, and the socket stays in TIME-WAIT for a minute. If
+/// data comes after the shutdown, the kernel answers RST and removes the socket without TIME-WAIT
+/// (`tcp_rcv_state_process`, and `tcp_timewait_state_process` once the server has closed it). So a socket
+/// that is gone after two seconds was reset: by data that crossed the FIN, or by the client.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    sockets: VecDeque<(Instant, TcpSocket)>,
+    /// Those that ended with a reset.
+    reset: u64,
+    /// Those that could not be watched.
+    unwatched: u64,
+}
+
+impl Ended {
+    fn push(&mut self, socket: TcpSocket, now: Instant) {
+        match self.sockets.len() < WATCHED_LIMIT {
+            true => self.sockets.push_back((now, socket)),
+            false => self.unwatched += 1,
+        }
+    }
+
+    /// Looks at those that were closed before `until`.
+    fn look(&mut self, table: &mut SocketTable, until: Option<Instant>) {
+        while let Some((at, socket)) = self.sockets.front()
+            && until.is_none_or(|until| *at <= until)
+        {
+            let query = Query::local_port(socket.local.port());
+            self.reset += u64::from(matches!(table.one(socket, query), Ok(None)));
+            self.sockets.pop_front();
+        }
+    }
+}
+
+impl Run<'_> {
+    pub(super) fn close_idle(&mut self, now: Instant) -> Result<(), TuneError> {
+        self.ended.look(&mut self.table, now.checked_sub(WATCHED_FOR));
+        let queued = self.queued()?;
+        let opened = self.signs.accepted();
+        let Some(closer) = &self.closer else { return Ok(()) };
+        if closer.wants_scan(queued, opened, now) {
+            let sockets = self.connected(self.query().with_info())?;
+            self.closer.iter_mut().for_each(|it| it.scanned(&sockets, opened, now));
+        }
+        let full = if queued > 0 { signs::full(self.workers.processes()) } else { None };
+        let Some(closer) = &mut self.closer else { return Ok(()) };
+        let shortage = closer.shortage(queued, opened, full, now);
+        let allowed = closer.allowed(now);
+        if shortage.excess() == 0 {
+            self.stuck = None;
+            return Ok(());
+        }
+        let wanted = shortage.excess().min(allowed);
+        let (table, query) = (&mut self.table, Query::local_port(self.options.port).with_info());
+        let candidates = closer.choose(wanted, |it| table.one(it, query).ok().flatten(), now);
+        let found = candidates.len();
+        let closed = self.close(candidates, shortage, now);
+        if let Some(closer) = &mut self.closer {
+            closer.closed(closed);
+        }
+        if found == 0 && allowed > 0 && self.stuck.is_none() {
+            self.stuck = Some(shortage);
+            let words = format!("{}, and none is idle: nothing to close", in_words(shortage));
+            self.say(Act::Note, words);
+        }
+        Ok(())
+    }
+
+    /// Closes these, and returns how many it could.
+    fn close(&mut self, candidates: Vec<Candidate>, shortage: Shortage, now: Instant) -> u32 {
+        let chosen: Vec<_> = candidates.iter().map(|it| it.socket).collect();
+        let holders = self.workers.find(&chosen, now);
+        let mut closed = 0;
+        for candidate in candidates {
+            let socket = candidate.socket;
+            let held = holders.of_inode(socket.inode);
+            // A place of another process does not help one that has no descriptors.
+            let helps = shortage.by_number() > 0
+                || shortage
+                    .full
+                    .is_none_or(|full| held.iter().any(|it| it.process == full.process));
+            let Ok(copy) = ForeignSocket::copy(held, socket.cookie) else { continue };
+            // A request may have arrived since the look.
+            if helps && copy.has_unread().is_ok_and(|unread| !unread) && copy.shut_down().is_ok() {
+                drop(copy);
+                closed += 1;
+                self.ended.push(socket, now);
+                self.say_closed(&candidate, shortage);
+            }
+        }
+        closed
+    }
+
+    /// Connections that wait in the listening sockets' queues.
+    fn queued(&mut self) -> Result<usize, TuneError> {
+        let query = Query::local_port(self.options.port);
+        let mut queued = 0;
+        // A look-up does not tell listening sockets of one address apart.
+        if let [listener] = &self.listeners[..] {
+            let found = self.table.one(listener, query).map_err(TuneError::Table)?;
+            queued = found.map_or(0, |listener| listener.receive_queue);
+        } else {
+            let query = query.in_states(&[ackwise_tcp::State::Listen]);
+            for family in &self.families {
+                let visit = |it: &TcpSocket| queued += it.receive_queue;
+                self.table.each(query.in_family(*family), visit).map_err(TuneError::Table)?;
+            }
+        }
+        Ok(queued as usize)
+    }
+
+    fn say_closed(&mut self, candidate: &Candidate, shortage: Shortage) {
+        self.summary.closed += 1;
+        self.summary.closed_unsure += u64::from(candidate.is_unsure);
+        let sure = match (candidate.is_seen, candidate.is_unsure) {
+            (true, _) => ", order of request and response seen by eBPF",
+            (false, true) => ", order of request and response not known",
+            (false, false) => "",
+        };
+        let reason = format!("idle for {}{sure}; {}", rounded(candidate.quiet), in_words(shortage));
+        self.say_of(&candidate.socket, Act::Closed, None, reason);
+    }
+
+    /// What a dry run reports.
+    pub(super) fn would_close(&mut self, sockets: &[TcpSocket]) {
+        let full = signs::full(self.workers.processes());
+        let Some(closer) = &self.closer else { return };
+        let (shortage, idle) = (closer.shortage_of(sockets, full), closer.candidates(sockets));
+        let unsure = idle.iter().filter(|it| it.is_unsure).count();
+        let count = shortage.excess().min(idle.len());
+        let reason = format!(
+            "{}; {} idle ({unsure} of them only because they have been quiet for long): {count} would be closed",
+            in_words(shortage),
+            idle.len()
+        );
+        let mut line = Line::new(self.began.elapsed(), Act::WouldClose, reason);
+        line.count = Some(count as u64);
+        self.tell(&line);
+    }
+
+    /// Reports how the closed connections ended.
+    pub(super) fn say_ended(&mut self) {
+        self.ended.look(&mut self.table, None);
+        let Ended { reset, unwatched, .. } = self.ended;
+        self.summary.reset = reset;
+        if self.summary.closed == 0 {
+            return;
+        }
+        let closed = counted(self.summary.closed, "closed connection");
+        let mut reason = format!(
+            "{} of {closed} ended with a reset: a request had crossed the close and is to be repeated by the client, \
+             or the client reset it",
+            grouped(reset)
+        );
+        if unwatched > 0 {
+            reason += &format!("; {} were not watched", grouped(unwatched));
+        }
+        let mut line = Line::new(self.began.elapsed(), Act::Note, reason);
+        line.count = Some(reset);
+        self.tell(&line);
+    }
+}
+
+fn in_words(shortage: Shortage) -> String {
+    let Shortage { open, waiting, places, full } = shortage;
+    let (open, waiting) = (grouped(open as u64), grouped(waiting as u64));
+    let mut words = format!("{open} open and {waiting} waiting for {places} places");
+    if let Some(full) = full {
+        let (used, limit) = (grouped(full.used), grouped(full.limit));
+        words += &format!(", process {} has {used} of {limit} descriptors", full.process);
+    }
+    words
+}
+
+/// How long after a close it is clear how the connection ended. Our choice: longer than a path's round trip.
+const WATCHED_FOR: Duration = Duration::from_secs(2);
+/// At most so many are watched (our choice: ten seconds of closes at the default rate).
+const WATCHED_LIMIT: usize = 10_000;
