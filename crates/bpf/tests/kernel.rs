@@ -1,7 +1,8 @@
-#![cfg(all(target_os = "linux", feature = "libbpf"))]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 //! The programs in this kernel. Names of congestion controls are the whole host's, so one test does what
 //! concerns them.
+
+#![cfg(all(target_os = "linux", feature = "libbpf"))]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::{
     io::{Read, Write},

@@ -17,7 +17,7 @@ pub(super) struct Planned {
     /// Load whole pages by PLAN and report page times
     ///
     /// A page is URL and the files that its HTML shows, those of --urls instead, or one of --workload. PLAN is serial,
-    /// parallel:N, persistent, pipelined, segment-filled[:BYTES] (segments of 1460 bytes) or get-web, as in experiment
+    /// parallel:N, persistent, pipelined, segment-filled, segment-filled:BYTES (default 1460) or get-web, as in experiment
     /// files. --timeout is the limit for a page.
     #[arg(help_heading = HEADING)]
     #[arg(long, value_name = "PLAN", value_parser = plan)]
