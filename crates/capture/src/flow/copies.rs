@@ -33,9 +33,14 @@ impl Print {
     }
 
     /// No other packet of the connection has the same for a long time: IPv6 has no identification, and
-    /// some senders of IPv4 leave it 0 (RFC 6864, section 4.1). No SYN is sent again so soon.
+    /// some senders of IPv4 leave it 0 (RFC 6864, section 4.1).
     const fn is_unique(&self) -> bool {
-        self.identification != 0 || self.flags.syn
+        self.identification != 0
+    }
+
+    /// No SYN is sent again so soon.
+    const fn is_soon_unique(&self) -> bool {
+        self.is_unique() || self.flags.syn
     }
 }
 
@@ -83,7 +88,8 @@ impl Copies {
         let print = Print::of(seen);
         if !self.several && !self.doubled {
             self.several = self.alone.is_some_and(|it| it.place != place);
-            self.doubled = self.alone.is_some_and(|it| it.print == print && print.is_unique());
+            self.doubled =
+                self.alone.is_some_and(|it| it.is_same(&print, seen) && print.is_unique());
             if !self.several && !self.doubled {
                 self.alone = Some(Sight::of(seen, place));
                 return None;
@@ -95,7 +101,8 @@ impl Copies {
             self.recent.pop_front();
         }
         let is_copy = |it: &&Sight| {
-            it.print == print && (it.place != place || (self.doubled && print.is_unique()))
+            (it.print == print && it.place != place)
+                || (self.doubled && print.is_soon_unique() && it.is_same(&print, seen))
         };
         // The newest first: copies come soon.
         let before = self.recent.iter().rev().find(is_copy);
@@ -111,6 +118,11 @@ impl Copies {
 }
 
 impl Sight {
+    /// In one place, nothing changes the addresses of a packet.
+    fn is_same(&self, print: &Print, seen: &Seen<'_>) -> bool {
+        self.print == *print && self.addresses == [seen.source, seen.destination]
+    }
+
     fn of(seen: &Seen<'_>, place: Place) -> Self {
         let addresses = [seen.source, seen.destination];
         Self { at: seen.at, place, print: Print::of(seen), addresses }
