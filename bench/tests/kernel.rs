@@ -28,7 +28,7 @@ fn the_preset_behaves_like_this_kernel() {
     for path in paths.iter().filter(|path| path["doubt"].is_null()) {
         ratios.push(path["ratio"].as_f64().expect("a ratio"));
         let burst = |world: &str| path[world]["burst_segments"].as_f64().expect("a burst");
-        assert!(burst("ours") <= burst("kernel").max(10.0) * 2.0, "{path:#}");
+        assert!(burst("simulated") <= burst("kernel").max(10.0) * 2.0, "{path:#}");
     }
     let decided = ratios.len();
     if decided < paths.len() / 2 {

@@ -50,6 +50,7 @@ pub(crate) struct Check {
 
     /// Copy the congestion control, loss detection, timers and initial window of this TCP, as in experiment files;
     /// acknowledgements, window and options stay those that each check needs (ackwise stack only)
+    #[arg(hide_short_help = true)]
     #[arg(long, value_name = "PRESET", value_parser = preset::parser(), requires = "url")]
     tcp: Option<Preset>,
 
