@@ -42,7 +42,14 @@ impl CorkTimer {
     /// Whether it may have run for this time, however long the path.
     pub(super) fn cannot_be_excluded(span: Nanos, round_trip: Nanos) -> bool {
         let latest = Self::RELEASE + Self::LATE + round_trip + Self::VARIES;
+        // After the first measurement, the timeout is three round trips (RFC 6298, section 2.2).
+        let latest = latest.max(round_trip * 3 + Self::LATE);
         (Self::RELEASE - Self::EARLY..=latest).contains(&span)
+    }
+
+    /// Whether it may have run for this time on a path too long to tell.
+    pub(crate) fn may_have_run_far_away(span: Nanos, round_trip: Nanos) -> bool {
+        round_trip > Self::LONGEST_ROUND_TRIP && Self::cannot_be_excluded(span, round_trip)
     }
 
     /// Whether it would have run for this time on this path, and not a program's timer of 200 ms.
@@ -91,6 +98,21 @@ impl CorkHabit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn on_a_long_path_it_runs_for_up_to_three_round_trips() {
+        let may = |round_trip, spans: &[u64]| {
+            let far = |&span| {
+                let (span, round_trip) = (Nanos::from_millis(span), Nanos::from_millis(round_trip));
+                CorkTimer::may_have_run_far_away(span, round_trip)
+            };
+            spans.iter().map(far).collect::<Vec<_>>()
+        };
+        // As seen with MSG_MORE at 200 ms.
+        assert_eq!(may(200, &[536, 562, 626, 633]), [true; 4]);
+        assert_eq!(may(200, &[150, 700]), [false; 2]);
+        assert_eq!(may(20, &[240]), [false], "on a short path, `usually_runs` says");
+    }
 
     #[test]
     fn responses_that_begin_after_the_same_time_were_corked_if_that_is_the_timers() {

@@ -206,6 +206,8 @@ impl OpenExchange {
             let is_brief = round_trip.is_none_or(|it| since <= (it / 8).max(Self::BRIEF));
             let corked =
                 first.small && round_trip.is_some_and(|it| CorkTimer::usually_runs(since, it));
+            let far = |it| CorkTimer::may_have_run_far_away(since, it);
+            let may_be_corked = corked || (first.small && round_trip.is_some_and(far));
             let is_habit = corked
                 && first.left != Left::Earlier
                 && round_trip.is_some_and(|it| corks.note(since, it));
@@ -217,7 +219,7 @@ impl OpenExchange {
                     false => (Cause::ServerThink, Some(cause)),
                 },
                 _ if is_habit => (Cause::CorkTimer, Some(Cause::ServerThink)),
-                Left::AsSeen if corked => (Cause::ServerThink, Some(Cause::CorkTimer)),
+                Left::AsSeen if may_be_corked => (Cause::ServerThink, Some(Cause::CorkTimer)),
                 _ if short && (is_brief || shown) => (Cause::ServerThink, None),
                 _ if short => (Cause::ServerThink, Some(Cause::Queueing)),
                 _ if first.lost_before => (Cause::RetransmissionTimeout, Some(Cause::ServerThink)),
