@@ -447,6 +447,7 @@ impl Sender {
             small,
             nagle,
             lost_before: data.lost_before == Some(true),
+            seems_lost_before: data.seems_lost_before,
             acked: self.acked,
             pushed,
             ended,

@@ -292,6 +292,7 @@ impl Ends {
             (Novelty::Fills(_), None) => Some(Resolution::Overtaken),
             _ => None,
         };
+        let seems_lost_before = half.serial.seems_skipped();
         let lost_before = half.serial.take_skipped();
         let repairs = loss == Some(Loss::Repairs);
         half.repeated += u32::from(repairs);
@@ -317,6 +318,7 @@ impl Ends {
             timestamp: segment.options.timestamps.map(|it| it.value),
             answers,
             lost_before,
+            seems_lost_before,
         };
         let delays = *self.distances.path_delays(direction);
         let from_middle = half.stream.middle().is_some();

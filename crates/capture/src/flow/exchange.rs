@@ -224,6 +224,9 @@ impl OpenExchange {
                 _ if short => (Cause::ServerThink, Some(Cause::Queueing)),
                 _ if first.lost_before => (Cause::RetransmissionTimeout, Some(Cause::ServerThink)),
                 Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
+                Left::AsSeen if first.seems_lost_before => {
+                    (Cause::ServerThink, Some(Cause::RetransmissionTimeout))
+                }
                 Left::AsSeen if asked => (Cause::ServerThink, None),
                 Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
             };

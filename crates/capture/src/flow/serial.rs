@@ -44,6 +44,12 @@ impl Serial {
         self.next = Some(next);
     }
 
+    /// Whether a number seems to be skipped since the last data, though it is not known yet that the sender
+    /// counts.
+    pub(crate) const fn seems_skipped(&self) -> bool {
+        self.skipped
+    }
+
     /// That was data: whether a packet is missing between the data before it and this; `None` if the
     /// numbers do not tell.
     pub(crate) fn take_skipped(&mut self) -> Option<bool> {
@@ -88,6 +94,21 @@ mod tests {
         ] {
             assert_eq!(said(numbers), skipped, "{numbers:?}");
         }
+    }
+
+    #[test]
+    fn the_second_number_of_a_sender_may_show_a_loss_already() {
+        // Linux: SYN, ACK of a request, and the response that was sent again after twelve were lost.
+        let mut serial = Serial::default();
+        for number in [0, 4_923] {
+            serial.see(number, 1);
+            assert!(!serial.seems_skipped());
+        }
+        serial.see(4_935, 1);
+        assert!(serial.seems_skipped());
+        assert_eq!(serial.take_skipped(), None);
+        serial.see(4_936, 1);
+        assert!(!serial.seems_skipped());
     }
 
     #[test]

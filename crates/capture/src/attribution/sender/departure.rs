@@ -32,6 +32,8 @@ pub(crate) struct Departure {
     pub nagle: Option<HeldByNagle>,
     /// A packet of its sender is missing before it.
     pub lost_before: bool,
+    /// One seems to be missing.
+    pub seems_lost_before: bool,
     /// Up to where was acknowledged then.
     pub(super) acked: u64,
     pub(super) pushed: bool,
@@ -81,6 +83,8 @@ pub(crate) struct SeenData {
     pub answers: Option<u64>,
     /// Whether a packet of the sender is missing between the data before it and this, if that is known.
     pub lost_before: Option<bool>,
+    /// One seems to be missing, by numbers that may not count packets.
+    pub seems_lost_before: bool,
 }
 
 impl SeenData {

@@ -40,6 +40,7 @@ impl Wire {
             timestamp: None,
             answers: None,
             lost_before: None,
+            seems_lost_before: false,
         }
     }
 
