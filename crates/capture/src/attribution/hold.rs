@@ -280,6 +280,10 @@ impl Hold {
         if !facts.ended && facts.is_small() && may_be_corked {
             return Self::new(Wait::Application, Confidence::Medium).or(Cause::CorkTimer);
         }
+        if facts.may_be_a_probe() {
+            return Self::new(Wait::Application, Confidence::Medium)
+                .or(Cause::RetransmissionTimeout);
+        }
         Self::new(Wait::Application, Confidence::High)
     }
 
@@ -356,6 +360,15 @@ impl Facts {
             && !matches!(self.lost_before, Some(false))
             && ready
             && self.flight[1] == 0
+    }
+
+    /// Nagle's algorithm may have held it because the acknowledgement of a small segment was lost, until a
+    /// timer sent it: a tail loss probe has new data if there is some (RFC 8985, section 7.3).
+    fn may_be_a_probe(&self) -> bool {
+        let may_be_held = self.is_small()
+            && (1..self.full).contains(&self.flight[1])
+            && self.nagle != NagleHabit::Off;
+        may_be_held && CorkTimer::is_of_a_timeout(self.since_event(), self.round_trip)
     }
 
     /// What else may have happened between the sender and the vantage point before a segment that

@@ -215,6 +215,35 @@ fn nagle_is_told_from_a_full_congestion_window() {
 }
 
 #[test]
+fn a_timer_sends_what_nagle_holds_for_an_acknowledgement_that_was_lost() {
+    // A head of 40 bytes, no ACK for six round trips, then the body.
+    let body = Facts {
+        since_data: Nanos::from_millis(245),
+        since_ack: None,
+        bytes: 300,
+        flight: [40, 40],
+        round_trip: Nanos::from_millis(40),
+        pushed: true,
+        ended: true,
+        may_miss_losses: false,
+        ..LATE
+    };
+    let after = |ms| Facts { since_data: Nanos::from_millis(ms), ..body };
+    check(&[
+        ("a timeout or a probe", body, Wait::Application, Medium),
+        ("earlier", after(234), Wait::Application, High),
+        ("later", after(500), Wait::Application, High),
+        (
+            "it does not use Nagle's algorithm",
+            Facts { nagle: NagleHabit::Off, ..body },
+            Wait::Application,
+            High,
+        ),
+        ("all was acknowledged", Facts { flight: [40, 0], ..body }, Wait::Application, High),
+    ]);
+}
+
+#[test]
 fn a_cork_timer_is_told_from_think_time() {
     let round_trip = Nanos::from_millis(10);
     let acked = |since| Facts { since_ack: micros(since), ..CORKED };
