@@ -148,12 +148,15 @@ impl Cubic {
     }
 
     /// What every reduction begins with. Section 4.7, fast convergence: a window that did not reach
-    /// the last W_max gives way further, to (1 + beta) / 2 of itself.
+    /// the last W_max gives way further, to (1 + beta) / 2 of itself. The epoch ends; the round trip that
+    /// HyStart looks at does not (Linux `cubictcp_recalc_ssthresh`).
     fn remember_window(&mut self) {
         let cwnd = self.window.congestion;
         self.w_max = if cwnd < self.w_max { cubic_curve::fraction(cwnd, 17, 20) } else { cwnd };
         self.cwnd_prior = cwnd;
-        self.stage = Stage::BEGIN;
+        if matches!(self.stage, Stage::Avoiding(_)) {
+            self.stage = Stage::BEGIN;
+        }
     }
 
     /// ssthresh after a loss: cwnd times beta_cubic, at least two segments. Section 4.6 takes FlightSize
