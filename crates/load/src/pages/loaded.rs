@@ -22,7 +22,7 @@ pub struct LoadedPages {
 pub struct LoadedPage {
     /// The user, from 0.
     pub user: usize,
-    /// Its index in [`PageLoad::site`].
+    /// Its index in [`PageLoad::site`](super::PageLoad::site).
     pub page: usize,
     /// Start of the page since the start of the run.
     pub began: Duration,
