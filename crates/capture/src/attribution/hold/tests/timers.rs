@@ -1,0 +1,106 @@
+//! What a timer of the sender released, or its program.
+
+use super::*;
+
+#[test]
+fn a_timer_sends_what_nagle_holds_for_an_acknowledgement_that_was_lost() {
+    // A head of 40 bytes, no ACK for six round trips, then the body.
+    let body = Facts {
+        since_data: Nanos::from_millis(245),
+        since_ack: None,
+        bytes: 300,
+        flight: [40, 40],
+        round_trip: Nanos::from_millis(40),
+        pushed: true,
+        ended: true,
+        may_miss_losses: false,
+        ..LATE
+    };
+    let after = |ms| Facts { since_data: Nanos::from_millis(ms), ..body };
+    check(&[
+        ("a timeout or a probe", body, Wait::Application, Medium),
+        ("earlier", after(234), Wait::Application, High),
+        ("later", after(500), Wait::Application, High),
+        (
+            "it does not use Nagle's algorithm",
+            Facts { nagle: NagleHabit::Off, ..body },
+            Wait::Application,
+            High,
+        ),
+        ("all was acknowledged", Facts { flight: [40, 0], ..body }, Wait::Application, High),
+    ]);
+}
+
+#[test]
+fn a_cork_timer_is_told_from_think_time() {
+    let round_trip = Nanos::from_millis(10);
+    let acked = |since| Facts { since_ack: micros(since), ..CORKED };
+    let since_both = |since| {
+        let since_data = Nanos::from_micros(since);
+        Facts { since_data, since_ack: micros(since), round_trip, ..CORKED }
+    };
+    check(&[
+        ("after 200 ms", CORKED, Wait::Cork, Medium),
+        ("the earliest", since_both(195_000), Wait::Cork, Medium),
+        ("earlier", since_both(194_999), Wait::Application, High),
+        ("the latest", since_both(330_000), Wait::Cork, Medium),
+        ("later", since_both(330_001), Wait::Application, High),
+        ("the timer runs since the ACK", acked(195_000), Wait::Cork, Medium),
+        (
+            "the timer runs since the data",
+            Facts { since_data: Nanos::from_millis(200), ..acked(300_000) },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "without an ACK",
+            Facts { since_data: Nanos::from_millis(200), since_ack: None, ..CORKED },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "the write before it had ended",
+            Facts { pushed: true, ended: true, ..CORKED },
+            Wait::Application,
+            High,
+        ),
+        ("PSH is of a network card", Facts { pushed: true, ..CORKED }, Wait::Cork, Medium),
+        (
+            "the longest round trip",
+            Facts { round_trip: Nanos::from_millis(100), ..CORKED },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "far from the sender, a loss before the vantage point looks the same",
+            Facts { may_miss_losses: true, left_late: true, ..since_both(240_001) },
+            Wait::RetransmissionTimeout,
+            Medium,
+        ),
+        (
+            "far from the sender, on a short path",
+            Facts { may_miss_losses: true, ..since_both(240_000) },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "on a longer one too much else is in range: a rival",
+            Facts { round_trip: Nanos::from_micros(100_001), ..CORKED },
+            Wait::Application,
+            Medium,
+        ),
+        (
+            "the receive window had no room for more",
+            Facts { fills_receive_window: true, ..CORKED },
+            RECEIVE_WINDOW,
+            Medium,
+        ),
+        ("a full segment is not corked", Facts { bytes: FULL, ..CORKED }, Wait::Application, High),
+        (
+            "something was outstanding: only Linux keeps its timer from running then",
+            Facts { flight: [FULL, 1], ..CORKED },
+            Wait::Application,
+            Medium,
+        ),
+    ]);
+}
