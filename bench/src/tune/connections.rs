@@ -54,7 +54,7 @@ fn in_namespace(ackwise: &Path, count: usize, time: Duration) -> anyhow::Result<
         ("`--max-connections`, places left", vec!["--max-connections", &most]),
         (
             "`--max-connections`, too many and none idle",
-            vec!["--max-connections", &fewer, "--idle-at-least", "1h", "--unsure-after", "1h"],
+            vec!["--max-connections", &fewer, "--idle-at-least", "60m", "--unsure-after", "60m"],
         ),
         ("`--nodelay`", vec!["--nodelay"]),
         ("`--buffer-memory 64MiB`", vec!["--buffer-memory", "64MiB"]),
