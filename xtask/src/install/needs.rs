@@ -59,6 +59,8 @@ pub const DEBIAN: &[Package] = &[
     package("tcpdump", "captures of what the tests saw"),
     package("procps", "sysctl in a namespace"),
     package("libelf-dev", "the feature ebpf: libbpf reads objects with it"),
+    package("make", "the feature ebpf: compiles libbpf"),
+    package("pkgconf", "the feature ebpf: finds libelf for libbpf"),
     package("tshark", "finds nothing wrong in the captures that we write"),
     package("chromium", "opens the reports"),
     package("chromium-driver", "drives it"),
