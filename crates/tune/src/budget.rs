@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// An account of processor time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
-    /// One part in so many.
+    /// One part in this many.
     one_in: f64,
     /// Seconds; below zero it is a debt.
     credit: f64,

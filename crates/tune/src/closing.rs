@@ -1,4 +1,4 @@
-//! Which idle connections close: those that have been quiet longest, as many as are needed, at most so many
+//! Which idle connections close: those that have been quiet longest, as many as are needed, up to a limit
 //! in a second. When a connection counts as idle is decided in `ackwise-tuning`.
 //!
 //! The table is dumped at most once in two seconds. In between, each known connection has a time before
@@ -285,7 +285,7 @@ const TICK: Duration = Duration::from_millis(10);
 const NEVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// Largest number of connections that are known at one time (our choice: 20 MB).
 const CONNECTIONS_LIMIT: usize = 100_000;
-/// At most so many are looked up at one time (our choice: 0.4 ms, every 20 ms while something is short).
+/// At most this many are looked up at one time (our choice: 0.4 ms, every 20 ms while something is short).
 const LOOKS_LIMIT: usize = 100;
 
 #[cfg(test)]

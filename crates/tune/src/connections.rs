@@ -154,7 +154,7 @@ const FAILURES_LIMIT: u32 = 10;
 /// Largest number of connections (our choice: 20 MB). Further ones inherit from the listening socket, but
 /// are not looked at.
 const CONNECTIONS_LIMIT: usize = 100_000;
-/// At most so many are asked for at one time whether they were accepted (our choice: 0.3 ms).
+/// At most this many are asked for at one time whether they were accepted (our choice: 0.3 ms).
 const WAITING_LIMIT: usize = 64;
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub enum Place {
 pub struct Closing {
     /// Connections that the server can have. Beyond it, idle ones close for new ones.
     pub max_connections: u32,
-    /// At most so many in a second.
+    /// At most this many in a second.
     pub per_second: u32,
     /// How long a connection has to be quiet.
     pub patience: Patience,

@@ -544,10 +544,10 @@ fn spent_since(before: Duration) -> Duration {
     spent().saturating_sub(before)
 }
 
-/// Dumps of the table that look for new connections take at most one part in so many of a processor, whatever
+/// Dumps of the table that look for new connections take at most one part in this many of a processor, whatever
 /// happens (our choice: 2 %).
 const DUMP_SHARE: u32 = 50;
-/// Looking at connections and changing them takes at most one part in so many, when there are new ones (our
+/// Looking at connections and changing them takes at most one part in this many, when there are new ones (our
 /// choice: 10 %). With less, the connection after next would wait for longer than a delayed ACK.
 const WORK_SHARE: u32 = 10;
 /// How often the sign of new connections is read, which takes some 30 us: a fraction of a delayed ACK, so that

@@ -74,7 +74,7 @@ fn used_by(process: u32) -> Option<u64> {
     }
 }
 
-/// Descriptors are short when fewer than so many are left. Our choice: a proxy needs two for a client, and a
+/// Descriptors are short when fewer than this many are left. Our choice: a proxy needs two for a client, and a
 /// server one for the file.
 const SPARE_DESCRIPTORS: u64 = 3;
 /// Our choice: the file has less than 2 KB, and its TCP lines come before what later kernels append.

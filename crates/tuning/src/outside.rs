@@ -154,9 +154,9 @@ const DELAYED_ACKS: core::num::NonZeroU8 = core::num::NonZeroU8::new(2).expect("
 /// A buffer of twice what a slow client takes in a round trip lets a link that has become faster show it (our
 /// choice).
 const HEADROOM: f64 = 2.0;
-/// A client is no longer slow when it takes so many times what it took (our choice).
+/// A client is no longer slow when it takes this many times what it took (our choice).
 const FASTER: f64 = 1.25;
-/// A buffer is too small if it was full for more than one part in so many of the time (our choice).
+/// A buffer is too small if it was full for more than one part in this many of the time (our choice).
 const SHORT_PART: u32 = 10;
 /// Intervals with less time with data to send show no rate (our choice: some round trips).
 const SHORTEST_BUSY: Duration = Duration::from_millis(200);

@@ -98,7 +98,7 @@ fn bbr(drawn: &mut Drawn, dice: &mut Dice) {
 const SENDER: &str = "sender";
 const LINUX: &str = "linux-6";
 const BBR: &str = "linux-6-bbr";
-/// Of so many Linux senders, one has BBR (our choice).
+/// One Linux sender in this many has BBR (our choice).
 const BBR_ONE_IN: u32 = 4;
 
 /// Sets what provokes something.

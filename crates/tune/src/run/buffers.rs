@@ -253,7 +253,7 @@ const RECEIVE_RULE: UseRule = {
 };
 /// Our choice: 40 MB.
 const CONNECTIONS_LIMIT: usize = 100_000;
-/// At most so many are set at one time (our choice: 60 ms, or 3 % of a processor).
+/// At most this many are set at one time (our choice: 60 ms, or 3 % of a processor).
 const SETS_LIMIT: usize = 1_000;
-/// At most so many lines in a dry run (our choice).
+/// At most this many lines in a dry run (our choice).
 const SHOWN_LIMIT: usize = 50;

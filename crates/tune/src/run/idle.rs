@@ -195,5 +195,5 @@ fn in_words(shortage: Shortage) -> String {
 
 /// How long after a close it is clear how the connection ended. Our choice: longer than a path's round trip.
 const WATCHED_FOR: Duration = Duration::from_secs(2);
-/// At most so many are watched (our choice: ten seconds of closes at the default rate).
+/// At most this many are watched (our choice: ten seconds of closes at the default rate).
 const WATCHED_LIMIT: usize = 10_000;
