@@ -9,7 +9,6 @@
 //! | `groups` | which hosts share a namespace, their addresses, the ways between them |
 //! | `programs` | the clients and servers: one thread for each namespace |
 //! | `agreed` | what both ends of a connection know beside its bytes |
-//! | `tally` | what the programs count |
 //! | `sampler` | what the kernel's socket table counts |
 //! | `play` | starts all of it, waits, and puts the measures together |
 //!
@@ -26,7 +25,6 @@ pub mod playable;
 mod programs;
 mod sampler;
 mod settings;
-mod tally;
 
 pub use play::{Limits, PlayError, Played, play};
 pub use playable::{Unplayable, check};

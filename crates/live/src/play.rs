@@ -19,7 +19,7 @@ use ackwise_linux::{
 };
 use ackwise_sim::{
     Measures, Scenario,
-    measure::{DirectionMeasures, FilledSegments, HostMeasures, Work},
+    measure::{self, DirectionMeasures, FilledSegments, HostMeasures, Work},
     scenario::ApplicationKind,
 };
 
@@ -29,7 +29,7 @@ use crate::{
     playable::{self, Unplayable},
     programs::{Counted, Programs, Run},
     sampler::Sampler,
-    settings, tally,
+    settings,
 };
 
 /// When a run ends early, and who hears how far it is.
@@ -220,9 +220,9 @@ fn measures(
     let most_connections = counted.iter().map(|it| it.most_open).max().unwrap_or(0);
     let mut opened = BTreeMap::new();
     counted.iter().for_each(|it| opened.extend(it.opened.iter().map(|(host, n)| (*host, *n))));
-    let tallies = counted.into_iter().map(|it| it.tallies).collect();
+    let tallies = counted.into_iter().map(|it| it.tallies);
     let mut measures = Measures {
-        applications: tally::applications(scenario, tallies, seconds),
+        applications: measure::applications(scenario, tallies, seconds),
         measured,
         work: Work { packet_hops: report.hops, most_connections, ..Work::default() },
         segments: FilledSegments { all: report.segments[0], full: report.segments[1] },

@@ -27,6 +27,7 @@ use ackwise_link::Stream;
 use ackwise_linux::ready::Ready;
 use ackwise_sim::{
     Scenario,
+    measure::{Document, Progress, Tally},
     scenario::{Application, ApplicationKind, NodeId},
 };
 use socket2::{Domain, Socket, Type};
@@ -41,7 +42,6 @@ use crate::{
     agreed::{Mail, Shared},
     groups::{self, Group},
     settings,
-    tally::{Document, Progress, Tally},
 };
 
 /// What all threads of a run look at.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ackwise_link::Stream;
 use ackwise_sim::{
     Scenario,
+    measure::{Document, Progress},
     scenario::{ApplicationKind, Arrivals, Bulk, BulkSender},
 };
 
@@ -14,10 +15,7 @@ use super::{
     client::{Ask, Ending, Owner},
     user::PAUSE_AFTER_FAILURE,
 };
-use crate::{
-    agreed::{ENDLESS, Exchange},
-    tally::{Document, Progress},
-};
+use crate::agreed::{ENDLESS, Exchange};
 
 /// One bulk client.
 #[derive(Debug)]

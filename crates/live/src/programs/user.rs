@@ -13,7 +13,7 @@ use super::{
     Due, Programs,
     client::{Answered, Ask, Ending, Owner},
 };
-use crate::tally::{Document, Progress};
+use ackwise_sim::measure::{Document, Progress};
 
 /// One user.
 #[derive(Debug)]

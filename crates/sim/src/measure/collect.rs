@@ -1,13 +1,13 @@
 //! Collects what a run measures while it goes.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use ackwise_cause::Cause;
 use ackwise_link::Counters;
 use ackwise_tcp::{Instant, Segment};
 
 use super::{
-    ApplicationMeasures, DirectionMeasures, HostMeasures, Measures, Missing, ProxyMeasures,
+    DirectionMeasures, Document, HostMeasures, Measures, Progress, ProxyMeasures, Tally, tally,
 };
 use crate::{
     connection::Connection,
@@ -15,40 +15,14 @@ use crate::{
     scenario::{ApplicationKind, Bulk, BulkSender, Scenario},
 };
 
-/// A document that was wholly received.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Document {
-    pub(crate) files: u32,
-    pub(crate) bytes: u64,
-    /// Retrieval time: what the user waited, not what it thought.
-    pub(crate) time: Duration,
-}
-
-/// How far a user or client has come.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Progress {
-    NotStarted,
-    /// It has finished no document, and should have.
-    NoDocument,
-    Documents,
-}
-
-/// One application's numbers, before the rates are computed.
-#[derive(Clone, Debug)]
-struct Tally {
-    /// At which end what it transfers arrives.
-    receives: Side,
-    received: u64,
-    sum_of_rates: f64,
-    measures: ApplicationMeasures,
-}
-
 /// Collects while a run goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Collector {
     pub(crate) measures: Measures,
     /// By the application's place in the scenario.
     tallies: Vec<Tally>,
+    /// At which end what each transfers arrives.
+    receives: Vec<Side>,
     /// By direction of each link: what happened before the warm-up was over.
     before: Vec<Counters>,
     since: Instant,
@@ -57,24 +31,23 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        let tallies = scenario.applications.iter().map(|application| Tally {
-            receives: match application.kind {
-                ApplicationKind::Bulk(Bulk { sender: BulkSender::Client, .. }) => Side::Server,
-                _ => Side::Client,
-            },
-            received: 0,
-            sum_of_rates: 0.0,
-            measures: ApplicationMeasures {
-                proxy: match application.kind {
-                    ApplicationKind::Proxy(_) => Some(Box::default()),
-                    _ => None,
-                },
-                ..ApplicationMeasures::default()
-            },
+        let applications = || scenario.applications.iter();
+        let tallies = applications().map(|application| {
+            let mut tally = Tally::default();
+            tally.measures.proxy = match application.kind {
+                ApplicationKind::Proxy(_) => Some(Box::default()),
+                _ => None,
+            };
+            tally
+        });
+        let receives = applications().map(|application| match application.kind {
+            ApplicationKind::Bulk(Bulk { sender: BulkSender::Client, .. }) => Side::Server,
+            _ => Side::Client,
         });
         Self {
             measures: Measures::default(),
             tallies: tallies.collect(),
+            receives: receives.collect(),
             before: Vec::new(),
             since: Instant::EPOCH,
             warm: false,
@@ -110,8 +83,9 @@ impl Collector {
 
     /// An application has read `bytes`.
     pub(crate) fn received(&mut self, connection: &Connection, side: Side, bytes: u32) {
-        let tally = &mut self.tallies[connection.application as usize];
-        if self.warm && tally.receives == side {
+        let application = connection.application as usize;
+        if self.warm && self.receives[application] == side {
+            let tally = &mut self.tallies[application];
             tally.received += u64::from(bytes);
             if let Some(proxy) = &mut tally.measures.proxy {
                 proxy.bytes_to_clients += u64::from(bytes);
@@ -148,31 +122,13 @@ impl Collector {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "documents have fewer than 2^53 bytes")]
     pub(crate) fn document(&mut self, application: u32, document: Document) {
-        let tally = &mut self.tallies[application as usize];
-        if !self.warm {
-            tally.measures.missing.documents_before += 1;
-            return;
-        }
-        if !document.time.is_zero() {
-            tally.sum_of_rates += document.bytes as f64 / document.time.as_secs_f64();
-        }
-        tally.measures.documents += 1;
-        tally.measures.files += u64::from(document.files);
-        tally.measures.bytes += document.bytes;
-        tally.measures.times.push(document.time);
+        self.tallies[application as usize].document(document, self.warm);
     }
 
     /// Records how far a user or client has come when the run ends.
     pub(crate) fn record_progress(&mut self, application: u32, progress: Progress) {
-        let missing = &mut self.tallies[application as usize].measures.missing;
-        missing.users += 1;
-        match progress {
-            Progress::NotStarted => missing.never_started += 1,
-            Progress::NoDocument => missing.without_document += 1,
-            Progress::Documents => {}
-        }
+        self.tallies[application as usize].record(progress);
     }
 
     /// Computes what follows from the counts.
@@ -183,10 +139,10 @@ impl Collector {
         hosts: impl Iterator<Item = HostMeasures>,
         now: Instant,
     ) -> Measures {
-        let Self { mut measures, tallies, before, since, warm } = self;
+        let Self { mut measures, tallies, receives: _, before, since, warm } = self;
         measures.measured = if warm { now.since(since) } else { Duration::ZERO };
         let seconds = measures.measured.as_secs_f64();
-        measures.applications = applications(scenario, tallies, seconds);
+        measures.applications = tally::applications(scenario, [tallies], seconds);
         if warm {
             let mut counters = links.zip(before);
             for link in &scenario.links {
@@ -204,69 +160,6 @@ impl Collector {
                 measures.hosts.insert(node.name.clone(), host);
             }
         }
-        measures
-    }
-}
-
-/// Adds up what goes by one name, and computes the rates.
-fn applications(
-    scenario: &Scenario,
-    tallies: Vec<Tally>,
-    seconds: f64,
-) -> BTreeMap<String, ApplicationMeasures> {
-    let mut sums: BTreeMap<String, Tally> = BTreeMap::new();
-    for (application, tally) in scenario.applications.iter().zip(tallies) {
-        match sums.get_mut(&application.name) {
-            Some(sum) => sum.add(tally),
-            None => {
-                sums.insert(application.name.clone(), tally);
-            }
-        }
-    }
-    sums.into_iter().map(|(name, sum)| (name, sum.finish(seconds))).collect()
-}
-
-impl Tally {
-    fn add(&mut self, other: Self) {
-        let ApplicationMeasures {
-            documents,
-            files,
-            bytes,
-            rate_mean: _,
-            rate_sum: _,
-            goodput: _,
-            times,
-            connections_opened,
-            connections_failed,
-            requests_repeated,
-            missing: Missing { users, never_started, without_document, documents_before },
-            // Two proxies have two names: the scenario was checked.
-            proxy: _,
-        } = other.measures;
-        self.received += other.received;
-        self.sum_of_rates += other.sum_of_rates;
-        self.measures.documents += documents;
-        self.measures.files += files;
-        self.measures.bytes += bytes;
-        self.measures.times.extend(times);
-        self.measures.connections_opened += connections_opened;
-        self.measures.connections_failed += connections_failed;
-        self.measures.requests_repeated += requests_repeated;
-        let missing = &mut self.measures.missing;
-        missing.users += users;
-        missing.never_started += never_started;
-        missing.without_document += without_document;
-        missing.documents_before += documents_before;
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "a run moves fewer than 2^53 bytes")]
-    fn finish(self, seconds: f64) -> ApplicationMeasures {
-        let mut measures = self.measures;
-        let total: Duration = measures.times.iter().sum();
-        let per = |amount: f64, of: f64| (of > 0.0).then(|| amount / of);
-        measures.rate_mean = per(self.sum_of_rates, measures.documents as f64);
-        measures.rate_sum = per(measures.bytes as f64, total.as_secs_f64());
-        measures.goodput = per(self.received as f64, seconds).unwrap_or(0.0);
         measures
     }
 }

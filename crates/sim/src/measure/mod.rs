@@ -4,9 +4,11 @@
 
 mod collect;
 mod proxy;
+mod tally;
 
-pub(crate) use collect::{Collector, Document, Progress};
+pub(crate) use collect::Collector;
 pub use proxy::{ProxyMeasures, Response, Unfinished};
+pub use tally::{Document, Progress, Tally, applications};
 
 use std::{collections::BTreeMap, time::Duration};
 
