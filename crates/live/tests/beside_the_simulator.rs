@@ -16,7 +16,7 @@ use ackwise_linux::{
     Namespace,
     testing::{inconclusive, skip},
 };
-use ackwise_live::{Limits, Played, play};
+use ackwise_live::{Limits, Played, World, play};
 use ackwise_sim::{
     Measures, Nobody, Scenario,
     scenario::{
@@ -57,7 +57,7 @@ fn a_page_takes_as_long_as_in_the_simulator_and_as_many_full_segments() {
 fn nothing_starts_that_the_kernel_cannot_play() {
     let mut scenario = scenario(Transfer::Persistent);
     scenario.nodes[1].tcp = Some(Config::new(Policies::SUNOS_4_1));
-    let error = play(&scenario, &Limits::default()).unwrap_err().to_string();
+    let error = play(&scenario, World::Kernel, &Limits::default()).unwrap_err().to_string();
     assert!(
         error.starts_with("cannot run on the kernel: ack of host \"server\": Linux has"),
         "{error}"
@@ -72,7 +72,7 @@ fn a_run_that_is_stopped_ends_immediately() {
     let limits = Limits::default();
     limits.stop.store(true, std::sync::atomic::Ordering::Relaxed);
     let began = std::time::Instant::now();
-    let error = play(&scenario(Transfer::Persistent), &limits).unwrap_err();
+    let error = play(&scenario(Transfer::Persistent), World::Kernel, &limits).unwrap_err();
     assert_eq!(error.to_string(), "stopped");
     assert!(began.elapsed() < Duration::from_secs(5));
 }
@@ -85,7 +85,8 @@ fn undisturbed(test: &str, scenario: &Scenario) -> Option<Measures> {
     }
     let mut why = String::new();
     for _ in 0..ATTEMPTS {
-        let Played { measures, disturbed, .. } = play(scenario, &Limits::default()).unwrap();
+        let Played { measures, disturbed, .. } =
+            play(scenario, World::Kernel, &Limits::default()).unwrap();
         match disturbed {
             None => return Some(measures),
             Some(disturbance) => why = disturbance,

@@ -9,7 +9,7 @@ use ackwise_lab::reproduce::{
     reproduce,
 };
 use clap::{
-    Args,
+    Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
@@ -20,7 +20,6 @@ use super::{
     output,
     progress::ProgressLine,
     rows,
-    run::WorldName,
 };
 
 /// Reproduce a paper's experiments and print each published value beside the measured one
@@ -44,8 +43,8 @@ pub(crate) struct Reproduce {
 
     /// Simulate the experiments, or play them in real time on this machine's kernel, beside the simulator
     /// with Linux's TCP and with the paper's (Linux only; about 15 minutes for all papers, 2 with --quick)
-    #[arg(long, value_name = "WORLD", value_enum, default_value_t = WorldName::Sim)]
-    on: WorldName,
+    #[arg(long, value_name = "WORLD", value_enum, default_value_t = OnWorld::Sim)]
+    on: OnWorld,
 
     /// With --on kernel, play each case until N runs were undisturbed, and report the medians
     #[arg(long, value_name = "N", value_parser = whole(NonZeroU32::MIN..=MOST_REPEATS))]
@@ -64,6 +63,15 @@ pub(crate) struct Reproduce {
     html: Option<PathBuf>,
 }
 
+/// Who plays the experiments.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum OnWorld {
+    /// Virtual time: exact, fast and the same each time
+    Sim,
+    /// Kernel sockets at both ends, in real time
+    Kernel,
+}
+
 impl Reproduce {
     /// Whether `--json` was given.
     pub(crate) const fn json(&self) -> bool {
@@ -73,7 +81,7 @@ impl Reproduce {
 
 /// Runs, compares, prints.
 pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
-    if arguments.on == WorldName::Kernel {
+    if arguments.on == OnWorld::Kernel {
         return on_kernel(arguments);
     }
     if arguments.repeat.is_some() {

@@ -10,7 +10,7 @@
 
 use std::{
     collections::BTreeMap,
-    io,
+    fs, io,
     net::Ipv4Addr,
     os::fd::AsFd,
     sync::Arc,
@@ -40,12 +40,24 @@ pub struct Port<'a> {
     pub namespace: &'a Namespace,
     /// Addresses of its hosts, in 198.18.0.0/16.
     pub addresses: Vec<Ipv4Addr>,
+    /// Who has these addresses.
+    pub hosts: Hosts,
     /// Maximum packet size in bytes, IP header included.
     pub mtu: u16,
     /// Initial congestion window of its connections, in segments; `None` leaves the kernel's.
     pub initial_window: Option<u32>,
     /// Whether it acknowledges each segment at once.
     pub quick_ack: bool,
+}
+
+/// Whose TCP the hosts of a port have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Hosts {
+    /// The namespace's own: it gets their addresses.
+    Kernel,
+    /// A stack on another device of the namespace, to which the kernel forwards their packets
+    /// ([`TunDevice::add_host`]).
+    Forwarded,
 }
 
 /// One direction of a link.
@@ -234,8 +246,11 @@ impl Port<'_> {
         let device = TunDevice::open_on(Subnet::from_last(number), options)?;
         let index = device.index()?;
         let routed = || {
-            for address in &self.addresses {
-                netlink::add_address(index, *address)?;
+            match self.hosts {
+                Hosts::Kernel => {
+                    self.addresses.iter().try_for_each(|it| netlink::add_address(index, *it))?;
+                }
+                Hosts::Forwarded => fs::write(FORWARDING, "1")?,
             }
             netlink::add_network_route(NetworkRoute {
                 to: HOSTS,
@@ -456,6 +471,8 @@ fn payload(packet: &[u8]) -> Option<usize> {
     (packet.get(9) == Some(&TCP)).then(|| packet.len().saturating_sub(ip + tcp))
 }
 
+/// Of a namespace, between its devices.
+const FORWARDING: &str = "/proc/sys/net/ipv4/ip_forward";
 /// Where hosts have their addresses: the first half of the benchmarking range (RFC 2544). Devices have
 /// theirs at the end of the other half.
 const HOSTS: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 16);

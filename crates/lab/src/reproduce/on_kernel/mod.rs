@@ -183,7 +183,7 @@ mod tests {
                 let cases = exhibit.cases().unwrap();
                 assert!(!cases.is_empty(), "{}", exhibit.id);
                 for [_, linux] in cases {
-                    ackwise_live::check(&linux.scenario).unwrap();
+                    ackwise_live::check(&linux.scenario, ackwise_live::World::Kernel).unwrap();
                 }
             }
         }
