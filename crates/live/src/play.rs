@@ -14,7 +14,9 @@ use std::{
 
 use ackwise_linux::{
     Namespace, NamespaceError,
-    emulator::{EmulatedNetwork, EmulatorError, Hosts, NetworkReport, Port, Scheduling, Wire},
+    emulator::{
+        EmulatedNetwork, EmulatorError, Hosts, NetworkReport, Port, Scheduling, SegmentRecord, Wire,
+    },
     ready::Ready,
 };
 use ackwise_sim::{
@@ -32,13 +34,15 @@ use crate::{
     settings,
 };
 
-/// When a run ends early, and who hears how far it is.
+/// When a run ends early, who hears how far it is, and whether its segments are recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// When this becomes true, the run is given up.
     pub stop: Arc<AtomicBool>,
     /// Nanoseconds since the run began, for a progress bar.
     pub clock: Arc<AtomicU64>,
+    /// Whether [`Played::recorded`] is wanted.
+    pub record: bool,
 }
 
 /// A run, and why it may be wrong.
@@ -49,6 +53,8 @@ pub struct Played {
     pub measures: Measures,
     /// What disturbed it; `None` if nothing did.
     pub disturbed: Option<String>,
+    /// Segments with data in the order in which they were sent, if [`Limits::record`].
+    pub recorded: Vec<SegmentRecord>,
 }
 
 /// Why a scenario was not played to its end.
@@ -102,7 +108,7 @@ pub fn play(scenario: &Scenario, world: World, limits: &Limits) -> Result<Played
     }
     let ports: Vec<Port<'_>> =
         groups.iter().zip(&namespaces).map(|(group, namespace)| port(group, namespace)).collect();
-    let network = EmulatedNetwork::open(&ports)?;
+    let network = EmulatedNetwork::open(&ports)?.records(limits.record);
     let mut ready = Vec::new();
     for _ in &groups {
         ready.push(Ready::new().map_err(PlayError::Program)?);
@@ -136,7 +142,7 @@ pub fn play(scenario: &Scenario, world: World, limits: &Limits) -> Result<Played
     report.dropped_by_accident += counted.iter().map(|it| it.packets_lost).sum::<u64>();
     let measures = measures(&run, counted, &report, &sampler, ended);
     let disturbed = report.disturbance(round_trip).map(|disturbance| disturbance.to_string());
-    Ok(Played { measures, disturbed })
+    Ok(Played { measures, disturbed, recorded: report.recorded })
 }
 
 /// Lets the programs act until all have finished, or the time is over.

@@ -55,7 +55,7 @@ pub(super) fn play(
     let case = &experiment.cases()[place.case];
     let seed = Seed(experiment.seeds()[place.seed]);
     let scenario = Scenario { seed, ..case.scenario.clone() };
-    let limits = Limits { stop: Arc::clone(stop), clock: Arc::clone(clock) };
+    let limits = Limits { stop: Arc::clone(stop), clock: Arc::clone(clock), ..Limits::default() };
     let (mut good, mut disturbed) = (Vec::new(), Vec::new());
     while good.len() < repeat.get() as usize && disturbed.len() < MOST_DISTURBED {
         let played = ackwise_live::play(&scenario, world, &limits)?;
