@@ -9,7 +9,7 @@ use std::{
 };
 
 use ackwise_http::behaviour::KeepAlivePolicy;
-use ackwise_sim::scenario::{ApplicationKind, Bulk, BulkSender};
+use ackwise_sim::user::Ask;
 
 use super::{Due, Programs, TURNS, transport::Connection};
 use crate::agreed::{Agreed, Exchange, Mail};
@@ -17,11 +17,7 @@ use crate::agreed::{Agreed, Exchange, Mail};
 /// Who opened a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
-    /// A user, and the number that its plan gave the connection.
-    User {
-        user: usize,
-        slot: u32,
-    },
+    User(usize),
     Bulk(usize),
     Arrival(usize),
 }
@@ -48,18 +44,6 @@ pub(super) struct ClientEnd {
     asked: u32,
     answers: u32,
     answered: Option<Duration>,
-}
-
-/// A request to send, and the response that the server will give.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ask {
-    pub(super) request: u64,
-    pub(super) head: u32,
-    pub(super) body: u64,
-    pub(super) files: u32,
-    pub(super) parse: Duration,
-    /// How long the client computes before it writes.
-    pub(super) delay: Duration,
 }
 
 /// What a response means for its connection.
@@ -274,7 +258,7 @@ impl<'a> Programs<'a> {
     fn answered(&mut self, name: u64, answered: Answered) {
         let Some(end) = self.clients.get(&name) else { return };
         match end.owner {
-            Owner::User { user, slot } => self.user_has_response(user, slot, answered),
+            Owner::User(user) => self.user_has_response(user, name, answered),
             Owner::Bulk(client) => {
                 self.bulk_client_has_file(client, name, answered.exchange.body, answered.closes);
             }
@@ -315,7 +299,7 @@ impl<'a> Programs<'a> {
         let immediately = ending == Ending::Close && proven;
         self.client_ends(name, Ending::Close);
         match owner {
-            Owner::User { user, .. } => self.user_lost_connection(user, name, asked),
+            Owner::User(user) => self.user_lost_connection(user, name, asked),
             Owner::Bulk(client) if asked > 0 => self.bulk_client_repeats(client, immediately),
             Owner::Bulk(client) => self.bulk_client_forgets(client, name),
             Owner::Arrival(_) => {}
@@ -356,23 +340,15 @@ impl<'a> Programs<'a> {
     /// Whether the server has announced to wait for less long than a connection has been idle.
     pub(super) fn is_stale(&self, name: u64) -> bool {
         let Some(end) = self.clients.get(&name) else { return true };
-        let Some(KeepAlivePolicy::Announced { idle, .. }) = self.keep_alive(end.application) else {
-            return false;
-        };
-        let usable = idle.saturating_sub(MARGIN).max(idle / 2);
+        let policy = self.keep_alive(end.application);
+        let Some(usable) = policy.and_then(KeepAlivePolicy::reusable_for) else { return false };
         end.exchanges.is_empty()
             && end.answered.is_some_and(|answered| self.now.saturating_sub(answered) >= usable)
     }
 
     /// The policy of an application's server; `None` where the client alone decides.
     pub(super) fn keep_alive(&self, application: u32) -> Option<KeepAlivePolicy> {
-        match &self.application(application).kind {
-            ApplicationKind::Web(web) => Some(web.behaviour.keep_alive),
-            ApplicationKind::Bulk(Bulk { sender: BulkSender::Server, behaviour, .. }) => {
-                Some(behaviour.keep_alive)
-            }
-            _ => None,
-        }
+        self.application(application).kind.keep_alive()
     }
 }
 
@@ -382,6 +358,3 @@ impl ClientEnd {
         self.closes && self.exchanges.front().is_some_and(|it| it.response_end == 0)
     }
 }
-
-/// As the simulated client: the end of the announced time in which no request is sent.
-const MARGIN: Duration = Duration::from_secs(1);

@@ -41,7 +41,7 @@ use self::{
     server::ServerEnd,
     steady::{BulkClient, Source},
     transport::Transport,
-    user::User,
+    user::WebUser,
 };
 use crate::{
     agreed::{Mail, Shared},
@@ -78,7 +78,7 @@ pub(crate) struct Programs<'a> {
     listeners: BTreeMap<u64, Socket>,
     clients: BTreeMap<u64, ClientEnd>,
     servers: BTreeMap<u64, ServerEnd>,
-    users: Vec<User>,
+    users: Vec<WebUser<'a>>,
     bulk_clients: Vec<BulkClient>,
     sources: Vec<Source>,
     /// By the application's place.
@@ -169,7 +169,7 @@ impl<'a> Programs<'a> {
     }
 
     fn finish(mut self) -> Counted {
-        let users = self.users.iter().map(User::progress);
+        let users = self.users.iter().map(WebUser::progress);
         let clients = self.bulk_clients.iter().map(|it| it.progress(self.run.scenario, self.now));
         let sources = self.sources.iter().map(Source::progress);
         let all: Vec<(u32, Progress)> = users.chain(clients).chain(sources).collect();
@@ -226,11 +226,11 @@ impl<'a> Programs<'a> {
         }
     }
 
-    fn add_client(&mut self, place: u32, application: &Application, mut stream: Stream) {
+    fn add_client(&mut self, place: u32, application: &'a Application, mut stream: Stream) {
         let start = application.start.draw(&mut stream);
         let due = match &application.kind {
             ApplicationKind::Web(web) => {
-                self.users.push(User::new(place, web, stream));
+                self.users.push(WebUser::new(place, web, stream, start));
                 Due::User(self.users.len() - 1)
             }
             ApplicationKind::Bulk(bulk) => {
