@@ -17,7 +17,8 @@ use ackwise_lab::reproduce::{
     paper::Paper,
 };
 use ackwise_linux::{
-    Namespace,
+    Namespace, TunDevice,
+    device::TunOptions,
     testing::{inconclusive, skip},
 };
 
@@ -68,7 +69,11 @@ fn fabers_time_wait_is_at_the_end_that_closes_first() {
 fn play(test: &str, paper: Paper, claims: &[(&str, OnKernelVerdict)]) {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Err(missing) = Namespace::create() {
+    let namespace = match Namespace::create() {
+        Ok(namespace) => namespace,
+        Err(missing) => return skip(test, missing),
+    };
+    if let Err(missing) = namespace.run(|| TunDevice::open(TunOptions::default())).unwrap() {
         return skip(test, missing);
     }
     let began = Instant::now();

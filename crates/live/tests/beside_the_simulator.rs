@@ -25,7 +25,10 @@ use ackwise_sim::{
         Replay, ThinkScope, Web,
     },
 };
-use ackwise_tcp::{ByteCount, Config, policy::Policies};
+use ackwise_tcp::{
+    ByteCount, Config,
+    policy::{BufferTuning, Policies},
+};
 
 #[test]
 fn a_page_takes_as_long_as_in_the_simulator_and_as_many_full_segments() {
@@ -123,6 +126,34 @@ fn filled_and_pipelined_streams_have_no_short_segment_but_the_last_and_the_simul
         let expected = [to_server + connections, to_client - connections];
         assert_eq!(packets(&measures), expected, "{transfer:?}");
     }
+}
+
+#[test]
+fn a_receive_window_limits_a_long_transfer_as_in_the_simulator() {
+    let test = "a_receive_window_limits_a_long_transfer_as_in_the_simulator";
+    let mut scenario = scenario(Transfer::Persistent);
+    scenario.nodes[0].tcp =
+        Some(Config { receive_buffer: 14 * 1_460, ..Config::new(no_tuning(Policies::LINUX_6)) });
+    // What 14 segments cannot fill: 1.5 Mb/s for 140 ms are 26 kB.
+    for direction in &mut scenario.links[0].directions {
+        direction.rate = Rate::bits_per_second(1_500_000);
+        direction.delay = Duration::from_millis(70);
+    }
+    let page = Page { primary: 300_000, inlines: vec![] };
+    web(&mut scenario).replay =
+        Some(Replay { pages: vec![page], think: vec![Duration::from_millis(50)] });
+    let simulated = ackwise_sim::run(&scenario, &mut Nobody).unwrap();
+    let Some(Played { measures: played, .. }) = undisturbed(test, &scenario, World::Kernel) else {
+        return;
+    };
+    let [expected, took] = [&simulated, &played].map(time);
+    // A window of 18 % more would take as much less of it.
+    let near = took.abs_diff(expected) <= expected / 20;
+    assert!(near, "{took:?} on the kernel, {expected:?} simulated");
+}
+
+const fn no_tuning(policies: Policies) -> Policies {
+    Policies { receive_tuning: BufferTuning::Off, ..policies }
 }
 
 #[test]

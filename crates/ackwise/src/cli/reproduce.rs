@@ -58,6 +58,10 @@ pub(crate) struct Reproduce {
     #[arg(long, group = "format")]
     markdown: bool,
 
+    /// With --on kernel, also write the JSON to this file, whatever is printed
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+
     /// Also write a self-contained HTML page with tables, claims and figures
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -88,6 +92,10 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
         let text = "--repeat needs --on kernel: a simulation is the same each time";
         return Err(Failure::Usage(text.to_owned()));
     }
+    if arguments.save.is_some() {
+        let text = "--save needs --on kernel: a simulation can be repeated (expected --json)";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let Reproduce {
         papers,
         quick,
@@ -96,6 +104,7 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
         repeat: _,
         json: as_json,
         markdown: as_markdown,
+        save: _,
         html: page,
     } = arguments;
     if let Some(paper) = papers.iter().find(|&&paper| sensitivity && paper != Paper::Okamoto) {
@@ -138,7 +147,8 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
 #[cfg(target_os = "linux")]
 fn on_kernel(arguments: Reproduce) -> Result<Outcome, Failure> {
     use ackwise_lab::reproduce::on_kernel::{report, reproduce};
-    let Reproduce { papers, quick, sensitivity, on: _, repeat, json, markdown, html } = arguments;
+    let Reproduce { papers, quick, sensitivity, on: _, repeat, json, markdown, save, html } =
+        arguments;
     if sensitivity || html.is_some() {
         let text =
             "--on kernel cannot be combined with --sensitivity or --html (expected --on sim)";
@@ -157,6 +167,9 @@ fn on_kernel(arguments: Reproduce) -> Result<Outcome, Failure> {
         };
         reproduce(&papers, (effort, repeat), &mut progress)
     })??;
+    if let Some(path) = save {
+        rows::write(&path, report::json(&all).as_bytes())?;
+    }
     let [outside, _] = all.outside_limits();
     let outcome = if outside == 0 { Outcome::Good } else { Outcome::Bad };
     let document = match (json, markdown) {
