@@ -20,7 +20,7 @@ use std::{
 use ackwise_linux::{
     Namespace,
     sockets::{Query, SocketTable, TcpSocket},
-    testing::{inconclusive, skip},
+    testing::{debian, inconclusive, skip},
 };
 use nix::{
     sys::signal::{Signal, kill},
@@ -922,14 +922,7 @@ fn free_port() -> u16 {
 
 /// Where `program` is, or what to install.
 fn program(program: &str, package: &str) -> Result<PathBuf, String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    ["/usr/bin", "/usr/sbin"]
-        .into_iter()
-        .map(PathBuf::from)
-        .chain(std::env::split_paths(&path))
-        .map(|folder| folder.join(program))
-        .find(|candidate| candidate.is_file())
-        .ok_or_else(|| format!("{program}; apt-get install {package}"))
+    debian::find(program, package).map_err(|missing| missing.to_string())
 }
 
 /// A check is repeated so often on a busy machine.
