@@ -86,8 +86,8 @@ pub(super) struct Sent {
     pub acked: Option<(Instant, u64)>,
     /// The shortest round trip.
     pub round_trip: Nanos,
-    /// Nothing could hold it between the sender and the vantage point.
-    pub next_to_sender: bool,
+    /// It was captured at the sender.
+    pub at_sender: bool,
 }
 
 /// What has let a segment go.
@@ -106,18 +106,18 @@ pub(super) enum Release {
 
 impl Release {
     /// A sender answers an acknowledgement within this time. Our choice: a busy kernel needs half of that.
-    const PROMPT: Nanos = Nanos::from_micros(100);
-
-    /// As it looks from a vantage point this far away.
-    pub(super) fn prompt(away: Nanos) -> Nanos {
-        Self::PROMPT + away / 4
-    }
+    pub(super) const PROMPT: Nanos = Nanos::from_micros(100);
+    /// A capture is at the sender if its packets are there within this time. Our choice: behind one link, those
+    /// of a window looked like a timer's.
+    pub(super) const NEAR: Nanos = Nanos::from_micros(250);
 }
 
 /// What is known so far; nothing until enough is outstanding that a window can show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PacingRecord {
     began: Option<Instant>,
+    /// When the last acknowledgement was captured.
+    heard: Option<Instant>,
     seen: Option<Box<Seen>>,
 }
 
@@ -138,6 +138,16 @@ impl PacingRecord {
     /// Fewer segments outstanding show neither pacing nor that there are fewer. Our choice: twice what
     /// PROBE_RTT leaves.
     const LEAST_SEGMENTS: u64 = 8;
+
+    /// An acknowledgement was captured.
+    pub(super) const fn hear(&mut self, seen: Instant) {
+        self.heard = Some(seen);
+    }
+
+    /// When the last one was.
+    pub(super) const fn heard(&self) -> Option<Instant> {
+        self.heard
+    }
 
     /// A segment has left.
     pub(super) fn see(&mut self, sent: &Sent) {
@@ -181,6 +191,11 @@ impl PacingRecord {
 }
 
 impl Seen {
+    /// Linux `tcp_tso_autosize` sends what a millisecond takes at once, or two segments if that is less: as
+    /// long again for a late timer. Our choice.
+    const PAUSE: Nanos = Nanos::from_millis(2);
+    const SMALL: u64 = 2;
+
     fn new(began: Instant, now: Instant) -> Self {
         Self {
             by_timer: [0, 0],
@@ -195,7 +210,7 @@ impl Seen {
 
     fn see(&mut self, sent: &Sent) {
         self.probe_rtt.see(sent);
-        if !sent.next_to_sender {
+        if !sent.at_sender {
             return;
         }
         if sent.by == Release::Same {
@@ -204,15 +219,19 @@ impl Seen {
         }
         let (since, bytes) = std::mem::replace(&mut self.burst, (sent.at, sent.bytes));
         let span = Nanos::between(since, sent.at);
-        let [by_timer, of] = &mut self.by_timer;
-        if sent.by == Release::Timer {
-            *by_timer = by_timer.saturating_add(1);
+        // A paced sender would have divided a burst before a pause.
+        let is_whole = bytes > Self::SMALL * sent.full && span > Self::PAUSE;
+        let by_timer = sent.by == Release::Timer && !is_whole;
+        if by_timer {
             self.bytes = self.bytes.saturating_add(bytes);
             self.time = self.time + span;
         }
         let shows = matches!(sent.by, Release::Timer | Release::Acknowledgement);
-        *of = of.saturating_add(u32::from(shows));
-        if let Some(rate) = self.cycle.see(sent, bytes) {
+        let [timers, all] = &mut self.by_timer;
+        *timers = timers.saturating_add(u32::from(by_timer));
+        *all = all.saturating_add(u32::from(shows));
+        let by = if by_timer || sent.by != Release::Timer { sent.by } else { Release::Other };
+        if let Some(rate) = self.cycle.see(&Sent { by, ..*sent }, bytes) {
             self.start.see(rate);
         }
     }

@@ -127,6 +127,7 @@ impl Sender {
         if self.acks_in_flight.len() == Self::MAX_ACKS_IN_FLIGHT {
             self.acks_in_flight.pop_back();
         }
+        self.pacing.hear(ack.seen);
         self.acks_in_flight.push_back(ack);
         resolution
     }
@@ -226,9 +227,9 @@ impl Sender {
             self.note_delay(delay);
         }
         let held = by_clock.is_some();
-        let by = self.released_by(&data, sent, gap.as_ref(), delays);
+        let by = self.released_by(&data, gap.as_ref(), delays);
         self.depart(&data, sent, held, gap.as_ref(), delays);
-        self.note_pacing(&data, sent, by, delays);
+        self.note_pacing(&data, by, delays);
         gap
     }
 

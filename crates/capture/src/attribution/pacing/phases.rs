@@ -38,6 +38,8 @@ pub(super) struct Cycle {
     /// When the last cycle began.
     last: Option<Instant>,
     cycles: u32,
+    /// Rates that were looked at.
+    judged: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,12 +62,18 @@ impl Cycle {
     /// A cycle lasts eight round trips, or longer if the queue is not empty: the shortest round trip is one
     /// of small packets. Our choice.
     const TRIPS: [u64; 2] = [6, 14];
+    /// One in this many of the cycles that there was time for is enough. Our choice: others go under in
+    /// PROBE_RTT, losses and a busy sender.
+    const SEEN: u32 = 4;
+    /// Rates of a cycle: four for each of eight round trips.
+    const CYCLE: u32 = 32;
     /// Shorter round trips are in the time that a timer is late. Our choice.
     const LEAST_TRIP: Nanos = Nanos::from_millis(1);
 
-    /// How many cycles followed another at the distance of a cycle.
+    /// How many cycles followed another at the distance of a cycle; none if most of the time shows none.
     pub(super) const fn cycles(&self) -> u32 {
-        self.cycles
+        let is_usual = self.cycles.saturating_mul(Self::SEEN * Self::CYCLE) >= self.judged;
+        if is_usual { self.cycles } else { 0 }
     }
 
     /// A burst begins; `before` bytes have left since the one before it began.
@@ -105,6 +113,7 @@ impl Cycle {
         }
         self.rates.push_back(rate.bytes);
         let Some(usual) = usual.filter(|_| rate.timed) else { return };
+        self.judged = self.judged.saturating_add(1);
         let percent = u128::from(rate.bytes) * 100 / u128::from(usual.max(1));
         let within = |[least, most]: [u64; 2]| percent >= least.into() && percent <= most.into();
         let near = |end: Instant| Nanos::between(end, rate.since) * 2 <= round_trip;
@@ -230,7 +239,8 @@ impl ProbeRtt {
         }
         // The window was in use, all of it.
         let is_full = low.most > (Self::SEGMENTS - 1) * sent.full;
-        let is_probe = lasted >= Self::LASTS && is_full && u64::from(low.segments) >= Self::SEGMENTS;
+        let is_probe =
+            lasted >= Self::LASTS && is_full && u64::from(low.segments) >= Self::SEGMENTS;
         if is_probe { Level::Rises(low, sent.at) } else { Level::Usual }
     }
 
@@ -238,7 +248,8 @@ impl ProbeRtt {
         if Nanos::between(at, sent.at) > sent.round_trip || sent.by == Release::Other {
             return Level::Usual;
         }
-        if sent.flight < (self.most / 4).max(Self::AFTERWARDS * sent.full) {
+        // The most may have been STARTUP's, with a full queue.
+        if sent.flight < (self.most / 8).max(Self::AFTERWARDS * sent.full) {
             return Level::Rises(low, at);
         }
         self.times = self.times.saturating_add(1);

@@ -1,6 +1,6 @@
 //! What a sender's departures tell the record of pacing.
 
-use ackwise_tcp::{Instant, Wait};
+use ackwise_tcp::Wait;
 
 use super::{Gap, Loss, Nanos, PathDelays, SeenData, Sender};
 use crate::attribution::{
@@ -9,11 +9,11 @@ use crate::attribution::{
 };
 
 impl Sender {
-    /// What has let a segment go, as far as that shows whether it is paced.
+    /// What has let a segment go, as far as that shows whether it is paced. Only what was captured counts: a
+    /// rate that was learned of the path may be the sender's.
     pub(super) fn released_by(
         &self,
         data: &SeenData,
-        sent: Instant,
         gap: Option<&Gap>,
         delays: &PathDelays,
     ) -> Release {
@@ -21,33 +21,40 @@ impl Sender {
         if data.loss == Some(Loss::Repairs) || data.missing != Missing::Nothing {
             return Release::Repair;
         }
-        let prompt = Release::prompt(delays.sender);
-        if Nanos::between(last.sent, sent) <= prompt {
+        if Nanos::between(last.seen, data.seen) <= Release::PROMPT {
             return Release::Same;
         }
         let shut = matches!(gap.hold.wait, Wait::ReceiveWindow { .. });
         if shut || last.ended || data.answers.is_some() {
             return Release::Other;
         }
-        let acked = self.latest.as_ref().filter(|it| it.at + prompt >= last.sent);
-        if acked.is_some_and(|it| Nanos::between(it.at, sent) <= prompt) {
-            return Release::Acknowledgement;
+        let since_ack = self.pacing.heard().map(|heard| Nanos::between(heard, data.seen));
+        let is_prompt = since_ack.is_some_and(|since| since <= Release::PROMPT);
+        let latest = self.latest.as_ref().map(|it| Nanos::between(it.at, gap.until));
+        match self.flight() {
+            _ if is_prompt => Release::Acknowledgement,
+            1.. => Release::Timer,
+            // All was acknowledged, and perhaps just now.
+            0 if latest.is_some_and(|since| since <= delays.immediate) => Release::Acknowledgement,
+            0 => Release::Other,
         }
-        if self.flight() > 0 { Release::Timer } else { Release::Other }
     }
 
     /// A segment has left.
-    pub(super) fn note_pacing(&mut self, data: &SeenData, sent: Instant, by: Release, delays: &PathDelays) {
-        let acked = self.latest.as_ref().map(|it| (it.at, it.flight[1]));
+    pub(super) fn note_pacing(&mut self, data: &SeenData, by: Release, delays: &PathDelays) {
+        // When what answers it would have been captured.
+        let acked = self.latest.as_ref().map(|it| (it.at + delays.sender, it.flight[1]));
         self.pacing.see(&Sent {
-            at: sent,
+            at: data.seen,
             bytes: data.len(),
             full: data.full,
             flight: self.flight(),
             by,
             acked,
             round_trip: delays.round_trip,
-            next_to_sender: delays.is_next_to_sender() && !delays.is_one_host(),
+            at_sender: delays.sender <= Release::NEAR
+                && delays.is_next_to_sender()
+                && !delays.is_one_host(),
         });
     }
 
