@@ -72,7 +72,9 @@ mod unread;
 
 pub use disturbance::Disturbance;
 pub use log::PacketRecord;
-pub use network::{EmulatedNetwork, NetworkReport, OpenNetwork, Port, Way, Wire, WireReport};
+pub use network::{
+    EmulatedNetwork, Hosts, NetworkReport, OpenNetwork, Port, SegmentRecord, Way, Wire, WireReport,
+};
 pub use options::{CUBIC, EmulatorOptions, Hold};
 pub use processor_watch::{Pauses, ProcessorWatch};
 pub use report::{DirectionReport, Lateness, Report};
