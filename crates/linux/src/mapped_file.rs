@@ -88,6 +88,9 @@ impl MappedFile {
     }
 }
 
+// SAFETY: A mapping belongs to the process: any thread may pass its address to the kernel, and remove it.
+unsafe impl Send for MappedFile {}
+
 impl Drop for MappedFile {
     fn drop(&mut self) {
         // SAFETY: `new` mapped exactly this, nothing else unmaps it, and no reference to it exists.

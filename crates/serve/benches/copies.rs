@@ -18,13 +18,13 @@ use ackwise_serve::{Config, Copies, Documents, Server, Site};
 
 fn main() {
     let directory = tempfile::tempdir().unwrap();
-    println!("| size | {} |", WAYS.map(|way| format!("{way:?}: CPU, time")).join(" | "));
+    println!("| size | {} |", ["read", "stdio", "sendfile", "mmap"].map(|way| format!("{way}: CPU, time")).join(" | "));
     println!("| --- |{}", " --- |".repeat(WAYS.len()));
     for shift in (10..=26).step_by(4) {
         let size = 1_usize << shift;
         fs::write(directory.path().join("file"), vec![b'x'; size]).unwrap();
         let requests = (BYTES / size).clamp(3, 2000);
-        let mut costs: [Vec<(Duration, Duration)>; 3] = Default::default();
+        let mut costs: [Vec<(Duration, Duration)>; 4] = Default::default();
         for _ in 0..ROUNDS {
             for (way, costs) in WAYS.into_iter().zip(&mut costs) {
                 costs.push(cost(way, directory.path(), size, requests));
@@ -95,7 +95,8 @@ fn of_connections() -> Duration {
     Duration::from_nanos(nanos)
 }
 
-const WAYS: [Copies; 3] = [Copies::Read, Copies::Stdio, Copies::Sendfile];
+const WAYS: [Copies; 4] =
+    [Copies::Read, Copies::Stdio, Copies::Sendfile, Copies::Mmap { over: 0 }];
 /// An odd number, for a median (our choice).
 const ROUNDS: usize = 5;
 /// Bytes of one round (our choice: some hundredths of a second).
