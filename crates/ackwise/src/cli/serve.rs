@@ -185,8 +185,8 @@ fn send_buffer(text: &str) -> Result<SendBuffer, String> {
     if text == "auto" {
         return Ok(SendBuffer::Auto);
     }
-    let bytes = text.replace([',', '_'], "").parse().ok().filter(|bytes| (1..=1 << 30).contains(bytes));
-    bytes.map(SendBuffer::Bytes).ok_or_else(|| "expected auto, or 1 to 1,073,741,824 bytes".to_owned())
+    let bytes = whole(1..=1_u32 << 30)(text);
+    bytes.map(SendBuffer::Bytes).map_err(|expected| format!("{expected}, or auto"))
 }
 
 impl Serve {
