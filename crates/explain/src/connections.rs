@@ -3,9 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use ackwise_capture::{
-    analysis::{
-        AdvertisedWindows, Analysis, ConnectionResult, RoundTripTimes, TimeWaitRule,
-    },
+    analysis::{AdvertisedWindows, Analysis, ConnectionResult, RoundTripTimes, TimeWaitRule},
     attribution::Confidence,
     conversation::Protocol,
 };
@@ -15,6 +13,8 @@ use ackwise_report::{
     words::{counted, grouped, span},
 };
 use ackwise_tcp::TimeWaitHolder;
+
+use super::pacing;
 
 /// What a connection speaks, in a word.
 pub(super) const fn protocol(protocol: Protocol) -> &'static str {
@@ -102,8 +102,17 @@ fn facts(it: &ConnectionResult) -> Vec<String> {
     if !rest.is_empty() {
         facts.push(rest.join("; "));
     }
+    facts.extend(paced(it));
     facts.extend(papers(it));
     facts
+}
+
+/// What the connection shows of pacing, at either end.
+fn paced(it: &ConnectionResult) -> Vec<String> {
+    let ends = ["client", "server"].into_iter().zip(&it.pacing);
+    ends.filter_map(|(end, pacing)| Some(pacing::of_end(end, pacing.as_deref()?)))
+        .flatten()
+        .collect()
 }
 
 /// What the papers' three mechanisms had to do with it: negotiated or swapped TIME-WAIT, CLIENT_CLOSE, GETWEB.
@@ -169,7 +178,7 @@ pub(super) fn html(analysis: &Analysis) -> (HtmlTable, String) {
     (table, format!("{ABOUT}{}", omitted(analysis)))
 }
 
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "id",
     "client",
     "server",
@@ -184,12 +193,13 @@ const COLUMNS: [&str; 17] = [
     "reordered",
     "client's window",
     "server's window",
+    "pacing",
     "closed first",
     "TIME-WAIT",
     "quality",
 ];
 
-fn cells(it: &ConnectionResult) -> [String; 17] {
+fn cells(it: &ConnectionResult) -> [String; 18] {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let [server, client] =
         it.measures().round_trips.map(|it| or_dash(it.as_ref().map(round_trips)));
@@ -210,6 +220,7 @@ fn cells(it: &ConnectionResult) -> [String; 17] {
         both(it.measures().reordered),
         clients,
         servers,
+        or_dash(Some(paced(it).join("; ")).filter(|it| !it.is_empty())),
         closed(it),
         time_wait(it),
         quality(it),

@@ -27,10 +27,18 @@ fn the_plots_are_drawn_from_the_data_beside_them() {
             fs::write(&path, &drawing.svg).unwrap();
         }
         let kept = fs::read_to_string(&path).unwrap_or_default();
-        assert!(kept == drawing.svg, "{} differs; draw it again with ACKWISE_UPDATE=1", drawing.name);
+        assert!(
+            kept == drawing.svg,
+            "{} differs; draw it again with ACKWISE_UPDATE=1",
+            drawing.name
+        );
         assert!(drawing.svg.len() < 30_000, "{}", drawing.name);
         assert!(!drawing.svg.contains("not run"), "{} lacks a claim", drawing.name);
-        assert!(drawing.svg.matches("class=\"value\"").count() >= 6, "{} lacks values", drawing.name);
+        assert!(
+            drawing.svg.matches("class=\"value\"").count() >= 6,
+            "{} lacks values",
+            drawing.name
+        );
     }
 }
 

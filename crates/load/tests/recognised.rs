@@ -129,8 +129,7 @@ fn getweb_requests_are_counted() {
         fs::write(directory.path().join("index.html"), "<img src=a.gif>").unwrap();
         fs::write(directory.path().join("a.gif"), [b'x'; 5_000]).unwrap();
         let documents = Documents::Stored(Arc::new(Site::open(directory.path()).unwrap()));
-        let config =
-            Config { documents, getweb: true, ..Config::loopback(Behaviour::FIXED) };
+        let config = Config { documents, getweb: true, ..Config::loopback(Behaviour::FIXED) };
         let server = Server::start(config).unwrap();
         let files = ["/", "/a.gif"].map(|path| PageFile::whole(path.to_owned())).to_vec();
         let page = WebPage { host: "localhost".to_owned(), fields: Vec::new(), files };

@@ -86,7 +86,11 @@ impl Bars {
             let x = LEFT as f64 + WIDTH as f64 * f64::from(tick) / f64::from(STEPS);
             writeln!(out, "<path class=\"grid\" d=\"M{x:.0} {}V{bottom}\"/>", TOP - 6)?;
             let label = number(value);
-            writeln!(out, "<text class=\"tick\" x=\"{x:.0}\" y=\"{}\">{label}</text>", bottom + 16)?;
+            writeln!(
+                out,
+                "<text class=\"tick\" x=\"{x:.0}\" y=\"{}\">{label}</text>",
+                bottom + 16
+            )?;
         }
         let middle = LEFT + WIDTH / 2;
         let unit = Html(&self.unit);
@@ -106,7 +110,10 @@ impl Bars {
     fn write_legend(&self, out: &mut String) -> std::fmt::Result {
         let mut x = 12;
         for (source, name) in self.sources.iter().enumerate() {
-            writeln!(out, "<rect class=\"s{source}\" x=\"{x}\" y=\"51\" width=\"10\" height=\"10\"/>")?;
+            writeln!(
+                out,
+                "<rect class=\"s{source}\" x=\"{x}\" y=\"51\" width=\"10\" height=\"10\"/>"
+            )?;
             writeln!(out, "<text class=\"mute\" x=\"{}\" y=\"60\">{}</text>", x + 15, Html(name))?;
             x += 15 + 7 * name.chars().count() + 18;
         }

@@ -18,7 +18,10 @@ use ackwise_serve::{Config, Copies, Documents, Server, Site};
 
 fn main() {
     let directory = tempfile::tempdir().unwrap();
-    println!("| size | {} |", ["read", "stdio", "sendfile", "mmap"].map(|way| format!("{way}: CPU, time")).join(" | "));
+    println!(
+        "| size | {} |",
+        ["read", "stdio", "sendfile", "mmap"].map(|way| format!("{way}: CPU, time")).join(" | ")
+    );
     println!("| --- |{}", " --- |".repeat(WAYS.len()));
     for shift in (10..=26).step_by(4) {
         let size = 1_usize << shift;
@@ -95,8 +98,7 @@ fn of_connections() -> Duration {
     Duration::from_nanos(nanos)
 }
 
-const WAYS: [Copies; 4] =
-    [Copies::Read, Copies::Stdio, Copies::Sendfile, Copies::Mmap { over: 0 }];
+const WAYS: [Copies; 4] = [Copies::Read, Copies::Stdio, Copies::Sendfile, Copies::Mmap { over: 0 }];
 /// An odd number, for a median (our choice).
 const ROUNDS: usize = 5;
 /// Bytes of one round (our choice: some hundredths of a second).

@@ -10,8 +10,8 @@ use ackwise_http::{
 };
 use ackwise_report::format::{self, Format, to_json};
 use ackwise_serve::{
-    AfterIdle, Config, Copies, Documents, Limits, Remedy, RemedyBy, SendBuffers, Server, Site, Stats,
-    kernel_keeps_the_window,
+    AfterIdle, Config, Copies, Documents, Limits, Remedy, RemedyBy, SendBuffers, Server, Site,
+    Stats, kernel_keeps_the_window,
 };
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;

@@ -92,7 +92,8 @@ fn looking_up(simulated: &Value) -> Drawing {
         ["published", "simulated, the paper's TCP"],
     );
     bars.remark =
-        "On the kernel: cannot be tried (a hash table has replaced the list of connections)".to_owned();
+        "On the kernel: cannot be tried (a hash table has replaced the list of connections)"
+            .to_owned();
     let rows = table(simulated, "faber1997_table_1").into_iter().flatten();
     for row in rows.filter(|row| row["measure"] == "unmodified_avg") {
         let entries = row["case"]["time_wait_tcbs"].as_u64().unwrap_or_default();
