@@ -69,12 +69,11 @@ impl Bars {
         let all = self.groups.iter().flat_map(|(_, values)| values.iter().flatten());
         let step = step(all.copied().fold(0.0, f64::max));
         let top_value = step * f64::from(STEPS);
+        let width = right + MARGIN;
         writeln!(
             out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {height}\" width=\"{}\" height=\"{height}\" \
-             role=\"img\" aria-label=\"{}\">\n<style>{STYLE}</style>",
-            right + MARGIN,
-            right + MARGIN,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\"\n  \
+             width=\"{width}\" height=\"{height}\" role=\"img\"\n  aria-label=\"{}\">\n<style>{STYLE}</style>",
             Html(&self.title)
         )?;
         writeln!(out, "<rect class=\"page\" width=\"100%\" height=\"100%\"/>")?;
@@ -136,7 +135,7 @@ fn write_bar(
     let height = BAR - 2;
     writeln!(
         out,
-        "<rect class=\"s{source}\" x=\"{LEFT}\" y=\"{y}\" width=\"{width:.1}\" height=\"{height}\"/>\
+        "<rect class=\"s{source}\" x=\"{LEFT}\" y=\"{y}\" width=\"{width:.1}\" height=\"{height}\"/>\n\
          <text class=\"value\" x=\"{:.1}\" y=\"{text}\">{}</text>",
         LEFT as f64 + width + 4.0,
         number(value)
@@ -185,13 +184,24 @@ const GAP: usize = 12;
 const STEPS: u32 = 4;
 
 /// Colours that differ in lightness too, so that they are told apart without hue (after Okabe and Ito).
-const STYLE: &str = "text{font:12px system-ui,sans-serif;fill:#1f2328}.title{font-size:15px;font-weight:600}\
-.mute,.tick{fill:#59636e}.tick{text-anchor:middle}.case{text-anchor:end}.value{font-size:11px}\
-.page{fill:#fff}.grid{stroke:#d1d9e0;fill:none}\
-.s0{fill:#767676}.s1{fill:#d98a00}.s2{fill:#4aa3df}.s3{fill:#00598c}.s4{fill:#b5568c}.s5{fill:#008060}\
-@media(prefers-color-scheme:dark){text{fill:#f0f6fc}.mute,.tick{fill:#9198a1}.page{fill:#0d1117}\
-.grid{stroke:#3d444d}.s0{fill:#a0a0a0}.s1{fill:#f0a830}.s2{fill:#56b4e9}.s3{fill:#2f81c7}.s4{fill:#cc79a7}\
-.s5{fill:#30b090}}";
+const STYLE: &str = "
+text{font:12px system-ui,sans-serif;fill:#1f2328}
+.title{font-size:15px;font-weight:600}
+.mute,.tick{fill:#59636e}
+.tick{text-anchor:middle}
+.case{text-anchor:end}
+.value{font-size:11px}
+.page{fill:#fff}
+.grid{stroke:#d1d9e0;fill:none}
+.s0{fill:#767676}.s1{fill:#d98a00}.s2{fill:#4aa3df}.s3{fill:#00598c}.s4{fill:#b5568c}.s5{fill:#008060}
+@media(prefers-color-scheme:dark){
+text{fill:#f0f6fc}
+.mute,.tick{fill:#9198a1}
+.page{fill:#0d1117}
+.grid{stroke:#3d444d}
+.s0{fill:#a0a0a0}.s1{fill:#f0a830}.s2{fill:#56b4e9}.s3{fill:#2f81c7}.s4{fill:#cc79a7}.s5{fill:#30b090}
+}
+";
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! What of the papers is still true, as ten plots: one claim each, with the published value, the simulator with the
+//! Which claims of the papers are still true, as ten plots: one claim each, with the published value, the simulator with the
 //! paper's TCP, the simulator with `linux-6`, and the kernel.
 //!
 //! They are drawn from the JSON of `ackwise reproduce --on kernel` and of `ackwise reproduce faber`, so that a plot
