@@ -6,7 +6,7 @@ use ackwise_cause::{Cause, Party};
 use ackwise_tcp::Instant;
 
 use crate::{
-    attribution::{Confidence, Share, Shares, Stretch, Vantage},
+    attribution::{Confidence, Pacing, Share, Shares, Stretch, Vantage},
     conversation::{Protocol, Tunnel},
     folded::Folded,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
@@ -53,6 +53,8 @@ pub struct ConnectionResult {
     /// Several round trips took about as little. If not, the path may never have been idle, and what
     /// it adds to the least round trip is not known.
     pub round_trip_is_steady: bool,
+    /// How its ends spread their segments, by direction, as far as that shows pacing.
+    pub pacing: [Option<Box<Pacing>>; 2],
     pub(crate) measures: Option<Box<ConnectionMeasures>>,
     /// Segments sent again, by direction: to the server, to the client.
     pub repeated: [u32; 2],

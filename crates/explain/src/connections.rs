@@ -13,6 +13,8 @@ use ackwise_report::{
     words::{counted, grouped, span},
 };
 
+use super::pacing;
+
 /// What a connection speaks, in a word.
 pub(super) const fn protocol(protocol: Protocol) -> &'static str {
     match protocol {
@@ -99,7 +101,14 @@ fn facts(it: &ConnectionResult) -> Vec<String> {
     if !rest.is_empty() {
         facts.push(rest.join("; "));
     }
+    facts.extend(paced(it));
     facts
+}
+
+/// What the connection shows of pacing, at either end.
+fn paced(it: &ConnectionResult) -> Vec<String> {
+    let ends = ["client", "server"].into_iter().zip(&it.pacing);
+    ends.filter_map(|(end, pacing)| Some(pacing::of_end(end, pacing.as_deref()?))).flatten().collect()
 }
 
 /// The table as Markdown.
@@ -123,7 +132,7 @@ pub(super) fn html(analysis: &Analysis) -> (HtmlTable, String) {
     (table, format!("{ABOUT}{}", omitted(analysis)))
 }
 
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "id",
     "client",
     "server",
@@ -138,11 +147,12 @@ const COLUMNS: [&str; 16] = [
     "reordered",
     "client's window",
     "server's window",
+    "pacing",
     "closed first",
     "quality",
 ];
 
-fn cells(it: &ConnectionResult) -> [String; 16] {
+fn cells(it: &ConnectionResult) -> [String; 17] {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let [server, client] =
         it.measures().round_trips.map(|it| or_dash(it.as_ref().map(round_trips)));
@@ -163,6 +173,7 @@ fn cells(it: &ConnectionResult) -> [String; 16] {
         both(it.measures().reordered),
         clients,
         servers,
+        or_dash(Some(paced(it).join("; ")).filter(|it| !it.is_empty())),
         closed(it),
         quality(it),
     ]

@@ -2,6 +2,7 @@
 
 mod joined;
 mod limits;
+mod pacing_row;
 mod path_row;
 mod rows;
 
@@ -21,6 +22,7 @@ use ackwise_cause::{Direction, Party};
 use ackwise_report::format::{self, Format};
 use joined::Joined;
 use limits::{NotListed, ReachedLimit};
+use pacing_row::PacingRow;
 use path_row::PathRow;
 use rows::Rows;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -169,6 +171,8 @@ struct ConnectionRow {
     client_windows: Option<Windows>,
     /// Those that the server advertised.
     server_windows: Option<Windows>,
+    /// How the client and the server spread their segments; null where nothing shows pacing.
+    pacing: [Option<PacingRow>; 2],
     /// Number of this connection's packets that the capture lost: they were acknowledged but never
     /// captured.
     lost_by_capture: u64,
@@ -465,6 +469,7 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         reordered: it.measures().reordered,
         client_windows: client_windows.as_ref().map(windows),
         server_windows: server_windows.as_ref().map(windows),
+        pacing: it.pacing.each_ref().map(|it| it.as_deref().map(PacingRow::of)),
         lost_by_capture: it.quality.missing_packets(),
         tunnels: it.tunnels.iter().map(|it| tunnel(explained, it)).collect(),
         quality: quality(it),

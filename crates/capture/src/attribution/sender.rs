@@ -4,6 +4,7 @@ mod again;
 mod beyond;
 mod departure;
 mod edge;
+mod paced;
 mod rate;
 
 use std::collections::VecDeque;
@@ -20,6 +21,7 @@ use super::{
     gap::{Gap, Resolution},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
+    pacing::PacingRecord,
     path::{Bottleneck, Distances, Pace, PathDelays},
     round_trips::{Answer, RoundTrips},
     spacing::Spacing,
@@ -76,6 +78,7 @@ pub(crate) struct Sender {
     heard: Option<(u32, Instant)>,
     /// By how much acknowledgements were delayed.
     delays: VecDeque<Nanos>,
+    pacing: PacingRecord,
 }
 
 impl Sender {
@@ -128,6 +131,7 @@ impl Sender {
         if self.acks_in_flight.len() == Self::MAX_ACKS_IN_FLIGHT {
             self.acks_in_flight.pop_back();
         }
+        self.pacing.hear(ack.seen);
         self.acks_in_flight.push_back(ack);
         resolution
     }
@@ -207,7 +211,9 @@ impl Sender {
             self.note_delay(delay);
         }
         let held = by_clock.is_some();
+        let by = self.released_by(&data, gap.as_ref(), delays);
         self.depart(&data, sent, held, gap.as_ref(), delays);
+        self.note_pacing(&data, by, delays);
         gap
     }
 
@@ -303,7 +309,7 @@ impl Sender {
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
             loss: data.loss,
         };
-        let mut hold = Hold::from_facts(&facts);
+        let mut hold = self.pacing.correct(Hold::from_facts(&facts));
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);
         if kind == Some(LossKind::AckLost) {

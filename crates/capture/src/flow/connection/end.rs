@@ -73,6 +73,7 @@ impl ObservedConnection {
             vantage: self.ends.distances.vantage(),
             round_trip: self.ends.distances.whole().into(),
             round_trip_is_steady: self.ends.distances.are_steady(),
+            pacing: [to_server, to_client].map(|it| it.sender.pacing().map(Box::new)),
             measures: self.measures.map(|it| Box::new(it.finish())),
             repeated: [to_server.repeated, to_client.repeated],
             quality,
