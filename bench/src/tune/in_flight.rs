@@ -68,7 +68,7 @@ pub(super) fn run(ackwise: &Path, requests: u32) -> anyhow::Result<()> {
     ];
     println!("tune --in-flight: connections beyond `--max-connections 1`\n");
     println!(
-        "| clients | responses | closed with a request in flight | requests sent on a connection that was closed while idle | idle connections closed |"
+        "| clients | responses | closed with a request in flight | sent after a close | idle connections closed |"
     );
     println!("| --- | --- | --- | --- | --- |");
     let seen = Row {

@@ -70,7 +70,7 @@ pub(crate) fn look(
 ///
 /// With Nagle's algorithm, the rest of less than a segment waits at the end of the queue, and the kernel appends to it
 /// without a look at the buffer's limit (`tcp_sendmsg_locked` asks `sk_stream_memory_free` only for a new packet). The
-/// full segments leave, a rest stays, and so on: 3.2 MB were in flight with a limit of 64 KB. So a send buffer that
+/// full segments leave, a rest stays, and so on: 3.3 MB of memory with a limit of 64 KB. So a send buffer that
 /// is to have a limit needs `TCP_NODELAY`.
 pub(crate) fn plan_sizes(
     sizes: impl Iterator<Item = (TcpSocket, SocketOption, u32)>,
