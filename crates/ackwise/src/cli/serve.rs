@@ -43,6 +43,7 @@ pub(crate) struct Serve {
 
     /// Listen on this address; port 0 lets the kernel choose
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    #[arg(value_parser = address)]
     listen: SocketAddr,
 
     /// Start from this behaviour; the options below change it
@@ -339,6 +340,11 @@ fn on_our_own_stack(_: &Serve, _: Config, _: &Stop) -> Result<Outcome, Failure> 
     Err(Failure::Usage("cannot use --stack ackwise: it needs Linux".to_owned()))
 }
 
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let expected = "expected an address and a port, such as 127.0.0.1:8080 or [::1]:8080";
+    text.parse().map_err(|_| expected.to_owned())
+}
+
 /// Tells where the server listens: on standard error, where `--json` leaves room for it.
 fn announce(arguments: &Serve, server: SocketAddr) {
     let what = match &arguments.directory {
@@ -431,5 +437,5 @@ Examples:
   ackwise serve public --copies sendfile   files without a copy in the program
   sudo ackwise serve --stack ackwise --negotiate-time-wait
 
-GETWEB and CLIENT_CLOSE are methods of the papers; their formats are in the documentation of the crate
+GETWEB and CLIENT_CLOSE are methods of the papers. Their formats are documented in crate
 ackwise-http, modules getweb and client_close.";
