@@ -162,6 +162,7 @@ impl Endpoint {
     /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed. After a timeout, an
     /// echo of what was sent last is as good (RFC 7323, section 4); an older echo is not, because the
     /// ACK that was lost in between may have carried it.
+    #[inline]
     fn measure_round_trip(&mut self, segment: &Segment, now: Instant) -> Option<Nanos> {
         let last_send = self.timers.last_send;
         let echoed = segment.options.timestamps.map(|clock| clock.echo);

@@ -4,13 +4,11 @@
 //! It exists from the first round trip in which more than an initial window arrives: an end that only
 //! gets requests has none.
 
-use core::time::Duration;
-
 use super::{Endpoint, timers::timestamp};
 use crate::{
     policy::{BufferTuning, Taken},
     segment::Segment,
-    units::Instant,
+    units::{Instant, Nanos},
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +20,7 @@ pub(super) struct RightSize {
     /// When that was.
     since: Instant,
     /// The shortest round trip, smoothed upwards; zero before the first (`rcv_rtt_est`).
-    round_trip: Duration,
+    round_trip: Nanos,
     /// The echo that it was measured by last: the first segment with it counts.
     echo: u32,
     /// The largest window that makes sense now (`window_clamp`).
@@ -87,7 +85,7 @@ impl RightSize {
             space: INITIAL_SEGMENTS * data.mss,
             read: data.read,
             since: now,
-            round_trip: Duration::ZERO,
+            round_trip: Nanos::ZERO,
             echo: 0,
             clamp: window,
             window,
@@ -99,11 +97,11 @@ impl RightSize {
         if let Some((echo, age)) = data.echo.filter(|it| it.0 != self.echo) {
             self.echo = echo;
             if data.len >= data.mss {
-                self.take_round_trip(Duration::from_millis(age.into()), data.readable == 0);
+                self.take_round_trip(Nanos::from_millis(age.into()), data.readable == 0);
             }
         }
         // `tcp_rcv_space_adjust` runs when the application reads; this, when the next segment arrives.
-        if !self.round_trip.is_zero() && now.since(self.since) >= self.round_trip {
+        if !self.round_trip.is_zero() && Nanos::between(self.since, now) >= self.round_trip {
             self.end_round_trip(data);
             (self.read, self.since) = (data.read, now);
         }
@@ -116,11 +114,11 @@ impl RightSize {
     }
 
     /// `tcp_rcv_rtt_update`: a shorter sample counts at once, a longer one by an eighth.
-    fn take_round_trip(&mut self, sample: Duration, drained: bool) {
+    fn take_round_trip(&mut self, sample: Nanos, drained: bool) {
         if self.round_trip.is_zero() || sample < self.round_trip {
             self.round_trip = sample;
         } else if drained {
-            self.round_trip += (sample - self.round_trip) / 8;
+            self.round_trip = self.round_trip + (sample - self.round_trip) / 8;
         }
     }
 
@@ -142,6 +140,7 @@ const INITIAL_SEGMENTS: u32 = 10;
 #[cfg(test)]
 mod tests {
     use alloc::vec::Vec;
+    use core::time::Duration;
 
     use super::*;
 
