@@ -103,8 +103,11 @@ pub(super) struct News {
     pub(super) delivered: u32,
     /// Segments that are believed lost because of it.
     pub(super) lost: u32,
-    /// The longest round trip of a segment that was sent once: of the one sent first.
+    /// The longest round trip of a segment that was sent once: of the one sent first. Of those that the ACK
+    /// acknowledges by its number, once they are taken.
     pub(super) first_round_trip: Option<Nanos>,
+    /// The same of those that it SACKs.
+    pub(super) sacked_round_trip: Option<Nanos>,
     /// The round trip of the one sent last.
     pub(super) last_round_trip: Option<Nanos>,
     /// A segment was acknowledged that was sent more than once.
@@ -308,6 +311,7 @@ impl Flight {
 
     /// Everything before `ack` has arrived.
     pub(super) fn on_ack(&mut self, ack: u64, now: Instant) {
+        self.news.sacked_round_trip = self.news.first_round_trip.take();
         while let Some(sent) = self.segments.pop_front_if(|sent| sent.end <= ack) {
             let bytes = sent.end - self.start;
             self.start = sent.end;

@@ -2,7 +2,10 @@
 
 use core::time::Duration;
 
-use crate::units::{Instant, Nanos};
+use crate::{
+    round_trip::ticks_between,
+    units::{Instant, Nanos},
+};
 
 /// How the retransmission timeout is computed and how coarse the clock is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -93,6 +96,17 @@ impl TimerPolicy {
                 Nanos::new(ticks.saturating_mul(tick))
             }
             Self::Bsd | Self::Rfc6298 | Self::Linux => Nanos::between(sent, now),
+        }
+    }
+}
+
+impl TimerPolicy {
+    /// How long it is since `earlier`, for what is compared with the RTO. Linux counts ticks of its clock
+    /// (`tcp_slow_start_after_idle_check`).
+    pub(crate) fn elapsed(self, earlier: Instant, now: Instant) -> Duration {
+        match self {
+            Self::Linux => ticks_between(earlier, now).into(),
+            Self::Bsd | Self::Rfc6298 | Self::Ns2 => now.since(earlier),
         }
     }
 }
