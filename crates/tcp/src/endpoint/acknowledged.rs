@@ -153,11 +153,8 @@ impl Endpoint {
     /// Linux `tcp_ack_update_rtt`: each ACK gives a sample, if none of the segments that it acknowledges was
     /// sent more than once; if one was, by what it SACKs, or by its timestamp.
     fn measure_listed_round_trip(&mut self, segment: &Segment, now: Instant) -> Option<Nanos> {
-        let Some(&News { first_round_trip, sacked_round_trip, last_round_trip, repeated, .. }) =
-            self.news()
-        else {
-            return None;
-        };
+        let &News { first_round_trip, sacked_round_trip, last_round_trip, repeated, .. } =
+            self.news()?;
         let linux = self.config.policies.timers == TimerPolicy::Linux;
         let first = first_round_trip.filter(|_| !repeated);
         let first = first.or_else(|| sacked_round_trip.filter(|_| linux));
