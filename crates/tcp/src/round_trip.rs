@@ -8,7 +8,6 @@ mod linux;
 use core::time::Duration;
 
 use self::linux::Linux;
-pub(crate) use self::linux::ticks_between;
 use crate::{policy::TimerPolicy, units::Nanos};
 
 /// Jacobson's estimator (SIGCOMM '88, appendix A; RFC 6298) with its back-off.

@@ -4,7 +4,7 @@
 //! sample, and comes down by a quarter of the difference in each round trip. A sample that is shorter than expected
 //! hardly counts as a deviation. And the timeout is a whole number of ticks of the kernel's clock.
 
-use crate::units::{Instant, Nanos};
+use crate::{policy::TimerPolicy, units::Nanos};
 
 /// What it remembers: 20 bytes, because an endpoint has no room for more.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -76,15 +76,9 @@ impl Linux {
     /// The timeout without back-off.
     pub(super) const fn time_out(self) -> Nanos {
         let micros = (self.srtt_8 >> 3) + self.variance;
-        Nanos::new(micros.div_ceil(JIFFY_MICROS) as u64 * JIFFY.get())
+        let tick = TimerPolicy::LINUX_TICK;
+        Nanos::new(Nanos::from_micros(micros as u64).get().div_ceil(tick.get()) * tick.get())
     }
-}
-
-/// By how many ticks of the kernel's clock `later` is after `earlier`, as time. The clock stands at a multiple of a tick
-/// at the beginning of the run; that phase is our choice.
-pub(crate) const fn ticks_between(earlier: Instant, later: Instant) -> Nanos {
-    let ticks = (later.as_nanos() / JIFFY.get()).saturating_sub(earlier.as_nanos() / JIFFY.get());
-    Nanos::new(ticks * JIFFY.get())
 }
 
 fn micros(span: Nanos) -> u32 {
@@ -93,9 +87,6 @@ fn micros(span: Nanos) -> u32 {
 
 /// `tcp_rto_min_us`.
 const LEAST_VARIANCE: u32 = 200_000;
-/// A tick: CONFIG_HZ is 250 in Debian's and Ubuntu's kernels, and in the one that the preset is compared with.
-const JIFFY: Nanos = Nanos::from_micros(JIFFY_MICROS as u64);
-const JIFFY_MICROS: u32 = 4_000;
 /// Our choice: eight of it fit 32 bits, and no round trip takes six minutes.
 const LONGEST: u32 = 360_000_000;
 
@@ -132,13 +123,5 @@ mod tests {
     #[test]
     fn the_timeout_is_rounded_up_to_ticks() {
         assert_eq!(time_outs([40, 41, 42, 43], 1), [240, 244, 244, 244]);
-    }
-
-    #[test]
-    fn the_clock_ticks_each_four_milliseconds() {
-        let at = |micros: u64| Instant::from_nanos(micros * 1_000);
-        assert_eq!(ticks_between(at(3_999), at(4_000)), Nanos::from_millis(4));
-        assert_eq!(ticks_between(at(4_000), at(7_999)), Nanos::ZERO);
-        assert_eq!(ticks_between(at(1_000), at(622_000)), Nanos::from_millis(620));
     }
 }
