@@ -119,13 +119,15 @@ pub(super) const SAME_TCP: [&str; 7] = [
 const LINUX: &str = "tcp.preset=\"linux-6\"";
 
 /// CUBIC of RFC 9438, SACK of RFC 6675 and buffers of constant size.
-const PLAIN_LINUX: [&str; 9] = [
+const PLAIN_LINUX: [&str; 11] = [
     LINUX,
     "tcp.slow_start=\"until-loss\"",
     "tcp.loss_detection=\"rfc-6675\"",
+    "tcp.deferral=\"off\"",
     "tcp.reduction=\"at-once\"",
     "tcp.undo=\"off\"",
     "tcp.frto=\"off\"",
+    "tcp.d_sack=\"off\"",
     "tcp.unused_window=\"kept\"",
     "tcp.receive_tuning=\"off\"",
     "tcp.send_tuning=\"off\"",

@@ -18,8 +18,9 @@ use ackwise_sim::{
 use ackwise_tcp::{
     ByteCount, Config, Policies,
     policy::{
-        AckPolicy, BufferTuning, CongestionPolicy, FrtoPolicy, HoldPolicy, LossDetection, Offer,
-        ReductionPolicy, SlowStartPolicy, TimerPolicy, UndoPolicy, UnusedWindow,
+        AckPolicy, BufferTuning, CongestionPolicy, DSackPolicy, DeferralPolicy, FrtoPolicy,
+        HoldPolicy, LossDetection, Offer, ReductionPolicy, SlowStartPolicy, TimerPolicy,
+        UndoPolicy, UnusedWindow,
     },
 };
 
@@ -54,6 +55,8 @@ const PLAIN_LINUX: Policies = Policies {
     reduction: ReductionPolicy::AtOnce,
     undo: UndoPolicy::Off,
     frto: FrtoPolicy::Off,
+    deferral: DeferralPolicy::Off,
+    d_sack: DSackPolicy::Off,
     unused_window: UnusedWindow::Kept,
     receive_tuning: BufferTuning::Off,
     send_tuning: BufferTuning::Off,

@@ -27,9 +27,9 @@ use ackwise_tcp::{ByteCount, Policies};
 use scenarios::{CLIENT, SERVER, ethernet};
 
 const TRACES: [(u64, u64); 3] = [
-    (1, 2_865_943_263_598_292_352),
-    (2, 2_705_494_526_544_437_032),
-    (3, 2_086_305_101_987_584_953),
+    (1, 224_945_946_629_314_764),
+    (2, 11_856_837_800_906_103_027),
+    (3, 16_161_367_110_994_014_519),
 ];
 
 /// Users with SURGE's pages and a bulk client, through RED, loss and reordering.

@@ -9,8 +9,8 @@ use std::{collections::VecDeque, env, time::Duration};
 use ackwise_tcp::{
     Config, Endpoint, Instant, Policies, Segment, SeqNumber, State,
     policy::{
-        BufferTuning, FrtoPolicy, LossDetection, ReductionPolicy, SlowStartPolicy, UndoPolicy,
-        UnusedWindow,
+        BufferTuning, DSackPolicy, DeferralPolicy, FrtoPolicy, LossDetection, ReductionPolicy,
+        SlowStartPolicy, UndoPolicy, UnusedWindow,
     },
 };
 
@@ -34,6 +34,8 @@ const PLAIN_LINUX: Policies = Policies {
     reduction: ReductionPolicy::AtOnce,
     undo: UndoPolicy::Off,
     frto: FrtoPolicy::Off,
+    deferral: DeferralPolicy::Off,
+    d_sack: DSackPolicy::Off,
     unused_window: UnusedWindow::Kept,
     receive_tuning: BufferTuning::Off,
     send_tuning: BufferTuning::Off,

@@ -3,24 +3,47 @@
 //! Which segments may be measured (Karn's algorithm) is the endpoint's business. So is *when* the
 //! timer fires: [`TimerPolicy::expiry`] knows the host's clock.
 
+mod linux;
+
 use core::time::Duration;
 
+use self::linux::Linux;
 use crate::{policy::TimerPolicy, units::Nanos};
 
 /// Jacobson's estimator (SIGCOMM '88, appendix A; RFC 6298) with its back-off.
 ///
-/// One integer recurrence serves all policies: BSD runs it in ticks of 500 ms, ns-2 in ticks of 100 ms,
-/// the others in nanoseconds, where it is RFC 6298 to the rounding.
+/// One integer recurrence serves all policies but Linux's: BSD runs it in ticks of 500 ms, ns-2 in ticks of
+/// 100 ms, the other in nanoseconds, where it is RFC 6298 to the rounding.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RoundTrip {
     policy: TimerPolicy,
+    /// What the policy's estimator remembers: [`Linux`] or [`Jacobson`]. An endpoint has room for both only in
+    /// the same place, and for no tag beside `policy`.
+    words: [u32; 5],
+    /// Timeouts since the last sample.
+    back_off: u8,
+    syn: Syn,
+}
+
+/// The estimator of all policies but Linux's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Jacobson {
     /// 8 SRTT in units of the policy's clock; zero before there is a sample.
     srtt_8: u64,
     /// 4 RTTVAR in the same unit.
     rttvar_4: u64,
-    /// Timeouts since the last sample.
-    back_off: u8,
-    syn: Syn,
+}
+
+impl Jacobson {
+    const fn from_words([a, b, c, d, _]: [u32; 5]) -> Self {
+        Self { srtt_8: a as u64 | (b as u64) << 32, rttvar_4: c as u64 | (d as u64) << 32 }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "both halves are kept")]
+    const fn words(self) -> [u32; 5] {
+        let Self { srtt_8, rttvar_4 } = self;
+        [srtt_8 as u32, (srtt_8 >> 32) as u32, rttvar_4 as u32, (rttvar_4 >> 32) as u32, 0]
+    }
 }
 
 /// What became of the SYN.
@@ -41,17 +64,22 @@ impl RoundTrip {
             TimerPolicy::Bsd => BSD_INITIAL_RTTVAR_4,
             TimerPolicy::Rfc6298 | TimerPolicy::Linux | TimerPolicy::Ns2 => 0,
         };
-        Self { policy, srtt_8: 0, rttvar_4, back_off: 0, syn: Syn::Outstanding }
+        let words = Jacobson { srtt_8: 0, rttvar_4 }.words();
+        Self { policy, words, back_off: 0, syn: Syn::Outstanding }
     }
 
     /// With what an earlier connection to the same host measured (RFC 9040, section 6).
     #[must_use]
     pub fn inherited(policy: TimerPolicy, srtt: Duration, rttvar: Duration) -> Self {
-        Self {
-            srtt_8: in_units(policy, Nanos::of(srtt) * 8).max(1),
-            rttvar_4: in_units(policy, Nanos::of(rttvar) * 4).max(1),
-            ..Self::new(policy)
-        }
+        let (srtt, rttvar) = (Nanos::of(srtt), Nanos::of(rttvar));
+        let words = match policy {
+            TimerPolicy::Linux => Linux::inherited(srtt, rttvar).words(),
+            TimerPolicy::Bsd | TimerPolicy::Rfc6298 | TimerPolicy::Ns2 => {
+                let srtt_8 = in_units(policy, srtt * 8).max(1);
+                Jacobson { srtt_8, rttvar_4: in_units(policy, rttvar * 4).max(1) }.words()
+            }
+        };
+        Self { words, ..Self::new(policy) }
     }
 
     /// Takes the round-trip time of a segment that was sent once (Karn), and ends the back-off.
@@ -59,27 +87,47 @@ impl RoundTrip {
     /// RFC 6298, section 2.3: "RTTVAR <- (1 - beta) * RTTVAR + beta * |SRTT - R'|", then the same for
     /// SRTT, with alpha = 1/8 and beta = 1/4. BSD counts the ticks that pass; we take the whole ticks
     /// in `sample`, as if it began at one. ns-2 counts one tick at least.
+    ///
+    /// Linux, whose variance changes once in a round trip, takes each sample for one round trip; an endpoint
+    /// tells it more.
     pub fn on_sample(&mut self, sample: Duration) {
-        self.sample(Nanos::of(sample));
+        let next = Linux::from_words(self.words).after_round_trip();
+        self.sample(Nanos::of(sample), next, next);
     }
 
-    pub(crate) fn sample(&mut self, sample: Nanos) {
-        let whole = in_units(self.policy, sample.min(LONGEST_SAMPLE));
-        let r = if self.policy == TimerPolicy::Ns2 { whole.max(1) } else { whole };
-        if self.srtt_8 == 0 {
-            // `t_rtt` in BSD starts at 1, which only the first sample does not take off again.
-            let first = if self.policy == TimerPolicy::Bsd { r + 1 } else { r };
-            self.srtt_8 = (first * 8).max(1);
-            self.rttvar_4 = first * 2;
+    /// The same, when everything before `una` is acknowledged and everything before `next` was sent, both
+    /// modulo 2^32.
+    pub(crate) fn sample(&mut self, sample: Nanos, una: u32, next: u32) {
+        if self.policy == TimerPolicy::Linux {
+            let mut state = Linux::from_words(self.words);
+            state.sample(sample, una, next);
+            self.words = state.words();
         } else {
-            let deviation = r.abs_diff(self.srtt_8 / 8);
-            self.srtt_8 = (self.srtt_8 - self.srtt_8 / 8 + r).max(1);
-            self.rttvar_4 = (self.rttvar_4 - self.rttvar_4 / 4 + deviation).max(1);
+            self.sample_in_units(sample);
         }
         self.back_off = 0;
         if self.syn == Syn::Outstanding {
             self.syn = Syn::Acknowledged;
         }
+    }
+
+    #[inline]
+    fn sample_in_units(&mut self, sample: Nanos) {
+        let whole = in_units(self.policy, sample.min(LONGEST_SAMPLE));
+        let r = if self.policy == TimerPolicy::Ns2 { whole.max(1) } else { whole };
+        let Jacobson { srtt_8, rttvar_4 } = Jacobson::from_words(self.words);
+        let state = if srtt_8 == 0 {
+            // `t_rtt` in BSD starts at 1, which only the first sample does not take off again.
+            let first = if self.policy == TimerPolicy::Bsd { r + 1 } else { r };
+            Jacobson { srtt_8: (first * 8).max(1), rttvar_4: first * 2 }
+        } else {
+            let deviation = r.abs_diff(srtt_8 / 8);
+            Jacobson {
+                srtt_8: (srtt_8 - srtt_8 / 8 + r).max(1),
+                rttvar_4: (rttvar_4 - rttvar_4 / 4 + deviation).max(1),
+            }
+        };
+        self.words = state.words();
     }
 
     /// The retransmission timeout, back-off included.
@@ -138,13 +186,26 @@ impl RoundTrip {
 
     /// The same for the endpoint.
     pub(crate) fn smoothed(&self) -> Option<Nanos> {
-        (self.srtt_8 > 0).then(|| self.span(self.srtt_8, 8))
+        if self.policy == TimerPolicy::Linux {
+            let srtt_8 = Linux::from_words(self.words).srtt_8;
+            return (srtt_8 > 0).then(|| Nanos::from_micros((srtt_8 >> 3).into()));
+        }
+        let srtt_8 = Jacobson::from_words(self.words).srtt_8;
+        (srtt_8 > 0).then(|| self.span(srtt_8, 8))
     }
 
     /// RTTVAR, once there is a sample.
     #[must_use]
     pub fn variance(&self) -> Option<Duration> {
-        (self.srtt_8 > 0).then(|| self.span(self.rttvar_4, 4).into())
+        self.smoothed()?;
+        Some(Duration::from(match self.policy {
+            TimerPolicy::Linux => {
+                Nanos::from_micros(Linux::from_words(self.words).variance.into()) / 4
+            }
+            TimerPolicy::Bsd | TimerPolicy::Rfc6298 | TimerPolicy::Ns2 => {
+                self.span(Jacobson::from_words(self.words).rttvar_4, 4)
+            }
+        }))
     }
 
     /// How often the timer has backed off since the last sample.
@@ -155,23 +216,23 @@ impl RoundTrip {
 
     /// The timeout without back-off.
     fn base(&self) -> Nanos {
-        let measured = self.srtt_8 > 0;
+        if self.policy == TimerPolicy::Linux {
+            let state = Linux::from_words(self.words);
+            return if state.srtt_8 > 0 { state.time_out() } else { self.unmeasured() };
+        }
+        let Jacobson { srtt_8, rttvar_4 } = Jacobson::from_words(self.words);
+        let measured = srtt_8 > 0;
         match self.policy {
             // 4.4BSD's first SYN waits for (3 s * 4) / 2 = 6 s, the second for 2 * 12 s: 6 and 30 s
             // (`tcp_newtcpcb`, `TCP_REXMTVAL`).
             TimerPolicy::Bsd if !measured && self.syn == Syn::Outstanding => BSD_FIRST_SYN,
             // Not so after a clobbering, where the estimate has moved to the variance.
-            TimerPolicy::Ns2 if !measured && self.rttvar_4 == 0 => NS2_INITIAL,
-            TimerPolicy::Bsd | TimerPolicy::Ns2 => self.span(self.srtt_8 / 8 + self.rttvar_4, 1),
+            TimerPolicy::Ns2 if !measured && rttvar_4 == 0 => NS2_INITIAL,
+            TimerPolicy::Bsd | TimerPolicy::Ns2 => self.span(srtt_8 / 8 + rttvar_4, 1),
             TimerPolicy::Rfc6298 | TimerPolicy::Linux if !measured => self.unmeasured(),
             // Rounded up before it is backed off; BSD does it afterwards.
-            TimerPolicy::Rfc6298 => {
-                self.span(self.srtt_8 / 8 + self.rttvar_4, 1).max(self.minimum())
-            }
-            // The minimum is one of the variance's term (`tcp_rtt_estimator`, `__tcp_set_rto`).
-            // Not copied: Linux takes the largest mean deviation of a round trip (`mdev_max`).
-            TimerPolicy::Linux => {
-                self.span(self.srtt_8 / 8, 1) + self.span(self.rttvar_4, 1).max(LINUX_MIN_VARIANCE)
+            TimerPolicy::Rfc6298 | TimerPolicy::Linux => {
+                self.span(srtt_8 / 8 + rttvar_4, 1).max(self.minimum())
             }
         }
     }
@@ -195,8 +256,8 @@ impl RoundTrip {
     /// "Our srtt estimate is probably bogus" (4.4BSD `tcp_timers`, after a quarter of the possible
     /// retransmissions): the next sample counts as the first, the RTO stays as it is until then.
     fn forget_srtt(&mut self) {
-        self.rttvar_4 += self.srtt_8 / 8;
-        self.srtt_8 = 0;
+        let Jacobson { srtt_8, rttvar_4 } = Jacobson::from_words(self.words);
+        self.words = Jacobson { srtt_8: 0, rttvar_4: rttvar_4 + srtt_8 / 8 }.words();
     }
 
     /// What the estimator counts, as time.
@@ -269,7 +330,8 @@ mod tests {
             (Rfc6298, &[59_000],          &[60_000]),
             // The variance's term is at least 200 ms.
             (Linux,   &[40, 40],          &[240, 240]),
-            (Linux,   &[800, 800],        &[2_400, 2_000]),
+            // It comes down once in a round trip, by a quarter of what the largest mean deviation is less.
+            (Linux,   &[800, 800, 800],   &[2_400, 2_400, 2_228]),
             (Linux,   &[0],               &[200]),
             // A LAN in 4.4BSD: srtt 8 -> 7 eighths of a tick, rttvar 2 -> 3 quarters: three ticks.
             (Bsd,     &[1, 1, 1, 1],      &[1_500, 1_500, 1_500, 1_500]),

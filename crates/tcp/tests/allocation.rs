@@ -1,4 +1,4 @@
-//! The in-order path does not allocate: neither at the sender nor at the receiver.
+//! The in-order path does not allocate, neither at the sender nor at the receiver; and what an idle endpoint takes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -69,6 +69,30 @@ fn a_segment_costs_no_allocation_once_the_list_has_its_size() {
         let cost = flights(100);
         assert!(segments >= SEGMENTS, "{segments} segments");
         assert_eq!(cost.count_total, 0, "{policies:?} over {segments} segments");
+    }
+}
+
+/// An endpoint that has carried a request and a response of less than a segment, and is idle.
+#[test]
+fn an_idle_endpoint_of_linux_takes_512_bytes_with_its_heap_and_700_with_bbr() {
+    for (policies, most) in [(Policies::LINUX_6, 512), (Policies::LINUX_6_BBR, 700)] {
+        let now = Instant::EPOCH;
+        let config = Arc::new(Config::new(policies));
+        let heap = allocation_counter::measure(|| {
+            let mut client = Endpoint::connect(Arc::clone(&config), SeqNumber(1), now);
+            let mut server = Endpoint::listen(Arc::clone(&config), SeqNumber(2));
+            exchange(&mut client, &mut server, now);
+            for (end, bytes) in [(0, 100), (1, 1_000)] {
+                let ends = [&mut client, &mut server];
+                assert_eq!(ends[end].write(bytes), bytes);
+                exchange(&mut client, &mut server, now);
+            }
+            client.read(u32::MAX);
+            // What is kept counts as allocated.
+            std::mem::forget((client, server));
+        });
+        let each = size_of::<Endpoint>() + usize::try_from(heap.bytes_current).unwrap_or(0) / 2;
+        assert!(each <= most, "{policies:?}: {each} bytes");
     }
 }
 

@@ -11,7 +11,11 @@ const SEGMENT: u32 = 1_448;
 
 /// A client that is connected to a server.
 fn pair() -> (Endpoint, Endpoint) {
-    let config = Arc::new(Config { receive_buffer: 200_000, ..Config::new(Policies::RFC) });
+    pair_of(Policies::RFC)
+}
+
+fn pair_of(policies: Policies) -> (Endpoint, Endpoint) {
+    let config = Arc::new(Config { receive_buffer: 200_000, ..Config::new(policies) });
     let now = Instant::EPOCH;
     let mut client = Endpoint::connect(Arc::clone(&config), SeqNumber(1), now);
     let mut server = Endpoint::listen(config, SeqNumber(2));
@@ -70,6 +74,32 @@ fn a_repair_shows_in_phase_time_out_and_bytes_sent() {
     assert_eq!(client.recovery_phase(), RecoveryPhase::Loss);
     assert_eq!((client.back_offs(), client.rto()), (1, 2 * before));
     assert_eq!(client.sent(), u64::from(5 * SEGMENT), "again is not more");
+}
+
+/// Linux `tcp_ack_update_rtt`.
+#[test]
+fn linux_measures_what_is_only_sacked_and_what_was_sent_again() {
+    let (mut client, mut server) = pair_of(Policies::LINUX_6);
+    let rto = |end: &Endpoint| end.rto().as_millis();
+    assert_eq!(rto(&client), 200, "the handshake took no time");
+    client.write(2 * SEGMENT);
+    let sent = leaving(&mut client, after(10));
+    // The first is lost. The SACK of the second comes after 100 ms, an eighth of which counts, in ticks of 4 ms.
+    server.handle_segment(&sent[1].segment, after(60));
+    for ack in leaving(&mut server, after(60)) {
+        client.handle_segment(&ack.segment, after(110));
+    }
+    assert_eq!(rto(&client), 216);
+    // The timestamp tells which copy an ACK is for: 12.5 and an eighth of 87.5 ms.
+    let again = client.poll_timeout().expect("data is outstanding").at;
+    client.handle_timeout(again);
+    for transmit in leaving(&mut client, again) {
+        server.handle_segment(&transmit.segment, again + Duration::from_millis(50));
+    }
+    for ack in leaving(&mut server, again + Duration::from_millis(50)) {
+        client.handle_segment(&ack.segment, again + Duration::from_millis(100));
+    }
+    assert_eq!((client.flight(), rto(&client)), (0, 224));
 }
 
 #[test]

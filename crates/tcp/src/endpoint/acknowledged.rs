@@ -4,6 +4,7 @@ use super::{
     Config, Endpoint, Event,
     alarm::Alarm,
     episode::Progress,
+    flight::News,
     recovery::{Phase, SackNews},
     sender::low,
     timers::timestamp,
@@ -50,6 +51,7 @@ impl Endpoint {
             let plain = segment.sequence_length() == 0 && self.sender.window == window_before;
             self.take_news_of_flight(ack, advances, plain && !advances && !news, now);
             if news && !advances && self.detects_by_time() {
+                self.measure_sacked_round_trip();
                 self.take_delivered_by_sack(delivered, now);
             }
             self.reduce_proportionally(delivered, advances);
@@ -149,32 +151,58 @@ impl Endpoint {
     }
 
     /// Linux `tcp_ack_update_rtt`: each ACK gives a sample, if none of the segments that it acknowledges was
-    /// sent more than once.
+    /// sent more than once; if one was, by what it SACKs, or by its timestamp.
     fn measure_listed_round_trip(&mut self, segment: &Segment, now: Instant) -> Option<Nanos> {
-        let listed = self.news().filter(|news| !news.repeated);
-        let listed = listed.and_then(|news| news.first_round_trip.zip(news.last_round_trip));
-        let Some((first, last)) = listed else { return self.measure_round_trip(segment, now) };
+        let &News { first_round_trip, sacked_round_trip, last_round_trip, repeated, .. } =
+            self.news()?;
+        let linux = self.config.policies.timers == TimerPolicy::Linux;
+        let first = first_round_trip.filter(|_| !repeated);
+        let first = first.or_else(|| sacked_round_trip.filter(|_| linux));
+        let Some((first, last)) = first.zip(last_round_trip) else {
+            match echoed_round_trip(segment, now).filter(|_| linux) {
+                Some(echoed) => {
+                    self.sender.timed_since = Alarm::OFF;
+                    self.sample_round_trip(echoed.max(Nanos::from_millis(1)));
+                    return None;
+                }
+                None => return self.measure_round_trip(segment, now),
+            }
+        };
         self.sender.timed_since = Alarm::OFF;
-        self.round_trip.sample(self.config.policies.timers.sampled(now - first, now));
+        self.sample_round_trip(self.config.policies.timers.sampled(now - first, now));
         Some(last)
     }
 
     /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed. After a timeout, an
     /// echo of what was sent last is as good (RFC 7323, section 4); an older echo is not, because the
     /// ACK that was lost in between may have carried it.
+    #[inline]
     fn measure_round_trip(&mut self, segment: &Segment, now: Instant) -> Option<Nanos> {
         let last_send = self.timers.last_send;
         let echoed = segment.options.timestamps.map(|clock| clock.echo);
         if let Some(sent) = self.sender.take_timed() {
             let sample = self.config.policies.timers.sampled(sent, now);
-            self.round_trip.sample(sample);
+            self.sample_round_trip(sample);
             return Some(sample);
         } else if self.round_trip.back_offs() > 0 && echoed == Some(timestamp(last_send)) {
-            self.round_trip.sample(Nanos::between(last_send, now));
+            self.sample_round_trip(Nanos::between(last_send, now));
         } else if self.config.policies.timers == TimerPolicy::Linux {
             self.round_trip.reset_back_off(); // Linux `tcp_clean_rtx_queue`: any progress.
         }
         None
+    }
+
+    /// Linux `tcp_ack_update_rtt`: an ACK that only SACKs gives a sample, too.
+    fn measure_sacked_round_trip(&mut self) {
+        let sample = self.news().and_then(|news| news.first_round_trip);
+        if let Some(sample) = sample.filter(|_| self.config.policies.timers == TimerPolicy::Linux) {
+            self.sample_round_trip(sample);
+        }
+    }
+
+    #[inline]
+    fn sample_round_trip(&mut self, sample: Nanos) {
+        self.round_trip.sample(sample, low(self.sender.una), low(self.sender.max));
     }
 
     /// A round trip for HyStart: the one that was `sampled`, else that of the timestamp, to a millisecond.
@@ -187,9 +215,7 @@ impl Endpoint {
         if self.config.policies.slow_start != SlowStartPolicy::HyStart || sampled.is_some() {
             return sampled;
         }
-        let echo = segment.options.timestamps?.echo;
-        let ticks = timestamp(now).wrapping_sub(echo);
-        (ticks < 1 << 31).then(|| Nanos::from_millis(ticks.into()))
+        echoed_round_trip(segment, now)
     }
 
     /// SND.WND and SND.WL1 (RFC 9293, section 3.10.7.4). SND.WL2 is not kept: it never exceeds SND.UNA,
@@ -224,4 +250,11 @@ impl Endpoint {
         let plain = segment.sequence_length() == 0 && self.sender.window == window_before;
         repeats && if self.receiver.sack { news } else { plain }
     }
+}
+
+/// By the timestamp, to a millisecond.
+fn echoed_round_trip(segment: &Segment, now: Instant) -> Option<Nanos> {
+    let echo = segment.options.timestamps?.echo;
+    let ticks = timestamp(now).wrapping_sub(echo);
+    (ticks < 1 << 31).then(|| Nanos::from_millis(ticks.into()))
 }

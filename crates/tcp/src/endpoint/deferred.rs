@@ -1,6 +1,6 @@
 //! Segments that wait for the next ACK, so that more leave together ([`DeferralPolicy`]).
 
-use super::{Endpoint, flight::Flight, output::Piece, recovery::Phase};
+use super::{Endpoint, output::Piece, recovery::Phase};
 use crate::{
     congestion::{Controller, Windows},
     pacing,
@@ -12,13 +12,11 @@ use crate::{
 impl Endpoint {
     /// Lets `piece` pass, unless it waits for an ACK.
     #[inline]
-    pub(super) fn unless_deferred(&self, piece: Piece, now: Instant) -> Result<Piece, Wait> {
-        match self.flight.as_deref() {
-            Some(flight) if self.may_defer() && self.is_deferred(flight, &piece, now) => {
-                Err(self.wait_for_ack())
-            }
-            _ => Ok(piece),
+    pub(super) fn unless_deferred(&mut self, piece: Piece, now: Instant) -> Result<Piece, Wait> {
+        if self.flight.is_some() && self.may_defer() && self.is_deferred(&piece, now) {
+            return Err(self.wait_for_ack());
         }
+        Ok(piece)
     }
 
     #[inline]
@@ -27,36 +25,53 @@ impl Endpoint {
     }
 
     #[inline(never)]
-    fn is_deferred(&self, flight: &Flight, piece: &Piece, now: Instant) -> bool {
-        let mss = self.sender.mss;
-        // What was begun is sent whole, and so is what would not become more.
-        let last = piece.end() >= self.sender.end() || piece.end() <= self.sender.max;
-        if last || flight.probe.is_due() || (flight.burst > 0 && self.timers.last_send == now) {
+    fn is_deferred(&mut self, piece: &Piece, now: Instant) -> bool {
+        let Some(flight) = self.flight.as_deref() else { return false };
+        // What was begun is sent whole.
+        if flight.burst > 0 && self.timers.last_send == now {
             return false;
         }
-        let (Some(head), Some(srtt)) = (flight.head_sent(), self.round_trip.smoothed()) else {
+        // So is what would not become more.
+        let (end, to_send) = (piece.end(), self.sender.end());
+        if end >= to_send || end <= self.sender.max || flight.probe.is_due() {
+            return false;
+        }
+        let (Some(head), Some(srtt)) = (flight.head(), self.round_trip.smoothed()) else {
             return false;
         };
-        let window = self.congestion.window();
-        let room = u64::from(window).saturating_sub(flight.pipe(self.sender.una));
-        let room = u32::try_from(room).unwrap_or(u32::MAX);
         let sent = match &self.congestion {
             Controller::Bbr(control) => control.sent_at(),
             _ => self.timers.last_send,
         };
+        let (window, mss) = (self.congestion.window(), self.sender.mss);
+        let room = u64::from(window).saturating_sub(flight.pipe(self.sender.una));
+        let room = u32::try_from(room).unwrap_or(u32::MAX);
         let facts = Deferrable {
             room: room / mss,
             window: window / mss,
             since_sent: Nanos::between(sent, now),
-            oldest: Nanos::between(head, now),
+            oldest: Nanos::between(head.at, now),
             srtt,
         };
-        let left = self.sender.end() - piece.start;
-        facts.waits() && room / mss < self.burst() && u64::from(room) <= left
+        if !facts.waits() || u64::from(room) > to_send - piece.start {
+            return false;
+        }
+        if facts.room < LEAST_BURST && !matches!(self.congestion, Controller::Bbr(_)) {
+            return true;
+        }
+        let burst = self.burst(srtt);
+        if facts.room < burst {
+            return true;
+        }
+        if let Some(flight) = self.flight.as_deref_mut() {
+            flight.next_burst = Some(burst); // It begins now.
+        }
+        false
     }
 
     /// Segments that the kernel would hand to a device at once (`tcp_tso_autosize`).
-    fn burst(&self) -> u32 {
+    #[inline]
+    fn burst(&self, srtt: Nanos) -> u32 {
         let shortest = self.rack.min_rtt();
         if let Controller::Bbr(control) = &self.congestion {
             return control.burst(shortest);
@@ -65,8 +80,7 @@ impl Endpoint {
         // `tcp_update_pacing_rate`: twice the window in a round trip, or 1.2 times if slow start has not
         // far to go.
         let percent = if congestion < threshold / 2 { 200 } else { 120 };
-        let srtt = self.round_trip.smoothed().map_or(1, Nanos::micros).max(1);
-        let rate = u64::from(congestion) * percent * 10_000 / srtt;
+        let rate = u64::from(congestion) * percent * 10_000 / srtt.micros().max(1);
         pacing::burst(rate, shortest, self.sender.mss).max(LEAST_BURST)
     }
 
@@ -81,12 +95,17 @@ impl Endpoint {
     #[inline(never)]
     fn note_burst_in_detail(&mut self, now: Instant) {
         let goes_on = self.timers.last_send == now;
-        let burst = self.burst();
         let Some(flight) = self.flight.as_deref_mut() else { return };
-        flight.burst = match flight.burst {
-            left @ 1.. if goes_on => left - 1,
-            _ => u16::try_from(burst).unwrap_or(u16::MAX).saturating_sub(1),
-        };
+        let known = flight.next_burst.take();
+        if goes_on && flight.burst > 0 {
+            flight.burst -= 1;
+            return;
+        }
+        let srtt = || self.round_trip.smoothed().unwrap_or_default();
+        let burst = known.unwrap_or_else(|| self.burst(srtt()));
+        if let Some(flight) = self.flight.as_deref_mut() {
+            flight.burst = u16::try_from(burst).unwrap_or(u16::MAX).saturating_sub(1);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use alloc::{boxed::Box, collections::VecDeque};
 use super::{Endpoint, alarm::Alarm, probe::Probe, ranges::RangeSet};
 use crate::{
     congestion::Snapshot,
-    policy::{CongestionPolicy, LossDetection},
+    policy::{CongestionPolicy, LossDetection, Policies},
     units::{Instant, Nanos},
     wait::{Deadline, Timer},
 };
@@ -43,6 +43,8 @@ pub(super) struct Flight {
     pub(super) probe: Probe,
     /// Segments that are left of what leaves together.
     pub(super) burst: u16,
+    /// How many will leave together with the segment that is about to leave, if that was asked.
+    pub(super) next_burst: Option<u32>,
     /// What the ACK that is being taken has told.
     pub(super) news: News,
 }
@@ -101,8 +103,11 @@ pub(super) struct News {
     pub(super) delivered: u32,
     /// Segments that are believed lost because of it.
     pub(super) lost: u32,
-    /// The longest round trip of a segment that was sent once: of the one sent first.
+    /// The longest round trip of a segment that was sent once: of the one sent first. Of those that the ACK
+    /// acknowledges by its number, once they are taken.
     pub(super) first_round_trip: Option<Nanos>,
+    /// The same of those that it SACKs.
+    pub(super) sacked_round_trip: Option<Nanos>,
     /// The round trip of the one sent last.
     pub(super) last_round_trip: Option<Nanos>,
     /// A segment was acknowledged that was sent more than once.
@@ -118,6 +123,11 @@ impl Sent {
     /// How many copies of it are believed to be on their way.
     const fn copies(&self) -> u32 {
         if self.sacked { 0 } else { !self.lost as u32 + self.again as u32 }
+    }
+
+    /// Whether it was sent once, and nothing is known of it.
+    const fn is_plain(&self) -> bool {
+        !(self.sacked | self.lost | self.again | self.repeated)
     }
 
     const fn is_unrepaired(&self) -> bool {
@@ -146,8 +156,16 @@ impl Flight {
             probe_set_by_data: Alarm::OFF,
             probe: Probe::default(),
             burst: 0,
+            next_burst: None,
             news: News::default(),
         }
+    }
+
+    /// Whether `policies` need one.
+    #[inline]
+    pub(super) fn is_needed(policies: &Policies) -> bool {
+        policies.loss_detection == LossDetection::Rack
+            || matches!(policies.congestion, CongestionPolicy::Bbr)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -178,6 +196,11 @@ impl Flight {
 
     pub(super) const fn has_unrepaired(&self) -> bool {
         self.unrepaired > 0
+    }
+
+    /// The oldest segment.
+    pub(super) fn head(&self) -> Option<&Sent> {
+        self.segments.front()
     }
 
     /// When the oldest segment was sent last.
@@ -288,22 +311,35 @@ impl Flight {
 
     /// Everything before `ack` has arrived.
     pub(super) fn on_ack(&mut self, ack: u64, now: Instant) {
-        while let Some(&sent) = self.segments.front().filter(|sent| sent.end <= ack) {
-            if !sent.sacked {
-                self.news.repeated |= sent.repeated;
-                self.deliver(&sent, now);
-            }
-            self.on_the_way.remove(sent.copies(), sent.end - self.start);
-            self.sacked -= u32::from(sent.sacked);
-            self.unrepaired -= u32::from(sent.is_unrepaired());
-            self.segments.pop_front();
+        self.news.sacked_round_trip = self.news.first_round_trip.take();
+        while let Some(sent) = self.segments.pop_front_if(|sent| sent.end <= ack) {
+            let bytes = sent.end - self.start;
             self.start = sent.end;
+            if sent.is_plain() {
+                self.deliver(&sent, now);
+                self.on_the_way.remove(1, bytes);
+            } else {
+                self.forget_acknowledged(&sent, bytes, now);
+            }
         }
-        if let Some(sent) = self.segments.front() {
-            let part = ack.saturating_sub(self.start);
-            self.on_the_way.bytes -= part * u64::from(sent.copies());
+        if ack > self.start {
+            if let Some(sent) = self.segments.front() {
+                self.on_the_way.bytes -= (ack - self.start) * u64::from(sent.copies());
+            }
+            self.start = ack;
         }
-        self.start = self.start.max(ack);
+    }
+
+    /// The same for a segment about which more is known.
+    #[inline(never)]
+    fn forget_acknowledged(&mut self, sent: &Sent, bytes: u64, now: Instant) {
+        if !sent.sacked {
+            self.news.repeated |= sent.repeated;
+            self.deliver(sent, now);
+        }
+        self.on_the_way.remove(sent.copies(), bytes);
+        self.sacked -= u32::from(sent.sacked);
+        self.unrepaired -= u32::from(sent.is_unrepaired());
     }
 
     /// `[from, to)` is new in a SACKed range `[start, end)`.
@@ -429,19 +465,9 @@ impl Endpoint {
             && self.config.policies.loss_detection == LossDetection::Rack
     }
 
-    /// `[start, end)` leaves.
-    #[inline]
-    pub(super) fn list_sent(&mut self, start: u64, end: u64, now: Instant) {
-        let policies = &self.config.policies;
-        let needed = policies.loss_detection == LossDetection::Rack
-            || matches!(policies.congestion, CongestionPolicy::Bbr);
-        if needed {
-            self.list_sent_in_detail(start, end, now);
-        }
-    }
-
+    /// `[start, end)` leaves, and the policies need the list.
     #[inline(never)]
-    fn list_sent_in_detail(&mut self, start: u64, end: u64, now: Instant) {
+    pub(super) fn list_sent(&mut self, start: u64, end: u64, now: Instant) {
         let idle = self.flight.is_none();
         let snapshot = self.congestion.on_sent(idle, now);
         let flight = self.flight.get_or_insert_with(|| Box::new(Flight::new(start)));

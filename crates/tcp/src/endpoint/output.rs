@@ -191,7 +191,11 @@ impl Endpoint {
         if let Some(flight) = self.flight.as_deref()
             && self.detects_by_time()
         {
-            return self.next_by_list(flight);
+            let room = self.room_beside(flight);
+            if flight.has_work() || self.recovery.retransmit_head {
+                return self.next_by_list(flight, room);
+            }
+            return self.next_new(room);
         }
         if self.recovery.retransmit_head && self.sender.is_outstanding() {
             let first_sacked = self.recovery.sacked.iter().next().map(|(start, _)| start);
@@ -218,18 +222,20 @@ impl Endpoint {
         self.next_data()
     }
 
-    /// What may leave where losses are detected by time: what is lost, then new data, as far as cwnd exceeds
-    /// what is on its way (Linux `tcp_xmit_retransmit_queue`, `tcp_write_xmit`). The first retransmission of
-    /// a repair and a probe leave in any case.
-    #[inline(never)]
-    fn next_by_list(&self, flight: &Flight) -> Result<Piece, Wait> {
+    /// By how much cwnd exceeds what is on its way, where losses are detected by time.
+    #[inline]
+    fn room_beside(&self, flight: &Flight) -> u64 {
         let pipe = flight.pipe(self.sender.una);
         let room = u64::from(self.congestion.window()).saturating_sub(pipe);
         // Linux `tcp_cwnd_test` counts packets: a short segment needs as much room as a full one.
-        let room = if room < u64::from(self.sender.mss) { 0 } else { room };
-        if !flight.has_work() && !self.recovery.retransmit_head {
-            return self.next_new(room);
-        }
+        if room < u64::from(self.sender.mss) { 0 } else { room }
+    }
+
+    /// What may leave where losses are detected by time: what is lost, then new data, as far as there is
+    /// `room` (Linux `tcp_xmit_retransmit_queue`, `tcp_write_xmit`). The first retransmission of a repair
+    /// and a probe leave in any case.
+    #[inline(never)]
+    fn next_by_list(&self, flight: &Flight, room: u64) -> Result<Piece, Wait> {
         let hole = flight.next_unrepaired().filter(|_| self.recovery.phase != Phase::Forward);
         if self.recovery.retransmit_head && self.sender.is_outstanding() {
             let (start, end) = hole.unwrap_or((self.sender.una, self.sender.max));
@@ -416,7 +422,7 @@ impl Endpoint {
 
     fn note_sent(&mut self, piece: &Piece, retransmission: bool, now: Instant) {
         let probing = self.sender.release_held && self.sender.window == 0;
-        let small = piece.len < self.room_for_data();
+        let small = piece.len < self.sender.mss && piece.len < self.room_for_data();
         let sender = &mut self.sender;
         let end = piece.end();
         if retransmission {
@@ -429,8 +435,10 @@ impl Endpoint {
             }
         }
         self.recovery.retransmit_head = false;
-        self.note_burst(now);
-        self.list_sent(piece.start, end, now);
+        if Flight::is_needed(&self.config.policies) {
+            self.note_burst(now);
+            self.list_sent(piece.start, end, now);
+        }
         let sender = &mut self.sender;
         if piece.start <= sender.next {
             sender.next = sender.next.max(end);
@@ -462,7 +470,7 @@ impl Endpoint {
     fn restart_after_idle(&mut self, piece: Piece, now: Instant) -> Piece {
         self.adjust_unused_window(now);
         let idle = Idle {
-            since_send: now.since(self.timers.last_send),
+            since_send: self.config.policies.timers.elapsed(self.timers.last_send, now),
             since_receive: now.since(self.timers.last_receive),
             rto: self.round_trip.rto(),
             srtt: self.round_trip.srtt(),

@@ -108,6 +108,13 @@ impl Rack {
 }
 
 impl Flight {
+    /// Whether the search for losses would end at the oldest segment: nothing that was sent later has
+    /// arrived. Most ACKs of a path without loss end here.
+    fn is_nothing_late(&self) -> bool {
+        self.head()
+            .is_some_and(|head| head.is_out() && !head.repeated && !self.latest.is_after(head))
+    }
+
     /// RACK_detect_loss(): how long to wait until the last of the suspicious segments is lost, or zero.
     /// The list is in the order of bytes; segments that were sent once are also in the order of time.
     fn detect_losses(&mut self, window: Nanos, now: Instant) -> Nanos {
@@ -154,14 +161,17 @@ impl Endpoint {
     /// Marks what is lost; how long to wait for what may be.
     fn rack_mark_lost(&mut self, timer: bool, now: Instant) -> Nanos {
         let recovering = self.recovery.phase != Phase::Open;
-        let (rack, srtt) = (self.rack, self.round_trip.smoothed());
         let Some(flight) = self.flight.as_deref_mut() else { return Nanos::ZERO };
         if !timer && !flight.latest.advanced {
             return Nanos::ZERO;
         }
         flight.latest.advanced = false;
+        if flight.is_nothing_late() {
+            return Nanos::ZERO;
+        }
         let eager = recovering || flight.sacked() >= u32::from(DUPLICATE_THRESHOLD);
-        flight.detect_losses(rack.window(eager, srtt), now)
+        let window = self.rack.window(eager, self.round_trip.smoothed());
+        flight.detect_losses(window, now)
     }
 
     /// The reordering timer has fired (Linux `tcp_rack_reo_timeout`).

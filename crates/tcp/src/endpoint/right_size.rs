@@ -1,16 +1,16 @@
 //! The state of a receive window that grows with what the application takes (Linux `rcvq_space`,
 //! `rcv_rtt_est`, `rcv_ssthresh` and `window_clamp`).
 //!
-//! It exists from the first round trip in which more than an initial window arrives: an end that only
-//! gets requests has none.
-
-use core::time::Duration;
+//! It exists from the first full segment on: an end that only gets short requests has none.
+//!
+//! Linux measures when the application reads. A segment that arrives counts as read at once here if the
+//! application had read everything before; if it had not, what it reads is seen with the next segment.
 
 use super::{Endpoint, timers::timestamp};
 use crate::{
     policy::{BufferTuning, Taken},
     segment::Segment,
-    units::Instant,
+    units::{Instant, Nanos},
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub(super) struct RightSize {
     /// When that was.
     since: Instant,
     /// The shortest round trip, smoothed upwards; zero before the first (`rcv_rtt_est`).
-    round_trip: Duration,
+    round_trip: Nanos,
     /// The echo that it was measured by last: the first segment with it counts.
     echo: u32,
     /// The largest window that makes sense now (`window_clamp`).
@@ -42,8 +42,10 @@ pub(super) struct DataArrived {
     pub(super) echo: Option<(u32, u32)>,
     /// What the application has read of the stream.
     pub(super) read: u64,
-    /// Bytes that it could read.
+    /// Bytes that it could read, these included.
     pub(super) readable: u64,
+    /// It had read all that had arrived before.
+    pub(super) drained: bool,
     /// Bytes beyond the first gap.
     pub(super) out_of_order: u32,
 }
@@ -63,12 +65,14 @@ impl Endpoint {
             echo: segment.options.timestamps.map(|it| (it.echo, age(it.echo))),
             read: receiver.read_end,
             readable: receiver.readable(),
+            drained: receiver.readable() == 0
+                || u64::try_from(receiver.position(segment.data_start()))
+                    .is_ok_and(|start| start <= receiver.read_end),
             out_of_order: u32::try_from(beyond).unwrap_or(u32::MAX),
         };
-        let first = u64::from(INITIAL_SEGMENTS * data.mss);
         let buffer = receiver.buffer();
         let knows = self.measured.as_ref().is_some_and(|it| it.right_size.is_some());
-        if knows || receiver.in_order() >= first {
+        if knows || data.len >= data.mss {
             let measured = self.measured.get_or_insert_default();
             let state =
                 measured.right_size.get_or_insert_with(|| RightSize::new(buffer, &data, now));
@@ -78,19 +82,19 @@ impl Endpoint {
 }
 
 impl RightSize {
-    /// For a buffer of so many bytes. Ten segments have arrived, so the window has grown to what Linux
-    /// allows before anything is measured.
+    /// For a buffer of so many bytes, when the first full segment arrives. That ends the round trip that began with
+    /// the handshake.
     pub(super) fn new(buffer: u32, data: &DataArrived, now: Instant) -> Self {
-        let window = buffer.max(BufferTuning::LINUX_FIRST_WINDOW);
         Self {
             // `tcp_init_buffer_space`: TCP_INIT_CWND segments.
             space: INITIAL_SEGMENTS * data.mss,
-            read: data.read,
+            read: data.read_at_once(),
             since: now,
-            round_trip: Duration::ZERO,
+            round_trip: Nanos::ZERO,
             echo: 0,
-            clamp: window,
-            window,
+            // `tcp_measure_rcv_mss`.
+            clamp: buffer.max(BufferTuning::LINUX_FIRST_WINDOW),
+            window: buffer,
         }
     }
 
@@ -99,40 +103,56 @@ impl RightSize {
         if let Some((echo, age)) = data.echo.filter(|it| it.0 != self.echo) {
             self.echo = echo;
             if data.len >= data.mss {
-                self.take_round_trip(Duration::from_millis(age.into()), data.readable == 0);
+                self.take_round_trip(Nanos::from_millis(age.into()), data.drained);
             }
-        }
-        // `tcp_rcv_space_adjust` runs when the application reads; this, when the next segment arrives.
-        if !self.round_trip.is_zero() && now.since(self.since) >= self.round_trip {
-            self.end_round_trip(data);
-            (self.read, self.since) = (data.read, now);
         }
         // `tcp_grow_window`: two segments for each that arrives.
         const LEAST: u32 = 128;
         if data.len >= LEAST {
             self.window = self.window.saturating_add(2 * data.mss).min(self.clamp.max(self.window));
         }
+        if data.out_of_order > 0 {
+            // `tcp_data_queue_ofo`: room for what lies behind the gap, at the rate of the best round trip.
+            self.right_size(self.space, data);
+        }
+        if !self.round_trip.is_zero() && Nanos::between(self.since, now) >= self.round_trip {
+            self.end_round_trip(data);
+            (self.read, self.since) = (data.read_at_once(), now);
+        }
         self.window
     }
 
     /// `tcp_rcv_rtt_update`: a shorter sample counts at once, a longer one by an eighth.
-    fn take_round_trip(&mut self, sample: Duration, drained: bool) {
+    fn take_round_trip(&mut self, sample: Nanos, drained: bool) {
         if self.round_trip.is_zero() || sample < self.round_trip {
             self.round_trip = sample;
         } else if drained {
-            self.round_trip += (sample - self.round_trip) / 8;
+            self.round_trip = self.round_trip + (sample - self.round_trip) / 8;
         }
     }
 
     /// `tcp_rcv_space_adjust`: what has arrived and was not read does not count.
     fn end_round_trip(&mut self, data: &DataArrived) {
-        let taken = (data.read - self.read).saturating_sub(data.readable);
+        let waiting = if data.drained { 0 } else { data.readable };
+        let taken = data.read_at_once().saturating_sub(self.read).saturating_sub(waiting);
         let now = u32::try_from(taken).unwrap_or(u32::MAX);
         if now > self.space {
-            let taken = Taken { now, before: self.space, out_of_order: data.out_of_order };
-            self.clamp = self.clamp.max(BufferTuning::right_size(taken));
+            self.right_size(now, data);
             self.space = now;
         }
+    }
+
+    /// `tcp_rcvbuf_grow`. The window follows with the next segments.
+    fn right_size(&mut self, now: u32, data: &DataArrived) {
+        let taken = Taken { now, before: self.space, out_of_order: data.out_of_order };
+        self.clamp = self.clamp.max(BufferTuning::right_size(taken));
+    }
+}
+
+impl DataArrived {
+    /// What the application has read of the stream, once it has read this segment if it does so at once.
+    fn read_at_once(&self) -> u64 {
+        if self.drained { self.read + self.readable } else { self.read }
     }
 }
 
@@ -142,13 +162,21 @@ const INITIAL_SEGMENTS: u32 = 10;
 #[cfg(test)]
 mod tests {
     use alloc::vec::Vec;
+    use core::time::Duration;
 
     use super::*;
 
     const MSS: u32 = 1_448;
     const TRIP: Duration = Duration::from_millis(20);
-    const DATA: DataArrived =
-        DataArrived { len: MSS, mss: MSS, echo: None, read: 0, readable: 0, out_of_order: 0 };
+    const DATA: DataArrived = DataArrived {
+        len: MSS,
+        mss: MSS,
+        echo: None,
+        read: 0,
+        readable: MSS as u64,
+        drained: true,
+        out_of_order: 0,
+    };
 
     /// `segments` of a round trip arrive and are read.
     fn round(state: &mut RightSize, number: u32, segments: u32, read: &mut u64) -> u32 {
@@ -179,5 +207,27 @@ mod tests {
         let windows: Vec<u32> =
             (1..20).map(|number| round(&mut state, number, 10, &mut read)).collect();
         assert_eq!(windows[18], BufferTuning::LINUX_FIRST_WINDOW, "{windows:?}");
+    }
+
+    #[test]
+    fn a_round_trip_that_grows_with_the_queue_is_measured_if_all_was_read() {
+        for (drained, grown) in [(true, true), (false, false)] {
+            let mut state = RightSize::new(65_535, &DATA, Instant::EPOCH);
+            for age in [20, 36, 52, 68] {
+                let data = DataArrived { echo: Some((age, age)), drained, ..DATA };
+                state.on_data(&data, Instant::EPOCH);
+            }
+            assert_eq!(state.round_trip > Nanos::from_millis(20), grown, "{:?}", state.round_trip);
+        }
+    }
+
+    #[test]
+    fn what_lies_behind_a_gap_makes_room_for_itself() {
+        let mut state = RightSize::new(65_535, &DATA, Instant::EPOCH);
+        let behind = DataArrived { readable: 0, out_of_order: 100_000, ..DATA };
+        for _ in 0..100 {
+            state.on_data(&behind, Instant::EPOCH);
+        }
+        assert_eq!(state.window, 2 * 10 * MSS + 100_000);
     }
 }

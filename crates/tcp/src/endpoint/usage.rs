@@ -58,6 +58,11 @@ pub(super) const fn low(position: u64) -> u32 {
     position as u32
 }
 
+/// Milliseconds from `earlier` to `later` by Linux's clock, which ticks each 4 ms (`tcp_jiffies32`).
+const fn ticks_between(earlier: u32, later: u32) -> u32 {
+    (later & !3).wrapping_sub(earlier & !3)
+}
+
 impl Endpoint {
     /// Something has left: judges the use of the window, if the policy asks for it.
     #[inline]
@@ -77,7 +82,7 @@ impl Endpoint {
         }
         usage.used = usage.used.max(usage.flight);
         let unused = Unused {
-            since: Duration::from_millis(timestamp(now).wrapping_sub(usage.since).into()),
+            since: Duration::from_millis(ticks_between(usage.since, timestamp(now)).into()),
             used: usage.used,
             rto: self.round_trip.rto(),
             windows,

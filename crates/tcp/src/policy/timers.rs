@@ -97,6 +97,25 @@ impl TimerPolicy {
     }
 }
 
+impl TimerPolicy {
+    /// A tick of Linux's clock: CONFIG_HZ is 250 in Debian's kernels, and in the one that the preset is compared with.
+    pub(crate) const LINUX_TICK: Nanos = Nanos::from_millis(4);
+
+    /// How long it is since `earlier`, for what is compared with the RTO. Linux counts ticks of its clock
+    /// (`tcp_slow_start_after_idle_check`), which stands at a multiple of a tick at the beginning of the run; that
+    /// phase is our choice.
+    pub(crate) fn elapsed(self, earlier: Instant, now: Instant) -> Duration {
+        match self {
+            Self::Linux => {
+                let tick = Self::LINUX_TICK.get();
+                let ticks = (now.as_nanos() / tick).saturating_sub(earlier.as_nanos() / tick);
+                Duration::from_nanos(ticks.saturating_mul(tick))
+            }
+            Self::Bsd | Self::Rfc6298 | Self::Ns2 => now.since(earlier),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,5 +160,15 @@ mod tests {
     fn an_endless_timer_saturates() {
         let fires = TimerPolicy::Bsd.expiry(Instant::FAR_FUTURE, Duration::MAX);
         assert_eq!(fires, Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn linux_counts_ticks_of_four_milliseconds() {
+        let at = |micros| Instant::EPOCH + Duration::from_micros(micros);
+        for (earlier, now, elapsed) in [(3_999, 4_000, 4), (4_000, 7_999, 0), (1_000, 622_000, 620)]
+        {
+            assert_eq!(TimerPolicy::Linux.elapsed(at(earlier), at(now)), ms(elapsed));
+        }
+        assert_eq!(TimerPolicy::Rfc6298.elapsed(at(1_000), at(622_000)), ms(621));
     }
 }
