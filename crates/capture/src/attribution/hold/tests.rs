@@ -404,7 +404,11 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
     for (why, facts, unknown) in [
         ("followed by more, so it was ready", LATE, true),
         ("after the shortest timeout", Facts { since_ack: micros(5_000), ..LATE }, true),
-        ("sooner", Facts { since_ack: micros(4_999), ..LATE }, false),
+        (
+            "sooner, but long for its gap",
+            Facts { since_ack: micros(4_999), since_data: Nanos::from_millis(19), ..LATE },
+            false,
+        ),
         ("its sender's host would have seen it", Facts { may_miss_losses: false, ..LATE }, false),
         ("a send buffer was empty, and full again", Facts { pushed: true, ..LATE }, false),
         ("a last piece behind a card's PSH", Facts { pushed: true, bytes: 500, ..LATE }, true),
@@ -553,7 +557,7 @@ fn ready_data_that_follows_an_acknowledgement_of_all_waited_for_a_window() {
             "the program may have paused",
             Facts { pushed: true, ended: true, ..ready },
             Wait::Application,
-            Medium,
+            High,
         ),
         (
             "later than a quarter of the gap",
