@@ -35,6 +35,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             connection.delayed_ack,
             connection.closed_first,
         );
+        for (end, pacing) in ["client", "server"].iter().zip(&connection.pacing) {
+            if let Some(pacing) = pacing {
+                println!("    {end} {pacing:?}");
+            }
+        }
     }
     for exchange in &analysis.exchanges {
         println!(

@@ -14,6 +14,7 @@
 //! | `round_trips` | which of them tell the length of a round trip |
 //! | `clock` | when segments left by their timestamps |
 //! | `spacing` | whether it is a link that keeps segments apart |
+//! | `pacing` | whether it is paced, and what it shows of BBR |
 //! | `window` | what its flights show of its congestion window |
 //! | `nagle` | what its small segments show of Nagle's algorithm |
 //! | `cork` | the timer that ends a cork |
@@ -34,6 +35,7 @@ pub(crate) mod gap;
 mod hold;
 mod loss_kind;
 mod nagle;
+mod pacing;
 mod path;
 mod round_trips;
 pub(crate) mod sender;
@@ -50,6 +52,7 @@ pub(crate) use ackwise_tcp::units::Nanos;
 pub(crate) use cork::{CorkHabit, CorkTimer};
 pub(crate) use hold::Loss;
 pub use loss_kind::LossKind;
+pub use pacing::Pacing;
 pub use path::Vantage;
 pub(crate) use path::{Distances, KnownPaces, Paces};
 pub use shares::{Shares, SharesIter};

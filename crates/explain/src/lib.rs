@@ -9,6 +9,7 @@
 //! | `joined` | what two captures have in common, and how their clocks differ |
 //! | `pair` | two captures of the same connections, one at each end |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
+//! | `pacing` | who is paced, and who behaves like BBR |
 //! | `servers` | who closes connections, and who waits idle, by server |
 //! | `tunnels` | WebSockets and CONNECT tunnels, which are not judged |
 //! | `sentence` | the one that comes first: who waited for whom |
@@ -33,6 +34,7 @@ mod json;
 mod live;
 mod markdown;
 mod notes;
+mod pacing;
 mod pair;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -6,10 +6,12 @@ use ackwise_capture::{
     analysis::{Analysis, ConnectionResult},
     attribution::Vantage,
 };
-use ackwise_cause::Party;
+use ackwise_cause::{Direction, Party};
 use ackwise_tcp::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use super::pacing::PacedConnections;
 
 /// All connections to a server.
 #[derive(Clone, Debug)]
@@ -33,6 +35,8 @@ pub struct Server {
     pub initial_window: Option<u32>,
     /// The longest delayed acknowledgement of a client.
     pub delayed_ack: Option<Duration>,
+    /// How it sends on its connections.
+    pub(super) paced: PacedConnections,
     /// Where the first connection was captured.
     pub vantage: Vantage,
 }
@@ -129,6 +133,7 @@ impl Server {
             idle: Idle::default(),
             initial_window: None,
             delayed_ack: None,
+            paced: PacedConnections::default(),
             vantage,
         }
     }
@@ -141,6 +146,9 @@ impl Server {
         self.reset += u64::from(connection.reset);
         self.initial_window = self.initial_window.max(connection.initial_window);
         self.delayed_ack = self.delayed_ack.max(connection.delayed_ack);
+        if let Some(pacing) = &connection.pacing[Direction::ToClient as usize] {
+            self.paced.add(pacing);
+        }
     }
 }
 

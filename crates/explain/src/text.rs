@@ -164,5 +164,6 @@ pub(super) fn facts(server: &Server) -> Vec<String> {
     if let Some(delay) = server.delayed_ack {
         facts.push(format!("clients' ACK delay: up to {}", rounded(delay)));
     }
+    facts.extend(server.paced.fact());
     facts
 }

@@ -215,3 +215,45 @@ proptest! {
         prop_assert_eq!((once.now, once.segments), (again.now, again.segments));
     }
 }
+
+/// A short FIN was on its way when the timer expired, and ns-2's window is in whole segments: the window had
+/// no room for the head beside two bytes, and no timer ran any more.
+#[test]
+fn a_timeout_sends_the_head_whatever_the_window_says() {
+    let link = |delay, loss, seed| LinkConfig {
+        delay: Duration::from_millis(delay),
+        queue: Queue::packets(2).unwrap(),
+        faults: Faults {
+            loss: Pick::Random(Probability::per_million(loss).unwrap()),
+            ..Faults::NONE
+        },
+        seed: Seed(seed),
+        ..LinkConfig::IDEAL
+    };
+    let policies = Policies {
+        ack: AckPolicy::EverySegment,
+        hold: HoldPolicy::Off,
+        congestion: CongestionPolicy::Ns2Tahoe,
+        initial_window: InitialWindow::Segments(NonZeroU8::new(5).unwrap()),
+        start: StartPolicy::Paced,
+        slow_start: SlowStartPolicy::UntilLoss,
+        open: OpenPolicy::Transaction,
+        idle_restart: IdleRestart::Keep,
+        offer: Offer { sack: true, timestamps: true, window_scale: false },
+        ..Policies::LINUX_6
+    };
+    let config = Config {
+        mss: 1071,
+        receive_buffer: 7_310,
+        send_buffer: 1_000,
+        user_timeout: LIMIT,
+        ..Config::new(policies)
+    };
+    let links = [
+        link(0, 174_375, 16_341_994_225_824_718_084),
+        link(159, 110_681, 4_643_801_944_314_341_828),
+    ];
+    let case = Case { config, links, lengths: [14_823, 4_237], isn: [0, 0] };
+    let pair = case.run();
+    assert_eq!(pair.sides[1].received.len(), 14_823, "{}", pair.trace_text());
+}

@@ -18,7 +18,7 @@ pub fn processor_time() -> io::Result<Duration> {
     Ok(clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?.into())
 }
 
-/// Counts from [`BEGINNING`], the time of its creation.
+/// Counts from [`BEGINNING`], the time of its creation or another one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     start: time::Instant,
@@ -29,11 +29,16 @@ impl Clock {
         Self { start: time::Instant::now() }
     }
 
+    /// Counts from `start`, which may be in the past.
+    pub(crate) const fn from(start: time::Instant) -> Self {
+        Self { start }
+    }
+
     pub(crate) fn now(self) -> Instant {
         self.instant(time::Instant::now())
     }
 
-    /// Converts `at`. Times before the clock's creation become its beginning.
+    /// Converts `at`. Times before the clock's start become its beginning.
     pub(crate) fn instant(self, at: time::Instant) -> Instant {
         BEGINNING + at.saturating_duration_since(self.start)
     }

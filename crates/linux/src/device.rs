@@ -16,7 +16,10 @@ use std::{
 use nix::unistd::Pid;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
-use crate::{netlink, routes::Routes};
+use crate::{
+    netlink::{self, NetworkRoute},
+    routes::Routes,
+};
 
 /// Options of a device.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -53,6 +56,8 @@ pub struct TunDevice {
     mtu: u16,
     v4: Ends<Ipv4Addr>,
     v6: Option<Ends<Ipv6Addr>>,
+    /// Further addresses of the stack.
+    hosts: Vec<Ipv4Addr>,
 }
 
 impl TunDevice {
@@ -84,7 +89,7 @@ impl TunDevice {
             .set_nonblocking(true)
             .map_err(|source| TunError::setup("be made non-blocking", source))?;
         let name = device.name().map_err(|source| TunError::setup("tell its name", source))?;
-        Ok(Self { device, name, mtu: options.mtu, v4: subnet.v4, v6 })
+        Ok(Self { device, name, mtu: options.mtu, v4: subnet.v4, v6, hosts: Vec::new() })
     }
 
     /// The device's name, such as `tun0`.
@@ -116,11 +121,26 @@ impl TunDevice {
         self.v6
     }
 
+    /// Gives the stack a further address: the namespace, in which the calling thread must be, routes it
+    /// into the device.
+    ///
+    /// # Errors
+    ///
+    /// If the namespace has such a route already, or the kernel refuses.
+    pub fn add_host(&mut self, host: Ipv4Addr) -> Result<(), TunError> {
+        let (through, to) = (self.index()?, (host, 32));
+        let route = NetworkRoute { to, through, initial_window: None, quick_ack: false };
+        let added = netlink::add_network_route(route);
+        added.map_err(|source| TunError::setup("be given another address", source))?;
+        self.hosts.push(host);
+        Ok(())
+    }
+
     /// Whether `address` belongs to the stack.
     #[must_use]
     pub fn is_ours(&self, address: IpAddr) -> bool {
         match address {
-            IpAddr::V4(address) => address == self.v4.ours,
+            IpAddr::V4(address) => address == self.v4.ours || self.hosts.contains(&address),
             IpAddr::V6(address) => self.v6.is_some_and(|ends| address == ends.ours),
         }
     }

@@ -6,7 +6,7 @@
 
 use std::{
     io,
-    os::fd::AsFd,
+    os::fd::{AsFd, BorrowedFd},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -41,6 +41,13 @@ impl Bell {
     pub fn ring(&self) {
         // Fails only after 2^64 rings without a wait, when it is ringing anyway.
         let _ = self.0.write(1);
+    }
+}
+
+/// For another set than its own: it becomes readable, and stays so.
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

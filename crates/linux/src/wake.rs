@@ -37,6 +37,12 @@ impl Wake {
         Ok(Self { epoll, timer, armed: None })
     }
 
+    /// Adds what wakes once for each change, and is not read.
+    pub(crate) fn add_bell(&self, bell: BorrowedFd<'_>) -> io::Result<()> {
+        let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
+        Ok(self.epoll.add(bell, EpollEvent::new(flags, 0))?)
+    }
+
     /// Sleeps until a source is readable, `until` has passed, or a signal was handled.
     pub(crate) fn sleep(&mut self, until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());

@@ -9,12 +9,17 @@ mod host;
 use std::{
     fs,
     io::{ErrorKind, Read, Write},
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
     thread,
     time::{Duration, Instant},
 };
 
-use ackwise_linux::stack::{Direction, Listen, Tap};
+use ackwise_linux::{
+    TunDevice, TunStack,
+    device::TunOptions,
+    stack::{ConnectError, Direction, Listen, Tap},
+    testing::{in_namespace, skip},
+};
 use ackwise_tcp::{
     Config, Event, Flags, Segment, State,
     policy::{AckPolicy, Offer, Policies},
@@ -38,6 +43,34 @@ fn a_megabyte_goes_each_way_to_a_kernel_server() {
         host.run_until_event(id, Event::PeerClosed);
         kernel.join().unwrap();
         assert_eq!(host.stack.counters().malformed, 0, "{:?}", host.stack.counters());
+    });
+}
+
+#[test]
+fn a_further_address_of_the_device_reaches_a_kernel_server() {
+    in_namespace("a_further_address_of_the_device_reaches_a_kernel_server", || {
+        let [known, foreign] = [7, 8].map(|it| Ipv4Addr::new(203, 0, 113, it)); // RFC 5737
+        let mut device = match TunDevice::open(TunOptions::default()) {
+            Ok(device) => device,
+            Err(missing) => {
+                return skip("a_further_address_of_the_device_reaches_a_kernel_server", missing);
+            }
+        };
+        device.add_host(known).unwrap();
+        assert!(device.add_host(known).is_err(), "it is routed already");
+        let mut host = Host::on(device);
+        let listener = TcpListener::bind(host.kernel(0)).unwrap();
+        let server = listener.local_addr().unwrap();
+        let from = |stack: &mut TunStack, ours: Ipv4Addr| {
+            stack.connect_from(ours.into(), server, config(), Tap::Off)
+        };
+        assert_eq!(from(&mut host.stack, foreign), Err(ConnectError::NoAddress(server)));
+        let id = from(&mut host.stack, known).unwrap();
+        host.run_until_event(id, Event::Connected);
+        assert_eq!(listener.accept().unwrap().1.ip(), known);
+        let states: Vec<_> = host.stack.states().collect();
+        assert_eq!(states.len(), 1);
+        assert_eq!((states[0].0.ours.ip(), states[0].1), (known.into(), State::Established));
     });
 }
 

@@ -6,7 +6,10 @@ use ackwise_linux::emulator::Way;
 use ackwise_sim::{Scenario, scenario::NodeId};
 use ackwise_tcp::Config;
 
-use crate::settings;
+use crate::{
+    playable::{self, World},
+    settings,
+};
 
 /// Hosts of one namespace.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,17 +17,19 @@ pub(crate) struct Group {
     pub(crate) tcp: Config,
     /// Whether its hosts open connections.
     opens: bool,
+    /// Whether they have our TCP instead of the kernel's.
+    pub(crate) ours: bool,
     pub(crate) hosts: Vec<NodeId>,
 }
 
 /// The groups of a scenario, and the group of each node by its place; routers have none.
-pub(crate) fn groups(scenario: &Scenario) -> (Vec<Group>, Vec<Option<usize>>) {
+pub(crate) fn groups(scenario: &Scenario, world: World) -> (Vec<Group>, Vec<Option<usize>>) {
     let mut groups: Vec<Group> = Vec::new();
     let mut of = vec![None; scenario.nodes.len()];
     for (place, (node, group)) in (0..).zip(scenario.nodes.iter().zip(&mut of)) {
         let Some(tcp) = node.tcp else { continue };
         let host = NodeId(place);
-        let opens = scenario.applications.iter().any(|it| it.client == host);
+        let opens = playable::is_client(scenario, host);
         let talks = |other: &NodeId| {
             scenario.applications.iter().any(|it| {
                 let both = (it.client, it.server);
@@ -34,7 +39,8 @@ pub(crate) fn groups(scenario: &Scenario) -> (Vec<Group>, Vec<Option<usize>>) {
         let fits = |it: &Group| it.tcp == tcp && it.opens == opens && !it.hosts.iter().any(talks);
         let found = groups.iter().position(fits);
         let found = found.unwrap_or_else(|| {
-            groups.push(Group { tcp, opens, hosts: Vec::new() });
+            let ours = opens && world == World::Wire;
+            groups.push(Group { tcp, opens, ours, hosts: Vec::new() });
             groups.len() - 1
         });
         groups[found].hosts.push(host);

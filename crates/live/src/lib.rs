@@ -4,7 +4,7 @@
 //!
 //! | module | its one idea |
 //! | --- | --- |
-//! | [`playable`] | what of a scenario the kernel can be made to do, and why not the rest |
+//! | [`playable`] | what of a scenario the kernel or our TCP can be made to do, and why not the rest |
 //! | `settings` | sysctls of a namespace and options of a socket |
 //! | `groups` | which hosts share a namespace, their addresses, the ways between them |
 //! | `programs` | the clients and servers: one thread for each namespace |
@@ -27,4 +27,4 @@ mod sampler;
 mod settings;
 
 pub use play::{Limits, PlayError, Played, play};
-pub use playable::{Unplayable, check};
+pub use playable::{Unplayable, Whose, World, check};

@@ -14,7 +14,9 @@ use std::{
 
 use ackwise_linux::{
     Namespace, NamespaceError,
-    emulator::{EmulatedNetwork, EmulatorError, NetworkReport, Port, Scheduling, Wire},
+    emulator::{
+        EmulatedNetwork, EmulatorError, Hosts, NetworkReport, Port, Scheduling, SegmentRecord, Wire,
+    },
     ready::Ready,
 };
 use ackwise_sim::{
@@ -26,19 +28,21 @@ use ackwise_sim::{
 use crate::{
     agreed::{Mailbox, Shared},
     groups::{self, Group},
-    playable::{self, Unplayable},
+    playable::{self, Unplayable, World},
     programs::{Counted, Programs, Run},
-    sampler::Sampler,
+    sampler::{self, Sampler},
     settings,
 };
 
-/// When a run ends early, and who hears how far it is.
+/// When a run ends early, who hears how far it is, and whether its segments are recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// When this becomes true, the run is given up.
     pub stop: Arc<AtomicBool>,
     /// Nanoseconds since the run began, for a progress bar.
     pub clock: Arc<AtomicU64>,
+    /// Whether [`Played::recorded`] is wanted.
+    pub record: bool,
 }
 
 /// A run, and why it may be wrong.
@@ -49,6 +53,8 @@ pub struct Played {
     pub measures: Measures,
     /// What disturbed it; `None` if nothing did.
     pub disturbed: Option<String>,
+    /// Segments with data in the order in which they were sent, if [`Limits::record`].
+    pub recorded: Vec<SegmentRecord>,
 }
 
 /// Why a scenario was not played to its end.
@@ -71,7 +77,7 @@ pub enum PlayError {
     #[error(transparent)]
     Network(#[from] EmulatorError),
     /// A program could not go on.
-    #[error("cannot play on the kernel: {0}")]
+    #[error("cannot play in real time: {0}")]
     Program(#[source] io::Error),
     /// [`Limits::stop`].
     #[error("stopped")]
@@ -87,20 +93,22 @@ pub enum PlayError {
 /// # Panics
 ///
 /// If one of its threads panics.
-pub fn play(scenario: &Scenario, limits: &Limits) -> Result<Played, PlayError> {
-    playable::check(scenario)?;
+pub fn play(scenario: &Scenario, world: World, limits: &Limits) -> Result<Played, PlayError> {
+    playable::check(scenario, world)?;
     scenario.check()?;
-    let (groups, group_of) = groups::groups(scenario);
+    let (groups, group_of) = groups::groups(scenario, world);
     let ways = groups::ways(scenario).map_err(PlayError::NoWay)?;
     let namespaces: Vec<Namespace> =
         groups.iter().map(|_| Namespace::create()).collect::<Result<_, _>>()?;
     for (group, namespace) in groups.iter().zip(&namespaces) {
-        let done = namespace.run(|| settings::configure_namespace(&group.tcp))?;
-        done.map_err(PlayError::Program)?;
+        if !group.ours {
+            let done = namespace.run(|| settings::configure_namespace(&group.tcp))?;
+            done.map_err(PlayError::Program)?;
+        }
     }
     let ports: Vec<Port<'_>> =
         groups.iter().zip(&namespaces).map(|(group, namespace)| port(group, namespace)).collect();
-    let network = EmulatedNetwork::open(&ports)?;
+    let network = EmulatedNetwork::open(&ports)?.records(limits.record);
     let mut ready = Vec::new();
     for _ in &groups {
         ready.push(Ready::new().map_err(PlayError::Program)?);
@@ -130,10 +138,11 @@ pub fn play(scenario: &Scenario, limits: &Limits) -> Result<Played, PlayError> {
     };
     let sampler = Sampler::of(&namespaces)?;
     let (counted, sampler, ended) = act(&run, &namespaces, ready, sampler, limits)?;
-    let report = network.stop()?;
+    let mut report = network.stop()?;
+    report.dropped_by_accident += counted.iter().map(|it| it.packets_lost).sum::<u64>();
     let measures = measures(&run, counted, &report, &sampler, ended);
     let disturbed = report.disturbance(round_trip).map(|disturbance| disturbance.to_string());
-    Ok(Played { measures, disturbed })
+    Ok(Played { measures, disturbed, recorded: report.recorded })
 }
 
 /// Lets the programs act until all have finished, or the time is over.
@@ -181,7 +190,7 @@ fn act(
 }
 
 /// Waits until the run is over, and samples meanwhile. Says when it ended.
-fn watch(run: &Run<'_>, sampler: &mut Sampler, limits: &Limits) -> Result<Duration, PlayError> {
+fn watch(run: &Run<'_>, table: &mut Sampler, limits: &Limits) -> Result<Duration, PlayError> {
     let (start, duration) = (run.shared.start, run.scenario.duration);
     let mut sampled = Instant::now();
     loop {
@@ -196,11 +205,11 @@ fn watch(run: &Run<'_>, sampler: &mut Sampler, limits: &Limits) -> Result<Durati
         if now >= duration || idle || run.over.load(Ordering::Relaxed) {
             // The last FINs and ACKs pass.
             thread::sleep((2 * longest_round_trip(run.scenario) + SETTLE).min(LONGEST_SETTLE));
-            sampler.sample().map_err(PlayError::Program)?;
+            table.sample().map_err(PlayError::Program)?;
             return Ok(now.min(duration));
         }
-        if sampled.elapsed() >= SAMPLE_EVERY {
-            sampler.sample().map_err(PlayError::Program)?;
+        if sampled.elapsed() >= sampler::EVERY {
+            table.sample().map_err(PlayError::Program)?;
             sampled = Instant::now();
         }
         thread::sleep(LOOK_EVERY.min(duration.saturating_sub(now)));
@@ -220,6 +229,7 @@ fn measures(
     let most_connections = counted.iter().map(|it| it.most_open).max().unwrap_or(0);
     let mut opened = BTreeMap::new();
     counted.iter().for_each(|it| opened.extend(it.opened.iter().map(|(host, n)| (*host, *n))));
+    let ours: BTreeMap<IpAddr, [u64; 2]> = counted.iter().flat_map(|it| it.most.clone()).collect();
     let tallies = counted.into_iter().map(|it| it.tallies);
     let mut measures = Measures {
         applications: measure::applications(scenario, tallies, seconds),
@@ -243,7 +253,8 @@ fn measures(
     for (place, node) in (0..).zip(&scenario.nodes).filter(|(_, node)| node.tcp.is_some()) {
         let host = ackwise_sim::scenario::NodeId(place);
         let address = IpAddr::V4(groups::address(host));
-        let [most_time_wait, most_open] = sampler.most.get(&address).copied().unwrap_or_default();
+        let most = ours.get(&address).or_else(|| sampler.most.get(&address));
+        let [most_time_wait, most_open] = most.copied().unwrap_or_default();
         let connections_opened = opened.get(&host).copied().unwrap_or(0);
         let host = HostMeasures { connections_opened, most_open, most_time_wait, table: None };
         measures.hosts.insert(node.name.clone(), host);
@@ -255,6 +266,7 @@ fn port<'a>(group: &Group, namespace: &'a Namespace) -> Port<'a> {
     Port {
         namespace,
         addresses: group.hosts.iter().copied().map(groups::address).collect(),
+        hosts: if group.ours { Hosts::Forwarded } else { Hosts::Kernel },
         mtu: settings::mtu(&group.tcp),
         initial_window: settings::initial_window(&group.tcp),
         quick_ack: settings::quick_ack(&group.tcp),
@@ -296,9 +308,6 @@ fn longest_round_trip(scenario: &Scenario) -> Duration {
 
 /// How often it is checked whether all have finished (our choice).
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// How often the socket tables are read (our choice: it takes some tens of microseconds for a hundred
-/// sockets).
-const SAMPLE_EVERY: Duration = Duration::from_millis(200);
 /// Beside two round trips (our choice).
 const SETTLE: Duration = Duration::from_millis(20);
 /// Our choice.

@@ -1,4 +1,4 @@
-//! What of a scenario the kernel can be made to do, and why not the rest.
+//! What of a scenario the kernel can be made to do, or our TCP on a TUN device, and why not the rest.
 //!
 //! Keys are those of an experiment file. Nothing is approximated in silence: a key that Linux cannot be
 //! set to is refused before anything starts.
@@ -7,7 +7,7 @@ use std::fmt;
 
 use ackwise_sim::{
     Scenario,
-    scenario::{ApplicationKind, CostModel, Node},
+    scenario::{ApplicationKind, CostModel, Node, NodeId},
 };
 use ackwise_tcp::{
     Config,
@@ -20,61 +20,124 @@ use ackwise_tcp::{
 
 use ackwise_linux::emulator::EmulatedNetwork;
 
-/// What cannot be played on the kernel.
+/// Whose TCP plays a scenario.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum World {
+    /// The kernel's, at both ends.
+    #[default]
+    Kernel,
+    /// Ours on TUN devices at the clients, the kernel's at the servers.
+    Wire,
+}
+
+/// What cannot be played in real time.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Unplayable {
-    /// Whose key it is: `host "server"`, `application "web"`.
-    pub whose: String,
+    /// Where it was to be played.
+    pub world: World,
+    /// Whose key it is.
+    pub whose: Whose,
     /// The key of the experiment file.
     pub key: &'static str,
     /// What the kernel does instead, or why it cannot.
     pub reason: &'static str,
 }
 
+/// Whose key cannot be played.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Whose {
+    /// The whole run's.
+    Run,
+    /// The host's with this name.
+    Host(String),
+    /// The application's with this name.
+    Application(String),
+}
+
+impl fmt::Display for Whose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run => f.write_str("the run"),
+            Self::Host(name) => write!(f, "host \"{name}\""),
+            Self::Application(name) => write!(f, "application \"{name}\""),
+        }
+    }
+}
+
 impl fmt::Display for Unplayable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { whose, key, reason } = self;
-        write!(f, "cannot run on the kernel: {key} of {whose}: {reason}")
+        let Self { world, whose, key, reason } = self;
+        let place = match world {
+            World::Kernel => "kernel",
+            World::Wire => "wire",
+        };
+        write!(f, "cannot run on the {place}: {key} of {whose}: {reason}")
     }
 }
 
 impl std::error::Error for Unplayable {}
 
-/// Whether the kernel can play a scenario.
+/// Whether a world can play a scenario.
 ///
 /// # Errors
 ///
 /// The first key that it cannot play.
-pub fn check(scenario: &Scenario) -> Result<(), Unplayable> {
-    let hosts = || scenario.nodes.iter().filter_map(|node| Some((node, node.tcp?)));
-    for (node, tcp) in hosts() {
-        let whose = || format!("host \"{}\"", node.name);
-        let problem = of_node(node).or_else(|| of_tcp(&tcp));
-        if let Some((key, reason)) = problem {
-            return Err(Unplayable { whose: whose(), key, reason });
+pub fn check(scenario: &Scenario, world: World) -> Result<(), Unplayable> {
+    let unplayable = |whose, key, reason| Err(Unplayable { world, whose, key, reason });
+    let hosts =
+        || (0..).map(NodeId).zip(&scenario.nodes).filter_map(|(id, it)| Some((id, it, it.tcp?)));
+    for (id, node, tcp) in hosts() {
+        let of_world = match world {
+            World::Wire if is_client(scenario, id) => of_our_tcp(&tcp).or_else(|| {
+                let both =
+                    "a host is a client with our TCP or a server with the kernel's, not both";
+                is_server(scenario, id).then_some(("server", both))
+            }),
+            World::Kernel | World::Wire => of_tcp(&tcp),
+        };
+        if let Some((key, reason)) = of_node(node).or(of_world) {
+            return unplayable(Whose::Host(node.name.clone()), key, reason);
         }
     }
     if hosts().count() > EmulatedNetwork::MAX_ADDRESSES {
-        let (whose, reason) = ("the run".to_owned(), "more than 4,096 hosts");
-        return Err(Unplayable { whose, key: "host", reason });
+        return unplayable(Whose::Run, "host", "more than 4,096 hosts");
     }
     for application in &scenario.applications {
         if let ApplicationKind::Proxy(_) = application.kind {
-            let whose = format!("application \"{}\"", application.name);
-            let reason = "there is no proxy for the kernel (expected web, bulk or arrivals)";
-            return Err(Unplayable { whose, key: "kind", reason });
+            let whose = Whose::Application(application.name.clone());
+            let reason = "there is no proxy in real time (expected web, bulk or arrivals)";
+            return unplayable(whose, "kind", reason);
         }
     }
     Ok(())
+}
+
+/// Whether a host opens connections.
+pub(crate) fn is_client(scenario: &Scenario, host: NodeId) -> bool {
+    scenario.applications.iter().any(|it| it.client == host)
+}
+
+fn is_server(scenario: &Scenario, host: NodeId) -> bool {
+    scenario.applications.iter().any(|it| it.server == host)
 }
 
 type Problem = Option<(&'static str, &'static str)>;
 
 fn of_node(node: &Node) -> Problem {
     if node.cost != CostModel::default() {
-        return Some(("cost", "the kernel's work takes what it takes"));
+        return Some(("cost", "in real time, work takes what it takes"));
     }
-    node.table.map(|_| ("table", "the kernel's own hash table cannot be replaced"))
+    node.table.map(|_| ("table", "hosts have hash tables of their own, which cannot be replaced"))
+}
+
+/// What our TCP on a TUN device cannot do, or not with a kernel at the other end.
+fn of_our_tcp(tcp: &Config) -> Problem {
+    let Policies { sharing, open, .. } = tcp.policies;
+    if sharing != Sharing::Off {
+        return Some(("sharing", "only simulated hosts share the state of connections: off"));
+    }
+    (open != OpenPolicy::Handshake).then_some(("open", "only handshake is supported"))
 }
 
 fn of_tcp(tcp: &Config) -> Problem {
@@ -167,6 +230,18 @@ const LINUX_TIME_WAIT: std::time::Duration = std::time::Duration::from_secs(60);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn our_tcp_plays_what_the_kernel_cannot_and_shares_nothing() {
+        let config = |policies| of_our_tcp(&Config::new(policies)).map(|(key, _)| key);
+        for policies in [Policies::LINUX_6, Policies::SUNOS_4_1, Policies::RFC] {
+            assert_eq!(config(policies), None);
+        }
+        let shared = Policies { sharing: Sharing::Temporal, ..Policies::RFC };
+        assert_eq!(config(shared), Some("sharing"));
+        let early = Policies { open: OpenPolicy::FastOpen, ..Policies::RFC };
+        assert_eq!(config(early), Some("open"));
+    }
 
     #[test]
     fn linux_can_play_its_own_presets_and_says_what_it_cannot() {

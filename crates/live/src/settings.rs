@@ -16,15 +16,14 @@ pub(crate) fn configure_namespace(tcp: &Config) -> io::Result<()> {
     let policies = &tcp.policies;
     let offer = policies.offer;
     let on = |is: bool| if is { "1" } else { "0" }.to_owned();
-    // Half of a buffer is window, the rest is overhead (`TCP_DEFAULT_SCALING_RATIO`).
-    let fixed =
-        |bytes: u32| format!("{least} {all} {all}", least = LEAST, all = 2 * u64::from(bytes));
+    let fixed = |all: u64| format!("{LEAST} {all} {all}");
     let receive = match policies.receive_tuning {
-        BufferTuning::Off => fixed(tcp.receive_buffer),
+        BufferTuning::Off => fixed(receive_space(tcp)),
         BufferTuning::Linux => format!("{LEAST} 131072 33554432"),
     };
     let send = match policies.send_tuning {
-        BufferTuning::Off => fixed(tcp.send_buffer),
+        // Half of a buffer is data, the rest is overhead.
+        BufferTuning::Off => fixed(2 * u64::from(tcp.send_buffer)),
         BufferTuning::Linux => format!("{LEAST} 16384 4194304"),
     };
     let values = [
@@ -45,6 +44,26 @@ pub(crate) fn configure_namespace(tcp: &Config) -> io::Result<()> {
         fs::write(&file, value)
             .map_err(|error| io::Error::new(error.kind(), format!("cannot write {file}: {error}")))
     })
+}
+
+/// The buffer whose window is the wanted one, once full segments have arrived: the kernel counts what a
+/// packet occupies, and offers the share of the buffer that is data in the largest segment so far
+/// (`tcp_measure_rcv_mss`). Before that, it offers half (`TCP_DEFAULT_SCALING_RATIO`).
+fn receive_space(tcp: &Config) -> u64 {
+    let options = if tcp.policies.offer.timestamps { TIMESTAMPS } else { 0 };
+    let data = u64::from(tcp.mss).saturating_sub(options);
+    let ratio = truesize(mtu(tcp).into()).map_or(128, |size| data * 256 / size).max(1);
+    (u64::from(tcp.receive_buffer) * 256).div_ceil(ratio)
+}
+
+/// What a packet from a TUN device occupies (`tun_build_skb`, `__build_skb_around`), on a machine with 64
+/// bits and cache lines of 64 bytes; measured for 1,500 bytes: 2,432. `None` for what does not fit into a
+/// page.
+fn truesize(packet: u64) -> Option<u64> {
+    let (headroom, shared_info, sk_buff) = (64 + 256, 320, 256);
+    let page = 4_096;
+    let buffer = (packet + headroom).next_multiple_of(64) + shared_info;
+    (buffer <= page).then_some(buffer + sk_buff)
 }
 
 /// Sets what belongs to a socket before it connects or listens.
@@ -85,7 +104,29 @@ pub(crate) fn quick_ack(tcp: &Config) -> bool {
 
 /// IP and TCP headers without options.
 const HEADERS: u16 = 40;
+/// Bytes of the option with its padding, in each segment.
+const TIMESTAMPS: u64 = 12;
 /// The kernel's least buffer, one page.
 const LEAST: u32 = 4_096;
 /// [`Config::new`]'s, for which the kernel's own takes its place: 15 retransmissions.
 const STANDARD_PATIENCE: Duration = Duration::from_secs(180);
+
+#[cfg(test)]
+mod tests {
+    use ackwise_tcp::policy::Policies;
+
+    use super::*;
+
+    #[test]
+    fn a_buffer_has_room_for_the_window_and_what_the_packets_occupy_beside_it() {
+        assert_eq!(truesize(1_500), Some(2_432));
+        assert_eq!(truesize(9_000), None);
+        let window = 14 * 1_460;
+        let tcp = Config { receive_buffer: window, ..Config::new(Policies::LINUX_6) };
+        // 1,448 of 2,432 bytes are data: 152 of 256.
+        assert_eq!(receive_space(&tcp), 34_426);
+        assert_eq!(receive_space(&tcp) * 152 / 256, window.into());
+        let jumbo = Config { mss: 8_960, ..tcp };
+        assert_eq!(receive_space(&jumbo), 2 * u64::from(window));
+    }
+}

@@ -50,8 +50,8 @@ pub(crate) const ENDLESS: u64 = 1 << 60;
 /// Who opened a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Owner {
-    /// A user of a web application, and the number that the user's transfer plan gave it.
-    User { user: u32, slot: u32 },
+    /// A user of a web application.
+    User { user: u32 },
     /// A bulk client.
     Bulk { client: u32 },
     /// An arrival of an application.

@@ -10,6 +10,7 @@
 //! | `network` | packets under way, and the shortest ways through |
 //! | [`table`] | a host's table of connections |
 //! | `connection` | two endpoints, and what the applications above them know |
+//! | [`user`] | what a user who fetches pages does next, in any world |
 //! | [`measure`] | what a run measures |
 //! | [`observe`] | who watches a run: captures, plots, traces |
 //! | `watch` | what is known of a connection to say why it waits |
@@ -27,6 +28,7 @@ mod queue;
 pub mod scenario;
 pub mod table;
 mod trace;
+pub mod user;
 mod watch;
 mod world;
 

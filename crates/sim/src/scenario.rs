@@ -9,6 +9,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use ackwise_http::{
     Behaviour,
+    behaviour::KeepAlivePolicy,
     page::{Page, Transfer},
     workload::{Pages, Span},
 };
@@ -128,6 +129,19 @@ impl ApplicationKind {
             Self::Web(web) => &web.behaviour,
             Self::Bulk(bulk) => &bulk.behaviour,
             Self::Arrivals(_) | Self::Proxy(_) => &Behaviour::FIXED,
+        }
+    }
+
+    /// Which connections its server keeps open; `None` where the client alone decides, because it sends without a
+    /// request or closes after its only response.
+    #[must_use]
+    pub const fn keep_alive(&self) -> Option<KeepAlivePolicy> {
+        match self {
+            Self::Web(web) => Some(web.behaviour.keep_alive),
+            Self::Bulk(Bulk { sender: BulkSender::Server, behaviour, .. }) => {
+                Some(behaviour.keep_alive)
+            }
+            Self::Bulk(_) | Self::Arrivals(_) | Self::Proxy(_) => None,
         }
     }
 }

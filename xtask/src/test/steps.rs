@@ -229,6 +229,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "table",
     "threads",
     "two_endpoints",
+    "user",
     "wire",
 ];
 

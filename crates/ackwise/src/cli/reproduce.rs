@@ -9,7 +9,7 @@ use ackwise_lab::reproduce::{
     reproduce,
 };
 use clap::{
-    Args,
+    Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
@@ -20,7 +20,6 @@ use super::{
     output,
     progress::ProgressLine,
     rows,
-    run::WorldName,
 };
 
 /// Reproduce a paper's experiments and print each published value beside the measured one
@@ -44,8 +43,8 @@ pub(crate) struct Reproduce {
 
     /// Simulate the experiments, or play them in real time on this machine's kernel, beside the simulator
     /// with Linux's TCP and with the paper's (Linux only; about 15 minutes for all papers, 2 with --quick)
-    #[arg(long, value_name = "WORLD", value_enum, default_value_t = WorldName::Sim)]
-    on: WorldName,
+    #[arg(long, value_name = "WORLD", value_enum, default_value_t = OnWorld::Sim)]
+    on: OnWorld,
 
     /// With --on kernel, play each case until N runs were undisturbed, and report the medians
     #[arg(long, value_name = "N", value_parser = whole(NonZeroU32::MIN..=MOST_REPEATS))]
@@ -59,9 +58,22 @@ pub(crate) struct Reproduce {
     #[arg(long, group = "format")]
     markdown: bool,
 
+    /// With --on kernel, also write the JSON to this file, whatever is printed
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+
     /// Also write a self-contained HTML page with tables, claims and figures
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+}
+
+/// Who plays the experiments.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum OnWorld {
+    /// Virtual time: exact, fast and the same each time
+    Sim,
+    /// Kernel sockets at both ends, in real time
+    Kernel,
 }
 
 impl Reproduce {
@@ -73,11 +85,15 @@ impl Reproduce {
 
 /// Runs, compares, prints.
 pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
-    if arguments.on == WorldName::Kernel {
+    if arguments.on == OnWorld::Kernel {
         return on_kernel(arguments);
     }
     if arguments.repeat.is_some() {
         let text = "--repeat needs --on kernel: a simulation is the same each time";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    if arguments.save.is_some() {
+        let text = "--save needs --on kernel: a simulation can be repeated (expected --json)";
         return Err(Failure::Usage(text.to_owned()));
     }
     let Reproduce {
@@ -88,6 +104,7 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
         repeat: _,
         json: as_json,
         markdown: as_markdown,
+        save: _,
         html: page,
     } = arguments;
     if let Some(paper) = papers.iter().find(|&&paper| sensitivity && paper != Paper::Okamoto) {
@@ -130,7 +147,8 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
 #[cfg(target_os = "linux")]
 fn on_kernel(arguments: Reproduce) -> Result<Outcome, Failure> {
     use ackwise_lab::reproduce::on_kernel::{report, reproduce};
-    let Reproduce { papers, quick, sensitivity, on: _, repeat, json, markdown, html } = arguments;
+    let Reproduce { papers, quick, sensitivity, on: _, repeat, json, markdown, save, html } =
+        arguments;
     if sensitivity || html.is_some() {
         let text =
             "--on kernel cannot be combined with --sensitivity or --html (expected --on sim)";
@@ -149,6 +167,9 @@ fn on_kernel(arguments: Reproduce) -> Result<Outcome, Failure> {
         };
         reproduce(&papers, (effort, repeat), &mut progress)
     })??;
+    if let Some(path) = save {
+        rows::write(&path, report::json(&all).as_bytes())?;
+    }
     let [outside, _] = all.outside_limits();
     let outcome = if outside == 0 { Outcome::Good } else { Outcome::Bad };
     let document = match (json, markdown) {

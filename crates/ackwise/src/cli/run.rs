@@ -70,12 +70,12 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     threads: Option<NonZeroUsize>,
 
-    /// Play the experiment in the simulator, or in real time on this machine's kernel: real sockets in
-    /// network namespaces, over emulated links (Linux only)
+    /// Play the experiment in the simulator, or in real time on this machine: real sockets in network
+    /// namespaces, over emulated links (Linux only)
     #[arg(long, value_name = "WORLD", value_enum, default_value_t = WorldName::Sim)]
     on: WorldName,
 
-    /// With --on kernel, play each row until N runs were undisturbed, and report the medians
+    /// With --on kernel or wire, play each row until N runs were undisturbed, and report the medians
     #[arg(long, value_name = "N", value_parser = whole(1..=1_000_u32), default_value_t = 1)]
     repeat: u32,
 
@@ -101,6 +101,8 @@ pub(crate) enum WorldName {
     Sim,
     /// Kernel sockets at both ends, in real time
     Kernel,
+    /// Ackwise's own TCP at the clients, on TUN devices, and kernel sockets at the servers, in real time
+    Wire,
 }
 
 /// Reads, runs, prints.
@@ -136,7 +138,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         On::Simulator => arguments.threads.unwrap_or(options.threads),
         // Rows that run at the same time would disturb each other.
         #[cfg(target_os = "linux")]
-        On::Kernel { .. } => NonZeroUsize::MIN,
+        On::Live { .. } => NonZeroUsize::MIN,
     };
     let rows = with_progress(&experiment, &options).map_err(|error| match error {
         RunAllError::Stopped { finished, of } => Failure::Stopped {
@@ -148,7 +150,9 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         error => error.into(),
     })?;
     #[cfg(target_os = "linux")]
-    warn_of_disturbances(&rows);
+    if let On::Live { world, .. } = on {
+        warn_of_disturbances(&rows, world);
+    }
     let exported = arguments.formats.export(&rows, &filter, &about);
     let outcome = exported
         .map_err(|error| Failure::NotExported { error: Box::new(error), kept: journal.clone() })?;
@@ -169,35 +173,38 @@ impl Run {
     /// works before it has threads.
     #[cfg(target_os = "linux")]
     fn world(&self) -> Result<On, Failure> {
-        let Some(repeat) = NonZeroU32::new(self.repeat).filter(|_| self.on == WorldName::Kernel)
-        else {
-            return self.simulated();
+        use ackwise_lab::run::kernel::World;
+        let world = match self.on {
+            WorldName::Sim => return self.simulated(),
+            WorldName::Kernel => World::Kernel,
+            WorldName::Wire => World::Wire,
         };
         if self.record.is_wanted() {
             return Err(Failure::Usage(
-                "--on kernel cannot be combined with the options that record one run (expected \
-                 --on sim)"
+                "--on kernel and --on wire cannot be combined with the options that record one run \
+                 (expected --on sim)"
                     .to_owned(),
             ));
         }
         ackwise_linux::namespace::enter_private_network()
             .map_err(|error| Failure::Usage(error.to_string()))?;
-        Ok(On::Kernel { repeat })
+        Ok(On::Live { world, repeat: NonZeroU32::new(self.repeat).unwrap_or(NonZeroU32::MIN) })
     }
 
     #[cfg(not(target_os = "linux"))]
     fn world(&self) -> Result<On, Failure> {
         match self.on {
             WorldName::Sim => self.simulated(),
-            WorldName::Kernel => {
-                Err(Failure::Usage("--on kernel needs Linux (expected --on sim)".to_owned()))
-            }
+            WorldName::Kernel | WorldName::Wire => Err(Failure::Usage(
+                "--on kernel and --on wire need Linux (expected --on sim)".to_owned(),
+            )),
         }
     }
 
     fn simulated(&self) -> Result<On, Failure> {
         if self.repeat > 1 {
-            let text = "--repeat needs --on kernel: a simulation is the same each time";
+            let text =
+                "--repeat needs --on kernel or --on wire: a simulation is the same each time";
             return Err(Failure::Usage(text.to_owned()));
         }
         Ok(On::Simulator)
@@ -284,14 +291,14 @@ const MOST_THREADS: NonZeroUsize =
 
 /// Says how many runs were disturbed, and which rows have no other.
 #[cfg(target_os = "linux")]
-fn warn_of_disturbances(rows: &[Row]) {
-    use ackwise_lab::run::kernel::{DISTURBED, RUNS};
+fn warn_of_disturbances(rows: &[Row], world: ackwise_lab::run::kernel::World) {
+    let [runs, disturbed] = ackwise_lab::run::kernel::counters(world);
     let sum = |name| rows.iter().filter_map(|row| row.measure(name)).sum::<f64>();
-    let (good, disturbed) = (sum(RUNS), sum(DISTURBED));
-    let doubtful = rows.iter().filter(|row| row.measure(RUNS) == Some(0.0)).count();
+    let (good, disturbed) = (sum(runs), sum(disturbed));
+    let doubtful = rows.iter().filter(|row| row.measure(runs) == Some(0.0)).count();
     if disturbed > 0.0 {
         anstream::eprintln!(
-            "{disturbed} of {} runs on the kernel were disturbed and repeated",
+            "{disturbed} of {} runs in real time were disturbed and repeated",
             good + disturbed
         );
     }
@@ -384,5 +391,7 @@ Examples:
   ackwise run dumbbell --set link.bottleneck.queue=\"25 packets\" --set duration=10s --json
   ackwise run page.toml --on kernel --repeat 5
       play the experiment on this machine's kernel, and print medians of five runs
+  ackwise run page.toml --on wire --set 'host.client.tcp=\"sunos-4.1\"'
+      the same with Ackwise's own TCP at the clients
   ackwise run sweep.toml --shard 2/8 --rows part2.rows
       run the second of eight shards; `ackwise merge` joins their rows";

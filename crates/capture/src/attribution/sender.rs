@@ -3,6 +3,7 @@
 mod again;
 mod beyond;
 mod departure;
+mod paced;
 
 use std::collections::VecDeque;
 
@@ -18,6 +19,7 @@ use super::{
     gap::{Gap, Resolution},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
+    pacing::PacingRecord,
     path::{AckDelay, Bottleneck, Distances, Pace, PathDelays},
     round_trips::{Answer, RoundTrips},
     spacing::Spacing,
@@ -72,6 +74,7 @@ pub(crate) struct Sender {
     heard: Option<(u32, Instant)>,
     /// By how much acknowledgements were delayed.
     delays: VecDeque<Nanos>,
+    pacing: PacingRecord,
 }
 
 impl Sender {
@@ -134,6 +137,7 @@ impl Sender {
         if self.acks_in_flight.len() == Self::MAX_ACKS_IN_FLIGHT {
             self.acks_in_flight.pop_back();
         }
+        self.pacing.hear(ack.seen);
         self.acks_in_flight.push_back(ack);
         resolution
     }
@@ -233,7 +237,9 @@ impl Sender {
             self.note_delay(delay);
         }
         let held = by_clock.is_some();
+        let by = self.released_by(&data, gap.as_ref(), delays);
         self.depart(&data, sent, held, gap.as_ref(), delays);
+        self.note_pacing(&data, by, delays);
         gap
     }
 
@@ -352,7 +358,7 @@ impl Sender {
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
             loss: data.loss,
         };
-        let mut hold = Hold::from_facts(&facts);
+        let mut hold = self.pacing.correct(Hold::from_facts(&facts));
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);
         if kind == Some(LossKind::AckLost) {

@@ -50,6 +50,19 @@ impl KeepAlivePolicy {
         }
     }
 
+    /// How long after a response a client sends another request on the connection; `None` if the server has not
+    /// announced when it closes. A request that is sent later may cross the server's FIN.
+    ///
+    /// One second less than announced, as in Node.js (`agentKeepAliveTimeoutBuffer`), but at least half of it (our
+    /// choice).
+    #[must_use]
+    pub fn reusable_for(self) -> Option<Duration> {
+        match self {
+            Self::Announced { idle, .. } => Some(idle.saturating_sub(MARGIN).max(idle / 2)),
+            Self::Never | Self::Silent { .. } => None,
+        }
+    }
+
     /// Requests per connection; `None` for no limit.
     #[must_use]
     pub const fn max_requests(self) -> Option<NonZeroU32> {
@@ -113,10 +126,31 @@ impl Outlook {
     }
 }
 
+/// See [`KeepAlivePolicy::reusable_for`].
+const MARGIN: Duration = Duration::from_secs(1);
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use Version::{Http10, Http11};
+
+    #[test]
+    fn a_client_stops_before_the_announced_end() {
+        let announced = |millis| KeepAlivePolicy::Announced {
+            idle: Duration::from_millis(millis),
+            max_requests: None,
+        };
+        for (idle, usable) in [(15_000, 14_000), (2_000, 1_000), (1_200, 600), (0, 0)] {
+            assert_eq!(
+                announced(idle).reusable_for(),
+                Some(Duration::from_millis(usable)),
+                "{idle}"
+            );
+        }
+        let idle = Duration::from_secs(15);
+        assert_eq!(KeepAlivePolicy::Silent { idle, max_requests: None }.reusable_for(), None);
+        assert_eq!(KeepAlivePolicy::Never.reusable_for(), None);
+    }
 
     #[test]
     fn the_client_decides_within_the_policy() {

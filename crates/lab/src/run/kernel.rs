@@ -1,5 +1,5 @@
-//! Rows that are played on the kernel instead of simulated: several runs each, because real time has
-//! disturbances, and the median of each measure.
+//! Rows that are played in real time instead of simulated, on the kernel or on the wire: several runs
+//! each, because real time has disturbances, and the median of each measure.
 
 use std::{
     collections::BTreeMap,
@@ -11,42 +11,65 @@ use std::{
 };
 
 use ackwise_link::Seed;
-use ackwise_live::{Limits, PlayError, Unplayable};
+pub use ackwise_live::World;
+use ackwise_live::{Limits, PlayError, Unplayable, Whose};
 use ackwise_sim::Scenario;
 
-use super::row::{Place, RUNS_ON_KERNEL, Row};
+use super::row::{Place, Row};
 use crate::experiment::Experiment;
 
-/// Whether the kernel can play all cases of an experiment.
-pub(super) fn check(experiment: &Experiment) -> Result<(), Unplayable> {
-    experiment.cases().iter().try_for_each(|case| ackwise_live::check(&case.scenario))
+/// Whether a world can play all cases of an experiment.
+pub(super) fn check(experiment: &Experiment, world: World) -> Result<(), Unplayable> {
+    experiment.cases().iter().try_for_each(|case| ackwise_live::check(&case.scenario, world))
+}
+
+/// What to set so that another TCP than Linux's no longer prevents a run; the next obstacle has its own
+/// message.
+pub(super) fn remedy(
+    experiment: &Experiment,
+    world: World,
+    obstacle: &Unplayable,
+) -> Option<String> {
+    let Whose::Host(host) = &obstacle.whose else { return None };
+    let group = host.trim_end_matches(|it: char| it.is_ascii_digit());
+    let own = [host.as_str(), group].map(|name| format!("host.{name}.tcp.preset=\"linux-6\""));
+    let all = "tcp.preset=\"linux-6\"".to_owned();
+    // On the wire, the clients may keep theirs.
+    let settings = match world {
+        World::Kernel => [vec![all], own.to_vec()],
+        World::Wire => [own.to_vec(), vec![all]],
+    };
+    settings.into_iter().flatten().find(|setting| {
+        let changed = experiment.with_set(setting);
+        changed.is_ok_and(|it| check(&it, world).err().as_ref() != Some(obstacle))
+    })
 }
 
 /// Plays a row until it has as many undisturbed runs as wanted, or has been disturbed too often.
 pub(super) fn play(
     experiment: &Experiment,
     place: Place,
-    repeat: NonZeroU32,
+    (world, repeat): (World, NonZeroU32),
     (stop, clock): (&Arc<AtomicBool>, &Arc<AtomicU64>),
 ) -> Result<Row, PlayError> {
     let case = &experiment.cases()[place.case];
     let seed = Seed(experiment.seeds()[place.seed]);
     let scenario = Scenario { seed, ..case.scenario.clone() };
-    let limits = Limits { stop: Arc::clone(stop), clock: Arc::clone(clock) };
+    let limits = Limits { stop: Arc::clone(stop), clock: Arc::clone(clock), ..Limits::default() };
     let (mut good, mut disturbed) = (Vec::new(), Vec::new());
     while good.len() < repeat.get() as usize && disturbed.len() < MOST_DISTURBED {
-        let played = ackwise_live::play(&scenario, &limits)?;
+        let played = ackwise_live::play(&scenario, world, &limits)?;
         let row = Row::new(experiment, place, &played.measures);
         match played.disturbed {
             None => good.push(row),
             Some(_) => disturbed.push(row),
         }
     }
-    Ok(middle(&good, &disturbed))
+    Ok(middle(world, &good, &disturbed))
 }
 
 /// The medians of the undisturbed runs; of the others if there are none.
-fn middle(good: &[Row], disturbed: &[Row]) -> Row {
+fn middle(world: World, good: &[Row], disturbed: &[Row]) -> Row {
     let rows = if good.is_empty() { disturbed } else { good };
     let mut all: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (name, value) in rows.iter().flat_map(|row| &row.measures) {
@@ -56,8 +79,9 @@ fn middle(good: &[Row], disturbed: &[Row]) -> Row {
         all.into_iter().map(|(name, values)| (name.to_owned(), median(values))).collect();
     #[expect(clippy::cast_precision_loss, reason = "a few runs")]
     let count = |rows: &[Row]| rows.len() as f64;
-    measures.insert(RUNS.to_owned(), count(good));
-    measures.insert(DISTURBED.to_owned(), count(disturbed));
+    for (name, rows) in counters(world).into_iter().zip([good, disturbed]) {
+        measures.insert(name.to_owned(), count(rows));
+    }
     let first = rows.first().expect("there is a run, good or disturbed");
     Row { measures, ..first.clone() }
 }
@@ -68,10 +92,20 @@ fn median(mut values: Vec<f64>) -> f64 {
     if values.len() % 2 == 1 { values[half] } else { f64::midpoint(values[half - 1], values[half]) }
 }
 
-/// The measure that counts undisturbed runs; a row without it was simulated.
-pub const RUNS: &str = RUNS_ON_KERNEL;
-/// The measure that counts disturbed runs.
-pub const DISTURBED: &str = "kernel.disturbed";
+/// The measures that count undisturbed and disturbed runs.
+#[must_use]
+pub const fn counters(world: World) -> [&'static str; 2] {
+    match world {
+        World::Kernel => ["kernel.runs", "kernel.disturbed"],
+        World::Wire => ["wire.runs", "wire.disturbed"],
+    }
+}
+
+/// Who has played a row; `None` if it was simulated.
+pub(super) fn world_of(row: &Row) -> Option<World> {
+    [World::Kernel, World::Wire].into_iter().find(|it| row.measure(counters(*it)[0]).is_some())
+}
+
 /// Disturbed runs of a row, after which it has to do with what there is (our choice).
 const MOST_DISTURBED: usize = 5;
 

@@ -82,7 +82,4 @@ impl Place {
     }
 }
 
-/// The measure that counts undisturbed runs on the kernel; a row without it was simulated.
-pub(super) const RUNS_ON_KERNEL: &str = "kernel.runs";
-
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");

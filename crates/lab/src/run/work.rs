@@ -21,7 +21,7 @@ use ackwise_tcp::Instant;
 use super::kernel;
 use super::{
     journal::{Journal, JournalError},
-    row::{Place, RUNS_ON_KERNEL, Row},
+    row::{Place, Row},
     shard::Shard,
 };
 use crate::experiment::{Case, Experiment};
@@ -47,9 +47,11 @@ pub enum On {
     /// The simulator, in virtual time.
     #[default]
     Simulator,
-    /// The kernel of this machine, in real time, one row after the other.
+    /// This machine, in real time, one row after the other.
     #[cfg(target_os = "linux")]
-    Kernel {
+    Live {
+        /// By whose TCP.
+        world: ackwise_live::World,
         /// Undisturbed runs of each row, whose measures are the medians.
         repeat: std::num::NonZeroU32,
     },
@@ -74,18 +76,40 @@ impl Default for Options {
 }
 
 impl On {
+    /// What was done to its rows.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Simulator => "simulated",
+            #[cfg(target_os = "linux")]
+            Self::Live { world: ackwise_live::World::Kernel, .. } => "played on the kernel",
+            #[cfg(target_os = "linux")]
+            Self::Live { world: ackwise_live::World::Wire, .. } => "played on the wire",
+        }
+    }
+
+    /// What was done to a row.
+    #[cfg(target_os = "linux")]
+    fn name_of(row: &Row) -> &'static str {
+        let repeat = std::num::NonZeroU32::MIN;
+        let on = kernel::world_of(row).map(|world| Self::Live { world, repeat });
+        on.unwrap_or_default().name()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn name_of(_: &Row) -> &'static str {
+        Self::Simulator.name()
+    }
+
     /// Rows that somebody else has played do not go together with these.
     fn expect_own<'a>(
         self,
-        mut rows: impl Iterator<Item = &'a Row>,
+        rows: impl Iterator<Item = &'a Row>,
         journal: &Journal,
     ) -> Result<(), JournalError> {
-        let simulated = self == Self::Simulator;
-        if rows.all(|row| row.measure(RUNS_ON_KERNEL).is_none() == simulated) {
+        let Some(other) = rows.map(Self::name_of).find(|name| *name != self.name()) else {
             return Ok(());
-        }
-        let worlds = ["simulated", "played on the kernel"];
-        let [found, expected] = if simulated { [worlds[1], worlds[0]] } else { worlds };
+        };
+        let (found, expected) = (other, self.name());
         Err(JournalError::OtherWorld { path: journal.path().to_owned(), found, expected })
     }
 }
@@ -118,7 +142,18 @@ pub enum RunAllError {
         /// Why.
         error: RunError,
     },
-    /// A case cannot be played on the kernel.
+    /// A case has what real time cannot play.
+    #[cfg(target_os = "linux")]
+    #[error("{experiment}: {error}{remedy}")]
+    Unplayable {
+        /// The experiment's file.
+        experiment: String,
+        /// What, and why.
+        error: ackwise_live::Unplayable,
+        /// What to set instead, in parentheses; empty if nothing is known to help.
+        remedy: String,
+    },
+    /// A case could not be played to its end.
     #[cfg(target_os = "linux")]
     #[error("{experiment}: {error}")]
     Play {
@@ -162,12 +197,14 @@ pub fn run_all(
     on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Vec<Row>, RunAllError> {
     #[cfg(target_os = "linux")]
-    if let On::Kernel { .. } = options.on {
-        let unplayable = |error: ackwise_live::Unplayable| RunAllError::Play {
+    if let On::Live { world, .. } = options.on {
+        let unplayable = |error: ackwise_live::Unplayable| RunAllError::Unplayable {
             experiment: experiment.name().to_owned(),
-            error: error.into(),
+            remedy: kernel::remedy(experiment, world, &error)
+                .map_or_else(String::new, |setting| format!(" (try --set '{setting}')")),
+            error,
         };
-        kernel::check(experiment).map_err(unplayable)?;
+        kernel::check(experiment, world).map_err(unplayable)?;
     }
     let mut journal = options.journal.as_deref().map(Journal::open).transpose()?;
     let mut rows: BTreeMap<Place, Row> = BTreeMap::new();
@@ -297,8 +334,9 @@ impl Team<'_> {
                 On::Simulator => run_place(self.experiment, place, &mut watch)
                     .map(|measures| Row::new(self.experiment, place, &measures)),
                 #[cfg(target_os = "linux")]
-                On::Kernel { repeat } => {
-                    let row = kernel::play(self.experiment, place, repeat, (self.stop, clock));
+                On::Live { world, repeat } => {
+                    let how = (world, repeat);
+                    let row = kernel::play(self.experiment, place, how, (self.stop, clock));
                     row.map_err(|error| match error {
                         ackwise_live::PlayError::Stopped => self.stopped(),
                         error => {

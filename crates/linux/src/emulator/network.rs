@@ -10,11 +10,9 @@
 
 use std::{
     collections::BTreeMap,
-    io,
-    net::Ipv4Addr,
-    os::fd::AsFd,
-    sync::Arc,
-    thread::{self, JoinHandle},
+    fs, io,
+    net::{Ipv4Addr, SocketAddrV4},
+    os::fd::{AsFd, BorrowedFd},
     time::{self, Duration},
 };
 
@@ -22,15 +20,16 @@ use ackwise_link::{Counters, Link, LinkConfig};
 use ackwise_tcp::{ByteCount, Instant};
 
 use super::{
-    Disturbance, Emulator, EmulatorError, Lateness, ProcessorWatch, Scheduling,
-    processor_watch::Pauses, relay::Stop, report::LatenessRecord, unread::Unread,
+    Disturbance, Emulator, EmulatorError, Lateness, Scheduling,
+    relay_thread::{Course, LARGEST_PACKET, PACKETS_PER_TURN, Relay, RelayThread},
+    report::LatenessRecord,
+    unread::Unread,
 };
 use crate::{
     Namespace, TunDevice,
     clock::Clock,
     device::{Subnet, TunOptions},
     netlink::{self, NetworkRoute},
-    wake::Wake,
 };
 
 /// A namespace's connection to the network.
@@ -40,12 +39,24 @@ pub struct Port<'a> {
     pub namespace: &'a Namespace,
     /// Addresses of its hosts, in 198.18.0.0/16.
     pub addresses: Vec<Ipv4Addr>,
+    /// Who has these addresses.
+    pub hosts: Hosts,
     /// Maximum packet size in bytes, IP header included.
     pub mtu: u16,
     /// Initial congestion window of its connections, in segments; `None` leaves the kernel's.
     pub initial_window: Option<u32>,
     /// Whether it acknowledges each segment at once.
     pub quick_ack: bool,
+}
+
+/// Whose TCP the hosts of a port have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Hosts {
+    /// The namespace's own: it gets their addresses.
+    Kernel,
+    /// A stack on another device of the namespace, to which the kernel forwards their packets
+    /// ([`TunDevice::add_host`]).
+    Forwarded,
 }
 
 /// One direction of a link.
@@ -70,6 +81,7 @@ pub struct Way {
 #[derive(Debug)]
 pub struct OpenNetwork {
     ports: Vec<OpenPort>,
+    recorder: Option<Vec<SegmentRecord>>,
 }
 
 struct OpenPort {
@@ -88,10 +100,8 @@ impl std::fmt::Debug for OpenPort {
 #[derive(Debug)]
 #[must_use = "dropping it ends the network"]
 pub struct EmulatedNetwork {
-    stop: Arc<Stop>,
     began: time::Instant,
-    /// `None` after the thread was joined.
-    relay: Option<JoinHandle<io::Result<NetworkReport>>>,
+    thread: RelayThread<NetworkReport>,
 }
 
 /// What a network did.
@@ -102,6 +112,9 @@ pub struct NetworkReport {
     pub wires: Vec<WireReport>,
     /// Segments with data that hosts sent after the mark, and those of them that were full.
     pub segments: [u64; 2],
+    /// Segments with data in the order in which they were sent, the first [`SegmentRecord::MOST`] of
+    /// them; only of a network that [`OpenNetwork::records`].
+    pub recorded: Vec<SegmentRecord>,
     /// Packets that came to the end of a wire.
     pub hops: u64,
     /// Packets for which there is no way: the kernel's own, and those of hosts that should not talk.
@@ -118,6 +131,23 @@ pub struct NetworkReport {
     pub pauses: Vec<[time::Instant; 2]>,
     /// Lifetime of the network.
     pub ran: Duration,
+}
+
+/// A segment with data, as its host sent it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct SegmentRecord {
+    /// Since the network began.
+    pub at: Duration,
+    /// Its sender.
+    pub from: SocketAddrV4,
+    /// Its receiver.
+    pub to: SocketAddrV4,
+    /// Sequence number of its first byte.
+    pub seq: u32,
+    /// Bytes of data.
+    pub data: u32,
+    /// Length of its packet.
+    pub packet: u16,
 }
 
 /// What one wire carried.
@@ -166,7 +196,7 @@ impl EmulatedNetwork {
     pub fn open(ports: &[Port<'_>]) -> Result<OpenNetwork, EmulatorError> {
         let open = |(number, port): (u16, &Port<'_>)| port.namespace.run(|| port.open(number))?;
         let ports = (0..).zip(ports).map(open).collect::<Result<_, _>>()?;
-        Ok(OpenNetwork { ports })
+        Ok(OpenNetwork { ports, recorder: None })
     }
 
     /// When it began: a link's times count from one second before this, as in the simulator.
@@ -184,27 +214,42 @@ impl EmulatedNetwork {
     /// # Panics
     ///
     /// If its thread panicked.
-    pub fn stop(mut self) -> Result<NetworkReport, EmulatorError> {
-        self.stop.ask();
-        let relay = self.relay.take().expect("only this and `drop` join it, and both end it");
-        match relay.join() {
-            Ok(result) => result.map_err(EmulatorError::Ended),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+    pub fn stop(self) -> Result<NetworkReport, EmulatorError> {
+        self.thread.stop()
     }
 }
 
-impl Drop for EmulatedNetwork {
-    fn drop(&mut self) {
-        self.stop.ask();
-        if let Some(relay) = self.relay.take() {
-            // The result is only available from `stop`.
-            let _ = relay.join();
-        }
+impl SegmentRecord {
+    /// Further segments are not recorded (our choice: 12 MB).
+    pub const MOST: usize = 1 << 18;
+    /// Room that no packet has to wait for (our choice).
+    const RESERVED: usize = 1 << 14;
+
+    /// Reads a packet's headers; `None` if it is no segment with data.
+    fn read(packet: &[u8], at: Duration) -> Option<Self> {
+        let data = u32::try_from(payload(packet)?).ok().filter(|data| *data > 0)?;
+        let ip = usize::from(packet.first()? & 15) * 4;
+        let port = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
+        let [source, destination] = addresses(packet)?;
+        Some(Self {
+            at,
+            from: SocketAddrV4::new(source, port(ip)?),
+            to: SocketAddrV4::new(destination, port(ip + 2)?),
+            seq: u32::from_be_bytes(packet.get(ip + 4..ip + 8)?.try_into().ok()?),
+            data,
+            packet: u16::try_from(packet.len()).ok()?,
+        })
     }
 }
 
 impl OpenNetwork {
+    /// Has segments recorded, if `wanted`.
+    #[must_use]
+    pub fn records(mut self, wanted: bool) -> Self {
+        self.recorder = wanted.then(|| Vec::with_capacity(SegmentRecord::RESERVED));
+        self
+    }
+
     /// Joins the hosts: packets from here on go their ways. What is before `mark` is counted apart.
     ///
     /// # Errors
@@ -216,14 +261,14 @@ impl OpenNetwork {
         ways: BTreeMap<[Ipv4Addr; 2], Way>,
         mark: Duration,
     ) -> Result<EmulatedNetwork, EmulatorError> {
-        let stop = Arc::new(Stop::new().map_err(EmulatorError::Thread)?);
         let began = time::Instant::now();
-        let relay = Relay::new(self.ports, wires, ways, Arc::clone(&stop));
+        let relay = NetworkRelay::new(self.ports, wires, ways);
         let mut relay = relay.map_err(EmulatorError::Thread)?;
+        relay.recorder = self.recorder;
+        relay.began = began;
         relay.mark = Some(relay.clock.instant(began + mark));
-        let thread = thread::Builder::new().name("network".to_owned());
-        let thread = thread.spawn(move || relay.run()).map_err(EmulatorError::Thread)?;
-        Ok(EmulatedNetwork { stop, began, relay: Some(thread) })
+        let thread = RelayThread::start("network", relay).map_err(EmulatorError::Thread)?;
+        Ok(EmulatedNetwork { began, thread })
     }
 }
 
@@ -234,8 +279,11 @@ impl Port<'_> {
         let device = TunDevice::open_on(Subnet::from_last(number), options)?;
         let index = device.index()?;
         let routed = || {
-            for address in &self.addresses {
-                netlink::add_address(index, *address)?;
+            match self.hosts {
+                Hosts::Kernel => {
+                    self.addresses.iter().try_for_each(|it| netlink::add_address(index, *it))?;
+                }
+                Hosts::Forwarded => fs::write(FORWARDING, "1")?,
             }
             netlink::add_network_route(NetworkRoute {
                 to: HOSTS,
@@ -258,36 +306,33 @@ struct Packet {
     passed: u32,
 }
 
-struct Relay {
+struct NetworkRelay {
     ports: Vec<OpenPort>,
     wires: Vec<(Link<Packet>, ByteCount)>,
     before: Vec<Counters>,
     ways: Vec<(Way, usize)>,
     /// By addresses of source and destination: a place in `ways`.
     by_addresses: BTreeMap<[Ipv4Addr; 2], u32>,
+    began: time::Instant,
     mark: Option<Instant>,
     marked: bool,
     bytes_in_flight: usize,
     segments: [u64; 2],
+    recorder: Option<Vec<SegmentRecord>>,
     hops: u64,
     strays: u64,
     accidents: u64,
     lateness: LatenessRecord,
     clock: Clock,
-    wake: Wake,
-    stop: Arc<Stop>,
     buffer: Vec<u8>,
 }
 
-impl Relay {
+impl NetworkRelay {
     fn new(
         ports: Vec<OpenPort>,
         wires: Vec<Wire>,
         ways: BTreeMap<[Ipv4Addr; 2], Way>,
-        stop: Arc<Stop>,
     ) -> io::Result<Self> {
-        let sources = ports.iter().map(|port| port.device.as_fd());
-        let wake = Wake::new(&sources.chain([stop.bell.as_fd()]).collect::<Vec<_>>())?;
         let port_of = |address: &Ipv4Addr| {
             ports.iter().position(|port| port.addresses.contains(address)).ok_or_else(|| {
                 io::Error::new(io::ErrorKind::InvalidInput, format!("no host has {address}"))
@@ -306,35 +351,19 @@ impl Relay {
             wires,
             ways: list,
             by_addresses,
+            began: time::Instant::now(),
             mark: None,
             marked: false,
             bytes_in_flight: 0,
             segments: [0; 2],
+            recorder: None,
             hops: 0,
             strays: 0,
             accidents: 0,
             lateness: LatenessRecord::new(),
             clock: Clock::new(),
-            wake,
-            stop,
             buffer: vec![0; LARGEST_PACKET],
         })
-    }
-
-    fn run(mut self) -> io::Result<NetworkReport> {
-        let scheduling = Scheduling::prefer_round_robin();
-        let watch = ProcessorWatch::start()?;
-        let began = time::Instant::now();
-        while !self.stop.is_asked() {
-            self.deliver();
-            for port in 0..self.ports.len() {
-                self.take(port)?;
-            }
-            self.deliver();
-            self.wake.sleep(self.next_turn())?;
-        }
-        let ran = began.elapsed();
-        Ok(self.report(scheduling, watch.stop_and_list(), ran))
     }
 
     /// Offers packets of the kernel to the first wires of their ways.
@@ -356,6 +385,12 @@ impl Relay {
             if self.marked && payload(packet).is_some_and(|bytes| bytes > 0) {
                 self.segments[0] += 1;
                 self.segments[1] += u64::from(len >= full);
+            }
+            let since = now.since(self.clock.instant(self.began));
+            if let Some(recorder) =
+                self.recorder.as_mut().filter(|it| it.len() < SegmentRecord::MOST)
+            {
+                recorder.extend(SegmentRecord::read(packet, since));
             }
             let packet = Packet { bytes: packet.into(), way, passed: 0 };
             self.push(packet, now);
@@ -408,14 +443,30 @@ impl Relay {
         };
         self.wires.iter().enumerate().filter_map(due).min()
     }
+}
 
-    fn next_turn(&self) -> time::Instant {
-        let due = self.first_due().map(|(due, _)| due).into_iter().chain(self.mark).min();
-        let due = due.and_then(|due| self.clock.outside(due));
-        due.unwrap_or_else(|| time::Instant::now() + IDLE)
+impl Relay for NetworkRelay {
+    type Report = NetworkReport;
+
+    fn turn(&mut self) -> io::Result<()> {
+        self.deliver();
+        for port in 0..self.ports.len() {
+            self.take(port)?;
+        }
+        self.deliver();
+        Ok(())
     }
 
-    fn report(mut self, scheduling: Scheduling, pauses: Pauses, ran: Duration) -> NetworkReport {
+    fn poll_timeout(&self) -> Option<time::Instant> {
+        let due = self.first_due().map(|(due, _)| due).into_iter().chain(self.mark).min();
+        due.and_then(|due| self.clock.outside(due))
+    }
+
+    fn sources(&self) -> Vec<BorrowedFd<'_>> {
+        self.ports.iter().map(|port| port.device.as_fd()).collect()
+    }
+
+    fn report(mut self, Course { scheduling, pauses, ran }: Course) -> NetworkReport {
         let unread = self.ports.iter_mut().filter_map(|port| port.unread.packets()).sum::<u64>();
         let wires = self.wires.iter().zip(&self.before).map(|((link, _), before)| WireReport {
             before: *before,
@@ -425,6 +476,7 @@ impl Relay {
         NetworkReport {
             wires: wires.collect(),
             segments: self.segments,
+            recorded: self.recorder.unwrap_or_default(),
             hops: self.hops,
             strays: self.strays,
             dropped_by_accident: self.accidents + unread,
@@ -456,15 +508,11 @@ fn payload(packet: &[u8]) -> Option<usize> {
     (packet.get(9) == Some(&TCP)).then(|| packet.len().saturating_sub(ip + tcp))
 }
 
+/// Of a namespace, between its devices.
+const FORWARDING: &str = "/proc/sys/net/ipv4/ip_forward";
 /// Where hosts have their addresses: the first half of the benchmarking range (RFC 2544). Devices have
 /// theirs at the end of the other half.
 const HOSTS: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 16);
-/// Packets taken from one device before due packets are delivered (our choice, as for one link).
-const PACKETS_PER_TURN: usize = 16;
-/// IPv4's limit, whatever the devices' MTUs.
-const LARGEST_PACKET: usize = 65_535;
-/// Sleep when nothing is in flight (our choice).
-const IDLE: Duration = Duration::from_secs(1);
 /// IPv4's protocol number of TCP.
 const TCP: u8 = 6;
 /// One packet in a hundred may be late by this part of the shortest round trip, if that is more than
@@ -488,6 +536,12 @@ mod tests {
         let hosts = [Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 0, 2)];
         assert_eq!(addresses(&packet), Some(hosts));
         assert_eq!(payload(&packet), Some(4), "40 bytes of headers, 8 of options");
+        packet[20..28].copy_from_slice(&[0x1f, 0x90, 0, 7, 0, 0, 1, 0]);
+        let record = SegmentRecord::read(&packet, Duration::from_millis(3)).unwrap();
+        assert_eq!(record.from, SocketAddrV4::new(hosts[0], 8080));
+        assert_eq!(record.to, SocketAddrV4::new(hosts[1], 7));
+        assert_eq!((record.seq, record.data, record.packet), (256, 4, 52));
+        assert_eq!(SegmentRecord::read(&packet[..48], Duration::ZERO), None, "no data");
         packet[9] = 17;
         assert_eq!(payload(&packet), None);
         packet[0] = 0x60;

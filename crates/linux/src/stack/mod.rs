@@ -39,7 +39,7 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     os::fd::AsFd,
     sync::Arc,
     time::{self, Duration},
@@ -47,7 +47,7 @@ use std::{
 
 use ackwise_link::LinkConfig;
 use ackwise_tcp::{
-    Config, Endpoint, Event, Instant, IpVersion, Segment, Transmit,
+    Config, Endpoint, Event, Instant, IpVersion, Segment, State, Transmit,
     driver::Stream,
     policy::{AckPolicy, ClosePolicy, HoldPolicy},
     wire::WriteError,
@@ -92,12 +92,14 @@ pub struct StackOptions {
     pub seed: Option<u64>,
     /// Maximum number of connections, those in TIME-WAIT included.
     pub connections: usize,
+    /// When the clock of events and traces, and of the timers of the whole host, starts; `None` for now.
+    pub start: Option<time::Instant>,
 }
 
 impl Default for StackOptions {
     /// The connection limit is our choice: about 60 MB of idle connections.
     fn default() -> Self {
-        Self { seed: None, connections: 65_536 }
+        Self { seed: None, connections: 65_536, start: None }
     }
 }
 
@@ -139,7 +141,7 @@ impl TunStack {
             secrets: Secrets::new(options.seed),
             paths: PathMtus::default(),
             limit: options.connections,
-            clock: Clock::new(),
+            clock: options.start.map_or_else(Clock::new, Clock::from),
             inbound: vec![0; LARGEST_PACKET],
             payload: Vec::new(),
         })
@@ -157,10 +159,30 @@ impl TunStack {
         config: impl Into<Arc<Config>>,
         tap: Tap,
     ) -> Result<ConnectionId, ConnectError> {
+        let ours = self.link.device.address_towards(peer.ip());
+        self.connect_from(ours.ok_or(ConnectError::NoAddress(peer))?, peer, config, tap)
+    }
+
+    /// The same from `ours`, one of the device's addresses.
+    ///
+    /// # Errors
+    ///
+    /// If the limit is reached, `ours` is not the stack's or of another IP version than `peer`, or ports
+    /// run out.
+    pub fn connect_from(
+        &mut self,
+        ours: IpAddr,
+        peer: SocketAddr,
+        config: impl Into<Arc<Config>>,
+        tap: Tap,
+    ) -> Result<ConnectionId, ConnectError> {
+        if !self.link.device.is_ours(ours) || ours.is_ipv4() != peer.is_ipv4() {
+            return Err(ConnectError::NoAddress(peer));
+        }
         if self.table.len() >= self.limit {
             return Err(ConnectError::Full(self.limit));
         }
-        let tuple = self.free_tuple(peer)?;
+        let tuple = self.free_tuple(ours, peer)?;
         let now = self.clock.now();
         let iss = self.secrets.initial_sequence(&tuple, now);
         let mut endpoint = Endpoint::connect(config, iss, now);
@@ -343,6 +365,11 @@ impl TunStack {
         self.table.at(self.table.slot(id)?)?.trace()
     }
 
+    /// Addresses and state of all connections, those in TIME-WAIT included.
+    pub fn states(&self) -> impl Iterator<Item = (Tuple, State)> {
+        self.table.all().filter_map(|it| Some((*it.tuple(), it.endpoint()?.state())))
+    }
+
     /// Number of connections, those in TIME-WAIT included.
     #[must_use]
     pub fn connections(&self) -> usize {
@@ -367,6 +394,15 @@ impl TunStack {
         self.link.path = links.map(|links| Path::new(links, self.clock));
     }
 
+    /// Wakes [`poll`](Self::poll) whenever `bell` becomes readable again. It is not read.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel has no memory for it.
+    pub fn wake_for(&self, bell: impl AsFd) -> io::Result<()> {
+        self.wake.add_bell(bell.as_fd())
+    }
+
     /// The current time on the clock of events and traces.
     #[must_use]
     pub fn now(&self) -> Instant {
@@ -389,11 +425,9 @@ impl TunStack {
         }
     }
 
-    fn free_tuple(&mut self, peer: SocketAddr) -> Result<Tuple, ConnectError> {
+    fn free_tuple(&mut self, ours: IpAddr, peer: SocketAddr) -> Result<Tuple, ConnectError> {
         // An IPv6 address's flow label and scope do not identify a connection.
         let peer = SocketAddr::new(peer.ip(), peer.port());
-        let ours = self.link.device.address_towards(peer.ip());
-        let ours = ours.ok_or(ConnectError::NoAddress(peer))?;
         self.secrets
             .ports(ours, peer)
             .filter(|port| !self.listeners.contains_key(port))

@@ -82,6 +82,10 @@ impl Table {
         self.slots.get_mut(slot as usize)?.connection.as_deref_mut()
     }
 
+    pub(super) fn all(&self) -> impl Iterator<Item = &Connection> {
+        self.slots.iter().filter_map(|slot| slot.connection.as_deref())
+    }
+
     pub(super) fn occupied(&self) -> Vec<u32> {
         (0..)
             .zip(&self.slots)

@@ -3,31 +3,21 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, Read, Write},
-    net::{Shutdown, SocketAddrV4},
+    io,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use ackwise_http::behaviour::KeepAlivePolicy;
-use ackwise_sim::scenario::{ApplicationKind, Bulk, BulkSender};
-use ackwise_tcp::policy::HoldPolicy;
-use socket2::{Domain, Socket, Type};
+use ackwise_sim::user::Ask;
 
-use super::{Due, Programs, TURNS};
-use crate::{
-    agreed::{Agreed, Exchange, Mail},
-    settings,
-};
+use super::{Due, Programs, TURNS, transport::Connection};
+use crate::agreed::{Agreed, Exchange, Mail};
 
 /// Who opened a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
-    /// A user, and the number that its plan gave the connection.
-    User {
-        user: usize,
-        slot: u32,
-    },
+    User(usize),
     Bulk(usize),
     Arrival(usize),
 }
@@ -35,7 +25,7 @@ pub(super) enum Owner {
 /// A client's end of a connection.
 #[derive(Debug)]
 pub(super) struct ClientEnd {
-    socket: Socket,
+    connection: Connection,
     agreed: Arc<Agreed>,
     pub(super) application: u32,
     pub(super) owner: Owner,
@@ -54,18 +44,6 @@ pub(super) struct ClientEnd {
     asked: u32,
     answers: u32,
     answered: Option<Duration>,
-}
-
-/// A request to send, and the response that the server will give.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ask {
-    pub(super) request: u64,
-    pub(super) head: u32,
-    pub(super) body: u64,
-    pub(super) files: u32,
-    pub(super) parse: Duration,
-    /// How long the client computes before it writes.
-    pub(super) delay: Duration,
 }
 
 /// What a response means for its connection.
@@ -100,28 +78,20 @@ impl<'a> Programs<'a> {
 
     fn try_open(&mut self, owner: Owner, application: u32) -> io::Result<u64> {
         let tcp = &self.run.groups[self.group].tcp;
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-        settings::configure_socket(&socket, tcp)?;
-        socket.set_nonblocking(true)?;
-        socket.set_tcp_nodelay(tcp.policies.hold == HoldPolicy::Off)?;
-        // Ports whose last connection is in TIME-WAIT may be used again.
-        socket.set_reuse_address(true)?;
-        socket.bind(&SocketAddrV4::new(self.client_address(application), 0).into())?;
-        let own = socket.local_addr()?.as_socket_ipv4();
-        let own = own.ok_or_else(|| io::Error::other("a socket without an IPv4 address"))?;
         let name = self.name();
         let agreed = Arc::new(Agreed::new(application, (self.group, name)));
-        self.run.shared.announce(own, Arc::clone(&agreed));
-        match socket.connect(&self.server_address(application).into()) {
-            Err(error) if error.raw_os_error() != Some(IN_PROGRESS) => {
-                self.run.shared.take(own);
-                return Err(error);
-            }
-            _ => {}
+        let both = (self.client_address(application), self.server_address(application));
+        let mut announced = None;
+        let opened = self.transport.open((&self.ready, name, tcp), both, |own| {
+            self.run.shared.announce(own, Arc::clone(&agreed));
+            announced = Some(own);
+        });
+        if let (Err(_), Some(own)) = (&opened, announced) {
+            self.run.shared.take(own);
         }
-        self.ready.add(&socket, name)?;
+        let connection = opened?;
         let end = ClientEnd {
-            socket,
+            connection,
             agreed,
             application,
             owner,
@@ -204,10 +174,10 @@ impl<'a> Programs<'a> {
         if !end.connected || end.works_until.is_some() {
             return;
         }
-        match write(&end.socket, &mut end.to_write) {
+        match self.transport.write(&end.connection, &mut end.to_write) {
             Ok(()) if end.to_write == 0 && end.uploads() => {
                 // It stays until the server says that all has arrived.
-                if end.socket.shutdown(Shutdown::Write).is_err() {
+                if self.transport.half_close(&end.connection).is_err() {
                     self.client_gives_up(name);
                 }
             }
@@ -222,17 +192,17 @@ impl<'a> Programs<'a> {
         if let Some(end) = self.clients.get_mut(&name) {
             let mut left = bytes;
             // A client that cannot say it closes without.
-            let _ = write(&end.socket, &mut left);
+            let _ = self.transport.write(&end.connection, &mut left);
         }
     }
 
     pub(super) fn client_is_ready(&mut self, name: u64) {
         let Some(end) = self.clients.get_mut(&name) else { return };
         if !end.connected {
-            match end.socket.take_error() {
-                Ok(None) if end.socket.peer_addr().is_ok() => end.connected = true,
-                Ok(None) => return,
-                Ok(Some(_)) | Err(_) => return self.client_gives_up(name),
+            match self.transport.is_connected(&end.connection) {
+                Ok(true) => end.connected = true,
+                Ok(false) => return,
+                Err(_) => return self.client_gives_up(name),
             }
             if end.to_write > 0 {
                 self.client_works(name);
@@ -251,7 +221,7 @@ impl<'a> Programs<'a> {
                 end.works_until.get_or_insert(at);
                 return self.at(at, Due::Client(name));
             }
-            let bytes = match (&end.socket).read(&mut self.buffer) {
+            let bytes = match self.transport.read(&end.connection, &mut self.buffer) {
                 Ok(0) => return self.server_has_closed(name),
                 Ok(bytes) => bytes as u64,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -288,7 +258,7 @@ impl<'a> Programs<'a> {
     fn answered(&mut self, name: u64, answered: Answered) {
         let Some(end) = self.clients.get(&name) else { return };
         match end.owner {
-            Owner::User { user, slot } => self.user_has_response(user, slot, answered),
+            Owner::User(user) => self.user_has_response(user, name, answered),
             Owner::Bulk(client) => {
                 self.bulk_client_has_file(client, name, answered.exchange.body, answered.closes);
             }
@@ -329,7 +299,7 @@ impl<'a> Programs<'a> {
         let immediately = ending == Ending::Close && proven;
         self.client_ends(name, Ending::Close);
         match owner {
-            Owner::User { user, .. } => self.user_lost_connection(user, name, asked),
+            Owner::User(user) => self.user_lost_connection(user, name, asked),
             Owner::Bulk(client) if asked > 0 => self.bulk_client_repeats(client, immediately),
             Owner::Bulk(client) => self.bulk_client_forgets(client, name),
             Owner::Arrival(_) => {}
@@ -339,10 +309,7 @@ impl<'a> Programs<'a> {
     /// Closes the client's end now, without notice to its owner.
     pub(super) fn client_ends(&mut self, name: u64, ending: Ending) {
         let Some(end) = self.clients.remove(&name) else { return };
-        if ending == Ending::Reset {
-            // Without it, the connection is closed by a FIN.
-            let _ = end.socket.set_linger(Some(Duration::ZERO));
-        }
+        self.transport.end(end.connection, ending);
         self.run.open.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -373,23 +340,15 @@ impl<'a> Programs<'a> {
     /// Whether the server has announced to wait for less long than a connection has been idle.
     pub(super) fn is_stale(&self, name: u64) -> bool {
         let Some(end) = self.clients.get(&name) else { return true };
-        let Some(KeepAlivePolicy::Announced { idle, .. }) = self.keep_alive(end.application) else {
-            return false;
-        };
-        let usable = idle.saturating_sub(MARGIN).max(idle / 2);
+        let policy = self.keep_alive(end.application);
+        let Some(usable) = policy.and_then(KeepAlivePolicy::reusable_for) else { return false };
         end.exchanges.is_empty()
             && end.answered.is_some_and(|answered| self.now.saturating_sub(answered) >= usable)
     }
 
     /// The policy of an application's server; `None` where the client alone decides.
     pub(super) fn keep_alive(&self, application: u32) -> Option<KeepAlivePolicy> {
-        match &self.application(application).kind {
-            ApplicationKind::Web(web) => Some(web.behaviour.keep_alive),
-            ApplicationKind::Bulk(Bulk { sender: BulkSender::Server, behaviour, .. }) => {
-                Some(behaviour.keep_alive)
-            }
-            _ => None,
-        }
+        self.application(application).kind.keep_alive()
     }
 }
 
@@ -399,28 +358,3 @@ impl ClientEnd {
         self.closes && self.exchanges.front().is_some_and(|it| it.response_end == 0)
     }
 }
-
-/// Writes as much of `left` as the kernel takes. A write of a program is one call, up to a size.
-pub(super) fn write(mut socket: &Socket, left: &mut u64) -> io::Result<()> {
-    for _ in 0..TURNS {
-        let most = usize::try_from(*left).unwrap_or(usize::MAX).min(CONTENT.len());
-        if most == 0 {
-            return Ok(());
-        }
-        match socket.write(&CONTENT[..most]) {
-            Ok(bytes) => *left -= bytes as u64,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// What all streams consist of. A write is at most so long (our choice): more than any behaviour of the
-/// papers writes at once.
-static CONTENT: [u8; 1 << 20] = [b'a'; 1 << 20];
-/// `EINPROGRESS`.
-const IN_PROGRESS: i32 = 115;
-/// As the simulated client: the end of the announced time in which no request is sent.
-const MARGIN: Duration = Duration::from_secs(1);

@@ -6,19 +6,23 @@
 //! | `server` | answers requests in order, each by its behaviour's plan of writes |
 //! | `user` | users who fetch pages |
 //! | `steady` | bulk clients and arrivals |
+//! | `transport` | whose TCP carries the clients' connections |
+//! | `write` | writes of a program |
 //!
 //! They do what those of the simulator do (`crates/sim/src/world`), and draw the same from the same seed.
 
 mod client;
 mod server;
 mod steady;
+mod transport;
 mod user;
+mod write;
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
     io,
-    net::{Ipv4Addr, SocketAddrV4},
+    net::{IpAddr, Ipv4Addr, SocketAddrV4},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::Duration,
 };
@@ -36,7 +40,8 @@ use self::{
     client::ClientEnd,
     server::ServerEnd,
     steady::{BulkClient, Source},
-    user::User,
+    transport::Transport,
+    user::WebUser,
 };
 use crate::{
     agreed::{Mail, Shared},
@@ -65,6 +70,7 @@ pub(crate) struct Programs<'a> {
     run: &'a Run<'a>,
     group: usize,
     ready: Ready,
+    transport: Transport,
     /// Time since the run began.
     now: Duration,
     due: BinaryHeap<Reverse<(Duration, u64, Due)>>,
@@ -72,7 +78,7 @@ pub(crate) struct Programs<'a> {
     listeners: BTreeMap<u64, Socket>,
     clients: BTreeMap<u64, ClientEnd>,
     servers: BTreeMap<u64, ServerEnd>,
-    users: Vec<User>,
+    users: Vec<WebUser<'a>>,
     bulk_clients: Vec<BulkClient>,
     sources: Vec<Source>,
     /// By the application's place.
@@ -105,14 +111,20 @@ pub(crate) struct Counted {
     pub(crate) opened: BTreeMap<NodeId, u64>,
     /// The most client ends at once, of all namespaces.
     pub(crate) most_open: u64,
+    /// Of our TCP, by address: the most in TIME-WAIT, and the most connections besides.
+    pub(crate) most: BTreeMap<IpAddr, [u64; 2]>,
+    /// Packets of our TCP that the kernel did not take.
+    pub(crate) packets_lost: u64,
 }
 
 impl<'a> Programs<'a> {
     /// The programs of a group, with its servers listening. The calling thread is in its namespace.
     pub(crate) fn new(run: &'a Run<'a>, group: usize, ready: Ready) -> io::Result<Self> {
+        let transport = Transport::new(&run.groups[group], &ready, run.shared.start)?;
         let mut programs = Self {
             run,
             group,
+            transport,
             ready,
             now: Duration::ZERO,
             due: BinaryHeap::new(),
@@ -149,21 +161,24 @@ impl<'a> Programs<'a> {
             }
             let next = self.due.peek().map_or(IDLE, |Reverse((at, ..))| (*at).min(self.now + IDLE));
             let next = if self.due.is_empty() { self.now + IDLE } else { next };
-            self.ready.wait(self.run.shared.start + next, &mut tokens)?;
+            let until = self.run.shared.start + next;
+            self.transport.wait(&mut self.ready, until, &mut tokens)?;
         }
         self.failure.take().map_or(Ok(()), Err)?;
         Ok(self.finish())
     }
 
     fn finish(mut self) -> Counted {
-        let users = self.users.iter().map(User::progress);
+        let users = self.users.iter().map(WebUser::progress);
         let clients = self.bulk_clients.iter().map(|it| it.progress(self.run.scenario, self.now));
         let sources = self.sources.iter().map(Source::progress);
         let all: Vec<(u32, Progress)> = users.chain(clients).chain(sources).collect();
         for (application, progress) in all {
             self.tallies[application as usize].record(progress);
         }
-        Counted { tallies: self.tallies, opened: self.opened, most_open: self.most_open }
+        let (most, packets_lost) = self.transport.finish();
+        let Self { tallies, opened, most_open, .. } = self;
+        Counted { tallies, opened, most_open, most, packets_lost }
     }
 
     /// One listener for each host that is a server.
@@ -211,11 +226,11 @@ impl<'a> Programs<'a> {
         }
     }
 
-    fn add_client(&mut self, place: u32, application: &Application, mut stream: Stream) {
+    fn add_client(&mut self, place: u32, application: &'a Application, mut stream: Stream) {
         let start = application.start.draw(&mut stream);
         let due = match &application.kind {
             ApplicationKind::Web(web) => {
-                self.users.push(User::new(place, web, stream));
+                self.users.push(WebUser::new(place, web, stream, start));
                 Due::User(self.users.len() - 1)
             }
             ApplicationKind::Bulk(bulk) => {

@@ -1,7 +1,7 @@
 //! The server: answers requests in order, each by its behaviour's plan of writes.
 
 use std::{
-    io::{self, Read},
+    io::{self, Read, Write},
     net::Shutdown,
     sync::Arc,
     time::{Duration, Instant},
@@ -14,7 +14,7 @@ use ackwise_sim::scenario::{ApplicationKind, BulkSender};
 use ackwise_tcp::policy::HoldPolicy;
 use socket2::Socket;
 
-use super::{Due, Programs, TURNS, client::write};
+use super::{Due, Programs, TURNS, write::write};
 use crate::{
     agreed::{Agreed, Exchange, Mail},
     settings,
@@ -156,7 +156,8 @@ impl<'a> Programs<'a> {
                 return;
             }
             if end.blocked > 0 {
-                if write(&end.socket, &mut end.blocked).is_err() {
+                let mut socket = &end.socket;
+                if write(&mut end.blocked, |bytes| socket.write(bytes)).is_err() {
                     return self.server_ends(name);
                 }
                 if end.blocked > 0 {

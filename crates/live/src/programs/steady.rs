@@ -8,12 +8,12 @@ use ackwise_sim::{
     Scenario,
     measure::{Document, Progress},
     scenario::{ApplicationKind, Arrivals, Bulk, BulkSender},
+    user::{Ask, PAUSE_AFTER_FAILURE},
 };
 
 use super::{
     Due, Programs,
-    client::{Ask, Ending, Owner},
-    user::PAUSE_AFTER_FAILURE,
+    client::{Ending, Owner},
 };
 use crate::agreed::{ENDLESS, Exchange};
 
@@ -103,7 +103,7 @@ impl<'a> Programs<'a> {
             // The end of the connection is the end of the file.
             end.closes = true;
         }
-        self.ask(name, Ask { request, body, files: 1, ..Ask::default() });
+        self.ask(name, Ask::of_a_file(request, body));
     }
 
     /// A file has wholly arrived at whoever receives it.
@@ -176,8 +176,7 @@ impl<'a> Programs<'a> {
         let Some(name) = self.open(Owner::Arrival(source), application) else {
             return self.tally(application, |tally| tally.measures.connections_failed += 1);
         };
-        let (request, body) = (request.0, response.0);
-        self.ask(name, Ask { request, body, files: 1, ..Ask::default() });
+        self.ask(name, Ask::of_a_file(request.0, response.0));
     }
 
     pub(super) fn arrival_has_response(&mut self, source: usize, name: u64, exchange: Exchange) {

@@ -6,7 +6,7 @@ use super::{ApplicationMeasures, Missing};
 use crate::Scenario;
 
 /// A document that was wholly received.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Document {
     /// Its files.
     pub files: u32,

@@ -1,15 +1,14 @@
 //! Connections that arrive whatever becomes of the earlier ones: one request, one response, a close.
 
-use std::time::Duration;
-
 use ackwise_link::Stream;
 
-use super::{Event, START, World, client::Ask};
+use super::{Event, START, World};
 use crate::{
     connection::{Exchange, Owner},
     measure::{Document, Progress},
     observe::Observer,
     scenario::{Application, ApplicationKind, Arrivals},
+    user::Ask,
 };
 
 /// An application that opens connections.
@@ -66,18 +65,7 @@ impl<'a, O: Observer> World<'a, O> {
         }
         // Without memory for it, it has failed.
         let Ok(place) = self.open(Owner::Arrival { source }, application) else { return };
-        self.ask(
-            place,
-            Ask {
-                request: request.0,
-                head: 0,
-                body: response.0,
-                files: 1,
-                first_file: 0,
-                parse: Duration::ZERO,
-                delay: Duration::ZERO,
-            },
-        );
+        self.ask(place, Ask::of_a_file(request.0, response.0));
     }
 
     /// Whether TCP answers before the program of a connection hears that it has opened or closed.

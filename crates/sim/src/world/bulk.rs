@@ -5,16 +5,13 @@ use std::time::Duration;
 use ackwise_link::Stream;
 use ackwise_tcp::Instant;
 
-use super::{
-    Event, START, World,
-    client::{Ask, PAUSE_AFTER_FAILURE, Repeat},
-    open::NotOpened,
-};
+use super::{Event, START, World, client::Repeat, open::NotOpened};
 use crate::{
     connection::{ENDLESS, Exchange, Owner},
     measure::{Document, Progress},
     observe::Observer,
     scenario::{Application, ApplicationKind, Bulk, BulkSender, Scenario},
+    user::{Ask, PAUSE_AFTER_FAILURE},
 };
 
 /// One client.
@@ -103,8 +100,7 @@ impl<'a, O: Observer> World<'a, O> {
                 None
             }
         };
-        let (parse, delay) = (Duration::ZERO, Duration::ZERO);
-        self.ask(place, Ask { request, head: 0, body, files: 1, first_file: 0, parse, delay });
+        self.ask(place, Ask::of_a_file(request, body));
     }
 
     /// A file has wholly arrived at whoever receives it.

@@ -9,28 +9,8 @@ use super::{Event, World};
 use crate::{
     connection::{Closing, Connection, Exchange, Owner},
     observe::{Message, Observer, Side},
+    user::Ask,
 };
-
-/// A request to send, and the response that the server will give.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ask {
-    /// Bytes of the request.
-    pub(super) request: u64,
-    /// Bytes of the response's head, and of its body.
-    pub(super) head: u32,
-    pub(super) body: u64,
-    /// Files that the response carries, and the number of the first.
-    pub(super) files: u32,
-    pub(super) first_file: u32,
-    /// What the server needs to find out what to answer.
-    pub(super) parse: Duration,
-    /// How long the client computes before it writes.
-    pub(super) delay: Duration,
-}
-
-/// How long a client waits after it could not open a connection, or after one failed, before it tries
-/// again (our choice).
-pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// When a client sends a request again that a connection has lost.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -187,7 +167,7 @@ impl<O: Observer> World<'_, O> {
         let connection = &mut self.connections[place as usize];
         connection.client.answered = self.now;
         match connection.owner {
-            Owner::User { user, slot } => self.user_has_response(user, slot, exchange),
+            Owner::User { user } => self.user_has_response(user, place, exchange),
             Owner::Bulk { client } => self.bulk_client_has_file(client, place, exchange),
             Owner::Arrival { source } => self.arrival_has_response(source, place, exchange),
             Owner::Downward { client } | Owner::Direct { client } => {
@@ -219,7 +199,7 @@ impl<O: Observer> World<'_, O> {
         connection.server.begun = 0;
         let id = connection.id;
         match connection.owner {
-            Owner::User { user, .. } => self.user_lost_connection(user, id, asked),
+            Owner::User { user } => self.user_lost_connection(user, place, asked),
             Owner::Bulk { client } if asked > 0 => self.bulk_client_repeats(client, repeat),
             Owner::Bulk { client } => self.bulk_client_forgets(client, place),
             Owner::Arrival { .. } => {}
@@ -239,9 +219,9 @@ impl<O: Observer> World<'_, O> {
     }
 
     /// Nothing is left of a connection.
-    pub(super) fn connection_is_over(&mut self, connection: &Connection) {
-        if let Owner::User { user, .. } = connection.owner {
-            self.user_forgets(user, connection.id);
+    pub(super) fn connection_is_over(&mut self, place: u32, connection: &Connection) {
+        if let Owner::User { user } = connection.owner {
+            self.user(user).handle_gone(place);
         }
     }
 }

@@ -8,8 +8,6 @@
 //!
 //! Not here: a limit on how long a request may take to arrive, which servers have too.
 
-use std::time::Duration;
-
 use ackwise_http::behaviour::KeepAlivePolicy;
 use ackwise_tcp::Instant;
 
@@ -17,27 +15,11 @@ use super::{Event, START, World, client::Repeat};
 use crate::{
     connection::{Closing, Connection, Idle},
     observe::{Observer, Side},
-    scenario::{ApplicationKind, Bulk, BulkSender},
 };
 
-/// The end of the time that a server has announced to wait: a request that a client sends then may cross
-/// the FIN, so it sends none. As in Node.js (`agentKeepAliveTimeoutBuffer`, 1,000 ms); half of the time
-/// if there is less (our choice).
-const MARGIN: Duration = Duration::from_secs(1);
-
 impl<O: Observer> World<'_, O> {
-    /// The policy of a connection's server; `None` where the client alone decides, because it sends
-    /// without a request or closes after its only response.
     fn keep_alive(&self, application: u32) -> Option<KeepAlivePolicy> {
-        match &self.scenario.applications[application as usize].kind {
-            ApplicationKind::Web(web) => Some(web.behaviour.keep_alive),
-            ApplicationKind::Bulk(Bulk { sender: BulkSender::Server, behaviour, .. }) => {
-                Some(behaviour.keep_alive)
-            }
-            ApplicationKind::Bulk(_) | ApplicationKind::Arrivals(_) | ApplicationKind::Proxy(_) => {
-                None
-            }
-        }
+        self.scenario.applications[application as usize].kind.keep_alive()
     }
 
     /// How many requests a server still answers on a connection.
@@ -116,12 +98,9 @@ impl<O: Observer> World<'_, O> {
     /// Whether the server has announced to wait for less long than a connection has been idle.
     pub(super) fn is_stale(&self, place: u32) -> bool {
         let connection = &self.connections[place as usize];
-        let Some(KeepAlivePolicy::Announced { idle, .. }) = self.keep_alive(connection.application)
-        else {
-            return false;
-        };
+        let policy = self.keep_alive(connection.application);
+        let Some(usable) = policy.and_then(KeepAlivePolicy::reusable_for) else { return false };
         let idles = connection.exchanges.is_empty() && connection.client.answered <= self.now;
-        let usable = idle.saturating_sub(MARGIN).max(idle / 2);
         idles && self.now.since(connection.client.answered) >= usable
     }
 

@@ -46,7 +46,7 @@ use arrivals::Source;
 use bulk::BulkClient;
 use host::Host;
 use standstill::Standstill;
-use web::User;
+use web::WebUser;
 
 /// When the clock starts: above zero, because a timestamp of zero means "none" to some.
 pub(crate) const START: Instant = Instant::from_nanos(1_000_000_000);
@@ -118,7 +118,7 @@ pub(crate) struct World<'a, O> {
     network: Network,
     hosts: Vec<Host>,
     connections: Slab<Connection>,
-    users: Vec<User>,
+    users: Vec<WebUser<'a>>,
     bulk_clients: Vec<BulkClient>,
     sources: Vec<Source>,
     proxies: Vec<proxy::State>,
@@ -310,8 +310,8 @@ impl<'a, O: Observer> World<'a, O> {
         for state in &proxies {
             state.record_end(&proxy_clients, &mut collector, now);
         }
-        for (application, progress) in users.iter().map(User::progress) {
-            collector.record_progress(application, progress);
+        for WebUser { application, user } in &users {
+            collector.record_progress(*application, user.progress());
         }
         for (application, progress) in bulk_clients.iter().map(|it| it.progress(scenario, now)) {
             collector.record_progress(application, progress);

@@ -204,7 +204,7 @@ impl<O: Observer> World<'_, O> {
                 }
             }
         }
-        self.connection_is_over(&connection);
+        self.connection_is_over(place, &connection);
     }
 }
 

@@ -270,6 +270,8 @@ impl Endpoint {
             self.congestion.collapse_beside(self.scoreboard().pipe());
         }
         self.send_again();
+        // Linux `tcp_retransmit_timer` sends the head whatever cwnd says: without it, no timer would run.
+        self.recovery.retransmit_head = self.detects_by_time();
     }
 
     /// All from SND.UNA on is sent again; where losses are detected by time, what is marked as lost.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use ackwise_link::Seed;
-use ackwise_live::Limits;
+use ackwise_live::{Limits, World};
 use ackwise_sim::{Measures, Nobody, Scenario};
 
 use super::{KernelRow, KernelTable};
@@ -51,7 +51,8 @@ impl Exhibit {
     ) -> Result<KernelTable, ReproduceError> {
         let cases = self.cases()?;
         for [_, case] in &cases {
-            ackwise_live::check(&case.scenario).map_err(|error| self.failed(error.into()))?;
+            let playable = ackwise_live::check(&case.scenario, World::Kernel);
+            playable.map_err(|error| self.failed(error.into()))?;
         }
         let repeat = repeat.map_or(self.repeat, NonZeroU32::get);
         let mut table = KernelTable { id: self.id, title: self.title.to_owned(), rows: Vec::new() };
@@ -87,7 +88,7 @@ impl Exhibit {
         let scenario = Scenario { seed, ..case.scenario.clone() };
         let mut played = Played { good: Vec::new(), disturbed: Vec::new() };
         while played.good.len() < repeat as usize && played.disturbed.len() < MOST_DISTURBED {
-            let run = ackwise_live::play(&scenario, &Limits::default());
+            let run = ackwise_live::play(&scenario, World::Kernel, &Limits::default());
             let run = run.map_err(|error| self.failed(error))?;
             let list = match run.disturbed {
                 None => &mut played.good,

@@ -5,17 +5,26 @@ use super::{
     claims::{more, untried, value},
     exhibit::{Exhibit, every, none, unpublished},
 };
-use crate::experiment_file;
+use crate::{experiment_file, reproduce::Effort};
 
 const SERVER: &str = "host.server.most_time_wait";
 const CLIENT: &str = "host.client.most_time_wait";
 
-pub(super) fn exhibits() -> Vec<Exhibit> {
+pub(super) fn exhibits(effort: Effort) -> Vec<Exhibit> {
+    let (title, shorter): (_, &[&str]) = match effort {
+        Effort::Full => {
+            ("Faber 1997: connections in TIME-WAIT at both ends after 15 s of WebSTONE", &[])
+        }
+        Effort::Quick => (
+            "Faber 1997: connections in TIME-WAIT at both ends after 6 s of WebSTONE",
+            &["duration=6s"],
+        ),
+    };
     vec![Exhibit {
         id: "faber_time_wait",
-        title: "Faber 1997: connections in TIME-WAIT at both ends after 15 s of WebSTONE",
+        title,
         file: experiment_file!("kernel_time_wait.toml"),
-        shorter: &[],
+        shorter,
         linux: &["tcp.preset=linux-6"],
         wanted: every,
         measures: &["web.page_time_mean_ms", "web.documents", SERVER, CLIENT],

@@ -11,10 +11,8 @@ use crate::{
     measure::{Document, Progress, Response, Unfinished},
     observe::{ConnectionId, Observer, Side},
     scenario::{Application, NodeId, Persistence, Proxy, Route},
-    world::{
-        client::{Ask, PAUSE_AFTER_FAILURE, Repeat},
-        open::NotOpened,
-    },
+    user::{Ask, PAUSE_AFTER_FAILURE},
+    world::{client::Repeat, open::NotOpened},
 };
 
 /// A client.
@@ -167,7 +165,7 @@ impl<'a, O: Observer> World<'a, O> {
         };
         let id = self.connections[place as usize].id;
         self.proxy_clients[client as usize].connections.insert(key, (place, id));
-        self.ask(place, Ask::of_a_document(setting.request.0, request.size));
+        self.ask(place, Ask::of_a_file(setting.request.0, request.size));
     }
 
     /// Whether a client's connection takes another request.
@@ -256,24 +254,5 @@ impl<'a, O: Observer> World<'a, O> {
             Repeat::AtOnce => self.client_asks(client),
             Repeat::AfterPause => self.client_pauses(client, PAUSE_AFTER_FAILURE),
         }
-    }
-}
-
-impl Ask {
-    const fn of_a_document(request: u64, body: u64) -> Self {
-        Self {
-            request,
-            head: 0,
-            body,
-            files: 1,
-            first_file: 0,
-            parse: Duration::ZERO,
-            delay: Duration::ZERO,
-        }
-    }
-
-    /// The same for a server.
-    pub(super) const fn upward(request: u64, body: u64) -> Self {
-        Self::of_a_document(request, body)
     }
 }

@@ -7,7 +7,8 @@ use crate::{
     connection::Owner,
     observe::{ConnectionId, Observer, Side},
     scenario::Refused,
-    world::{client::Ask, open::NotOpened},
+    user::Ask,
+    world::open::NotOpened,
 };
 
 impl<O: Observer> World<'_, O> {
@@ -84,7 +85,7 @@ impl<O: Observer> World<'_, O> {
         if let Some(member) = self.member(proxy, (up, id)) {
             member.used = Used { since: now, arrived: 0, ..member.used };
         }
-        self.ask(up, Ask::upward(self.proxy(proxy).request.0, left));
+        self.ask(up, Ask::of_a_file(self.proxy(proxy).request.0, left));
         self.settle(up, Side::Client);
     }
 
