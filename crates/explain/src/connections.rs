@@ -3,9 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use ackwise_capture::{
-    analysis::{
-        AdvertisedWindows, Analysis, ConnectionResult, RoundTripTimes, TimeWaitRule,
-    },
+    analysis::{AdvertisedWindows, Analysis, ConnectionResult, RoundTripTimes, TimeWaitRule},
     attribution::Confidence,
     conversation::Protocol,
 };
@@ -112,7 +110,9 @@ fn facts(it: &ConnectionResult) -> Vec<String> {
 /// What the connection shows of pacing, at either end.
 fn paced(it: &ConnectionResult) -> Vec<String> {
     let ends = ["client", "server"].into_iter().zip(&it.pacing);
-    ends.filter_map(|(end, pacing)| Some(pacing::of_end(end, pacing.as_deref()?))).flatten().collect()
+    ends.filter_map(|(end, pacing)| Some(pacing::of_end(end, pacing.as_deref()?)))
+        .flatten()
+        .collect()
 }
 
 /// What the papers' three mechanisms had to do with it: negotiated or swapped TIME-WAIT, CLIENT_CLOSE, GETWEB.

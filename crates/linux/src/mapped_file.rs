@@ -7,7 +7,10 @@
 //!
 //! Not here: reading, writing, and parts of a file; a mapping is of the whole file.
 
-#![expect(unsafe_code, reason = "mmap, munmap and sendmsg have no safe form for memory that others may change")]
+#![expect(
+    unsafe_code,
+    reason = "mmap, munmap and sendmsg have no safe form for memory that others may change"
+)]
 
 use std::{
     fs::File,
@@ -82,7 +85,11 @@ impl MappedFile {
         // SAFETY: `message` points to `parts`, which live until after the call, and they to memory that does, too:
         // `before` is borrowed, and the mapping ends with `self`. sendmsg only reads it.
         let sent = unsafe {
-            libc::sendmsg(socket.as_fd().as_raw_fd(), &raw const message, flags | libc::MSG_NOSIGNAL)
+            libc::sendmsg(
+                socket.as_fd().as_raw_fd(),
+                &raw const message,
+                flags | libc::MSG_NOSIGNAL,
+            )
         };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }

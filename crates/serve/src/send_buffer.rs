@@ -36,7 +36,10 @@ impl SendBuffer {
     }
 
     /// Looks at the connection, and sets its buffer if that should change.
-    #[cfg_attr(not(target_os = "linux"), expect(clippy::needless_pass_by_ref_mut, reason = "Linux"))]
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(clippy::needless_pass_by_ref_mut, reason = "Linux")
+    )]
     pub(crate) fn adjust(&mut self, stream: &TcpStream) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if let Some(tuned) = &mut self.tuned {
