@@ -318,7 +318,7 @@ impl Start {
         }
         self.drain = None;
         self.rates.clear();
-        if rates >= 2 && rates < Self::LONGEST && rate.bytes >= usual / 2 {
+        if (2..Self::LONGEST).contains(&rates) && rate.bytes >= usual / 2 {
             let spans = [[self.began, since], [since, rate.since]];
             self.spans = Some(spans.map(|[from, to]| Nanos::between(from, to)));
         }
