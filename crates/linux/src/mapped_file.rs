@@ -95,7 +95,7 @@ impl MappedFile {
     }
 }
 
-// SAFETY: A mapping belongs to the process, not to a thread, and nothing here reads or writes its bytes.
+// SAFETY: A mapping belongs to the process: any thread may pass its address to the kernel, and remove it.
 unsafe impl Send for MappedFile {}
 
 impl Drop for MappedFile {

@@ -1,6 +1,7 @@
 //! Facts in, verdict out.
 
 mod timers;
+mod window_or_program;
 
 use super::*;
 
@@ -18,6 +19,7 @@ const LATE: Facts = Facts {
     peak_before_idle: None,
     after_idle: false,
     reach_before_idle: 0,
+    lossy: false,
     slow_start: true,
     threshold: 0,
     stays: Plateau::No,
@@ -29,6 +31,7 @@ const LATE: Facts = Facts {
     sacked: false,
     pushed: false,
     ended: false,
+    forced: false,
     may_miss_losses: true,
     lost_before: None,
     emptied_before: false,
@@ -94,7 +97,7 @@ fn a_delayed_acknowledgement_is_told_from_think_time() {
         ),
         (
             "later than that",
-            Facts { since_ack: micros(1_001), pushed: true, ended: true, ..SMALL },
+            Facts { since_ack: micros(1_001), pushed: true, ended: true, left_late: true, ..SMALL },
             Wait::Application,
             High,
         ),
@@ -116,7 +119,7 @@ fn a_delayed_acknowledgement_is_told_from_think_time() {
 #[test]
 fn what_the_sender_did_before_says_whether_an_acknowledgement_released_a_small_segment() {
     let habit = |nagle| Facts { nagle, pushed: true, ended: true, ..SMALL };
-    let late = Facts { since_ack: micros(1_001), ..habit(NagleHabit::Holds) };
+    let late = Facts { since_ack: micros(1_001), left_late: true, ..habit(NagleHabit::Holds) };
     check(&[
         ("it always waited", habit(NagleHabit::Holds), Wait::Nagle, High),
         ("it waited as often as not", habit(NagleHabit::Mixed), Wait::Nagle, Medium),
@@ -128,7 +131,12 @@ fn what_the_sender_did_before_says_whether_an_acknowledgement_released_a_small_s
             Wait::Nagle,
             Medium,
         ),
-        ("no busier", Facts { since_ack: micros(4_001), ..late }, Wait::Application, High),
+        (
+            "no busier",
+            Facts { since_ack: micros(4_001), left_late: true, ..late },
+            Wait::Application,
+            High,
+        ),
         (
             "no more than a sixteenth of the time",
             Facts { since_data: Nanos::from_millis(16), ..late },
@@ -277,7 +285,7 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
         ("the sender took a quarter of the time", late, RECEIVE_WINDOW, High),
         (
             "it took longer",
-            Facts { since_ack: micros(20_001), pushed: true, ended: true, ..late },
+            Facts { since_ack: micros(20_001), pushed: true, ended: true, left_late: true, ..late },
             Wait::Application,
             High,
         ),
@@ -285,13 +293,13 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
             "it was never told",
             Facts { usable_window: None, pushed: true, ended: true, ..late },
             Wait::Application,
-            High,
+            Medium,
         ),
         (
             "it had room",
             Facts { usable_window: Some(FULL), pushed: true, ended: true, ..late },
             Wait::Application,
-            High,
+            Medium,
         ),
     ]);
 }
@@ -424,7 +432,8 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
         assert_eq!(hold.unknown, unknown, "{why}");
         // Longer than two round trips of 20 ms.
         let long = facts.since_event() > Nanos::from_millis(40);
-        let rival = (!unknown && long && facts.may_miss_losses).then_some(Cause::PathStall);
+        let path = if long { Cause::PathStall } else { Cause::Queueing };
+        let rival = (!unknown && facts.may_miss_losses).then_some(path);
         let confidence = match rival {
             Some(_) => Medium,
             None if unknown => Low,
@@ -496,6 +505,42 @@ fn what_else_the_packets_admit_is_named() {
         ("a window, perhaps cut", Facts { after_idle: true, ..BULK }, Some(Cause::IdleRestart)),
         ("a buffer, or a window", constant, Some(SlowStart)),
         ("a window, or a buffer", Facts { most_flight: 26 * FULL, ..constant }, Some(SendBuffer)),
+        (
+            "a window that losses cut, or a link",
+            Facts { lossy: true, slow_start: false, ..BULK },
+            Some(Cause::Transmission),
+        ),
+        (
+            "Nagle's algorithm, or the window",
+            Facts { flight: [9 * FULL, 0], ..SMALL },
+            Some(SlowStart),
+        ),
+        (
+            "Nagle's algorithm, or a window that an idle time has cut",
+            Facts { flight: [2 * FULL, 0], after_idle: true, ..SMALL },
+            Some(Cause::IdleRestart),
+        ),
+        (
+            "a program, or its send buffer",
+            Facts {
+                since_ack: micros(6_000),
+                pushed: true,
+                ended: true,
+                may_miss_losses: false,
+                ..BULK
+            },
+            Some(SendBuffer),
+        ),
+        (
+            "a program, or a queue",
+            Facts { since_ack: micros(6_000), pushed: true, ended: true, ..LATE },
+            Some(Cause::Queueing),
+        ),
+        (
+            "a program, or a cork: Linux sets PSH in long writes",
+            Facts { pushed: true, ended: true, forced: true, since_ack: micros(195_000), ..CORKED },
+            Some(Cause::CorkTimer),
+        ),
         ("a cork, or a program", CORKED, Some(ApplicationLimited)),
         ("a program, or the path", Facts { pushed: true, ended: true, ..LATE }, Some(PathStall)),
         (
@@ -516,92 +561,4 @@ fn what_else_the_packets_admit_is_named() {
         assert_eq!(hold.rival, rival, "{why}");
         assert!(rival.is_none() || hold.confidence < High, "{why}");
     }
-}
-
-#[test]
-fn a_first_segment_that_nothing_follows_may_have_filled_the_initial_window() {
-    let first = Facts {
-        since_ack: Some(Nanos::ZERO),
-        flight: [135, 0],
-        most_flight: 135,
-        sure_window: 2 * FULL,
-        pushed: true,
-        ended: true,
-        ..LATE
-    };
-    let rival = |facts: &Facts| Hold::from_facts(facts).rival;
-    check(&[
-        ("a full segment after its ACK", first, Wait::SlowStart, Medium),
-        (
-            "more was outstanding before",
-            Facts { most_flight: FULL + 1, ..first },
-            Wait::Application,
-            Medium,
-        ),
-        (
-            "it answers what came with the ACK",
-            Facts { answers: true, ..first },
-            Wait::Application,
-            Medium,
-        ),
-    ]);
-    assert_eq!(rival(&first), Some(Cause::ApplicationLimited));
-}
-
-#[test]
-fn ready_data_that_follows_an_acknowledgement_of_all_waited_for_a_window() {
-    let ready = Facts { since_ack: micros(4_600), since_data: Nanos::from_millis(200), ..LATE };
-    check(&[
-        ("by the time of a segment on a slow link", ready, Wait::SlowStart, Medium),
-        (
-            "the program may have paused",
-            Facts { pushed: true, ended: true, ..ready },
-            Wait::Application,
-            High,
-        ),
-        (
-            "later than a quarter of the gap",
-            Facts { since_data: Nanos::from_millis(18), ..ready },
-            Wait::Application,
-            High,
-        ),
-    ]);
-}
-
-#[test]
-fn far_away_a_cork_is_told_from_a_timeout_by_the_round_trip_that_a_timeout_lasts_longer() {
-    let held = Facts {
-        since_ack: Some(Nanos::from_millis(140)),
-        since_data: Nanos::from_millis(200),
-        round_trip: Nanos::from_millis(60),
-        bytes: 500,
-        left_late: true,
-        ..LATE
-    };
-    check(&[
-        ("200 ms after the data before", held, Wait::Cork, Medium),
-        (
-            "a round trip later: a timeout lasts as long",
-            Facts { since_data: Nanos::from_millis(260), ..held },
-            Wait::RetransmissionTimeout,
-            Medium,
-        ),
-        (
-            "the shortest that a timeout lasts",
-            Facts { since_data: Nanos::from_millis(255), ..held },
-            Wait::RetransmissionTimeout,
-            Medium,
-        ),
-    ]);
-}
-
-#[test]
-fn nagle_is_in_doubt_where_the_window_was_full_until_an_earlier_acknowledgement() {
-    let full = Facts { window_was_full: true, outstanding: 3 * FULL, flight: [FULL, 0], ..SMALL };
-    check(&[
-        ("the window was full at first", full, Wait::Nagle, Medium),
-        ("it had room", Facts { window_was_full: false, ..full }, Wait::Nagle, High),
-        ("no ACK came between", Facts { outstanding: FULL, ..full }, Wait::Nagle, High),
-    ]);
-    assert_eq!(Hold::from_facts(&full).rival, Some(Cause::SlowStart));
 }
