@@ -7,21 +7,20 @@ use serde_json::{Value, json};
 use super::case::World;
 use super::compare::Label;
 use super::damage::Damage;
-use super::options::Settings;
 use super::reach::{self, Bound, Line};
 use super::results::Results;
 use super::score::{Row, Statement, View};
 use super::table::{ms, wrong};
 
 /// Everything that the tables show, and the whole confusion matrix.
-pub(super) fn json(settings: &Settings, results: &Results) -> Value {
+pub(super) fn json(results: &Results) -> Value {
     let is_there = |world: &World| results.cases.iter().any(|it| it.world == *world);
     let worlds: BTreeMap<&str, Value> = World::ALL
         .into_iter()
         .filter(is_there)
         .map(|world| (world.name(), of_world(results, world)))
         .collect();
-    json!({ "seed": settings.seed, "worlds": worlds })
+    json!({ "worlds": worlds })
 }
 
 fn of_world(results: &Results, world: World) -> Value {
@@ -39,6 +38,7 @@ fn of_world(results: &Results, world: World) -> Value {
         })
     });
     json!({
+        "seeds": results.seeds(world),
         "cases": cases.collect::<Vec<_>>(),
         "matrix": matrix(results.rows.iter().filter(|it| it.view.world == world)),
         "must_reach": reach::lines(results, world).iter().map(line).collect::<Vec<_>>(),

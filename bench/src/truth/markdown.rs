@@ -1,12 +1,12 @@
 //! The calibration table of docs/explain.md.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::Context;
 
 use super::case::World;
-use super::options::Settings;
 use super::reading::Vantage;
 use super::results::Results;
 use super::score::{Group, Row, Share, Sureness, precision, recall};
@@ -17,9 +17,9 @@ use super::table::{percent, shares, sides};
 /// # Errors
 ///
 /// If the page cannot be read or written, or lacks the markers.
-pub(super) fn update(settings: &Settings, results: &Results) -> anyhow::Result<()> {
+pub(super) fn update(results: &Results) -> anyhow::Result<()> {
     let page = fs::read_to_string(PAGE).with_context(|| format!("cannot read {PAGE}"))?;
-    let page = replaced(&page, &table(settings, results)).with_context(|| {
+    let page = replaced(&page, &table(results)).with_context(|| {
         format!("cannot update {PAGE}: no line {BEGIN}, or none {END} after it")
     })?;
     fs::write(PAGE, page).with_context(|| format!("cannot write {PAGE}"))
@@ -36,20 +36,15 @@ fn replaced(page: &str, table: &str) -> Option<String> {
 }
 
 /// Nothing in it depends on when or from which commit it was made.
-fn table(settings: &Settings, results: &Results) -> String {
+fn table(results: &Results) -> String {
     let mut out = String::new();
     for world in World::ALL {
-        of_world(&mut out, settings, results, world).expect("a string takes everything");
+        of_world(&mut out, results, world).expect("a string takes everything");
     }
     out
 }
 
-fn of_world(
-    out: &mut String,
-    settings: &Settings,
-    results: &Results,
-    world: World,
-) -> std::fmt::Result {
+fn of_world(out: &mut String, results: &Results, world: World) -> std::fmt::Result {
     let all = || results.cases.iter().filter(|it| it.world == world);
     let used = all().filter(|it| it.disturbed.is_none()).count();
     if used == 0 {
@@ -62,8 +57,8 @@ fn of_world(
     };
     writeln!(
         out,
-        "**{name}**, seed {}, {used} cases ({disturbed} more were disturbed and left out):\n",
-        settings.seed
+        "**{name}**, {}, {used} cases ({disturbed} more were disturbed and left out):\n",
+        seeds(&results.seeds(world))
     )?;
     let rows: Vec<&Row> =
         results.rows.iter().filter(|it| it.view.world == world && it.truth.is_some()).collect();
@@ -112,9 +107,22 @@ fn of_world(
     writeln!(out)
 }
 
+/// `seed 2`, or `seeds 2, 9`.
+fn seeds(all: &BTreeSet<u64>) -> String {
+    let numbers: Vec<String> = all.iter().map(u64::to_string).collect();
+    let word = if all.len() == 1 { "seed" } else { "seeds" };
+    format!("{word} {}", numbers.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_seeds_are_those_of_the_recordings() {
+        assert_eq!(seeds(&BTreeSet::from([2])), "seed 2");
+        assert_eq!(seeds(&BTreeSet::from([9, 2])), "seeds 2, 9");
+    }
 
     #[test]
     fn the_table_replaces_what_is_between_the_markers() {
@@ -135,7 +143,7 @@ mod tests {
             let (_, rest) = made.split_once(after)?;
             rest.split(|it: char| !it.is_ascii_digit()).next()?.parse::<u64>().ok()
         };
-        assert!(digits("seed ").is_some(), "{made}");
+        assert!(digits("seed ").or_else(|| digits("seeds ")).is_some(), "{made}");
         assert!(made.contains(" cases ("), "{made}");
         assert!(table.contains("| at the sender of the data |"), "{table}");
     }

@@ -76,8 +76,8 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     })?;
     match settings.format {
         Format::Text => print(&table::text(&results))?,
-        Format::Json => print(&format!("{:#}\n", json::json(settings, &results)))?,
-        Format::Markdown => markdown::update(settings, &results)?,
+        Format::Json => print(&format!("{:#}\n", json::json(&results)))?,
+        Format::Markdown => markdown::update(&results)?,
     }
     let mut held = true;
     if settings.subset.is_some() {

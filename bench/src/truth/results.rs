@@ -30,6 +30,8 @@ pub(super) struct Results {
 pub(super) struct Facts {
     pub(super) world: World,
     pub(super) name: String,
+    /// Of the run that recorded it.
+    pub(super) seed: u64,
     pub(super) family: String,
     /// Whose TCP sent the responses.
     pub(super) sender: String,
@@ -56,6 +58,7 @@ impl Facts {
         Self {
             world: case.world,
             name: case.name.clone(),
+            seed: case.seed,
             family: case.family.clone(),
             sender: sender(case),
             disturbed: case.disturbed.clone(),
@@ -87,6 +90,11 @@ fn sender(case: &Case) -> String {
 const LEAST: u64 = 1_000_000;
 
 impl Results {
+    /// The seeds of the runs that recorded the cases of a world: one, unless a folder holds those of several.
+    pub(super) fn seeds(&self, world: World) -> BTreeSet<u64> {
+        self.cases.iter().filter(|it| it.world == world).map(|it| it.seed).collect()
+    }
+
     /// Reads a case at all places, whole and damaged, and without single packets.
     ///
     /// # Errors

@@ -34,6 +34,13 @@ impl CorkTimer {
         round_trip <= SHORT && Self::is_within(span, Self::RELEASE + Self::LATE, round_trip)
     }
 
+    /// Whether it may have run since the data before, and no retransmission timer did: Linux's is a round trip
+    /// longer than 200 ms, and a probe's is two round trips at least (`tcp_schedule_loss_probe`).
+    pub(super) fn runs_before_timeout(since_data: Nanos, round_trip: Nanos) -> bool {
+        Self::cannot_be_excluded(since_data, round_trip)
+            && since_data + Self::EARLY < Self::RELEASE + round_trip
+    }
+
     /// Whether it would usually have run for this time.
     pub(crate) fn usually_runs(span: Nanos, round_trip: Nanos) -> bool {
         Self::is_within(span, Self::RELEASE + Self::LATE + round_trip, round_trip)

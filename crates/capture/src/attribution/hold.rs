@@ -73,6 +73,10 @@ pub(crate) struct Facts {
     pub lost_before: Option<bool>,
     /// All that was written had left, too, when it last waited for an acknowledgement.
     pub emptied_before: bool,
+    /// What was outstanding when the data before left.
+    pub outstanding: u64,
+    /// The congestion window may have had no room for it then.
+    pub window_was_full: bool,
     /// What the sender did with small segments before.
     pub nagle: NagleHabit,
     /// It answers data that came with the latest acknowledgement.
@@ -174,6 +178,9 @@ impl Hold {
                 NagleHabit::WritesLate => {
                     Self::new(Wait::Application, Confidence::Low).or(Cause::NagleRtt)
                 }
+                _ if facts.window_may_have_held_it_first() => {
+                    Self::new(Wait::Nagle, Confidence::Medium).or(facts.window())
+                }
                 _ if facts.is_released() && facts.nagle != NagleHabit::Mixed => {
                     match facts.window_that_may_be_full() {
                         Some(window) => Self::new(Wait::Nagle, Confidence::Medium).or(window),
@@ -191,6 +198,10 @@ impl Hold {
         // Without PSH, more was ready.
         if facts.pushed && has_room {
             let is_buffer = facts.flight[0] >= 2 * facts.full || facts.may_be_all_of_a_buffer();
+            if !is_buffer && facts.may_fill_first_window() {
+                return Self::new(Wait::SlowStart, Confidence::Medium)
+                    .or(Cause::ApplicationLimited);
+            }
             let writer = if is_buffer { Writer::SendBufferFull } else { Writer::Working };
             let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
             return Self { writer, ..hold };
@@ -250,13 +261,21 @@ impl Hold {
             let hold = Self::new(Wait::RetransmissionTimeout, Confidence::Medium);
             return Self { lost, ..hold.or(Cause::ApplicationLimited) };
         }
+        if facts.was_ready_after_ack() && facts.since_event() < Self::LEAST_TIMEOUT {
+            let hold = Self::released(facts);
+            return Self { confidence: hold.confidence.min(Confidence::Medium), ..hold };
+        }
         let corked = if facts.may_miss_losses && facts.lost_before.is_none() {
             // Far from the sender, a retransmission after a loss that was not seen comes later.
             CorkTimer::runs_shortest(facts.since_event(), facts.round_trip)
+                || CorkTimer::runs_before_timeout(facts.since_data, facts.round_trip)
         } else {
             // The timer runs since the data before was sent or since the last of it was acknowledged.
             CorkTimer::may_have_run(facts.since_data, facts.round_trip)
                 || CorkTimer::may_have_run(facts.since_event(), facts.round_trip)
+                // Without PSH, more was written: on a long path, too, no program's pause is between the two.
+                || (!facts.pushed
+                    && CorkTimer::cannot_be_excluded(facts.since_data, facts.round_trip))
         };
         // The end of a write has PSH; a segment followed by more data of the same write has not.
         if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
@@ -349,6 +368,22 @@ impl Facts {
     fn may_be_all_of_a_buffer(&self) -> bool {
         let is_segment = self.flight[0] >= self.full && self.flight[0] > 0;
         is_segment && self.is_released() && !self.answers
+    }
+
+    /// The initial window may be one segment (RFC 5681, section 3.1), and this the first that was too much for
+    /// it: nothing larger was ever outstanding, and a full segment is nothing that Nagle's algorithm holds.
+    fn may_fill_first_window(&self) -> bool {
+        let is_first = self.slow_start && self.most_flight <= self.full;
+        is_first && self.flight[0] > 0 && self.is_released() && !self.answers && !self.is_small()
+    }
+
+    /// Without PSH, more was ready: an acknowledgement of all of it let the segment go, and only a link was
+    /// between them, however slow.
+    fn was_ready_after_ack(&self) -> bool {
+        let is_ready = !self.pushed && self.flight[0] > 0 && self.flight[1] == 0;
+        is_ready
+            && !self.is_small()
+            && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
     }
 
     /// All that was written had left, and more than a congestion window of a segment or two: its buffer may
@@ -458,6 +493,11 @@ impl Facts {
     /// variant and Linux until the last small segment is.
     fn may_be_held_by_nagle(&self) -> bool {
         self.nagle != NagleHabit::Off && self.nagle_would_hold()
+    }
+
+    /// Until an earlier acknowledgement came, the congestion window may have held it, too.
+    const fn window_may_have_held_it_first(&self) -> bool {
+        self.window_was_full && self.outstanding > self.flight[0]
     }
 
     /// As that, if the sender uses the algorithm.

@@ -318,6 +318,17 @@ pub(crate) struct Bottleneck {
     run: VecDeque<Acknowledged>,
 }
 
+/// What may have kept an acknowledgement back while more was on its way.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum AckDelay {
+    /// Nothing: RFC 5681, section 4.2, lets no receiver wait after two segments.
+    None,
+    /// A timer that went off between two segments; then it is of one.
+    ByTimer,
+    /// A timer, or a program that did not read.
+    Unknown,
+}
+
 /// A segment whose end was acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Acknowledged {
@@ -334,21 +345,23 @@ impl Bottleneck {
 
     /// An acknowledgement of `bytes`, the last of which were seen at `sent`, was seen at `at`.
     /// Acknowledgements that lie further apart than their segments did show the pace of what is
-    /// behind, unless this one was delayed: while `more` is outstanding it was not, if it is of two
-    /// segments (`prompt`). A receiver whose timer goes off between two segments acknowledges one.
+    /// behind, unless this one was delayed (`delay`) while `more` was outstanding.
     pub(crate) fn acknowledged(
         &mut self,
         bytes: u64,
         [sent, at]: [Instant; 2],
         more: bool,
-        prompt: bool,
+        delay: AckDelay,
     ) {
         if let Some(first) = self.run.front().filter(|_| more) {
-            let apart = Nanos::between(first.at, at);
+            let (apart, newly) = (Nanos::between(first.at, at), bytes);
             let bytes = bytes + self.run.iter().skip(1).map(|it| it.bytes).sum::<u64>();
             let narrow = self.run.len() < Self::WIDE;
             if apart > Nanos::between(first.sent, sent) * 2 && self.behind.admits(narrow) {
-                if prompt {
+                // A timer that ends each of several waits adds nothing to what is between them.
+                let is_habit =
+                    self.run.len() == Self::RUN && self.run.iter().all(|it| it.bytes == newly);
+                if delay == AckDelay::None || (delay == AckDelay::ByTimer && is_habit) {
                     self.behind.sample(bytes, apart);
                 } else {
                     self.behind.sample_at_most(bytes, apart);
@@ -564,10 +577,10 @@ mod tests {
     }
 
     /// Acknowledgements of 960 bytes, each sent and answered at these times; the last is the last.
-    fn behind(times: &[(u64, u64)], prompt: bool) -> Bottleneck {
+    fn behind(times: &[(u64, u64)], delay: AckDelay) -> Bottleneck {
         let mut bottleneck = Bottleneck::default();
         for &(sent, at) in times {
-            bottleneck.acknowledged(960, [sent, at].map(seen_at), true, prompt);
+            bottleneck.acknowledged(960, [sent, at].map(seen_at), true, delay);
         }
         bottleneck
     }
@@ -581,22 +594,40 @@ mod tests {
             // From the first of the run, over both segments: 602 for 1,920 bytes with headers.
             (&[(0, 1_000), (100, 1_200), (200, 1_602)], 602 * 1_000 / 1_960),
         ] {
-            let found = behind(times, true).behind.time(1_000).get() / 1_000;
+            let found = behind(times, AckDelay::None).behind.time(1_000).get() / 1_000;
             assert_eq!(found, micros, "{times:?}");
         }
     }
 
     #[test]
+    fn acknowledgements_of_one_segment_each_show_a_rate_once_they_are_a_habit() {
+        let times: Vec<(u64, u64)> = (0..9).map(|number| (number, 500 * number)).collect();
+        for (count, delay, doubtful) in [
+            (8, AckDelay::ByTimer, true),
+            (9, AckDelay::ByTimer, false),
+            (9, AckDelay::Unknown, true),
+            (2, AckDelay::None, false),
+        ] {
+            let found = behind(&times[..count], delay);
+            assert_eq!(found.behind.doubtful, doubtful, "{count} {delay:?}");
+        }
+        let mut two = behind(&times[..7], AckDelay::ByTimer);
+        two.acknowledged(1_920, [7, 4_000].map(seen_at), true, AckDelay::ByTimer);
+        two.acknowledged(960, [8, 4_500].map(seen_at), true, AckDelay::ByTimer);
+        assert!(two.behind.doubtful, "one of them was of two segments");
+    }
+
+    #[test]
     fn a_run_of_acknowledgements_ends_when_nothing_is_outstanding_and_is_bounded() {
-        let mut over = behind(&[(0, 1_000)], true);
-        over.acknowledged(960, [100, 1_100].map(seen_at), false, true);
-        over.acknowledged(960, [200, 9_000].map(seen_at), true, true);
+        let mut over = behind(&[(0, 1_000)], AckDelay::None);
+        over.acknowledged(960, [100, 1_100].map(seen_at), false, AckDelay::None);
+        over.acknowledged(960, [200, 9_000].map(seen_at), true, AckDelay::None);
         assert_eq!(over.behind.time(1_000), Nanos::ZERO);
-        let mut long = behind(&[(0, 1_000); 20], true);
+        let mut long = behind(&[(0, 1_000); 20], AckDelay::None);
         assert_eq!(long.run.len(), Bottleneck::RUN);
-        long.acknowledged(960, [0, 1_001].map(seen_at), true, false);
+        long.acknowledged(960, [0, 1_001].map(seen_at), true, AckDelay::Unknown);
         assert!(long.behind.doubtful, "one segment may have been acknowledged by a timer");
-        long.acknowledged(960, [0, 2_000].map(seen_at), true, true);
+        long.acknowledged(960, [0, 2_000].map(seen_at), true, AckDelay::None);
         assert!(!long.behind.doubtful);
     }
 

@@ -22,7 +22,7 @@ use super::{
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
     pacing::PacingRecord,
-    path::{Bottleneck, Distances, Pace, PathDelays},
+    path::{AckDelay, Bottleneck, Distances, Pace, PathDelays},
     round_trips::{Answer, RoundTrips},
     spacing::Spacing,
     stall::{Held, Stall},
@@ -64,6 +64,8 @@ pub(crate) struct Sender {
     /// When an acknowledgement last let it go on, all that was written had left.
     emptied: bool,
     window: CongestionEstimate,
+    /// What was outstanding when it last sent, and what the congestion window was then, at least.
+    left_with: [u64; 2],
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
     first_flight: FirstFlight,
@@ -106,7 +108,9 @@ impl Sender {
             let of_earlier_copy = again.is_of_earlier_copy(&ack, acked_before);
             // It comes too soon to be for what was sent again.
             let is_too_soon = is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4;
-            if of_earlier_copy == Some(true) || is_too_soon {
+            // If it arrived twice, no acknowledgement of the first copy came before, and this one echoes what
+            // the first brought (RFC 7323, section 4.3).
+            if !duplicate && (of_earlier_copy == Some(true) || is_too_soon) {
                 self.in_vain = Some(again.packet).filter(|_| again.by == RepairedBy::Timeout);
                 self.recover = None;
                 return Some(Resolution::Spurious);
@@ -122,8 +126,14 @@ impl Sender {
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, newly, more } = answer;
-            let prompt = newly >= 2 * self.full && !may_be_delayed;
-            self.bottleneck.acknowledged(newly, [seen, ack.seen], more, prompt);
+            let delay = match newly >= 2 * self.full {
+                _ if may_be_delayed => AckDelay::Unknown,
+                true => AckDelay::None,
+                // After a loss, ACKs of single segments are no habit.
+                false if self.window.is_lossy() => AckDelay::Unknown,
+                false => AckDelay::ByTimer,
+            };
+            self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
             if !may_be_delayed {
                 self.time_burst(&ack, newly, distances.round_trip(direction).unwrap_or_default());
             }
@@ -305,6 +315,8 @@ impl Sender {
             lost_before: data.lost_before,
             emptied_before: self.emptied,
             nagle: self.nagle.habit(),
+            outstanding: self.left_with[0],
+            window_was_full: self.left_with[0] + data.len() > self.left_with[1],
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
             loss: data.loss,
@@ -464,6 +476,7 @@ impl Sender {
         let flight = self.flight();
         self.most_flight = self.most_flight.max(flight);
         self.window.send(bytes, data.full, flight, wait);
+        self.left_with = [flight, self.window.least];
     }
 
     fn notice_idle(&mut self, sent: Instant, delays: &PathDelays) {

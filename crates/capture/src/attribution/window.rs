@@ -154,6 +154,11 @@ impl CongestionEstimate {
         }
     }
 
+    /// Whether something was lost.
+    pub(super) const fn is_lossy(&self) -> bool {
+        self.lossy
+    }
+
     /// Something was lost.
     pub(super) fn lose(&mut self, by: RepairedBy, flight: u64) {
         self.lossy = true;
@@ -170,12 +175,13 @@ impl CongestionEstimate {
         self.reach_before_idle = 0;
     }
 
-    /// In slow start each acknowledgement lets it grow by a segment at least. A round is over when
-    /// something is acknowledged that was sent in it.
+    /// RFC 5681, section 3.1: in slow start each acknowledgement lets it grow by what is new in it, by a segment
+    /// at most; what stacks add more is not sure. A round is over when something is acknowledged that was sent
+    /// in it.
     pub(super) fn acknowledged(&mut self, newly: u64, full: u64, [acked, highest]: [u64; 2]) {
         self.restarted &= newly == 0;
         if newly > 0 && self.slow_start {
-            self.least += full;
+            self.least += newly.min(full);
         }
         if newly > 0 && acked > self.round_end {
             self.over = Some(self.round);

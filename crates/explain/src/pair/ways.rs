@@ -125,13 +125,15 @@ impl Passage {
         let transmission = (span - again - propagation).min(on_link);
         let rest = span - again - propagation - transmission;
         let stalled = rest.min(silence);
+        // The clocks show the shortest way, and nothing is left that the link does not explain.
+        let sure = again.is_zero() && rest <= DISAGREEMENT;
         // The end of a way is what it waited for last.
         [
             Part::new(Cause::RetransmissionTimeout, again),
             Part::new(Cause::PathStall, stalled),
             Part { sure: behind_others, ..Part::new(Cause::Queueing, rest - stalled) },
-            Part::new(Cause::Transmission, transmission),
-            Part::new(Cause::Propagation, propagation),
+            Part { sure, ..Part::new(Cause::Transmission, transmission) },
+            Part { sure, ..Part::new(Cause::Propagation, propagation) },
         ]
         .into_iter()
         .filter(|it| !it.span.is_zero())

@@ -1,6 +1,7 @@
 //! Facts in, verdict out.
 
 mod timers;
+mod window_or_program;
 
 use super::*;
 
@@ -34,6 +35,8 @@ const LATE: Facts = Facts {
     may_miss_losses: true,
     lost_before: None,
     emptied_before: false,
+    outstanding: 0,
+    window_was_full: false,
     nagle: NagleHabit::Unknown,
     answers: false,
     loss: None,
@@ -409,7 +412,11 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
     for (why, facts, unknown) in [
         ("followed by more, so it was ready", LATE, true),
         ("after the shortest timeout", Facts { since_ack: micros(5_000), ..LATE }, true),
-        ("sooner", Facts { since_ack: micros(4_999), ..LATE }, false),
+        (
+            "sooner, but long for its gap",
+            Facts { since_ack: micros(4_999), since_data: Nanos::from_millis(19), ..LATE },
+            false,
+        ),
         ("its sender's host would have seen it", Facts { may_miss_losses: false, ..LATE }, false),
         ("a send buffer was empty, and full again", Facts { pushed: true, ..LATE }, false),
         ("a last piece behind a card's PSH", Facts { pushed: true, bytes: 500, ..LATE }, true),

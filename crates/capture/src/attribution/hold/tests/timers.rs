@@ -88,8 +88,14 @@ fn a_cork_timer_is_told_from_think_time() {
             Medium,
         ),
         (
-            "on a longer one too much else is in range: a rival",
+            "on a longer one, too: more was written",
             Facts { round_trip: Nanos::from_micros(100_001), ..CORKED },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "but behind PSH too much else is in range: a rival",
+            Facts { round_trip: Nanos::from_micros(100_001), pushed: true, ..CORKED },
             Wait::Application,
             Medium,
         ),

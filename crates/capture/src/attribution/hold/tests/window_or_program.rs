@@ -1,0 +1,91 @@
+//! A window, Nagle's algorithm or a cork held it, or its program had not written it.
+
+use super::*;
+
+#[test]
+fn a_first_segment_that_nothing_follows_may_have_filled_the_initial_window() {
+    let first = Facts {
+        since_ack: Some(Nanos::ZERO),
+        flight: [135, 0],
+        most_flight: 135,
+        sure_window: 2 * FULL,
+        pushed: true,
+        ended: true,
+        ..LATE
+    };
+    let rival = |facts: &Facts| Hold::from_facts(facts).rival;
+    check(&[
+        ("a full segment after its ACK", first, Wait::SlowStart, Medium),
+        (
+            "more was outstanding before",
+            Facts { most_flight: FULL + 1, ..first },
+            Wait::Application,
+            Medium,
+        ),
+        (
+            "it answers what came with the ACK",
+            Facts { answers: true, ..first },
+            Wait::Application,
+            Medium,
+        ),
+    ]);
+    assert_eq!(rival(&first), Some(Cause::ApplicationLimited));
+}
+
+#[test]
+fn ready_data_that_follows_an_acknowledgement_of_all_waited_for_a_window() {
+    let ready = Facts { since_ack: micros(4_600), since_data: Nanos::from_millis(200), ..LATE };
+    check(&[
+        ("by the time of a segment on a slow link", ready, Wait::SlowStart, Medium),
+        (
+            "the program may have paused",
+            Facts { pushed: true, ended: true, ..ready },
+            Wait::Application,
+            High,
+        ),
+        (
+            "later than a quarter of the gap",
+            Facts { since_data: Nanos::from_millis(18), ..ready },
+            Wait::Application,
+            High,
+        ),
+    ]);
+}
+
+#[test]
+fn far_away_a_cork_is_told_from_a_timeout_by_the_round_trip_that_a_timeout_lasts_longer() {
+    let held = Facts {
+        since_ack: Some(Nanos::from_millis(140)),
+        since_data: Nanos::from_millis(200),
+        round_trip: Nanos::from_millis(60),
+        bytes: 500,
+        left_late: true,
+        ..LATE
+    };
+    check(&[
+        ("200 ms after the data before", held, Wait::Cork, Medium),
+        (
+            "a round trip later: a timeout lasts as long",
+            Facts { since_data: Nanos::from_millis(260), ..held },
+            Wait::RetransmissionTimeout,
+            Medium,
+        ),
+        (
+            "the shortest that a timeout lasts",
+            Facts { since_data: Nanos::from_millis(255), ..held },
+            Wait::RetransmissionTimeout,
+            Medium,
+        ),
+    ]);
+}
+
+#[test]
+fn nagle_is_in_doubt_where_the_window_was_full_until_an_earlier_acknowledgement() {
+    let full = Facts { window_was_full: true, outstanding: 3 * FULL, flight: [FULL, 0], ..SMALL };
+    check(&[
+        ("the window was full at first", full, Wait::Nagle, Medium),
+        ("it had room", Facts { window_was_full: false, ..full }, Wait::Nagle, High),
+        ("no ACK came between", Facts { outstanding: FULL, ..full }, Wait::Nagle, High),
+    ]);
+    assert_eq!(Hold::from_facts(&full).rival, Some(Cause::SlowStart));
+}
