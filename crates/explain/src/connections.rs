@@ -108,7 +108,9 @@ fn facts(it: &ConnectionResult) -> Vec<String> {
 /// What the connection shows of pacing, at either end.
 fn paced(it: &ConnectionResult) -> Vec<String> {
     let ends = ["client", "server"].into_iter().zip(&it.pacing);
-    ends.filter_map(|(end, pacing)| Some(pacing::of_end(end, pacing.as_deref()?))).flatten().collect()
+    ends.filter_map(|(end, pacing)| Some(pacing::of_end(end, pacing.as_deref()?)))
+        .flatten()
+        .collect()
 }
 
 /// The table as Markdown.

@@ -36,9 +36,8 @@ pub(super) struct PacingRow {
 impl PacingRow {
     pub(super) fn of(it: &Pacing) -> Self {
         let [timer_bursts, bursts] = it.by_timer;
-        let [startup_ms, drain_ms] = it.start.map_or([None, None], |spans| {
-            spans.map(|span| Some(millis(span)))
-        });
+        let [startup_ms, drain_ms] =
+            it.start.map_or([None, None], |spans| spans.map(|span| Some(millis(span))));
         Self {
             paced: it.is_paced(),
             timer_bursts,
