@@ -16,13 +16,14 @@ use std::time::Duration;
 
 use ackwise_check::Distance;
 use ackwise_linux::emulator::EmulatorOptions;
+use ackwise_linux::testing::debian::NotInstalled;
 use ackwise_linux::{Emulator, Namespace};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use self::host::Running;
 use self::server::{ALL, Program};
-use self::site::{Missing, PORT};
+use self::site::PORT;
 use self::table::Compared;
 use super::{DIRECTORY, NAME};
 use crate::machine::Load;
@@ -55,7 +56,7 @@ pub(super) fn run(names: &[String], path: Distance) -> anyhow::Result<ExitCode> 
                 println!("{:<10} {}", program.name, it.summary());
                 compared.push(it);
             }
-            Err(error) if error.is::<Missing>() => {
+            Err(error) if error.is::<NotInstalled<'static>>() => {
                 println!("{:<10} missing: {error}", program.name);
                 missing.push(program.name);
             }

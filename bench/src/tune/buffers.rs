@@ -120,6 +120,8 @@ fn once(ackwise: &Path, sizing: Sizing, kinds: [Kind; 2], time: Duration) -> any
         let address = (emulators[index].server_address(), port);
         let mut receiving = client.run(|| TcpStream::connect(address))??;
         let mut sending = listener.accept()?.0;
+        // As nginx, HAProxy, h2o, Go and Node do. With Nagle's algorithm, no limit holds.
+        sending.set_nodelay(true)?;
         streams.extend([sending.try_clone()?, receiving.try_clone()?]);
         let received = Arc::clone(&received);
         threads.push(thread::spawn(move || {

@@ -1,9 +1,12 @@
 //! Measures `ackwise tune` on servers that run: what it costs with many connections, how much its buffers carry
-//! beside an equal split and the kernel's autotuning, and whom servers at their limit serve.
+//! beside an equal split and the kernel's autotuning, whom servers at their limit serve, whether a request in flight is
+//! ever cut off, and how much waits for slow readers.
 
 mod buffers;
 mod connections;
+mod in_flight;
 mod limits;
+mod slow_readers;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -36,6 +39,12 @@ cargo xtask bench tune --buffers [--seconds N]
     --buffer-memory, an equal split, and the kernel's autotuning. Needs root; 60 s for each.
 cargo xtask bench tune --limits [--seconds N]
     Count whom HAProxy, Apache, h2o and nginx at a limit of 200 serve with and without tune. Needs root.
+cargo xtask bench tune --in-flight [--requests N]
+    Count connections that --max-connections closes with a request in flight: 100,000 requests, and
+    responses of which nothing is sent for 30 s. Needs root; 5 minutes.
+cargo xtask bench tune --slow-readers [--readers N] [--seconds N]
+    Measure the queues of 200 slow readers at nginx, HAProxy and h2o, and the throughput of a fast
+    client beside them, with and without --unsent. Needs root; 20 s for each.
     With --program FILE, each of these measures FILE instead of a release build.
 ";
 
@@ -46,6 +55,8 @@ pub(super) struct Settings {
     /// Instead of a release build.
     program: Option<PathBuf>,
     seconds: Option<u64>,
+    requests: u32,
+    readers: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +64,8 @@ enum Work {
     Connections(usize),
     Buffers,
     Limits,
+    InFlight,
+    SlowReaders,
 }
 
 /// Parses everything after `cargo xtask bench tune`; `None` asks for help.
@@ -62,12 +75,18 @@ enum Work {
 /// If an option is unknown.
 pub(super) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Option<Settings>> {
     let mut parser = lexopt::Parser::from_args(args);
-    let mut settings = Settings { work: Work::Connections(10_000), program: None, seconds: None };
+    let work = Work::Connections(10_000);
+    let mut settings =
+        Settings { work, program: None, seconds: None, requests: 100_000, readers: 200 };
     while let Some(arg) = parser.next()? {
         match arg {
             Long("connections") => settings.work = Work::Connections(parser.value()?.parse()?),
             Long("buffers") => settings.work = Work::Buffers,
             Long("limits") => settings.work = Work::Limits,
+            Long("in-flight") => settings.work = Work::InFlight,
+            Long("slow-readers") => settings.work = Work::SlowReaders,
+            Long("requests") => settings.requests = parser.value()?.parse()?,
+            Long("readers") => settings.readers = parser.value()?.parse()?,
             Long("program") => settings.program = Some(parser.value()?.into()),
             Long("seconds") => settings.seconds = Some(parser.value()?.parse()?),
             Short('h') | Long("help") => return Ok(None),
@@ -93,6 +112,8 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         Work::Connections(count) => connections::run(&ackwise, count, seconds(20))?,
         Work::Buffers => buffers::run(&ackwise, seconds(60))?,
         Work::Limits => limits::run(&ackwise, seconds(60))?,
+        Work::InFlight => in_flight::run(&ackwise, settings.requests)?,
+        Work::SlowReaders => slow_readers::run(&ackwise, settings.readers, seconds(15))?,
     }
     let others = load.and_then(|load| load.used_by_others(process::children_cpu_time().ok()?));
     warn_if_busy("while it ran", others);

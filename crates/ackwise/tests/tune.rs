@@ -20,7 +20,7 @@ use std::{
 use ackwise_linux::{
     Namespace,
     sockets::{Query, SocketTable, TcpSocket},
-    testing::{inconclusive, skip},
+    testing::{debian, inconclusive, skip},
 };
 use nix::{
     sys::signal::{Signal, kill},
@@ -32,6 +32,8 @@ use socket2::{Domain, SockRef, Socket, Type};
 #[cfg(feature = "ebpf")]
 #[path = "tune/pace.rs"]
 mod pace;
+#[path = "tune/prefork.rs"]
+mod prefork;
 mod schema;
 
 /// Head and body are written apart with Nagle's algorithm on, as Python does by default.
@@ -209,6 +211,12 @@ fn after_sigkill_of_both_undo_gives_back_what_is_still_there() {
         let _client = TcpStream::connect(own.address()).unwrap();
         let inherited = own.listener.accept().unwrap().0;
         assert!(inherited.nodelay().unwrap());
+        // A second run would take the first one's values for the server's.
+        let port = own.port.to_string();
+        let second = ackwise(&["--port", &port, "--unsent", "16KB", "--apply"]);
+        let text = String::from_utf8(second.stderr).unwrap();
+        assert_eq!(second.status.code(), Some(2), "{text}");
+        assert!(text.contains(&format!("tunes port {port} already")), "{text}");
         // While the run is there, nothing is undone.
         let left = String::from_utf8(undo().stdout).unwrap();
         assert!(left.contains(&format!("still tunes port {}", own.port)), "{left}");
@@ -922,14 +930,7 @@ fn free_port() -> u16 {
 
 /// Where `program` is, or what to install.
 fn program(program: &str, package: &str) -> Result<PathBuf, String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    ["/usr/bin", "/usr/sbin"]
-        .into_iter()
-        .map(PathBuf::from)
-        .chain(std::env::split_paths(&path))
-        .map(|folder| folder.join(program))
-        .find(|candidate| candidate.is_file())
-        .ok_or_else(|| format!("{program}; apt-get install {package}"))
+    debian::find(program, package).map_err(|missing| missing.to_string())
 }
 
 /// A check is repeated so often on a busy machine.

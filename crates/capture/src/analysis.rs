@@ -8,7 +8,7 @@ pub use crate::folded::{Folded, FoldedCause};
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
 pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult, Unfollowed};
 
-pub use crate::flow::Batch;
+pub use crate::flow::{Batch, Closing, TimeWaitRule};
 
 use crate::{
     decode::Seen,

@@ -8,6 +8,7 @@ use ackwise_tcp::Instant;
 use crate::{
     attribution::{Confidence, Pacing, Share, Shares, Stretch, Vantage},
     conversation::{Protocol, Tunnel},
+    flow::{Closing, TimeWaitRule},
     folded::Folded,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
@@ -40,8 +41,12 @@ pub struct ConnectionResult {
     /// It was broken off by an RST.
     pub reset: bool,
     /// Who held TIME-WAIT after it: who closed first, or the other end if that took it over by an RST
-    /// after both had closed. `None` if it was broken off or did not end.
+    /// after both had closed, or if both had agreed on it. `None` if it was broken off or did not end.
     pub time_wait: Option<Party>,
+    /// By which rule it did.
+    pub time_wait_rule: Option<TimeWaitRule>,
+    /// What both ends said about it.
+    pub closing: Closing,
     /// Segments that the server sent before any was acknowledged, if the window kept it from more.
     pub initial_window: Option<u32>,
     /// By how much the client delayed acknowledgements for which the server had to wait.
@@ -378,8 +383,9 @@ impl Results {
 
     /// The other end holds TIME-WAIT.
     pub(crate) fn swap_time_wait(&mut self, connection: usize) {
-        let holder = &mut self.connections[connection].time_wait;
-        *holder = holder.map(|it| match it {
+        let connection = &mut self.connections[connection];
+        connection.time_wait_rule = connection.time_wait.map(|_| TimeWaitRule::Swap);
+        connection.time_wait = connection.time_wait.map(|it| match it {
             Party::Client => Party::Server,
             Party::Server | Party::Path => Party::Client,
         });

@@ -3,7 +3,9 @@
 use std::{fmt::Write as _, time::Duration};
 
 use ackwise_capture::{
-    analysis::{AdvertisedWindows, Analysis, ConnectionResult, RoundTripTimes},
+    analysis::{
+        AdvertisedWindows, Analysis, ConnectionResult, RoundTripTimes, TimeWaitRule,
+    },
     attribution::Confidence,
     conversation::Protocol,
 };
@@ -12,6 +14,7 @@ use ackwise_report::{
     Cell, HtmlTable,
     words::{counted, grouped, span},
 };
+use ackwise_tcp::TimeWaitHolder;
 
 use super::pacing;
 
@@ -102,6 +105,7 @@ fn facts(it: &ConnectionResult) -> Vec<String> {
         facts.push(rest.join("; "));
     }
     facts.extend(paced(it));
+    facts.extend(papers(it));
     facts
 }
 
@@ -111,6 +115,48 @@ fn paced(it: &ConnectionResult) -> Vec<String> {
     ends.filter_map(|(end, pacing)| Some(pacing::of_end(end, pacing.as_deref()?)))
         .flatten()
         .collect()
+}
+
+/// What the papers' three mechanisms had to do with it: negotiated or swapped TIME-WAIT, CLIENT_CLOSE, GETWEB.
+fn papers(it: &ConnectionResult) -> Option<String> {
+    let mut parts = Vec::new();
+    let ordinary = matches!(it.time_wait_rule, None | Some(TimeWaitRule::ClosedFirst));
+    if !ordinary {
+        parts.push(format!("TIME-WAIT: {}", time_wait(it)));
+    }
+    let [client, server] = it.closing.offers;
+    if client.is_some() || server.is_some() {
+        let [client, server] = [client, server].map(offer);
+        parts.push(format!("TIME-WAIT option: {client} in the SYN, {server} in the SYN-ACK"));
+    }
+    if it.closing.client_close && it.time_wait_rule != Some(TimeWaitRule::ClientClose) {
+        parts.push("the client sent CLIENT_CLOSE".to_owned());
+    }
+    if it.closing.getwebs > 0 {
+        parts.push(counted(it.closing.getwebs.into(), "GETWEB request"));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Who held TIME-WAIT, and by which rule if not for closing first.
+fn time_wait(it: &ConnectionResult) -> String {
+    let Some((end, rule)) = it.time_wait.zip(it.time_wait_rule) else { return "-".to_owned() };
+    let end = end.name();
+    match rule {
+        TimeWaitRule::ClientClose => format!("{end} (CLIENT_CLOSE)"),
+        TimeWaitRule::Swap => format!("{end} (took it over by RST)"),
+        TimeWaitRule::Negotiated => format!("{end} (agreed in the SYNs)"),
+        _ => end.to_owned(),
+    }
+}
+
+/// The value of the TIME-WAIT option, as on the wire (docs/time-wait.md).
+pub(super) const fn offer(holder: Option<TimeWaitHolder>) -> &'static str {
+    match holder {
+        Some(TimeWaitHolder::Mine) => "mine",
+        Some(TimeWaitHolder::Yours) => "yours",
+        None => "none",
+    }
 }
 
 /// The table as Markdown.
@@ -134,7 +180,7 @@ pub(super) fn html(analysis: &Analysis) -> (HtmlTable, String) {
     (table, format!("{ABOUT}{}", omitted(analysis)))
 }
 
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "id",
     "client",
     "server",
@@ -151,10 +197,11 @@ const COLUMNS: [&str; 17] = [
     "server's window",
     "pacing",
     "closed first",
+    "TIME-WAIT",
     "quality",
 ];
 
-fn cells(it: &ConnectionResult) -> [String; 17] {
+fn cells(it: &ConnectionResult) -> [String; 18] {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let [server, client] =
         it.measures().round_trips.map(|it| or_dash(it.as_ref().map(round_trips)));
@@ -177,6 +224,7 @@ fn cells(it: &ConnectionResult) -> [String; 17] {
         servers,
         or_dash(Some(paced(it).join("; ")).filter(|it| !it.is_empty())),
         closed(it),
+        time_wait(it),
         quality(it),
     ]
 }

@@ -13,7 +13,10 @@ use std::{
 };
 
 use ackwise_capture::{
-    analysis::{AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TunnelResult},
+    analysis::{
+        AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TimeWaitRule,
+        TunnelResult,
+    },
     attribution::{Confidence, LossKind, Share},
     conversation::Tunnel,
     quality::DirectionQuality,
@@ -30,7 +33,7 @@ use serde::Serialize;
 
 use super::{
     clock_time::utc,
-    connections::{duration, protocol},
+    connections::{duration, offer, protocol},
     exchanges::in_order,
     paths::PathGroup,
     quality::CaptureQuality,
@@ -142,6 +145,17 @@ struct ConnectionRow {
     /// The end that held TIME-WAIT.
     #[schemars(schema_with = "parties")]
     time_wait: Option<&'static str>,
+    /// Why that end held it: `closed-first`, `client-close` (the client closed first, as its CLIENT_CLOSE request
+    /// said), `swap` (it closed second, and took TIME-WAIT over by an RST) or `negotiated` (it closed second, and both
+    /// ends had agreed in their SYNs); null if no end held it.
+    #[schemars(schema_with = "rules")]
+    time_wait_by: Option<&'static str>,
+    /// The TCP option that negotiates TIME-WAIT, in the SYN and in the SYN-ACK: `mine`, `yours`, or `none`.
+    time_wait_option: [&'static str; 2],
+    /// Whether the client sent a CLIENT_CLOSE request, which is not counted as an exchange.
+    client_close: bool,
+    /// Number of GETWEB requests: each asks for a page and all its files.
+    getweb_requests: u32,
     /// Whether an RST ended the connection.
     reset: bool,
     /// Whether a live capture stopped following the connection before its end.
@@ -372,6 +386,12 @@ fn parties(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "null"], "enum": [client, server, path, null] })
 }
 
+fn rules(_: &mut SchemaGenerator) -> Schema {
+    let names = TimeWaitRule::ALL.map(|rule| Some(rule.name()));
+    let names: Vec<_> = names.into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
+}
+
 /// Everything that is known, as one JSON document. `start` is in seconds since the first packet.
 #[must_use]
 pub fn json(explained: &Explained, options: &ReportOptions) -> String {
@@ -456,6 +476,10 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         bytes: it.bytes,
         closed_first: it.closed_first.map(Party::name),
         time_wait: it.time_wait.map(Party::name),
+        time_wait_by: it.time_wait_rule.map(TimeWaitRule::name),
+        time_wait_option: it.closing.offers.map(offer),
+        client_close: it.closing.client_close,
+        getweb_requests: it.closing.getwebs,
         reset: it.reset,
         abandoned: it.abandoned,
         initial_window_segments: it.initial_window,

@@ -11,18 +11,19 @@
 //! | [`ready`] | waits for many sockets, with a timer finer than epoll's |
 //! | [`packet_socket`] | captures packets of a live interface, with the kernel's timestamps |
 //! | [`foreign`] | the sockets of other processes: who holds them, their options |
+//! | [`mapped_file`] | a file whose mapped pages the kernel sends; the only `unsafe` |
 //! | [`host_changes`] | changes to the host, announced and always undone |
 //! | [`privileges`] | gives back what was needed to open sockets |
 //! | [`sockets`] | the kernel's table of TCP sockets, TIME-WAIT included |
 //! | [`wire`] | makes a server reachable from a TUN device |
-//! | [`testing`] | reports tests that could not run |
+//! | [`testing`] | reports tests that could not run; finds Debian's programs for tests |
 //!
 //! The kernel undoes everything when the process ends, however it ends: namespaces have no name,
 //! the device is removed with its descriptor, and [`host_changes`] keeps a watchdog that outlives
 //! the process.
 //!
-//! There is no async runtime and no `unsafe`: `nix`, `tun-rs` and `thread-priority` wrap the few
-//! system calls. Only the emulator starts threads. On systems other than Linux this crate is empty.
+//! There is no async runtime, and no `unsafe` but in [`mapped_file`]: `nix`, `tun-rs` and
+//! `thread-priority` wrap the other system calls. Only the emulator starts threads. On systems other than Linux this crate is empty.
 
 #![cfg(target_os = "linux")]
 
@@ -30,6 +31,7 @@ pub mod device;
 pub mod emulator;
 pub mod foreign;
 pub mod host_changes;
+pub mod mapped_file;
 pub mod namespace;
 pub mod packet_socket;
 pub mod privileges;
@@ -48,6 +50,7 @@ pub use clock::processor_time;
 pub use device::{TunDevice, TunError};
 pub use emulator::Emulator;
 pub use host_changes::HostChanges;
+pub use mapped_file::MappedFile;
 pub use namespace::{Namespace, NamespaceError};
 pub use sockets::SocketTable;
 pub use stack::{ConnectionId, TunStack};

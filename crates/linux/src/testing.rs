@@ -1,7 +1,9 @@
-//! Reports tests that could not run, or whose measurement was inconclusive.
+//! Reports tests that could not run, or whose measurement was inconclusive, and finds the programs that they use.
 //!
 //! `cargo xtask test` sets [`SKIPS_FILE`] and lists its contents, so that a passing run without
 //! root is not mistaken for a complete one.
+
+pub mod debian;
 
 use std::{fmt, fs::OpenOptions, io::Write};
 

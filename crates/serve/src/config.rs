@@ -30,6 +30,8 @@ pub struct Config {
     pub getweb: bool,
     /// How the bytes of a file reach the socket.
     pub copies: Copies,
+    /// How large the send buffers are.
+    pub send_buffers: SendBuffers,
     /// What is done for clients that ignore data in the segment of the head.
     pub remedies: Vec<Remedy>,
     /// How a connection sends after it was idle.
@@ -47,6 +49,29 @@ pub enum Copies {
     Stdio,
     /// By the kernel, without a copy in the program (`sendfile`; Linux).
     Sendfile,
+    /// Files of more than `over` bytes: mapped into memory, from where the kernel copies them (`mmap`; Linux). Others
+    /// as with [`Read`](Self::Read).
+    Mmap {
+        /// The paper: "Since there is a fixed overhead in setting up memory-mapping we enable it only for files larger
+        /// than 8KB" ([`MMAP_OVER`](Self::MMAP_OVER)).
+        over: u64,
+    },
+}
+
+impl Copies {
+    /// The limit of the paper for [`Mmap`](Self::Mmap).
+    pub const MMAP_OVER: u64 = 8 * 1024;
+}
+
+/// How large the send buffers are.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum SendBuffers {
+    /// As the behaviour says (`Behaviour::send_buffer`), or as the kernel tunes them.
+    #[default]
+    Fixed,
+    /// By E-ATBT for each connection ([`ackwise_tuning::Eatbt`]): from its losses and its round trip; Linux.
+    Eatbt,
 }
 
 /// What is done for one kind of client (Heidemann 1996, section 2.6: "data sent in the same segment as the HTTP headers
@@ -104,6 +129,7 @@ impl Config {
             client_close: false,
             getweb: false,
             copies: Copies::Read,
+            send_buffers: SendBuffers::Fixed,
             remedies: Vec::new(),
             after_idle: AfterIdle::Kernel,
         }

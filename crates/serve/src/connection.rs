@@ -18,7 +18,8 @@ use crate::{
     limits::{ENDLESS_FIELDS, READ_SIZE},
     pace,
     reply::Reply,
-    send::{configure, left_until, send},
+    send::{Timing, configure, left_until, send},
+    send_buffer::SendBuffer,
     stop::StopSignal,
 };
 
@@ -77,12 +78,13 @@ impl Connection<'_> {
         }
         let mut buffer = vec![0; READ_SIZE];
         let mut answered = 0;
+        let mut send_buffer = SendBuffer::new(self.config.send_buffers);
         while let Some(batch) = self.read_batch(&mut parser, &mut buffer, answered)? {
             let Batch { requests, client_closes, broken } = batch;
             let requests = in_order(requests, self.config.behaviour.pipelining);
             for together in requests.chunks(self.answered_together()) {
                 let replies = replies_to(together, self.config, self.counters, &mut answered);
-                self.answer(&replies)?;
+                self.answer(&replies, &mut send_buffer)?;
                 if replies.last().is_some_and(|reply| reply.outlook == Outlook::Closes) {
                     return Ok(End::Ours);
                 }
@@ -92,7 +94,8 @@ impl Connection<'_> {
                 return Ok(End::Clients);
             }
             if let Some(error) = broken {
-                self.answer(&[Reply::to_error(&error.kind, SystemTime::now())])?;
+                let reply = Reply::to_error(&error.kind, SystemTime::now());
+                self.answer(&[reply], &mut send_buffer)?;
                 return Ok(End::Ours);
             }
         }
@@ -138,7 +141,7 @@ impl Connection<'_> {
         if self.config.behaviour.gather == Gather::Pending { usize::MAX } else { 1 }
     }
 
-    fn answer(&self, replies: &[Reply]) -> io::Result<()> {
+    fn answer(&self, replies: &[Reply], buffer: &mut SendBuffer) -> io::Result<()> {
         let deadline = Instant::now() + self.config.limits.response;
         let Config { behaviour, copies, .. } = self.config;
         let mut restart = match self.config.after_idle {
@@ -148,13 +151,14 @@ impl Connection<'_> {
         // One client sends all of them, so all of them have the same.
         let head_flush = replies.first().map_or(behaviour.head_flush, |reply| reply.head_flush);
         if head_flush == behaviour.head_flush {
-            send(self.stream, replies, behaviour, *copies, restart, self.stop, deadline)?;
+            let timing = Timing { restart, buffer };
+            send(self.stream, replies, behaviour, *copies, timing, self.stop, deadline)?;
         } else {
             let remedied = Behaviour { head_flush, ..*behaviour };
             for reply in replies {
                 let alone = std::slice::from_ref(reply);
-                let restart = restart.take();
-                send(self.stream, alone, &remedied, *copies, restart, self.stop, deadline)?;
+                let timing = Timing { restart: restart.take(), buffer: &mut *buffer };
+                send(self.stream, alone, &remedied, *copies, timing, self.stop, deadline)?;
             }
         }
         for _ in replies {

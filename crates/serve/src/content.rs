@@ -2,6 +2,9 @@
 
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, sync::Arc};
 
+#[cfg(target_os = "linux")]
+use ackwise_linux::MappedFile;
+
 use crate::{
     Document,
     site::{Site, Stored},
@@ -56,7 +59,11 @@ impl Part {
 
 /// The file that is being sent, which stays open from one write to the next.
 #[derive(Debug, Default)]
-pub(crate) struct OpenFile(Option<(Stored, File)>);
+pub(crate) struct OpenFile {
+    open: Option<(Stored, File)>,
+    #[cfg(target_os = "linux")]
+    mapped: Option<MappedFile>,
+}
 
 impl OpenFile {
     /// Reads all of `range` of `stored` to the end of `buffer`.
@@ -94,16 +101,53 @@ impl OpenFile {
         let file = self.open(site, stored)?;
         let mut offset = i64::try_from(range.start).map_err(io::Error::other)?;
         let count = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
-        let count = count.min(SENDFILE_LIMIT);
+        let count = count.min(SEND_LIMIT);
         Ok(nix::sys::sendfile::sendfile(stream, file, Some(&mut offset), count)?)
     }
 
-    fn open(&mut self, site: &Site, stored: &Stored) -> io::Result<&File> {
-        if self.0.as_ref().is_none_or(|(open, _)| open != stored) {
-            let file = site.reopen(stored).ok_or(io::ErrorKind::InvalidData)?;
-            self.0 = Some((stored.clone(), file));
+    /// Has the kernel copy `before` and the beginning of `range` of `stored`, which is not empty, from mapped memory.
+    /// `more`: something follows `range`.
+    ///
+    /// # Errors
+    ///
+    /// If the file is not what its length was taken from, or the client is gone.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn send_mapped(
+        &mut self,
+        (site, stored, range): (&Site, &Stored, Range<u64>),
+        before: &[io::IoSlice<'_>],
+        more: bool,
+        stream: &std::net::TcpStream,
+    ) -> io::Result<usize> {
+        self.open(site, stored)?;
+        let Self { open: Some((_, file)), mapped } = self else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        // Of a page that the file's end is in, the rest would be sent as zeros. A page that is gone is an error.
+        if file.metadata()?.len() < stored.length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        match &self.0 {
+        let mapped = match mapped {
+            Some(mapped) => mapped,
+            None => mapped.insert(MappedFile::new(file, stored.length)?),
+        };
+        let [start, end] = [range.start, range.end].map(usize::try_from);
+        let (start, end) = (start.map_err(io::Error::other)?, end.map_err(io::Error::other)?);
+        let part = start..end.min(start.saturating_add(SEND_LIMIT));
+        let flags = if more || part.end < end { nix::libc::MSG_MORE } else { 0 };
+        mapped.send(stream, before, part, flags)
+    }
+
+    fn open(&mut self, site: &Site, stored: &Stored) -> io::Result<&File> {
+        if self.open.as_ref().is_none_or(|(open, _)| open != stored) {
+            let file = site.reopen(stored).ok_or(io::ErrorKind::InvalidData)?;
+            self.open = Some((stored.clone(), file));
+            #[cfg(target_os = "linux")]
+            {
+                self.mapped = None;
+            }
+        }
+        match &self.open {
             Some((_, file)) => Ok(file),
             None => Err(io::ErrorKind::NotFound.into()),
         }
@@ -112,4 +156,4 @@ impl OpenFile {
 
 /// Bytes that one call sends, after which the limits are checked (our choice).
 #[cfg(target_os = "linux")]
-const SENDFILE_LIMIT: usize = 1 << 20;
+const SEND_LIMIT: usize = 1 << 20;

@@ -16,6 +16,8 @@
 //! | `document` | documents generated from their length, so that a client can check them |
 //! | `send` | executes a plan of writes on a socket |
 //! | `pace` | restart after idle by rate |
+//! | `send_buffer` | the send buffer of one connection, by E-ATBT |
+//! | `tcp_info` | what the kernel knows of a connection |
 //! | `close` | closes without an RST that would destroy data in flight |
 //! | `counters` | event counts, updated by all threads |
 //! | `limits` | limits on a hostile client |
@@ -42,13 +44,16 @@ pub mod pattern;
 pub mod references;
 mod reply;
 mod send;
+mod send_buffer;
 mod server;
 mod site;
 #[cfg(target_os = "linux")]
 mod stack_server;
 mod stop;
+#[cfg(target_os = "linux")]
+mod tcp_info;
 
-pub use config::{AfterIdle, Config, Copies, Documents, Remedy, RemedyBy};
+pub use config::{AfterIdle, Config, Copies, Documents, Remedy, RemedyBy, SendBuffers};
 pub use counters::Stats;
 pub use document::Document;
 pub use limits::Limits;

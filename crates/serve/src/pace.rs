@@ -34,24 +34,12 @@ mod on_linux {
     use std::time::Duration;
 
     use nix::{
-        getsockopt_impl, libc, setsockopt_impl,
-        sys::socket::{
-            GetSockOpt, SetSockOpt,
-            sockopt::{GetStruct, SetStruct},
-        },
+        libc, setsockopt_impl,
+        sys::socket::{SetSockOpt, sockopt::SetStruct},
     };
 
     use super::{Instant, Restart, TcpStream, io};
-
-    #[derive(Clone, Copy, Debug)]
-    struct Info;
-    getsockopt_impl!(
-        Info,
-        libc::IPPROTO_TCP,
-        libc::TCP_INFO,
-        libc::tcp_info,
-        GetStruct<libc::tcp_info>
-    );
+    use crate::tcp_info::TcpInfo;
 
     #[derive(Clone, Copy, Debug)]
     struct MaxPacingRate;
@@ -65,16 +53,16 @@ mod on_linux {
 
     /// Paces the window if nothing was sent for more than one RTO.
     pub(crate) fn restart(stream: &TcpStream) -> io::Result<Option<Restart>> {
-        let info = Info.get(stream)?;
-        let idle = Duration::from_millis(info.tcpi_last_data_sent.into());
-        let rtt = Duration::from_micros(info.tcpi_rtt.into());
-        let window = u64::from(info.tcpi_snd_cwnd) * u64::from(info.tcpi_snd_mss);
-        let is_idle = idle > Duration::from_micros(info.tcpi_rto.into());
-        if !is_idle || info.tcpi_snd_cwnd <= INITIAL_WINDOW || info.tcpi_rtt == 0 {
+        let info = TcpInfo::of(stream)?;
+        let idle = Duration::from_millis(info.last_data_sent.into());
+        let rtt = Duration::from_micros(info.rtt.into());
+        let window = u64::from(info.snd_cwnd) * u64::from(info.snd_mss);
+        let is_idle = idle > Duration::from_micros(info.rto.into());
+        if !is_idle || info.snd_cwnd <= INITIAL_WINDOW || info.rtt == 0 {
             lift(stream)?;
             return Ok(None);
         }
-        let rate = window * 1_000_000 / u64::from(info.tcpi_rtt);
+        let rate = window * 1_000_000 / u64::from(info.rtt);
         MaxPacingRate.set(stream, &rate)?;
         Ok(Some(Restart { bytes: window, until: Instant::now() + rtt }))
     }

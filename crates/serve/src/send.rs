@@ -22,6 +22,7 @@ use crate::{
     document::GATHER_LIMIT,
     pace::{self, Restart},
     reply::Reply,
+    send_buffer::{SendBuffer, TUNED_WRITE},
     site::{Site, Stored},
     stop::StopSignal,
 };
@@ -31,14 +32,13 @@ pub(crate) fn configure(stream: &TcpStream, behaviour: &Behaviour) -> io::Result
     stream.set_nodelay(behaviour.nagle == Nagle::Off)
 }
 
-/// Sends `replies` by the plan of `behaviour` before `deadline`; several replies as one stream. The first window
-/// is paced if `restart` says so.
+/// Sends `replies` by the plan of `behaviour` before `deadline`; several replies as one stream.
 pub(crate) fn send(
     stream: &TcpStream,
     replies: &[Reply],
     behaviour: &Behaviour,
     copies: Copies,
-    restart: Option<Restart>,
+    timing: Timing<'_>,
     stop: &StopSignal,
     deadline: Instant,
 ) -> io::Result<()> {
@@ -46,7 +46,8 @@ pub(crate) fn send(
         set_cork(stream, false)?; // The last response left the cork set.
     }
     let copier = Copier { copies, ..Copier::default() };
-    let mut writer = Writer { stream, replies, restart, stop, deadline, copier };
+    let Timing { restart, buffer } = timing;
+    let mut writer = Writer { stream, replies, restart, buffer, stop, deadline, copier };
     for write in writes(replies, behaviour) {
         let behaviour::Write { after, head, body, corked, .. } = write;
         if !stop.sleep(after) {
@@ -77,11 +78,20 @@ fn writes<'b>(replies: &[Reply], behaviour: &'b Behaviour) -> Writes<'b> {
     }
 }
 
+/// What else decides when bytes leave.
+pub(crate) struct Timing<'c> {
+    /// The first window is paced.
+    pub(crate) restart: Option<Restart>,
+    /// The connection's send buffer.
+    pub(crate) buffer: &'c mut SendBuffer,
+}
+
 /// Writes ranges of the concatenated replies.
 struct Writer<'r> {
     stream: &'r TcpStream,
     replies: &'r [Reply],
     restart: Option<Restart>,
+    buffer: &'r mut SendBuffer,
     stop: &'r StopSignal,
     deadline: Instant,
     copier: Copier,
@@ -111,8 +121,11 @@ impl<'r> Writer<'r> {
     fn write_all(&mut self, mut range: Range<u64>) -> io::Result<()> {
         while !range.is_empty() {
             self.stream.set_write_timeout(Some(left_until(self.deadline)?))?;
+            self.buffer.adjust(self.stream)?;
             let now = self.allowed(range.clone())?;
-            match self.write_some(now) {
+            // A window that is paced ends with a full segment.
+            let more = self.restart.is_none() && now.end < range.end;
+            match self.write_some(now, more) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => {
                     range.start += written as u64;
@@ -129,7 +142,7 @@ impl<'r> Writer<'r> {
 
     /// The part of `range` that may be written: what follows a paced window waits for its first ACK.
     fn allowed(&mut self, range: Range<u64>) -> io::Result<Range<u64>> {
-        let Some(restart) = self.restart else { return Ok(range) };
+        let Some(restart) = self.restart else { return Ok(self.at_once(range)) };
         if restart.bytes > 0 {
             return Ok(range.start..range.end.min(range.start + restart.bytes));
         }
@@ -138,10 +151,19 @@ impl<'r> Writer<'r> {
             return Err(io::ErrorKind::Interrupted.into());
         }
         pace::lift(self.stream)?;
-        Ok(range)
+        Ok(self.at_once(range))
     }
 
-    fn write_some(&mut self, range: Range<u64>) -> io::Result<usize> {
+    /// The part of `range` after which the buffer is looked at again.
+    fn at_once(&self, range: Range<u64>) -> Range<u64> {
+        if !self.buffer.is_tuned() {
+            return range;
+        }
+        range.start..range.end.min(range.start + TUNED_WRITE)
+    }
+
+    /// Writes the beginning of `range`. `more`: it is not the end of what is to be written.
+    fn write_some(&mut self, range: Range<u64>, more: bool) -> io::Result<usize> {
         let wanted = range.end - range.start;
         #[cfg(target_os = "linux")]
         if self.copier.copies == Copies::Sendfile
@@ -150,6 +172,14 @@ impl<'r> Writer<'r> {
         {
             return self.copier.file.send(site, stored, range, self.stream);
         }
+        #[cfg(target_os = "linux")]
+        if let Copies::Mmap { over } = self.copier.copies
+            && let Some(mapped) = mapped_after(self.replies, range.clone(), over)
+        {
+            let Mapped { before, file, more_follows } = mapped;
+            let more = more || more_follows;
+            return self.copier.file.send_mapped(file, &before, more, self.stream);
+        }
         let reads_files = has_files(self.replies, range.clone());
         let slices = if reads_files {
             vec![IoSlice::new(self.copier.copy(self.replies, range)?)]
@@ -157,7 +187,7 @@ impl<'r> Writer<'r> {
             gather(self.replies, range)
         };
         let length: u64 = slices.iter().map(|slice| slice.len() as u64).sum();
-        let flags = if length < wanted { MORE_FOLLOWS } else { 0 };
+        let flags = if more || length < wanted { MORE_FOLLOWS } else { 0 };
         SockRef::from(self.stream).send_vectored_with_flags(&slices, flags)
     }
 }
@@ -172,6 +202,10 @@ impl Copier {
         self.copied.clear();
         let limit = if self.copies == Copies::Stdio { STDIO_BUFFER } else { COPY_LIMIT };
         for piece in pieces(replies, range) {
+            // It is mapped by the next call.
+            if !self.copied.is_empty() && piece.is_mapped(self.copies) {
+                break;
+            }
             let room = limit - self.copied.len();
             match piece {
                 Piece::Memory(bytes) => {
@@ -204,6 +238,32 @@ impl Copier {
         }
         Ok(&self.copied)
     }
+}
+
+/// A file that is sent from mapped memory, with what is before it.
+#[cfg(target_os = "linux")]
+struct Mapped<'r> {
+    before: Vec<IoSlice<'r>>,
+    file: (&'r Site, &'r Stored, Range<u64>),
+    more_follows: bool,
+}
+
+/// The first file in `range` if it is mapped and only memory is before it.
+#[cfg(target_os = "linux")]
+fn mapped_after(replies: &[Reply], range: Range<u64>, over: u64) -> Option<Mapped<'_>> {
+    let mut before = Vec::new();
+    let mut pieces = pieces(replies, range);
+    while before.len() < GATHER_LIMIT {
+        match pieces.next()? {
+            Piece::Memory(bytes) => before.push(IoSlice::new(bytes)),
+            Piece::Stored(site, stored, part) if stored.length > over => {
+                let more_follows = pieces.next().is_some();
+                return Some(Mapped { before, file: (site, stored, part), more_follows });
+            }
+            Piece::Generated(..) | Piece::Stored(..) => return None,
+        }
+    }
+    None
 }
 
 /// Whether one write of `range` has to do with files.
@@ -252,6 +312,14 @@ impl Piece<'_> {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
             Self::Generated(_, range) | Self::Stored(_, _, range) => range.end - range.start,
+        }
+    }
+
+    /// Whether it is sent from mapped memory.
+    const fn is_mapped(&self, copies: Copies) -> bool {
+        match (self, copies) {
+            (Self::Stored(_, stored, _), Copies::Mmap { over }) => stored.length > over,
+            _ => false,
         }
     }
 

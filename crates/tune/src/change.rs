@@ -67,6 +67,11 @@ pub(crate) fn look(
 }
 
 /// The changes that give buffers these sizes, each after one that notes which buffers had a size that was set.
+///
+/// With Nagle's algorithm, the rest of less than a segment waits at the end of the queue, and the kernel appends to it
+/// without a look at the buffer's limit (`tcp_sendmsg_locked` asks `sk_stream_memory_free` only for a new packet). The
+/// full segments leave, a rest stays, and so on: 3.2 MB were in flight with a limit of 64 KB. So a send buffer that
+/// is to have a limit needs `TCP_NODELAY`.
 pub(crate) fn plan_sizes(
     sizes: impl Iterator<Item = (TcpSocket, SocketOption, u32)>,
     holders: &Holders,
@@ -78,7 +83,11 @@ pub(crate) fn plan_sizes(
         let (Some(old), Some(lock)) = (read(option), read(SocketOption::BufferLock)) else {
             continue;
         };
-        let bit = if option == SocketOption::SendBuffer { 1 } else { 2 };
+        let sends = option == SocketOption::SendBuffer;
+        let bit = if sends { 1 } else { 2 };
+        if sends && read(SocketOption::NoDelay) == Some(0) {
+            planned.push(Planned { socket, option: SocketOption::NoDelay, old: 0, new: 1 });
+        }
         let locked =
             Planned { socket, option: SocketOption::BufferLock, old: lock, new: lock | bit };
         planned.extend([locked, Planned { socket, option, old, new }]);

@@ -30,6 +30,16 @@ pub enum TuneError {
         /// A process in whose namespace one does.
         found_in: Option<u32>,
     },
+    /// Another run has changed sockets of the port: its values would be given back as the server's.
+    #[error(
+        "process {process} tunes port {port} already (expected one run at a time: stop it first)"
+    )]
+    Active {
+        /// The other run.
+        process: u32,
+        /// The port.
+        port: u16,
+    },
     /// The server's namespace cannot be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),

@@ -6,6 +6,7 @@
 //! alone that are still there.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
     net::SocketAddr,
@@ -155,6 +156,14 @@ impl Record {
     }
 }
 
+/// The process of a run that tunes one of the sockets with these cookies now.
+pub(crate) fn other_run(directory: &Path, cookies: &BTreeSet<u64>) -> Option<u32> {
+    let contents = all(directory).ok()?.into_iter().filter_map(|path| Content::read(&path).ok());
+    let mut others = contents.filter(|it| it.process != std::process::id() && it.is_active());
+    let is_of = |it: &Content| it.records.iter().any(|record| cookies.contains(&record.cookie));
+    others.find(is_of).map(|it| it.process)
+}
+
 /// The journals in a directory, in the order of their names.
 pub(crate) fn all(directory: &Path) -> Result<Vec<PathBuf>, TuneError> {
     let entries = match fs::read_dir(directory) {
@@ -233,6 +242,10 @@ mod tests {
         assert_eq!(content, journal.content);
         assert_eq!(content.records[0].option(), Some(SocketOption::NoDelay));
         assert!(content.is_active());
+        // Another program that begins now would be refused; this one has these records itself.
+        let [mine, others] =
+            [1, 8].map(|cookie| other_run(&directory.join("deeper"), &[cookie].into()));
+        assert_eq!((mine, others), (None, None));
         content.started += 1; // Another process has the id by now.
         assert!(!content.is_active());
 

@@ -29,7 +29,7 @@ use crate::{
     change::{self, Planned, Workers},
     closing::{Closer, Shortage},
     connections::Connections,
-    journal::Journal,
+    journal::{self, Journal},
     keeper::Keeper,
     pace::Pacer,
     place,
@@ -77,6 +77,9 @@ pub fn tune(
     if listeners.is_empty() {
         return Err(place::no_listener(&options.place, options.port));
     }
+    if options.apply {
+        refuse_second(options, &mut table)?;
+    }
     let signs = Signs::of(&options.place)?;
     let mut run = Run::new(options, stop, table, signs, &mut tell);
     match options.apply {
@@ -96,6 +99,19 @@ pub fn tune(
     }
     run.say(Act::Ended, run.summary_words());
     Ok(run.summary)
+}
+
+/// Refuses to tune sockets that another run tunes: it would take that run's values for the server's.
+fn refuse_second(options: &Options, table: &mut SocketTable) -> Result<(), TuneError> {
+    let mut cookies = BTreeSet::new();
+    let query = Query::local_port(options.port);
+    let visit = |socket: &TcpSocket| {
+        cookies.insert(socket.cookie);
+    };
+    table.each(query, visit).map_err(TuneError::Table)?;
+    let port = options.port;
+    let other = journal::other_run(&options.directory, &cookies);
+    other.map_or(Ok(()), |process| Err(TuneError::Active { process, port }))
 }
 
 struct Run<'a> {

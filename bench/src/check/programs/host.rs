@@ -8,10 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ackwise_linux::Namespace;
+use ackwise_linux::testing::debian;
 use anyhow::{Context, bail};
 
 use super::server::{Process, Program};
-use super::site::{Site, find};
+use super::site::Site;
 
 /// A program that accepts connections. Ended when dropped, and by the kernel when this process is.
 pub(super) struct Running {
@@ -41,7 +42,7 @@ impl Running {
 /// From this very thread, whose end ends the program.
 fn spawn(command: &Command, host: &Namespace, log: &Path) -> anyhow::Result<Child> {
     let log = File::options().create(true).append(true).open(log)?;
-    let mut guarded = Command::new(find("setpriv", "util-linux")?);
+    let mut guarded = Command::new(debian::find("setpriv", "util-linux")?);
     guarded.args(["--pdeathsig", "TERM", "--"]).arg(command.get_program());
     guarded.args(command.get_args()).stdin(Stdio::null());
     guarded.stdout(log.try_clone()?).stderr(log);
@@ -66,24 +67,10 @@ fn wait_until_it_listens(port: u16) -> bool {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        use nix::sys::signal::{Signal, kill};
-        use nix::unistd::Pid;
-        for mut process in self.processes.drain(..).rev() {
-            // TERM, so that masters end their workers.
-            if let Ok(id) = i32::try_from(process.id()) {
-                let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
-            }
-            let deadline = Instant::now() + STOP_LIMIT;
-            while matches!(process.try_wait(), Ok(None)) && Instant::now() < deadline {
-                thread::sleep(POLL_INTERVAL);
-            }
-            let _ = process.kill();
-            let _ = process.wait();
-        }
+        self.processes.iter_mut().rev().for_each(debian::end);
     }
 }
 
 /// A Java virtual machine on a busy machine takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(30);
-const STOP_LIMIT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
+use ackwise_linux::testing::debian::{self, APACHE_MODULES, apache_configuration, find};
 use anyhow::ensure;
 
-use super::site::{BEHIND, PORT, Site, find};
+use super::site::{BEHIND, PORT, Site};
 
 /// What serves the documents.
 pub(super) struct Program {
@@ -60,32 +61,15 @@ fn nginx(site: &Site, port: u16) -> anyhow::Result<Process> {
 }
 
 fn apache(site: &Site) -> anyhow::Result<Vec<Process>> {
-    let modules = "/usr/lib/apache2/modules";
-    let config = site.write(
-        "apache.conf",
-        &format!(
-            "ServerRoot {root}
-            DefaultRuntimeDir {root}
-            PidFile pid
-            LoadModule mpm_event_module {modules}/mod_mpm_event.so
-            LoadModule authz_core_module {modules}/mod_authz_core.so
-            LoadModule dir_module {modules}/mod_dir.so
-            LoadModule mime_module {modules}/mod_mime.so
-            TypesConfig /dev/null
-            AddType text/html .html
-            DirectoryIndex index.html
-            ErrorLog /dev/stderr
-            ServerName localhost
-            User www-data
-            Group www-data
-            Listen {PORT}
-            DocumentRoot {documents}",
-            root = site.path(".").display(),
-            documents = site.documents().display()
-        ),
-    )?;
-    let mut command = Command::new(find("apache2", "apache2-bin")?);
-    command.arg("-DFOREGROUND").arg("-f").arg(config);
+    let modules = [
+        format!("LoadModule dir_module {APACHE_MODULES}/mod_dir.so"),
+        format!("LoadModule mime_module {APACHE_MODULES}/mod_mime.so"),
+    ];
+    let [dir, mime] = modules.each_ref().map(String::as_str);
+    let files = ["TypesConfig /dev/null", "AddType text/html .html", "DirectoryIndex index.html"];
+    let more = [&[dir, mime], &files[..]].concat();
+    let config = apache_configuration(&site.path("."), &site.documents(), PORT, &more);
+    let command = debian::apache(&site.write("apache.conf", &config)?)?;
     Ok(vec![Process { port: PORT, command }])
 }
 

@@ -1,6 +1,5 @@
 //! What a program serves, its files, and where it listens.
 
-use std::fmt;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -10,31 +9,6 @@ use anyhow::Context;
 /// Where every program listens, on all addresses, and where a server behind a proxy does.
 pub(super) const PORT: u16 = 8080;
 pub(super) const BEHIND: u16 = 8081;
-
-/// A program, or what builds it, is not installed.
-#[derive(Debug)]
-pub(super) struct Missing(String);
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Missing {}
-
-/// Where `program` of the Debian package `package` is.
-pub(super) fn find(program: &str, package: &str) -> Result<PathBuf, Missing> {
-    // Debian's own first: another one, from a version manager, need not behave like it.
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    ["/usr/sbin", "/usr/bin"]
-        .into_iter()
-        .map(PathBuf::from)
-        .chain(std::env::split_paths(&path))
-        .map(|folder| folder.join(program))
-        .find(|candidate| candidate.is_file())
-        .ok_or_else(|| Missing(format!("{program} (Debian package {package})")))
-}
 
 /// A directory for one program: its documents, its configuration, its log. Gone when dropped.
 pub(super) struct Site {

@@ -253,6 +253,7 @@ pub(crate) fn run(arguments: &Serve) -> Result<Outcome, Failure> {
             CopyMode::Sendfile => Copies::Sendfile,
         },
         remedies: arguments.remedies(),
+        send_buffers: ackwise_serve::SendBuffers::Fixed,
         after_idle: arguments.after_idle(),
     };
     if arguments.stack == ServerStack::Ackwise {

@@ -32,7 +32,7 @@ use super::{
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub(crate) struct Tune {
     /// Tune the server that listens on this TCP port
-    #[arg(long, value_name = "PORT", value_parser = whole(1_u16..))]
+    #[arg(long, value_name = "PORT", value_parser = whole(1..=65_535_u16))]
     #[arg(required_unless_present_any = ["undo", "keep"])]
     port: Option<u16>,
 
@@ -51,7 +51,8 @@ pub(crate) struct Tune {
     ///
     /// Every 2 s, each connection that sends or receives much gets what it can use, by its losses, round trip
     /// and rate (E2-ATBT, Okamoto et al. 2001); if that is more than SIZE, those that can use most get equal
-    /// shares. Replaces the kernel's autotuning of these buffers (SO_SNDBUF, SO_RCVBUF). Needs Linux 5.14.
+    /// shares. Replaces the kernel's autotuning of these buffers (SO_SNDBUF, SO_RCVBUF), and sets TCP_NODELAY on
+    /// connections with a send buffer, because the kernel exceeds the buffer's limit otherwise. Needs Linux 5.14.
     #[arg(long, value_name = "SIZE", value_parser = size::bytes(65_536..=u32::MAX))]
     buffer_memory: Option<u32>,
 

@@ -9,9 +9,10 @@ use std::{
 };
 
 use ackwise_http::{Method, ResponseEvent, ResponseParser, client_close};
+use ackwise_linux::testing::debian;
 
 use crate::{
-    missing::{Missing, program},
+    missing::Missing,
     network::{Network, PORT},
     own_server::start,
     site::Site,
@@ -51,7 +52,7 @@ impl Proxy {
                 pid.display()
             ),
         );
-        let mut command = Command::new(program("nginx", "nginx")?);
+        let mut command = Command::new(debian::find("nginx", "nginx")?);
         command.args(["-e", "/dev/null", "-c"]).arg(config).arg("-p").arg(site.path("."));
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let process = network.server.run(|| command.spawn())?;

@@ -1,11 +1,8 @@
 //! What this machine lacks, and how to get it.
 
-use std::{
-    fmt, io,
-    path::{Path, PathBuf},
-};
+use std::{fmt, io, path::Path};
 
-use ackwise_linux::namespace::NamespaceError;
+use ackwise_linux::{namespace::NamespaceError, testing::debian::NotInstalled};
 
 /// Why a test cannot run here.
 #[derive(Debug)]
@@ -30,17 +27,10 @@ impl From<NamespaceError> for Missing {
     }
 }
 
-/// Where `program` of the Debian package `package` is.
-pub(crate) fn program(program: &str, package: &str) -> Result<PathBuf, Missing> {
-    // Debian's own first: another Python, from a version manager, need not behave like it.
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    ["/usr/sbin", "/usr/bin"]
-        .into_iter()
-        .map(PathBuf::from)
-        .chain(std::env::split_paths(&path))
-        .map(|folder| folder.join(program))
-        .find(|candidate| candidate.is_file())
-        .ok_or_else(|| Missing(format!("{program}; apt-get install {package}")))
+impl From<NotInstalled<'_>> for Missing {
+    fn from(missing: NotInstalled<'_>) -> Self {
+        Self(missing.to_string())
+    }
 }
 
 /// A device from which our own stack makes its interface.

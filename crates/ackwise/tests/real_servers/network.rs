@@ -10,11 +10,11 @@ use std::{
     process::{self, Command},
 };
 
-use ackwise_linux::Namespace;
+use ackwise_linux::{Namespace, testing::debian::find};
 
 use crate::{
     card::Stack,
-    missing::{Missing, program, tun},
+    missing::{Missing, tun},
 };
 
 /// A server's and a client's host.
@@ -81,7 +81,7 @@ fn attach(address: &str) -> Result<(), Missing> {
 
 fn run(name: &str, arguments: &str) -> Result<(), Missing> {
     let package = if name == "ip" { "iproute2" } else { name };
-    let output = Command::new(program(name, package)?).args(arguments.split(' ')).output();
+    let output = Command::new(find(name, package)?).args(arguments.split(' ')).output();
     let command = format!("{name} {arguments}");
     let output = output.map_err(|error| Missing::setup(&command, error))?;
     if !output.status.success() {

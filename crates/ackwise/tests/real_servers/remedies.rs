@@ -4,10 +4,11 @@
 
 use std::process::Command;
 
+use ackwise_linux::testing::debian;
 use serde_json::Value;
 
 use super::*;
-use crate::{card::check_from, missing::program};
+use crate::card::check_from;
 
 #[test]
 fn nginx_tcp_nopush_joins_the_head() {
@@ -23,7 +24,7 @@ fn nginx_tcp_nopush_ends_the_short_initial_segment_s_stall() {
     let check = |nginx| {
         let network = Network::new(Stack::Ackwise)?;
         let route = ["route", "replace", "10.0.0.0/24", "dev", "wire0", "initcwnd", "2"];
-        let mut ip = Command::new(program("ip", "iproute2")?);
+        let mut ip = Command::new(debian::find("ip", "iproute2")?);
         let set = network.server.run(|| ip.args(route).status())?;
         assert!(set.expect("it is there").success(), "no route with initcwnd");
         let running = Running::start(Server::Nginx(nginx), &network, test)?;

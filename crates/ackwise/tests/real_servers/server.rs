@@ -8,8 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ackwise_linux::testing::debian;
+
 use crate::{
-    missing::{Missing, program},
+    missing::Missing,
     network::{Network, PORT},
     servers::Server,
     site::Site,
@@ -62,7 +64,7 @@ impl Running {
 /// the thread that started it is gone, so a test that is killed leaves nothing running.
 fn spawn(command: &Command, network: &Network, site: &Site) -> Result<Child, Missing> {
     let log = File::create(site.path(LOG)).expect("it is ours");
-    let mut guarded = undisturbed(Role::Server, &program("setpriv", "util-linux")?)?;
+    let mut guarded = undisturbed(Role::Server, &debian::find("setpriv", "util-linux")?)?;
     guarded.args(["--pdeathsig", "TERM", "--"]).arg(command.get_program());
     guarded.args(command.get_args());
     guarded.stdout(log.try_clone().expect("a descriptor is free")).stderr(log);
@@ -72,15 +74,7 @@ fn spawn(command: &Command, network: &Network, site: &Site) -> Result<Child, Mis
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // TERM, so that nginx and Apache end their workers too.
-        let id = self.process.id().to_string();
-        let _ = Command::new("kill").args(["-TERM", &id]).status();
-        let deadline = Instant::now() + STOP_LIMIT;
-        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < deadline {
-            thread::sleep(POLL_INTERVAL);
-        }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        debian::end(&mut self.process);
     }
 }
 
@@ -88,5 +82,4 @@ const LOG: &str = "log";
 
 /// A server that takes longer to listen does not start, also on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(20);
-const STOP_LIMIT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

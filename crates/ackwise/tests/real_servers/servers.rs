@@ -2,11 +2,9 @@
 
 use std::process::Command;
 
-use crate::{
-    missing::{Missing, program},
-    network::PORT,
-    site::Site,
-};
+use ackwise_linux::testing::debian::{self, apache_configuration, find};
+
+use crate::{missing::Missing, network::PORT, site::Site};
 
 /// A server as a test wants it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -84,35 +82,15 @@ impl Nginx {
                 }}"
             ),
         );
-        let mut command = Command::new(program("nginx", "nginx")?);
+        let mut command = Command::new(find("nginx", "nginx")?);
         command.args(["-e", "stderr", "-c"]).arg(config).arg("-p").arg(site.path("."));
         Ok(command)
     }
 }
 
 fn apache(site: &Site) -> Result<Command, Missing> {
-    let (documents, root) = (site.documents(), site.path("."));
-    let (documents, root) = (documents.display(), root.display());
-    let modules = "/usr/lib/apache2/modules";
-    let config = site.write(
-        "apache.conf",
-        &format!(
-            "ServerRoot {root}
-            DefaultRuntimeDir {root}
-            PidFile pid
-            LoadModule mpm_event_module {modules}/mod_mpm_event.so
-            LoadModule authz_core_module {modules}/mod_authz_core.so
-            ErrorLog /dev/stderr
-            ServerName localhost
-            User www-data
-            Group www-data
-            Listen {PORT}
-            DocumentRoot {documents}"
-        ),
-    );
-    let mut command = Command::new(program("apache2", "apache2-bin")?);
-    command.arg("-DFOREGROUND").arg("-f").arg(config);
-    Ok(command)
+    let config = apache_configuration(&site.path("."), &site.documents(), PORT, &[]);
+    Ok(debian::apache(&site.write("apache.conf", &config))?)
 }
 
 fn lighttpd(site: &Site) -> Result<Command, Missing> {
@@ -121,7 +99,7 @@ fn lighttpd(site: &Site) -> Result<Command, Missing> {
         "lighttpd.conf",
         &format!("server.port = {PORT}\nserver.document-root = \"{}\"\n", documents.display()),
     );
-    let mut command = Command::new(program("lighttpd", "lighttpd")?);
+    let mut command = Command::new(find("lighttpd", "lighttpd")?);
     command.arg("-D").arg("-f").arg(config);
     Ok(command)
 }
@@ -136,7 +114,7 @@ impl Python {
             Self::ThinksAfterHead => &["no-delay", "thinks-after-head"],
         };
         let script = site.write("server.py", include_str!("server.py"));
-        let mut command = Command::new(program("python3", "python3")?);
+        let mut command = Command::new(find("python3", "python3")?);
         command.arg(script).arg(PORT.to_string()).arg(site.documents()).args(choices);
         Ok(command)
     }

@@ -10,7 +10,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::missing::{Missing, program};
+use ackwise_linux::testing::debian::find;
+
+use crate::missing::Missing;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -21,13 +23,13 @@ pub(crate) enum Role {
 
 /// A command that runs `path` on a processor of its role, before others if the kernel allows it.
 pub(crate) fn undisturbed(role: Role, path: &Path) -> Result<Command, Missing> {
-    let mut command = Command::new(program("nice", "coreutils")?);
+    let mut command = Command::new(find("nice", "coreutils")?);
     command.arg("--adjustment=-15").stdin(Stdio::null());
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let [server, client] = ends(&status);
     if server != client {
         let cpu = if role == Role::Server { server } else { client };
-        command.arg(program("taskset", "util-linux")?).args(["--cpu-list", cpu]);
+        command.arg(find("taskset", "util-linux")?).args(["--cpu-list", cpu]);
     }
     command.arg(path);
     Ok(command)

@@ -15,6 +15,7 @@ use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
 use super::{
     closed::{Closed, Swap},
+    closing::Closing,
     ends::{Ends, Lost, Survey},
     exchange::{EarlierEnd, OpenExchange},
     flow_control::FlowControl,
@@ -85,6 +86,7 @@ pub(crate) struct ObservedConnection {
     lingering: Option<Box<Lingering>>,
     exchanges: u32,
     closed_first: Option<Party>,
+    closing: Closing,
     first_seen: Instant,
     last_seen: Instant,
     clock_steps: u64,
@@ -135,6 +137,7 @@ impl ObservedConnection {
             lingering: None,
             exchanges: 0,
             closed_first: None,
+            closing: Closing::default(),
             first_seen: now,
             last_seen: now,
             clock_steps: 0,
@@ -188,6 +191,7 @@ impl ObservedConnection {
     /// Takes a segment that was captured.
     pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
         let direction = self.direction(seen.source);
+        self.closing.handle_segment(&seen.segment, direction);
         if begins(&seen.segment) {
             self.initial = Some(seen.segment.seq);
         }

@@ -351,8 +351,12 @@ impl Ends {
     /// Where an RST begins that does not break the connection off but hands TIME-WAIT over, after both
     /// ends have closed: at SND.NXT of the one whose data goes in this direction.
     pub(crate) fn swap(&self, direction: Direction) -> Option<SeqNumber> {
-        let closed = self.halves.iter().all(|it| it.after_fin.is_some());
-        self.half(direction).after_fin.filter(|_| closed && !self.reset)
+        self.half(direction).after_fin.filter(|_| self.both_closed() && !self.reset)
+    }
+
+    /// Whether both FINs were seen.
+    pub(crate) fn both_closed(&self) -> bool {
+        self.halves.iter().all(|it| it.after_fin.is_some())
     }
 }
 

@@ -10,9 +10,10 @@
 //! | --- | --- |
 //! | `options` | configuration of the emulated link |
 //! | `setup` | devices, addresses and routes on both sides |
-//! | `relay` | the thread: sleep, take packets, deliver packets |
+//! | `relay_thread` | the thread: sleep, take a turn, stop when asked |
+//! | `relay` | one link between two devices: take packets, deliver packets |
 //! | `forwarder` | a device, a link, the other device |
-//! | `network` | many links and hosts, in one thread: packets go from link to link |
+//! | `network` | many links and hosts: packets go from link to link |
 //! | `holds` | times at which the link delivers nothing |
 //! | `log` | what happened to each packet, on request |
 //! | `scheduling` | SCHED_RR if permitted |
@@ -51,7 +52,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::{io, net::Ipv4Addr, sync::Arc, thread::JoinHandle};
+use std::{io, net::Ipv4Addr};
 
 use crate::{Namespace, NamespaceError, TunError};
 
@@ -63,6 +64,7 @@ mod network;
 mod options;
 mod processor_watch;
 mod relay;
+mod relay_thread;
 mod report;
 mod scheduling;
 mod setup;
@@ -78,7 +80,8 @@ pub use processor_watch::{Pauses, ProcessorWatch};
 pub use report::{DirectionReport, Lateness, Report};
 pub use scheduling::Scheduling;
 
-use relay::Stop;
+use relay::LinkRelay;
+use relay_thread::RelayThread;
 use setup::Plug;
 
 /// A running link between two namespaces. Dropping it stops it, and removes its devices.
@@ -87,9 +90,7 @@ use setup::Plug;
 pub struct Emulator {
     client: Plug,
     server: Plug,
-    stop: Arc<Stop>,
-    /// `None` after the thread was joined.
-    relay: Option<JoinHandle<io::Result<Report>>>,
+    thread: RelayThread<Report>,
 }
 
 impl Emulator {
@@ -112,10 +113,9 @@ impl Emulator {
         options: &EmulatorOptions,
     ) -> Result<Self, EmulatorError> {
         let ends = setup::connect(client, server, options)?;
-        let stop = Arc::new(Stop::new().map_err(EmulatorError::Thread)?);
         let (client, server) = (ends.client.plug(), ends.server.plug());
-        let relay = relay::spawn(ends, options, Arc::clone(&stop));
-        Ok(Self { client, server, stop, relay: Some(relay.map_err(EmulatorError::Thread)?) })
+        let thread = RelayThread::start("link", LinkRelay::new(ends, options));
+        Ok(Self { client, server, thread: thread.map_err(EmulatorError::Thread)? })
     }
 
     /// Address of the client's end.
@@ -151,23 +151,8 @@ impl Emulator {
     /// # Panics
     ///
     /// If its thread panicked.
-    pub fn stop(mut self) -> Result<Report, EmulatorError> {
-        self.stop.ask();
-        let relay = self.relay.take().expect("only this and `drop` join it, and both end it");
-        match relay.join() {
-            Ok(result) => result.map_err(EmulatorError::Ended),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    }
-}
-
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        self.stop.ask();
-        if let Some(relay) = self.relay.take() {
-            // The result is only available from `stop`.
-            let _ = relay.join();
-        }
+    pub fn stop(self) -> Result<Report, EmulatorError> {
+        self.thread.stop()
     }
 }
 

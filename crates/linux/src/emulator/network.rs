@@ -12,9 +12,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     net::{Ipv4Addr, SocketAddrV4},
-    os::fd::AsFd,
-    sync::Arc,
-    thread::{self, JoinHandle},
+    os::fd::{AsFd, BorrowedFd},
     time::{self, Duration},
 };
 
@@ -22,15 +20,16 @@ use ackwise_link::{Counters, Link, LinkConfig};
 use ackwise_tcp::{ByteCount, Instant};
 
 use super::{
-    Disturbance, Emulator, EmulatorError, Lateness, ProcessorWatch, Scheduling,
-    processor_watch::Pauses, relay::Stop, report::LatenessRecord, unread::Unread,
+    Disturbance, Emulator, EmulatorError, Lateness, Scheduling,
+    relay_thread::{Course, LARGEST_PACKET, PACKETS_PER_TURN, Relay, RelayThread},
+    report::LatenessRecord,
+    unread::Unread,
 };
 use crate::{
     Namespace, TunDevice,
     clock::Clock,
     device::{Subnet, TunOptions},
     netlink::{self, NetworkRoute},
-    wake::Wake,
 };
 
 /// A namespace's connection to the network.
@@ -101,10 +100,8 @@ impl std::fmt::Debug for OpenPort {
 #[derive(Debug)]
 #[must_use = "dropping it ends the network"]
 pub struct EmulatedNetwork {
-    stop: Arc<Stop>,
     began: time::Instant,
-    /// `None` after the thread was joined.
-    relay: Option<JoinHandle<io::Result<NetworkReport>>>,
+    thread: RelayThread<NetworkReport>,
 }
 
 /// What a network did.
@@ -217,23 +214,8 @@ impl EmulatedNetwork {
     /// # Panics
     ///
     /// If its thread panicked.
-    pub fn stop(mut self) -> Result<NetworkReport, EmulatorError> {
-        self.stop.ask();
-        let relay = self.relay.take().expect("only this and `drop` join it, and both end it");
-        match relay.join() {
-            Ok(result) => result.map_err(EmulatorError::Ended),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    }
-}
-
-impl Drop for EmulatedNetwork {
-    fn drop(&mut self) {
-        self.stop.ask();
-        if let Some(relay) = self.relay.take() {
-            // The result is only available from `stop`.
-            let _ = relay.join();
-        }
+    pub fn stop(self) -> Result<NetworkReport, EmulatorError> {
+        self.thread.stop()
     }
 }
 
@@ -279,16 +261,14 @@ impl OpenNetwork {
         ways: BTreeMap<[Ipv4Addr; 2], Way>,
         mark: Duration,
     ) -> Result<EmulatedNetwork, EmulatorError> {
-        let stop = Arc::new(Stop::new().map_err(EmulatorError::Thread)?);
         let began = time::Instant::now();
-        let relay = Relay::new(self.ports, wires, ways, Arc::clone(&stop));
+        let relay = NetworkRelay::new(self.ports, wires, ways);
         let mut relay = relay.map_err(EmulatorError::Thread)?;
         relay.recorder = self.recorder;
         relay.began = began;
         relay.mark = Some(relay.clock.instant(began + mark));
-        let thread = thread::Builder::new().name("network".to_owned());
-        let thread = thread.spawn(move || relay.run()).map_err(EmulatorError::Thread)?;
-        Ok(EmulatedNetwork { stop, began, relay: Some(thread) })
+        let thread = RelayThread::start("network", relay).map_err(EmulatorError::Thread)?;
+        Ok(EmulatedNetwork { began, thread })
     }
 }
 
@@ -326,7 +306,7 @@ struct Packet {
     passed: u32,
 }
 
-struct Relay {
+struct NetworkRelay {
     ports: Vec<OpenPort>,
     wires: Vec<(Link<Packet>, ByteCount)>,
     before: Vec<Counters>,
@@ -344,20 +324,15 @@ struct Relay {
     accidents: u64,
     lateness: LatenessRecord,
     clock: Clock,
-    wake: Wake,
-    stop: Arc<Stop>,
     buffer: Vec<u8>,
 }
 
-impl Relay {
+impl NetworkRelay {
     fn new(
         ports: Vec<OpenPort>,
         wires: Vec<Wire>,
         ways: BTreeMap<[Ipv4Addr; 2], Way>,
-        stop: Arc<Stop>,
     ) -> io::Result<Self> {
-        let sources = ports.iter().map(|port| port.device.as_fd());
-        let wake = Wake::new(&sources.chain([stop.bell.as_fd()]).collect::<Vec<_>>())?;
         let port_of = |address: &Ipv4Addr| {
             ports.iter().position(|port| port.addresses.contains(address)).ok_or_else(|| {
                 io::Error::new(io::ErrorKind::InvalidInput, format!("no host has {address}"))
@@ -387,26 +362,8 @@ impl Relay {
             accidents: 0,
             lateness: LatenessRecord::new(),
             clock: Clock::new(),
-            wake,
-            stop,
             buffer: vec![0; LARGEST_PACKET],
         })
-    }
-
-    fn run(mut self) -> io::Result<NetworkReport> {
-        let scheduling = Scheduling::prefer_round_robin();
-        let watch = ProcessorWatch::start()?;
-        let began = time::Instant::now();
-        while !self.stop.is_asked() {
-            self.deliver();
-            for port in 0..self.ports.len() {
-                self.take(port)?;
-            }
-            self.deliver();
-            self.wake.sleep(self.next_turn())?;
-        }
-        let ran = began.elapsed();
-        Ok(self.report(scheduling, watch.stop_and_list(), ran))
     }
 
     /// Offers packets of the kernel to the first wires of their ways.
@@ -486,14 +443,30 @@ impl Relay {
         };
         self.wires.iter().enumerate().filter_map(due).min()
     }
+}
 
-    fn next_turn(&self) -> time::Instant {
-        let due = self.first_due().map(|(due, _)| due).into_iter().chain(self.mark).min();
-        let due = due.and_then(|due| self.clock.outside(due));
-        due.unwrap_or_else(|| time::Instant::now() + IDLE)
+impl Relay for NetworkRelay {
+    type Report = NetworkReport;
+
+    fn turn(&mut self) -> io::Result<()> {
+        self.deliver();
+        for port in 0..self.ports.len() {
+            self.take(port)?;
+        }
+        self.deliver();
+        Ok(())
     }
 
-    fn report(mut self, scheduling: Scheduling, pauses: Pauses, ran: Duration) -> NetworkReport {
+    fn poll_timeout(&self) -> Option<time::Instant> {
+        let due = self.first_due().map(|(due, _)| due).into_iter().chain(self.mark).min();
+        due.and_then(|due| self.clock.outside(due))
+    }
+
+    fn sources(&self) -> Vec<BorrowedFd<'_>> {
+        self.ports.iter().map(|port| port.device.as_fd()).collect()
+    }
+
+    fn report(mut self, Course { scheduling, pauses, ran }: Course) -> NetworkReport {
         let unread = self.ports.iter_mut().filter_map(|port| port.unread.packets()).sum::<u64>();
         let wires = self.wires.iter().zip(&self.before).map(|((link, _), before)| WireReport {
             before: *before,
@@ -540,12 +513,6 @@ const FORWARDING: &str = "/proc/sys/net/ipv4/ip_forward";
 /// Where hosts have their addresses: the first half of the benchmarking range (RFC 2544). Devices have
 /// theirs at the end of the other half.
 const HOSTS: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 16);
-/// Packets taken from one device before due packets are delivered (our choice, as for one link).
-const PACKETS_PER_TURN: usize = 16;
-/// IPv4's limit, whatever the devices' MTUs.
-const LARGEST_PACKET: usize = 65_535;
-/// Sleep when nothing is in flight (our choice).
-const IDLE: Duration = Duration::from_secs(1);
 /// IPv4's protocol number of TCP.
 const TCP: u8 = 6;
 /// One packet in a hundred may be late by this part of the shortest round trip, if that is more than

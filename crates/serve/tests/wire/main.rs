@@ -8,6 +8,8 @@ mod exchanges;
 mod limits;
 mod misbehaviour;
 #[cfg(target_os = "linux")]
+mod first_data;
+#[cfg(target_os = "linux")]
 mod site;
 #[cfg(target_os = "linux")]
 mod stalls;

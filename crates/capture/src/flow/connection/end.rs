@@ -1,10 +1,11 @@
 //! What there is to say about a connection when nothing more comes of it.
 
-use ackwise_cause::Direction;
+use ackwise_cause::{Direction, Party};
 
 use super::{Closed, ObservedConnection};
 use crate::{
     attribution::gap::Resolution,
+    flow::TimeWaitRule,
     limits::Limit,
     results::{ConnectionResult, Results},
 };
@@ -22,7 +23,7 @@ impl ObservedConnection {
         while let Some(mut exchange) = self.open.pop_front() {
             exchange.handle_earlier_end(&self.earlier_end);
             exchange.abandon(self.last_seen);
-            self.exchange_over(exchange, false, results);
+            self.exchange_abandoned(exchange, results);
         }
         self.close(false, results)
     }
@@ -49,6 +50,7 @@ impl ObservedConnection {
         results.reached.add(&self.conversation.reached());
         results.reached.count(Limit::Divisions, self.undivided.into());
         let (swap, swapped) = (self.swap(), self.ends.swapped);
+        let held = self.holds_time_wait(swap.is_some());
         let mut quality = self.ends.quality();
         for (direction, cut) in quality.directions.iter_mut().zip(self.cut) {
             direction.cut = cut;
@@ -67,7 +69,9 @@ impl ObservedConnection {
             exchanges: self.exchanges,
             closed_first: self.closed_first,
             reset: self.ends.reset,
-            time_wait: self.closed_first.filter(|_| swap.is_some()),
+            time_wait: held.map(|it| it.0),
+            time_wait_rule: held.map(|it| it.1),
+            closing: self.closing,
             initial_window: to_client.sender.initial_window(),
             delayed_ack: delayed_ack.map(Into::into),
             vantage: self.ends.distances.vantage(),
@@ -87,5 +91,12 @@ impl ObservedConnection {
             results.swap_time_wait(result);
         }
         Closed { result, swap: swap.filter(|_| !swapped) }
+    }
+    /// Who holds TIME-WAIT, if both ends have closed in order. The end that relies on the other forgets the connection
+    /// and answers what comes late with an RST, which the other ignores.
+    fn holds_time_wait(&self, in_order: bool) -> Option<(Party, TimeWaitRule)> {
+        let held = self.closing.holder(self.closed_first?);
+        let relies = held.1 == TimeWaitRule::Negotiated && self.ends.both_closed();
+        (in_order || relies).then_some(held)
     }
 }

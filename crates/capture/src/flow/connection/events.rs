@@ -8,6 +8,7 @@ use crate::{
     attribution::{Vantage, sender::Departure},
     conversation::{Event, ExchangeId, Protocol},
     flow::{
+        closing::RequestKind,
         exchange::{EarlierEnd, OpenExchange},
         flow_control::FlowControl,
         lingering::Lingering,
@@ -55,6 +56,8 @@ impl ObservedConnection {
                 self.open.push_back(open);
             }
             Event::RequestHead { exchange, head } => {
+                let [method, path] = [&head.method, &head.path].map(|it| it.as_deref());
+                self.closing.handle_request(RequestKind::of(method, path));
                 self.with(exchange, |it| it.head = Some(head));
             }
             Event::RequestEnds { exchange, position, exact } => {
@@ -104,7 +107,7 @@ impl ObservedConnection {
             Event::Abandoned { exchange } => {
                 if let Some(mut open) = self.take(exchange) {
                     open.abandon(now);
-                    self.exchange_over(open, false, results);
+                    self.exchange_abandoned(open, results);
                 }
             }
             Event::Lost { exchange } => {
@@ -189,6 +192,17 @@ impl ObservedConnection {
         let to_client = self.ends.distances.round_trip(Direction::ToClient);
         let open = lingering.settle(acked, to_client.unwrap_or_default());
         self.exchange_over(open, true, results);
+    }
+
+    /// Nothing more comes of an exchange. A CLIENT_CLOSE is none: its answer is the server's FIN.
+    pub(super) fn exchange_abandoned(&mut self, open: OpenExchange, results: &mut Results) {
+        let head = open.head.as_deref();
+        let kind = head.map(|it| RequestKind::of(it.method.as_deref(), it.path.as_deref()));
+        if kind == Some(RequestKind::ClientClose) && open.waits_for_response() {
+            self.exchanges = self.exchanges.saturating_sub(1);
+        } else {
+            self.exchange_over(open, false, results);
+        }
     }
 
     pub(super) fn exchange_over(
