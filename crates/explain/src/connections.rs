@@ -3,9 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use ackwise_capture::{
-    analysis::{
-        AdvertisedWindows, Analysis, ConnectionResult, RoundTripTimes, TimeWaitRule,
-    },
+    analysis::{AdvertisedWindows, Analysis, ConnectionResult, RoundTripTimes, TimeWaitRule},
     attribution::Confidence,
     conversation::Protocol,
 };

@@ -6,6 +6,9 @@ use super::*;
 const FULL: u64 = 1_448;
 const TRIP: Nanos = Nanos::from_millis(40);
 
+/// Why, what the sender does, and what that shows.
+type Case<T> = (&'static str, fn(&mut Script), T);
+
 /// A sender in steps: what it does, seen next to it.
 struct Script {
     record: PacingRecord,
@@ -64,7 +67,7 @@ impl Script {
 
 #[test]
 fn a_timer_is_told_from_acknowledgements_and_from_a_program() {
-    let cases: [(&str, fn(&mut Script), bool); 6] = [
+    let cases: [Case<bool>; 6] = [
         ("by a timer", |it| it.pace(100, 2_300, Timer), true),
         ("by acknowledgements", |it| it.pace(100, 2_300, Acknowledgement), false),
         ("too few", |it| it.pace(30, 2_300, Timer), false),
@@ -102,7 +105,7 @@ fn the_rate_is_that_of_what_a_timer_has_released() {
 
 #[test]
 fn gain_cycles_count_one_behind_the_other() {
-    let cases: [(&str, fn(&mut Script), u32); 4] = [
+    let cases: [Case<u32>; 4] = [
         ("ten cycles", |it| (0..10).for_each(|_| it.cycle()), 8),
         ("the same rate always", |it| it.pace(3_200, 2_300, Timer), 0),
         (
@@ -142,7 +145,7 @@ fn gain_cycles_count_one_behind_the_other() {
 #[test]
 fn four_segments_in_flight_are_a_probe_only_after_ten_seconds_and_with_the_window_back_at_once() {
     let later: fn(&mut Script) = |it| it.pace(10_000, 2_300, Acknowledgement);
-    let cases: [(&str, fn(&mut Script), u32); 7] = [
+    let cases: [Case<u32>; 7] = [
         ("as BBR does", |it| (it.low(240, Acknowledgement), it.rise()).1, 1),
         ("too short", |it| (it.low(160, Acknowledgement), it.rise()).1, 0),
         ("too long", |it| (it.low(2_000, Acknowledgement), it.rise()).1, 0),
