@@ -91,6 +91,18 @@ pub(crate) struct OneWay {
     pub(crate) middle_to_client: f64,
 }
 
+impl OneWay {
+    /// Of all the way in this direction, and a twentieth for what varies.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a delay")]
+    pub(super) fn nanos(&self, direction: Direction) -> u64 {
+        let ms = match direction {
+            Direction::ToServer => self.client_to_middle + self.middle_to_server,
+            Direction::ToClient => self.server_to_middle + self.middle_to_client,
+        };
+        (ms.max(0.0) * 1.05e6).round() as u64
+    }
+}
+
 /// `truth.json`: what the connections waited for. Time that no interval covers is not judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Truth {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ackwise_capture::attribution::Confidence;
 use ackwise_cause::{Cause, Direction};
 
-use super::case::{Connection, Interval, Recorded, World};
+use super::case::{Connection, Interval, OneWay, Recorded, World};
 use super::compare::{Cell, Known, Label, compare};
 use super::damage::Damage;
 use super::reading::{Exchange, Said, Vantage};
@@ -198,7 +198,7 @@ fn truth_group(row: &Row) -> Option<Group> {
 
 /// Compares what was said of a case with what is true.
 pub(super) fn rows(recorded: &Recorded, view: View, said: &Said) -> Vec<Row> {
-    let truths = Truths::of(&recorded.truth.intervals);
+    let truths = Truths::of(&recorded.truth.intervals, &recorded.case.one_way_ms);
     let mut rows = Vec::new();
     for (number, exchange) in said.exchanges.iter().enumerate() {
         let title = format!("#{} {}", number + 1, exchange.request);
@@ -208,6 +208,32 @@ pub(super) fn rows(recorded: &Recorded, view: View, said: &Said) -> Vec<Row> {
     let missed = truths.missed(said);
     rows.extend(summed(&recorded.case.name, view, "no exchange".to_owned(), &missed));
     rows
+}
+
+/// What is late because of a loss, is late since it was first sent: while data before it was still on its way,
+/// both are right. That is for as long as the way takes, at most.
+fn admit_losses(known: &mut [Known], one_way: &OneWay) {
+    for lost in (1..known.len()).rev() {
+        let (cause, direction) = (known[lost].causes[0], known[lost].direction);
+        if !matches!(cause, Cause::LossRecovery | Cause::RetransmissionTimeout) {
+            continue;
+        }
+        let (mut left, mut until) = (one_way.nanos(direction), known[lost].from);
+        for it in known[..lost].iter_mut().rev() {
+            let on_its_way = matches!(it.causes[0], Cause::Propagation | Cause::Transmission);
+            if !on_its_way || it.direction != direction || it.until != until {
+                break;
+            }
+            until = it.from;
+            if it.causes[0] == Cause::Propagation {
+                let Some(rest) = left.checked_sub(it.until - it.from) else { break };
+                left = rest;
+                if !it.causes.contains(&cause) {
+                    it.causes.push(cause);
+                }
+            }
+        }
+    }
 }
 
 /// One exchange's time, gap after gap.
@@ -226,7 +252,7 @@ pub(super) struct Truths {
 
 impl Truths {
     /// Where intervals of an exchange overlap, the one that begins earlier counts.
-    pub(super) fn of(intervals: &[Interval]) -> Self {
+    pub(super) fn of(intervals: &[Interval], one_way: &OneWay) -> Self {
         let mut by_exchange: BTreeMap<_, Vec<Known>> = BTreeMap::new();
         for it in intervals {
             by_exchange.entry((it.connection, it.exchange)).or_default().push(Known {
@@ -245,6 +271,7 @@ impl Truths {
                 cursor = cursor.max(it.until);
             }
             known.retain(|it| it.from < it.until);
+            admit_losses(known, one_way);
         }
         Self { by_exchange }
     }
@@ -378,11 +405,34 @@ mod tests {
 
     /// Truth, statement, nanoseconds, in the order of exchanges.
     fn told(intervals: &[Interval], said: &Said) -> Vec<(Option<Cause>, Option<Cause>, u64)> {
-        let truths = Truths::of(intervals);
+        let truths = Truths::of(intervals, &OneWay::default());
         let cells = said.exchanges.iter().flat_map(|it| cells(it, said, &truths));
         let missed = truths.missed(said);
         let row = |it: Cell| (it.truth.map(|it| it.cause), it.said.map(|it| it.0), it.nanos);
         cells.chain(missed).map(row).collect()
+    }
+
+    #[test]
+    fn what_was_lost_is_late_while_data_before_it_is_on_its_way() {
+        use Cause::{RetransmissionTimeout as Timeout, Transmission};
+        let known = |from, until, cause| {
+            let (direction, at) = (Direction::ToClient, Place::Server);
+            Known { from, until, causes: vec![cause], direction, at }
+        };
+        let mut truths = [
+            known(0, 10, Propagation),
+            known(10, 20, ServerThink),
+            known(20, 30, Propagation),
+            known(30, 50, Propagation),
+            known(50, 60, Transmission),
+            known(60, 80, Propagation),
+            known(80, 200, Timeout),
+            known(200, 240, Propagation),
+        ];
+        let one_way = OneWay { server_to_middle: 40e-6, ..OneWay::default() };
+        admit_losses(&mut truths, &one_way);
+        let admits = truths.map(|it| it.causes.contains(&Timeout));
+        assert_eq!(admits, [false, false, false, true, false, true, true, false]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) fn show(recorded: &Recorded) -> anyhow::Result<String> {
     }
     let packets = reading::load(&recorded.folder, &case.captures)
         .with_context(|| format!("case {}", case.name))?;
-    let truths = Truths::of(&recorded.truth.intervals);
+    let truths = Truths::of(&recorded.truth.intervals, &recorded.case.one_way_ms);
     for vantage in Vantage::ALL {
         let said = match reading::read(vantage, &case.captures, &case.one_way_ms, &packets) {
             Ok(Some(said)) => said,

@@ -4,16 +4,17 @@
 //! The server notes each request that it reads. If a client's connection ends before the response, the note says
 //! whether the request was in flight, or had crossed the close and is to be repeated (RFC 9112, section 9.3.1).
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ackwise_linux::Namespace;
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use socket2::{Domain, Socket, Type};
 
 use super::Tuning;
@@ -67,7 +68,7 @@ pub(super) fn run(ackwise: &Path, requests: u32) -> anyhow::Result<()> {
     ];
     println!("tune --in-flight: connections beyond `--max-connections 1`\n");
     println!(
-        "| clients | responses | closed with a request in flight | requests that crossed a close | idle connections closed |"
+        "| clients | responses | closed with a request in flight | requests sent on a connection that was closed while idle | idle connections closed |"
     );
     println!("| --- | --- | --- | --- | --- |");
     let seen = Row {
@@ -103,6 +104,12 @@ fn once(ackwise: &Path, row: Row) -> anyhow::Result<String> {
     }));
     let arguments = [&["--max-connections", "1"], row.arguments].concat();
     let tuning = Tuning::start(ackwise, address.port(), &arguments)?;
+    // eBPF knows the order of what is written from now on.
+    let began = Instant::now();
+    while fs::metadata(&tuning.output)?.len() == 0 {
+        ensure!(began.elapsed() < LIMIT, "ackwise tune reports nothing");
+        thread::sleep(Duration::from_millis(50));
+    }
     let tally = Arc::new(Tally::default());
     let clients: Vec<_> = (0..row.clients)
         .map(|index| {

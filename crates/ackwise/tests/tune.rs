@@ -29,6 +29,8 @@ use nix::{
 use serde_json::Value;
 use socket2::{Domain, SockRef, Socket, Type};
 
+#[path = "tune/in_flight.rs"]
+mod in_flight;
 #[cfg(feature = "ebpf")]
 #[path = "tune/pace.rs"]
 mod pace;

@@ -8,7 +8,8 @@ pub use crate::folded::{Folded, FoldedCause};
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
 pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult, Unfollowed};
 
-pub use crate::flow::{Batch, Closing, TimeWaitRule};
+pub use crate::closing::{Closing, TimeWaitRule};
+pub use crate::flow::Batch;
 
 use crate::{
     decode::Seen,

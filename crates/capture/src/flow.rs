@@ -2,7 +2,6 @@
 
 mod batch;
 mod closed;
-mod closing;
 mod connection;
 mod copies;
 mod crew;
@@ -28,7 +27,6 @@ mod unsettled;
 mod warm_up;
 
 pub use batch::Batch;
-pub use closing::{Closing, TimeWaitRule};
 pub(crate) use connection::tell;
 pub(crate) use endpoint_pair::{EndpointPair, roles};
 pub(crate) use ends::{Ends, Lost};

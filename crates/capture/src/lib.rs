@@ -49,6 +49,7 @@
 
 pub mod analysis;
 pub mod attribution;
+mod closing;
 mod contents;
 pub mod conversation;
 pub mod decode;

@@ -7,8 +7,8 @@ use ackwise_tcp::Instant;
 
 use crate::{
     attribution::{Confidence, Pacing, Share, Shares, Stretch, Vantage},
+    closing::{Closing, TimeWaitRule},
     conversation::{Protocol, Tunnel},
-    flow::{Closing, TimeWaitRule},
     folded::Folded,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,

@@ -199,9 +199,19 @@ const REMEDIES: &[Row] = &[
 
     of(Handshake, Either, KEEP_CONNECTIONS),
     of(TlsHandshake, Either, KEEP_CONNECTIONS),
-    of(ServerThink, Server, "profile the server: it had the whole request, or a head with \
-                             `Expect: 100-continue`, and had written nothing"),
-    of(ApplicationLimited, Server, "profile the server: it paused in the middle of the response"),
+    of(
+        ServerThink,
+        Server,
+        "profile the server, which had the whole request and had written nothing; if the request has \
+         `Expect: 100-continue`, answer 100 (Continue) at once, or leave the field out: curl waits 1 s \
+         for the answer",
+    ),
+    of(
+        ApplicationLimited,
+        Server,
+        "profile the server: it paused in the middle of the response, as a stream of events \
+         (`text/event-stream`) does by design",
+    ),
     of(ApplicationLimited, Client, "profile the client: it paused in the middle of the request"),
 
     finding(KeepAlive, At(Nginx), "keepalive_timeout 75s; keepalive_requests 1000;"),

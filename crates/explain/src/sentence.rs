@@ -86,7 +86,12 @@ fn of_none(first: &Total, totals: &Totals) -> String {
     }
     let exchanges = counted(totals.exchanges as u64, "exchange");
     let most = of_most(first, totals);
-    let mut out = format!("{most} No significant stall caused by TCP in {exchanges}.");
+    // Losses and a path that stands still are stalls, too, for whoever waits.
+    let stalls = match first.cause {
+        Cause::LossRecovery | Cause::PathStall => "No other significant stall",
+        _ => "No significant stall caused by TCP",
+    };
+    let mut out = format!("{most} {stalls} in {exchanges}.");
     add_remedy(first, &mut out);
     out
 }
@@ -273,6 +278,10 @@ mod tests {
             (
                 &[(Propagation, 600, High), (Transmission, 390, High)],
                 &["Data was in transit (distance): 60 %", "No significant stall"],
+            ),
+            (
+                &[(LossRecovery, 460, Medium), (Propagation, 440, High)],
+                &["Losses were being repaired: 46 %", "No other significant stall in 3 exchanges."],
             ),
             (
                 &[(ServerThink, 1_000, High)],

@@ -80,7 +80,7 @@ fn play(test: &str, paper: Paper, claims: &[(&str, OnKernelVerdict)]) {
     let all = reproduce(&[paper], (Effort::Quick, Some(NonZeroU32::MIN)), &mut |_| {}).unwrap();
     // Past the harness, which captures what a test that passes prints.
     let took = began.elapsed();
-    writeln!(std::io::stderr(), "{test}: {took:.0?}").unwrap();
+    std::io::stderr().write_all(format!("{test}: {took:.0?}\n").as_bytes()).unwrap();
     let rows: Vec<&KernelRow> = all.tables.iter().flat_map(|table| &table.rows).collect();
     let disturbed = rows.iter().filter(|row| row.runs == 0).count();
     if disturbed > 0 {

@@ -7,7 +7,10 @@
 //!
 //! Not here: reading, writing, and parts of a file; a mapping is of the whole file.
 
-#![expect(unsafe_code, reason = "mmap, munmap and sendmsg have no safe form for memory that others may change")]
+#![expect(
+    unsafe_code,
+    reason = "mmap, munmap and sendmsg have no safe form for memory that others may change"
+)]
 
 use std::{
     fs::File,
@@ -82,13 +85,17 @@ impl MappedFile {
         // SAFETY: `message` points to `parts`, which live until after the call, and they to memory that does, too:
         // `before` is borrowed, and the mapping ends with `self`. sendmsg only reads it.
         let sent = unsafe {
-            libc::sendmsg(socket.as_fd().as_raw_fd(), &raw const message, flags | libc::MSG_NOSIGNAL)
+            libc::sendmsg(
+                socket.as_fd().as_raw_fd(),
+                &raw const message,
+                flags | libc::MSG_NOSIGNAL,
+            )
         };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
 }
 
-// SAFETY: A mapping belongs to the process, not to a thread, and nothing here reads or writes its bytes.
+// SAFETY: A mapping belongs to the process: any thread may pass its address to the kernel, and remove it.
 unsafe impl Send for MappedFile {}
 
 impl Drop for MappedFile {

@@ -16,6 +16,7 @@ use std::{
 };
 
 use nix::{
+    errno::Errno,
     sched::{CloneFlags, setns, unshare},
     unistd::{getegid, geteuid},
 };
@@ -118,8 +119,10 @@ impl Namespace {
     }
 
     fn move_in(&self) -> Result<(), NamespaceError> {
-        setns(&self.handle, CloneFlags::CLONE_NEWNET)
-            .map_err(|errno| NamespaceError::Enter(errno.into()))
+        setns(&self.handle, CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
+            Errno::EINVAL => NamespaceError::NotANamespace,
+            errno => NamespaceError::Enter(errno.into()),
+        })
     }
 }
 
@@ -186,6 +189,11 @@ pub enum NamespaceError {
     /// `setns` failed.
     #[error("cannot enter the network namespace: {0} (run as root, or grant CAP_SYS_ADMIN)")]
     Enter(#[source] io::Error),
+    /// The file of [`Namespace::of_file`] is another one, or stands for a namespace of another kind.
+    #[error(
+        "cannot enter the network namespace: the file is not one (expected one such as /run/netns/NAME)"
+    )]
+    NotANamespace,
     /// A descriptor of the namespace is not available.
     #[error("cannot hold the network namespace: {0} (expected /proc to be mounted)")]
     Handle(#[source] io::Error),

@@ -115,7 +115,7 @@ fn exchange_megabytes(mut socket: TcpStream) {
 fn ipv6_works_too() {
     Host::with("ipv6_works_too", |mut host| {
         let Some(v6) = host.stack.device().v6() else {
-            return ackwise_linux::testing::skip("ipv6_works_too", "IPv6 is switched off");
+            return skip("ipv6_works_too", "IPv6 is switched off");
         };
         let listener = TcpListener::bind((v6.host, 0)).unwrap();
         let id = host.connect(listener.local_addr().unwrap());

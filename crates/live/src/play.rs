@@ -34,10 +34,11 @@ use crate::{
     settings,
 };
 
-/// When a run ends early, who hears how far it is, and whether its segments are recorded.
+/// When a run ends early, who hears how far it is, and whether its segments are recorded. The default ends no run
+/// early, and records nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
-    /// When this becomes true, the run is given up.
+    /// When this becomes true, the run ends within some milliseconds with [`PlayError::Stopped`].
     pub stop: Arc<AtomicBool>,
     /// Nanoseconds since the run began, for a progress bar.
     pub clock: Arc<AtomicU64>,
@@ -84,7 +85,10 @@ pub enum PlayError {
     Stopped,
 }
 
-/// Plays a scenario, which takes its duration at most. Nothing of it is left afterwards.
+/// Plays a scenario in real time, which takes its duration at most, and a little to set it up. Nothing of it is left
+/// afterwards.
+///
+/// Needs root, or a user namespace of the process's own.
 ///
 /// # Errors
 ///

@@ -245,7 +245,9 @@ fn in_words(error: &io::Error) -> String {
             "the response is not TLS (if the server has no TLS, use http://)".to_owned()
         }
         (Some(inner), _) => refusal(inner),
-        (None, ErrorKind::WouldBlock) => "no response in time".to_owned(),
+        (None, ErrorKind::WouldBlock) => {
+            "no response in time (if the server has no TLS, use http://)".to_owned()
+        }
         (None, ErrorKind::UnexpectedEof) => "the server closed during the handshake".to_owned(),
         (None, _) => error.to_string(),
     }

@@ -157,9 +157,11 @@ fn hostile(answer: &'static str, endless: bool) -> SocketAddr {
 fn hostile_servers_cost_a_page_and_no_more_than_its_timeout() {
     const LINKS: &str = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n\
                          1 /a image/gif\r\n1 /b image/gif\r\n";
+    const ELSEWHERE: &str = "HTTP/1.1 200 OK\r\n\r\n1 http://elsewhere/a image/gif\r\n\r\na";
     const ENDLESS: &str = "HTTP/1.1 200 OK\r\n\r\n1 /p text/html\r\n\r\naaaaaaaa";
     for (answer, endless, failure, transfer) in [
         (LINKS, true, "wrong-index", Transfer::GetWeb),
+        (ELSEWHERE, false, "wrong-index", Transfer::GetWeb),
         (ENDLESS, true, "wrong-index", Transfer::GetWeb),
         (ENDLESS, true, "timed-out", Transfer::Persistent),
         ("", false, "closed", Transfer::GetWeb),

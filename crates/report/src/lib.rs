@@ -5,6 +5,7 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | [`html`] | a self-contained page with plots: what `--html` writes |
+//! | `bars` | groups of bars as an SVG file |
 //! | `columns` | columns for data frames, as Parquet (feature `parquet`) |
 //! | [`escape`] | text from outside, made safe for each place where it is written |
 //! | [`mod@format`] | what a JSON document says of itself, and its schema |
@@ -16,6 +17,7 @@
 //!
 //! Not here: what a report says. That belongs to the command whose report it is.
 
+mod bars;
 #[cfg(feature = "parquet")]
 pub mod columns;
 pub mod escape;
@@ -27,6 +29,7 @@ pub mod output_file;
 pub mod target;
 pub mod words;
 
+pub use bars::Bars;
 pub use escape::line as printable;
 pub use html::{
     Block, Cell, HtmlTable, Line, Page, Plot, Span, Style, Timeline, TimelineConnection,

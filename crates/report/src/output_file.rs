@@ -10,6 +10,7 @@
 
 use std::{
     collections::BTreeSet,
+    error::Error,
     fs::{self, File, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -304,7 +305,8 @@ impl Unfinished {
         let prefix = format!(".{name}.");
         builder.prefix(&prefix).suffix(".part").rand_bytes(RANDOM);
         like_any_other(&mut builder);
-        let file = builder.tempfile_in(directory.unwrap_or_else(|| Path::new(".")))?;
+        let directory = directory.unwrap_or_else(|| Path::new("."));
+        let file = builder.tempfile_in(directory).map_err(|error| without_name(&error))?;
         let (file, path) = file.into_parts();
         unfinished_files().insert(path.to_path_buf());
         Ok((file, Self { path: Some(path), target: target.to_owned() }))
@@ -315,6 +317,14 @@ impl Unfinished {
         unfinished_files().remove::<Path>(&path);
         path.persist(&self.target).map_err(|error| error.error)
     }
+}
+
+/// The system's error alone: `tempfile` adds the random name, which says nothing to a user.
+fn without_name(error: &io::Error) -> io::Error {
+    let source = error.get_ref().and_then(Error::source);
+    let system = source.and_then(|it| it.downcast_ref::<io::Error>());
+    let code = system.unwrap_or(error).raw_os_error();
+    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
 impl Drop for Unfinished {

@@ -10,6 +10,7 @@ use std::{
     io::{Read, Write},
     net::TcpStream,
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -18,13 +19,16 @@ use ackwise_serve::{Config, Copies, Documents, Server, Site};
 
 fn main() {
     let directory = tempfile::tempdir().unwrap();
-    println!("| size | {} |", WAYS.map(|way| format!("{way:?}: CPU, time")).join(" | "));
+    println!(
+        "| size | {} |",
+        ["read", "stdio", "sendfile", "mmap"].map(|way| format!("{way}: CPU, time")).join(" | ")
+    );
     println!("| --- |{}", " --- |".repeat(WAYS.len()));
     for shift in (10..=26).step_by(4) {
         let size = 1_usize << shift;
         fs::write(directory.path().join("file"), vec![b'x'; size]).unwrap();
         let requests = (BYTES / size).clamp(3, 2000);
-        let mut costs: [Vec<(Duration, Duration)>; 3] = Default::default();
+        let mut costs: [Vec<(Duration, Duration)>; 4] = Default::default();
         for _ in 0..ROUNDS {
             for (way, costs) in WAYS.into_iter().zip(&mut costs) {
                 costs.push(cost(way, directory.path(), size, requests));
@@ -56,11 +60,15 @@ fn cost(
     let mut client = TcpStream::connect(server.local_addr()).unwrap();
     let mut buffer = vec![0; 1 << 20];
     exchange(&mut client, &mut buffer, size); // The file is in the page cache, the window open.
-    let (before, began) = (of_connections(), Instant::now());
+    // The thread of an earlier server may still be about to end.
+    while of_connections().len() > 1 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let (before, began) = (total(), Instant::now());
     for _ in 0..requests {
         exchange(&mut client, &mut buffer, size);
     }
-    let (time, cpu) = (began.elapsed(), of_connections() - before);
+    let (time, cpu) = (began.elapsed(), total() - before);
     server.stop();
     let each = u32::try_from(requests).unwrap();
     (cpu / each, time / each)
@@ -81,21 +89,27 @@ fn exchange(client: &mut TcpStream, buffer: &mut [u8], size: usize) {
 }
 
 /// Processor time of the server's connections in this process.
+fn total() -> Duration {
+    of_connections().iter().sum()
+}
+
+/// The same for each connection.
 ///
 /// Documentation/scheduler/sched-stats.rst: the first number is time on a processor in nanoseconds.
-fn of_connections() -> Duration {
-    let mut nanos = 0;
+fn of_connections() -> Vec<Duration> {
+    let mut times = Vec::new();
     for task in fs::read_dir("/proc/self/task").unwrap().filter_map(Result::ok) {
         let read = |name: &str| fs::read_to_string(task.path().join(name)).unwrap_or_default();
         if read("comm").trim_end() == "connection" {
             let stat = read("schedstat");
-            nanos += stat.split(' ').next().and_then(|it| it.parse::<u64>().ok()).unwrap_or(0);
+            let nanos = stat.split(' ').next().and_then(|it| it.parse().ok()).unwrap_or(0);
+            times.push(Duration::from_nanos(nanos));
         }
     }
-    Duration::from_nanos(nanos)
+    times
 }
 
-const WAYS: [Copies; 3] = [Copies::Read, Copies::Stdio, Copies::Sendfile];
+const WAYS: [Copies; 4] = [Copies::Read, Copies::Stdio, Copies::Sendfile, Copies::Mmap { over: 0 }];
 /// An odd number, for a median (our choice).
 const ROUNDS: usize = 5;
 /// Bytes of one round (our choice: some hundredths of a second).

@@ -142,7 +142,7 @@ impl<'r> Writer<'r> {
 
     /// The part of `range` that may be written: what follows a paced window waits for its first ACK.
     fn allowed(&mut self, range: Range<u64>) -> io::Result<Range<u64>> {
-        let Some(restart) = self.restart else { return Ok(self.at_once(range)) };
+        let Some(restart) = self.restart else { return Ok(self.per_look(range)) };
         if restart.bytes > 0 {
             return Ok(range.start..range.end.min(range.start + restart.bytes));
         }
@@ -151,11 +151,11 @@ impl<'r> Writer<'r> {
             return Err(io::ErrorKind::Interrupted.into());
         }
         pace::lift(self.stream)?;
-        Ok(self.at_once(range))
+        Ok(self.per_look(range))
     }
 
     /// The part of `range` after which the buffer is looked at again.
-    fn at_once(&self, range: Range<u64>) -> Range<u64> {
+    fn per_look(&self, range: Range<u64>) -> Range<u64> {
         if !self.buffer.is_tuned() {
             return range;
         }

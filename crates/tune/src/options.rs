@@ -17,13 +17,14 @@ pub struct Options {
     pub place: Place,
     /// Whether to set `TCP_NODELAY`.
     pub no_delay: bool,
-    /// `TCP_NOTSENT_LOWAT`, in bytes.
+    /// The bytes to set as `TCP_NOTSENT_LOWAT`; `None` leaves it.
     pub unsent: Option<u32>,
-    /// Memory of all send and receive buffers in use, in bytes as the kernel counts them.
+    /// Most memory for all send and receive buffers in use, in bytes as the kernel counts them; `None` leaves the
+    /// buffers to the kernel.
     pub buffer_memory: Option<u64>,
-    /// Whether to restart by rate after idle.
+    /// Whether to restart by rate after an idle period, and how; needs the feature `ebpf`.
     pub pacing: Pacing,
-    /// Whether and when to close idle connections.
+    /// When to close idle connections; `None`: never.
     pub closing: Option<Closing>,
     /// Whether to do it. Otherwise the run reports what it would do, and ends.
     pub apply: bool,

@@ -129,6 +129,8 @@ struct Run<'a> {
     closer: Option<Closer>,
     /// The last shortage that could not be relieved, so that each is reported once.
     stuck: Option<Shortage>,
+    /// Connections that the server has been told to close.
+    ending: idle::Ending,
     /// Closed connections until it is clear how they ended.
     ended: idle::Ended,
     buffers: buffers::Buffers,
@@ -168,6 +170,7 @@ impl<'a> Run<'a> {
             pacer: None,
             closer: options.closing.clone().map(Closer::new),
             stuck: None,
+            ending: idle::Ending::default(),
             ended: idle::Ended::default(),
             buffers: buffers::Buffers::default(),
             signs,

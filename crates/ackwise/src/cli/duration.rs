@@ -4,6 +4,15 @@ use std::time::Duration;
 
 /// Seconds, unless a unit follows. More than nothing, and at most [`LONGEST`].
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+    span(text, LONGEST)
+}
+
+/// A round-trip time: the same, at most [`LONGEST_RTT`].
+pub(crate) fn round_trip(text: &str) -> Result<Duration, String> {
+    span(text, LONGEST_RTT)
+}
+
+fn span(text: &str, most: Duration) -> Result<Duration, String> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let seconds = match &text[number.len()..] {
         "" | "s" => 1.0,
@@ -13,15 +22,19 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     };
     let number: f64 = number.parse().map_err(|_| EXPECTED.to_owned())?;
     match Duration::try_from_secs_f64(number * seconds) {
-        Ok(span) if !span.is_zero() && span <= LONGEST => Ok(span),
-        _ => {
-            Err(format!("out of range (expected more than 0 and at most {} s)", LONGEST.as_secs()))
-        }
+        Ok(span) if !span.is_zero() && span <= most => Ok(span),
+        _ => Err(format!(
+            "out of range (expected more than 0 and at most {} s; a number without a unit is in seconds)",
+            most.as_secs()
+        )),
     }
 }
 
 /// Nothing here is worth waiting longer for.
 const LONGEST: Duration = Duration::from_secs(3600);
+
+/// Longer than any path on Earth, and short enough that a check over it ends within the hour. Our choice.
+const LONGEST_RTT: Duration = Duration::from_secs(10);
 
 const EXPECTED: &str =
     "expected seconds, or a number with ms, s or m, such as 15, 0.5, 500ms or 2m";
@@ -38,6 +51,12 @@ mod tests {
         {
             assert_eq!(millis(text), Ok(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn a_round_trip_without_a_unit_is_refused_as_too_long() {
+        assert_eq!(round_trip("80ms"), Ok(Duration::from_millis(80)));
+        assert!(round_trip("80").unwrap_err().ends_with("without a unit is in seconds)"));
     }
 
     #[test]

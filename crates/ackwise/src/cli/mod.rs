@@ -88,13 +88,15 @@ pub(crate) fn run() -> ExitCode {
 
 /// Reads the arguments.
 fn command_line() -> Result<Cli, clap::Error> {
-    // `-3` and `-3s` go to the option's own parser, whose message says what was expected.
+    // `-3`, `-3s` and `-3KB` go to the option's own parser, whose message says what was expected.
     let definition = Cli::command().mut_subcommands(|command| {
         command.mut_args(|argument| {
             // A flag has a name for its value, too, but takes none.
             let is_option = argument.get_long().is_some() && argument.get_action().takes_values();
             match argument.get_value_names() {
-                Some([name]) if is_option && name == "TIME" => argument.allow_hyphen_values(true),
+                Some([name]) if is_option && (name == "TIME" || name == "SIZE") => {
+                    argument.allow_hyphen_values(true)
+                }
                 _ => argument.allow_negative_numbers(is_option),
             }
         })

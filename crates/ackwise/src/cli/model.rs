@@ -34,7 +34,7 @@ pub(crate) struct Model {
     kbps: Option<u32>,
 
     /// Set the round-trip time
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = duration::round_trip)]
     rtt: Option<Duration>,
 
     /// Set the data bytes of a full segment

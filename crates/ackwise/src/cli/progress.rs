@@ -12,7 +12,9 @@ pub(crate) struct ProgressLine {
 
 impl ProgressLine {
     pub(crate) fn new() -> Self {
-        Self { watched: io::stderr().is_terminal() }
+        // A terminal that is `dumb` erases no line.
+        let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        Self { watched: io::stderr().is_terminal() && !dumb }
     }
 
     pub(crate) fn show(&self, message: &str) {

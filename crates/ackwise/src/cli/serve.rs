@@ -10,8 +10,8 @@ use ackwise_http::{
 };
 use ackwise_report::format::{self, Format, to_json};
 use ackwise_serve::{
-    AfterIdle, Config, Copies, Documents, Limits, Remedy, RemedyBy, Server, Site, Stats,
-    kernel_keeps_the_window,
+    AfterIdle, Config, Copies, Documents, Limits, Remedy, RemedyBy, SendBuffers, Server, Site,
+    Stats, kernel_keeps_the_window,
 };
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -43,6 +43,7 @@ pub(crate) struct Serve {
 
     /// Listen on this address; port 0 lets the kernel choose
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    #[arg(value_parser = address)]
     listen: SocketAddr,
 
     /// Start from this behaviour; the options below change it
@@ -69,9 +70,12 @@ pub(crate) struct Serve {
     #[arg(long)]
     fill_segments: bool,
 
-    /// Set the send buffer (SO_SNDBUF); the kernel doubles it
-    #[arg(long, value_name = "BYTES", value_parser = whole(1..=1_u32 << 30))]
-    send_buffer: Option<u32>,
+    /// Set the send buffer (SO_SNDBUF); the kernel doubles it. With `auto`, size it for each connection by E-ATBT
+    ///
+    /// E-ATBT (Okamoto et al. 2001) derives the size from losses and round trip of the connection, and begins with 16 KB
+    /// or two segments. Linux only.
+    #[arg(long, value_name = "BYTES|auto", value_parser = send_buffer)]
+    send_buffer: Option<SendBuffer>,
 
     /// Wait this long before each response
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
@@ -107,6 +111,10 @@ pub(crate) struct Serve {
     /// Select how the bytes of files reach the socket
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     copies: CopyMode,
+
+    /// With --copies mmap, map files of more than BYTES; read smaller ones
+    #[arg(long, value_name = "BYTES", default_value_t = Copies::MMAP_OVER, value_parser = whole(0..=1_u64 << 40))]
+    mmap_over: u64,
 
     /// Send the head apart to clients whose User-Agent contains TEXT (repeatable)
     ///
@@ -163,6 +171,23 @@ enum CopyMode {
     Stdio,
     /// Let the kernel copy (sendfile)
     Sendfile,
+    /// Map files into memory, from where the kernel copies them (Linux only)
+    Mmap,
+}
+
+/// The value of `--send-buffer`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum SendBuffer {
+    Auto,
+    Bytes(u32),
+}
+
+fn send_buffer(text: &str) -> Result<SendBuffer, String> {
+    if text == "auto" {
+        return Ok(SendBuffer::Auto);
+    }
+    let bytes = whole(1..=1_u32 << 30)(text);
+    bytes.map(SendBuffer::Bytes).map_err(|expected| format!("{expected}, or auto"))
 }
 
 impl Serve {
@@ -208,7 +233,7 @@ impl Serve {
         if self.fill_segments {
             behaviour.gather = Gather::Pending;
         }
-        if let Some(size) = self.send_buffer {
+        if let Some(SendBuffer::Bytes(size)) = self.send_buffer {
             behaviour.send_buffer = size_of(size);
         }
         if let Some(think) = self.think {
@@ -251,9 +276,13 @@ pub(crate) fn run(arguments: &Serve) -> Result<Outcome, Failure> {
             CopyMode::Read => Copies::Read,
             CopyMode::Stdio => Copies::Stdio,
             CopyMode::Sendfile => Copies::Sendfile,
+            CopyMode::Mmap => Copies::Mmap { over: arguments.mmap_over },
+        },
+        send_buffers: match arguments.send_buffer {
+            Some(SendBuffer::Auto) => SendBuffers::Eatbt,
+            Some(SendBuffer::Bytes(_)) | None => SendBuffers::Fixed,
         },
         remedies: arguments.remedies(),
-        send_buffers: ackwise_serve::SendBuffers::Fixed,
         after_idle: arguments.after_idle(),
     };
     if arguments.stack == ServerStack::Ackwise {
@@ -309,6 +338,11 @@ fn on_our_own_stack(arguments: &Serve, config: Config, stop: &Stop) -> Result<Ou
 #[cfg(not(target_os = "linux"))]
 fn on_our_own_stack(_: &Serve, _: Config, _: &Stop) -> Result<Outcome, Failure> {
     Err(Failure::Usage("cannot use --stack ackwise: it needs Linux".to_owned()))
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let expected = "expected an address and a port, such as 127.0.0.1:8080 or [::1]:8080";
+    text.parse().map_err(|_| expected.to_owned())
 }
 
 /// Tells where the server listens: on standard error, where `--json` leaves room for it.
@@ -403,5 +437,5 @@ Examples:
   ackwise serve public --copies sendfile   files without a copy in the program
   sudo ackwise serve --stack ackwise --negotiate-time-wait
 
-GETWEB and CLIENT_CLOSE are methods of the papers; their formats are in the documentation of the crate
+GETWEB and CLIENT_CLOSE are methods of the papers. Their formats are documented in crate
 ackwise-http, modules getweb and client_close.";

@@ -219,10 +219,13 @@ const LONG_EXAMPLES: &str = "\
 Examples:
   ackwise tune --port 8080 --nodelay               report what it would change and what is at stake
   ackwise tune --port 8080 --nodelay --apply       set TCP_NODELAY until Ctrl-C
-  ackwise tune --port 8080 --unsent 16KB --apply   keep slow clients from filling the kernel's memory
+  ackwise tune --port 8080 --unsent 16KB --apply   keep slow clients from filling kernel memory
   ackwise tune --port 80 --pid 4711 --nodelay      a server in the container of process 4711
   ackwise tune --port 80 --max-connections 200 --unsure-after 60s --exclude 10.0.0.0/8 --apply
-                                                   close idle connections at the server's limit of 200
+                                                   close idle connections when 200 are open
   ackwise tune --undo                              restore what a killed run has left behind
 
-Exit codes: 0 if everything was given back, 1 if something was not, 2 if the run could not begin.";
+Exit codes:
+  0  everything was given back
+  1  something was not given back
+  2  the run could not begin";

@@ -85,7 +85,7 @@ fn restores(port: u16) {
     });
     let number = port.to_string();
     let mut arguments =
-        vec!["--port", &number, "--nodelay", "--unsent", "16KB", "--buffer-memory", "64KB"];
+        vec!["--port", &number, "--nodelay", "--unsent", "16KB", "--buffer-memory", "64KiB"];
     if cfg!(feature = "ebpf") && Path::new("/sys/kernel/btf/vmlinux").exists() {
         arguments.push("--pace");
     }

@@ -60,7 +60,7 @@ impl CorkTimer {
     }
 
     /// Whether it would have run for this time on this path, and not a program's timer of 200 ms.
-    fn fits(span: Nanos, round_trip: Nanos) -> bool {
+    pub(super) fn fits(span: Nanos, round_trip: Nanos) -> bool {
         /// A kernel's timer is late by up to a tick, a program's is not. Our choice.
         const TICK: Nanos = Nanos::from_millis(1);
         Self::usually_runs(span, round_trip) && span >= Self::RELEASE + round_trip + TICK

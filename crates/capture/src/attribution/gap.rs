@@ -116,6 +116,11 @@ impl Gap {
             Confirmed | SentAgain | Overtaken | LostByCapture | Never => {}
         }
         match (std::mem::take(&mut self.missing), resolution) {
+            // It was sent meanwhile, nobody knows when: that the program paused is not shown.
+            (Missing::JustBefore, SentAgain) if self.hold.wait == Wait::Application => {
+                self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
+                self.hold.rival = self.hold.rival.or(Some(Cause::RetransmissionTimeout));
+            }
             (Missing::Nothing, _)
             | (_, SentAgain | Spurious | AckLost | Confirmed)
             | (Missing::JustBefore, Overtaken) => {}

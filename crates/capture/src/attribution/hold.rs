@@ -41,6 +41,8 @@ pub(crate) struct Facts {
     pub after_idle: bool,
     /// What the congestion window may have been before that, although less was outstanding.
     pub reach_before_idle: u64,
+    /// Something was lost, so that the window may be any.
+    pub lossy: bool,
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
     /// After a timeout, slow start ends here; 0 if there was none.
@@ -63,6 +65,8 @@ pub(crate) struct Facts {
     pub pushed: bool,
     /// It had PSH at the end of a write, not because segmentation offload put it there.
     pub ended: bool,
+    /// Or in the middle of a long one: Linux sets it after half of the largest window (`forced_push`).
+    pub forced: bool,
     /// The path from the sender to the vantage point is long enough to lose segments.
     pub may_miss_losses: bool,
     /// Whether one of its packets was lost between the data before it and this; `None` if nothing shows.
@@ -171,7 +175,10 @@ impl Hold {
                     Self::new(Wait::Application, Confidence::Low).or(Cause::NagleRtt)
                 }
                 _ if facts.is_released() && facts.nagle != NagleHabit::Mixed => {
-                    Self::new(Wait::Nagle, Confidence::High)
+                    match facts.window_that_may_be_full() {
+                        Some(window) => Self::new(Wait::Nagle, Confidence::Medium).or(window),
+                        None => Self::new(Wait::Nagle, Confidence::High),
+                    }
                 }
                 _ => Self::new(Wait::Nagle, Confidence::Medium).or(Cause::ApplicationLimited),
             };
@@ -216,6 +223,10 @@ impl Hold {
             Plateau::No if has_room || facts.may_have_filled_buffer() => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
             }
+            // How fast a link is that drops packets, shows less well.
+            Plateau::No if facts.lossy && !facts.slow_start => {
+                Self::new(wait, Confidence::Medium).or(Cause::Transmission)
+            }
             Plateau::No => Self::new(wait, Confidence::High),
             Plateau::Perhaps | Plateau::Yes => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
@@ -249,6 +260,11 @@ impl Hold {
         };
         // The end of a write has PSH; a segment followed by more data of the same write has not.
         if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
+            // At the sender, a program would have to pause for the time of that timer by chance.
+            let fits = CorkTimer::fits(facts.since_event(), facts.round_trip);
+            if fits && !facts.pushed && !facts.may_miss_losses {
+                return Self::new(Wait::Cork, Confidence::High);
+            }
             return Self::new(Wait::Cork, Confidence::Medium).or(Cause::ApplicationLimited);
         }
         if facts.may_have_been_lost() && facts.since_event() >= Self::LEAST_TIMEOUT {
@@ -277,8 +293,11 @@ impl Hold {
         let may_be_corked = [facts.since_event(), facts.since_data]
             .iter()
             .any(|&since| CorkTimer::cannot_be_excluded(since, facts.round_trip));
-        if !facts.ended && facts.is_small() && may_be_corked {
+        if (!facts.ended || facts.forced) && facts.is_small() && may_be_corked {
             return Self::new(Wait::Application, Confidence::Medium).or(Cause::CorkTimer);
+        }
+        if facts.may_have_waited_for_memory() {
+            return Self::new(Wait::Application, Confidence::Medium).or(Cause::SendBuffer);
         }
         if facts.may_be_a_probe() {
             return Self::new(Wait::Application, Confidence::Medium)
@@ -372,17 +391,39 @@ impl Facts {
     }
 
     /// What else may have happened between the sender and the vantage point before a segment that
-    /// followed the end of a write: the path held it, and no timestamp shows when it left; or it left
-    /// late because Nagle's algorithm waited for an acknowledgement that was lost or held there.
+    /// followed the end of a write: the path held it, or a queue, and no timestamp shows when it left; or it
+    /// left late because Nagle's algorithm waited for an acknowledgement that was lost or held there.
     fn behind_vantage(&self) -> Option<Cause> {
-        if !self.may_miss_losses || self.since_event() <= Stall::least(self.round_trip) {
+        if !self.may_miss_losses || self.since_event() <= self.immediate {
             return None;
         }
+        let is_long = self.since_event() > Stall::least(self.round_trip);
         match (self.left_late, self.may_be_held_by_nagle()) {
-            (false, _) => Some(Cause::PathStall),
-            (true, true) => Some(Cause::NagleRtt),
-            (true, false) => None,
+            (false, _) if is_long => Some(Cause::PathStall),
+            (false, _) => Some(Cause::Queueing),
+            (true, true) if is_long => Some(Cause::NagleRtt),
+            (true, _) => None,
         }
+    }
+
+    /// A program that a full send buffer has blocked goes on when an acknowledgement has freed memory, and
+    /// later where its host is busy: most of the pause was before that.
+    fn may_have_waited_for_memory(&self) -> bool {
+        self.pushed
+            && !self.answers
+            && self.flight[0] >= 2 * self.full
+            && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
+    }
+
+    /// The congestion window that may have held what Nagle's algorithm would have held: it counts segments,
+    /// small ones too, and after an idle time nobody knows how many.
+    fn window_that_may_be_full(&self) -> Option<Cause> {
+        let is_flight = self.flight[0] >= 2 * self.full;
+        let is_full = self.flight[0] + 2 * self.full > self.least_window;
+        if is_flight && self.after_idle && self.sure_window == 0 {
+            return Some(Cause::IdleRestart);
+        }
+        (is_flight && is_full).then(|| self.window())
     }
 
     /// Slow start may be over, as it is at half of what was outstanding at the timeout.

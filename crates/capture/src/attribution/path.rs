@@ -47,6 +47,14 @@ impl Distances {
         self.path_delays = [PathDelays::new(client, server), PathDelays::new(server, client)];
     }
 
+    /// Records that a round trip to the receiver of data in `direction` takes `at_most` this. A busy host
+    /// answers a handshake late, and later nothing else may time it.
+    pub(crate) fn limit(&mut self, direction: Direction, at_most: Nanos) {
+        if self.round_trip(direction).is_some_and(|known| at_most < known) {
+            self.sample(direction, at_most);
+        }
+    }
+
     /// By so much round trips differ that nothing delays. Our choice.
     const JITTER: Nanos = Nanos::from_micros(100);
 

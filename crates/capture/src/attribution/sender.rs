@@ -3,7 +3,9 @@
 mod again;
 mod beyond;
 mod departure;
+mod edge;
 mod paced;
+mod rate;
 
 use std::collections::VecDeque;
 
@@ -47,6 +49,10 @@ pub(crate) struct Sender {
     opened: Option<(u64, Instant)>,
     /// The receive window of the last acknowledgement that was seen.
     offered: Option<u64>,
+    /// The largest that was seen.
+    most_offered: u64,
+    /// Bytes that were sent since the last PSH.
+    unpushed: u64,
     highest: u64,
     /// The most data that was ever in flight.
     most_flight: u64,
@@ -112,9 +118,7 @@ impl Sender {
             let is_prompt = Nanos::between(again.seen, ack.seen) <= prompt;
             (is_prompt || of_earlier_copy.is_some()).then_some(Resolution::Confirmed)
         });
-        let window = ack.edge.map(|edge| edge.saturating_sub(ack.acked));
-        // Linux delays ACKs while its program does not read and the window shrinks.
-        let may_be_delayed = window < std::mem::replace(&mut self.offered, window);
+        let may_be_delayed = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, newly, more } = answer;
@@ -130,26 +134,6 @@ impl Sender {
         self.pacing.hear(ack.seen);
         self.acks_in_flight.push_back(ack);
         resolution
-    }
-
-    /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
-    /// than the least round trip, links were busy with the burst.
-    fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Nanos) {
-        let of_burst = self.round_trips.of_burst(ack.acked, self.highest);
-        let Some((bytes, since)) = of_burst else { return };
-        // The same while the window is used up.
-        let full_window = self.edge.is_some_and(|edge| edge < self.highest + self.full);
-        if full_window && newly > 4 * self.full {
-            return;
-        }
-        if self.full == 0 || newly < 2 * self.full {
-            return;
-        }
-        let busy = Nanos::between(since, ack.seen) - round_trip;
-        let headers = (bytes / self.full).saturating_sub(1) * Pace::HEADERS;
-        if !busy.is_zero() {
-            self.bottleneck.behind.sample(bytes + headers, busy);
-        }
     }
 
     /// Acknowledgements that have arrived by `now`, or within what is `inexact` of it. All of those
@@ -278,29 +262,6 @@ impl Sender {
         self.delays.push_back(delay);
     }
 
-    /// A segment without PSH was followed by one that was ready: if it need not wait for an
-    /// acknowledgement, only the link was between them.
-    fn learn_pace(&mut self, data: &SeenData, delays: &PathDelays) {
-        let Some(last) = self.last.as_ref().filter(|last| !last.pushed) else { return };
-        let bytes = data.len();
-        if data.loss.is_some() || bytes < data.full || bytes == 0 {
-            return;
-        }
-        let span = Nanos::between(last.seen, data.seen);
-        let latest = self.latest.as_ref().filter(|it| it.at > last.sent);
-        let after_ack = latest.map(|it| Nanos::between(it.at + delays.sender, data.seen));
-        let spacing = Spacing { bytes, span, after_ack };
-        let before = self.spacing.replace(spacing);
-        // The receive window let it leave only after the acknowledgement.
-        let was_shut = latest.is_some_and(|it| it.usable_window.is_some_and(|room| room < bytes));
-        if was_shut {
-            return;
-        }
-        if spacing.is_of_link(before) {
-            self.bottleneck.before.sample(bytes, span);
-        }
-    }
-
     fn gap(
         &mut self,
         last: &Departure,
@@ -327,6 +288,7 @@ impl Sender {
             peak_before_idle: self.window.peak_before_idle,
             after_idle: self.window.after_idle,
             reach_before_idle: self.window.reach_before_idle,
+            lossy: self.window.lossy,
             slow_start: self.window.slow_start,
             threshold: self.window.threshold,
             stays: self.window.stays(data.full),
@@ -338,6 +300,7 @@ impl Sender {
             sacked: latest.is_some_and(|it| it.sacks),
             pushed: last.pushed,
             ended: last.ended,
+            forced: last.forced,
             may_miss_losses: delays.sender * PathDelays::NEAR > delays.receiver,
             lost_before: data.lost_before,
             emptied_before: self.emptied,
@@ -391,10 +354,16 @@ impl Sender {
             hold = hold.or(Cause::Transmission);
             hold.confidence = hold.confidence.min(Confidence::Medium);
         }
+        // Where a link was busy for a part of the time and a window was full after that, the rate decides how
+        // much is whose: less than an eighth of the time is not worth a doubt. Our choice.
+        let free_at = self.bottleneck.free_at();
+        let is_shared = hold.waits_for_window()
+            && Nanos::between(last.sent, free_at.min(sent)) * 8 >= gap
+            && Nanos::between(free_at, sent) * 8 >= gap;
         Gap {
             until: sent,
-            free_at: self.bottleneck.free_at(),
-            pace_is_sure: self.bottleneck.is_sure(),
+            free_at,
+            pace_is_sure: self.bottleneck.is_sure() && !is_shared,
             // What was sent again in vain is not what the receiver waited for.
             arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
             held: last.held,
@@ -435,6 +404,8 @@ impl Sender {
         // Linux sets PSH at the end of what it lets a network card cut into segments, too.
         let cut = bytes > data.full || self.last.as_ref().is_some_and(|last| !last.pushed);
         let ended = pushed && !(cut && bytes.is_multiple_of(data.full.max(1)));
+        self.unpushed += bytes;
+        let forced = pushed && std::mem::take(&mut self.unpushed) * 2 > self.most_offered;
         let timestamp = data.timestamp;
         let left = self.left(data, delays);
         let queued = if held { None } else { self.queued(data, delays) };
@@ -457,6 +428,7 @@ impl Sender {
             acked: self.acked,
             pushed,
             ended,
+            forced,
             timestamp,
         };
         self.last = Some(departure);

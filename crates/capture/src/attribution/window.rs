@@ -28,7 +28,7 @@ pub(super) struct CongestionEstimate {
     /// Rounds in a row in which little more was sent than acknowledged.
     slow: u8,
     /// Something was lost.
-    lossy: bool,
+    pub lossy: bool,
     /// Nothing was acknowledged since an idle period, which may have cut it to one segment.
     restarted: bool,
     /// The peak at the end of the last round, and the number of rounds in which it did not grow.

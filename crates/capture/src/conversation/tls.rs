@@ -310,7 +310,17 @@ impl Tls {
     }
 
     fn may_be_ticket(&self, record: &Record) -> bool {
-        record.kind == Kind::ApplicationData && self.version_13 && control::may_be_ticket(record)
+        record.kind == Kind::ApplicationData
+            && self.version_13
+            && control::may_be_ticket(record)
+            && !self.has_read_of_request()
+    }
+
+    /// Whether more of a request was sent than a server's first receive window has room for: its program has
+    /// read some, and what it sends from then on is no ticket, which it sends when it has read the handshake.
+    fn has_read_of_request(&self) -> bool {
+        let begun = self.turn.filter(|(whose, _)| *whose == Direction::ToServer);
+        begun.is_some_and(|(_, start)| self.asked_to.saturating_sub(start) > FIRST_WINDOW)
     }
 
     /// Nothing came after what could be a ticket: it was the response.
@@ -321,6 +331,9 @@ impl Tls {
         }
     }
 }
+
+/// The largest receive window without an option; Linux's is about as large at first (`tcp_select_initial_window`).
+const FIRST_WINDOW: u64 = 1 << 16;
 
 /// Most bytes of a record: a sender that fills a record usually has more to send.
 const FULL_RECORD: u64 = 1 << 14;

@@ -15,7 +15,6 @@ use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
 use super::{
     closed::{Closed, Swap},
-    closing::Closing,
     ends::{Ends, Lost, Survey},
     exchange::{EarlierEnd, OpenExchange},
     flow_control::FlowControl,
@@ -33,6 +32,7 @@ use crate::{
         gap::{Gap, Missing, Resolution},
         sender::Departure,
     },
+    closing::Closing,
     conversation::{ExchangeReader, Protocol},
     decode::Seen,
     limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},

@@ -320,6 +320,9 @@ impl Ends {
             lost_before,
             seems_lost_before,
         };
+        if let Some(at_most) = half.sender.round_trip_at_most(&bytes, now) {
+            self.distances.limit(direction.opposite(), at_most);
+        }
         let delays = *self.distances.path_delays(direction);
         let from_middle = half.stream.middle().is_some();
         let delays = if from_middle { delays.without_handshake() } else { delays };

@@ -53,7 +53,7 @@ fn slow_start_seen_at_the_client() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.030 (1, 10.030) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.420 (3, 0.200) high: 36 37 38
+        transmission to-client 0.420 (3, 0.200) medium: 36 37 38
         slow-start to-client 40.400 (2, 20.200) high: 14 16 17
         propagation to-client 10.000 (1, 10.000) high: 49
         "#,
@@ -147,13 +147,13 @@ fn a_receive_window_that_opens_late() {
         "#,
         r#"
         handshake to-server 10.105 (1, 10.105) high: 1 2 3
-        application-limited to-server 0.099 (1, 0.099) high: 4
-        request-upload to-server 0.002 (1, 0.002) high: 4
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.020 (1, 10.020) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.094 (2, 0.060) medium: 12
-        receive-window to-client 120.016 (1, 120.016) high: 6 8 9
-        propagation to-client 0.004 (1, 0.004) high: 12
+        transmission to-client 0.060 (2, 0.040) high: 12
+        receive-window to-client 120.030 (1, 120.030) high: 6 8 9
+        propagation to-client 0.025 (1, 0.025) high: 12
         "#,
     );
 }
@@ -175,12 +175,13 @@ fn a_receive_window_that_was_closed_is_blamed_for_a_sender_that_wakes_late() {
         "#,
         r#"
         handshake to-server 10.105 (1, 10.105) high: 1 2 3
-        application-limited to-server 0.098 (1, 0.098) high: 4
-        request-upload to-server 0.003 (1, 0.003) high: 4
-        propagation to-server 10.019 (1, 10.019) high: 4
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.020 (1, 10.020) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.127 (2, 0.065) medium: 12
-        receive-window to-client 139.938 (1, 139.938) high: 6 8 9
+        transmission to-client 0.060 (2, 0.040) high: 12
+        receive-window to-client 139.980 (1, 139.980) high: 6 8 9
+        propagation to-client 0.025 (1, 0.025) high: 12
         "#,
     );
 }
@@ -411,7 +412,7 @@ fn a_fast_retransmit_seen_at_the_server() {
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.080 (3, 0.050) medium: 9 11 12
         loss-recovery to-client 20.200 (1, 20.200) high: 9 11 12
-        congestion-window to-client 20.190 (1, 20.190) high: 12 13 14
+        congestion-window to-client 20.190 (1, 20.190) medium or transmission: 12 13 14
         propagation to-client 0.025 (1, 0.025) high: 15
         "#,
     );
@@ -708,13 +709,13 @@ fn a_receive_window_that_opens_late_seen_at_the_client() {
         "#,
         r#"
         handshake to-server 20.055 (1, 20.055) high: 1 2 3
-        application-limited to-server 40.098 (1, 40.098) high: 4
-        request-upload to-server 0.003 (1, 0.003) high: 4
-        propagation to-server 10.044 (1, 10.044) high: 4
+        application-limited to-server 40.100 (1, 40.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.045 (1, 10.045) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.173 (2, 0.111) medium: 12
-        receive-window to-client 80.138 (1, 80.138) high: 6 8 9
-        propagation to-client 9.929 (1, 9.929) high: 12
+        transmission to-client 0.060 (2, 0.040) high: 12
+        receive-window to-client 80.180 (1, 80.180) high: 6 8 9
+        propagation to-client 10.000 (1, 10.000) high: 12
         "#,
     );
 }
@@ -816,7 +817,7 @@ fn a_repair_that_waits_for_rack() {
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.080 (3, 0.050) medium: 9 10 11
         loss-recovery to-client 20.650 (1, 20.650) high: 9 10 11
-        congestion-window to-client 20.140 (1, 20.140) high: 11 12 13
+        congestion-window to-client 20.140 (1, 20.140) medium or transmission: 11 12 13
         propagation to-client 0.025 (1, 0.025) high: 14
         "#,
     );
@@ -848,7 +849,7 @@ fn what_waits_for_a_repair() {
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.090 (4, 0.050) medium: 9 10 11
         loss-recovery to-client 24.290 (2, 20.100) medium: 9 10 11
-        congestion-window to-client 16.090 (1, 16.090) high: 13 14 15
+        congestion-window to-client 16.090 (1, 16.090) medium or transmission: 13 14 15
         propagation to-client 0.025 (1, 0.025) high: 16
         "#,
     );

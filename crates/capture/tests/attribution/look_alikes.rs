@@ -73,7 +73,7 @@ fn a_segment_later_than_the_round_trip_after_the_ack_was_written_then() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
-        application-limited to-client 64.000 (1, 64.000) high: 5 6 7
+        application-limited to-client 64.000 (1, 64.000) medium or queueing: 5 6 7
         propagation to-client 10.000 (1, 10.000) high: 7
         "#,
     );
@@ -97,7 +97,7 @@ fn a_segment_before_the_ack_was_written_then() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
-        application-limited to-client 38.000 (1, 38.000) high: 5 3 6
+        application-limited to-client 38.000 (1, 38.000) medium or queueing: 5 3 6
         propagation to-client 10.000 (1, 10.000) high: 6
         "#,
     );
@@ -543,6 +543,58 @@ fn a_pause_that_ends_with_a_delayed_ack_is_not_a_send_buffer_of_a_few_bytes() {
         server-think to-client 0.070 (1, 0.070) high: 12 13
         application-limited to-client 40.100 (1, 40.100) medium or slow-start: 13 14 15
         propagation to-client 0.015 (1, 0.015) high: 15
+        "#,
+    );
+}
+
+/// TLS 1.3 without tickets. What the server sends when it has read more than a first window holds is the response,
+/// although it is as short as a ticket.
+#[test]
+fn a_short_response_to_a_long_upload_over_tls_is_no_ticket() {
+    let record = |kind: u8, length: usize| {
+        let [high, low] = u16::try_from(length).unwrap().to_be_bytes();
+        [vec![kind, 3, 3, high, low], vec![0; length]].concat()
+    };
+    let client = [
+        record(22, 512),
+        record(20, 1),
+        record(23, 53),
+        record(23, 16_384).repeat(5),
+        record(23, 100),
+    ];
+    let server =
+        [record(22, 122), record(20, 1), record(23, 1_000), record(23, 250), record(23, 400)];
+    shows(
+        &Streams::of(&client.concat(), &server.concat()),
+        r#"
+        0      > syn
+        20     < syn
+        20.01  > ack 0
+        20.02  > 0:517 psh ack 0
+        40.02  < 0:1138 psh ack 517
+        40.05  > 517:581 psh ack 1138
+        40.06  > 581:66281 psh ack 1138
+        60.10  < ack 66281
+        60.15  > 66281:82526 psh ack 1138
+        130.00 < 1138:1393 psh ack 82526
+        130.05 > 82526:82631 psh ack 1393
+        150.06 < 1393:1798 psh ack 82631
+        150.10 > ack 1798
+        "#,
+        r#"
+        handshake to-server 20.005 (1, 20.005) high: 1 2 3
+        tls-handshake to-server 20.040 (2, 20.040) medium or slow-start: 4 5 6
+        tls-handshake to-client 0.000 (1, 0.000) high: 6
+        request-upload to-server 0.570 (2, 0.450) high: 51 52 53
+        receive-window to-server 19.640 (1, 19.640) high: 51 52 53
+        propagation to-server 10.005 (1, 10.005) high: 64
+        server-think to-client 49.740 (1, 49.740) medium or path-stall: 64 65
+        transmission to-client 0.002 (1, 0.002) high: 65
+        propagation to-client 9.998 (1, 9.998) high: 65
+        request-upload to-server 0.428 (1, 0.428) high: 66
+        propagation to-server 9.582 (1, 9.582) high: 66
+        transmission to-client 0.003 (1, 0.003) high: 67
+        propagation to-client 9.997 (1, 9.997) high: 67
         "#,
     );
 }

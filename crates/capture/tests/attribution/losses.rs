@@ -162,7 +162,7 @@ fn what_is_sent_again_after_its_acknowledgement_was_seen_shows_that_this_was_los
         propagation to-server 20.050 (1, 20.050) high: 4
         server-think to-client 0.100 (1, 0.100) high: 4 5
         retransmission-timeout (ack-lost) to-client 240.100 (1, 240.100) medium: 5 6 7
-        application-limited to-client 40.200 (1, 40.200) high: 7 9
+        application-limited to-client 40.200 (1, 40.200) medium or queueing: 7 9
         propagation to-client 20.000 (1, 20.000) high: 9
         "#,
     );

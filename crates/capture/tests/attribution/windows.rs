@@ -34,3 +34,80 @@ fn a_closed_window_that_several_updates_open_held_the_data() {
         "#,
     );
 }
+
+/// The client's program pauses for 10 ms whenever the window is used up. The ACK of 5,840 bytes comes when it
+/// reads again: that is not the rate of a link.
+#[test]
+fn an_acknowledgement_that_waited_for_the_reader_shows_no_rate() {
+    shows(
+        &Streams::of_bodies(&[50_000]),
+        r#"
+        0       > syn win 14600
+        0.01    < syn
+        0.02    > ack 0 win 14600
+        0.03    > 0:100 psh ack 0 win 14600
+        0.04    < ack 100
+        0.05    < 0:14600 psh ack 100
+        0.20    > ack 14600 win 0
+        10.20   > ack 14600 win 5840
+        10.22   < 14600:20440 psh ack 100
+        20.22   > ack 20440 win 14600
+        20.24   < 20440:35040 psh ack 100
+        20.40   > ack 35040 win 0
+        30.40   > ack 35040 win 14600
+        30.42   < 35040:49640 psh ack 100
+        30.60   > ack 49640 win 0
+        40.60   > ack 49640 win 14600
+        40.62   < 49640:50100 psh ack 100
+        40.64   > ack 50100 win 14600
+        "#,
+        r#"
+        handshake to-server 0.015 (1, 0.015) high: 1 2 3
+        application-limited to-server 0.010 (1, 0.010) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 0.009 (1, 0.009) high: 4
+        transmission to-client 0.343 (5, 0.100) high: 15 17 18
+        receive-window to-client 40.237 (4, 10.107) high: 44 46 47
+        propagation to-client 0.005 (1, 0.005) high: 47
+        "#,
+    );
+}
+
+/// The same from a host that is 1 ms late with the answers to the handshake and the request. Data beyond the
+/// window shows that the ACK which opened it had arrived within 20 us.
+#[test]
+fn a_host_that_answers_the_handshake_late_is_not_far_away() {
+    shows(
+        &Streams::of_bodies(&[50_000]),
+        r#"
+        0.00    > syn win 14600
+        1.01    < syn
+        1.02    > ack 0 win 14600
+        1.03    > 0:100 psh ack 0 win 14600
+        2.04    < ack 100
+        2.05    < 0:14600 psh ack 100
+        2.20    > ack 14600 win 0
+        12.20   > ack 14600 win 5840
+        12.22   < 14600:20440 psh ack 100
+        22.22   > ack 20440 win 14600
+        22.24   < 20440:35040 psh ack 100
+        22.40   > ack 35040 win 0
+        32.40   > ack 35040 win 14600
+        32.42   < 35040:49640 psh ack 100
+        32.60   > ack 49640 win 0
+        42.60   > ack 49640 win 14600
+        42.62   < 49640:50100 psh ack 100
+        42.64   > ack 50100 win 14600
+        "#,
+        r#"
+        handshake to-server 1.015 (1, 1.015) high: 1 2 3
+        application-limited to-server 0.010 (1, 0.010) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 0.015 (1, 0.015) medium or queueing: 4
+        server-think to-client 0.990 (1, 0.990) high: 4 6
+        transmission to-client 0.343 (5, 0.100) high: 15 17 18
+        receive-window to-client 40.237 (4, 10.107) high: 44 46 47
+        propagation to-client 0.010 (1, 0.010) medium or queueing: 47
+        "#,
+    );
+}

@@ -53,7 +53,9 @@ pub enum ExchangeError {
     #[error("TLS: {0}")]
     Tls(String),
     /// The TLS handshake does not end.
-    #[error("incomplete TLS handshake: the server does not finish it within {0:.1?}")]
+    #[error(
+        "incomplete TLS handshake: the server does not finish it within {0:.1?} (if it has no TLS, use http://)"
+    )]
     EndlessHandshake(Duration),
     /// The target cannot be asked for.
     #[error("{0}")]

@@ -45,7 +45,13 @@ const MOST: u64 = 16 << 20;
 /// Reads a text that is not longer than `most` bytes, whatever the file is: a device may have no end.
 pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    let read = File::open(path)?.take(most + 1).read_to_string(&mut text);
+    read.map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => {
+            io::Error::new(error.kind(), "not a text file (expected UTF-8)")
+        }
+        _ => error,
+    })?;
     if u64::try_from(text.len()).is_ok_and(|length| length > most) {
         let what = format!("file too long (expected at most {most} bytes)");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));

@@ -13,6 +13,7 @@
 //! | [`analytic`] | the papers' model, as equations |
 //! | [`paper`], [`heidemann`], [`gurkan`], [`faber`], [`okamoto`] | which papers, one folder each |
 //! | [`on_kernel`] | the papers' experiments on the kernel of this machine, beside two simulations |
+//! | [`plots`] | ten plots of the claims that are still true, from the JSON of both worlds |
 //! | [`report`] | text, Markdown, JSON, a page |
 
 pub mod analytic;
@@ -30,6 +31,7 @@ pub mod okamoto;
 pub mod on_kernel;
 pub mod packets;
 pub mod paper;
+pub mod plots;
 pub mod published;
 pub mod report;
 pub mod stalls;

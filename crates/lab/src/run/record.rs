@@ -216,7 +216,7 @@ pub enum RecordError {
         known: String,
     },
     /// The file system takes no more.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot write {}: {source}", path.display())]
     Write {
         /// The file.
         path: PathBuf,

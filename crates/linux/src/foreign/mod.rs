@@ -101,6 +101,16 @@ impl ForeignSocket {
         }
     }
 
+    /// Has the process see the end of the stream after what has arrived, as if the peer had sent a FIN. What it writes
+    /// is sent, so that a request that it has read is answered. The peer sees nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the connection has ended.
+    pub fn end_input(&self) -> io::Result<()> {
+        self.copy.shutdown(std::net::Shutdown::Read)
+    }
+
     /// Closes both directions, in an orderly way: the peer sees a FIN, the process the end of the stream.
     ///
     /// # Errors

@@ -8,10 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A program that is not installed, and the package that has it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -88,9 +85,8 @@ pub fn apache(configuration: &Path) -> Result<Command, NotInstalled<'static>> {
 /// Ends a server: by SIGTERM, so that nginx and Apache end their workers too, and by SIGKILL if it takes longer than
 /// five seconds.
 pub fn end(server: &mut Child) {
-    if let Ok(id) = i32::try_from(server.id()) {
-        let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
-    }
+    // It may have ended.
+    let _ = kill_process(Pid::from_child(server), Signal::TERM);
     let deadline = Instant::now() + STOP_LIMIT;
     while matches!(server.try_wait(), Ok(None)) && Instant::now() < deadline {
         thread::sleep(POLL_INTERVAL);

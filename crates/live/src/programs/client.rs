@@ -11,7 +11,10 @@ use std::{
 use ackwise_http::behaviour::KeepAlivePolicy;
 use ackwise_sim::user::Ask;
 
-use super::{Due, Programs, TURNS, transport::Connection};
+use super::{
+    Due, Programs, TURNS,
+    transport::{Connection, Ending},
+};
 use crate::agreed::{Agreed, Exchange, Mail};
 
 /// Who opened a connection.
@@ -52,15 +55,6 @@ pub(super) struct Answered {
     pub(super) exchange: Exchange,
     /// It said that the server closes the connection behind it.
     pub(super) closes: bool,
-}
-
-/// How a client stops using a connection.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Ending {
-    /// By a FIN.
-    Close,
-    /// By an RST.
-    Reset,
 }
 
 impl<'a> Programs<'a> {

@@ -11,10 +11,7 @@ use ackwise_sim::{
     user::{Ask, PAUSE_AFTER_FAILURE},
 };
 
-use super::{
-    Due, Programs,
-    client::{Ending, Owner},
-};
+use super::{Due, Programs, client::Owner, transport::Ending};
 use crate::agreed::{ENDLESS, Exchange};
 
 /// One bulk client.

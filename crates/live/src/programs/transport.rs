@@ -19,7 +19,7 @@ use ackwise_linux::{
 use ackwise_tcp::{Config, Event, State, policy::HoldPolicy};
 use socket2::{Domain, Socket, Type};
 
-use super::{client::Ending, write::write};
+use super::write::write;
 use crate::{
     groups::{self, Group},
     settings,
@@ -36,6 +36,15 @@ pub(super) enum Transport {
 pub(super) enum Connection {
     Kernel(Socket),
     Ours(ConnectionId),
+}
+
+/// How a client stops using a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Ending {
+    /// By a FIN.
+    Close,
+    /// By an RST.
+    Reset,
 }
 
 /// Our TCP for all hosts of a group.

@@ -12,7 +12,8 @@ use ackwise_tcp::Instant;
 
 use super::{
     Due, Programs,
-    client::{Answered, Ending, Owner},
+    client::{Answered, Owner},
+    transport::Ending,
 };
 
 /// A user of an application, who knows its connections by their names.

@@ -416,9 +416,9 @@ impl<'t, T: Transport> Run<'t, T> {
             return;
         }
         match self.load.schedule.after_answer(active.resumes, now) {
-            AfterAnswer::Ask(due) if due > now => self.users.wait(slot, due),
-            AfterAnswer::Ask(due) => {
-                self.tally.count_start(now, due, now);
+            AfterAnswer::Ask { due, .. } if due > now => self.users.wait(slot, due),
+            AfterAnswer::Ask { due, free_since } => {
+                self.tally.count_start(now, due, free_since);
                 self.ask(slot, active, due, now);
             }
             AfterAnswer::Idle => {

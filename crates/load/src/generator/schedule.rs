@@ -73,8 +73,13 @@ pub(super) struct Start {
 /// What follows a response on a connection that may carry more requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum AfterAnswer {
-    /// The next request, due at this time: in a closed loop, when the user has thought.
-    Ask(Duration),
+    /// The next request.
+    Ask {
+        /// When it is due: in a closed loop, when the user has thought.
+        due: Duration,
+        /// Since when a slot was free for it, this one or another.
+        free_since: Duration,
+    },
     /// The connection waits for a request to be due. Its slot was freed.
     Idle,
     /// The connection is not needed any more.
@@ -193,7 +198,8 @@ impl Schedule {
     pub(super) fn after_answer(&mut self, resumes: Duration, now: Duration) -> AfterAnswer {
         let Some(clock) = &self.clock else {
             let is_over = self.is_over(resumes);
-            return if is_over { AfterAnswer::Close } else { AfterAnswer::Ask(resumes) };
+            let ask = AfterAnswer::Ask { due: resumes, free_since: now };
+            return if is_over { AfterAnswer::Close } else { ask };
         };
         let due = clock.next_due();
         if self.left() == 0 || self.is_over(due) || self.is_too_late(now) {
@@ -204,7 +210,7 @@ impl Schedule {
             return AfterAnswer::Idle;
         }
         self.take(1);
-        AfterAnswer::Ask(due)
+        AfterAnswer::Ask { due, free_since: self.free.front().map_or(now, |free| now.min(*free)) }
     }
 
     /// Frees the slot of a connection that ended, from `at` on: in a closed loop, its user may still think.
@@ -279,6 +285,10 @@ mod tests {
     }
 
     /// When the request was due, and the requests for its connection.
+    fn asks(due: Duration, free_since: Duration) -> AfterAnswer {
+        AfterAnswer::Ask { due, free_since }
+    }
+
     fn starts(schedule: &mut Schedule, now: Duration) -> (Duration, u64) {
         match schedule.next(now) {
             Next::Start(Start { due, requests, .. }) => (due, requests),
@@ -331,8 +341,8 @@ mod tests {
         let pace = Pace::Open(Arrivals::constant(100.0));
         let mut schedule = Schedule::new(pace, 1).requests(4).per_connection(9);
         assert_eq!(starts(&mut schedule, ms(0)), (ms(0), 9));
-        assert_eq!(schedule.after_answer(ms(25), ms(25)), AfterAnswer::Ask(ms(10)));
-        assert_eq!(schedule.after_answer(ms(26), ms(26)), AfterAnswer::Ask(ms(20)));
+        assert_eq!(schedule.after_answer(ms(25), ms(25)), asks(ms(10), ms(25)));
+        assert_eq!(schedule.after_answer(ms(26), ms(26)), asks(ms(20), ms(26)));
         assert_eq!(schedule.after_answer(ms(27), ms(27)), AfterAnswer::Idle);
         assert_eq!(schedule.next(ms(27)), At(ms(30)));
         assert_eq!(starts(&mut schedule, ms(30)), (ms(30), 9));
@@ -340,10 +350,19 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_is_late_although_a_slot_was_free_is_the_generators_fault() {
+        let pace = Pace::Open(Arrivals::constant(100.0));
+        let mut schedule = Schedule::new(pace, 2).requests(4).per_connection(9);
+        assert_eq!(starts(&mut schedule, ms(0)), (ms(0), 9));
+        // The generator was not woken at 10 ms.
+        assert_eq!(schedule.after_answer(ms(15), ms(15)), asks(ms(10), ms(0)));
+    }
+
+    #[test]
     fn after_its_duration_nothing_starts() {
         let mut schedule = Schedule::new(Pace::Closed, 1).duration(ms(3)).per_connection(u64::MAX);
         assert_eq!(starts(&mut schedule, ms(0)), (ms(0), u64::MAX));
-        assert_eq!(schedule.after_answer(ms(2), ms(2)), AfterAnswer::Ask(ms(2)));
+        assert_eq!(schedule.after_answer(ms(2), ms(2)), asks(ms(2), ms(2)));
         assert_eq!(schedule.after_answer(ms(3), ms(3)), AfterAnswer::Close);
         schedule.end_one(ms(3), u64::MAX);
         assert_eq!(schedule.next(ms(3)), Over);
@@ -384,7 +403,7 @@ mod tests {
         let mut schedule = Schedule::new(Pace::Closed, 2).duration(ms(100)).per_connection(9);
         assert_eq!(starts(&mut schedule, ms(0)), (ms(0), 9));
         assert_eq!(starts(&mut schedule, ms(0)), (ms(0), 9));
-        assert_eq!(schedule.after_answer(ms(50), ms(10)), AfterAnswer::Ask(ms(50)));
+        assert_eq!(schedule.after_answer(ms(50), ms(10)), asks(ms(50), ms(10)));
         assert_eq!(schedule.after_answer(ms(100), ms(10)), AfterAnswer::Close);
         schedule.end_one(ms(60), 0);
         schedule.end_one(ms(40), 0);

@@ -23,15 +23,15 @@ pub struct PageLoad {
     pub users: usize,
     /// Number of pages of all users together; `None`: until [`duration`](Self::duration) has passed.
     pub pages: Option<u64>,
-    /// No page begins after this time.
+    /// No page begins after this time since the start of the run.
     pub duration: Option<Duration>,
     /// How long users think; `None`: not at all.
     pub think: Option<Think>,
-    /// Between opening two connections of one page.
+    /// The pause between opening two connections of one page.
     pub open_gap: Span,
     /// What the clients have already.
     pub cache: Cache,
-    /// A page that takes longer fails. Also the limit for the server's close.
+    /// A page that takes longer than this fails. Also the limit for a server to close after it was asked to.
     pub timeout: Duration,
 }
 
@@ -60,7 +60,7 @@ pub enum PageClose {
 /// Which files a client has already, and does not ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cache {
-    /// Of a million files, chosen at random for each page.
+    /// The share of files in the cache, in millionths; drawn anew for each page.
     pub per_million: u32,
     /// Which files may be among them.
     pub of: CachedFiles,

@@ -65,7 +65,7 @@ fn first_packet(server: SocketAddr, size: usize) -> usize {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_tcp_mss(SEGMENT).unwrap();
     socket.connect(&server.into()).unwrap();
-    let request = RequestBuilder::get("localhost", &format!("/{size}")).encode().unwrap();
+    let request = RequestBuilder::get("localhost", format!("/{size}")).encode().unwrap();
     (&socket).write_all(&request).unwrap();
     let deadline = Instant::now() + Duration::from_secs(10);
     while Instant::now() < deadline {

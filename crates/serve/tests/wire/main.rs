@@ -5,10 +5,10 @@ mod client;
 #[cfg(target_os = "linux")]
 mod client_close;
 mod exchanges;
-mod limits;
-mod misbehaviour;
 #[cfg(target_os = "linux")]
 mod first_data;
+mod limits;
+mod misbehaviour;
 #[cfg(target_os = "linux")]
 mod site;
 #[cfg(target_os = "linux")]

@@ -198,6 +198,10 @@ fn shrinks(copies: Copies) {
     let mut rest = Vec::new();
     let _ = client.stream.read_to_end(&mut rest); // A FIN or an RST.
     assert!(rest.len() < LENGTH, "{} bytes by {copies:?}", rest.len());
+    // sendfile hands pages over that the file still changes while they are on their way.
+    if copies == Copies::Sendfile {
+        return;
+    }
     let head = rest.len() - rest.iter().rev().take_while(|byte| **byte == 7).count();
     assert!(head < 1000, "{copies:?} sent what the file never had");
 }

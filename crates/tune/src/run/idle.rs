@@ -18,6 +18,30 @@ use crate::{
     signs,
 };
 
+/// Connections whose input was ended, until the server has closed them.
+///
+/// A request may reach the server between the last look at a connection and its close. So first only the input ends:
+/// the server answers what it has read, then sees the end of the stream and closes, as after a client's FIN. Only
+/// a server that has done nothing by then has the other direction closed too.
+#[derive(Debug, Default)]
+pub(super) struct Ending {
+    sockets: VecDeque<(Instant, TcpSocket)>,
+}
+
+impl Ending {
+    /// Those whose input ended before `until`, and to which nothing has come since they were found idle.
+    fn look(&mut self, table: &mut SocketTable, until: Option<Instant>) -> Vec<TcpSocket> {
+        let mut left = Vec::new();
+        while let Some((at, socket)) = self.sockets.front()
+            && until.is_none_or(|until| *at <= until)
+        {
+            left.extend(unchanged(table, socket));
+            self.sockets.pop_front();
+        }
+        left
+    }
+}
+
 /// Connections that were closed, until it is clear how they ended.
 ///
 /// A client that has sent nothing since answers the FIN, and the socket stays in TIME-WAIT for a minute. If
@@ -55,6 +79,7 @@ impl Ended {
 
 impl Run<'_> {
     pub(super) fn close_idle(&mut self, now: Instant) -> Result<(), TuneError> {
+        self.close_rest(now.checked_sub(GRACE), now);
         self.ended.look(&mut self.table, now.checked_sub(WATCHED_FOR));
         let queued = self.queued()?;
         let opened = self.signs.accepted();
@@ -101,15 +126,36 @@ impl Run<'_> {
                     .full
                     .is_none_or(|full| held.iter().any(|it| it.process == full.process));
             let Ok(copy) = ForeignSocket::copy(held, socket.cookie) else { continue };
-            // A request may have arrived since the look.
-            if helps && copy.has_unread().is_ok_and(|unread| !unread) && copy.shut_down().is_ok() {
+            // A request may have arrived since the look, and the server may have read it.
+            let is_idle = |table: &mut SocketTable| {
+                copy.has_unread().is_ok_and(|unread| !unread) && unchanged(table, &socket).is_some()
+            };
+            if helps && is_idle(&mut self.table) && copy.end_input().is_ok() {
                 drop(copy);
                 closed += 1;
+                self.ending.sockets.push_back((now, socket));
                 self.ended.push(socket, now);
                 self.say_closed(&candidate, shortage);
             }
         }
         closed
+    }
+
+    /// Closes the other direction of those that the server has not closed by itself.
+    fn close_rest(&mut self, until: Option<Instant>, now: Instant) {
+        let left = self.ending.look(&mut self.table, until);
+        if left.is_empty() {
+            return;
+        }
+        let holders = self.workers.find(&left, now);
+        for socket in left {
+            let copy = ForeignSocket::copy(holders.of_inode(socket.inode), socket.cookie);
+            let Ok(copy) = copy else { continue };
+            if unchanged(&mut self.table, &socket).is_some() {
+                // It fails only if the connection has ended meanwhile.
+                let _ = copy.shut_down();
+            }
+        }
     }
 
     /// Connections that wait in the listening sockets' queues.
@@ -161,6 +207,7 @@ impl Run<'_> {
 
     /// Reports how the closed connections ended.
     pub(super) fn say_ended(&mut self) {
+        self.close_rest(None, Instant::now());
         self.ended.look(&mut self.table, None);
         let Ended { reset, unwatched, .. } = self.ended;
         self.summary.reset = reset;
@@ -182,6 +229,15 @@ impl Run<'_> {
     }
 }
 
+/// The socket as it is now, if nothing has come to it since and a process holds it.
+fn unchanged(table: &mut SocketTable, socket: &TcpSocket) -> Option<TcpSocket> {
+    let query = Query::local_port(socket.local.port()).with_info();
+    let now = table.one(socket, query).ok().flatten()?;
+    let received = |it: &TcpSocket| it.info.map(|info| info.bytes_received);
+    let is_same = now.inode == socket.inode && received(&now) == received(socket);
+    (is_same && now.receive_queue == socket.receive_queue).then_some(now)
+}
+
 fn in_words(shortage: Shortage) -> String {
     let Shortage { open, waiting, places, full } = shortage;
     let (open, waiting) = (grouped(open as u64), grouped(waiting as u64));
@@ -195,5 +251,7 @@ fn in_words(shortage: Shortage) -> String {
 
 /// How long after a close it is clear how the connection ended. Our choice: longer than a path's round trip.
 const WATCHED_FOR: Duration = Duration::from_secs(2);
+/// How long a server has to close a connection whose input has ended. Our choice: a busy server's turn of its loop.
+const GRACE: Duration = Duration::from_millis(100);
 /// At most this many are watched (our choice: ten seconds of closes at the default rate).
 const WATCHED_LIMIT: usize = 10_000;

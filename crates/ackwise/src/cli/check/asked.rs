@@ -13,7 +13,7 @@ use ackwise_check::{
 use ackwise_http::Method;
 use clap::Args;
 
-use crate::cli::outcome::Failure;
+use crate::cli::{number::whole, outcome::Failure};
 
 #[derive(Args, Debug)]
 pub(super) struct Asked {
@@ -52,7 +52,7 @@ pub(super) struct Asked {
     /// Do not check a server whose pages have another status: exit with 2
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "STATUS", requires = "url")]
-    #[arg(value_parser = clap::value_parser!(u16).range(200..=599))]
+    #[arg(value_parser = whole(200..=599_u16))]
     pub(super) expect: Option<u16>,
 
     /// Connect to ADDRESS instead of what HOST resolves to (repeatable)

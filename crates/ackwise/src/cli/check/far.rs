@@ -15,7 +15,7 @@ pub(super) struct Far {
     /// Shows what users far away see: initial window, restart after idle, send buffer and page times. Verdicts on stalls
     /// hold for any distance. Time limits grow with the round-trip time.
     #[arg(help_heading = HEADING)]
-    #[arg(long, value_name = "TIME", requires = "url", value_parser = rtt)]
+    #[arg(long, value_name = "TIME", requires = "url", value_parser = duration::round_trip)]
     rtt: Option<Duration>,
 
     /// Emulate this rate in each direction, such as 20Mb/s
@@ -40,17 +40,6 @@ impl Far {
         rtt.map(|rtt| Distance { rtt, rate, queue, loss })
     }
 }
-
-fn rtt(text: &str) -> Result<Duration, String> {
-    let rtt = duration::parse(text)?;
-    match rtt <= LONGEST_RTT {
-        true => Ok(rtt),
-        false => Err(format!("out of range (expected at most {} s)", LONGEST_RTT.as_secs())),
-    }
-}
-
-/// Longer than any path on Earth, and short enough that the check ends within the hour. Our choice.
-const LONGEST_RTT: Duration = Duration::from_secs(10);
 
 /// Over these options in `--help`.
 const HEADING: &str = "Distance";

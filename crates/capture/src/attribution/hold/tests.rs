@@ -18,6 +18,7 @@ const LATE: Facts = Facts {
     peak_before_idle: None,
     after_idle: false,
     reach_before_idle: 0,
+    lossy: false,
     slow_start: true,
     threshold: 0,
     stays: Plateau::No,
@@ -29,6 +30,7 @@ const LATE: Facts = Facts {
     sacked: false,
     pushed: false,
     ended: false,
+    forced: false,
     may_miss_losses: true,
     lost_before: None,
     emptied_before: false,
@@ -92,7 +94,7 @@ fn a_delayed_acknowledgement_is_told_from_think_time() {
         ),
         (
             "later than that",
-            Facts { since_ack: micros(1_001), pushed: true, ended: true, ..SMALL },
+            Facts { since_ack: micros(1_001), pushed: true, ended: true, left_late: true, ..SMALL },
             Wait::Application,
             High,
         ),
@@ -114,7 +116,7 @@ fn a_delayed_acknowledgement_is_told_from_think_time() {
 #[test]
 fn what_the_sender_did_before_says_whether_an_acknowledgement_released_a_small_segment() {
     let habit = |nagle| Facts { nagle, pushed: true, ended: true, ..SMALL };
-    let late = Facts { since_ack: micros(1_001), ..habit(NagleHabit::Holds) };
+    let late = Facts { since_ack: micros(1_001), left_late: true, ..habit(NagleHabit::Holds) };
     check(&[
         ("it always waited", habit(NagleHabit::Holds), Wait::Nagle, High),
         ("it waited as often as not", habit(NagleHabit::Mixed), Wait::Nagle, Medium),
@@ -126,7 +128,12 @@ fn what_the_sender_did_before_says_whether_an_acknowledgement_released_a_small_s
             Wait::Nagle,
             Medium,
         ),
-        ("no busier", Facts { since_ack: micros(4_001), ..late }, Wait::Application, High),
+        (
+            "no busier",
+            Facts { since_ack: micros(4_001), left_late: true, ..late },
+            Wait::Application,
+            High,
+        ),
         (
             "no more than a sixteenth of the time",
             Facts { since_data: Nanos::from_millis(16), ..late },
@@ -275,7 +282,7 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
         ("the sender took a quarter of the time", late, RECEIVE_WINDOW, High),
         (
             "it took longer",
-            Facts { since_ack: micros(20_001), pushed: true, ended: true, ..late },
+            Facts { since_ack: micros(20_001), pushed: true, ended: true, left_late: true, ..late },
             Wait::Application,
             High,
         ),
@@ -283,13 +290,13 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
             "it was never told",
             Facts { usable_window: None, pushed: true, ended: true, ..late },
             Wait::Application,
-            High,
+            Medium,
         ),
         (
             "it had room",
             Facts { usable_window: Some(FULL), pushed: true, ended: true, ..late },
             Wait::Application,
-            High,
+            Medium,
         ),
     ]);
 }
@@ -418,7 +425,8 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
         assert_eq!(hold.unknown, unknown, "{why}");
         // Longer than two round trips of 20 ms.
         let long = facts.since_event() > Nanos::from_millis(40);
-        let rival = (!unknown && long && facts.may_miss_losses).then_some(Cause::PathStall);
+        let path = if long { Cause::PathStall } else { Cause::Queueing };
+        let rival = (!unknown && facts.may_miss_losses).then_some(path);
         let confidence = match rival {
             Some(_) => Medium,
             None if unknown => Low,
@@ -490,6 +498,42 @@ fn what_else_the_packets_admit_is_named() {
         ("a window, perhaps cut", Facts { after_idle: true, ..BULK }, Some(Cause::IdleRestart)),
         ("a buffer, or a window", constant, Some(SlowStart)),
         ("a window, or a buffer", Facts { most_flight: 26 * FULL, ..constant }, Some(SendBuffer)),
+        (
+            "a window that losses cut, or a link",
+            Facts { lossy: true, slow_start: false, ..BULK },
+            Some(Cause::Transmission),
+        ),
+        (
+            "Nagle's algorithm, or the window",
+            Facts { flight: [9 * FULL, 0], ..SMALL },
+            Some(SlowStart),
+        ),
+        (
+            "Nagle's algorithm, or a window that an idle time has cut",
+            Facts { flight: [2 * FULL, 0], after_idle: true, ..SMALL },
+            Some(Cause::IdleRestart),
+        ),
+        (
+            "a program, or its send buffer",
+            Facts {
+                since_ack: micros(6_000),
+                pushed: true,
+                ended: true,
+                may_miss_losses: false,
+                ..BULK
+            },
+            Some(SendBuffer),
+        ),
+        (
+            "a program, or a queue",
+            Facts { since_ack: micros(6_000), pushed: true, ended: true, ..LATE },
+            Some(Cause::Queueing),
+        ),
+        (
+            "a program, or a cork: Linux sets PSH in long writes",
+            Facts { pushed: true, ended: true, forced: true, since_ack: micros(195_000), ..CORKED },
+            Some(Cause::CorkTimer),
+        ),
         ("a cork, or a program", CORKED, Some(ApplicationLimited)),
         ("a program, or the path", Facts { pushed: true, ended: true, ..LATE }, Some(PathStall)),
         (

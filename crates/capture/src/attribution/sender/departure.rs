@@ -39,6 +39,8 @@ pub(crate) struct Departure {
     pub(super) pushed: bool,
     /// Its program had written no more.
     pub(super) ended: bool,
+    /// Linux may have set PSH although it had not: half of the largest window was sent since the last.
+    pub(super) forced: bool,
     pub(super) timestamp: Option<u32>,
 }
 

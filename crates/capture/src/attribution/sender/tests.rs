@@ -70,16 +70,14 @@ impl Wire {
     }
 
     fn ack(&mut self, millis: f64, acked: u64) {
+        self.ack_up_to(millis, acked, acked + 60_000);
+    }
+
+    fn ack_up_to(&mut self, millis: f64, acked: u64, edge: u64) {
         self.packets += 1;
         let (packet, seen) = (self.packets, at(millis));
-        let ack = Acknowledgement {
-            packet,
-            seen,
-            acked,
-            edge: Some(acked + 60_000),
-            echo: None,
-            sacks: false,
-        };
+        let (edge, echo, sacks) = (Some(edge), None, false);
+        let ack = Acknowledgement { packet, seen, acked, edge, echo, sacks };
         self.sender.handle_ack(ack, false, Direction::ToClient, &mut self.distances);
     }
 }
@@ -332,7 +330,7 @@ fn a_link_before_the_vantage_point_is_learned_from_full_segments_that_were_ready
 
 #[test]
 fn a_burst_that_is_acknowledged_late_shows_a_slow_link_behind_the_vantage_point() {
-    let behind = |acked, late, window: u64| {
+    let behind_opening = |acked, late, window: u64, opened: u64| {
         let mut wire = Wire::new();
         let edge = Some(window);
         wire.packets += 1;
@@ -342,17 +340,20 @@ fn a_burst_that_is_acknowledged_late_shows_a_slow_link_behind_the_vantage_point(
         for start in (0..6_000).step_by(1_000) {
             wire.data(10.0, start..start + 1_000);
         }
-        wire.ack(30.0 + late, acked);
+        wire.ack_up_to(30.0 + late, acked, window + opened);
         let [_, behind] = wire.sender.paces();
         behind.time(acked + acked / FULL * Pace::HEADERS).get().div_ceil(1_000)
     };
+    let behind = |acked, late, window| behind_opening(acked, late, window, acked);
     assert_eq!(behind(2_000, 8.0, 60_000), 8_000);
     assert_eq!(behind(4_000, 8.0, 60_000), 8_000);
     assert_eq!(behind(2_000, 0.0, 60_000), 0, "as soon as the round trip allows");
     assert_eq!(behind(1_000, 8.0, 60_000), 0, "one segment may have been delayed");
-    assert_eq!(behind(4_000, 8.0, 6_500), 8_000, "the receive window is full");
-    assert_eq!(behind(5_000, 8.0, 6_500), 0, "and the receiver did not read");
-    assert_eq!(behind(5_000, 8.0, 7_000), 8_000, "the window had room");
+    assert_eq!(behind(2_000, 8.0, 6_500), 8_000, "the receive window is full");
+    assert_eq!(behind(3_000, 8.0, 6_500), 0, "and the receiver did not read");
+    assert_eq!(behind(3_000, 8.0, 7_000), 8_000, "the window had room");
+    assert_eq!(behind_opening(2_000, 8.0, 6_500, 8_400), 8_000, "and grows");
+    assert_eq!(behind_opening(2_000, 8.0, 6_500, 8_500), 0, "the receiver has read");
 }
 
 #[test]

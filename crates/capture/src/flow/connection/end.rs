@@ -5,7 +5,7 @@ use ackwise_cause::{Direction, Party};
 use super::{Closed, ObservedConnection};
 use crate::{
     attribution::gap::Resolution,
-    flow::TimeWaitRule,
+    closing::TimeWaitRule,
     limits::Limit,
     results::{ConnectionResult, Results},
 };

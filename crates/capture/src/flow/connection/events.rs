@@ -6,9 +6,9 @@ use ackwise_tcp::Instant;
 use super::ObservedConnection;
 use crate::{
     attribution::{Vantage, sender::Departure},
+    closing::RequestKind,
     conversation::{Event, ExchangeId, Protocol},
     flow::{
-        closing::RequestKind,
         exchange::{EarlierEnd, OpenExchange},
         flow_control::FlowControl,
         lingering::Lingering,

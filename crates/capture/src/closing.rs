@@ -1,7 +1,7 @@
 //! Who waits in TIME-WAIT after a connection, and by which rule: the order of the FINs, what both ends agreed in
 //! their SYNs, a CLIENT_CLOSE.
 //!
-//! Not here: the swap, which an RST after both FINs shows (`closed`).
+//! Not here: the swap, which an RST after both FINs shows (`flow`).
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Segment, TimeWaitHolder};

@@ -1,0 +1,48 @@
+//! What packets of one sender show of the rate of links.
+
+use super::{Acknowledgement, Nanos, Pace, PathDelays, SeenData, Sender, Spacing};
+
+impl Sender {
+    /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
+    /// than the least round trip, links were busy with the burst.
+    pub(super) fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Nanos) {
+        let of_burst = self.round_trips.of_burst(ack.acked, self.highest);
+        let Some((bytes, since)) = of_burst else { return };
+        // While the window is used up, an ACK of more than the second segment comes when the program has read.
+        let full_window = self.edge.is_some_and(|edge| edge < self.highest + self.full);
+        if full_window && newly > 2 * self.full {
+            return;
+        }
+        if self.full == 0 || newly < 2 * self.full {
+            return;
+        }
+        let busy = Nanos::between(since, ack.seen) - round_trip;
+        let headers = (bytes / self.full).saturating_sub(1) * Pace::HEADERS;
+        if !busy.is_zero() {
+            self.bottleneck.behind.sample(bytes + headers, busy);
+        }
+    }
+
+    /// A segment without PSH was followed by one that was ready: if it need not wait for an
+    /// acknowledgement, only the link was between them.
+    pub(super) fn learn_pace(&mut self, data: &SeenData, delays: &PathDelays) {
+        let Some(last) = self.last.as_ref().filter(|last| !last.pushed) else { return };
+        let bytes = data.len();
+        if data.loss.is_some() || bytes < data.full || bytes == 0 {
+            return;
+        }
+        let span = Nanos::between(last.seen, data.seen);
+        let latest = self.latest.as_ref().filter(|it| it.at > last.sent);
+        let after_ack = latest.map(|it| Nanos::between(it.at + delays.sender, data.seen));
+        let spacing = Spacing { bytes, span, after_ack };
+        let before = self.spacing.replace(spacing);
+        // The receive window let it leave only after the acknowledgement.
+        let was_shut = latest.is_some_and(|it| it.usable_window.is_some_and(|room| room < bytes));
+        if was_shut {
+            return;
+        }
+        if spacing.is_of_link(before) {
+            self.bottleneck.before.sample(bytes, span);
+        }
+    }
+}
