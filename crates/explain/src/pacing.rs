@@ -13,7 +13,7 @@ pub(super) fn of_end(end: &str, it: &Pacing) -> Vec<String> {
         let rival = match it.confidence() {
             Confidence::High => "high confidence",
             Confidence::Medium | Confidence::Low => {
-                "medium confidence, or a slow link next to the sender"
+                "medium confidence, or a slow link at the sender"
             }
         };
         facts.push(format!(
@@ -90,5 +90,28 @@ fn rate(bits_per_second: u64) -> String {
         ..1_000_000 => format!("{:.0} kb/s", rate / 1e3),
         1_000_000..1_000_000_000 => format!("{:.1} Mb/s", rate / 1e6),
         _ => format!("{:.1} Gb/s", rate / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_has_the_unit_that_fits() {
+        let rates = [694_253, 9_672_324, 1_230_000_000].map(rate);
+        assert_eq!(rates, ["694 kb/s", "9.7 Mb/s", "1.2 Gb/s"]);
+    }
+
+    #[test]
+    fn a_server_is_said_to_be_like_bbr_only_with_what_shows_it() {
+        let mut all = PacedConnections::default();
+        assert_eq!(all.fact(), None);
+        all.paced = 2;
+        assert_eq!(all.fact().unwrap(), "paced: 2 connections");
+        (all.bbr, all.probe_rtts) = (1, 2);
+        all.probe_rtt_time = Duration::from_millis(412);
+        let said = "paced: 2 connections; like BBR: 1 connection; ProbeRTT 2 times: at most 4 segments in flight for 412 ms";
+        assert_eq!(all.fact().unwrap(), said);
     }
 }

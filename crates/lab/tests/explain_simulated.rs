@@ -49,6 +49,70 @@ fn of_captures_at_the_server_97_percent_of_all_time_is_under_the_right_name() {
     agree(|application| application.server, 0.97);
 }
 
+/// A transfer of 20 MB over 10 Mb/s takes 16 s, in which BBR looks for the shortest round trip once.
+const LONG: &str = r#"
+duration = "30 s"
+watch_causes = true
+
+[tcp]
+preset = "linux-6"
+
+[host]
+client = { tcp = { receive_buffer = "4 MiB" } }
+server = { tcp = { send_buffer = "4 MiB" } }
+
+[link.path]
+ends = ["client", "server"]
+rate = "10 Mb/s"
+delay = "20 ms"
+queue = "100 packets"
+
+[application.web]
+kind = "web"
+client = "client"
+server = "server"
+pages = 1
+workload = { primary = "20 MB", inlines = [] }
+transfer = "persistent"
+connections = "kept"
+behaviour = { preset = "fixed" }
+"#;
+
+#[test]
+fn bbr_is_told_from_cubic_by_its_gain_cycle_and_by_its_times_of_four_segments() {
+    for (preset, is_bbr) in [("linux-6-bbr", true), ("linux-6", false)] {
+        let experiment = Experiment::parse("long", LONG).unwrap();
+        let experiment = experiment.with_set(&format!("host.server.tcp.preset={preset:?}"));
+        let experiment = experiment.unwrap();
+        let scenario = &experiment.cases()[0].scenario;
+        let application = &scenario.applications[0];
+        for (vantage, at_sender) in [(application.server, true), (application.client, false)] {
+            let (blamed, analysis) = explain(scenario, vantage);
+            let [client, server] = &analysis.connections[0].pacing;
+            assert_eq!(*client, None, "{preset}");
+            assert_eq!(server.is_some(), is_bbr, "{preset}, at the sender: {at_sender}");
+            let Some(pacing) = server else { continue };
+            assert_eq!(pacing.is_paced(), at_sender);
+            assert_eq!(pacing.gain_cycles >= 10, at_sender, "{pacing:?}");
+            assert_eq!(pacing.start.is_some(), at_sender, "{pacing:?}");
+            assert_eq!(pacing.probe_rtts, 1, "{pacing:?}");
+            let lasted = pacing.probe_rtt_time.as_millis();
+            assert!((200..300).contains(&lasted), "{pacing:?}");
+            if at_sender {
+                assert!((9_000_000..10_000_000).contains(&pacing.rate), "{pacing:?}");
+            }
+            // What was waited for then has one name on both sides. At the sender, the rate of its pacing is
+            // taken for that of a link, which then seems to be busy.
+            let [truth, found] = [truth(&blamed, &analysis), found(&analysis)];
+            let waited =
+                |bill: &Bill| bill.get(&Cause::CongestionWindow).copied().unwrap_or_default();
+            let [truth, found] = [waited(&truth[0]), waited(&found[0])].map(|it| it.as_millis());
+            assert!(truth >= 100, "{truth} ms");
+            assert!(at_sender || found >= truth / 2, "{found} of {truth} ms");
+        }
+    }
+}
+
 /// Runs every case of all experiments, explains captures taken at one host, and compares.
 fn agree(vantage: impl Fn(&Application) -> NodeId, at_least: f64) {
     let mut sum = Agreement::default();

@@ -39,8 +39,8 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// A sender is paced if this part of its bursts was released by a timer. Our choice: of CUBIC's and
-    /// Reno's bursts it was 12 % at most, of BBR's 60 % at least.
+    /// A sender is paced if half of its bursts were released by a timer. Our choice: of 646 connections of a
+    /// kernel with CUBIC or Reno none showed so much, of 50 with BBR 37.
     const SHARE: u64 = 2;
     /// The least number of these. Our choice.
     const LEAST: u32 = 16;
@@ -173,6 +173,13 @@ impl PacingRecord {
         hold.or(Cause::SendBuffer)
     }
 
+    /// Bytes that it takes in memory beside its own, about.
+    pub(super) fn held(&self) -> usize {
+        self.seen
+            .as_ref()
+            .map_or(0, |seen| size_of::<Seen>() + seen.cycle.held() + seen.start.held())
+    }
+
     /// What it has shown.
     pub(super) fn shown(&self) -> Option<Pacing> {
         let seen = self.seen.as_ref()?;
@@ -236,3 +243,6 @@ impl Seen {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

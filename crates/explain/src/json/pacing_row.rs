@@ -10,8 +10,8 @@ use super::millis;
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Pacing")]
 pub(super) struct PacingRow {
-    /// Whether the sender was seen to be paced. Only a capture next to the sender shows this; a slow link there
-    /// would look the same.
+    /// Whether the sender was seen to be paced. Only a capture at the sender shows this; a slow link at the
+    /// sender would look the same.
     paced: bool,
     /// Number of bursts that a timer, not an ACK, released.
     timer_bursts: u32,
@@ -21,15 +21,15 @@ pub(super) struct PacingRow {
     rate_bits_per_second: u64,
     /// How sure it is that the sender uses BBR: `high` or `medium`; null if nothing shows it.
     bbr: Option<&'static str>,
-    /// Number of gain cycles seen (ProbeBW): a quarter more than usual for a round trip, then a quarter less.
+    /// Number of gain cycles (ProbeBW): a quarter more than usual for a round trip, then a quarter less.
     gain_cycles: u32,
     /// Number of times with at most 4 segments in flight (ProbeRTT).
     probe_rtts: u32,
     /// How long these lasted in total.
     probe_rtt_ms: f64,
-    /// From the first data to the end of startup; null if not seen.
+    /// From the first data to the end of BBR's startup; null if not seen.
     startup_ms: Option<f64>,
-    /// The time of less data after it (drain); null if not seen.
+    /// How long its drain lasted; null if not seen.
     drain_ms: Option<f64>,
 }
 

@@ -160,6 +160,11 @@ impl Bbr {
         self.start_pace(round_trip);
     }
 
+    /// Whether cwnd is four segments, so that the queue empties and the round trip shows.
+    pub(super) fn probes_round_trip(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+
     /// `bbr_main`.
     pub(crate) fn on_ack(&mut self, delivery: &Delivery, now: Instant) {
         let Delivery { delivered, rate, shortest, .. } = *delivery;

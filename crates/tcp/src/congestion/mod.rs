@@ -137,6 +137,12 @@ impl Controller {
         self.windows().threshold
     }
 
+    /// Whether cwnd is still below ssthresh. In PROBE_RTT, BBR's is small for another reason.
+    pub(crate) fn is_in_slow_start(&self) -> bool {
+        let probes_round_trip = matches!(self, Self::Bbr(control) if control.probes_round_trip());
+        self.window() < self.threshold() && !probes_round_trip
+    }
+
     /// The reduction for a loss is taken back; cwnd and ssthresh were these. They may be more by now
     /// (Linux `tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`).
     pub(crate) fn undo(&mut self, before: Windows) {

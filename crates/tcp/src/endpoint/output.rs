@@ -367,7 +367,7 @@ impl Endpoint {
                 Phase::GoneBack | Phase::Forward if self.sender.is_outstanding() => {
                     Wait::RetransmissionTimeout
                 }
-                _ if self.congestion.window() < self.congestion.threshold() => Wait::SlowStart,
+                _ if self.congestion.is_in_slow_start() => Wait::SlowStart,
                 _ => Wait::CongestionWindow,
             };
         }

@@ -76,6 +76,11 @@ impl Cycle {
         if is_usual { self.cycles } else { 0 }
     }
 
+    /// Bytes of the rates.
+    pub(super) fn held(&self) -> usize {
+        self.rates.capacity() * size_of::<u64>()
+    }
+
     /// A burst begins; `before` bytes have left since the one before it began.
     pub(super) fn see(&mut self, sent: &Sent, before: u64) -> Option<Rate> {
         let few = sent.flight <= ProbeRtt::SEGMENTS * sent.full;
@@ -271,8 +276,8 @@ pub(super) struct Start {
 #[derive(Clone, Copy, Debug)]
 struct Drain {
     since: Instant,
-    /// What was usual before it, in bytes per second.
-    usual: u64,
+    /// The least in it, in bytes per second.
+    least: u64,
     rates: u32,
 }
 
@@ -288,6 +293,11 @@ impl Start {
         Self { began, rates: VecDeque::new(), drain: None, spans: None }
     }
 
+    /// Bytes of the rates.
+    pub(super) fn held(&self) -> usize {
+        self.rates.capacity() * size_of::<u64>()
+    }
+
     /// How long both took.
     pub(super) const fn spans(&self) -> Option<[Nanos; 2]> {
         self.spans
@@ -301,8 +311,8 @@ impl Start {
         let Some(drain) = &mut self.drain else {
             let usual = median(&self.rates, Self::ENOUGH);
             // Half of what is usual, or less: 1 / 2.89 is expected.
-            if let Some(usual) = usual.filter(|usual| rate.timed && rate.bytes <= usual / 2) {
-                self.drain = Some(Drain { since: rate.since, usual, rates: 1 });
+            if usual.is_some_and(|usual| rate.timed && rate.bytes <= usual / 2) {
+                self.drain = Some(Drain { since: rate.since, least: rate.bytes, rates: 1 });
                 return;
             }
             if self.rates.len() == Self::RATES {
@@ -311,14 +321,16 @@ impl Start {
             self.rates.push_back(rate.bytes);
             return;
         };
-        let &mut Drain { since, usual, rates } = drain;
-        if rate.timed && rate.bytes <= usual / 2 && rates < Self::LONGEST {
-            drain.rates += 1;
+        let &mut Drain { since, least, rates } = drain;
+        // It goes on with 2.89 times as much.
+        let is_over = rate.bytes >= least.saturating_mul(2);
+        if rate.timed && !is_over && rates < Self::LONGEST {
+            *drain = Drain { since, least: least.min(rate.bytes), rates: rates + 1 };
             return;
         }
         self.drain = None;
         self.rates.clear();
-        if (2..Self::LONGEST).contains(&rates) && rate.bytes >= usual / 2 {
+        if is_over && rates >= 2 {
             let spans = [[self.began, since], [since, rate.since]];
             self.spans = Some(spans.map(|[from, to]| Nanos::between(from, to)));
         }

@@ -58,6 +58,11 @@ impl Sender {
         });
     }
 
+    /// Bytes that the record of pacing takes in memory, about.
+    pub(crate) fn held(&self) -> usize {
+        self.pacing.held()
+    }
+
     /// How it spread its segments, if that shows.
     pub(crate) fn pacing(&self) -> Option<Pacing> {
         self.pacing.shown()

@@ -18,6 +18,7 @@ impl ObservedConnection {
             + other.held()
             + self.open.len() * (size_of::<OpenExchange>() + BEHIND)
             + self.conversation.cost()
+            + self.ends.halves.iter().map(|it| it.sender.held()).sum::<usize>()
     }
 
     /// Whether both ends have sent something.

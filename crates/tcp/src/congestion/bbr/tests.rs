@@ -168,6 +168,8 @@ fn every_ten_seconds_the_shortest_round_trip_is_looked_for_with_four_segments() 
     world.run_until(3_000, |_| {});
     world.delay = Nanos::from_millis(60);
     world.run_until(14_000, |world| {
+        // What waits for this window does not wait for slow start.
+        assert_eq!(world.bbr.probes_round_trip(), world.bbr.mode == Mode::ProbeRtt);
         if world.bbr.mode == Mode::ProbeRtt {
             assert!(world.bbr.segments() <= LEAST_WINDOW);
             probing.push(world.now);
