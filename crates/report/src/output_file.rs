@@ -10,7 +10,6 @@
 
 use std::{
     collections::BTreeSet,
-    error::Error,
     fs::{self, File, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -319,12 +318,12 @@ impl Unfinished {
     }
 }
 
-/// The system's error alone: `tempfile` adds the random name, which says nothing to a user.
+/// The system's error alone: `tempfile` adds the random name, which says nothing to a user, and gives the
+/// error itself to nobody.
 fn without_name(error: &io::Error) -> io::Error {
-    let source = error.get_ref().and_then(Error::source);
-    let system = source.and_then(|it| it.downcast_ref::<io::Error>());
-    let code = system.unwrap_or(error).raw_os_error();
-    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+    let text = error.to_string();
+    let system = text.split_once(" at path ").map_or(&*text, |(system, _)| system);
+    io::Error::new(error.kind(), system)
 }
 
 impl Drop for Unfinished {
