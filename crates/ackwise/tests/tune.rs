@@ -13,6 +13,7 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Output, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -789,6 +790,12 @@ impl Own {
     }
 }
 
+/// The names of congestion controls are the whole host's, so one test at a time may register them.
+fn paces_alone() -> MutexGuard<'static, ()> {
+    static PACES: Mutex<()> = Mutex::new(());
+    PACES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[track_caller]
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + LIMIT;
@@ -887,6 +894,8 @@ struct Running(Child);
 
 impl Running {
     fn start(mut command: Command, port: u16) -> Self {
+        // Apache ends its whole process group, which would be ours.
+        command.process_group(0);
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let running = Self(quiet.spawn().unwrap());
         let listens = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();

@@ -1,5 +1,4 @@
-//! `--pace`, and the order that eBPF sees. The names of congestion controls are the whole host's, so one test
-//! does what registers them.
+//! `--pace`, and the order that eBPF sees.
 
 use super::*;
 
@@ -30,6 +29,7 @@ fn pacing_registers_is_inherited_and_is_given_back_also_after_sigkill() {
     let test = "pacing_registers_is_inherited_and_is_given_back_also_after_sigkill";
     run(test, || {
         has_btf()?;
+        let _alone = paces_alone();
         let paced = ["ackwise_cubic", "ackwise_reno"];
         let unpaced = ["cubic", "reno"];
         let own = server();

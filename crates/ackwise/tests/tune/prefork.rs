@@ -86,7 +86,9 @@ fn restores(port: u16) {
     let number = port.to_string();
     let mut arguments =
         vec!["--port", &number, "--nodelay", "--unsent", "16KB", "--buffer-memory", "64KiB"];
-    if cfg!(feature = "ebpf") && Path::new("/sys/kernel/btf/vmlinux").exists() {
+    let paces = cfg!(feature = "ebpf") && Path::new("/sys/kernel/btf/vmlinux").exists();
+    let _alone = paces.then(paces_alone);
+    if paces {
         arguments.push("--pace");
     }
     let tuning = Tuning::start(&arguments);

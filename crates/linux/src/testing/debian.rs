@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command},
     thread,
@@ -78,7 +79,8 @@ DocumentRoot {documents}
 /// If it is not installed.
 pub fn apache(configuration: &Path) -> Result<Command, NotInstalled<'static>> {
     let mut command = Command::new(find("apache2", "apache2-bin")?);
-    command.arg("-DFOREGROUND").arg("-f").arg(configuration);
+    // When it ends, it ends its whole process group, which would be the caller's.
+    command.process_group(0).arg("-DFOREGROUND").arg("-f").arg(configuration);
     Ok(command)
 }
 
