@@ -63,6 +63,8 @@ pub(crate) struct Run<'a> {
     pub(crate) open: &'a AtomicU64,
     /// The run is over.
     pub(crate) over: &'a AtomicBool,
+    /// The servers'.
+    pub(crate) port: u16,
 }
 
 /// The programs of one namespace.
@@ -191,7 +193,7 @@ impl<'a> Programs<'a> {
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
             settings::configure_socket(&socket, &group.tcp)?;
             socket.set_reuse_address(true)?;
-            socket.bind(&SocketAddrV4::new(groups::address(*host), PORT).into())?;
+            socket.bind(&SocketAddrV4::new(groups::address(*host), self.run.port).into())?;
             socket.listen(BACKLOG)?;
             socket.set_nonblocking(true)?;
             let name = self.name();
@@ -332,7 +334,7 @@ impl<'a> Programs<'a> {
     }
 
     fn server_address(&self, application: u32) -> SocketAddrV4 {
-        SocketAddrV4::new(groups::address(self.application(application).server), PORT)
+        SocketAddrV4::new(groups::address(self.application(application).server), self.run.port)
     }
 
     fn client_address(&self, application: u32) -> Ipv4Addr {
@@ -342,8 +344,6 @@ impl<'a> Programs<'a> {
 
 /// How often a thread without anything to do looks whether the run is over (our choice).
 const IDLE: Duration = Duration::from_millis(100);
-/// The servers' port (our choice).
-const PORT: u16 = 8080;
 /// More than connect at once in any experiment of the papers (our choice); the kernel takes less if
 /// `somaxconn` is lower.
 const BACKLOG: i32 = 4_096;
