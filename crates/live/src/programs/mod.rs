@@ -34,12 +34,13 @@ use ackwise_sim::{
     measure::{Document, Progress, Tally},
     scenario::{Application, ApplicationKind, NodeId},
 };
+use ackwise_tcp::Instant;
 use socket2::{Domain, Socket, Type};
 
 use self::{
     client::ClientEnd,
     server::ServerEnd,
-    steady::{BulkClient, Source},
+    steady::{FileClient, Opener},
     transport::Transport,
     user::WebUser,
 };
@@ -81,8 +82,8 @@ pub(crate) struct Programs<'a> {
     clients: BTreeMap<u64, ClientEnd>,
     servers: BTreeMap<u64, ServerEnd>,
     users: Vec<WebUser<'a>>,
-    bulk_clients: Vec<BulkClient>,
-    sources: Vec<Source>,
+    file_clients: Vec<FileClient<'a>>,
+    openers: Vec<Opener<'a>>,
     /// By the application's place.
     tallies: Vec<Tally>,
     opened: BTreeMap<NodeId, u64>,
@@ -135,8 +136,8 @@ impl<'a> Programs<'a> {
             clients: BTreeMap::new(),
             servers: BTreeMap::new(),
             users: Vec::new(),
-            bulk_clients: Vec::new(),
-            sources: Vec::new(),
+            file_clients: Vec::new(),
+            openers: Vec::new(),
             tallies: vec![Tally::default(); run.scenario.applications.len()],
             opened: BTreeMap::new(),
             most_open: 0,
@@ -172,8 +173,8 @@ impl<'a> Programs<'a> {
 
     fn finish(mut self) -> Counted {
         let users = self.users.iter().map(WebUser::progress);
-        let clients = self.bulk_clients.iter().map(|it| it.progress(self.run.scenario, self.now));
-        let sources = self.sources.iter().map(Source::progress);
+        let clients = self.file_clients.iter().map(|it| it.progress(self.now));
+        let sources = self.openers.iter().map(Opener::progress);
         let all: Vec<(u32, Progress)> = users.chain(clients).chain(sources).collect();
         for (application, progress) in all {
             self.tallies[application as usize].record(progress);
@@ -236,12 +237,12 @@ impl<'a> Programs<'a> {
                 Due::User(self.users.len() - 1)
             }
             ApplicationKind::Bulk(bulk) => {
-                self.bulk_clients.push(BulkClient::new(place, bulk, start, stream));
-                Due::Bulk(self.bulk_clients.len() - 1)
+                self.file_clients.push(FileClient::new(place, bulk, stream, start));
+                Due::Bulk(self.file_clients.len() - 1)
             }
             ApplicationKind::Arrivals(arrivals) => {
-                self.sources.push(Source::new(place, arrivals, stream));
-                Due::Source(self.sources.len() - 1)
+                self.openers.push(Opener::new(place, arrivals, stream));
+                Due::Source(self.openers.len() - 1)
             }
             ApplicationKind::Proxy(_) => return,
         };
@@ -340,6 +341,11 @@ impl<'a> Programs<'a> {
     fn client_address(&self, application: u32) -> Ipv4Addr {
         groups::address(self.application(application).client)
     }
+}
+
+/// A time since the run began, as pure code counts it.
+fn instant(since_start: Duration) -> Instant {
+    Instant::EPOCH + since_start
 }
 
 /// How often a thread without anything to do looks whether the run is over (our choice).
