@@ -268,6 +268,7 @@ fn scenario(transfer: Transfer) -> Scenario {
         closer: Closer::Client,
         client_close: ByteCount(0),
         prompt_acks: true,
+        slow_reader: None,
     };
     Scenario {
         nodes: vec![node("client"), node("server")],

@@ -33,6 +33,7 @@
 //! #     closer: Closer::Client,
 //! #     client_close: ByteCount(0),
 //! #     prompt_acks: false,
+//! #     slow_reader: None,
 //! # };
 //! let (start, end) = (Instant::EPOCH, Instant::EPOCH + Duration::from_millis(80));
 //! let mut user = User::new(&web, Seed(1).stream(), start, Duration::ZERO);
