@@ -88,9 +88,11 @@ impl Journal {
         &mut self,
         records: impl IntoIterator<Item = Record>,
     ) -> Result<(), TuneError> {
+        let before = self.content.records.len();
         self.content.records.extend(records);
         self.content.records.truncate(RECORDS_LIMIT);
-        write(&self.path, &self.content)
+        // What is not in the file is not done.
+        write(&self.path, &self.content).inspect_err(|_| self.content.records.truncate(before))
     }
 
     /// Notes that sockets will get a congestion control of ours, and returns when that is in the file.
@@ -273,6 +275,17 @@ mod tests {
         assert!(!path.exists());
         content.rewrite(path).unwrap();
         fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn records_that_could_not_be_written_are_not_kept() {
+        let file = directory("no-directory");
+        fs::write(&file, "").unwrap();
+        let mut journal = Journal::new(&file, 80);
+        let refused = journal.add([record(1)]).unwrap_err().to_string();
+        assert!(refused.starts_with("cannot write"), "{refused}");
+        assert!(journal.records().is_empty());
+        fs::remove_file(&file).unwrap();
     }
 
     #[test]
