@@ -26,7 +26,7 @@ pub(crate) struct Exchange {
     pub(crate) response_end: u64,
     /// Bytes of the response's head.
     pub(crate) head: u32,
-    /// Bytes of its body; [`ENDLESS`] never ends.
+    /// Bytes of its body; [`ENDLESS`](crate::bulk::ENDLESS) never ends.
     pub(crate) body: u64,
     /// Files that the response carries, and the number of the first one in its document.
     pub(crate) files: u32,
@@ -43,9 +43,6 @@ impl Exchange {
         self.head as u64 + self.body
     }
 }
-
-/// The length of what never ends: long enough that no run reaches the end, short enough to add to.
-pub(crate) const ENDLESS: u64 = 1 << 60;
 
 /// Who opened a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -189,6 +189,26 @@ impl Ask {
     }
 }
 
+/// When a client sends a request again that a connection has lost.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Repeat {
+    /// At once: the server has closed in order.
+    AtOnce,
+    /// When it has waited: the connection failed.
+    AfterPause,
+}
+
+impl Repeat {
+    /// The pause before it.
+    #[must_use]
+    pub const fn pause(self) -> Duration {
+        match self {
+            Self::AtOnce => Duration::ZERO,
+            Self::AfterPause => PAUSE_AFTER_FAILURE,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Waiting {
     Start,

@@ -9,17 +9,8 @@ use super::{Event, World};
 use crate::{
     connection::{Closing, Connection, Exchange, Owner},
     observe::{Message, Observer, Side},
-    user::Ask,
+    user::{Ask, Repeat},
 };
-
-/// When a client sends a request again that a connection has lost.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Repeat {
-    /// At once: the server has closed in order.
-    AtOnce,
-    /// When it has waited: the connection failed.
-    AfterPause,
-}
 
 impl<O: Observer> World<'_, O> {
     /// Has a request sent as soon as the connection is open.
@@ -212,7 +203,7 @@ impl<O: Observer> World<'_, O> {
         let id = connection.id;
         match connection.owner {
             Owner::User { user } => self.user_lost_connection(user, place, asked),
-            Owner::Bulk { client } if asked > 0 => self.bulk_client_repeats(client, repeat),
+            Owner::Bulk { client } if asked > 0 => self.bulk_client_repeats(client, place, repeat),
             Owner::Bulk { client } => self.bulk_client_forgets(client, place),
             Owner::Arrival { .. } => {}
             Owner::Downward { client } | Owner::Direct { client } => {
