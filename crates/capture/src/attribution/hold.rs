@@ -506,24 +506,33 @@ impl Facts {
     /// (`TCP_INIT_CWND`); of a smaller window, nobody knows that it is Linux's.
     const fn fills_window(&self) -> bool {
         const INITIAL: u64 = 10;
-        let window = if self.least_window > self.full { self.least_window } else { self.full };
+        let window = self.least_window;
         let is_full = match self.flight[0].checked_next_multiple_of(self.full) {
             Some(flight) if window >= INITIAL * self.full => flight + self.full > window,
             _ => false,
         };
-        is_full || self.flight[0] + self.bytes > window
+        is_full || !self.fits_window_in_bytes()
     }
 
-    /// A buffer of that size: a congestion window counts segments, and the receive window had room.
+    const fn fits_window_in_bytes(&self) -> bool {
+        let window = if self.least_window > self.full { self.least_window } else { self.full };
+        self.flight[0] + self.bytes <= window
+    }
+
+    /// A buffer of that size: a congestion window counts segments, and the receive window had room. Writes that
+    /// are all as long look the same, if Nagle's algorithm holds their ends; but an end does not fill the buffer.
     fn is_held_by_same_buffer(&self) -> bool {
         let has_room = self.usable_window.is_none_or(|room| room >= 2 * self.full);
-        self.fills_same_buffer && has_room && !self.answers && self.flight[0] >= 2 * self.full
+        let fills = !self.is_small() || self.flight[1] + self.bytes == self.outstanding;
+        let is_full = self.fills_same_buffer && fills && self.flight[0] >= 2 * self.full;
+        is_full && has_room && !self.answers
     }
 
-    /// What waited for a window may have waited for Nagle's algorithm, too.
+    /// What waited for a window that counts segments may have waited for Nagle's algorithm, where it counts bytes.
     fn nagle_may_hold_it_too(&self) -> bool {
         let may_hold = self.nagle != NagleHabit::Off && self.is_small() && !self.answers;
-        may_hold && (self.flight[1] == 0 || self.small_acknowledged)
+        let fits = self.fits_window_in_bytes();
+        may_hold && fits && (self.flight[1] == 0 || self.small_acknowledged)
     }
 
     /// Nagle's algorithm held it: in RFC 896 and BSD until everything is acknowledged, in Minshall's
@@ -541,7 +550,7 @@ impl Facts {
     pub(super) fn nagle_would_hold(&self) -> bool {
         self.is_small()
             && !self.answers
-            && !self.fills_same_buffer
+            && !self.is_held_by_same_buffer()
             && self.flight[0] > 0
             && (self.flight[1] == 0 || self.small_acknowledged)
             && !self.fills_window()

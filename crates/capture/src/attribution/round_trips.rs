@@ -113,7 +113,7 @@ mod tests {
             (50, None),
             (100, answer(1, 50, 1, true)),
             (250, None),
-            (300, answer(3, 50, 2, true)),
+            (300, answer(3, 50, 1, true)),
             (300, None),
             (400, answer(4, 100, 1, false)),
         ] {

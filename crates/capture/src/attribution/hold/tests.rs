@@ -586,10 +586,12 @@ fn exactly_as_much_outstanding_as_before_is_a_send_buffer() {
     let writer = |facts| Hold::from_facts(&facts).writer;
     assert_eq!(writer(full), Writer::SendBufferFull);
     assert_eq!(writer(Facts { after_idle: true, ..full }), Writer::SendBufferFull);
-    assert_eq!(writer(Facts { bytes: 500, ..full }), Writer::SendBufferFull, "not Nagle's");
+    let end = Facts { bytes: 500, outstanding: 8 * FULL + 500, ..full };
+    assert_eq!(writer(end), Writer::SendBufferFull, "not Nagle's");
     for other in [
         Facts { fills_same_buffer: false, after_idle: true, ..full },
         Facts { usable_window: Some(FULL), ..full },
+        Facts { outstanding: 10 * FULL, ..end },
         Facts { flight: [FULL, 0], after_idle: true, ..full },
     ] {
         assert_eq!(writer(other), Writer::Working, "{other:?}");
