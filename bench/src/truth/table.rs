@@ -110,7 +110,7 @@ fn cases(out: &mut String, results: &Results, world: World) -> fmt::Result {
     Ok(())
 }
 
-/// With fewer cases, a single one decides what is said of a cause. Our choice.
+/// With fewer cases, a single one decides the figures of a cause. Our choice.
 const CASES: usize = 30;
 
 const CALIBRATION: &str = "       ms |   high  right | medium  right |    low  right | unknown";

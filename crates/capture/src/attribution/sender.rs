@@ -145,10 +145,10 @@ impl Sender {
         let may_be_delayed = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
-            let Answer { seen, newly, segments, more } = answer;
+            let Answer { seen, newly, more } = answer;
             let round_trip = distances.round_trip(direction).unwrap_or_default();
             let late = Nanos::between(seen, ack.seen) - round_trip;
-            self.lateness.note(late, newly >= 2 * self.full || segments >= 2);
+            self.lateness.note(late, newly >= 2 * self.full);
             let delay = match newly >= 2 * self.full {
                 _ if may_be_delayed => AckDelay::Unknown,
                 true => AckDelay::None,

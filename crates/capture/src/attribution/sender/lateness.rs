@@ -9,7 +9,7 @@ use super::{Confidence, Hold, Nanos, Sender};
 /// How late the last acknowledgements were, the least of a few.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lateness {
-    /// Of those that no receiver delays, because they acknowledge two segments (RFC 5681, section 4.2).
+    /// Of those that no receiver delays, because they acknowledge two full segments (RFC 5681, section 4.2).
     prompt: Recent,
     /// Of all, where a timer of Linux would have ended the delay earlier.
     any: Recent,
