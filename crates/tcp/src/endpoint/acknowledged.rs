@@ -125,7 +125,8 @@ impl Endpoint {
     /// Bytes that `write` takes before they are acknowledged.
     pub(super) fn send_buffer(&self) -> u32 {
         let Config { policies, send_buffer, .. } = &*self.config;
-        policies.send_tuning.send_buffer(*send_buffer, || self.congestion.window())
+        let window = || self.congestion.window();
+        policies.send_tuning.send_buffer(*send_buffer, policies.congestion, window)
     }
 
     /// Tells the application that the send buffer has room, unless it `had_room` before.
