@@ -255,6 +255,7 @@ impl Endpoint {
     /// Takes the ACK, which may be that of our SYN, and then the text.
     fn take(&mut self, ack: u64, segment: &Segment, now: Instant) -> Received {
         let establishes = self.sender.una == 0;
+        let advances = ack > self.sender.una;
         self.take_ack(ack, segment, now);
         if establishes {
             self.establish(segment, now);
@@ -266,11 +267,16 @@ impl Endpoint {
         } else {
             segment
         };
-        self.take_text(text, now)
+        self.take_text(text, advances, now)
     }
 
-    /// Data and FIN, trimmed to what is new and inside the window.
-    pub(super) fn take_text(&mut self, segment: &Segment, now: Instant) -> Received {
+    /// Data and FIN, trimmed to what is new and inside the window, of a segment whose ACK `advances` SND.UNA.
+    pub(super) fn take_text(
+        &mut self,
+        segment: &Segment,
+        advances: bool,
+        now: Instant,
+    ) -> Received {
         if !self.state.receives() {
             if segment.flags.fin && self.state != State::Closed {
                 self.take_second_fin(now);
@@ -283,8 +289,13 @@ impl Endpoint {
         if segment.flags.urg {
             self.events.push(Event::UrgentIgnored);
         }
-        let mut received =
-            if segment.len > 0 { self.take_data(segment, now) } else { Received::TAKEN };
+        let mut received = match segment.len {
+            0 => {
+                self.note_bare_ack(segment);
+                Received::TAKEN
+            }
+            _ => self.take_data(segment, advances, now),
+        };
         if segment.flags.fin && self.note_fin(segment) && received.placement().is_none() {
             received = Received::TAKEN;
         }
@@ -294,7 +305,7 @@ impl Endpoint {
         received
     }
 
-    fn take_data(&mut self, segment: &Segment, now: Instant) -> Received {
+    fn take_data(&mut self, segment: &Segment, advances: bool, now: Instant) -> Received {
         let first = self.receiver.position(segment.data_start());
         let start = u64::try_from(first).unwrap_or(0).max(self.receiver.next);
         let end = u64::try_from(first + i64::from(segment.len)).unwrap_or(0);
@@ -324,7 +335,7 @@ impl Endpoint {
             // The peer must learn how small the window is.
             self.acknowledger.ask(AckReason::WindowFull);
         }
-        self.tune_receive_buffer(segment, now);
+        self.tune_receive_buffer(segment, advances, now);
         if self.receiver.readable() > 0 {
             self.events.push(Event::Readable);
         }
