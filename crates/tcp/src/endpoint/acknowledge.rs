@@ -99,6 +99,12 @@ impl Acknowledger {
         self.now.is_some() || self.due.is_on()
     }
 
+    /// Whether an ACK must leave now.
+    #[inline]
+    pub(super) fn leaves(&self, now: Instant) -> bool {
+        self.now.is_some() || self.due.is_due(now)
+    }
+
     pub(super) const fn clear(&mut self) {
         self.now = None;
         self.due = Alarm::OFF;
