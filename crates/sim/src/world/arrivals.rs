@@ -7,7 +7,7 @@ use crate::{
     connection::{Exchange, Owner},
     measure::{Document, Progress},
     observe::Observer,
-    scenario::{Application, ApplicationKind, Arrivals},
+    scenario::{Application, ApplicationKind, Arrivals, SlowReader},
 };
 
 /// An application that opens connections.
@@ -60,6 +60,16 @@ impl<'a, O: Observer> World<'a, O> {
             ApplicationKind::Arrivals(arrivals) => arrivals.prompt_acks,
             ApplicationKind::Web(web) => web.prompt_acks,
             ApplicationKind::Bulk(_) | ApplicationKind::Proxy(_) => false,
+        }
+    }
+
+    /// How the client's program of an application reads, if not at once.
+    pub(super) fn slow_reader(&self, application: u32) -> Option<SlowReader> {
+        match &self.scenario.applications[application as usize].kind {
+            ApplicationKind::Web(web) => web.slow_reader,
+            ApplicationKind::Arrivals(_) | ApplicationKind::Bulk(_) | ApplicationKind::Proxy(_) => {
+                None
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use ackwise_tcp::{ByteCount, Nanos};
+use ackwise_tcp::{ByteCount, Instant, Nanos};
 
 use super::{Event, World};
 use crate::{
@@ -84,8 +84,20 @@ impl<O: Observer> World<'_, O> {
         if connection.client.due != self.now {
             return;
         }
-        connection.client.due = ackwise_tcp::Instant::FAR_FUTURE;
+        connection.client.due = Instant::FAR_FUTURE;
         self.client_writes(place);
+        self.forget_if_over(place);
+    }
+
+    /// A slow reader reads again.
+    pub(super) fn client_reads(&mut self, place: u32) {
+        // The connection may be over, and its place another's.
+        let Some(connection) = self.connections.get_mut(place as usize) else { return };
+        if connection.client.reads != self.now {
+            return;
+        }
+        connection.client.reads = Instant::FAR_FUTURE;
+        self.act(place, Side::Client);
         self.forget_if_over(place);
     }
 
