@@ -5,7 +5,8 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::ensure;
+use ackwise_cause::Cause;
+use anyhow::{Context, ensure};
 use lexopt::prelude::*;
 
 use super::case::World;
@@ -27,6 +28,8 @@ pub(crate) struct Settings {
     pub(super) keep: Option<PathBuf>,
     /// Print truth and statements of this case.
     pub(super) show: Option<String>,
+    /// Print what is said to be this cause and is not, and the other way round.
+    pub(super) wrong: Option<Cause>,
     /// What to print.
     pub(super) format: Format,
 }
@@ -53,6 +56,7 @@ impl Default for Settings {
             from: None,
             keep: None,
             show: None,
+            wrong: None,
             format: Format::Text,
         }
     }
@@ -68,11 +72,13 @@ cargo xtask bench truth [OPTION]...
     --from FOLDER     Read the cases in FOLDER instead of recording some.
     --keep FOLDER     Keep the cases in FOLDER: captures, truth, and how each was made.
     --show CASE       Print truth and statements of one case side by side.
+    --wrong CAUSE     Print what is said to be CAUSE and is not, and the other way round: the longest first.
     --markdown        Write the calibration table into docs/explain.md.
     --json            Print JSON.
     Examples: cargo xtask bench truth --world sim --runs 60
               cargo xtask bench truth --keep /tmp/cases
               cargo xtask bench truth --from /tmp/cases --show kernel-0017
+              cargo xtask bench truth --from /tmp/cases --wrong nagle-rtt
     Exit: 0 measured, 1 could not measure or, with --subset, a limit was missed.
 ";
 
@@ -100,6 +106,11 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             Long("from") => settings.from = Some(parser.value()?.into()),
             Long("keep") => settings.keep = Some(parser.value()?.into()),
             Long("show") => settings.show = Some(parser.value()?.string()?),
+            Long("wrong") => {
+                let name = parser.value()?.string()?;
+                let cause = Cause::ALL.into_iter().find(|it| it.name() == name);
+                settings.wrong = Some(cause.with_context(|| format!("no cause `{name}`"))?);
+            }
             Long("json") => settings.format = Format::Json,
             Long("markdown") => settings.format = Format::Markdown,
             Short('h') | Long("help") => return Ok(None),
@@ -125,13 +136,15 @@ mod tests {
 
     #[test]
     fn every_option_is_read_and_in_the_help() {
-        let line = "--seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --json";
+        let line = "--seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --wrong \
+                    nagle-rtt --json";
         let settings = parsed(line).unwrap().unwrap();
         assert_eq!((settings.seed, settings.runs), (7, 9));
         assert_eq!(settings.worlds, [World::Sim]);
         assert_eq!(settings.subset, Some(Duration::from_secs(90)));
         assert_eq!(settings.keep, Some("k".into()));
         assert_eq!(settings.show.as_deref(), Some("sim-0001"));
+        assert_eq!(settings.wrong, Some(Cause::NagleRtt));
         assert_eq!(settings.format, Format::Json);
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");
@@ -141,8 +154,8 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for line in ["--runs 0", "--world moon", "--from a --keep b", "--from a --subset 9", "page"]
-        {
+        let lines = ["--runs 0", "--world moon", "--from a --keep b", "--from a --subset 9"];
+        for line in lines.into_iter().chain(["--wrong nagel", "page"]) {
             assert!(parsed(line).is_err(), "{line}");
         }
     }

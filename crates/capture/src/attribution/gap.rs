@@ -93,6 +93,9 @@ pub(crate) struct HeldByNagle {
 }
 
 impl Gap {
+    /// Packets of one write are not this far apart, unless a link is slow. Our choice.
+    pub(super) const ONE_WRITE: Nanos = Nanos::from_millis(1);
+
     /// By what Nagle's algorithm held the data, if it did.
     pub(crate) fn held_by_nagle(&self) -> Option<HeldByNagle> {
         let [_, ack, _] = self.evidence.numbers();

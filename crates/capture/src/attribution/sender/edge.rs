@@ -20,6 +20,11 @@ impl Sender {
         window < offered || (was_used_up && doubles)
     }
 
+    /// Whether an acknowledgement lets no more data go.
+    pub(super) fn leaves_no_room(&self, ack: &Acknowledgement) -> bool {
+        ack.edge.is_some_and(|edge| edge < self.highest + self.full)
+    }
+
     /// Whether the capture has the acknowledgement of what is sent again, which let nothing more go.
     pub(super) fn is_known_to_fill_window(&self, data: &SeenData) -> bool {
         let newest = self.acks_in_flight.back().map(|it| (it.acked, it.edge));
