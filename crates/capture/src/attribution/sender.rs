@@ -100,7 +100,7 @@ impl Sender {
     ) -> Option<Resolution> {
         let acked_before = self.acks_in_flight.back().map_or(self.acked, |it| it.acked);
         let delays = distances.path_delays(direction);
-        let late = self.hear_after_acknowledgement(duplicate, &delays);
+        let late = self.hear_after_acknowledgement(duplicate, delays);
         let again = self.again.take_if(|again| ack.acked >= again.bytes.end);
         let has_hole = self.again.take_if(|again| again.probes_hole(&ack)).is_some();
         let confirmed = has_hole.then_some(Resolution::Confirmed);
