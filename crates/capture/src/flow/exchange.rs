@@ -224,7 +224,7 @@ impl OpenExchange {
             let shown = first.left == Left::AsSeen || first.queued.is_some();
             let is_brief = round_trip.is_none_or(|it| since <= (it / 8).max(Self::BRIEF));
             let corked =
-                first.small && round_trip.is_some_and(|it| CorkTimer::usually_runs(since, it));
+                first.small && round_trip.is_some_and(|it| CorkTimer::may_have_run(since, it));
             let far = |it| CorkTimer::may_have_run_far_away(since, it);
             let may_be_corked = corked || (first.small && round_trip.is_some_and(far));
             let is_habit = corked
