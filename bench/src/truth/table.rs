@@ -89,7 +89,10 @@ fn cases(out: &mut String, results: &Results, world: World) -> fmt::Result {
         let count = kept().filter(|it| it.has(cause)).count();
         let time: u64 = kept().map(|it| it.time(cause)).sum();
         if time > 0 {
-            writeln!(out, "  {:<24} {count:>6} {:>9.1} ms", cause.name(), ms(time))?;
+            let few = if count < CASES { "  fewer than 30" } else { "" };
+            writeln!(out, "  {:<24} {count:>6} {:>9.1} ms{few}", cause.name(), ms(time))?;
+        } else if Group::of(cause).is_some() {
+            writeln!(out, "  {:<24} {count:>6} {:>12}  fewer than 30", cause.name(), "-")?;
         }
     }
     let known = kept().map(|it| it.known).sum();
@@ -106,6 +109,9 @@ fn cases(out: &mut String, results: &Results, world: World) -> fmt::Result {
     }
     Ok(())
 }
+
+/// With fewer cases, a single one decides what is said of a cause. Our choice.
+const CASES: usize = 30;
 
 const CALIBRATION: &str = "       ms |   high  right | medium  right |    low  right | unknown";
 const PRECISION: &str = "   precision      recall";

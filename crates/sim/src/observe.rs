@@ -68,6 +68,8 @@ pub struct Message {
 pub struct Blame {
     /// Why.
     pub cause: Cause,
+    /// What the sender waits for, which may not know yet that something was lost.
+    pub unaware: Cause,
     /// Which way the data goes that was waited for.
     pub direction: Direction,
     /// Since when.

@@ -96,13 +96,27 @@ impl Watched {
         while at < now {
             let (in_flight, until) = sender.doing(at, self.message_end, held_ack);
             let until = until.min(now);
+            let unaware = match in_flight {
+                InFlight::Lost(_) => InFlight::Propagating,
+                known => known,
+            };
             add(Blame {
                 cause: cause(&Moment { in_flight, ..moment }),
+                unaware: cause(&Moment { in_flight: unaware, ..moment }),
                 direction,
                 from: at,
                 until,
             });
             at = until;
+        }
+    }
+
+    /// The receiver of what `from` sends has so many bytes in order. A copy of them that was dropped is no loss:
+    /// nobody will send it again.
+    pub(crate) fn has_arrived(&mut self, from: Side, bytes: u64) {
+        if bytes > 0 {
+            // Place 0 is the SYN.
+            self.senders[from as usize].lost.retain(|lost| lost.end > bytes + 1);
         }
     }
 

@@ -90,15 +90,18 @@ impl Waits {
         let first = self.repairs.partition_point(|it| it.at < blame.until);
         let repair = self.repairs[first..].iter().find(|it| it.from == from);
         let last = self.repairs[..first].iter().rfind(|it| it.from == from);
+        // As on the kernel: a loss that its sender does not know of yet, and the window that it waits for.
+        let window = Some(blame.unaware).filter(|it| WINDOWS.contains(it));
+        let repaired = |causes: &[Cause]| causes.iter().copied().chain(window).collect();
         match blame.cause {
             // While a loss lasts, the simulator has to guess what will repair it.
             Cause::RetransmissionTimeout | Cause::LossRecovery => match repair {
                 Some(Repair { by_timer: true, .. }) => vec![Cause::RetransmissionTimeout],
                 // A probe has begun it.
                 Some(Repair { by_timer: false, .. }) if last.is_some_and(|it| it.probes) => {
-                    vec![Cause::RetransmissionTimeout, Cause::LossRecovery]
+                    repaired(&[Cause::RetransmissionTimeout, Cause::LossRecovery])
                 }
-                Some(Repair { by_timer: false, .. }) => vec![Cause::LossRecovery],
+                Some(Repair { by_timer: false, .. }) => repaired(&[Cause::LossRecovery]),
                 // It was not repaired before the end of the run.
                 None => vec![Cause::RetransmissionTimeout, Cause::LossRecovery],
             },
@@ -150,6 +153,15 @@ impl Waits {
 /// The default of experiments, which no family changes; `draw` has no congestion control that goes
 /// back to one segment without a timeout.
 const SEGMENT: u32 = 1460;
+
+/// What an acknowledgement opens.
+const WINDOWS: [Cause; 5] = [
+    Cause::SlowStart,
+    Cause::CongestionWindow,
+    Cause::IdleRestart,
+    Cause::ReceiveWindow,
+    Cause::Pacing,
+];
 
 const WITNESS: &str = "waits of the simulated ends";
 

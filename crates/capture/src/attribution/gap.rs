@@ -32,6 +32,8 @@ pub(crate) struct Gap {
     pub held: Option<Held>,
     /// What the sender waited for.
     pub hold: Hold,
+    /// What it waited for before that, and until when.
+    pub before: Option<(Instant, Hold)>,
     /// What shows that the path delivered nothing in the meantime.
     pub stall: Stall,
     /// If something was lost, what is known of that.
@@ -168,6 +170,13 @@ impl Gap {
 
     /// Puts what of the gap is still undivided into `account`.
     pub(crate) fn divide(&self, phase: Phase, account: &mut Account) {
+        if let Some((until, hold)) = self.before {
+            // That an acknowledgement was delayed, it did not wait for yet.
+            let until = until.min(self.until);
+            let arrived = self.arrived.min(until);
+            let first = Self { until, arrived, hold, before: None, delayed_until: None, ..*self };
+            first.divide(phase, account);
+        }
         let direction = phase.direction();
         if self.capture_lost_data {
             return self.doubt(direction, account);
@@ -362,6 +371,7 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
         same_burst: false,
         bit_by_bit: false,
         hold: Hold::done(),
+        before: None,
         stall: Stall::None,
         kind: None,
         capture_lost_data: false,
@@ -381,6 +391,7 @@ mod tests {
         free_at: at(10),
         pace_is_sure: true,
         arrived: at(20),
+        before: None,
         delayed_until: Some(at(60)),
         earlier_arrives: false,
         same_burst: false,
@@ -516,5 +527,18 @@ mod tests {
         let found: Vec<_> = shares.iter().map(|it| (it.cause, it.span.as_millis())).collect();
         let expected = [(Cause::Transmission, 10), (Cause::Propagation, 5), (Cause::PathStall, 10)];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_a_window_held_until_an_acknowledgement_is_not_nagles() {
+        let window = Hold { wait: Wait::SlowStart, ..HELD.hold };
+        let gap = Gap { before: Some((at(40), window)), ..HELD };
+        let expected = [
+            (Cause::Transmission, 10, Confidence::High),
+            (Cause::SlowStart, 30, Confidence::Medium),
+            (Cause::NagleDelayedAck, 20, Confidence::Medium),
+            (Cause::NagleRtt, 10, Confidence::Medium),
+        ];
+        assert_eq!(divided(&gap, 0), expected);
     }
 }

@@ -73,6 +73,9 @@ pub(crate) struct Facts {
     pub lost_before: Option<bool>,
     /// All that was written had left, too, when it last waited for an acknowledgement.
     pub emptied_before: bool,
+    /// All that was written had left with the data before, and so it was when it waited before that, with exactly
+    /// as much outstanding.
+    pub fills_same_buffer: bool,
     /// What was outstanding when the data before left.
     pub outstanding: u64,
     /// The congestion window may have had no room for it then.
@@ -126,6 +129,14 @@ impl Hold {
     /// It waited for something that only an acknowledgement changes.
     pub(super) const fn waits_for_ack(&self) -> bool {
         matches!(self.wait, Wait::Nagle | Wait::SlowStart | Wait::CongestionWindow)
+    }
+
+    /// What a segment waited for before an acknowledgement gave the window room, if Nagle's algorithm held it
+    /// after that.
+    pub(super) fn before_nagle(&self, facts: &Facts) -> Option<Self> {
+        let held_first = self.wait == Wait::Nagle && facts.window_may_have_held_it_first();
+        let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
+        held_first.then(|| Self::new(wait, Confidence::Medium).or(Cause::NagleRtt))
     }
 
     /// It waited for the congestion window.
@@ -192,6 +203,11 @@ impl Hold {
         if facts.receive_window_had_no_room() {
             return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::High);
         }
+        if facts.is_held_by_same_buffer() {
+            let writer = Writer::SendBufferFull;
+            let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+            return Self { writer, ..hold };
+        }
         if facts.may_be_held_by_nagle() {
             return match facts.nagle {
                 // Its own pace explains it as well: nobody is accused.
@@ -257,6 +273,9 @@ impl Hold {
             // How fast a link is that drops packets, shows less well.
             Plateau::No if facts.lossy && !facts.slow_start => {
                 Self::new(wait, Confidence::Medium).or(Cause::Transmission)
+            }
+            Plateau::No if facts.nagle_may_hold_it_too() => {
+                Self::new(wait, Confidence::Medium).or(Cause::NagleRtt)
             }
             Plateau::No => Self::new(wait, Confidence::High),
             Plateau::Perhaps | Plateau::Yes => {
@@ -503,10 +522,37 @@ impl Facts {
         self.full > 0 && !self.bytes.is_multiple_of(self.full)
     }
 
-    /// The congestion window may have held it too.
+    /// The congestion window may have held it too. Linux counts segments, small ones too, and begins with ten
+    /// (`TCP_INIT_CWND`); of a smaller window, nobody knows that it is Linux's.
     const fn fills_window(&self) -> bool {
+        const INITIAL: u64 = 10;
+        let window = self.least_window;
+        let is_full = match self.flight[0].checked_next_multiple_of(self.full) {
+            Some(flight) if window >= INITIAL * self.full => flight + self.full > window,
+            _ => false,
+        };
+        is_full || !self.fits_window_in_bytes()
+    }
+
+    const fn fits_window_in_bytes(&self) -> bool {
         let window = if self.least_window > self.full { self.least_window } else { self.full };
-        self.flight[0] + self.bytes > window
+        self.flight[0] + self.bytes <= window
+    }
+
+    /// A buffer of that size: a congestion window counts segments, and the receive window had room. Writes that
+    /// are all as long look the same, if Nagle's algorithm holds their ends; but an end does not fill the buffer.
+    fn is_held_by_same_buffer(&self) -> bool {
+        let has_room = self.usable_window.is_none_or(|room| room >= 2 * self.full);
+        let fills = !self.is_small() || self.flight[1] + self.bytes == self.outstanding;
+        let is_full = self.fills_same_buffer && fills && self.flight[0] >= 2 * self.full;
+        is_full && has_room && !self.answers
+    }
+
+    /// What waited for a window that counts segments may have waited for Nagle's algorithm, where it counts bytes.
+    fn nagle_may_hold_it_too(&self) -> bool {
+        let may_hold = self.nagle != NagleHabit::Off && self.is_small() && !self.answers;
+        let fits = self.fits_window_in_bytes();
+        may_hold && fits && (self.flight[1] == 0 || self.small_acknowledged)
     }
 
     /// Nagle's algorithm held it: in RFC 896 and BSD until everything is acknowledged, in Minshall's
@@ -524,6 +570,7 @@ impl Facts {
     pub(super) fn nagle_would_hold(&self) -> bool {
         self.is_small()
             && !self.answers
+            && !self.is_held_by_same_buffer()
             && self.flight[0] > 0
             && (self.flight[1] == 0 || self.small_acknowledged)
             && !self.fills_window()

@@ -34,6 +34,8 @@ pub(super) struct Answer {
     pub seen: Instant,
     /// Bytes that were acknowledged with it.
     pub newly: u64,
+    /// Of so many segments.
+    pub segments: usize,
     /// More is outstanding.
     pub more: bool,
 }
@@ -54,14 +56,15 @@ impl RoundTrips {
 
     /// All up to `acked` is acknowledged.
     pub(super) fn acknowledged(&mut self, acked: u64) -> Option<Answer> {
-        let mut newest = None;
+        let (mut newest, before) = (None, self.timed.len());
         while let Some(timed) = self.timed.front().copied().filter(|it| it.end <= acked) {
             self.timed.pop_front();
             newest = Some(timed);
         }
         let newly = acked.saturating_sub(std::mem::replace(&mut self.acked, acked));
         let Timed { seen, .. } = newest.filter(|it| it.end == acked)?;
-        Some(Answer { seen, newly, more: !self.timed.is_empty() })
+        let segments = before - self.timed.len();
+        Some(Answer { seen, newly, segments, more: !self.timed.is_empty() })
     }
 
     /// What of the burst is acknowledged with `acked`, in bytes, and when its first was seen; up to
@@ -104,14 +107,15 @@ mod tests {
         for (number, start) in (1..).zip([0, 100, 200, 300]) {
             trips.sent(&(start..start + 100), start, at(number));
         }
-        let answer = |seen, newly, more| Some(Answer { seen: at(seen), newly, more });
+        let answer =
+            |seen, newly, segments, more| Some(Answer { seen: at(seen), newly, segments, more });
         for (acked, expected) in [
             (50, None),
-            (100, answer(1, 50, true)),
+            (100, answer(1, 50, 1, true)),
             (250, None),
-            (300, answer(3, 50, true)),
+            (300, answer(3, 50, 1, true)),
             (300, None),
-            (400, answer(4, 100, false)),
+            (400, answer(4, 100, 1, false)),
         ] {
             assert_eq!(trips.acknowledged(acked), expected, "{acked}");
         }
@@ -150,7 +154,7 @@ mod tests {
             trips.sent(&(start..start + 100), start, at(number));
         }
         trips.forget(200);
-        let answer = Answer { seen: at(2), newly: 200, more: false };
+        let answer = Answer { seen: at(2), newly: 200, segments: 2, more: false };
         assert_eq!(trips.acknowledged(200), Some(answer));
         assert_eq!(trips.of_burst(200, 300), Some((200, at(1))));
         assert_eq!((trips.acknowledged(300), trips.of_burst(300, 300)), (None, None));

@@ -4,6 +4,7 @@ mod again;
 mod beyond;
 mod departure;
 mod edge;
+mod lateness;
 mod paced;
 mod rate;
 
@@ -12,8 +13,8 @@ use std::collections::VecDeque;
 use ackwise_cause::{Cause, Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
-use self::again::Again;
 pub(crate) use self::departure::{Departure, Left, SeenData};
+use self::{again::Again, lateness::Lateness};
 use super::{
     Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
@@ -47,6 +48,12 @@ pub(crate) struct Sender {
     /// How much the receive window let be sent before the acknowledgement that opened it, and when that
     /// arrived, since the last data.
     opened: Option<(u64, Instant)>,
+    /// When the first acknowledgement of anything arrived since the last data.
+    first_ack: Option<Instant>,
+    /// What was outstanding when it last waited with nothing more written.
+    emptied_with: u64,
+    /// By how much acknowledgements were late.
+    lateness: Lateness,
     /// The receive window of the last acknowledgement that was seen.
     offered: Option<u64>,
     /// The largest that was seen.
@@ -141,7 +148,10 @@ impl Sender {
         let may_be_delayed = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
-            let Answer { seen, newly, more } = answer;
+            let Answer { seen, newly, segments, more } = answer;
+            let round_trip = distances.round_trip(direction).unwrap_or_default();
+            let late = Nanos::between(seen, ack.seen) - round_trip;
+            self.lateness.note(late, newly >= 2 * self.full || segments >= 2);
             let delay = match newly >= 2 * self.full {
                 _ if may_be_delayed => AckDelay::Unknown,
                 true => AckDelay::None,
@@ -151,7 +161,7 @@ impl Sender {
             };
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
             if !may_be_delayed {
-                self.time_burst(&ack, newly, distances.round_trip(direction).unwrap_or_default());
+                self.time_burst(&ack, newly, round_trip);
             }
         }
         if self.acks_in_flight.len() == Self::MAX_ACKS_IN_FLIGHT {
@@ -191,6 +201,9 @@ impl Sender {
         self.window.acknowledged(newly, self.full, [ack.acked, self.highest]);
         let small_acknowledged = self.small_end > self.acked && self.small_end <= ack.acked;
         self.acked += newly;
+        if newly > 0 {
+            self.first_ack.get_or_insert(at);
+        }
         self.first_flight.acknowledged |= newly > 0;
         if let Some(room) = usable_window
             && room < self.full
@@ -329,6 +342,10 @@ impl Sender {
             may_miss_losses: delays.sender * PathDelays::NEAR > delays.receiver,
             lost_before: data.lost_before,
             emptied_before: self.emptied,
+            fills_same_buffer: last.pushed
+                && self.left_with[0] == self.emptied_with
+                // What a window holds of full segments is a multiple of one.
+                && (last.ended || !self.emptied_with.is_multiple_of(data.full.max(1))),
             nagle: self.nagle.habit(),
             outstanding: self.left_with[0],
             window_was_full: self.left_with[0] + data.len() > self.left_with[1],
@@ -387,6 +404,10 @@ impl Sender {
             hold = hold.or(Cause::Transmission);
             hold.confidence = hold.confidence.min(Confidence::Medium);
         }
+        if gap > facts.immediate && last.pushed {
+            self.emptied_with = self.left_with[0];
+        }
+        let unseen = self.busy_without_rate(&mut hold, gap);
         // Where a link was busy for a part of the time and a window was full after that, the rate decides how
         // much is whose: less than an eighth of the time is not worth a doubt. Our choice.
         let free_at = self.bottleneck.free_at();
@@ -396,11 +417,12 @@ impl Sender {
         let same_burst = self.is_same_burst(gap, data, &facts);
         Gap {
             until: sent,
-            free_at,
-            pace_is_sure: self.bottleneck.is_sure() && !is_shared,
+            free_at: unseen.map_or(free_at, |busy| last.sent + busy),
+            pace_is_sure: self.bottleneck.is_sure() && !is_shared && unseen.is_none(),
             // What was sent again in vain is not what the receiver waited for.
             arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
             held: last.held,
+            before: hold.before_nagle(&facts).and_then(|before| Some((self.first_ack?, before))),
             delayed_until,
             earlier_arrives: self.acked > last.acked,
             same_burst,
@@ -468,6 +490,7 @@ impl Sender {
         };
         self.last = Some(departure);
         self.opened = None;
+        self.first_ack = None;
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
         }

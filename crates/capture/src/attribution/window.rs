@@ -197,6 +197,10 @@ impl CongestionEstimate {
         self.reach_before_idle = self.reach_before_idle.max(reach);
         self.peak_before_idle = Some(self.peak.max(self.peak_before_idle.unwrap_or(0)));
         self.after_idle = true;
+        // RFC 5681, section 4.1: the restart window is the initial one, or less if the window was.
+        if self.initial > 0 {
+            self.least = self.least.min(self.initial);
+        }
         self.peak = 0;
         self.plateau = (0, 0);
         self.slow_start = true;

@@ -37,7 +37,10 @@ impl<O: Observer> World<'_, O> {
             };
             (moment(connection, it, phase, end), end)
         });
+        let received = connection.ends.each_ref().map(|it| it.endpoint.received());
         if let Some(watched) = &mut connection.watched {
+            watched.has_arrived(Side::Client, received[Side::Server as usize]);
+            watched.has_arrived(Side::Server, received[Side::Client as usize]);
             watched.now_is(oldest);
         }
     }

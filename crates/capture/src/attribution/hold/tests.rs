@@ -35,6 +35,7 @@ const LATE: Facts = Facts {
     may_miss_losses: true,
     lost_before: None,
     emptied_before: false,
+    fills_same_buffer: false,
     outstanding: 0,
     window_was_full: false,
     nagle: NagleHabit::Unknown,
@@ -560,5 +561,39 @@ fn what_else_the_packets_admit_is_named() {
         let hold = Hold::from_facts(&facts);
         assert_eq!(hold.rival, rival, "{why}");
         assert!(rival.is_none() || hold.confidence < High, "{why}");
+    }
+}
+
+#[test]
+fn a_small_segment_behind_as_many_as_the_first_window_has_waits_for_that() {
+    let tail = Facts { flight: [9 * FULL + 109, 8 * FULL], small_acknowledged: true, ..SMALL };
+    check(&[
+        ("ten are outstanding, one of them small", tail, Wait::SlowStart, Medium),
+        (
+            "nine are",
+            Facts { flight: [8 * FULL + 109, 7 * FULL], sure_window: 0, ..tail },
+            Wait::Nagle,
+            Medium,
+        ),
+        ("all but Nagle's", Facts { nagle: NagleHabit::Off, ..tail }, Wait::SlowStart, High),
+    ]);
+    assert_eq!(Hold::from_facts(&tail).rival, Some(Cause::NagleRtt));
+}
+
+#[test]
+fn exactly_as_much_outstanding_as_before_is_a_send_buffer() {
+    let full = Facts { pushed: true, fills_same_buffer: true, ..BULK };
+    let writer = |facts| Hold::from_facts(&facts).writer;
+    assert_eq!(writer(full), Writer::SendBufferFull);
+    assert_eq!(writer(Facts { after_idle: true, ..full }), Writer::SendBufferFull);
+    let end = Facts { bytes: 500, outstanding: 8 * FULL + 500, ..full };
+    assert_eq!(writer(end), Writer::SendBufferFull, "not Nagle's");
+    for other in [
+        Facts { fills_same_buffer: false, after_idle: true, ..full },
+        Facts { usable_window: Some(FULL), ..full },
+        Facts { outstanding: 10 * FULL, ..end },
+        Facts { flight: [FULL, 0], after_idle: true, ..full },
+    ] {
+        assert_eq!(writer(other), Writer::Working, "{other:?}");
     }
 }

@@ -1,0 +1,110 @@
+//! By how much acknowledgements come later than a round trip takes: for so long, a link of which no rate is known
+//! may have been busy.
+
+use ackwise_cause::{Cause, Writer};
+use ackwise_tcp::Wait;
+
+use super::{Confidence, Hold, Nanos, Sender};
+
+/// How late the last acknowledgements were, the least of a few.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lateness {
+    /// Of those that no receiver delays, because they acknowledge two segments (RFC 5681, section 4.2).
+    prompt: Recent,
+    /// Of all, where a timer of Linux would have ended the delay earlier.
+    any: Recent,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    last: [Nanos; Self::COUNT],
+    count: usize,
+}
+
+impl Recent {
+    /// Enough to leave out what waited behind other packets. Our choice.
+    const COUNT: usize = 4;
+
+    const fn note(&mut self, late: Nanos) {
+        self.last[self.count % Self::COUNT] = late;
+        self.count += 1;
+    }
+
+    /// One alone may be an accident.
+    fn least(&self) -> Nanos {
+        let seen = &self.last[..self.count.min(Self::COUNT)];
+        seen.iter().copied().min().filter(|_| self.count > 1).unwrap_or_default()
+    }
+}
+
+impl Lateness {
+    /// Linux delays an acknowledgement by 40 ms at first (`TCP_DELACK_MIN`), a tick more, and later by up to 200 ms.
+    const DELAYED: Nanos = Nanos::from_millis(44);
+
+    /// An acknowledgement came so much later than a round trip takes; `prompt` if none is delayed that
+    /// acknowledges so much.
+    pub(super) fn note(&mut self, late: Nanos, prompt: bool) {
+        if prompt {
+            self.prompt.note(late);
+        }
+        let is_delay = !prompt && late <= Self::DELAYED;
+        self.any.note(if is_delay { Nanos::ZERO } else { late });
+    }
+}
+
+impl Sender {
+    /// Where no rate is known and the program seems to have paused for `gap`: for how long a link was busy with
+    /// what it had written before, as far as that is worth a doubt. An eighth of the time is, our choice.
+    pub(super) fn busy_without_rate(&self, hold: &mut Hold, gap: Nanos) -> Option<Nanos> {
+        let pauses = hold.wait == Wait::Application && hold.writer == Writer::Working;
+        let is_sure = hold.confidence == Confidence::High && hold.lost.is_none();
+        if !pauses || !is_sure || !self.bottleneck.is_unknown() {
+            return None;
+        }
+        let [busy, perhaps] = [self.lateness.prompt.least(), self.lateness.any.least()];
+        let counts = |late: Nanos| late * 8 >= gap;
+        if counts(busy) || counts(perhaps) {
+            *hold = hold.or(Cause::Transmission);
+            hold.confidence = Confidence::Medium;
+        }
+        Some(busy.min(gap)).filter(|_| counts(busy))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(millis: u64) -> Nanos {
+        Nanos::from_millis(millis)
+    }
+
+    #[test]
+    fn what_a_receiver_may_have_delayed_shows_no_busy_link() {
+        let mut lateness = Lateness::default();
+        lateness.note(millis(20), true);
+        assert_eq!(lateness.prompt.least(), Nanos::ZERO, "one may be an accident");
+        lateness.note(millis(15), true);
+        lateness.note(millis(90), false);
+        assert_eq!([lateness.prompt.least(), lateness.any.least()], [millis(15); 2]);
+        lateness.note(millis(40), false);
+        assert_eq!(lateness.any.least(), Nanos::ZERO, "Linux delays them for 40 ms");
+        assert_eq!(lateness.prompt.least(), millis(15));
+    }
+
+    #[test]
+    fn a_pause_of_a_program_is_shortened_where_no_rate_is_known() {
+        let mut sender = Sender::default();
+        sender.lateness.note(millis(20), true);
+        sender.lateness.note(millis(20), true);
+        let pause = || Hold { writer: Writer::Working, ..Hold::done() };
+        let busy = |hold: &mut Hold, gap| sender.busy_without_rate(hold, millis(gap));
+        let mut hold = pause();
+        assert_eq!(busy(&mut hold, 32), Some(millis(20)));
+        assert_eq!((hold.confidence, hold.rival), (Confidence::Medium, Some(Cause::Transmission)));
+        let mut long = pause();
+        assert_eq!((busy(&mut long, 161), long), (None, pause()), "less than an eighth");
+        let mut done = Hold::done();
+        assert_eq!((busy(&mut done, 32), done), (None, Hold::done()));
+    }
+}
