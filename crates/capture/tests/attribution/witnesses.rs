@@ -412,3 +412,28 @@ fn the_way_of_the_fin_is_no_think_time() {
         "#,
     );
 }
+
+/// The server refuses an upload when it has the head. What it waited for until then, nothing shows; no link was busy.
+#[test]
+fn a_response_that_begins_before_its_request_has_ended_is_doubtful() {
+    shows(
+        &Streams::of_upload(8660),
+        r#"
+        0      > syn
+        0.05   < syn
+        20.1   > ack 0
+        20.2   > 0:100 psh ack 0
+        20.3   < ack 100
+        20.8   < 0:100 psh ack 100
+        20.9   < fin ack 100
+        41     > ack 101
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) medium or server-think: 6
+        server-think to-client 0.550 (1, 0.550) medium or application-limited: 6
+        propagation to-client 0.025 (1, 0.025) high: 6
+        "#,
+    );
+}
