@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ackwise_tcp::Instant;
 
-use super::{Acknowledgement, Nanos, Sender};
+use super::{Acknowledgement, Nanos, SeenData, Sender};
 
 impl Sender {
     /// Whether the receiver's program may have delayed an acknowledgement: Linux waits for it while the window
@@ -18,6 +18,19 @@ impl Sender {
         let doubles =
             window.zip(offered).is_some_and(|(now, before)| now > before && now >= before * 2);
         window < offered || (was_used_up && doubles)
+    }
+
+    /// Whether an acknowledgement lets no more data go.
+    pub(super) fn leaves_no_room(&self, ack: &Acknowledgement) -> bool {
+        ack.edge.is_some_and(|edge| edge < self.highest + self.full)
+    }
+
+    /// Whether the capture has the acknowledgement of what is sent again, which let nothing more go.
+    pub(super) fn is_known_to_fill_window(&self, data: &SeenData) -> bool {
+        let newest = self.acks_in_flight.back().map(|it| (it.acked, it.edge));
+        let (acked, edge) = newest.unwrap_or((self.acked, self.edge));
+        let has_room = edge.is_none_or(|edge| edge >= self.highest + self.full);
+        data.bytes.end <= acked && !has_room
     }
 
     /// The longest that a round trip to this sender takes: data beyond the window that it knew was sent after
