@@ -274,30 +274,12 @@ impl Sender {
         (held > varies).then_some(by_clock)
     }
 
-    /// Whether timestamps confirm that a segment was sent as long after the previous one as it was
-    /// captured after it.
-    fn left_as_seen(&self, last: &Departure, data: &SeenData) -> bool {
-        let span = Nanos::between(last.seen, data.seen);
-        last.timestamp
-            .zip(data.timestamp)
-            .is_some_and(|(earlier, later)| self.clock.confirms(span, earlier, later))
-    }
-
     /// A packet without data was seen.
     pub(crate) fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
         if let Some(timestamp) = timestamp {
             self.clock.note(timestamp, seen);
             self.heard = Some((timestamp, seen));
         }
-    }
-
-    fn note_delay(&mut self, delay: Nanos) {
-        /// Remembered delays: enough for a median. Our choice.
-        const DELAYS: usize = 7;
-        if self.delays.len() == DELAYS {
-            self.delays.pop_front();
-        }
-        self.delays.push_back(delay);
     }
 
     fn gap(
@@ -597,13 +579,6 @@ impl Sender {
     /// Segments that it sent before any was acknowledged, if the window kept it from sending more.
     pub(crate) const fn initial_window(&self) -> Option<u32> {
         if self.first_flight.limited { Some(self.first_flight.segments) } else { None }
-    }
-
-    /// How late the receiver's delayed acknowledgements were: the median of the last few.
-    pub(crate) fn delayed_ack(&self) -> Option<Nanos> {
-        let mut delays = self.delays.clone();
-        delays.make_contiguous().sort_unstable();
-        delays.get(delays.len() / 2).copied()
     }
 
     /// The capture does not show what was sent up to here.

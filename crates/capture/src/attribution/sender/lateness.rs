@@ -53,6 +53,22 @@ impl Lateness {
 }
 
 impl Sender {
+    pub(super) fn note_delay(&mut self, delay: Nanos) {
+        /// Remembered delays: enough for a median. Our choice.
+        const DELAYS: usize = 7;
+        if self.delays.len() == DELAYS {
+            self.delays.pop_front();
+        }
+        self.delays.push_back(delay);
+    }
+
+    /// How late the receiver's delayed acknowledgements were: the median of the last few.
+    pub(crate) fn delayed_ack(&self) -> Option<Nanos> {
+        let mut delays = self.delays.clone();
+        delays.make_contiguous().sort_unstable();
+        delays.get(delays.len() / 2).copied()
+    }
+
     /// Where no rate is known and the program seems to have paused for `gap`: for how long a link was busy with
     /// what it had written before, as far as that is worth a doubt. An eighth of the time is, our choice.
     pub(super) fn busy_without_rate(&self, hold: &mut Hold, gap: Nanos) -> Option<Nanos> {

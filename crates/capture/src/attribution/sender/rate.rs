@@ -1,8 +1,17 @@
 //! What packets of one sender show of the rate of links.
 
-use super::{Acknowledgement, Nanos, Pace, PathDelays, SeenData, Sender, Spacing};
+use super::{Acknowledgement, Departure, Nanos, Pace, PathDelays, SeenData, Sender, Spacing};
 
 impl Sender {
+    /// Whether timestamps confirm that a segment was sent as long after the previous one as it was
+    /// captured after it.
+    pub(super) fn left_as_seen(&self, last: &Departure, data: &SeenData) -> bool {
+        let span = Nanos::between(last.seen, data.seen);
+        last.timestamp
+            .zip(data.timestamp)
+            .is_some_and(|(earlier, later)| self.clock.confirms(span, earlier, later))
+    }
+
     /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
     /// than the least round trip, links were busy with the burst.
     pub(super) fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Nanos) {
