@@ -72,10 +72,15 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     each_case(settings, |recorded| {
         // Streams of their own: a case is read in the same way, whichever others there are.
         let dice = Dice::new(recorded.case.seed).of(&recorded.case.name, 0);
-        results.add(recorded, dice)
+        results.add(recorded, settings.removals, dice)
     })?;
     match settings.format {
-        Format::Text => print(&table::text(&results))?,
+        Format::Text => {
+            print(&table::text(&results))?;
+            if settings.worst > 0 {
+                print(&remove::worst(&results.removals, settings.worst))?;
+            }
+        }
         Format::Json => print(&format!("{:#}\n", json::json(&results)))?,
         Format::Markdown => markdown::update(&results)?,
     }

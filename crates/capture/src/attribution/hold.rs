@@ -133,9 +133,28 @@ impl Hold {
         matches!(self.wait, Wait::SlowStart | Wait::CongestionWindow)
     }
 
+    /// It waited for its program.
+    pub(super) fn is_of_program(&self) -> bool {
+        self.wait == Wait::Application && self.lost.is_none()
+    }
+
     /// It waits for nothing: the whole message has left.
     pub(crate) const fn done() -> Self {
         Self { writer: Writer::Done, ..Self::new(Wait::Application, Confidence::High) }
+    }
+
+    /// The same, where the capture lacks an acknowledgement that reached the sender meanwhile: it may have
+    /// released the segment. `was_shut`: it opened the receive window.
+    pub(super) fn without_ack(self, facts: &Facts, was_shut: bool) -> Self {
+        if was_shut && facts.since_event() > facts.immediate {
+            let wait = Wait::ReceiveWindow { probing: false };
+            return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
+        }
+        if facts.is_released() || facts.loss.is_some() {
+            return Self { confidence: self.confidence.min(Confidence::Medium), ..self };
+        }
+        let rival = if facts.is_small() { Cause::NagleRtt } else { facts.window() };
+        Self { confidence: Confidence::Low, rival: self.rival.or(Some(rival)), ..self }
     }
 
     /// Decides what the sender of a segment waited for.

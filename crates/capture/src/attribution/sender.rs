@@ -47,6 +47,8 @@ pub(crate) struct Sender {
     /// How much the receive window let be sent before the acknowledgement that opened it, and when that
     /// arrived, since the last data.
     opened: Option<(u64, Instant)>,
+    /// The last acknowledgement that opened the window for data beyond it, and how long that took at most.
+    opening: Option<(u64, Nanos)>,
     /// The receive window of the last acknowledgement that was seen.
     offered: Option<u64>,
     /// The largest that was seen.
@@ -71,6 +73,8 @@ pub(crate) struct Sender {
     first_flight: FirstFlight,
     /// The capture has lost data since the last that it has.
     capture_lost_data: bool,
+    /// It had an acknowledgement, or a window, since the last data that the capture lacks.
+    lacks_ack: bool,
     clock: SenderClock,
     /// The last data that was sent again, until it is acknowledged.
     again: Option<Again>,
@@ -215,6 +219,7 @@ impl Sender {
         if data.loss.is_none() && self.recover.is_some() {
             data.loss = Some(Loss::Repaired);
         }
+        self.lacks_ack |= self.is_beyond_window(&data);
         let gap = self.last.map(|last| self.gap(&last, &data, sent, delays));
         self.capture_lost_data = false;
         if let Some(delay) = gap.as_ref().and_then(Gap::ack_delay) {
@@ -223,6 +228,7 @@ impl Sender {
         let held = by_clock.is_some();
         let by = self.released_by(&data, gap.as_ref(), delays);
         self.depart(&data, sent, held, gap.as_ref(), delays);
+        self.lacks_ack = false;
         self.note_pacing(&data, by, delays);
         gap
     }
@@ -322,6 +328,15 @@ impl Sender {
             loss: data.loss,
         };
         let mut hold = self.pacing.correct(Hold::from_facts(&facts));
+        if self.lacks_ack {
+            hold = hold.without_ack(&facts, self.is_beyond_window(data));
+        }
+        // Without the receiver's SYN, nobody knows how large its window is.
+        let may_be_shut = hold.waits_for_ack() || hold.is_of_program();
+        if self.edge.is_none() && facts.flight[0] > 0 && may_be_shut {
+            hold.confidence = hold.confidence.min(Confidence::Medium);
+            hold.rival = hold.rival.or(Some(Cause::ReceiveWindow));
+        }
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);
         if kind == Some(LossKind::AckLost) {
@@ -341,6 +356,7 @@ impl Sender {
         }
         if let Some(since_ack) =
             facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
+            && !self.lacks_ack
             && last.pushed
             && facts.nagle_would_hold()
         {
@@ -464,7 +480,8 @@ impl Sender {
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
-        let unacknowledged = self.small_end > self.acked && self.acks_in_flight.is_empty();
+        let unacknowledged =
+            self.small_end > self.acked && self.acks_in_flight.is_empty() && !self.lacks_ack;
         if small && ready && unacknowledged && data.loss.is_none() {
             self.nagle.note_despite();
         }
@@ -473,7 +490,8 @@ impl Sender {
         }
         let wait = gap.map(|gap| gap.hold.wait);
         self.first_flight.see(bytes.div_ceil(data.full.max(1)), wait);
-        let flight = self.flight();
+        // What is outstanding is not known if an acknowledgement is missing.
+        let flight = if self.lacks_ack { bytes } else { self.flight() };
         self.most_flight = self.most_flight.max(flight);
         self.window.send(bytes, data.full, flight, wait);
         self.left_with = [flight, self.window.least];
