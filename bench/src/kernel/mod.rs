@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `options` | the command line |
 //! | `path` | what is drawn by seed |
+//! | `experiment` | the path as an experiment |
 //! | `real` | the path on the kernel |
 //! | `simulated` | the path in the simulator |
 //! | `flow` | what happened, in the same form from both |
@@ -16,6 +17,7 @@
 //! | `keep` | the results as files |
 
 mod compare;
+mod experiment;
 mod flow;
 mod keep;
 mod options;
@@ -130,7 +132,7 @@ fn compare(path: &Path, settings: &Settings) -> anyhow::Result<Comparison> {
     let mut pairs = Vec::new();
     for Run { nth, kernel } in runs {
         let path = path.for_run(nth);
-        let toml = simulated::experiment(&path, nth);
+        let toml = experiment::toml(&path, nth);
         let flow = simulated::run(&toml, settings.seed.wrapping_add(nth))?;
         let simulated = (outcome(&path, &flow, "the simulator")?, flow);
         if let Some(folder) = &settings.keep {
@@ -170,8 +172,7 @@ fn measured(path: &Path) -> anyhow::Result<Measured> {
         attempts += 1;
         let nth = runs.len() as u64;
         let path = path.for_run(nth);
-        let fates = path.fates(nth);
-        let ran = real::run(&path, &fates, free_port());
+        let ran = real::run(&experiment::toml(&path, nth), free_port());
         let ran = ran.and_then(|it| Ok((outcome(&path, &it.flow, "the kernel")?, it)));
         let (outcome, Ran { flow, disturbed: why }) = match ran {
             Ok(ran) => ran,

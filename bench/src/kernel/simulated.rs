@@ -1,87 +1,19 @@
-//! The path in the simulator: an experiment for `ackwise run`, and an observer of its run.
+//! The path in the simulator: an observer of the experiment's run.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
-use ackwise_lab::experiment::Experiment;
-use ackwise_link::Seed;
 use ackwise_sim::observe::{Side, Sighting};
 use ackwise_sim::{Observer, run as simulate};
 use ackwise_tcp::Instant;
-use anyhow::Context;
 
+use super::experiment;
 use super::flow::{End, Flow, OnWire};
-use super::path::{Buffers, Control, Path, REQUEST, SEGMENT};
-
-/// The path as an experiment, which `ackwise run` can repeat.
-pub(super) fn experiment(path: &Path, nth: u64) -> String {
-    let fates = path.fates(nth);
-    let Path { rate, delay, queue, lateness, size, transfers, idle, .. } = path;
-    let (preset, congestion) = match path.control {
-        Control::Cubic => ("linux-6", String::new()),
-        Control::Reno => ("linux-6", RENO.to_owned()),
-        // The kernel draws the phase at random.
-        Control::Bbr => ("linux-6-bbr", format!("bbr_phase = {}\n", 2 * nth % 7)),
-    };
-    let buffers = match path.buffers {
-        Buffers::Stated => {
-            let bytes = Buffers::STATED;
-            format!("receive_buffer = \"{bytes} B\"\nsend_buffer = \"{bytes} B\"\n")
-        }
-        Buffers::Tuned => String::new(),
-    };
-    let mut back = String::new();
-    if !fates.lost.is_empty() {
-        let _ = write!(back, "loss = {{ nth = {:?} }}, ", fates.lost);
-    }
-    if !fates.late.is_empty() {
-        let _ = write!(
-            back,
-            "reordering = {{ nth = {:?} }}, lateness = \"{lateness} us\", ",
-            fates.late
-        );
-    }
-    let back = back.strip_suffix(", ").map(|keys| format!("back = {{ {keys} }}\n"));
-    let back = back.unwrap_or_default();
-    format!(
-        r#"title = "Path {number} of the comparison with the kernel"
-duration = "{LONGEST} s"
-[tcp]
-preset = "{preset}"
-{congestion}{buffers}[host]
-client = {{}}
-server = {{}}
-[link.path]
-ends = ["client", "server"]
-rate = "{rate} kb/s"
-delay = "{delay} us"
-queue = "{queue} packets"
-{back}[application.web]
-kind = "web"
-client = "client"
-server = "server"
-pages = {transfers}
-request = "{REQUEST} B"
-response_head = "0 B"
-workload = {{ primary = "{size} B", inlines = [] }}
-transfer = "persistent"
-connections = "kept"
-think = "{idle} ms"
-behaviour = {{ think = "{SERVER_WAKES}" }}
-prompt_acks = true
-"#,
-        number = path.number,
-    )
-}
+use super::path::SEGMENT;
 
 /// Runs an experiment of one connection.
 pub(super) fn run(toml: &str, seed: u64) -> anyhow::Result<Flow> {
-    let experiment = Experiment::parse("path.toml", toml)?;
-    let case = experiment.cases().first().context("the experiment has no case")?;
-    let mut scenario = case.scenario.clone();
-    scenario.seed = Seed(seed);
     let mut watcher = Watcher::default();
-    simulate(&scenario, &mut watcher)?;
+    simulate(&experiment::scenario(toml, &[], seed)?, &mut watcher)?;
     watcher.flow.windows = watcher.windows.into_iter().collect();
     Ok(watcher.flow)
 }
@@ -133,25 +65,16 @@ impl Observer for Watcher {
     }
 }
 
-/// In seconds: longer than any transfer takes (our choice).
-const LONGEST: u32 = 120;
-
-/// HyStart belongs to CUBIC.
-const RENO: &str = "congestion = \"linux-reno\"\nslow_start = \"until-loss\"\n";
-
-/// What the kernel takes to wake the server's program (measured: 50 to 100 us): long enough that it
-/// acknowledges the first request before the response.
-const SERVER_WAKES: &str = "80 us";
-
 #[cfg(test)]
 mod tests {
+    use super::super::path::Path;
     use super::*;
 
     #[test]
     fn every_path_is_an_experiment_that_ends() {
         for number in 0..16 {
             let path = Path::draw(1, number);
-            let toml = experiment(&path, 0);
+            let toml = experiment::toml(&path, 0);
             let outcome = run(&toml, 1).unwrap().outcome(path.work());
             let outcome = outcome.unwrap_or_else(|| panic!("{path}: not all arrived\n{toml}"));
             let least = f64::from(path.size) * 8.0 / f64::from(path.rate) / 1e3;

@@ -16,6 +16,7 @@
 //! | `results` | all of that, case after case |
 //! | `reach` | what must be reached |
 //! | `limits` | what a subset must reach in CI |
+//! | `wrong` | what is said to be a cause and is not, and the other way round |
 //! | `table`, `show`, `json`, `markdown` | the results, printed |
 
 pub(crate) mod case;
@@ -34,6 +35,7 @@ mod score;
 mod show;
 mod sim;
 mod table;
+mod wrong;
 
 use std::fs;
 use std::io::{ErrorKind, Write as _, stdout};
@@ -74,15 +76,16 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         let dice = Dice::new(recorded.case.seed).of(&recorded.case.name, 0);
         results.add(recorded, settings.removals, dice)
     })?;
-    match settings.format {
-        Format::Text => {
+    match (settings.format, settings.wrong) {
+        (Format::Text, Some(cause)) => print(&wrong::text(&results, cause))?,
+        (Format::Text, None) => {
             print(&table::text(&results))?;
             if settings.worst > 0 {
                 print(&remove::worst(&results.removals, settings.worst))?;
             }
         }
-        Format::Json => print(&format!("{:#}\n", json::json(&results)))?,
-        Format::Markdown => markdown::update(&results)?,
+        (Format::Json, _) => print(&format!("{:#}\n", json::json(&results)))?,
+        (Format::Markdown, _) => markdown::update(&results)?,
     }
     let mut held = true;
     if settings.subset.is_some() {

@@ -5,7 +5,8 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::ensure;
+use ackwise_cause::Cause;
+use anyhow::{Context, ensure};
 use lexopt::prelude::*;
 
 use super::case::World;
@@ -31,6 +32,8 @@ pub(crate) struct Settings {
     pub(super) removals: u32,
     /// Print so many of these that change most.
     pub(super) worst: usize,
+    /// Print what is said to be this cause and is not, and the other way round.
+    pub(super) wrong: Option<Cause>,
     /// What to print.
     pub(super) format: Format,
 }
@@ -62,6 +65,7 @@ impl Default for Settings {
             show: None,
             removals: REMOVALS,
             worst: 0,
+            wrong: None,
             format: Format::Text,
         }
     }
@@ -79,11 +83,13 @@ cargo xtask bench truth [OPTION]...
     --show CASE       Print truth and statements of one case side by side.
     --removals N      Remove N single packets from each case, one at a time (2 by default).
     --worst N         Print the N packets whose removal changes most.
+    --wrong CAUSE     Print what is said to be CAUSE and is not, and the other way round: the longest first.
     --markdown        Write the calibration table into docs/explain.md.
     --json            Print JSON.
     Examples: cargo xtask bench truth --world sim --runs 60
               cargo xtask bench truth --keep /tmp/cases
               cargo xtask bench truth --from /tmp/cases --show kernel-0017
+              cargo xtask bench truth --from /tmp/cases --wrong nagle-rtt
     Exit: 0 measured, 1 could not measure or, with --subset, a limit was missed.
 ";
 
@@ -113,6 +119,11 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             Long("show") => settings.show = Some(parser.value()?.string()?),
             Long("removals") => settings.removals = parser.value()?.parse()?,
             Long("worst") => settings.worst = parser.value()?.parse()?,
+            Long("wrong") => {
+                let name = parser.value()?.string()?;
+                let cause = Cause::ALL.into_iter().find(|it| it.name() == name);
+                settings.wrong = Some(cause.with_context(|| format!("no cause `{name}`"))?);
+            }
             Long("json") => settings.format = Format::Json,
             Long("markdown") => settings.format = Format::Markdown,
             Short('h') | Long("help") => return Ok(None),
@@ -138,7 +149,8 @@ mod tests {
 
     #[test]
     fn every_option_is_read_and_in_the_help() {
-        let line = "--seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --removals 5 --worst 3 --json";
+        let line = "--seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --wrong \
+                    nagle-rtt --removals 5 --worst 3 --json";
         let settings = parsed(line).unwrap().unwrap();
         assert_eq!((settings.seed, settings.runs), (7, 9));
         assert_eq!(settings.worlds, [World::Sim]);
@@ -146,6 +158,7 @@ mod tests {
         assert_eq!(settings.keep, Some("k".into()));
         assert_eq!(settings.show.as_deref(), Some("sim-0001"));
         assert_eq!((settings.removals, settings.worst), (5, 3));
+        assert_eq!(settings.wrong, Some(Cause::NagleRtt));
         assert_eq!(settings.format, Format::Json);
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");
@@ -155,8 +168,8 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for line in ["--runs 0", "--world moon", "--from a --keep b", "--from a --subset 9", "page"]
-        {
+        let lines = ["--runs 0", "--world moon", "--from a --keep b", "--from a --subset 9"];
+        for line in lines.into_iter().chain(["--wrong nagel", "page"]) {
             assert!(parsed(line).is_err(), "{line}");
         }
     }

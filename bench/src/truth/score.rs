@@ -220,12 +220,13 @@ fn admit_losses(known: &mut [Known], one_way: &OneWay) {
         }
         let (mut left, mut until) = (one_way.nanos(direction), known[lost].from);
         for it in known[..lost].iter_mut().rev() {
-            let on_its_way = matches!(it.causes[0], Cause::Propagation | Cause::Transmission);
+            let propagates = it.causes.contains(&Cause::Propagation);
+            let on_its_way = propagates || it.causes[0] == Cause::Transmission;
             if !on_its_way || it.direction != direction || it.until != until {
                 break;
             }
             until = it.from;
-            if it.causes[0] == Cause::Propagation {
+            if propagates {
                 let Some(rest) = left.checked_sub(it.until - it.from) else { break };
                 left = rest;
                 if !it.causes.contains(&cause) {

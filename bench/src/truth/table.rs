@@ -240,27 +240,29 @@ pub(super) fn wrong<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
 }
 
 fn worst(out: &mut String, rows: &[&Row]) -> fmt::Result {
-    for row in wrong(rows).into_iter().take(WORST) {
-        let Some(truth) = row.truth else { continue };
-        let direction = if truth.to_server { "to server" } else { "to client" };
-        writeln!(
-            out,
-            "  {} {:<6} {:>9.1} ms of {} at {:.6} s: {} {direction}, said {} ({})",
-            row.case,
-            row.view.vantage.name(),
-            ms(row.nanos),
-            row.exchange,
-            ms(row.longest_from) / 1e3,
-            truth.cause,
-            row.said.map_or("nothing", |it| it.0.name()),
-            row.sureness().name(),
-        )?;
-    }
-    Ok(())
+    wrong(rows).into_iter().take(WORST).try_for_each(|row| told(out, row))
+}
+
+/// Prints what is true of some time, and what was said.
+pub(super) fn told(out: &mut String, row: &Row) -> fmt::Result {
+    let Some(truth) = row.truth else { return Ok(()) };
+    let direction = if truth.to_server { "to server" } else { "to client" };
+    writeln!(
+        out,
+        "  {} {:<6} {:>9.1} ms of {} at {:.6} s: {} {direction}, said {} ({})",
+        row.case,
+        row.view.vantage.name(),
+        ms(row.nanos),
+        row.exchange,
+        ms(row.longest_from) / 1e3,
+        truth.cause,
+        row.said.map_or("nothing", |it| it.0.name()),
+        row.sureness().name(),
+    )
 }
 
 /// As many as a screen shows. Our choice.
-const WORST: usize = 40;
+pub(super) const WORST: usize = 40;
 
 /// Read where the data was sent or by `--pair`, and elsewhere; judged time only.
 pub(super) fn sides<'a>(rows: &[&'a Row]) -> [Vec<&'a Row>; 2] {

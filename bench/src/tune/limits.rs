@@ -1,13 +1,13 @@
 //! Whom servers at their limit serve, with and without `ackwise tune --max-connections`: one more client beside
 //! idle ones, and more clients than places.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Stdio, id};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -110,9 +110,9 @@ pub(super) fn run(ackwise: &Path, time: Duration) -> anyhow::Result<()> {
 }
 
 fn row(ackwise: &Path, kind: Kind, tuned: bool, time: Duration) -> anyhow::Result<String> {
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
     let one_more = {
-        let _server = Server::start(kind, port)?;
+        let server = Server::start(kind)?;
+        let port = server.port;
         let idle = (0..PLACES).map(|_| Client::open(port)).collect::<io::Result<Vec<_>>>()?;
         for client in &idle {
             client.0.set_read_timeout(Some(Duration::from_secs(1)))?;
@@ -133,7 +133,8 @@ fn row(ackwise: &Path, kind: Kind, tuned: bool, time: Duration) -> anyhow::Resul
         tuning.map(Tuning::end).transpose()?;
         words
     };
-    let _server = Server::start(kind, port)?;
+    let server = Server::start(kind)?;
+    let port = server.port;
     let arguments =
         ["--max-connections", "200", "--idle-at-least", "100ms", "--unsure-after", "200ms"];
     let tuning = if tuned { Some(Tuning::start(ackwise, port, &arguments)?) } else { None };
@@ -266,11 +267,15 @@ fn is_whole(response: &[u8]) -> bool {
 struct Server {
     child: Child,
     directory: PathBuf,
+    port: u16,
 }
 
 impl Server {
-    fn start(kind: Kind, port: u16) -> anyhow::Result<Self> {
-        let directory = std::env::temp_dir().join(format!("ackwise-bench-tune-{port}"));
+    /// Each start has a port of its own: workers of the server before may hold its listening socket for a moment
+    /// after SIGKILL, and Apache does not try again.
+    fn start(kind: Kind) -> anyhow::Result<Self> {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let directory = std::env::temp_dir().join(format!("ackwise-bench-tune-{}-{port}", id()));
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(directory.join("site"))?;
         for path in [directory.clone(), directory.join("site")] {
@@ -278,19 +283,31 @@ impl Server {
         }
         fs::write(directory.join("site/page"), "xxxxxxxxxx")?;
         let mut command = kind.command(&directory, port)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let said = File::create(directory.join("said"))?;
+        command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said).process_group(0);
         let child = command.spawn().context("the server is not installed")?;
-        let server = Self { child, directory };
+        let mut server = Self { child, directory, port };
         let began = Instant::now();
         while Client::open(port).and_then(|it| (&it).exchange()).is_err() {
+            if let Some(status) = server.child.try_wait()? {
+                bail!("the server ended with {status}: {}", server.said());
+            }
             if began.elapsed() > START {
-                bail!("the server does not answer");
+                bail!("the server does not answer: {}", server.said());
             }
             thread::sleep(Duration::from_millis(50));
         }
         // It has noticed that this client is gone.
         thread::sleep(Duration::from_millis(500));
         Ok(server)
+    }
+
+    /// What it has printed or logged, on one line.
+    fn said(&self) -> String {
+        let read = |name| fs::read_to_string(self.directory.join(name)).unwrap_or_default();
+        let text = read("said") + &read("errors");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.chars().take(SAID_LIMIT).collect()
     }
 }
 
@@ -312,3 +329,5 @@ const IDLE: Duration = Duration::from_secs(11);
 const START: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(5);
 const LARGEST_RESPONSE: usize = 100_000;
+/// Characters of a server's output in an error (our choice: some lines).
+const SAID_LIMIT: usize = 600;

@@ -34,9 +34,10 @@ pub(super) const QUESTION: &str =
 pub(super) const HELP: &str = "\
 cargo xtask bench tune [--connections N] [--seconds N]
     Measure the processor time of `ackwise tune` with N open connections (10,000). Needs root.
-cargo xtask bench tune --buffers [--seconds N]
+cargo xtask bench tune --buffers [--links mixed|alike] [--each KIB] [--seconds N]
     Compare the bytes that slow and fast clients get over the link emulator with buffers by
-    --buffer-memory, an equal split, and the kernel's autotuning. Needs root; 60 s for each.
+    --buffer-memory, an equal split, and the kernel's autotuning. Needs root; 90 s for each of 16 rows.
+    --links takes one of the two tables; --each sets the pool of memory for each client (64 KiB).
 cargo xtask bench tune --limits [--seconds N]
     Count whom HAProxy, Apache, h2o and nginx at a limit of 200 serve with and without tune. Needs root.
 cargo xtask bench tune --in-flight [--requests N]
@@ -57,6 +58,7 @@ pub(super) struct Settings {
     seconds: Option<u64>,
     requests: u32,
     readers: usize,
+    pool: buffers::Pool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,12 +78,21 @@ enum Work {
 pub(super) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Option<Settings>> {
     let mut parser = lexopt::Parser::from_args(args);
     let work = Work::Connections(10_000);
+    let pool = buffers::Pool { links: None, each: buffers::EACH };
     let mut settings =
-        Settings { work, program: None, seconds: None, requests: 100_000, readers: 200 };
+        Settings { work, program: None, seconds: None, requests: 100_000, readers: 200, pool };
     while let Some(arg) = parser.next()? {
         match arg {
             Long("connections") => settings.work = Work::Connections(parser.value()?.parse()?),
             Long("buffers") => settings.work = Work::Buffers,
+            Long("links") => {
+                settings.pool.links = Some(buffers::Links::parse(&parser.value()?.string()?)?);
+            }
+            Long("each") => {
+                let kib: u16 = parser.value()?.parse()?;
+                ensure!(kib >= 8, "--each {kib} is too small (expected at least 8 KiB)");
+                settings.pool.each = usize::from(kib) * 1_024;
+            }
             Long("limits") => settings.work = Work::Limits,
             Long("in-flight") => settings.work = Work::InFlight,
             Long("slow-readers") => settings.work = Work::SlowReaders,
@@ -110,7 +121,7 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     let seconds = |default| Duration::from_secs(settings.seconds.unwrap_or(default).max(4));
     match settings.work {
         Work::Connections(count) => connections::run(&ackwise, count, seconds(20))?,
-        Work::Buffers => buffers::run(&ackwise, seconds(60))?,
+        Work::Buffers => buffers::run(&ackwise, settings.pool, seconds(60))?,
         Work::Limits => limits::run(&ackwise, seconds(60))?,
         Work::InFlight => in_flight::run(&ackwise, settings.requests)?,
         Work::SlowReaders => slow_readers::run(&ackwise, settings.readers, seconds(15))?,

@@ -51,9 +51,9 @@ pub(super) fn run(ackwise: &Path, readers: usize, time: Duration) -> anyhow::Res
         "tune --slow-readers: {readers} readers at 20 KB/s, one fast client at 100 Mb/s and 20 ms, {time:?}\n"
     );
     println!(
-        "| server | `tune` | unsent: mean, largest | unsent and unacknowledged: mean, largest | memory: mean | fast client |"
+        "| server | `tune` | unsent: mean, largest | unsent and unacknowledged: mean, largest | above 40 KB | memory: mean | fast client |"
     );
-    println!("| --- | --- | --- | --- | --- | --- |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
     for kind in Kind::ALL {
         for variant in VARIANTS {
             let row = row(ackwise, kind, variant, readers, time);
@@ -80,12 +80,15 @@ struct Variant {
 struct Seen {
     sum: u64,
     most: u64,
+    /// Samples above [`AIM`].
+    above: u64,
 }
 
 impl Seen {
     fn add(&mut self, value: u64) {
         self.sum += value;
         self.most = self.most.max(value);
+        self.above += u64::from(value > AIM);
     }
 }
 
@@ -170,12 +173,14 @@ fn row(
         (_, None) => arguments.join(" "),
     };
     Ok(format!(
-        "| {} | {name} | {:.0}, {:.0} KB | {:.0}, {:.0} KB | {:.0} KB | {:.2} MB/s |",
+        "| {} | {name} | {:.0}, {:.0} KB | {:.0}, {:.0} KB | {:.1} % | {:.0} KB | {:.2} MB/s |",
         kind.name(),
         mean(unsent.sum),
         kilobytes(unsent.most),
         mean(queued.sum),
         kilobytes(queued.most),
+        // In percent.
+        mean(queued.above * 100_000),
         mean(memory),
         kilobytes(got) / 1e3 / took.as_secs_f64()
     ))
@@ -308,6 +313,8 @@ const VARIANTS: [Variant; 5] = [
     Variant { arguments: &["--unsent", "16KB", "--buffer-memory", "8MB"], packets: None },
     Variant { arguments: &["--unsent", "16KB"], packets: Some("16384") },
 ];
+/// No queue was to be longer.
+const AIM: u64 = 40_000;
 const PORT: u16 = 8_080;
 const BEHIND: u16 = 8_081;
 const SAMPLE: Duration = Duration::from_millis(250);

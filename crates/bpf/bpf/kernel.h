@@ -69,6 +69,9 @@ struct tcp_sock {
 	__u32 srtt_us;
 	__u32 snd_cwnd;
 	__u32 packets_out;
+	__u32 sacked_out;
+	__u32 lost_out;
+	__u32 retrans_out;
 	__u32 data_segs_out;
 	__u32 lsndtime;
 	__u32 rate_delivered;

@@ -22,6 +22,8 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 struct state {
 	/* The largest window since the last loss, in segments, and when it was last in use. */
 	__u32 window;
+	/* Most segments that were in flight since the last loss, without one: path and queue held them. */
+	__u32 flight;
 	/* Whether the window is being paced, and whether that is why the socket paces. */
 	__u16 pacing;
 	__u16 owns_status;
@@ -60,21 +62,38 @@ static __always_inline bool is_idle(struct sock *sk)
 	return !tp->packets_out && idle > tp->inet_conn.icsk_rto && (__s32)idle > 0;
 }
 
-/* Remembers the window of before the idle period, and forgets one that is too old. */
+/* Remembers the window of before the idle period, and forgets one that is too old. In slow start the window grows to
+ * twice what was in flight (tcp_is_cwnd_limited), and the path has not shown that it holds the other half: RFC 7661,
+ * section 4.2, counts what was in flight (pipeACK). */
 static __always_inline void remember(struct tcp_sock *tp, struct state *state)
 {
 	__u64 now_us = bpf_ktime_get_ns() / 1000;
+	__u32 window = tp->snd_cwnd < state->flight ? tp->snd_cwnd : state->flight;
 
-	if (tp->snd_cwnd >= state->window) {
-		state->window = tp->snd_cwnd;
+	if (window >= state->window) {
+		state->window = window;
 		state->used_us = tp->delivered_mstamp;
 	}
 	if (now_us > state->used_us + REMEMBER_US)
 		state->window = 0;
 }
 
+/* Counts what is in flight. Nothing is allocated for connections whose responses fit into the restart window. */
+static __always_inline void count_flight(struct sock *sk, const struct ack_sample *sample)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u32 flight = tp->packets_out + sample->pkts_acked;
+	struct state *state;
+
+	if (flight <= RESTART_WINDOW || tp->sacked_out || tp->lost_out || tp->retrans_out)
+		return;
+	state = bpf_sk_storage_get(&states, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (state && flight > state->flight)
+		state->flight = flight;
+}
+
 /* One window in one round trip, and no more than the path was last measured to deliver (Heidemann 1997: "n
- * packets in time t"): the window alone may be twice what the path holds while responses are short. */
+ * packets in time t"): responses that are limited by the server leave a window that is larger than the path. */
 static __always_inline __u64 rate_of(struct tcp_sock *tp, __u32 window)
 {
 	__u64 mss = tp->mss_cache;
@@ -154,8 +173,10 @@ SEC("struct_ops")
 void BPF_PROG(pace_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct state *state = bpf_sk_storage_get(&states, sk, 0, 0);
+	struct state *state;
 
+	count_flight(sk, sample);
+	state = bpf_sk_storage_get(&states, sk, 0, 0);
 	if (state && state->pacing && sample->pkts_acked) {
 		/* ns-2's tcp-rbp.cc, Reno: the window becomes what was paced out, so that the ACK releases no
 		 * burst. It grows back with each ACK, and is remembered for the next idle period. */
@@ -181,6 +202,7 @@ __u32 BPF_PROG(pace_ssthresh, struct sock *sk)
 	if (state) {
 		end_pacing(sk, state);
 		state->window = 0;
+		state->flight = 0;
 	}
 #ifdef RENO
 	return tcp_reno_ssthresh(sk);

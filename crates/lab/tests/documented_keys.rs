@@ -76,6 +76,8 @@ const ARRIVALS: &str = r#"application.web={ kind = "arrivals", client = "client"
 const RED: &str = "link.wire.queue={ red = { limit = \"30 packets\" } }";
 const CROWD: &str = "application.web.users=12";
 const HALF_CACHED: &str = "application.web.cached=50 %";
+const SMALL_BUFFER: &str = "host.client.tcp.receive_buffer=3 KB";
+const SLOW: &str = r#"application.web.reads={ slowly = { size = "100 B", pause = "9 ms" } }"#;
 const SWAP: &str = "host.client.tcp.close=swap";
 /// Large requests come one after another while the server answers the first, after more than an RTO.
 const CROSSING: &str = r#"application.web={ kind = "web", client = "client", server = "server",
@@ -234,6 +236,9 @@ const EFFECTS: &[Effect] = &[
     ("web.closer", &[], "application.web.closer", ["client", "server"]),
     ("web.client_close", &[], "application.web.client_close", ["0 B", "46 B"]),
     ("web.prompt_acks", &[], "application.web.prompt_acks", ["false", "true"]),
+    ("web.reads", &[SMALL_BUFFER], "application.web.reads", ["at-once", "{ slowly = { size = \"100 B\", pause = \"9 ms\" } }"]),
+    ("slowly.size", &[SMALL_BUFFER, SLOW], "application.web.reads.slowly.size", ["50 B", "100 B"]),
+    ("slowly.pause", &[SMALL_BUFFER, SLOW], "application.web.reads.slowly.pause", ["9 ms", "90 ms"]),
 
     ("bulk.clients", &[BULK], "application.web.clients", ["1", "2"]),
     ("bulk.request", &[BULK], "application.web.request", ["100 B", "1000 B"]),

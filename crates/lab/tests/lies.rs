@@ -211,6 +211,7 @@ impl Setting {
             closer: Closer::Client,
             client_close: ByteCount(0),
             prompt_acks: false,
+            slow_reader: None,
         };
         Scenario {
             nodes: vec![host("client"), host("server")],

@@ -18,16 +18,13 @@ pub(crate) struct Exchange {
     pub(crate) response_end: u64,
     /// Bytes of the response's head.
     pub(crate) head: u32,
-    /// Bytes of its body; [`ENDLESS`] never ends.
+    /// Bytes of its body; [`ENDLESS`](ackwise_sim::bulk::ENDLESS) never ends.
     pub(crate) body: u64,
     /// Files that the response carries.
     pub(crate) files: u32,
     /// What the server needs before it can answer, beside its think time.
     pub(crate) parse: Duration,
 }
-
-/// The length of what never ends: long enough that no run reaches the end, short enough to add to.
-pub(crate) const ENDLESS: u64 = 1 << 60;
 
 /// A connection, as its two programs share it.
 #[derive(Debug)]

@@ -34,9 +34,9 @@ use crate::{
     settings,
 };
 
-/// When a run ends early, who hears how far it is, and whether its segments are recorded. The default ends no run
-/// early, and records nothing.
-#[derive(Clone, Debug, Default)]
+/// When a run ends early, who hears how far it is, and what else is wanted of it. The default ends no run early, and
+/// records nothing.
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// When this becomes true, the run ends within some milliseconds with [`PlayError::Stopped`].
     pub stop: Arc<AtomicBool>,
@@ -44,6 +44,16 @@ pub struct Limits {
     pub clock: Arc<AtomicU64>,
     /// Whether [`Played::recorded`] is wanted.
     pub record: bool,
+    /// The port of all servers. Whoever traces the kernel tells simultaneous runs apart by it: their namespaces have
+    /// the same addresses.
+    pub port: u16,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let (stop, clock) = Default::default();
+        Self { stop, clock, record: false, port: DEFAULT_PORT }
+    }
 }
 
 /// A run, and why it may be wrong.
@@ -54,8 +64,10 @@ pub struct Played {
     pub measures: Measures,
     /// What disturbed it; `None` if nothing did.
     pub disturbed: Option<String>,
-    /// Segments with data in the order in which they were sent, if [`Limits::record`].
+    /// Segments in the order in which they were sent, if [`Limits::record`].
     pub recorded: Vec<SegmentRecord>,
+    /// When the run began: times of records count from here.
+    pub began: Instant,
 }
 
 /// Why a scenario was not played to its end.
@@ -139,6 +151,7 @@ pub fn play(scenario: &Scenario, world: World, limits: &Limits) -> Result<Played
         unfinished: &unfinished,
         open: &open,
         over: &over,
+        port: limits.port,
     };
     let sampler = Sampler::of(&namespaces)?;
     let (counted, sampler, ended) = act(&run, &namespaces, ready, sampler, limits)?;
@@ -146,7 +159,7 @@ pub fn play(scenario: &Scenario, world: World, limits: &Limits) -> Result<Played
     report.dropped_by_accident += counted.iter().map(|it| it.packets_lost).sum::<u64>();
     let measures = measures(&run, counted, &report, &sampler, ended);
     let disturbed = report.disturbance(round_trip).map(|disturbance| disturbance.to_string());
-    Ok(Played { measures, disturbed, recorded: report.recorded })
+    Ok(Played { measures, disturbed, recorded: report.recorded, began: shared.start })
 }
 
 /// Lets the programs act until all have finished, or the time is over.
@@ -310,6 +323,8 @@ fn longest_round_trip(scenario: &Scenario) -> Duration {
     round_trips(scenario).max().unwrap_or_default()
 }
 
+/// The servers' port (our choice).
+const DEFAULT_PORT: u16 = 8080;
 /// How often it is checked whether all have finished (our choice).
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Beside two round trips (our choice).

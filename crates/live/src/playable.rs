@@ -109,6 +109,13 @@ pub fn check(scenario: &Scenario, world: World) -> Result<(), Unplayable> {
             let reason = "there is no proxy in real time (expected web, bulk or arrivals)";
             return unplayable(whose, "kind", reason);
         }
+        if let ApplicationKind::Web(web) = &application.kind
+            && web.slow_reader.is_some()
+        {
+            let whose = Whose::Application(application.name.clone());
+            let reason = "programs in real time read at once: at-once";
+            return unplayable(whose, "reads", reason);
+        }
     }
     Ok(())
 }

@@ -106,7 +106,9 @@ fn filled_and_pipelined_streams_have_no_short_segment_but_the_last_and_the_simul
         let Some(played) = undisturbed(test, &scenario, World::Kernel) else { return };
         let Played { measures, recorded, .. } = played;
         let mut streams: BTreeMap<_, Vec<SegmentRecord>> = BTreeMap::new();
-        for record in recorded.into_iter().filter(|it| it.from.port() == SERVERS_PORT) {
+        assert!(recorded.iter().all(|it| it.delivered.is_some() && !it.dropped), "{recorded:?}");
+        let is_response = |it: &SegmentRecord| it.from.port() == SERVERS_PORT && it.data > 0;
+        for record in recorded.into_iter().filter(is_response) {
             streams.entry(record.to).or_default().push(record);
         }
         assert_eq!(streams.len(), 2, "a connection for each page");
@@ -266,6 +268,7 @@ fn scenario(transfer: Transfer) -> Scenario {
         closer: Closer::Client,
         client_close: ByteCount(0),
         prompt_acks: true,
+        slow_reader: None,
     };
     Scenario {
         nodes: vec![node("client"), node("server")],
@@ -296,7 +299,7 @@ fn scenario(transfer: Transfer) -> Scenario {
 const FULL_SEGMENT: u32 = 1_448;
 /// The kernel acknowledges a response before it wakes a program, which takes longer than nothing.
 const CLIENT_DELAY: Duration = Duration::from_micros(200);
-/// As `crates/live/src/programs/mod.rs`.
+/// As `crates/live/src/play.rs`.
 const SERVERS_PORT: u16 = 8080;
 /// Of a run that is disturbed.
 const ATTEMPTS: u32 = 3;

@@ -12,7 +12,7 @@ use ackwise_tcp::{Endpoint, Instant, Nanos, State};
 use crate::{
     network::Way,
     observe::{ConnectionId, Side},
-    scenario::NodeId,
+    scenario::{NodeId, SlowReader},
     table::{Counted, Entry},
     watch::Watched,
 };
@@ -26,7 +26,7 @@ pub(crate) struct Exchange {
     pub(crate) response_end: u64,
     /// Bytes of the response's head.
     pub(crate) head: u32,
-    /// Bytes of its body; [`ENDLESS`] never ends.
+    /// Bytes of its body; [`ENDLESS`](crate::bulk::ENDLESS) never ends.
     pub(crate) body: u64,
     /// Files that the response carries, and the number of the first one in its document.
     pub(crate) files: u32,
@@ -43,9 +43,6 @@ impl Exchange {
         self.head as u64 + self.body
     }
 }
-
-/// The length of what never ends: long enough that no run reaches the end, short enough to add to.
-pub(crate) const ENDLESS: u64 = 1 << 60;
 
 /// Who opened a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -118,6 +115,10 @@ pub(crate) struct Client {
     pub(crate) answered: Instant,
     /// The owner has let go of it, so it need not be told of anything.
     pub(crate) abandoned: bool,
+    /// How its program reads, if not at once.
+    pub(crate) slow_reader: Option<SlowReader>,
+    /// When a slow reader reads again; [`Instant::FAR_FUTURE`] if it does not pause.
+    pub(crate) reads: Instant,
 }
 
 impl Client {
@@ -133,6 +134,8 @@ impl Client {
             responses_end: 0,
             answered: Instant::FAR_FUTURE,
             abandoned: false,
+            slow_reader: None,
+            reads: Instant::FAR_FUTURE,
         }
     }
 }
@@ -244,10 +247,24 @@ impl Connection {
         }
     }
 
-    /// Whether what arrives is read as it arrives. A proxy reads from a server what it can pass on.
+    /// How much of what has arrived is read now. A proxy reads from a server what it can pass on.
     #[inline]
-    pub(crate) const fn reads_at_once(&self, side: Side) -> bool {
-        !matches!((self.owner, side), (Owner::Upward { .. }, Side::Client))
+    pub(crate) fn reads_now(&self, side: Side) -> u32 {
+        match (side, self.client.slow_reader) {
+            (Side::Server, _) => u32::MAX,
+            (Side::Client, _) if matches!(self.owner, Owner::Upward { .. }) => 0,
+            (Side::Client, None) => u32::MAX,
+            (Side::Client, Some(it)) if self.client.reads == Instant::FAR_FUTURE => it.size.get(),
+            (Side::Client, Some(_)) => 0,
+        }
+    }
+
+    /// Something has been read: when a reader that pauses then goes on.
+    #[inline]
+    pub(crate) fn pauses_reading(&mut self, side: Side, now: Instant) -> Option<Instant> {
+        let slow = self.client.slow_reader.filter(|_| side == Side::Client)?;
+        self.client.reads = now + slow.pause;
+        Some(self.client.reads)
     }
 
     /// Whether the client has something to write, and does not work before it does.

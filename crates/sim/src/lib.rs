@@ -11,6 +11,8 @@
 //! | [`table`] | a host's table of connections |
 //! | `connection` | two endpoints, and what the applications above them know |
 //! | [`user`] | what a user who fetches pages does next, in any world |
+//! | [`bulk`] | the same of a client who transfers files one after the other |
+//! | [`arrivals`] | the same of connections that arrive whatever becomes of the earlier ones |
 //! | [`measure`] | what a run measures |
 //! | [`observe`] | who watches a run: captures, plots, traces |
 //! | `watch` | what is known of a connection to say why it waits |
@@ -18,6 +20,8 @@
 //!
 //! A run has one thread and no clock; many runs at once are the caller's business.
 
+pub mod arrivals;
+pub mod bulk;
 mod check;
 mod connection;
 mod error;

@@ -188,6 +188,17 @@ pub struct Web {
     pub client_close: ByteCount,
     /// As [`Arrivals::prompt_acks`].
     pub prompt_acks: bool,
+    /// How the client's program reads what arrives; `None` for at once.
+    pub slow_reader: Option<SlowReader>,
+}
+
+/// A client's program that pauses between reads, so that its receive window closes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct SlowReader {
+    /// The most that it reads at a time.
+    pub size: NonZeroU32,
+    /// How long it then does something else.
+    pub pause: Duration,
 }
 
 /// What each user of a [`Web`] fetches and how long it thinks, in this order; after the end of a list

@@ -33,6 +33,7 @@
 //! #     closer: Closer::Client,
 //! #     client_close: ByteCount(0),
 //! #     prompt_acks: false,
+//! #     slow_reader: None,
 //! # };
 //! let (start, end) = (Instant::EPOCH, Instant::EPOCH + Duration::from_millis(80));
 //! let mut user = User::new(&web, Seed(1).stream(), start, Duration::ZERO);
@@ -185,6 +186,26 @@ impl Ask {
     #[must_use]
     pub fn of_a_file(request: u64, body: u64) -> Self {
         Self { request, body, files: 1, ..Self::default() }
+    }
+}
+
+/// When a client sends a request again that a connection has lost.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Repeat {
+    /// At once: the server has closed in order.
+    AtOnce,
+    /// When it has waited: the connection failed.
+    AfterPause,
+}
+
+impl Repeat {
+    /// The pause before it.
+    #[must_use]
+    pub const fn pause(self) -> Duration {
+        match self {
+            Self::AtOnce => Duration::ZERO,
+            Self::AfterPause => PAUSE_AFTER_FAILURE,
+        }
     }
 }
 

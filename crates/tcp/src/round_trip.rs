@@ -143,7 +143,20 @@ impl RoundTrip {
     }
 
     /// The same for the endpoint: every ACK asks, and a `Duration` is slow to compute.
+    #[inline]
     pub(crate) fn time_out(&self) -> Nanos {
+        // Of Linux, and not backed off: most ask for this one, several times for an ACK.
+        if self.policy == TimerPolicy::Linux && self.back_off == 0 {
+            let state = Linux::from_words(self.words);
+            if state.srtt_8 > 0 {
+                return state.time_out();
+            }
+        }
+        self.time_out_in_detail()
+    }
+
+    #[inline(never)]
+    fn time_out_in_detail(&self) -> Nanos {
         (self.base() * (1 << self.back_off)).clamp(self.minimum(), Nanos::of(self.policy.max_rto()))
     }
 

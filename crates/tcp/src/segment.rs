@@ -174,6 +174,9 @@ impl Options {
                 (true, false) => 4,
                 (_, true) => Timestamps::WIRE_BYTES as u32,
             };
+        if sack.is_empty() {
+            return fixed;
+        }
         let fitting = (36 - fixed) / 8;
         let blocks = if (sack.len as u32) < fitting { sack.len as u32 } else { fitting };
         fixed + if blocks == 0 { 0 } else { 4 + 8 * blocks }

@@ -58,6 +58,12 @@ pub enum TuneError {
         /// Processes that could not be looked into.
         closed: usize,
     },
+    /// `/proc` shows the processes of another PID namespace, under other ids.
+    #[error(
+        "cannot look into processes: /proc is that of another PID namespace (expected this program's own: \
+         unshare --mount-proc, or --pid from outside of the container)"
+    )]
+    OtherProc,
     /// A descriptor cannot be copied.
     #[error("cannot reach the sockets of port {port}: {source}")]
     Copy {

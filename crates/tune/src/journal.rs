@@ -88,9 +88,11 @@ impl Journal {
         &mut self,
         records: impl IntoIterator<Item = Record>,
     ) -> Result<(), TuneError> {
+        let before = self.content.records.len();
         self.content.records.extend(records);
         self.content.records.truncate(RECORDS_LIMIT);
-        write(&self.path, &self.content)
+        // What is not in the file is not done.
+        write(&self.path, &self.content).inspect_err(|_| self.content.records.truncate(before))
     }
 
     /// Notes that sockets will get a congestion control of ours, and returns when that is in the file.
@@ -182,6 +184,18 @@ pub(crate) fn all(directory: &Path) -> Result<Vec<PathBuf>, TuneError> {
     Ok(paths)
 }
 
+/// Removes what runs that were killed while they wrote have left behind. What such a file announces was not done.
+pub(crate) fn remove_unfinished(directory: &Path) {
+    for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|it| it.path()) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let inner = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(UNFINISHED));
+        let process = inner.and_then(|inner| inner.split('-').next()?.parse().ok());
+        if process.is_some_and(|process| start_of(process).is_none()) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
 fn write(path: &Path, content: &Content) -> Result<(), TuneError> {
     let text = serde_json::to_string(content).expect("a journal has strings for keys");
     replace(path, text.as_bytes())
@@ -211,6 +225,8 @@ fn start_of(process: u32) -> Option<u64> {
 
 const PREFIX: &str = "tune-";
 const SUFFIX: &str = ".json";
+/// Of a file that is being written.
+const UNFINISHED: &str = ".new";
 const VERSION: u32 = 1;
 /// Largest number of changes that a run keeps at one time (our choice: 10 MB of memory and file). Further
 /// sockets stay as they are.
@@ -220,6 +236,8 @@ const SIZE_LIMIT: u64 = 400 * RECORDS_LIMIT as u64;
 
 #[cfg(test)]
 mod tests {
+    use std::process::id;
+
     use super::*;
 
     fn record(inode: u32) -> Record {
@@ -228,7 +246,7 @@ mod tests {
     }
 
     fn directory(name: &str) -> PathBuf {
-        std::env::temp_dir().join(format!("ackwise-journal-{name}-{}", std::process::id()))
+        std::env::temp_dir().join(format!("ackwise-journal-{name}-{}", id()))
     }
 
     #[test]
@@ -256,6 +274,33 @@ mod tests {
         content.rewrite(path).unwrap();
         assert!(!path.exists());
         content.rewrite(path).unwrap();
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn records_that_could_not_be_written_are_not_kept() {
+        let file = directory("no-directory");
+        fs::write(&file, "").unwrap();
+        let mut journal = Journal::new(&file, 80);
+        let refused = journal.add([record(1)]).unwrap_err().to_string();
+        assert!(refused.starts_with("cannot write"), "{refused}");
+        assert!(journal.records().is_empty());
+        fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_run_was_writing_is_removed() {
+        let directory = directory("unfinished");
+        fs::create_dir_all(&directory).unwrap();
+        // No process has the first id; the second one is there, and writes.
+        let names = [format!("tune-{}-80.new", u32::MAX), format!("tune-{}-80.new", id())];
+        let others = ["tune-x-80.new", "tune-4294967295-80.json", "lock"];
+        for name in names.iter().map(String::as_str).chain(others) {
+            fs::write(directory.join(name), "").unwrap();
+        }
+        remove_unfinished(&directory);
+        assert_eq!(names.map(|name| directory.join(name).exists()), [false, true]);
+        assert!(others.iter().all(|name| directory.join(name).exists()));
         fs::remove_dir_all(directory).unwrap();
     }
 

@@ -15,7 +15,11 @@ use std::{
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::{Line, Pacing, TuneError, journal::Content, undo::undo_one};
+use crate::{
+    Line, Pacing, TuneError,
+    journal::{Content, remove_unfinished},
+    undo::undo_one,
+};
 
 /// The process, and this end of its input.
 #[derive(Debug)]
@@ -72,6 +76,7 @@ pub fn keep(journal: &Path, pacing: Pacing) -> Result<(), TuneError> {
     let _ = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());
     let _ = io::copy(&mut io::stdin(), &mut io::sink());
     if !journal.exists() {
+        remove_unfinished(journal.parent().unwrap_or(journal));
         return Ok(());
     }
     let silent = |_: &Line| ControlFlow::Continue(());

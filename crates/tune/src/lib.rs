@@ -9,6 +9,7 @@
 //! | `run` | the loop: listeners, then connections, until it is asked to stop |
 //! | `run/idle` | closes idle connections, and counts requests that crossed a close |
 //! | `run/buffers` | send and receive buffers under a budget |
+//! | `limits` | how far limits are lowered so that the memory in use fits into a budget |
 //! | `connections` | which connections are looked at, and how often |
 //! | `signs` | what shows cheaply that something has changed or is short |
 //! | `budget` | how much of a processor something may take |
@@ -33,6 +34,7 @@ mod connections;
 mod error;
 mod journal;
 mod keeper;
+mod limits;
 mod line;
 mod options;
 mod pace;
@@ -44,6 +46,7 @@ mod undo;
 
 pub use error::TuneError;
 pub use keeper::{Keeper, keep};
+pub use limits::Limits;
 pub use line::{Act, Line, Socket};
 pub use options::{Closing, Options, Place};
 pub use pace::Pacing;

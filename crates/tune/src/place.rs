@@ -31,6 +31,16 @@ impl Place {
     }
 }
 
+/// Refuses a `/proc` in which processes have other ids than for the kernel's calls.
+pub(crate) fn check_proc() -> Result<(), TuneError> {
+    let own = fs::read_link("/proc/self").ok();
+    let shown = own.and_then(|path| path.to_str()?.parse::<u32>().ok());
+    match shown {
+        Some(process) if process != std::process::id() => Err(TuneError::OtherProc),
+        _ => Ok(()),
+    }
+}
+
 /// The listening sockets of `port`: several with `SO_REUSEPORT`, or for several addresses.
 pub(crate) fn listeners(table: &mut SocketTable, port: u16) -> Result<Vec<TcpSocket>, TuneError> {
     let mut found = Vec::new();

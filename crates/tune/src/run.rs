@@ -16,7 +16,7 @@ use std::{
 
 use ackwise_bpf::Witness;
 use ackwise_linux::{
-    foreign::{Holders, SocketOption},
+    foreign::{CopyError, Holders, SocketOption},
     processor_time,
     sockets::{Family, Query, SocketTable, TcpSocket},
 };
@@ -72,6 +72,7 @@ pub fn tune(
     if options.apply && !nix::unistd::geteuid().is_root() {
         return Err(TuneError::NotRoot);
     }
+    place::check_proc()?;
     let mut table = options.place.table()?;
     let listeners = place::listeners(&mut table, options.port)?;
     if listeners.is_empty() {
@@ -234,10 +235,11 @@ impl<'a> Run<'a> {
         let holders = self.holders_of(&new, is_first)?;
         self.workers = Workers::of(&holders);
         let looked = change::look(&new, &self.wanted, &holders);
-        if let Some(source) = looked.refused {
+        let gone = (is_first && looked.reached.is_empty()).then_some(CopyError::Gone);
+        if let Some(source) = looked.refused.or(gone) {
             return Err(TuneError::Copy { port: self.options.port, source });
         }
-        for listener in &new {
+        for listener in new.iter().filter(|it| looked.reached.contains(&it.cookie)) {
             for (option, value) in self.wanted.clone() {
                 let is_planned =
                     |it: &Planned| it.socket.cookie == listener.cookie && it.option == option;
@@ -354,7 +356,8 @@ impl<'a> Run<'a> {
         self.families = families(listeners);
         self.workers = Workers::of(&holders);
         let looked = change::look(listeners, &self.wanted, &holders);
-        if let (Some(source), true) = (looked.refused, looked.reached.is_empty()) {
+        if looked.reached.is_empty() {
+            let source = looked.refused.unwrap_or(CopyError::Gone);
             return Err(TuneError::Copy { port: self.options.port, source });
         }
         for planned in &looked.planned {

@@ -63,6 +63,7 @@ impl Stake {
         let watched = rounded(self.watched);
         let connections = counted(self.seen.len() as u64, "connection");
         let reason = match self.segments {
+            _ if self.seen.is_empty() => self.nothing_seen(),
             0 => format!(
                 "no segment was seen waiting for a delayed ACK in {watched} on {connections}; if clients \
                  waited in that time, they did not wait for Nagle's algorithm"
@@ -84,18 +85,28 @@ impl Stake {
     /// A line for `--unsent`.
     pub(crate) fn unsent(&self, bound: u32, at: Duration) -> Line {
         let mean = |sum: u64| sum.checked_div(self.samples).unwrap_or(0);
-        let reason = format!(
-            "{} hold {} unsent bytes on average over {}, {} of them beyond {} a connection",
-            counted(self.seen.len() as u64, "connection"),
-            grouped(mean(self.unsent)),
-            rounded(self.watched),
-            grouped(mean(self.beyond)),
-            grouped(u64::from(bound)),
-        );
+        let reason = match self.seen.len() as u64 {
+            0 => self.nothing_seen(),
+            seen => format!(
+                "{} hold {} unsent bytes on average over {}, {} of them beyond {} a connection",
+                counted(seen, "connection"),
+                grouped(mean(self.unsent)),
+                rounded(self.watched),
+                grouped(mean(self.beyond)),
+                grouped(u64::from(bound)),
+            ),
+        };
         let mut line = Line::new(at, Act::Stake, reason);
         line.count = Some(self.seen.len() as u64);
         line.stake_bytes = Some(mean(self.beyond));
         line
+    }
+
+    fn nothing_seen(&self) -> String {
+        let watched = rounded(self.watched);
+        format!(
+            "no connection was open in {watched}: send requests meanwhile, or watch for longer (--watch)"
+        )
     }
 }
 

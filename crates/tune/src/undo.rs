@@ -14,6 +14,7 @@ use crate::{
     Act, Line, Socket, TuneError,
     journal::{self, Content, Record},
     pace::{self, TakenBack},
+    place,
 };
 
 /// What became of a record.
@@ -33,7 +34,7 @@ pub(crate) enum Fate {
 ///
 /// # Errors
 ///
-/// If a journal cannot be read or written, or this is not root.
+/// If a journal cannot be read or written, or this is not root. What the other journals say is given back.
 pub fn undo(
     directory: &Path,
     mut tell: impl FnMut(&Line) -> ControlFlow<()>,
@@ -41,13 +42,24 @@ pub fn undo(
     if !nix::unistd::geteuid().is_root() {
         return Err(TuneError::NotRoot);
     }
+    place::check_proc()?;
+    journal::remove_unfinished(directory);
     let paths = journal::all(directory)?;
-    let mut is_complete = true;
+    let (mut is_complete, mut unreadable) = (true, None);
     if paths.is_empty() {
         let _ = tell(&Line::new(Duration::ZERO, Act::Note, "nothing to give back"));
     }
     for path in paths {
-        let content = Content::read(&path)?;
+        let content = match Content::read(&path) {
+            Ok(content) => content,
+            // Its run has ended meanwhile, and has given everything back.
+            Err(_) if !path.exists() => continue,
+            // The others do not wait for somebody to look at it.
+            Err(error) => {
+                unreadable.get_or_insert(error);
+                continue;
+            }
+        };
         if content.is_active() {
             let Content { process, port, .. } = content;
             let reason = format!("process {process} still tunes port {port}: stop it first");
@@ -56,7 +68,7 @@ pub fn undo(
             is_complete &= undo_one(&path, content, &mut tell)?;
         }
     }
-    Ok(is_complete)
+    unreadable.map_or(Ok(is_complete), Err)
 }
 
 /// Gives back what is in one journal. What could not be restored stays in it.

@@ -26,10 +26,16 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
         &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim", "ackwise-tune"]],
     ),
     (&["xtask"], &[]),
-    // Its truth bench records cases in the simulator and on the kernel, and has them explained.
+    // Its truth bench records cases in the simulator and on the kernel, and has them explained; its equal split of
+    // buffers keeps to a budget by the rule of `tune`.
     (
         &["ackwise-bench"],
-        &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-live", "ackwise-sim", "xtask"]],
+        &[
+            PURE,
+            BELOW_COMMANDS,
+            COMMANDS,
+            &["ackwise-lab", "ackwise-live", "ackwise-sim", "ackwise-tune", "xtask"],
+        ],
     ),
 ];
 

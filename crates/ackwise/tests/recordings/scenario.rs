@@ -104,5 +104,6 @@ fn web(transfer: Transfer) -> Web {
         closer: Closer::Client,
         client_close: ByteCount(0),
         prompt_acks: false,
+        slow_reader: None,
     }
 }

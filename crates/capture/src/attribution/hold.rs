@@ -355,10 +355,10 @@ impl Facts {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))
     }
 
-    /// RFC 8985, section 6.2: after a SACK, RACK waits a quarter of the least round trip for reordered data;
-    /// a timer of Linux adds two ticks of 4 ms.
+    /// RFC 8985, section 6.2: after a SACK, RACK waits a quarter of the least round trip for reordered data.
+    /// Linux rounds that up to a tick of 4 ms and adds two (`TCP_TIMEOUT_MIN`), and its timers are late by one.
     fn reordering_window(&self) -> Nanos {
-        const TICKS: Nanos = Nanos::from_millis(8);
+        const TICKS: Nanos = Nanos::from_millis(16);
         let rack = if self.sacked { self.round_trip / 4 + TICKS } else { Nanos::ZERO };
         rack + self.immediate * 2
     }

@@ -70,6 +70,8 @@ pub(crate) struct Sender {
     left_with: [u64; 2],
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
+    /// That was acknowledged since the last data.
+    recovered: bool,
     first_flight: FirstFlight,
     /// The capture has lost data since the last that it has.
     capture_lost_data: bool,
@@ -101,30 +103,41 @@ impl Sender {
         distances: &mut Distances,
     ) -> Option<Resolution> {
         let acked_before = self.acks_in_flight.back().map_or(self.acked, |it| it.acked);
+        let delays = distances.path_delays(direction);
+        let late = self.hear_after_acknowledgement(duplicate, &delays);
         let again = self.again.take_if(|again| ack.acked >= again.bytes.end);
         let has_hole = self.again.take_if(|again| again.probes_hole(&ack)).is_some();
         let confirmed = has_hole.then_some(Resolution::Confirmed);
-        let resolution = confirmed.or_else(|| {
+        let resolution = late.or(confirmed).or_else(|| {
             let again = again?;
-            let delays = distances.path_delays(direction);
             let (sender, receiver) = (delays.sender, delays.receiver);
             let is_far = receiver * PathDelays::NEAR > sender;
             let of_earlier_copy = again.is_of_earlier_copy(&ack, acked_before);
             // It comes too soon to be for what was sent again.
             let is_too_soon = is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4;
+            let prompt = receiver * 2 * 5 / 4 + delays.prompt_ack;
+            let is_prompt = Nanos::between(again.seen, ack.seen) <= prompt;
+            let by_timer = again.by == RepairedBy::Timeout;
             // If it arrived twice, no acknowledgement of the first copy came before, and this one echoes what
-            // the first brought (RFC 7323, section 4.3).
-            if !duplicate && (of_earlier_copy == Some(true) || is_too_soon) {
-                self.in_vain = Some(again.packet).filter(|_| again.by == RepairedBy::Timeout);
+            // the first brought (RFC 7323, section 4.3). If this came late, too, the path held both copies.
+            let in_vain = if duplicate {
+                is_far && !is_prompt && by_timer
+            } else {
+                of_earlier_copy == Some(true) || is_too_soon
+            };
+            if in_vain {
+                self.in_vain = Some(again.packet).filter(|_| by_timer);
                 self.recover = None;
                 return Some(Resolution::Spurious);
             }
             if duplicate {
                 return Some(Resolution::AckLost);
             }
-            let prompt = receiver * 2 * 5 / 4 + delays.prompt_ack;
-            let is_prompt = Nanos::between(again.seen, ack.seen) <= prompt;
-            (is_prompt || of_earlier_copy.is_some()).then_some(Resolution::Confirmed)
+            let is_shown = is_prompt || of_earlier_copy.is_some();
+            if !is_shown {
+                self.again = Some(Again { acked: true, ..again });
+            }
+            is_shown.then_some(Resolution::Confirmed)
         });
         let may_be_delayed = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
@@ -188,9 +201,7 @@ impl Sender {
             self.opened = Some((room, at));
         }
         self.edge = ack.edge;
-        if self.recover.is_some_and(|recover| self.acked >= recover) {
-            self.recover = None;
-        }
+        self.recovered |= self.recover.take_if(|recover| self.acked >= *recover).is_some();
         let (packet, flight) = (ack.packet, [before, self.flight()]);
         Arrived {
             packet,
@@ -216,7 +227,8 @@ impl Sender {
         self.receive(sent, delays.tolerance + on_link, delays);
         self.learn_pace(&data, delays);
         self.notice_idle(sent, delays);
-        if data.loss.is_none() && self.recover.is_some() {
+        let recovered = std::mem::take(&mut self.recovered);
+        if data.loss.is_none() && (recovered || self.recover.is_some()) {
             data.loss = Some(Loss::Repaired);
         }
         self.lacks_ack |= self.is_beyond_window(&data);
@@ -468,7 +480,7 @@ impl Sender {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             let bytes = data.bytes.clone();
             self.round_trips.forget(bytes.start);
-            self.again = Some(Again { packet, seen, bytes, by, timestamp });
+            self.again = Some(Again { packet, seen, bytes, by, timestamp, acked: false });
             self.highest = self.highest.max(data.bytes.end);
             // A probe begins no recovery: that its acknowledgement does (RFC 8985, section 7.4).
             if gap.is_none_or(|gap| gap.kind != Some(LossKind::Probe)) {
@@ -498,8 +510,8 @@ impl Sender {
     }
 
     fn notice_idle(&mut self, sent: Instant, delays: &PathDelays) {
-        /// RFC 5681, section 4.1: idle for more than a retransmission timeout, which is at
-        /// least this.
+        /// RFC 5681, section 4.1: idle for more than a retransmission timeout. Linux's is the round trip and at
+        /// least this (`tcp_rtt_estimator`).
         const IDLE: Nanos = Nanos::from_millis(200);
         let Some(last) = &self.last else { return };
         // If data was in flight until just now, the sender was not idle.
@@ -507,7 +519,7 @@ impl Sender {
             .latest
             .as_ref()
             .is_some_and(|it| it.flight[0] > 0 && it.at + delays.immediate >= sent);
-        let long = Nanos::between(last.sent, sent) > IDLE.max(delays.round_trip);
+        let long = Nanos::between(last.sent, sent) > IDLE + delays.round_trip;
         if self.flight() == 0 && long && !waited {
             self.window.idle();
         }

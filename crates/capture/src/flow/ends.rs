@@ -276,14 +276,18 @@ impl Ends {
             Lost { direction: acked, position: progress.acked }
         });
         let first = !half.sender.knows_edge();
+        let duplicate = reports_duplicate(segment);
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
             let echo = segment.options.timestamps.map(|it| it.echo);
             let sacks = segment.options.sack.iter().next().is_some();
             let ack =
                 Acknowledgement { packet, seen: now, acked: progress.acked, edge, echo, sacks };
-            let duplicate = reports_duplicate(segment);
             let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
+            half.again = again.or(half.again);
+        } else if duplicate {
+            let delays = self.distances.path_delays(acked);
+            let again = half.sender.hear_after_acknowledgement(duplicate, &delays);
             half.again = again.or(half.again);
         }
         lost

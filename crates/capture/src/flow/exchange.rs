@@ -182,9 +182,14 @@ impl OpenExchange {
     /// A server acknowledges a request within this time, whatever it does: of the stacks in use, Windows and
     /// BSD wait longest. RFC 1122, section 4.2.3.2, allows 0.5 s.
     const USUAL_ACK_DELAY: Nanos = Nanos::from_millis(200);
+    /// Linux does within 40 ms (`TCP_ATO_MIN`), and its timer is late by a tick or two of 4 ms.
+    const SHORT_ACK_DELAY: Nanos = Nanos::from_millis(50);
+
+    /// A request that is not acknowledged is sent again after this time, whatever sends it: RFC 6298, section 2.
+    const LEAST_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 
     /// The first data of the response is sent in `first`. `asked`: an earlier ACK showed that the
-    /// server had the request.
+    /// server had the request, or the capture is the server's.
     /// Where `round_trip` is known, a long silence may be that of the path, and a short beginning may
     /// have been corked.
     pub(crate) fn begin_response(
@@ -200,7 +205,11 @@ impl OpenExchange {
             self.arrive_at_server(sent);
             let evidence = Evidence::of([packet, first.packet, 0]);
             let since = Nanos::between(self.account.cursor(), sent);
-            let asked = asked || since <= Self::USUAL_ACK_DELAY;
+            // Longer than any server keeps its ACK: the request was not there. Or the capture lacks the ACK, if
+            // the client did not send again.
+            let usual = Self::USUAL_ACK_DELAY + Self::BRIEF..=Self::LEAST_TIMEOUT;
+            let unheard = !asked && usual.contains(&since);
+            let asked = asked || since <= Self::SHORT_ACK_DELAY;
             let short = round_trip.is_none_or(|it| since <= Stall::least(it));
             let shown = first.left == Left::AsSeen || first.queued.is_some();
             let is_brief = round_trip.is_none_or(|it| since <= (it / 8).max(Self::BRIEF));
@@ -219,7 +228,9 @@ impl OpenExchange {
                     false => (Cause::ServerThink, Some(cause)),
                 },
                 _ if is_habit => (Cause::CorkTimer, Some(Cause::ServerThink)),
-                Left::AsSeen if may_be_corked => (Cause::ServerThink, Some(Cause::CorkTimer)),
+                Left::AsSeen if may_be_corked && !unheard => {
+                    (Cause::ServerThink, Some(Cause::CorkTimer))
+                }
                 _ if short && (is_brief || shown) => (Cause::ServerThink, None),
                 _ if short => (Cause::ServerThink, Some(Cause::Queueing)),
                 _ if first.lost_before => (Cause::RetransmissionTimeout, Some(Cause::ServerThink)),
@@ -227,6 +238,7 @@ impl OpenExchange {
                 Left::AsSeen if first.seems_lost_before => {
                     (Cause::ServerThink, Some(Cause::RetransmissionTimeout))
                 }
+                _ if unheard => (Cause::PathStall, Some(Cause::ServerThink)),
                 Left::AsSeen if asked => (Cause::ServerThink, None),
                 Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
             };

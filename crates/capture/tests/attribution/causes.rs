@@ -241,10 +241,10 @@ fn a_short_pause_that_did_not_cut_the_window() {
         61.85   < 43800:60100 psh ack 100
         82.1    > ack 60100
         200     > 100:200 psh ack 60100
-        261.9   < 60100:74700 ack 200
-        282.1   > ack 74700
-        282.15  < 74700:89300 psh ack 200
-        302.5   > ack 89300
+        281.7   < 60100:74700 ack 200
+        301.9   > ack 74700
+        301.95  < 74700:89300 psh ack 200
+        322.3   > ack 89300
         "#,
         r#"
         handshake to-server 10.075 (1, 10.075) high: 1 2 3
@@ -255,7 +255,7 @@ fn a_short_pause_that_did_not_cut_the_window() {
         transmission to-client 0.895 (3, 0.500) medium: 35 36 37
         slow-start to-client 40.100 (2, 20.100) high: 14 15 16
         propagation to-server 0.025 (1, 0.025) high: 50
-        server-think to-client 61.840 (1, 61.840) high: 50 51
+        server-think to-client 81.640 (1, 81.640) high: 50 51
         transmission to-client 0.304 (2, 0.179) high: 60 61 62
         slow-start to-client 20.071 (1, 20.071) medium or send-buffer: 60 61 62
         "#,
@@ -278,10 +278,10 @@ fn the_shortest_pause_that_may_have_cut_it() {
         61.85   < 43800:60100 psh ack 100
         82.1    > ack 60100
         200     > 100:200 psh ack 60100
-        262.1   < 60100:74700 ack 200
-        282.3   > ack 74700
-        282.35  < 74700:89300 psh ack 200
-        302.7   > ack 89300
+        282.3   < 60100:74700 ack 200
+        302.5   > ack 74700
+        302.55  < 74700:89300 psh ack 200
+        322.9   > ack 89300
         "#,
         r#"
         handshake to-server 10.075 (1, 10.075) high: 1 2 3
@@ -292,7 +292,7 @@ fn the_shortest_pause_that_may_have_cut_it() {
         transmission to-client 0.895 (3, 0.500) medium: 35 36 37
         slow-start to-client 40.100 (2, 20.100) high: 14 15 16
         propagation to-server 0.025 (1, 0.025) high: 50
-        server-think to-client 62.040 (1, 62.040) high: 50 51
+        server-think to-client 82.240 (1, 82.240) high: 50 51
         transmission to-client 0.304 (2, 0.179) high: 60 61 62
         idle-restart to-client 20.071 (1, 20.071) high: 60 61 62
         "#,
@@ -411,8 +411,7 @@ fn a_fast_retransmit_seen_at_the_server() {
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.080 (3, 0.050) medium: 9 11 12
-        loss-recovery to-client 20.200 (1, 20.200) high: 9 11 12
-        congestion-window to-client 20.190 (1, 20.190) medium or transmission: 12 13 14
+        loss-recovery to-client 40.390 (2, 20.200) medium or congestion-window: 9 11 12
         propagation to-client 0.025 (1, 0.025) high: 15
         "#,
     );
@@ -816,8 +815,7 @@ fn a_repair_that_waits_for_rack() {
         propagation to-server 10.045 (1, 10.045) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.080 (3, 0.050) medium: 9 10 11
-        loss-recovery to-client 20.650 (1, 20.650) high: 9 10 11
-        congestion-window to-client 20.140 (1, 20.140) medium or transmission: 11 12 13
+        loss-recovery to-client 40.790 (2, 20.650) medium or congestion-window: 9 10 11
         propagation to-client 0.025 (1, 0.025) high: 14
         "#,
     );
@@ -848,8 +846,7 @@ fn what_waits_for_a_repair() {
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.090 (4, 0.050) medium: 9 10 11
-        loss-recovery to-client 24.290 (2, 20.100) medium: 9 10 11
-        congestion-window to-client 16.090 (1, 16.090) medium or transmission: 13 14 15
+        loss-recovery to-client 40.380 (3, 20.100) medium or congestion-window: 9 10 11
         propagation to-client 0.025 (1, 0.025) high: 16
         "#,
     );

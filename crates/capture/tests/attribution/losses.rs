@@ -1,5 +1,7 @@
 //! What kind of loss was repaired.
 
+use ackwise_cause::Cause;
+
 use crate::{shows, wire::Streams};
 
 #[test]
@@ -25,9 +27,37 @@ fn an_ack_that_was_lost_is_told_by_a_duplicate_that_the_receiver_reports() {
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.320 (3, 0.250) medium: 14 15
         retransmission-timeout (ack-lost) to-client 239.750 (1, 239.750) medium: 14 15
-        congestion-window to-client 20.075 (1, 20.075) medium or slow-start: 15 16 17
+        loss-recovery to-client 20.075 (1, 20.075) medium or slow-start: 15 16 17
         "#,
     );
+}
+
+/// Both copies waited on the path: had the first arrived before, its duplicate would have been reported after a
+/// round trip.
+#[test]
+fn a_duplicate_that_is_reported_late_was_held_by_the_path() {
+    let seen = |report: &str| {
+        let analysis = Streams::of_bodies(&[17_420]).seen_as(&format!(
+            r#"
+            0    > syn
+            0.05 < syn
+            20.1 > ack 0
+            20.2 > 0:100 psh ack 0
+            21   < 0:14600 ack 100
+            261  < 13140:14600 ack 100
+            {report}
+            350.1 < 14600:17520 psh ack 100
+            370.2 > ack 17520
+            "#
+        ));
+        let owed = |cause| analysis.exchanges[0].owed_to(cause).as_millis();
+        [Cause::RetransmissionTimeout, Cause::PathStall].map(|cause| owed(cause) > 200)
+    };
+    assert_eq!(seen("281 > ack 14600 sack 13140:14600"), [true, false]);
+    assert_eq!(seen("350 > ack 14600 sack 13140:14600"), [false, true]);
+    // The first copy is acknowledged, and then the second reported.
+    let both = "349 > ack 13140\n350 > ack 14600\n350 > ack 14600 sack 13140:14600";
+    assert_eq!(seen(both), [false, true]);
 }
 
 #[test]

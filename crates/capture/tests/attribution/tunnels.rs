@@ -70,6 +70,7 @@ fn what_a_tunnel_carries_is_judged_only_if_it_is_http() {
         20.2 > 0:34 psh ack 0
         45   < 0:19 psh ack 34
         45.1 > 34:59 psh ack 19
+        105  < ack 59
         1045 < 19:64 psh ack 59
         1045.1 > ack 64
     "#;

@@ -76,12 +76,34 @@ impl Journeys {
     pub(super) fn silence(
         &self,
         direction: Direction,
+        span: [Instant; 2],
+        least: Duration,
+    ) -> Duration {
+        self.pauses(direction, span, least, |_| true)
+    }
+
+    /// The same of this connection alone: perhaps nothing was sent.
+    pub(super) fn silence_of(
+        &self,
+        direction: Direction,
+        ends: [SocketAddr; 2],
+        span: [Instant; 2],
+        least: Duration,
+    ) -> Duration {
+        self.pauses(direction, span, least, |way| way.ends == ends)
+    }
+
+    fn pauses(
+        &self,
+        direction: Direction,
         [from, until]: [Instant; 2],
         least: Duration,
+        counts: impl Fn(&Way) -> bool,
     ) -> Duration {
         let ways = &self.0[direction as usize];
         let first = ways.partition_point(|it| it.arrived <= from);
-        let during = ways[first..].iter().map(|it| it.arrived).take_while(|at| *at < until);
+        let during = ways[first..].iter().filter(|it| counts(it));
+        let during = during.map(|it| it.arrived).take_while(|at| *at < until);
         let mut silence = Duration::ZERO;
         let mut last = from;
         for at in during.chain([until]) {
@@ -127,6 +149,11 @@ mod tests {
         let span = [at(100), at(200)];
         let least = Duration::from_millis(20);
         assert_eq!(other.silence(Direction::ToServer, span, least), Duration::from_millis(100));
+        let [client, server] = other.0[1][0].ends;
+        for (ends, silence) in [([client, server], 0), ([server, client], 100)] {
+            let found = other.silence_of(Direction::ToClient, ends, span, least);
+            assert_eq!(found, Duration::from_millis(silence), "of this connection alone");
+        }
     }
 
     #[test]

@@ -47,16 +47,26 @@ pub(super) fn join(
     let least = clocks.uncertainty;
     let on_link = |direction| owed(ours, Cause::Transmission, direction);
     let set_up = owed(theirs, Cause::Handshake, Direction::ToServer) > Duration::ZERO;
+    let sure = |cause, span| Part { sure: true, ..Part::new(cause, span) };
     let there = if set_up {
-        vec![Part { sure: true, ..Part::new(Cause::Handshake, there) }]
+        vec![sure(Cause::Handshake, there)]
     } else {
-        let passage = Passage::of(journeys, Direction::ToServer, ends, [ours.start, begun], least);
-        passage.parts(least, on_link(Direction::ToServer))
+        // If the request was late at the server, only the client's exchange begins with the set-up.
+        let set_up = owed(ours, Cause::Handshake, Direction::ToServer).min(there);
+        let span = [ours.start + set_up, begun];
+        let passage = Passage::of(journeys, Direction::ToServer, ends, span, least);
+        let set_up = Some(sure(Cause::Handshake, set_up)).filter(|it| !it.span.is_zero());
+        let way = passage.parts(least, on_link(Direction::ToServer));
+        set_up.into_iter().chain(way).collect()
     };
     let passage =
         Passage::of(journeys, Direction::ToClient, ends, [begun + theirs.duration, end], least);
     let back = passage.parts(least, on_link(Direction::ToClient));
     let theirs = &set_up_by_client(theirs, ours, begun);
+    let request = |span| {
+        Passage::of(journeys, Direction::ToServer, ends, span, least).parts(least, Duration::ZERO)
+    };
+    let theirs = &set_up_before_request(theirs, ours, begun, request);
     let shares = |parts: &[Part], direction| -> Vec<Share> {
         parts.iter().map(|part| part.share(direction)).collect()
     };
@@ -91,6 +101,8 @@ struct Passage {
     span: Duration,
     /// Since the first copy left: what arrived had been sent again.
     again: Duration,
+    /// Of this, nothing of the connection arrived, in pauses as long as those below: a timer repaired the loss.
+    paused: Duration,
     /// The path delivered nothing, in pauses of more than two round trips and 5 ms, as in one capture.
     silence: Duration,
     /// Packets of other connections arrived meanwhile.
@@ -110,17 +122,21 @@ impl Passage {
         let again = journeys.left(direction, ends, arrived).map(|it| it.saturating_since(left));
         let again = again.filter(|it| *it > DISAGREEMENT).unwrap_or_default().min(span);
         let late = [left + again + least, arrived];
+        let pause = LEAST.max(least * 4);
         Self {
             span,
             again,
-            silence: journeys.silence(direction, late, LEAST.max(least * 4)),
+            paused: journeys.silence_of(direction, ends, [left + least, arrived], pause).min(again),
+            silence: journeys.silence(direction, late, pause),
             behind_others: journeys.others(direction, ends, late),
         }
     }
 
     /// What its time went to.
     fn parts(self, least: Duration, on_link: Duration) -> Vec<Part> {
-        let Self { span, again, silence, behind_others } = self;
+        let Self { span, again, paused, silence, behind_others } = self;
+        // Other data arrived meanwhile, and links were busy with that.
+        let before = (again - paused).min(on_link);
         let propagation = (span - again).min(least);
         let transmission = (span - again - propagation).min(on_link);
         let rest = span - again - propagation - transmission;
@@ -129,7 +145,9 @@ impl Passage {
         let sure = again.is_zero() && rest <= DISAGREEMENT;
         // The end of a way is what it waited for last.
         [
-            Part::new(Cause::RetransmissionTimeout, again),
+            Part::new(Cause::Transmission, before),
+            Part::new(Cause::LossRecovery, again - paused - before),
+            Part::new(Cause::RetransmissionTimeout, paused),
             Part::new(Cause::PathStall, stalled),
             Part { sure: behind_others, ..Part::new(Cause::Queueing, rest - stalled) },
             Part { sure, ..Part::new(Cause::Transmission, transmission) },
@@ -178,6 +196,65 @@ fn set_up_by_client(
     theirs
 }
 
+/// The server's exchange, in which the set-up ends when the client has the answer to its SYN: then the
+/// request is on its way.
+fn set_up_before_request(
+    theirs: &ExchangeResult,
+    ours: &ExchangeResult,
+    begun: Instant,
+    request: impl Fn([Instant; 2]) -> Vec<Part>,
+) -> ExchangeResult {
+    let mut theirs = theirs.clone();
+    let established = ours.start + owed(ours, Cause::Handshake, Direction::ToServer);
+    let set_up = owed(&theirs, Cause::Handshake, Direction::ToServer);
+    let rest = (begun + set_up).saturating_since(established).min(set_up);
+    if rest.is_zero() || established == ours.start {
+        return theirs;
+    }
+    let parts = request([begun + (set_up - rest), begun + set_up]);
+    let is_set_up =
+        |cause, direction| (cause, direction) == (Cause::Handshake, Direction::ToServer);
+    let mut shares: Vec<Share> = theirs.shares.iter().collect();
+    for share in shares.iter_mut().filter(|it| is_set_up(it.cause, it.direction)) {
+        share.span -= rest;
+        share.longest = share.longest.min(share.span);
+    }
+    shares.extend(parts.iter().map(|part| part.share(Direction::ToServer)));
+    theirs.shares = merged(shares).into_iter().collect();
+    let mut stretches = theirs.stretches.to_vec();
+    if let Some(place) = stretches.iter().position(|it| is_set_up(it.cause, it.direction)) {
+        let template = stretches[place];
+        let from = template.from + (set_up - rest);
+        stretches[place].until = from.min(template.until);
+        let way = drawn(template, from, &parts, Direction::ToServer);
+        stretches.splice(place + 1..place + 1, way);
+        stretches.retain(|it| it.from < it.until);
+        theirs.stretches = stretches.into();
+    }
+    theirs
+}
+
+/// The parts of a way, one after the other.
+fn drawn(
+    template: Stretch,
+    mut from: Instant,
+    parts: &[Part],
+    direction: Direction,
+) -> Vec<Stretch> {
+    let draw = |part: &Part| {
+        let until = from + part.span;
+        let (confidence, rival) = part.verdict();
+        let (cause, evidence) = (part.cause, Evidence::default());
+        let mut stretch = template;
+        (stretch.from, stretch.until, stretch.evidence) = (from, until, evidence);
+        (stretch.cause, stretch.direction) = (cause, direction);
+        (stretch.confidence, stretch.rival) = (confidence, rival);
+        from = until;
+        stretch
+    };
+    parts.iter().map(draw).collect()
+}
+
 impl Part {
     fn share(self, direction: Direction) -> Share {
         let Self { cause, span, sure: _ } = self;
@@ -203,6 +280,7 @@ impl Part {
             // The captures may lack what it waited behind.
             Cause::PathStall => Some(Cause::Queueing),
             Cause::RetransmissionTimeout => Some(Cause::LossRecovery),
+            Cause::LossRecovery => Some(Cause::RetransmissionTimeout),
             _ => None,
         };
         (Confidence::Medium, rival)
@@ -218,22 +296,8 @@ fn stretches(
 ) -> Vec<Stretch> {
     // Kept for all exchanges or for none.
     let Some(template) = ours.stretches.first().copied() else { return Vec::new() };
-    let mut stretches = Vec::new();
-    let mut draw = |mut from: Instant, parts: &[Part], direction| {
-        for part in parts {
-            let until = from + part.span;
-            let (confidence, rival) = part.verdict();
-            let (cause, evidence) = (part.cause, Evidence::default());
-            let mut stretch = template;
-            (stretch.from, stretch.until, stretch.evidence) = (from, until, evidence);
-            (stretch.cause, stretch.direction) = (cause, direction);
-            (stretch.confidence, stretch.rival) = (confidence, rival);
-            stretches.push(stretch);
-            from = until;
-        }
-    };
-    draw(ours.start, there, Direction::ToServer);
-    draw(begun + theirs.duration, back, Direction::ToClient);
+    let mut stretches = drawn(template, ours.start, there, Direction::ToServer);
+    stretches.extend(drawn(template, begun + theirs.duration, back, Direction::ToClient));
     let moved = theirs.stretches.iter().map(|it| {
         let mut stretch = *it;
         stretch.from = begun + it.from.saturating_since(theirs.start);
@@ -280,23 +344,28 @@ mod tests {
 
     #[test]
     fn a_way_is_first_as_short_as_it_ever_was_then_on_the_link_then_behind_others() {
-        use Cause::{PathStall, Propagation, Queueing, RetransmissionTimeout, Transmission};
-        for (span, on_link, again, silence, expected) in [
-            (0, 5, 0, 0, &[][..]),
-            (4, 5, 0, 0, &[(Propagation, 4)]),
-            (5, 5, 0, 0, &[(Propagation, 5)]),
-            (8, 5, 0, 0, &[(Transmission, 3), (Propagation, 5)]),
-            (10, 5, 0, 9, &[(Transmission, 5), (Propagation, 5)]),
-            (90, 5, 0, 0, &[(Queueing, 80), (Transmission, 5), (Propagation, 5)]),
-            (90, 0, 0, 0, &[(Queueing, 85), (Propagation, 5)]),
-            (90, 0, 0, 60, &[(PathStall, 60), (Queueing, 25), (Propagation, 5)]),
-            (90, 0, 0, 99, &[(PathStall, 85), (Propagation, 5)]),
-            (90, 5, 80, 0, &[(RetransmissionTimeout, 80), (Transmission, 5), (Propagation, 5)]),
-            (90, 5, 90, 0, &[(RetransmissionTimeout, 90)]),
+        use Cause::{
+            LossRecovery, PathStall, Propagation, Queueing, RetransmissionTimeout, Transmission,
+        };
+        let timeout = RetransmissionTimeout;
+        for (span, on_link, [again, paused], silence, expected) in [
+            (0, 5, [0; 2], 0, &[][..]),
+            (4, 5, [0; 2], 0, &[(Propagation, 4)]),
+            (5, 5, [0; 2], 0, &[(Propagation, 5)]),
+            (8, 5, [0; 2], 0, &[(Transmission, 3), (Propagation, 5)]),
+            (10, 5, [0; 2], 9, &[(Transmission, 5), (Propagation, 5)]),
+            (90, 5, [0; 2], 0, &[(Queueing, 80), (Transmission, 5), (Propagation, 5)]),
+            (90, 0, [0; 2], 0, &[(Queueing, 85), (Propagation, 5)]),
+            (90, 0, [0; 2], 60, &[(PathStall, 60), (Queueing, 25), (Propagation, 5)]),
+            (90, 0, [0; 2], 99, &[(PathStall, 85), (Propagation, 5)]),
+            (90, 5, [80, 80], 0, &[(timeout, 80), (Transmission, 5), (Propagation, 5)]),
+            (90, 5, [90, 90], 0, &[(timeout, 90)]),
+            (90, 0, [85, 0], 0, &[(LossRecovery, 85), (Propagation, 5)]),
+            (90, 60, [85, 30], 0, &[(Transmission, 55), (timeout, 30), (Propagation, 5)]),
         ] {
-            let [span, on_link, again, silence] =
-                [span, on_link, again, silence].map(Duration::from_millis);
-            let passage = Passage { span, again, silence, behind_others: false };
+            let [span, on_link, again, paused, silence] =
+                [span, on_link, again, paused, silence].map(Duration::from_millis);
+            let passage = Passage { span, again, paused, silence, behind_others: false };
             let parts: Vec<_> = passage
                 .parts(Duration::from_millis(5), on_link)
                 .iter()

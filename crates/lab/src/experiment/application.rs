@@ -2,12 +2,15 @@
 
 mod proxy;
 
-use std::num::{NonZeroU16, NonZeroU32};
+use std::{
+    num::{NonZeroU16, NonZeroU32},
+    time::Duration,
+};
 
 use ackwise_http::{Behaviour, page::Transfer, workload::Span};
 use ackwise_sim::scenario::{
     Application, ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, Node, NodeId,
-    ThinkScope, Web,
+    SlowReader, ThinkScope, Web,
 };
 use ackwise_tcp::ByteCount;
 
@@ -156,8 +159,31 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
             field.quantity_in(&|size: &ByteCount| size.0 <= LONGEST_HEAD, "at most 1 MiB")
         })?,
         prompt_acks: prompt_acks(reader)?,
+        slow_reader: reader.or("reads", None, slow_reader)?,
     })
 }
+
+/// How the client's program reads.
+fn slow_reader(field: Field<'_>) -> Result<Option<SlowReader>, ExperimentError> {
+    let (name, variant) = field.variant(READS)?;
+    if name == "at-once" {
+        return variant.bare(None);
+    }
+    let mut reader = variant.table("{ slowly = { size = \"2 KB\", pause = \"20 ms\" } }")?;
+    let size = reader.required("size", ByteCount::EXPECTED)?;
+    let fits = |size: &ByteCount| (1..=LONGEST_HEAD).contains(&size.0);
+    let ByteCount(size) = size.quantity_in(&fits, "from 1 B to 1 MiB")?;
+    let pause = reader.required("pause", "a duration")?;
+    let pause = pause.quantity_in(&|it: &Duration| *it >= SHORTEST_PAUSE, "at least 1 us")?;
+    reader.finish()?;
+    let size = u32::try_from(size).ok().and_then(NonZeroU32::new);
+    Ok(Some(SlowReader { size: size.expect("the range begins at 1"), pause }))
+}
+
+const READS: &[&str] = &["at-once", "slowly"];
+
+/// Our choice: so a reader takes time, and a run has a bounded number of reads for each second.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(1);
 
 /// What an answer weighs that a copy is still good, if the client asks.
 fn validation(field: Field<'_>) -> Result<Option<ByteCount>, ExperimentError> {

@@ -14,6 +14,7 @@
 //! | `relay` | one link between two devices: take packets, deliver packets |
 //! | `forwarder` | a device, a link, the other device |
 //! | `network` | many links and hosts: packets go from link to link |
+//! | `recorder` | what became of each segment in a network, on request |
 //! | `holds` | times at which the link delivers nothing |
 //! | `log` | what happened to each packet, on request |
 //! | `scheduling` | SCHED_RR if permitted |
@@ -63,6 +64,7 @@ mod log;
 mod network;
 mod options;
 mod processor_watch;
+mod recorder;
 mod relay;
 mod relay_thread;
 mod report;
@@ -73,10 +75,11 @@ mod unread;
 pub use disturbance::Disturbance;
 pub use log::PacketRecord;
 pub use network::{
-    EmulatedNetwork, Hosts, NetworkReport, OpenNetwork, Port, SegmentRecord, Way, Wire, WireReport,
+    EmulatedNetwork, Hosts, NetworkReport, OpenNetwork, Port, Way, Wire, WireReport,
 };
 pub use options::{CUBIC, EmulatorOptions, Hold};
 pub use processor_watch::{Pauses, ProcessorWatch};
+pub use recorder::SegmentRecord;
 pub use report::{DirectionReport, Lateness, Report};
 pub use scheduling::Scheduling;
 

@@ -11,16 +11,17 @@
 use std::{
     collections::BTreeMap,
     fs, io,
-    net::{Ipv4Addr, SocketAddrV4},
+    net::Ipv4Addr,
     os::fd::{AsFd, BorrowedFd},
     time::{self, Duration},
 };
 
-use ackwise_link::{Counters, Link, LinkConfig};
+use ackwise_link::{Counters, Link, LinkConfig, Verdict};
 use ackwise_tcp::{ByteCount, Instant};
 
 use super::{
-    Disturbance, Emulator, EmulatorError, Lateness, Scheduling,
+    Disturbance, Emulator, EmulatorError, Lateness, Scheduling, SegmentRecord,
+    recorder::Recorder,
     relay_thread::{Course, LARGEST_PACKET, PACKETS_PER_TURN, Relay, RelayThread},
     report::LatenessRecord,
     unread::Unread,
@@ -81,7 +82,7 @@ pub struct Way {
 #[derive(Debug)]
 pub struct OpenNetwork {
     ports: Vec<OpenPort>,
-    recorder: Option<Vec<SegmentRecord>>,
+    recorder: Option<Recorder>,
 }
 
 struct OpenPort {
@@ -112,8 +113,8 @@ pub struct NetworkReport {
     pub wires: Vec<WireReport>,
     /// Segments with data that hosts sent after the mark, and those of them that were full.
     pub segments: [u64; 2],
-    /// Segments with data in the order in which they were sent, the first [`SegmentRecord::MOST`] of
-    /// them; only of a network that [`OpenNetwork::records`].
+    /// Segments in the order in which they were sent, the first [`SegmentRecord::MOST`] of them; only of a
+    /// network that [`OpenNetwork::records`].
     pub recorded: Vec<SegmentRecord>,
     /// Packets that came to the end of a wire.
     pub hops: u64,
@@ -131,23 +132,6 @@ pub struct NetworkReport {
     pub pauses: Vec<[time::Instant; 2]>,
     /// Lifetime of the network.
     pub ran: Duration,
-}
-
-/// A segment with data, as its host sent it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct SegmentRecord {
-    /// Since the network began.
-    pub at: Duration,
-    /// Its sender.
-    pub from: SocketAddrV4,
-    /// Its receiver.
-    pub to: SocketAddrV4,
-    /// Sequence number of its first byte.
-    pub seq: u32,
-    /// Bytes of data.
-    pub data: u32,
-    /// Length of its packet.
-    pub packet: u16,
 }
 
 /// What one wire carried.
@@ -219,34 +203,11 @@ impl EmulatedNetwork {
     }
 }
 
-impl SegmentRecord {
-    /// Further segments are not recorded (our choice: 12 MB).
-    pub const MOST: usize = 1 << 18;
-    /// Room that no packet has to wait for (our choice).
-    const RESERVED: usize = 1 << 14;
-
-    /// Reads a packet's headers; `None` if it is no segment with data.
-    fn read(packet: &[u8], at: Duration) -> Option<Self> {
-        let data = u32::try_from(payload(packet)?).ok().filter(|data| *data > 0)?;
-        let ip = usize::from(packet.first()? & 15) * 4;
-        let port = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
-        let [source, destination] = addresses(packet)?;
-        Some(Self {
-            at,
-            from: SocketAddrV4::new(source, port(ip)?),
-            to: SocketAddrV4::new(destination, port(ip + 2)?),
-            seq: u32::from_be_bytes(packet.get(ip + 4..ip + 8)?.try_into().ok()?),
-            data,
-            packet: u16::try_from(packet.len()).ok()?,
-        })
-    }
-}
-
 impl OpenNetwork {
     /// Has segments recorded, if `wanted`.
     #[must_use]
     pub fn records(mut self, wanted: bool) -> Self {
-        self.recorder = wanted.then(|| Vec::with_capacity(SegmentRecord::RESERVED));
+        self.recorder = wanted.then(Recorder::new);
         self
     }
 
@@ -304,6 +265,8 @@ struct Packet {
     /// Its way, and how many wires of it are behind it.
     way: u32,
     passed: u32,
+    /// Its place in the record.
+    record: Option<usize>,
 }
 
 struct NetworkRelay {
@@ -318,7 +281,7 @@ struct NetworkRelay {
     marked: bool,
     bytes_in_flight: usize,
     segments: [u64; 2],
-    recorder: Option<Vec<SegmentRecord>>,
+    recorder: Option<Recorder>,
     hops: u64,
     strays: u64,
     accidents: u64,
@@ -387,12 +350,8 @@ impl NetworkRelay {
                 self.segments[1] += u64::from(len >= full);
             }
             let since = now.since(self.clock.instant(self.began));
-            if let Some(recorder) =
-                self.recorder.as_mut().filter(|it| it.len() < SegmentRecord::MOST)
-            {
-                recorder.extend(SegmentRecord::read(packet, since));
-            }
-            let packet = Packet { bytes: packet.into(), way, passed: 0 };
+            let record = self.recorder.as_mut().and_then(|it| it.sent(packet, since));
+            let packet = Packet { bytes: packet.into(), way, passed: 0, record };
             self.push(packet, now);
         }
         Ok(())
@@ -401,8 +360,13 @@ impl NetworkRelay {
     fn push(&mut self, packet: Packet, now: Instant) {
         let wire = self.ways[packet.way as usize].0.wires[packet.passed as usize];
         let (link, overhead) = &mut self.wires[wire as usize];
-        let (len, before) = (packet.bytes.len(), link.in_flight());
-        let _ = link.push(packet, ByteCount(len as u64 + overhead.0), now);
+        let (len, before, record) = (packet.bytes.len(), link.in_flight(), packet.record);
+        let verdict = link.push(packet, ByteCount(len as u64 + overhead.0), now);
+        if let (Verdict::Dropped(_), Some(recorder), Some(place)) =
+            (verdict, &mut self.recorder, record)
+        {
+            recorder.dropped(place);
+        }
         self.bytes_in_flight += (link.in_flight() - before) * len;
     }
 
@@ -420,7 +384,11 @@ impl NetworkRelay {
                 self.push(packet, due);
                 continue;
             }
-            self.lateness.record(self.clock.now().since(due));
+            let delivered = self.clock.now();
+            self.lateness.record(delivered.since(due));
+            if let (Some(recorder), Some(place)) = (&mut self.recorder, packet.record) {
+                recorder.delivered(place, delivered.since(self.clock.instant(self.began)));
+            }
             if self.ports[*port].device.send(&packet.bytes).is_err() {
                 self.accidents += 1;
             }
@@ -476,7 +444,7 @@ impl Relay for NetworkRelay {
         NetworkReport {
             wires: wires.collect(),
             segments: self.segments,
-            recorded: self.recorder.unwrap_or_default(),
+            recorded: self.recorder.map(Recorder::into_segments).unwrap_or_default(),
             hops: self.hops,
             strays: self.strays,
             dropped_by_accident: self.accidents + unread,
@@ -490,7 +458,7 @@ impl Relay for NetworkRelay {
 }
 
 /// Source and destination of an IPv4 packet.
-fn addresses(packet: &[u8]) -> Option<[Ipv4Addr; 2]> {
+pub(super) fn addresses(packet: &[u8]) -> Option<[Ipv4Addr; 2]> {
     if packet.first()? >> 4 != 4 {
         return None;
     }
@@ -502,7 +470,7 @@ fn addresses(packet: &[u8]) -> Option<[Ipv4Addr; 2]> {
 }
 
 /// Bytes of data of a TCP segment.
-fn payload(packet: &[u8]) -> Option<usize> {
+pub(super) fn payload(packet: &[u8]) -> Option<usize> {
     let ip = usize::from(packet.first()? & 15) * 4;
     let tcp = usize::from(packet.get(ip + 12)? >> 4) * 4;
     (packet.get(9) == Some(&TCP)).then(|| packet.len().saturating_sub(ip + tcp))
@@ -536,12 +504,6 @@ mod tests {
         let hosts = [Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 0, 2)];
         assert_eq!(addresses(&packet), Some(hosts));
         assert_eq!(payload(&packet), Some(4), "40 bytes of headers, 8 of options");
-        packet[20..28].copy_from_slice(&[0x1f, 0x90, 0, 7, 0, 0, 1, 0]);
-        let record = SegmentRecord::read(&packet, Duration::from_millis(3)).unwrap();
-        assert_eq!(record.from, SocketAddrV4::new(hosts[0], 8080));
-        assert_eq!(record.to, SocketAddrV4::new(hosts[1], 7));
-        assert_eq!((record.seq, record.data, record.packet), (256, 4, 52));
-        assert_eq!(SegmentRecord::read(&packet[..48], Duration::ZERO), None, "no data");
         packet[9] = 17;
         assert_eq!(payload(&packet), None);
         packet[0] = 0x60;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ackwise_http::behaviour::KeepAlivePolicy;
-use ackwise_sim::user::Ask;
+use ackwise_sim::user::{Ask, Repeat};
 
 use super::{
     Due, Programs, TURNS,
@@ -290,11 +290,14 @@ impl<'a> Programs<'a> {
         let Some(end) = self.clients.get(&name) else { return };
         let asked = u32::try_from(end.exchanges.len()).unwrap_or(u32::MAX);
         let (owner, proven) = (end.owner, end.answered.is_some());
-        let immediately = ending == Ending::Close && proven;
+        let repeat = match ending {
+            Ending::Close if proven => Repeat::AtOnce,
+            Ending::Close | Ending::Reset => Repeat::AfterPause,
+        };
         self.client_ends(name, Ending::Close);
         match owner {
             Owner::User(user) => self.user_lost_connection(user, name, asked),
-            Owner::Bulk(client) if asked > 0 => self.bulk_client_repeats(client, immediately),
+            Owner::Bulk(client) if asked > 0 => self.bulk_client_repeats(client, name, repeat),
             Owner::Bulk(client) => self.bulk_client_forgets(client, name),
             Owner::Arrival(_) => {}
         }

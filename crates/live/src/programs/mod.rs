@@ -34,12 +34,13 @@ use ackwise_sim::{
     measure::{Document, Progress, Tally},
     scenario::{Application, ApplicationKind, NodeId},
 };
+use ackwise_tcp::Instant;
 use socket2::{Domain, Socket, Type};
 
 use self::{
     client::ClientEnd,
     server::ServerEnd,
-    steady::{BulkClient, Source},
+    steady::{FileClient, Opener},
     transport::Transport,
     user::WebUser,
 };
@@ -63,6 +64,8 @@ pub(crate) struct Run<'a> {
     pub(crate) open: &'a AtomicU64,
     /// The run is over.
     pub(crate) over: &'a AtomicBool,
+    /// The servers'.
+    pub(crate) port: u16,
 }
 
 /// The programs of one namespace.
@@ -79,8 +82,8 @@ pub(crate) struct Programs<'a> {
     clients: BTreeMap<u64, ClientEnd>,
     servers: BTreeMap<u64, ServerEnd>,
     users: Vec<WebUser<'a>>,
-    bulk_clients: Vec<BulkClient>,
-    sources: Vec<Source>,
+    file_clients: Vec<FileClient<'a>>,
+    openers: Vec<Opener<'a>>,
     /// By the application's place.
     tallies: Vec<Tally>,
     opened: BTreeMap<NodeId, u64>,
@@ -133,8 +136,8 @@ impl<'a> Programs<'a> {
             clients: BTreeMap::new(),
             servers: BTreeMap::new(),
             users: Vec::new(),
-            bulk_clients: Vec::new(),
-            sources: Vec::new(),
+            file_clients: Vec::new(),
+            openers: Vec::new(),
             tallies: vec![Tally::default(); run.scenario.applications.len()],
             opened: BTreeMap::new(),
             most_open: 0,
@@ -170,8 +173,8 @@ impl<'a> Programs<'a> {
 
     fn finish(mut self) -> Counted {
         let users = self.users.iter().map(WebUser::progress);
-        let clients = self.bulk_clients.iter().map(|it| it.progress(self.run.scenario, self.now));
-        let sources = self.sources.iter().map(Source::progress);
+        let clients = self.file_clients.iter().map(|it| it.progress(self.now));
+        let sources = self.openers.iter().map(Opener::progress);
         let all: Vec<(u32, Progress)> = users.chain(clients).chain(sources).collect();
         for (application, progress) in all {
             self.tallies[application as usize].record(progress);
@@ -191,7 +194,7 @@ impl<'a> Programs<'a> {
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
             settings::configure_socket(&socket, &group.tcp)?;
             socket.set_reuse_address(true)?;
-            socket.bind(&SocketAddrV4::new(groups::address(*host), PORT).into())?;
+            socket.bind(&SocketAddrV4::new(groups::address(*host), self.run.port).into())?;
             socket.listen(BACKLOG)?;
             socket.set_nonblocking(true)?;
             let name = self.name();
@@ -234,12 +237,12 @@ impl<'a> Programs<'a> {
                 Due::User(self.users.len() - 1)
             }
             ApplicationKind::Bulk(bulk) => {
-                self.bulk_clients.push(BulkClient::new(place, bulk, start, stream));
-                Due::Bulk(self.bulk_clients.len() - 1)
+                self.file_clients.push(FileClient::new(place, bulk, stream, start));
+                Due::Bulk(self.file_clients.len() - 1)
             }
             ApplicationKind::Arrivals(arrivals) => {
-                self.sources.push(Source::new(place, arrivals, stream));
-                Due::Source(self.sources.len() - 1)
+                self.openers.push(Opener::new(place, arrivals, stream));
+                Due::Source(self.openers.len() - 1)
             }
             ApplicationKind::Proxy(_) => return,
         };
@@ -332,7 +335,7 @@ impl<'a> Programs<'a> {
     }
 
     fn server_address(&self, application: u32) -> SocketAddrV4 {
-        SocketAddrV4::new(groups::address(self.application(application).server), PORT)
+        SocketAddrV4::new(groups::address(self.application(application).server), self.run.port)
     }
 
     fn client_address(&self, application: u32) -> Ipv4Addr {
@@ -340,10 +343,13 @@ impl<'a> Programs<'a> {
     }
 }
 
+/// A time since the run began, as pure code counts it.
+fn instant(since_start: Duration) -> Instant {
+    Instant::EPOCH + since_start
+}
+
 /// How often a thread without anything to do looks whether the run is over (our choice).
 const IDLE: Duration = Duration::from_millis(100);
-/// The servers' port (our choice).
-const PORT: u16 = 8080;
 /// More than connect at once in any experiment of the papers (our choice); the kernel takes less if
 /// `somaxconn` is lower.
 const BACKLOG: i32 = 4_096;

@@ -1,106 +1,79 @@
 //! Clients who transfer files one after the other, and connections that arrive whatever becomes of the
-//! earlier ones.
+//! earlier ones: the simulator's [`BulkClient`] and [`Source`] say what comes next, their programs do it.
 
 use std::time::Duration;
 
 use ackwise_link::Stream;
 use ackwise_sim::{
-    Scenario,
+    arrivals,
+    bulk::BulkClient,
     measure::{Document, Progress},
-    scenario::{ApplicationKind, Arrivals, Bulk, BulkSender},
-    user::{Ask, PAUSE_AFTER_FAILURE},
+    scenario::{Arrivals, Bulk, BulkSender},
+    user::{PAUSE_AFTER_FAILURE, Repeat},
 };
 
-use super::{Due, Programs, client::Owner, transport::Ending};
-use crate::agreed::{ENDLESS, Exchange};
+use super::{Due, Programs, client::Owner, instant, transport::Ending};
+use crate::agreed::Exchange;
 
-/// One bulk client.
+/// A client of an application, who knows its connections by their names.
 #[derive(Debug)]
-pub(super) struct BulkClient {
+pub(super) struct FileClient<'a> {
     application: u32,
-    left: Option<u32>,
-    has_file: bool,
-    /// Its open connection.
-    name: Option<u64>,
-    /// When the transfer of the present file began.
-    began: Duration,
-    stream: Stream,
+    client: BulkClient<'a, u64>,
 }
 
 /// An application that opens connections.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct Opener<'a> {
     application: u32,
-    left: Option<u32>,
-    progress: Progress,
-    stream: Stream,
+    source: arrivals::Source<'a>,
 }
 
-impl BulkClient {
-    pub(super) fn new(application: u32, bulk: &Bulk, start: Duration, stream: Stream) -> Self {
-        let left = bulk.files.map(u32::from);
-        Self { application, left, has_file: false, name: None, began: start, stream }
+impl<'a> FileClient<'a> {
+    pub(super) fn new(application: u32, bulk: &'a Bulk, stream: Stream, start: Duration) -> Self {
+        Self { application, client: BulkClient::new(bulk, stream, instant(start)) }
     }
 
-    pub(super) fn progress(&self, scenario: &Scenario, end: Duration) -> (u32, Progress) {
-        let kind = &scenario.applications[self.application as usize].kind;
-        let endless = matches!(kind, ApplicationKind::Bulk(Bulk { file: None, .. }));
-        let progress = match self.has_file {
-            false if self.began > end => Progress::NotStarted,
-            false if !endless => Progress::NoDocument,
-            _ => Progress::Documents,
-        };
-        (self.application, progress)
+    /// Its application, and how far it came until `end`.
+    pub(super) fn progress(&self, end: Duration) -> (u32, Progress) {
+        (self.application, self.client.progress(instant(end)))
     }
 }
 
-impl Source {
-    pub(super) fn new(application: u32, arrivals: &Arrivals, stream: Stream) -> Self {
-        let left = arrivals.limit.map(u32::from);
-        Self { application, left, progress: Progress::NotStarted, stream }
+impl<'a> Opener<'a> {
+    pub(super) fn new(application: u32, arrivals: &'a Arrivals, stream: Stream) -> Self {
+        Self { application, source: arrivals::Source::new(arrivals, stream) }
     }
 
+    /// Its application, and how far it has come.
     pub(super) const fn progress(&self) -> (u32, Progress) {
-        (self.application, self.progress)
+        (self.application, self.source.progress())
     }
 }
 
-impl<'a> Programs<'a> {
-    fn bulk(&self, client: usize) -> &'a Bulk {
-        match &self.application(self.bulk_clients[client].application).kind {
-            ApplicationKind::Bulk(bulk) => bulk,
-            kind => unreachable!("a bulk client has its own settings, not {kind:?}"),
-        }
-    }
-
+impl Programs<'_> {
     /// A client begins with a file.
     pub(super) fn bulk_client_is_due(&mut self, client: usize) {
-        let now = self.now;
-        let state = &mut self.bulk_clients[client];
-        state.began = now;
-        let (application, known) = (state.application, state.name.take());
-        let stale = known.filter(|&name| self.is_stale(name));
+        let now = instant(self.now);
+        let FileClient { application, client: state } = &mut self.file_clients[client];
+        let (application, kept) = (*application, state.begin_file(now));
+        let stale = kept.filter(|&name| self.is_stale(name));
         if let Some(name) = stale {
             self.client_ends(name, Ending::Close);
         }
-        let known = known.filter(|_| stale.is_none());
-        let opened = known.or_else(|| self.open(Owner::Bulk(client), application));
+        let usable = kept.filter(|_| stale.is_none());
+        let opened = usable.or_else(|| self.open(Owner::Bulk(client), application));
         let Some(name) = opened else {
             return self.after(PAUSE_AFTER_FAILURE, Due::Bulk(client));
         };
-        let &Bulk { request, file, sender, .. } = self.bulk(client);
-        let file = file.map_or(ENDLESS, |bytes| bytes.0);
-        let (request, body) = match sender {
-            BulkSender::Server => (request.0, file),
-            BulkSender::Client => (file, 0),
-        };
-        if sender == BulkSender::Server {
-            self.bulk_clients[client].name = Some(name);
-        } else if let Some(end) = self.clients.get_mut(&name) {
-            // The end of the connection is the end of the file.
+        let state = &mut self.file_clients[client].client;
+        let ask = state.ask(name);
+        if state.bulk().sender == BulkSender::Client
+            && let Some(end) = self.clients.get_mut(&name)
+        {
             end.closes = true;
         }
-        self.ask(name, Ask::of_a_file(request, body));
+        self.ask(name, ask);
     }
 
     /// A file has wholly arrived at whoever receives it.
@@ -111,78 +84,56 @@ impl<'a> Programs<'a> {
         bytes: u64,
         closes: bool,
     ) {
-        let bulk = self.bulk(client);
-        let now = self.now;
-        let state = &mut self.bulk_clients[client];
-        let time = now.saturating_sub(state.began);
-        state.has_file = true;
-        state.left = state.left.map(|left| left - 1);
-        let (application, finished) = (state.application, state.left == Some(0));
-        self.document(application, Document { files: 1, bytes, time });
-        if finished || closes || bulk.sender == BulkSender::Client {
-            self.bulk_clients[client].name = None;
+        let now = instant(self.now);
+        let FileClient { application, client: state } = &mut self.file_clients[client];
+        let (application, uploads) = (*application, state.bulk().sender == BulkSender::Client);
+        let (document, pause) = (state.handle_file(bytes, now), state.next_pause());
+        self.document(application, document);
+        if pause.is_none() || closes || uploads {
+            self.bulk_client_forgets(client, name);
             self.client_ends(name, Ending::Close);
         }
-        if finished {
-            return self.one_is_done();
+        match pause {
+            None => self.one_is_done(),
+            Some(span) => self.after(span, Due::Bulk(client)),
         }
-        let state = &mut self.bulk_clients[client];
-        let span = bulk.pause.draw(&mut state.stream);
-        self.after(span, Due::Bulk(client));
     }
 
     /// A client's connection has lost its request.
-    pub(super) fn bulk_client_repeats(&mut self, client: usize, immediately: bool) {
-        let state = &mut self.bulk_clients[client];
-        state.name = None;
-        let application = state.application;
+    pub(super) fn bulk_client_repeats(&mut self, client: usize, name: u64, repeat: Repeat) {
+        self.bulk_client_forgets(client, name);
+        let application = self.file_clients[client].application;
         self.tally(application, |tally| tally.measures.requests_repeated += 1);
-        let pause = if immediately { Duration::ZERO } else { PAUSE_AFTER_FAILURE };
-        self.after(pause, Due::Bulk(client));
+        self.after(repeat.pause(), Due::Bulk(client));
     }
 
     /// A connection is of no use to a client any more.
     pub(super) fn bulk_client_forgets(&mut self, client: usize, name: u64) {
-        self.bulk_clients[client].name.take_if(|kept| *kept == name);
-    }
-
-    fn arrivals(&self, source: usize) -> &'a Arrivals {
-        match &self.application(self.sources[source].application).kind {
-            ApplicationKind::Arrivals(arrivals) => arrivals,
-            kind => unreachable!("a source of connections has its own settings, not {kind:?}"),
-        }
+        self.file_clients[client].client.handle_gone(name);
     }
 
     /// The next connection arrives.
     pub(super) fn connection_arrives(&mut self, source: usize, at: Duration) {
-        let Arrivals { request, response, interarrival, .. } = self.arrivals(source);
-        let state = &mut self.sources[source];
-        let application = state.application;
-        if state.progress == Progress::NotStarted {
-            state.progress = Progress::NoDocument;
-        }
-        state.left = state.left.map(|left| left - 1);
-        if state.left == Some(0) {
-            self.one_is_done();
-        } else {
+        let Opener { application, source: state } = &mut self.openers[source];
+        let (application, ask) = (*application, state.ask());
+        match state.handle_arrival() {
+            None => self.one_is_done(),
             // From when it was due: a late thread does not slow the arrivals down.
-            let span = interarrival.draw(&mut self.sources[source].stream);
-            self.at(at + span, Due::Source(source));
+            Some(span) => self.at(at + span, Due::Source(source)),
         }
         // Without a port for it, it has failed.
         let Some(name) = self.open(Owner::Arrival(source), application) else {
             return self.tally(application, |tally| tally.measures.connections_failed += 1);
         };
-        self.ask(name, Ask::of_a_file(request.0, response.0));
+        self.ask(name, ask);
     }
 
     pub(super) fn arrival_has_response(&mut self, source: usize, name: u64, exchange: Exchange) {
         let Some(end) = self.clients.get(&name) else { return };
         let time = self.now.saturating_sub(end.opened);
-        let application = self.sources[source].application;
-        self.sources[source].progress = Progress::Documents;
+        let Opener { application, source: state } = &mut self.openers[source];
+        let (application, span) = (*application, state.handle_response());
         self.document(application, Document { files: exchange.files, bytes: exchange.body, time });
-        let span = self.arrivals(source).hold.draw(&mut self.sources[source].stream);
         if span.is_zero() {
             self.client_ends(name, Ending::Close);
         } else {

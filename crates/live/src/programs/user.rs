@@ -13,6 +13,7 @@ use ackwise_tcp::Instant;
 use super::{
     Due, Programs,
     client::{Answered, Owner},
+    instant,
     transport::Ending,
 };
 
@@ -130,11 +131,6 @@ impl Programs<'_> {
         self.tally(application, |it| it.measures.requests_repeated += u64::from(repeated));
         true
     }
-}
-
-/// A time since the run began, as pure code counts it.
-fn instant(since_start: Duration) -> Instant {
-    Instant::EPOCH + since_start
 }
 
 /// Before a page that is wholly cached: a user who takes no time would be busy for ever (our choice).

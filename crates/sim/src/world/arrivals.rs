@@ -1,71 +1,56 @@
-//! Connections that arrive whatever becomes of the earlier ones: one request, one response, a close.
-
-use ackwise_link::Stream;
+//! Connections that arrive whatever becomes of the earlier ones: [`Source`] says when the next one does, and the world
+//! opens it.
 
 use super::{Event, START, World};
 use crate::{
+    arrivals::Source,
     connection::{Exchange, Owner},
     measure::{Document, Progress},
     observe::Observer,
-    scenario::{Application, ApplicationKind, Arrivals},
-    user::Ask,
+    scenario::{Application, ApplicationKind, Arrivals, SlowReader},
 };
 
 /// An application that opens connections.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct Opener<'a> {
     application: u32,
-    left: Option<u32>,
-    progress: Progress,
-    stream: Stream,
+    source: Source<'a>,
 }
 
-impl Source {
+impl Opener<'_> {
     /// Its application, and how far it came.
     pub(super) const fn progress(&self) -> (u32, Progress) {
-        (self.application, self.progress)
+        (self.application, self.source.progress())
     }
 }
 
 impl<'a, O: Observer> World<'a, O> {
-    pub(super) fn add_source(&mut self, place: u32, application: &Application) {
-        let ApplicationKind::Arrivals(arrivals) = &application.kind else { return };
+    pub(super) fn add_source(
+        &mut self,
+        place: u32,
+        application: &Application,
+        arrivals: &'a Arrivals,
+    ) {
         let mut stream = self.stream(application);
         let start = START + application.start.draw(&mut stream);
-        let left = arrivals.limit.map(u32::from);
-        let source = u32::try_from(self.sources.len()).expect("a few applications");
-        let progress = Progress::NotStarted;
-        self.sources.push(Source { application: place, left, progress, stream });
+        let number = u32::try_from(self.sources.len()).expect("a few applications");
+        let source = Source::new(arrivals, stream);
+        self.sources.push(Opener { application: place, source });
         self.unfinished += 1;
-        self.queue.push(start, Event::Arrival(source));
-    }
-
-    fn arrivals(&self, source: u32) -> &'a Arrivals {
-        let application = self.sources[source as usize].application;
-        match &self.scenario.applications[application as usize].kind {
-            ApplicationKind::Arrivals(arrivals) => arrivals,
-            kind => unreachable!("a source of connections has its own settings, not {kind:?}"),
-        }
+        self.queue.push(start, Event::Arrival(number));
     }
 
     /// The next connection arrives.
     pub(super) fn connection_arrives(&mut self, source: u32) {
-        let Arrivals { request, response, interarrival, .. } = self.arrivals(source);
-        let state = &mut self.sources[source as usize];
-        let application = state.application;
-        if state.progress == Progress::NotStarted {
-            state.progress = Progress::NoDocument;
-        }
-        state.left = state.left.map(|left| left - 1);
-        if state.left == Some(0) {
-            self.unfinished -= 1;
-        } else {
-            let span = interarrival.draw(&mut state.stream);
-            self.after(span, Event::Arrival(source));
+        let Opener { application, source: state } = &mut self.sources[source as usize];
+        let (application, ask) = (*application, state.ask());
+        match state.handle_arrival() {
+            None => self.unfinished -= 1,
+            Some(span) => self.after(span, Event::Arrival(source)),
         }
         // Without memory for it, it has failed.
         let Ok(place) = self.open(Owner::Arrival { source }, application) else { return };
-        self.ask(place, Ask::of_a_file(request.0, response.0));
+        self.ask(place, ask);
     }
 
     /// Whether TCP answers before the program of a connection hears that it has opened or closed.
@@ -78,14 +63,23 @@ impl<'a, O: Observer> World<'a, O> {
         }
     }
 
+    /// How the client's program of an application reads, if not at once.
+    pub(super) fn slow_reader(&self, application: u32) -> Option<SlowReader> {
+        match &self.scenario.applications[application as usize].kind {
+            ApplicationKind::Web(web) => web.slow_reader,
+            ApplicationKind::Arrivals(_) | ApplicationKind::Bulk(_) | ApplicationKind::Proxy(_) => {
+                None
+            }
+        }
+    }
+
     pub(super) fn arrival_has_response(&mut self, source: u32, place: u32, exchange: Exchange) {
         let opened = self.connections[place as usize].client.opened;
-        let application = self.sources[source as usize].application;
-        self.sources[source as usize].progress = Progress::Documents;
+        let Opener { application, source: state } = &mut self.sources[source as usize];
+        let (application, span) = (*application, state.handle_response());
         let document =
             Document { files: exchange.files, bytes: exchange.body, time: self.now.since(opened) };
         self.collector.document(application, document);
-        let span = self.arrivals(source).hold.draw(&mut self.sources[source as usize].stream);
         if span.is_zero() {
             self.client_closes(place);
         } else {

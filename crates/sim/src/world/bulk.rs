@@ -1,84 +1,63 @@
-//! Clients who transfer files one after the other: the thesis' FTP, and flows that never end.
+//! Clients who transfer files one after the other: [`BulkClient`] says what each does next, and the world does it.
 
-use std::time::Duration;
-
-use ackwise_link::Stream;
 use ackwise_tcp::Instant;
 
-use super::{Event, START, World, client::Repeat, open::NotOpened};
+use super::{Event, START, World, open::NotOpened};
 use crate::{
-    connection::{ENDLESS, Exchange, Owner},
-    measure::{Document, Progress},
+    bulk::BulkClient,
+    connection::{Exchange, Owner},
+    measure::Progress,
     observe::Observer,
-    scenario::{Application, ApplicationKind, Bulk, BulkSender, Scenario},
-    user::{Ask, PAUSE_AFTER_FAILURE},
+    scenario::{Application, Bulk, BulkSender},
+    user::{PAUSE_AFTER_FAILURE, Repeat},
 };
 
-/// One client.
+/// A client of an application, who knows its connections by their places.
 #[derive(Clone, Debug)]
-pub(crate) struct BulkClient {
+pub(crate) struct FileClient<'a> {
     application: u32,
-    left: Option<u32>,
-    has_file: bool,
-    /// Its open connection.
-    place: Option<u32>,
-    /// When the transfer of the present file began.
-    began: Instant,
-    stream: Stream,
+    client: BulkClient<'a, u32>,
 }
 
-impl BulkClient {
+impl FileClient<'_> {
     /// Its application, and how far it came until `end`.
-    pub(super) fn progress(&self, scenario: &Scenario, end: Instant) -> (u32, Progress) {
-        let kind = &scenario.applications[self.application as usize].kind;
-        let endless = matches!(kind, ApplicationKind::Bulk(Bulk { file: None, .. }));
-        let progress = match self.has_file {
-            false if self.began > end => Progress::NotStarted,
-            false if !endless => Progress::NoDocument,
-            _ => Progress::Documents,
-        };
-        (self.application, progress)
+    pub(super) fn progress(&self, end: Instant) -> (u32, Progress) {
+        (self.application, self.client.progress(end))
     }
 }
 
 impl<'a, O: Observer> World<'a, O> {
-    pub(super) fn add_bulk_clients(&mut self, place: u32, application: &Application, bulk: &Bulk) {
+    pub(super) fn add_bulk_clients(
+        &mut self,
+        place: u32,
+        application: &Application,
+        bulk: &'a Bulk,
+    ) {
         for _ in 0..bulk.clients.get() {
             let mut stream = self.stream(application);
             let start = START + application.start.draw(&mut stream);
-            let client = u32::try_from(self.bulk_clients.len()).expect("counted in 32 bits");
-            self.bulk_clients.push(BulkClient {
-                application: place,
-                left: bulk.files.map(u32::from),
-                has_file: false,
-                place: None,
-                began: start,
-                stream,
-            });
+            let number = u32::try_from(self.bulk_clients.len()).expect("counted in 32 bits");
+            let client = BulkClient::new(bulk, stream, start);
+            self.bulk_clients.push(FileClient { application: place, client });
             self.unfinished += 1;
-            self.queue.push(start, Event::Bulk(client));
+            self.queue.push(start, Event::Bulk(number));
         }
     }
 
-    fn bulk(&self, client: u32) -> &'a Bulk {
-        let application = self.bulk_clients[client as usize].application;
-        match &self.scenario.applications[application as usize].kind {
-            ApplicationKind::Bulk(bulk) => bulk,
-            kind => unreachable!("a bulk client has its own settings, not {kind:?}"),
-        }
+    fn bulk_client(&mut self, client: u32) -> &mut BulkClient<'a, u32> {
+        &mut self.bulk_clients[client as usize].client
     }
 
     /// A client begins with a file.
     pub(super) fn bulk_client_is_due(&mut self, client: u32) {
-        let state = &mut self.bulk_clients[client as usize];
-        state.began = self.now;
-        let (application, known) = (state.application, state.place);
-        let stale = known.filter(|&place| self.is_stale(place));
+        let (now, application) = (self.now, self.bulk_clients[client as usize].application);
+        let kept = self.bulk_client(client).begin_file(now);
+        let stale = kept.filter(|&place| self.is_stale(place));
         if let Some(place) = stale {
             self.client_closes(place);
         }
-        let known = known.filter(|_| stale.is_none());
-        let opened = known.map_or_else(|| self.open(Owner::Bulk { client }, application), Ok);
+        let usable = kept.filter(|_| stale.is_none());
+        let opened = usable.map_or_else(|| self.open(Owner::Bulk { client }, application), Ok);
         let place = match opened {
             Ok(place) => place,
             Err(NotOpened::NoMemory) => {
@@ -86,68 +65,51 @@ impl<'a, O: Observer> World<'a, O> {
             }
             Err(NotOpened::RunEnds) => return,
         };
-        let &Bulk { request, file, sender, .. } = self.bulk(client);
-        let file = file.map_or(ENDLESS, |bytes| bytes.0);
-        let (request, body) = match sender {
-            BulkSender::Server => (request.0, file),
-            BulkSender::Client => (file, 0),
-        };
-        self.bulk_clients[client as usize].place = match sender {
-            BulkSender::Server => Some(place),
-            // The end of the connection is the end of the file.
-            BulkSender::Client => {
-                self.connections[place as usize].client.closes = true;
-                None
-            }
-        };
-        self.ask(place, Ask::of_a_file(request, body));
+        let ask = self.bulk_client(client).ask(place);
+        if self.bulk_client(client).bulk().sender == BulkSender::Client {
+            self.connections[place as usize].client.closes = true;
+        }
+        self.ask(place, ask);
     }
 
     /// A file has wholly arrived at whoever receives it.
     pub(super) fn bulk_client_has_file(&mut self, client: u32, place: u32, exchange: Exchange) {
-        let bulk = self.bulk(client);
-        let bytes = match bulk.sender {
+        let now = self.now;
+        let state = &mut self.bulk_clients[client as usize];
+        let bytes = match state.client.bulk().sender {
             BulkSender::Server => exchange.body,
             BulkSender::Client => exchange.request_end,
         };
-        let state = &mut self.bulk_clients[client as usize];
-        let time = self.now.since(state.began);
-        state.has_file = true;
-        self.collector.document(state.application, Document { files: 1, bytes, time });
-        state.left = state.left.map(|left| left - 1);
+        let document = state.client.handle_file(bytes, now);
+        self.collector.document(state.application, document);
         if exchange.closes {
             self.client_lets_go(place);
         }
-        let state = &mut self.bulk_clients[client as usize];
-        if state.left == Some(0) {
-            self.unfinished -= 1;
-            if state.place.take().is_some() {
-                self.client_closes(place);
+        let state = self.bulk_client(client);
+        let (kept, pause) = (state.kept(), state.next_pause());
+        match pause {
+            None => {
+                self.unfinished -= 1;
+                if kept.is_some() {
+                    self.bulk_client(client).handle_gone(place);
+                    self.client_closes(place);
+                }
             }
-            return;
-        }
-        let span = bulk.pause.draw(&mut state.stream);
-        if span.is_zero() && state.place.is_some() {
-            self.bulk_client_is_due(client);
-        } else {
-            self.after(span, Event::Bulk(client));
+            Some(span) if span.is_zero() && kept.is_some() => self.bulk_client_is_due(client),
+            Some(span) => self.after(span, Event::Bulk(client)),
         }
     }
 
     /// A client's connection has lost its request.
-    pub(super) fn bulk_client_repeats(&mut self, client: u32, repeat: Repeat) {
-        let state = &mut self.bulk_clients[client as usize];
-        state.place = None;
-        self.collector.repeated(state.application, 1);
-        let pause = match repeat {
-            Repeat::AtOnce => Duration::ZERO,
-            Repeat::AfterPause => PAUSE_AFTER_FAILURE,
-        };
-        self.after(pause, Event::Bulk(client));
+    pub(super) fn bulk_client_repeats(&mut self, client: u32, place: u32, repeat: Repeat) {
+        self.bulk_client_forgets(client, place);
+        let application = self.bulk_clients[client as usize].application;
+        self.collector.repeated(application, 1);
+        self.after(repeat.pause(), Event::Bulk(client));
     }
 
     /// A connection is of no use to a client any more.
     pub(super) fn bulk_client_forgets(&mut self, client: u32, place: u32) {
-        self.bulk_clients[client as usize].place.take_if(|kept| *kept == place);
+        self.bulk_client(client).handle_gone(place);
     }
 }

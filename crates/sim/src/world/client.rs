@@ -3,23 +3,14 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use ackwise_tcp::{ByteCount, Nanos};
+use ackwise_tcp::{ByteCount, Instant, Nanos};
 
 use super::{Event, World};
 use crate::{
     connection::{Closing, Connection, Exchange, Owner},
     observe::{Message, Observer, Side},
-    user::Ask,
+    user::{Ask, Repeat},
 };
-
-/// When a client sends a request again that a connection has lost.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Repeat {
-    /// At once: the server has closed in order.
-    AtOnce,
-    /// When it has waited: the connection failed.
-    AfterPause,
-}
 
 impl<O: Observer> World<'_, O> {
     /// Has a request sent as soon as the connection is open.
@@ -93,8 +84,20 @@ impl<O: Observer> World<'_, O> {
         if connection.client.due != self.now {
             return;
         }
-        connection.client.due = ackwise_tcp::Instant::FAR_FUTURE;
+        connection.client.due = Instant::FAR_FUTURE;
         self.client_writes(place);
+        self.forget_if_over(place);
+    }
+
+    /// A slow reader reads again.
+    pub(super) fn client_reads(&mut self, place: u32) {
+        // The connection may be over, and its place another's.
+        let Some(connection) = self.connections.get_mut(place as usize) else { return };
+        if connection.client.reads != self.now {
+            return;
+        }
+        connection.client.reads = Instant::FAR_FUTURE;
+        self.act(place, Side::Client);
         self.forget_if_over(place);
     }
 
@@ -200,7 +203,7 @@ impl<O: Observer> World<'_, O> {
         let id = connection.id;
         match connection.owner {
             Owner::User { user } => self.user_lost_connection(user, place, asked),
-            Owner::Bulk { client } if asked > 0 => self.bulk_client_repeats(client, repeat),
+            Owner::Bulk { client } if asked > 0 => self.bulk_client_repeats(client, place, repeat),
             Owner::Bulk { client } => self.bulk_client_forgets(client, place),
             Owner::Arrival { .. } => {}
             Owner::Downward { client } | Owner::Direct { client } => {

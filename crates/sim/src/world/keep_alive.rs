@@ -11,10 +11,11 @@
 use ackwise_http::behaviour::KeepAlivePolicy;
 use ackwise_tcp::Instant;
 
-use super::{Event, START, World, client::Repeat};
+use super::{Event, START, World};
 use crate::{
     connection::{Closing, Connection, Idle},
     observe::{Observer, Side},
+    user::Repeat,
 };
 
 impl<O: Observer> World<'_, O> {

@@ -42,8 +42,8 @@ use crate::{
     scenario::{Application, ApplicationKind, CostModel, Node, NodeId, Scenario},
     trace::TraceHash,
 };
-use arrivals::Source;
-use bulk::BulkClient;
+use arrivals::Opener;
+use bulk::FileClient;
 use host::Host;
 use standstill::Standstill;
 use web::WebUser;
@@ -80,6 +80,8 @@ pub(crate) enum Event {
     ServerTimer(u32),
     /// The client has worked long enough to write its requests, or to close.
     Client(u32),
+    /// A client that reads slowly goes on reading.
+    Reads(u32),
     /// The server has thought.
     Server(u32),
     /// A connection may have been without a request for as long as its server waits.
@@ -119,8 +121,8 @@ pub(crate) struct World<'a, O> {
     hosts: Vec<Host>,
     connections: Slab<Connection>,
     users: Vec<WebUser<'a>>,
-    bulk_clients: Vec<BulkClient>,
-    sources: Vec<Source>,
+    bulk_clients: Vec<FileClient<'a>>,
+    sources: Vec<Opener<'a>>,
     proxies: Vec<proxy::State>,
     proxy_clients: Vec<proxy::Client>,
     /// What the two ends of an application's connections are created with, once there was one.
@@ -195,7 +197,9 @@ impl<'a, O: Observer> World<'a, O> {
             match &application.kind {
                 ApplicationKind::Web(web) => world.add_users(place, application, web),
                 ApplicationKind::Bulk(bulk) => world.add_bulk_clients(place, application, bulk),
-                ApplicationKind::Arrivals(_) => world.add_source(place, application),
+                ApplicationKind::Arrivals(arrivals) => {
+                    world.add_source(place, application, arrivals)
+                }
                 ApplicationKind::Proxy(proxy) => world.add_proxy(place, application, proxy)?,
             }
         }
@@ -252,6 +256,7 @@ impl<'a, O: Observer> World<'a, O> {
             Event::ClientTimer(place) => self.timer_is_due(place, Side::Client),
             Event::ServerTimer(place) => self.timer_is_due(place, Side::Server),
             Event::Client(place) => self.client_is_due(place),
+            Event::Reads(place) => self.client_reads(place),
             Event::Server(place) => self.server_has_thought(place),
             Event::Idle(place) => self.connection_has_idled(place),
             Event::Host(node) => self.processor_is_free(node),
@@ -313,10 +318,10 @@ impl<'a, O: Observer> World<'a, O> {
         for WebUser { application, user } in &users {
             collector.record_progress(*application, user.progress());
         }
-        for (application, progress) in bulk_clients.iter().map(|it| it.progress(scenario, now)) {
+        for (application, progress) in bulk_clients.iter().map(|it| it.progress(now)) {
             collector.record_progress(application, progress);
         }
-        for (application, progress) in sources.iter().map(Source::progress) {
+        for (application, progress) in sources.iter().map(Opener::progress) {
             collector.record_progress(application, progress);
         }
         collector.measures.work.events = events;

@@ -96,13 +96,14 @@ impl<O: Observer> World<'_, O> {
             client.allow_data_with_syn();
             server.allow_data_with_syn();
         }
+        let slow_reader = self.slow_reader(application);
         self.connections.insert(Connection {
             id,
             ends: [end(client, hosts[0], ways[0]), end(server, hosts[1], ways[1])],
             owner,
             application,
             in_flight: 0,
-            client: Client { connected: early, ..Client::new(self.now) },
+            client: Client { connected: early, slow_reader, ..Client::new(self.now) },
             exchanges: VecDeque::with_capacity(1),
             server: Server::NEW,
             watched: self.scenario.watch_causes.then(|| Box::new(Watched::new(self.now))),

@@ -74,6 +74,7 @@ pub(crate) fn ethernet(transfer: Transfer, behaviour: Behaviour) -> Scenario {
                 closer: Closer::Client,
                 client_close: ByteCount(0),
                 prompt_acks: false,
+                slow_reader: None,
             }),
         }],
         duration: Duration::from_secs(1_000),

@@ -4,7 +4,7 @@
 //! window grows by a twentieth in each round trip until there is one.
 
 use super::{
-    Acked, Windows,
+    Acked, Passed, Windows,
     cubic_curve::{self, Curve},
     hystart::{HyStart, micros},
     window::{LARGEST, Window},
@@ -13,6 +13,7 @@ use crate::units::{Instant, Nanos};
 
 /// CUBIC's congestion control.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)] // The window is where other controls have it, so that reading it is one load.
 pub(crate) struct Cubic {
     pub(super) window: Window,
     /// W_max; zero while there is none, which starts an epoch at its plateau (K = 0).
@@ -74,24 +75,29 @@ impl Cubic {
         }
     }
 
+    /// Whether it runs HyStart.
+    #[inline]
+    pub(super) fn uses_hystart(&self) -> bool {
+        self.search != Search::Off
+    }
+
     /// Linux `cubictcp_acked`: what HyStart learns of an ACK. In the first second of an epoch, round trips
     /// are those of the queue that the loss has left.
     ///
     /// Each ACK counts that has a round trip, also in a recovery, whose window may be below ssthresh.
-    pub(super) fn look_for_the_end(&mut self, acked: &Acked, now: Instant) {
-        let Some(delay) = acked.round_trip.filter(|_| self.search != Search::Off) else { return };
+    pub(super) fn look_for_the_end(&mut self, passed: &Passed, now: Instant) {
         if matches!(&self.stage, Stage::Avoiding(epoch) if Nanos::between(epoch.start, now) < SECOND)
         {
             return;
         }
-        let delay = micros(delay).max(1);
+        let delay = micros(passed.round_trip).max(1);
         if self.delay_min == 0 || delay < self.delay_min {
             self.delay_min = delay;
         }
         if let Stage::Before(hystart) = &mut self.stage
             && self.search == Search::On
             && self.window.in_slow_start()
-            && hystart.ends(acked, &self.window, (delay, self.delay_min), now)
+            && hystart.ends(passed, &self.window, (delay, self.delay_min), now)
         {
             self.search = Search::Found;
             self.window.threshold = self.window.congestion;

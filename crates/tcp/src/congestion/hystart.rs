@@ -4,7 +4,7 @@
 //! Not here: the sender that the kernel paces, whose ACK trains may be twice as long; and HyStart++ (RFC
 //! 9406), which drops the trains and checks the delay once more before it believes in it.
 
-use super::{Acked, Window};
+use super::{Passed, Window};
 use crate::units::{Instant, Nanos};
 
 /// One round trip of slow start.
@@ -32,18 +32,18 @@ impl HyStart {
     /// ever took `delay_min`, both in microseconds.
     pub(super) fn ends(
         &mut self,
-        acked: &Acked,
+        passed: &Passed,
         window: &Window,
         (delay, delay_min): (u32, u32),
         now: Instant,
     ) -> bool {
-        if acked.una > self.until {
-            *self = Self::new(acked.next, now);
+        if passed.una > self.until {
+            *self = Self::new(passed.next, now);
         }
         if window.congestion / window.mss < LOW_WINDOW {
             return false;
         }
-        let train = self.is_train_long(delay_min + aggregation(window, acked.srtt), now);
+        let train = self.is_train_long(delay_min + aggregation(window, passed.srtt), now);
         self.shortest = self.shortest.min(delay);
         if self.samples < MIN_SAMPLES {
             self.samples += 1;

@@ -8,6 +8,7 @@ use super::{Acked, Windows, window::Window};
 
 /// RFC 6582's congestion control.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)] // As for `Cubic`.
 pub(crate) struct NewReno {
     pub(super) window: Window,
     /// Bytes acknowledged in congestion avoidance since cwnd last grew.

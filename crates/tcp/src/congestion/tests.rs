@@ -43,18 +43,6 @@ fn at_loss(flight: u32) -> AtLoss {
     AtLoss { flight, peer: PEER, next: 0 }
 }
 
-/// Nothing is acknowledged, of a window that was full.
-const ACKED: Acked = Acked {
-    bytes: 0,
-    delivered: 0,
-    flight: 0,
-    window_limited: true,
-    srtt: None,
-    round_trip: None,
-    una: 0,
-    next: 0,
-};
-
 fn apply(control: &mut Controller, input: Input, now: Instant) {
     let srtt = Some(Nanos::of(RTT));
     let acked = |bytes, flight, window_limited| Acked {
@@ -63,7 +51,6 @@ fn apply(control: &mut Controller, input: Input, now: Instant) {
         flight,
         window_limited,
         srtt,
-        ..ACKED
     };
     match input {
         Ack(bytes) => control.on_ack(acked(bytes, control.window(), true), now),
@@ -357,7 +344,7 @@ fn against_reference(segments: u32, rtt: Duration, rounds: u32) -> Vec<(f64, f64
             let t = now.since(*began.get_or_insert(now)).as_secs_f64();
             reference.on_ack(1.0, t, rtt.as_secs_f64());
             let (flight, srtt) = (control.window(), Some(Nanos::of(rtt)));
-            let acked = Acked { bytes: MSS, delivered: MSS, flight, srtt, ..ACKED };
+            let acked = Acked { bytes: MSS, delivered: MSS, flight, window_limited: true, srtt };
             control.on_ack(acked, now);
         }
         windows.push((f64::from(control.window()) / f64::from(MSS), reference.cwnd));
@@ -410,8 +397,7 @@ fn ack_window(control: &mut Controller, now: Instant, window_limited: bool) {
     let bytes = control.window();
     let flight = if window_limited { bytes } else { bytes / 2 };
     let srtt = Some(Nanos::of(RTT));
-    let acked = Acked { bytes, delivered: bytes, flight, window_limited, srtt, ..ACKED };
-    control.on_round_trip(&acked, now);
+    let acked = Acked { bytes, delivered: bytes, flight, window_limited, srtt };
     control.on_ack(acked, now);
 }
 

@@ -99,6 +99,12 @@ impl Acknowledger {
         self.now.is_some() || self.due.is_on()
     }
 
+    /// Whether an ACK must leave now.
+    #[inline]
+    pub(super) fn leaves(&self, now: Instant) -> bool {
+        self.now.is_some() || self.due.is_due(now)
+    }
+
     pub(super) const fn clear(&mut self) {
         self.now = None;
         self.due = Alarm::OFF;
@@ -206,7 +212,7 @@ impl Endpoint {
             AckPolicy::Interarrival => Duration::from_micros(acknowledger.interarrival_us.into()),
             _ => Duration::ZERO,
         };
-        let compression = self.compression(order);
+        let compression = self.compression(segment, order);
         let acknowledger = &self.acknowledger;
         let arrival = Arrival {
             unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
@@ -230,8 +236,9 @@ impl Endpoint {
 
     /// Linux `__tcp_ack_snd_check`: the first three ACKs behind a gap leave at once, because the sender
     /// counts them; later ones wait for each other, for a twentieth of the round trip or a millisecond
-    /// (`tcp_comp_sack_delay_ns`), and the slack of the kernel's timer.
-    fn compression(&mut self, order: Order) -> Option<Duration> {
+    /// (`tcp_comp_sack_delay_ns`), and the slack of the kernel's timer. They do not wait if a block more would
+    /// be to report than ACKs should have (`tcp_sack_new_ofo_skb`); Linux then sends the one before.
+    fn compression(&mut self, segment: &Segment, order: Order) -> Option<Duration> {
         if self.config.policies.ack != AckPolicy::LinuxQuickAck || !self.receiver.sack {
             return None;
         }
@@ -245,7 +252,8 @@ impl Endpoint {
         let waits = order == Order::Ahead
             && acknowledger.behind_gap > LEAST_BEHIND_GAP
             && acknowledger.segments <= MOST_COMPRESSED
-            && !acknowledger.quick_ack.is_quick();
+            && !acknowledger.quick_ack.is_quick()
+            && !self.receiver.is_further_block(segment);
         let shortest = || {
             let twentieth =
                 self.round_trip.smoothed().map_or(COMPRESSION, |srtt| (srtt / 20).into());

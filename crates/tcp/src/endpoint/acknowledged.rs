@@ -11,8 +11,8 @@ use super::{
     usage::Usage,
 };
 use crate::{
-    congestion::Acked,
-    policy::{SlowStartPolicy, TimerPolicy},
+    congestion::{Acked, Passed},
+    policy::TimerPolicy,
     segment::Segment,
     units::{Instant, Nanos},
     wait::Timer,
@@ -88,14 +88,13 @@ impl Endpoint {
         let delivered = u32::try_from(fresh).unwrap_or(u32::MAX).saturating_add(newly_sacked);
         if bytes > 0 {
             let srtt = self.round_trip.smoothed();
-            let round_trip = self.round_trip_for_slow_start(segment, sampled, now);
-            let (una, next) = (ack, self.sender.max);
-            let acked =
-                Acked { bytes, delivered, flight, window_limited, srtt, round_trip, una, next };
+            let acked = Acked { bytes, delivered, flight, window_limited, srtt };
             if self.recovery.episode.is_some() {
                 self.question(Progress { bytes, fresh }, segment, now);
             }
-            self.congestion.on_round_trip(&acked, now);
+            if self.congestion.uses_hystart() {
+                self.look_for_end_of_slow_start(sampled.or_else(|| echoed(segment, now)), now);
+            }
             self.recover_on_ack(acked, may_grow, now);
         }
         self.restart_retransmission_timer(now);
@@ -116,11 +115,8 @@ impl Endpoint {
             flight,
             window_limited,
             srtt: self.round_trip.smoothed(),
-            round_trip: self.news().and_then(|news| news.last_round_trip),
-            una: self.sender.una,
-            next: self.sender.max,
         };
-        self.congestion.on_round_trip(&acked, now);
+        self.look_for_end_of_slow_start(self.news().and_then(|news| news.last_round_trip), now);
         if self.grows_by_sack() && !matches!(self.recovery.phase, Phase::Fast(_)) {
             self.congestion.on_ack(acked, now);
         }
@@ -129,7 +125,8 @@ impl Endpoint {
     /// Bytes that `write` takes before they are acknowledged.
     pub(super) fn send_buffer(&self) -> u32 {
         let Config { policies, send_buffer, .. } = &*self.config;
-        policies.send_tuning.send_buffer(*send_buffer, || self.congestion.window())
+        let window = || self.congestion.window();
+        policies.send_tuning.send_buffer(*send_buffer, policies.congestion, window)
     }
 
     /// Tells the application that the send buffer has room, unless it `had_room` before.
@@ -159,7 +156,7 @@ impl Endpoint {
         let first = first_round_trip.filter(|_| !repeated);
         let first = first.or_else(|| sacked_round_trip.filter(|_| linux));
         let Some((first, last)) = first.zip(last_round_trip) else {
-            match echoed_round_trip(segment, now).filter(|_| linux) {
+            match echoed(segment, now).filter(|_| linux) {
                 Some(echoed) => {
                     self.sender.timed_since = Alarm::OFF;
                     self.sample_round_trip(echoed.max(Nanos::from_millis(1)));
@@ -205,17 +202,13 @@ impl Endpoint {
         self.round_trip.sample(sample, low(self.sender.una), low(self.sender.max));
     }
 
-    /// A round trip for HyStart: the one that was `sampled`, else that of the timestamp, to a millisecond.
-    fn round_trip_for_slow_start(
-        &self,
-        segment: &Segment,
-        sampled: Option<Nanos>,
-        now: Instant,
-    ) -> Option<Nanos> {
-        if self.config.policies.slow_start != SlowStartPolicy::HyStart || sampled.is_some() {
-            return sampled;
-        }
-        echoed_round_trip(segment, now)
+    /// A round trip for HyStart, if there is one: that of a segment, else that of the timestamp, to a millisecond.
+    #[inline(never)]
+    fn look_for_end_of_slow_start(&mut self, round_trip: Option<Nanos>, now: Instant) {
+        let Some(round_trip) = round_trip else { return };
+        let (una, next) = (self.sender.una, self.sender.max);
+        let passed = Passed { round_trip, srtt: self.round_trip.smoothed(), una, next };
+        self.congestion.on_round_trip(&passed, now);
     }
 
     /// SND.WND and SND.WL1 (RFC 9293, section 3.10.7.4). SND.WL2 is not kept: it never exceeds SND.UNA,
@@ -252,8 +245,8 @@ impl Endpoint {
     }
 }
 
-/// By the timestamp, to a millisecond.
-fn echoed_round_trip(segment: &Segment, now: Instant) -> Option<Nanos> {
+/// The round trip by the timestamp, to a millisecond.
+fn echoed(segment: &Segment, now: Instant) -> Option<Nanos> {
     let echo = segment.options.timestamps?.echo;
     let ticks = timestamp(now).wrapping_sub(echo);
     (ticks < 1 << 31).then(|| Nanos::from_millis(ticks.into()))

@@ -136,7 +136,7 @@ impl Sent {
 
     /// Whether a copy of it is believed to be on its way.
     pub(super) const fn is_out(&self) -> bool {
-        self.copies() > 0
+        !self.sacked & (!self.lost | self.again)
     }
 }
 
@@ -283,9 +283,18 @@ impl Flight {
     }
 
     fn on_sent_again(&mut self, start: u64, end: u64, snapshot: Snapshot, now: Instant) {
-        self.split_at(start);
-        self.split_at(end);
-        for index in self.index_of(start)..self.index_of(end) {
+        let first = self.index_of(start);
+        let is_one = self.segments.get(first).is_some_and(|sent| sent.end == end)
+            && self.start_of(first) == start;
+        // Most leave as they left before.
+        let indices = if is_one {
+            first..first + 1
+        } else {
+            self.split_at(start);
+            self.split_at(end);
+            self.index_of(start)..self.index_of(end)
+        };
+        for index in indices {
             self.change(index, |sent| {
                 (sent.at, sent.snapshot, sent.again, sent.repeated) = (now, snapshot, true, true);
             });
@@ -345,11 +354,13 @@ impl Flight {
     /// `[from, to)` is new in a SACKed range `[start, end)`.
     pub(super) fn on_sack(&mut self, from: u64, to: u64, (start, end): (u64, u64), now: Instant) {
         for index in self.index_of(from)..self.segments.len() {
-            let sent = self.segments[index];
-            if self.start_of(index) >= to || sent.end > end {
+            let sent = &self.segments[index];
+            let begin = self.start_of(index);
+            if begin >= to || sent.end > end {
                 return;
             }
-            if self.start_of(index) >= start && !sent.sacked {
+            if begin >= start && !sent.sacked {
+                let sent = *sent;
                 self.deliver(&sent, now);
                 self.change(index, |sent| sent.sacked = true);
             }
@@ -372,21 +383,23 @@ impl Flight {
     }
 
     /// Believes the segments lost of which `is_lost` says so, while it says anything.
+    #[inline]
     pub(super) fn lose(&mut self, mut is_lost: impl FnMut(&Sent) -> Option<bool>) {
-        for index in 0..self.segments.len() {
-            let sent = &self.segments[index];
-            if !sent.is_out() {
-                continue;
-            }
-            match is_lost(sent) {
-                None => return,
-                Some(false) => {}
-                Some(true) => {
-                    self.change(index, |sent| (sent.lost, sent.again) = (true, false));
-                    self.news.lost += 1;
-                    self.lost_end = self.lost_end.max(self.segments[index].end);
+        let (mut next, mut goes_on) = (0, true);
+        while goes_on {
+            // Each ACK of a repair searches: an iterator is faster than an index.
+            let found = self.segments.range(next..).position(|sent| {
+                sent.is_out() && {
+                    let verdict = is_lost(sent);
+                    goes_on = verdict.is_some();
+                    verdict != Some(false)
                 }
-            }
+            });
+            let Some(index) = found.filter(|_| goes_on).map(|found| next + found) else { return };
+            self.change(index, |sent| (sent.lost, sent.again) = (true, false));
+            self.news.lost += 1;
+            self.lost_end = self.lost_end.max(self.segments[index].end);
+            next = index + 1;
         }
     }
 

@@ -218,6 +218,14 @@ impl Endpoint {
     /// In CLOSED nothing is taken: see [`refuse`].
     pub fn handle_segment(&mut self, segment: &Segment, now: Instant) -> Received {
         self.begin_call();
+        if self.counters.is_some() {
+            return self.arrive_and_count(segment, now);
+        }
+        self.arrive(segment, now)
+    }
+
+    #[cold]
+    fn arrive_and_count(&mut self, segment: &Segment, now: Instant) -> Received {
         let received = self.arrive(segment, now);
         self.count_received(segment, received);
         received

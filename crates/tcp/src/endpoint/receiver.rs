@@ -5,7 +5,7 @@ use core::{cmp::Ordering, num::NonZeroU64};
 use super::ranges::RangeSet;
 use crate::{
     policy::{AckPolicy, BufferTuning},
-    segment::WindowShift,
+    segment::{Segment, WindowShift},
     seq::SeqNumber,
     units::Instant,
 };
@@ -197,6 +197,15 @@ impl Receiver {
         true
     }
 
+    /// Whether a segment behind a gap, which was taken, is a block of its own, and one more than fit into an
+    /// ACK of which the next may be lost.
+    pub(super) fn is_further_block(&self, segment: &Segment) -> bool {
+        let [start, end] = [segment.data_start(), segment.data_start() + segment.len]
+            .map(|number| u64::try_from(self.position(number)).unwrap_or(0));
+        self.out_of_order.len() > BLOCKS_EXPECTED
+            && self.out_of_order.around(start) == Some((start, end))
+    }
+
     /// Where the right edge would be if it were advertised now: as far as the buffer and the header's
     /// 16 bits reach.
     fn possible_edge(&self) -> u64 {
@@ -226,3 +235,6 @@ impl Receiver {
         if self.timestamps { Some(self.ts_recent) } else { None }
     }
 }
+
+/// Linux `TCP_SACK_BLOCKS_EXPECTED`.
+const BLOCKS_EXPECTED: usize = 2;

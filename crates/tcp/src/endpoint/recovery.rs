@@ -6,7 +6,7 @@ pub(super) use super::phase::Phase;
 use super::{Endpoint, alarm::Alarm, episode::Episode, ranges::RangeSet};
 use crate::{
     congestion::{Acked, DUPLICATE_THRESHOLD, Repair},
-    segment::Segment,
+    segment::{SackBlocks, Segment},
     units::Instant,
 };
 
@@ -132,6 +132,7 @@ impl Endpoint {
         self.take_dsack(ack, segment);
         let sacked_before = self.recovery.sacked.bytes();
         let delivered_before = self.recovery.delivered.bytes();
+        let (mut blocks, mut count) = ([(0, 0); SackBlocks::MAX], 0);
         for (left, right) in segment.options.sack.iter() {
             let (left, right) = (self.sender.position(left), self.sender.position(right));
             let (Ok(left), Ok(right)) = (u64::try_from(left), u64::try_from(right)) else {
@@ -139,10 +140,17 @@ impl Endpoint {
             };
             // A block that was never sent, or lies below the ACK (RFC 2883), says nothing here.
             if self.sender.una.max(ack) < left && left < right && right <= self.sender.max {
-                let (from, to) = self.recovery.sacked.missing(left, right);
-                self.recovery.insert(left, right);
-                self.list_sacked(from, to, now);
+                blocks[count] = (left, right);
+                count += 1;
             }
+        }
+        // Linux `tcp_sacktag_write_queue` takes the lowest first: the sender of the ACK puts the latest first, and
+        // blocks that one ACK reports together have not overtaken each other.
+        blocks[..count].sort_unstable();
+        for &(left, right) in &blocks[..count] {
+            let (from, to) = self.recovery.sacked.missing(left, right);
+            self.recovery.insert(left, right);
+            self.list_sacked(from, to, now);
         }
         let sacked = self.recovery.sacked.bytes() - sacked_before;
         let delivered = match self.recovery.delivered.is_empty() {

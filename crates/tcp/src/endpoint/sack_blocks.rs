@@ -83,10 +83,10 @@ impl Endpoint {
         }
     }
 
-    /// Whether ACKs carry SACK blocks, if they were negotiated.
+    /// Whether ACKs carry SACK blocks.
     #[inline]
     pub(super) fn has_sack_blocks(&self) -> bool {
-        !self.receiver.out_of_order.is_empty() || self.has_duplicate()
+        self.receiver.sack && (!self.receiver.out_of_order.is_empty() || self.has_duplicate())
     }
 
     pub(super) fn sack_block_count(&self) -> usize {

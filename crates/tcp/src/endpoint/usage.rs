@@ -5,9 +5,8 @@ use super::{Endpoint, recovery::Phase, timers::timestamp};
 use crate::{
     congestion::Windows,
     policy::{Unused, UnusedWindow},
-    units::Instant,
+    units::{Instant, Nanos},
 };
-use core::time::Duration;
 
 /// The use of the congestion window in one round trip (Linux `tcp_cwnd_validate`; pipeACK of RFC 7661
 /// is the same idea). The flight at a single ACK says nothing: it shrinks with each of them.
@@ -81,10 +80,15 @@ impl Endpoint {
             return;
         }
         usage.used = usage.used.max(usage.flight);
+        let since = Nanos::from_millis(ticks_between(usage.since, timestamp(now)).into());
+        let rto = self.round_trip.time_out();
+        if since < rto {
+            return; // As the policy decides; few segments have to ask for the rest.
+        }
         let unused = Unused {
-            since: Duration::from_millis(ticks_between(usage.since, timestamp(now)).into()),
+            since: since.into(),
             used: usage.used,
-            rto: self.round_trip.rto(),
+            rto: rto.into(),
             windows,
             initial_window: self.initial_window(),
         };

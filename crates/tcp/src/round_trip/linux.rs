@@ -73,11 +73,11 @@ impl Linux {
         self.until.wrapping_add(1)
     }
 
-    /// The timeout without back-off.
-    pub(super) const fn time_out(self) -> Nanos {
-        let micros = (self.srtt_8 >> 3) + self.variance;
-        let tick = TimerPolicy::LINUX_TICK;
-        Nanos::new(Nanos::from_micros(micros as u64).get().div_ceil(tick.get()) * tick.get())
+    /// The timeout without back-off. It is not below the least variance.
+    #[inline]
+    pub(super) fn time_out(self) -> Nanos {
+        let ticks = ((self.srtt_8 >> 3) + self.variance).div_ceil(TICK) as u64;
+        Nanos::new(ticks.min(MOST_TICKS) * TimerPolicy::LINUX_TICK.get())
     }
 }
 
@@ -85,6 +85,10 @@ fn micros(span: Nanos) -> u32 {
     u32::try_from(span.micros()).map_or(LONGEST, |micros| micros.min(LONGEST))
 }
 
+/// A tick, in microseconds.
+const TICK: u32 = 4_000;
+/// `TCP_RTO_MAX`, in ticks.
+const MOST_TICKS: u64 = 30_000;
 /// `tcp_rto_min_us`.
 const LEAST_VARIANCE: u32 = 200_000;
 /// Our choice: eight of it fit 32 bits, and no round trip takes six minutes.

@@ -20,7 +20,7 @@ use ackwise_tuning::{
 
 use super::Run;
 use crate::{
-    Act, Line, TuneError,
+    Act, Limits, Line, TuneError,
     change::{self, Planned},
 };
 
@@ -30,39 +30,6 @@ pub(super) struct Buffers {
     seen: BTreeMap<u64, Seen>,
     last: Option<Instant>,
     limits: Limits,
-}
-
-/// Which part of the budget the limits take together, so that the memory in use does not exceed it.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    part: f64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { part: 1.0 }
-    }
-}
-
-impl Limits {
-    /// Takes the memory in use at a look. A look is one sample of memory that rises and falls, so it counts for a part.
-    fn observe(&mut self, in_use: u64, budget: u64) {
-        #[expect(clippy::cast_precision_loss, reason = "a ratio needs no 53 bits")]
-        let fits = budget as f64 / in_use.max(1) as f64;
-        self.part = (self.part * fits.powf(LIMITS_GAIN)).clamp(LEAST_PART, 1.0);
-    }
-
-    /// What the limits may add up to.
-    fn of(self, budget: u64) -> ByteCount {
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a part of a u64"
-        )]
-        let limits = (budget as f64 * self.part) as u64;
-        ByteCount(limits)
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +109,7 @@ impl Buffers {
             }
         }
         let demands = wanted.iter().map(Wanted::memory);
-        let division = Division::new(self.limits.of(budget), demands, Spare::Keep);
+        let division = Division::new(ByteCount(self.limits.of(budget)), demands, Spare::Keep);
         let assign = |wanted: Wanted| Assigned { wanted, share: division.share(wanted.memory()) };
         wanted.into_iter().map(assign).collect()
     }
@@ -293,10 +260,6 @@ const RECEIVED: u64 = 2;
 /// Memory beyond the data in a send buffer, one part in this many. Our choice: `sk_wmem_queued` was 1.06 times the data
 /// in packets of 64 KB, and 1.29 times in packets of 1,448 bytes.
 const SENT_EXTRA: u64 = 3;
-/// How much a look counts (our choice: a limit that is twice too high is halved in some ten looks).
-const LIMITS_GAIN: f64 = 0.25;
-/// The limits take at least this part of the budget: queues of before the run need time to drain (our choice).
-const LEAST_PART: f64 = 0.25;
 /// As the other scans. Our choice: some round trips of the longest paths.
 const INTERVAL: Duration = Duration::from_secs(2);
 /// The kernel's own minimum (`SOCK_MIN_SNDBUF`), rounded up.
@@ -320,27 +283,3 @@ const CONNECTIONS_LIMIT: usize = 100_000;
 const SETS_LIMIT: usize = 1_000;
 /// At most this many lines in a dry run (our choice).
 const SHOWN_LIMIT: usize = 50;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const BUDGET: u64 = 512_000;
-
-    #[test]
-    fn limits_fall_until_the_memory_in_use_fits_and_rise_again() {
-        let mut limits = Limits::default();
-        assert_eq!(limits.of(BUDGET), ByteCount(BUDGET));
-        // As the kernel does: each of eight connections exceeds its limit by 32 KB.
-        let in_use = |limits: Limits| limits.of(BUDGET).0 + 8 * 32_000;
-        for _ in 0..60 {
-            limits.observe(in_use(limits), BUDGET);
-        }
-        assert!(in_use(limits).abs_diff(BUDGET) < BUDGET / 50, "{limits:?}");
-        // Whatever is in use, the limits do not fall below a part, nor rise above the budget.
-        (0..60).for_each(|_| limits.observe(100 * BUDGET, BUDGET));
-        assert_eq!(limits.of(BUDGET), ByteCount(BUDGET / 4));
-        (0..60).for_each(|_| limits.observe(0, BUDGET));
-        assert_eq!(limits.of(BUDGET), ByteCount(BUDGET));
-    }
-}

@@ -5,7 +5,8 @@ use std::ops::Range;
 use ackwise_cause::RepairedBy;
 use ackwise_tcp::Instant;
 
-use crate::attribution::Acknowledgement;
+use super::Sender;
+use crate::attribution::{Acknowledgement, gap::Resolution, path::PathDelays};
 
 /// Data that was sent again.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub(super) struct Again {
     pub bytes: Range<u64>,
     pub by: RepairedBy,
     pub timestamp: Option<u32>,
+    /// An acknowledgement came that does not show of which copy.
+    pub acked: bool,
 }
 
 impl Again {
@@ -32,6 +35,24 @@ impl Again {
     ) -> Option<bool> {
         let (sent, echo) = self.timestamp.zip(ack.echo)?;
         (acked_before >= self.bytes.start).then(|| sent.wrapping_sub(echo).cast_signed() > 0)
+    }
+}
+
+impl Sender {
+    /// What was sent again is acknowledged. If it then is reported to have arrived twice, that was the
+    /// acknowledgement of the first copy: nothing had been lost.
+    pub(crate) fn hear_after_acknowledgement(
+        &mut self,
+        duplicate: bool,
+        delays: &PathDelays,
+    ) -> Option<Resolution> {
+        let again = self.again.take_if(|again| again.acked)?;
+        let is_far = delays.receiver * PathDelays::NEAR > delays.sender;
+        if !duplicate || !is_far || again.by != RepairedBy::Timeout {
+            return None;
+        }
+        (self.in_vain, self.recover) = (Some(again.packet), None);
+        Some(Resolution::Spurious)
     }
 }
 
@@ -53,7 +74,7 @@ mod tests {
             (Some(300), None, 1_000, None),
         ] {
             let (packet, seen, bytes, by) = (1, Instant::EPOCH, 1_000..2_000, RepairedBy::Timeout);
-            let again = Again { packet, seen, bytes, by, timestamp: sent };
+            let again = Again { packet, seen, bytes, by, timestamp: sent, acked: false };
             let (acked, edge, sacks) = (2_000, None, false);
             let ack = Acknowledgement { packet: 2, seen, acked, edge, echo, sacks };
             let found = again.is_of_earlier_copy(&ack, acked_before);

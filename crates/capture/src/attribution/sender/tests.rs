@@ -234,7 +234,9 @@ fn what_follows_a_repair_waits_for_it_until_all_that_was_sent_before_is_acknowle
     wire.ack(40.0, 4_999);
     assert_eq!(wire.data(40.1, 6_000..7_000).unwrap().hold.wait, Wait::Recovery);
     wire.ack(41.0, 5_000);
-    assert_eq!(wire.data(41.1, 7_000..8_000).unwrap().hold.wait, Wait::CongestionWindow);
+    assert_eq!(wire.data(41.1, 7_000..8_000).unwrap().hold.wait, Wait::Recovery, "by this ACK");
+    wire.ack(50.0, 6_000);
+    assert_eq!(wire.data(50.1, 8_000..9_000).unwrap().hold.wait, Wait::CongestionWindow);
 }
 
 #[test]
@@ -358,7 +360,7 @@ fn a_burst_that_is_acknowledged_late_shows_a_slow_link_behind_the_vantage_point(
 
 #[test]
 fn who_idles_for_a_timeout_may_have_its_window_cut() {
-    for (idle, cut) in [(200.0, false), (200.1, true)] {
+    for (idle, cut) in [(220.0, false), (220.1, true)] {
         let mut wire = Wire::new();
         wire.data(0.0, 0..2_000);
         wire.ack(20.0, 2_000);

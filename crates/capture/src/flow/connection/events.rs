@@ -84,6 +84,8 @@ impl ObservedConnection {
                 if queued > round_trip / 8 {
                     self.ends.distances.note_queued();
                 }
+                let delays = self.ends.distances.path_delays(Direction::ToClient);
+                let is_near = delays.is_next_to_sender();
                 let mut corks = self.corks;
                 self.with(exchange, |it| {
                     it.response = [position, position];
@@ -92,7 +94,7 @@ impl ObservedConnection {
                         it.fall_into_hole();
                     }
                     if let Some(first) = &last {
-                        let asked = it.request[1] <= heard;
+                        let asked = is_near || it.request[1] <= heard;
                         it.begin_response(first, asked, Some(round_trip), &mut corks);
                     }
                 });

@@ -4,7 +4,8 @@ use super::{KernelClaim, KernelTable, OnKernelVerdict, exhibit::has};
 
 /// A claim that the kernel has no setting for.
 pub(super) fn untried(id: &'static str, text: &'static str, why: &str) -> KernelClaim {
-    KernelClaim { id, text, on_kernel: OnKernelVerdict::CannotBeTried, because: why.to_owned() }
+    let (on_kernel, because) = (OnKernelVerdict::CannotBeTried, why.to_owned());
+    KernelClaim { id: id.into(), text: text.into(), on_kernel, because }
 }
 
 /// A claim about two values on the kernel: whether the first is more than `factor` times the second.
@@ -22,7 +23,7 @@ pub(super) fn more(
         }
         _ => (OnKernelVerdict::NotRun, "its runs are missing".to_owned()),
     };
-    KernelClaim { id, text, on_kernel, because }
+    KernelClaim { id: id.into(), text: text.into(), on_kernel, because }
 }
 
 /// A claim that a page stalls: whether the first time is longer than the second by [`LEAST_STALL_MS`].
@@ -45,7 +46,7 @@ pub(super) fn stalls(
         }
         _ => (OnKernelVerdict::NotRun, "its runs are missing".to_owned()),
     };
-    KernelClaim { id, text, on_kernel, because }
+    KernelClaim { id: id.into(), text: text.into(), on_kernel, because }
 }
 
 /// A stall is a delayed ACK, and Linux's shortest takes 40 ms (`TCP_DELACK_MIN`). What is shorter is the

@@ -55,7 +55,8 @@ impl Exhibit {
             playable.map_err(|error| self.failed(error.into()))?;
         }
         let repeat = repeat.map_or(self.repeat, NonZeroU32::get);
-        let mut table = KernelTable { id: self.id, title: self.title.to_owned(), rows: Vec::new() };
+        let mut table =
+            KernelTable { id: self.id.into(), title: self.title.to_owned(), rows: Vec::new() };
         for [paper_case, case] in &cases {
             progress(&format!("{}: {}", self.id, case.labels));
             let seed = Seed(FIRST_SEED);

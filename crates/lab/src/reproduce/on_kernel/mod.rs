@@ -18,16 +18,16 @@ mod gurkan;
 mod heidemann;
 pub mod report;
 
-use std::num::NonZeroU32;
+use std::{borrow::Cow, num::NonZeroU32};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Effort, ReproduceError, paper::Paper};
 use crate::experiment::Labels;
 
-/// What came out of the papers' experiments on the kernel.
-#[derive(Clone, Debug, Default)]
+/// What came out of the papers' experiments on the kernel. It can be read from what [`report::json`] has written.
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct OnKernel {
     /// Tables of all papers.
     pub tables: Vec<KernelTable>,
@@ -36,12 +36,12 @@ pub struct OnKernel {
 }
 
 /// Values side by side: published, simulated twice, and measured on the kernel.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 pub struct KernelTable {
     /// Our name for the table: `heidemann_table_1`, `heidemann_small`, `heidemann_pipelining`,
     /// `heidemann_ftp`, `heidemann_restart`, `gurkan_tables`, `gurkan_window_2`, `gurkan_window_3`,
     /// `faber_time_wait`; with `--quick`, `gurkan_quick` is in the place of Gürkan's three.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// Title.
     pub title: String,
     /// One for each case and measure.
@@ -49,7 +49,7 @@ pub struct KernelTable {
 }
 
 /// One value.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 pub struct KernelRow {
     /// The case.
     pub case: Labels,
@@ -94,12 +94,12 @@ impl KernelRow {
 }
 
 /// A sentence of a paper.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 pub struct KernelClaim {
     /// The paper's name and the claim's.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// The claim, in our words.
-    pub text: &'static str,
+    pub text: Cow<'static, str>,
     /// Whether it holds on the kernel.
     pub on_kernel: OnKernelVerdict,
     /// The values that decide it, or why it cannot be tried.
@@ -107,7 +107,7 @@ pub struct KernelClaim {
 }
 
 /// Whether a claim holds on the kernel.
-#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnKernelVerdict {
     /// It does.

@@ -11,8 +11,8 @@ use crate::{
     measure::{Document, Progress, Response, Unfinished},
     observe::{ConnectionId, Observer, Side},
     scenario::{Application, NodeId, Persistence, Proxy, Route},
-    user::{Ask, PAUSE_AFTER_FAILURE},
-    world::{client::Repeat, open::NotOpened},
+    user::{Ask, PAUSE_AFTER_FAILURE, Repeat},
+    world::open::NotOpened,
 };
 
 /// A client.

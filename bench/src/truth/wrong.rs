@@ -1,0 +1,46 @@
+//! What is said to be one cause and is not, and what is that cause and is not said to be.
+
+use std::fmt::{self, Write as _};
+
+use ackwise_cause::Cause;
+
+use super::results::Results;
+use super::score::Row;
+use super::table::{WORST, ms, sides, told};
+
+/// Of undamaged captures, the longest first, by where they were taken. As in precision and recall, a
+/// statement counts if it has high or medium confidence.
+pub(super) fn text(results: &Results, cause: Cause) -> String {
+    let whole: Vec<&Row> = results.rows.iter().filter(|it| it.view.damage.is_none()).collect();
+    let mut out = String::new();
+    let places = ["sender's side and --pair", "other places"];
+    for (place, rows) in places.into_iter().zip(sides(&whole)) {
+        lists(&mut out, place, &rows, cause).expect("a string takes everything");
+    }
+    out
+}
+
+fn lists(out: &mut String, place: &str, rows: &[&Row], cause: Cause) -> fmt::Result {
+    let said = |row: &&Row| row.is_sure() && row.said.is_some_and(|it| it.0 == cause);
+    let known = |row: &&Row| row.truth.is_some_and(|it| it.cause == cause);
+    let all = rows.iter().copied();
+    list(out, &format!("{place}: said to be {cause}"), all.clone().filter(said), Row::is_right)?;
+    list(out, &format!("{place}: {cause}, and said to be"), all.filter(known), |row| {
+        row.is_right() && row.is_sure()
+    })
+}
+
+/// What of `rows` is wrong.
+fn list<'a>(
+    out: &mut String,
+    title: &str,
+    rows: impl Iterator<Item = &'a Row> + Clone,
+    is_right: impl Fn(&Row) -> bool,
+) -> fmt::Result {
+    let sum = |rows: &mut dyn Iterator<Item = &Row>| ms(rows.map(|it| it.nanos).sum());
+    let mut wrong: Vec<&Row> = rows.clone().filter(|it| !is_right(it)).collect();
+    wrong.sort_by_key(|it| std::cmp::Reverse(it.nanos));
+    let (part, whole) = (sum(&mut wrong.iter().copied()), sum(&mut rows.into_iter()));
+    writeln!(out, "\n{title}: {part:.1} of {whole:.1} ms are wrong")?;
+    wrong.into_iter().take(WORST).try_for_each(|row| told(out, row))
+}
