@@ -256,19 +256,6 @@ impl Pace {
         });
     }
 
-    /// The same in steps of an eighth of an octave or less, as another connection is told: about as much as paces
-    /// of the same path differ. Our choice.
-    fn rounded(self) -> Self {
-        let round = |it: u64| match it.checked_ilog2() {
-            Some(bits @ 4..) => {
-                let step = 1 << (bits - 3);
-                (it + step / 2) / step * step
-            }
-            _ => it,
-        };
-        Self { per_byte: self.per_byte.map(round), ..self }
-    }
-
     /// This, or if it is not known, or less well, the other.
     pub(crate) const fn or(self, other: Self) -> Self {
         match (self.per_byte, other.per_byte) {
@@ -301,65 +288,21 @@ impl Paces {
 #[derive(Debug, Default)]
 pub(crate) struct KnownPaces {
     // Looked up, never walked: the order of a hash table shows nowhere.
-    by_hosts: HashMap<[IpAddr; 2], Witnesses>,
-}
-
-/// What the last connections between two hosts have shown of one way. No single packet of one of them should
-/// change what is said of the others: so the median counts, and that is rounded.
-#[derive(Clone, Copy, Debug, Default)]
-struct Witnesses {
-    /// By way, the latest first.
-    paces: [[[Pace; Self::MOST]; 2]; 2],
-}
-
-impl Witnesses {
-    /// So many are remembered. Our choice.
-    const MOST: usize = 5;
-    /// Fewer are not believed: a packet that is missing from one may make it anything. Our choice.
-    const LEAST: usize = 3;
-
-    /// A connection has shown this.
-    fn add(&mut self, seen: &Paces) {
-        for (known, seen) in self.paces.iter_mut().flatten().zip(seen.0.iter().flatten()) {
-            if seen.per_byte.is_some() {
-                known.rotate_right(1);
-                known[0] = *seen;
-            }
-        }
-    }
-
-    fn told(&self) -> Paces {
-        Paces(self.paces.map(|way| way.map(|it| Self::median(&it))))
-    }
-
-    /// The median of those that are known best; nothing if they are too few.
-    fn median(paces: &[Pace; Self::MOST]) -> Pace {
-        let seen = || paces.iter().filter(|it| it.per_byte.is_some());
-        let is_sure = seen().filter(|it| !it.doubtful).count() >= Self::LEAST;
-        let mut known: Vec<Pace> = seen().filter(|it| !(is_sure && it.doubtful)).copied().collect();
-        if known.len() < Self::LEAST {
-            return Pace::default();
-        }
-        known.sort_by_key(|it| it.per_byte);
-        Pace { doubtful: !is_sure, samples: Pace::FEW, ..known[(known.len() - 1) / 2].rounded() }
-    }
+    by_hosts: HashMap<[IpAddr; 2], Paces>,
 }
 
 impl KnownPaces {
     /// The most pairs of hosts that are remembered. Our choice.
     const MAX_PAIRS: usize = 1 << 14;
 
-    /// Adds what a connection between these hosts has shown; what is known then: that, and where it has shown
-    /// nothing, what earlier ones have.
+    /// Adds what a connection between these hosts has shown; what is known then.
     pub(crate) fn add(&mut self, hosts: [IpAddr; 2], seen: &Paces) -> Paces {
         if self.by_hosts.len() >= Self::MAX_PAIRS && !self.by_hosts.contains_key(&hosts) {
             self.by_hosts.clear();
         }
         let known = self.by_hosts.entry(hosts).or_default();
-        let mut told = known.told();
-        told.update(seen);
-        known.add(seen);
-        told
+        known.update(seen);
+        *known
     }
 }
 
@@ -622,29 +565,6 @@ mod tests {
                 distances.sample(ToServer, Nanos::from_millis(it));
             }
             assert_eq!(distances.are_steady(), steady, "{millis:?}");
-        }
-    }
-
-    #[test]
-    fn connections_are_told_the_rounded_median_of_three_or_more_others() {
-        let hosts = [[10, 0, 0, 1], [10, 0, 0, 2]].map(IpAddr::from);
-        let mut known = KnownPaces::default();
-        let told = |known: &mut KnownPaces, micros: &[u64]| {
-            let Paces([[_, behind], _]) =
-                known.add(hosts, &Paces([[Pace::default(), pace(micros)], [Pace::default(); 2]]));
-            behind.time(1_000).get() / 1_000
-        };
-        for (seen, expected, why) in [
-            (&[320][..], 320, "its own"),
-            (&[90], 90, "one that a missing packet spoilt"),
-            (&[], 0, "two are too few"),
-            (&[321], 321, "its own is not rounded"),
-            (&[], 327, "the median of 90, 320 and 321"),
-            (&[9_000], 9_000, "another one spoilt"),
-            (&[323], 323, "its own"),
-            (&[], 327, "still the same"),
-        ] {
-            assert_eq!(told(&mut known, seen), expected, "{why}");
         }
     }
 

@@ -104,7 +104,7 @@ impl Sender {
     ) -> Option<Resolution> {
         let acked_before = self.acks_in_flight.back().map_or(self.acked, |it| it.acked);
         let delays = distances.path_delays(direction);
-        let late = self.hear_after_acknowledgement(duplicate, &delays);
+        let late = self.hear_after_acknowledgement(duplicate, delays);
         let again = self.again.take_if(|again| ack.acked >= again.bytes.end);
         let has_hole = self.again.take_if(|again| again.probes_hole(&ack)).is_some();
         let confirmed = has_hole.then_some(Resolution::Confirmed);
@@ -344,7 +344,7 @@ impl Sender {
             hold = hold.without_ack(&facts, self.is_beyond_window(data));
         }
         // Without the receiver's SYN, nobody knows how large its window is.
-        let may_be_shut = hold.waits_for_ack() || hold.is_of_program();
+        let may_be_shut = hold.waits_for_window() || hold.is_of_program();
         if self.edge.is_none() && facts.flight[0] > 0 && may_be_shut {
             hold.confidence = hold.confidence.min(Confidence::Medium);
             hold.rival = hold.rival.or(Some(Cause::ReceiveWindow));
