@@ -1,7 +1,6 @@
 //! A path, and what is sent over it, drawn by seed.
 
 use std::fmt;
-use std::time::Duration;
 
 use super::flow::Work;
 use crate::dice::Dice;
@@ -159,14 +158,6 @@ impl Path {
             }
         }
         fates
-    }
-
-    pub(super) const fn one_way(&self) -> Duration {
-        Duration::from_micros(self.delay as u64)
-    }
-
-    pub(super) const fn pause(&self) -> Duration {
-        Duration::from_millis(self.idle as u64)
     }
 }
 

@@ -83,7 +83,32 @@ pub(super) fn text(seed: u64, all: &[Comparison]) -> String {
     for it in certain(all) {
         out.push_str(&beyond(it));
     }
+    let (within, count) = own_spread(all);
+    if count > 0 {
+        let _ = writeln!(
+            out,
+            "{within} of {count} paths beyond a target for drops or bursts lie within the kernel's own runs"
+        );
+    }
     out
+}
+
+/// How many of the paths whose drops or bursts are beyond a target lie within the kernel's own runs, and how many
+/// such paths there are.
+fn own_spread(all: &[Comparison]) -> (usize, usize) {
+    let is_within = |it: &Comparison, part: fn(&Outcome) -> f64, found: f64| {
+        let [least, most] = it.kernel_range(part);
+        (least..=most).contains(&found)
+    };
+    let (mut within, mut count) = (0, 0);
+    for it in certain(all) {
+        let [drops, burst] = [it.more_drops().abs() > DROPS, it.more_burst().abs() > BURST];
+        let as_kernel = (!drops || is_within(it, Outcome::drop_percent, it.drops(Side::Simulated)))
+            && (!burst || is_within(it, |it| it.burst.into(), it.burst(Side::Simulated)));
+        count += usize::from(drops || burst);
+        within += usize::from((drops || burst) && as_kernel);
+    }
+    (within, count)
 }
 
 /// What of a path is beyond a target that holds for each, with the range of the kernel's own runs.
@@ -124,8 +149,11 @@ pub(super) fn json(seed: u64, all: &[Comparison]) -> Value {
         json!({ "what": it.what, "unit": it.unit, "limit": it.limit, "measured": it.measured,
             "reached": reached })
     };
+    let (within, beyond) = own_spread(all);
     json!({
         "seed": seed,
+        "paths_beyond": beyond,
+        "paths_beyond_within_kernel": within,
         "paths": all.iter().map(path).collect::<Vec<_>>(),
         "targets": targets(all).into_iter().map(target).collect::<Vec<_>>(),
     })
@@ -170,8 +198,10 @@ mod tests {
         let line =
             "beyond: path 3: 1.0 % dropped, simulated 3.0 % (the kernel's runs: 1.0 to 1.0 %)";
         assert!(text.contains(line), "{text}");
+        assert!(text.contains("0 of 3 paths beyond a target for drops or bursts"), "{text}");
         let json = json(7, &all);
         assert_eq!(json["paths"][1]["class"], "BBR");
+        assert_eq!(json["paths_beyond"], 3);
         assert_eq!(json["targets"].as_array().unwrap().len(), text.matches("target:").count());
     }
 }

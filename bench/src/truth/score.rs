@@ -210,8 +210,8 @@ pub(super) fn rows(recorded: &Recorded, view: View, said: &Said) -> Vec<Row> {
     rows
 }
 
-/// What is late because of a loss, is late since it was first sent: while data before it was still on its way,
-/// both are right. That is for as long as the way takes, at most.
+/// What is late because of a loss, is late since it was first sent: while data before it was still on its way, or
+/// a repair that comes before it, both are right. That is for as long as the way takes, at most.
 fn admit_losses(known: &mut [Known], one_way: &OneWay) {
     for lost in (1..known.len()).rev() {
         let (cause, direction) = (known[lost].causes[0], known[lost].direction);
@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_late_while_data_before_it_is_on_its_way() {
-        use Cause::{RetransmissionTimeout as Timeout, Transmission};
+        use Cause::{LossRecovery, RetransmissionTimeout as Timeout, Transmission};
         let known = |from, until, cause| {
             let (direction, at) = (Direction::ToClient, Place::Server);
             Known { from, until, causes: vec![cause], direction, at }
@@ -434,6 +434,11 @@ mod tests {
         admit_losses(&mut truths, &one_way);
         let admits = truths.map(|it| it.causes.contains(&Timeout));
         assert_eq!(admits, [false, false, false, true, false, true, true, false]);
+        // A repair is on its way, and is lost, too.
+        let repair = Known { causes: vec![LossRecovery, Propagation], ..known(0, 20, Propagation) };
+        let mut truths = [repair, known(20, 200, Timeout)];
+        admit_losses(&mut truths, &one_way);
+        assert_eq!(truths[0].causes, [LossRecovery, Propagation, Timeout]);
     }
 
     #[test]

@@ -12,7 +12,8 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use lexopt::prelude::*;
@@ -149,6 +150,16 @@ impl Tuning {
         Ok(Self { child: command.spawn().context("cannot start ackwise tune")?, output })
     }
 
+    /// Waits until it has set something: on a busy machine that takes seconds.
+    fn wait_until_set(&self) -> anyhow::Result<()> {
+        let began = Instant::now();
+        while !fs::read_to_string(&self.output)?.contains(" set ") {
+            ensure!(began.elapsed() < START, "ackwise tune has set nothing in {START:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
     /// The processor time that it has used, in nanoseconds: the first field of `/proc/PID/schedstat`.
     fn processor_time(&self) -> anyhow::Result<u64> {
         let text = fs::read_to_string(format!("/proc/{}/schedstat", self.child.id()))?;
@@ -182,3 +193,5 @@ impl Drop for Tuning {
 }
 
 const DIRECTORY: &str = "target/bench/tune";
+/// Our choice: longer than a busy machine needs to start a program.
+const START: Duration = Duration::from_secs(30);

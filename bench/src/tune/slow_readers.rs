@@ -114,7 +114,7 @@ fn row(
         [] => None,
         _ => Some(server.run(|| Tuning::start(ackwise, PORT, arguments))??),
     };
-    thread::sleep(Duration::from_secs(1));
+    tuning.as_ref().map_or(Ok(()), Tuning::wait_until_set)?;
     let stop = Arc::new(AtomicBool::new(false));
     let taken = Arc::new(AtomicU64::new(0));
     let slow_address = SocketAddr::from((slow.server_address(), PORT));

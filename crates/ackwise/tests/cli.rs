@@ -102,6 +102,12 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["model", "--kbps", "0"], "expected a whole number from 1"),
         (&["model", "--files", "1,-2"], "expected a whole number"),
         (&["model", "--page", "small-page", "--files", "1"], "cannot be used with"),
+        (&["reproduce", "faber", "--html", "."], "cannot write .: is a directory"),
+        (
+            &["reproduce", "faber", "--on", "kernel", "--save", "/nonexistent/x"],
+            "cannot write /nonexistent/x: No such file",
+        ),
+        (&["serve", "--mmap-over", "5"], "--mmap-over needs --copies mmap"),
         (&["explore"], "unrecognized subcommand"),
     ] {
         let output = run(arguments);

@@ -328,6 +328,29 @@ fn what_cannot_be_exported_is_said() {
 }
 
 #[test]
+fn no_report_takes_the_place_of_a_capture_or_of_another() {
+    let directory = Directory::new();
+    let before = directory.capture();
+    directory.write("other.pcap", &before);
+    let same = "cannot write stalls.pcap: stalls.pcap is the same file";
+    for (arguments, said) in [
+        (&["--export", "1", "stalls.pcap", "stalls.pcap"][..], same),
+        (&["--save-stripped", "stalls.pcap", "stalls.pcap"], same),
+        (&["--html", "stalls.pcap", "other.pcap", "stalls.pcap"], same),
+        (&["--html", "./stalls.pcap", "--pair", "stalls.pcap", "other.pcap"], "is the same file"),
+        (&["--html", "x", "--save-stripped", "x", "stalls.pcap"], "cannot write x: x is the same"),
+    ] {
+        let output = directory.run(&[&["explain"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+        assert!(directory.capture() == before, "{arguments:?} has changed the capture");
+    }
+    let streams =
+        ["explain", "--html", "/dev/stdout", "--save-stripped", "/dev/null", "stalls.pcap"];
+    assert_eq!(directory.run(&streams).status.code(), Some(0));
+}
+
+#[test]
 fn a_filter_chooses_connections_and_a_wrong_one_is_refused_at_its_position() {
     let directory = Directory::new();
     let all = directory.json(&["stalls.pcap"]);

@@ -244,6 +244,10 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
              seeds)\n",
         ),
         (
+            &["merge", "sweep.toml", "--csv", "sweep.toml"],
+            "ackwise: cannot write sweep.toml: sweep.toml is the same file (expected different files)\n",
+        ),
+        (
             &["merge", "none.rows"],
             "ackwise: cannot read none.rows: No such file or directory (os error 2)\n",
         ),

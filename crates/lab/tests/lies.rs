@@ -33,10 +33,7 @@ use ackwise_sim::{
     Observer, Scenario,
     observe::{Blame, ConnectionId, Message, Sighting},
     run,
-    scenario::{
-        Application, ApplicationKind, Closer, Connections, CostModel, DuplexLink, Node, NodeId,
-        ThinkScope, Web,
-    },
+    scenario::{Application, ApplicationKind, DuplexLink, Node, NodeId, Web},
 };
 use ackwise_tcp::{ByteCount, Config, Instant, Policies, Segment, policy::AckPolicy};
 
@@ -163,8 +160,7 @@ impl Setting {
         let host = |name: &str| {
             let mut policies = Policies { ack: self.ack, ..Policies::LINUX_6 };
             policies.offer.timestamps = self.timestamps;
-            let tcp = Some(Config::new(policies));
-            Node { name: name.to_owned(), tcp, cost: CostModel::default(), table: None }
+            Node::host(name, Config::new(policies))
         };
         let mut directions = [(); 2].map(|()| LinkConfig {
             rate: Rate::bits_per_second(100_000_000),
@@ -191,27 +187,10 @@ impl Setting {
             think_after_head: self.pause.unwrap_or_default(),
             ..Behaviour::FIXED
         };
+        let workload = Pages::Fixed { primary: self.body, inlines: Cow::Borrowed(&[]) };
         let web = Web {
-            users: NonZeroU32::MIN,
             pages: NonZeroU32::new(1),
-            workload: Pages::Fixed { primary: self.body, inlines: Cow::Borrowed(&[]) },
-            replay: None,
-            transfer: Transfer::Persistent,
-            connections: Connections::PerDocument,
-            request: ByteCount(200),
-            response_head: ByteCount(200),
-            think: Span::ZERO,
-            think_scope: ThinkScope::Document,
-            client_delay: Span::ZERO,
-            open_gap: Span::ZERO,
-            behaviour,
-            parse: Span::ZERO,
-            cached_per_million: 0,
-            not_modified: None,
-            closer: Closer::Client,
-            client_close: ByteCount(0),
-            prompt_acks: false,
-            slow_reader: None,
+            ..Web::plain(workload, Transfer::Persistent, behaviour)
         };
         Scenario {
             nodes: vec![host("client"), host("server")],

@@ -20,10 +20,7 @@ use ackwise_linux::{
 use ackwise_live::{Limits, Played, World, play};
 use ackwise_sim::{
     Measures, Nobody, Scenario,
-    scenario::{
-        Application, ApplicationKind, Closer, Connections, CostModel, DuplexLink, Node, NodeId,
-        Replay, ThinkScope, Web,
-    },
+    scenario::{Application, ApplicationKind, DuplexLink, Node, NodeId, Replay, Web},
 };
 use ackwise_tcp::{
     ByteCount, Config,
@@ -228,12 +225,7 @@ fn time(measures: &Measures) -> Duration {
 
 /// Two pages of three files over 10 Mb/s and 20 ms, a new connection for each.
 fn scenario(transfer: Transfer) -> Scenario {
-    let node = |name: &str| Node {
-        name: name.to_owned(),
-        tcp: Some(Config::new(Policies::LINUX_6)),
-        cost: CostModel::default(),
-        table: None,
-    };
+    let node = |name: &str| Node::host(name, Config::new(Policies::LINUX_6));
     let direction = LinkConfig {
         rate: Rate::bits_per_second(10_000_000),
         delay: Duration::from_millis(20),
@@ -248,37 +240,18 @@ fn scenario(transfer: Transfer) -> Scenario {
         think: Duration::from_micros(80),
         ..Behaviour::FIXED
     };
+    let workload = Pages::Fixed { primary: 1, inlines: Cow::Borrowed(&[]) };
     let web = Web {
-        users: NonZeroU32::MIN,
         pages: NonZeroU32::new(2),
-        workload: Pages::Fixed { primary: 1, inlines: Cow::Borrowed(&[]) },
         replay: Some(Replay { pages: vec![page], think: vec![Duration::from_millis(50)] }),
-        transfer,
-        connections: Connections::PerDocument,
         request: ByteCount(210),
         response_head: ByteCount(226),
-        think: Span::ZERO,
-        think_scope: ThinkScope::Document,
-        client_delay: Span::ZERO,
-        open_gap: Span::ZERO,
-        behaviour,
-        parse: Span::ZERO,
-        cached_per_million: 0,
-        not_modified: None,
-        closer: Closer::Client,
-        client_close: ByteCount(0),
         prompt_acks: true,
-        slow_reader: None,
+        ..Web::plain(workload, transfer, behaviour)
     };
     Scenario {
         nodes: vec![node("client"), node("server")],
-        links: vec![DuplexLink {
-            name: "wire".to_owned(),
-            ends: [NodeId(0), NodeId(1)],
-            directions: [direction.clone(), direction],
-            overhead: ByteCount(0),
-            drawn_delay: None,
-        }],
+        links: vec![DuplexLink::symmetric("wire", [NodeId(0), NodeId(1)], direction)],
         applications: vec![Application {
             name: "web".to_owned(),
             client: NodeId(0),

@@ -61,6 +61,14 @@ pub struct Node {
     pub table: Option<TableModel>,
 }
 
+impl Node {
+    /// A host that takes no time and has room for any number of connections.
+    #[must_use]
+    pub fn host(name: &str, tcp: Config) -> Self {
+        Self { name: name.to_owned(), tcp: Some(tcp), cost: CostModel::default(), table: None }
+    }
+}
+
 /// What a host's processor is busy with; all zero is a host that takes no time.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct CostModel {
@@ -90,6 +98,20 @@ pub struct DuplexLink {
     /// The propagation delay, drawn once in each run, the same in both directions; `None` leaves the
     /// directions' own.
     pub drawn_delay: Option<Span>,
+}
+
+impl DuplexLink {
+    /// A link that is the same in both directions.
+    #[must_use]
+    pub fn symmetric(name: &str, ends: [NodeId; 2], direction: LinkConfig) -> Self {
+        Self {
+            name: name.to_owned(),
+            ends,
+            directions: [direction.clone(), direction],
+            overhead: ByteCount(0),
+            drawn_delay: None,
+        }
+    }
 }
 
 /// Who talks to whom.
@@ -199,6 +221,37 @@ pub struct SlowReader {
     pub size: NonZeroU32,
     /// How long it then does something else.
     pub pause: Duration,
+}
+
+impl Web {
+    /// One user who fetches one page after the other, with connections for each of its own, and does nothing in
+    /// between: no pauses, no cache, no time of the client's. Requests and heads of responses weigh 200 bytes (our
+    /// choice).
+    #[must_use]
+    pub const fn plain(workload: Pages, transfer: Transfer, behaviour: Behaviour) -> Self {
+        Self {
+            users: NonZeroU32::MIN,
+            pages: None,
+            workload,
+            replay: None,
+            transfer,
+            connections: Connections::PerDocument,
+            request: ByteCount(200),
+            response_head: ByteCount(200),
+            think: Span::ZERO,
+            think_scope: ThinkScope::Document,
+            client_delay: Span::ZERO,
+            open_gap: Span::ZERO,
+            behaviour,
+            parse: Span::ZERO,
+            cached_per_million: 0,
+            not_modified: None,
+            closer: Closer::Client,
+            client_close: ByteCount(0),
+            prompt_acks: false,
+            slow_reader: None,
+        }
+    }
 }
 
 /// What each user of a [`Web`] fetches and how long it thinks, in this order; after the end of a list

@@ -8,33 +8,16 @@
 //! ```
 //! use std::{num::NonZeroU32, time::Duration};
 //!
-//! use ackwise_http::{Behaviour, page::Transfer, workload::{Pages, Span}};
+//! use ackwise_http::{Behaviour, page::Transfer, workload::Pages};
 //! use ackwise_link::Seed;
-//! use ackwise_sim::{scenario::{Closer, Connections, ThinkScope, Web}, user::{Action, User}};
-//! use ackwise_tcp::{ByteCount, Instant};
+//! use ackwise_sim::{scenario::Web, user::{Action, User}};
+//! use ackwise_tcp::Instant;
 //!
-//! # let web = Web {
-//! #     users: NonZeroU32::MIN,
-//! #     pages: Some(NonZeroU32::MIN),
-//! #     workload: Pages::Fixed { primary: 5_000, inlines: (&[]).into() },
-//! #     replay: None,
-//! #     transfer: Transfer::Persistent,
-//! #     connections: Connections::PerDocument,
-//! #     request: ByteCount(300),
-//! #     response_head: ByteCount(200),
-//! #     think: Span::Fixed(Duration::from_secs(10)),
-//! #     think_scope: ThinkScope::Document,
-//! #     client_delay: Span::ZERO,
-//! #     open_gap: Span::ZERO,
-//! #     behaviour: Behaviour::FIXED,
-//! #     parse: Span::ZERO,
-//! #     cached_per_million: 0,
-//! #     not_modified: None,
-//! #     closer: Closer::Client,
-//! #     client_close: ByteCount(0),
-//! #     prompt_acks: false,
-//! #     slow_reader: None,
-//! # };
+//! let workload = Pages::Fixed { primary: 5_000, inlines: (&[]).into() };
+//! let web = Web {
+//!     pages: Some(NonZeroU32::MIN),
+//!     ..Web::plain(workload, Transfer::Persistent, Behaviour::FIXED)
+//! };
 //! let (start, end) = (Instant::EPOCH, Instant::EPOCH + Duration::from_millis(80));
 //! let mut user = User::new(&web, Seed(1).stream(), start, Duration::ZERO);
 //! user.handle_timeout(start);

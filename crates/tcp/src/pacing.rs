@@ -150,6 +150,7 @@ impl QuantumPacer {
 
 /// Linux `tcp_tso_autosize`: segments that are handed to a device at once by a sender of `rate` bytes per second:
 /// about a millisecond at the rate, and more on short paths.
+#[inline]
 pub(crate) fn burst(rate: u64, shortest: Option<Nanos>, mss: u32) -> u32 {
     let micros = shortest.map_or(u32::MAX, |it| u32::try_from(it.micros()).unwrap_or(u32::MAX));
     let more = u64::from(GSO_MAX).checked_shr(micros >> TSO_RTT_SHIFT).unwrap_or(0);

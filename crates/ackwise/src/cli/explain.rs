@@ -27,7 +27,7 @@ use signal_hook::{
 
 use super::{
     colour::Colour,
-    duration,
+    duration, files,
     number::whole,
     outcome::{Failure, Outcome},
     output,
@@ -214,6 +214,7 @@ fn not_millis(text: &str) -> String {
 pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.color.apply();
     explain.check_input()?;
+    explain.check_files()?;
     let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));
     let export = export.transpose()?;
     let live = explain.live.open(explain.filter.as_ref())?;
@@ -277,6 +278,17 @@ impl Explain {
             reading.set_filter(filter.clone());
         }
         reading
+    }
+
+    /// What is written may not take the place of a capture.
+    fn check_files(&self) -> Result<(), Failure> {
+        let captures = self.captures.iter().chain(self.pair.iter().flatten());
+        let export = self.export.iter().flatten().nth(1);
+        let written = [self.html.as_ref(), self.save_stripped.as_ref(), export];
+        #[cfg(feature = "parquet")]
+        let written = written.into_iter().chain([self.parquet.as_ref()]);
+        let written = written.into_iter().flatten();
+        files::check(captures.map(PathBuf::as_path), written.map(PathBuf::as_path))
     }
 
     /// Exactly one of files, a pair and an interface is read. clap's own messages for this print a usage

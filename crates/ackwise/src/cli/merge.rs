@@ -12,6 +12,7 @@ use ackwise_lab::{
 use clap::Args;
 
 use super::{
+    files,
     interrupt::end_on_signal,
     outcome::{Failure, Outcome},
     rows::Formats,
@@ -51,6 +52,7 @@ impl Merge {
 /// Reads, sorts, prints.
 pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
     end_on_signal()?;
+    files::check(arguments.files.iter().map(PathBuf::as_path), arguments.formats.files())?;
     let rows = merge(&arguments.files, arguments.partial)?;
     let measures = || rows.iter().flat_map(|row| row.measures.keys());
     for pattern in &arguments.show {

@@ -8,6 +8,7 @@ mod colour;
 mod duration;
 mod error;
 mod explain;
+mod files;
 mod interrupt;
 mod load;
 mod merge;

@@ -14,6 +14,7 @@ use clap::{
 };
 
 use super::{
+    files,
     interrupt::until_interrupted,
     number::whole,
     outcome::{Failure, Outcome},
@@ -85,6 +86,7 @@ impl Reproduce {
 
 /// Runs, compares, prints.
 pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
+    files::check([], arguments.html.iter().chain(&arguments.save).map(PathBuf::as_path))?;
     if arguments.on == OnWorld::Kernel {
         return on_kernel(arguments);
     }

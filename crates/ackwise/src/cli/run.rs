@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{self, IsTerminal},
     num::{NonZeroU32, NonZeroUsize},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -24,6 +24,7 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
+    files,
     interrupt::Stop,
     number::whole,
     outcome::{Failure, Outcome},
@@ -32,12 +33,12 @@ use super::{
     rows::Formats,
 };
 
-/// Run a simulated experiment: every combination of its variables, with several seeds
+/// Run an experiment, simulated or on this machine's kernel: every combination of its variables
 ///
 /// An experiment is a TOML file that defines hosts, links, applications, the variables of a sweep and
 /// the metrics to show (docs/experiments.md). A case is one combination of values of the variables. Each
 /// case runs once with each seed, and each run gives one row of results. Runs are spread over all cores.
-/// Results are deterministic: the same file, version and seed give the same rows on any machine with any
+/// Simulated results are deterministic: the same file, version and seed give the same rows on any machine with any
 /// number of threads.
 ///
 /// A command with --rows, --csv or --html can be resumed after Ctrl-C: run it again. Finished rows are
@@ -240,50 +241,11 @@ impl Run {
         self.rows.clone().or_else(|| file.map(|path| beside(path, ".rows")))
     }
 
-    /// Complains before hours of work about files that could not be written after them, or that would
-    /// be written over one another.
+    /// Whether what takes hours can be written after them.
     fn check_files(&self) -> Result<(), Failure> {
         let outputs = self.formats.files().chain(self.rows.as_deref()).chain(self.record.files());
-        let mut taken: Vec<(&Path, PathBuf)> = Vec::new();
-        if self.experiment.is_file() {
-            // It may be read through a link, and a link may be replaced.
-            let file = self.experiment.canonicalize();
-            let file = file.map_err(|error| unwritable(&self.experiment, error))?;
-            taken.push((&self.experiment, file));
-            taken.push((&self.experiment, place_of(&self.experiment)?));
-        }
-        for path in outputs {
-            if path.is_dir() {
-                return Err(unwritable(path, io::ErrorKind::IsADirectory.into()));
-            }
-            if !is_plain(path) {
-                // What is no file can be written to by several.
-                continue;
-            }
-            let place = place_of(path)?;
-            if let Some((other, _)) = taken.iter().find(|(_, other)| *other == place) {
-                let (path, other) = (path.display(), other.display());
-                return Err(Failure::Usage(format!(
-                    "cannot write {path}: {other} is the same file (expected different files)"
-                )));
-            }
-            taken.push((path, place));
-        }
-        Ok(())
+        files::check([self.experiment.as_path()], outputs)
     }
-}
-
-/// Where a file is or will be, by whatever directories. What a link at its name leads to is not
-/// written.
-fn place_of(path: &Path) -> Result<PathBuf, Failure> {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-    let directory = directory.unwrap_or_else(|| Path::new("."));
-    let place = directory.canonicalize().map_err(|error| unwritable(path, error))?;
-    Ok(place.join(path.file_name().unwrap_or_default()))
-}
-
-fn unwritable(path: &Path, error: io::Error) -> Failure {
-    Failure::File { path: path.to_owned(), error }
 }
 
 const MOST_THREADS: NonZeroUsize =

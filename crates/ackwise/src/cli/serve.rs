@@ -112,9 +112,9 @@ pub(crate) struct Serve {
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     copies: CopyMode,
 
-    /// With --copies mmap, map files of more than BYTES; read smaller ones
-    #[arg(long, value_name = "BYTES", default_value_t = Copies::MMAP_OVER, value_parser = whole(0..=1_u64 << 40))]
-    mmap_over: u64,
+    /// With --copies mmap, map files of more than BYTES; read smaller ones [default: 8192]
+    #[arg(long, value_name = "BYTES", value_parser = whole(0..=1_u64 << 40))]
+    mmap_over: Option<u64>,
 
     /// Send the head apart to clients whose User-Agent contains TEXT (repeatable)
     ///
@@ -264,6 +264,9 @@ pub(crate) fn run(arguments: &Serve) -> Result<Outcome, Failure> {
             Documents::Stored(Arc::new(site))
         }
     };
+    if arguments.mmap_over.is_some() && arguments.copies != CopyMode::Mmap {
+        return Err(Failure::Usage("--mmap-over needs --copies mmap".to_owned()));
+    }
     let stop = Stop::on_signal()?;
     let config = Config {
         bind: arguments.listen,
@@ -276,7 +279,9 @@ pub(crate) fn run(arguments: &Serve) -> Result<Outcome, Failure> {
             CopyMode::Read => Copies::Read,
             CopyMode::Stdio => Copies::Stdio,
             CopyMode::Sendfile => Copies::Sendfile,
-            CopyMode::Mmap => Copies::Mmap { over: arguments.mmap_over },
+            CopyMode::Mmap => {
+                Copies::Mmap { over: arguments.mmap_over.unwrap_or(Copies::MMAP_OVER) }
+            }
         },
         send_buffers: match arguments.send_buffer {
             Some(SendBuffer::Auto) => SendBuffers::Eatbt,

@@ -10,10 +10,7 @@ use ackwise_http::{
 use ackwise_link::{Faults, LinkConfig, Pick, Probability, Queue, Rate, Seed};
 use ackwise_sim::{
     Scenario,
-    scenario::{
-        Application, ApplicationKind, Closer, Connections, CostModel, DuplexLink, Node, NodeId,
-        ThinkScope, Web,
-    },
+    scenario::{Application, ApplicationKind, DuplexLink, Node, NodeId, Web},
 };
 use ackwise_tcp::{ByteCount, Config, Policies};
 
@@ -42,12 +39,6 @@ pub(crate) fn smooth(transfer: Transfer, policies: Policies) -> Scenario {
 }
 
 fn scenario(transfer: Transfer, policies: Policies, faults: Faults) -> Scenario {
-    let host = |name: &str| Node {
-        name: name.to_owned(),
-        tcp: Some(Config::new(policies)),
-        cost: CostModel::default(),
-        table: None,
-    };
     let direction = LinkConfig {
         rate: Rate::bits_per_second(10_000_000),
         delay: Duration::from_millis(5),
@@ -55,15 +46,12 @@ fn scenario(transfer: Transfer, policies: Policies, faults: Faults) -> Scenario 
         faults,
         ..LinkConfig::IDEAL
     };
+    let ends = [CLIENT, SERVER];
+    let link =
+        DuplexLink { overhead: ByteCount(38), ..DuplexLink::symmetric("link", ends, direction) };
     Scenario {
-        nodes: vec![host("client"), host("server")],
-        links: vec![DuplexLink {
-            name: "link".to_owned(),
-            ends: [CLIENT, SERVER],
-            directions: [direction.clone(), direction],
-            drawn_delay: None,
-            overhead: ByteCount(38),
-        }],
+        nodes: ["client", "server"].map(|name| Node::host(name, Config::new(policies))).into(),
+        links: vec![link],
         applications: vec![Application {
             name: "web".to_owned(),
             client: CLIENT,
@@ -81,29 +69,13 @@ fn scenario(transfer: Transfer, policies: Policies, faults: Faults) -> Scenario 
 }
 
 fn web(transfer: Transfer) -> Web {
+    let inlines = Cow::Borrowed(&[3_883, 1_866, 400, 20_000][..]);
+    let workload = Pages::Fixed { primary: 6_651, inlines };
     Web {
         users: NonZeroU32::new(2).unwrap(),
         pages: NonZeroU32::new(3),
-        replay: None,
-        workload: Pages::Fixed {
-            primary: 6_651,
-            inlines: Cow::Borrowed(&[3_883, 1_866, 400, 20_000]),
-        },
-        transfer,
-        connections: Connections::PerDocument,
         request: ByteCount(210),
         response_head: ByteCount(226),
-        think: Span::ZERO,
-        think_scope: ThinkScope::Document,
-        client_delay: Span::ZERO,
-        open_gap: Span::ZERO,
-        behaviour: Behaviour::FIXED,
-        parse: Span::ZERO,
-        cached_per_million: 0,
-        not_modified: None,
-        closer: Closer::Client,
-        client_close: ByteCount(0),
-        prompt_acks: false,
-        slow_reader: None,
+        ..Web::plain(workload, transfer, Behaviour::FIXED)
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Gap {
     pub earlier_arrives: bool,
     /// The later one came so soon that it was the same burst.
     pub same_burst: bool,
+    /// Or so soon that its program may have written the burst bit by bit.
+    pub bit_by_bit: bool,
     /// By its timestamp, the path held what was sent before.
     pub held: Option<Held>,
     /// What the sender waited for.
@@ -74,6 +76,8 @@ pub(crate) enum Resolution {
     Spurious,
     /// It was sent again although it had arrived.
     AckLost,
+    /// It was sent again although it had arrived, and the receive window had no room for more.
+    WindowClosed,
     /// It was sent again, and acknowledged a round trip later.
     Confirmed,
 }
@@ -89,6 +93,9 @@ pub(crate) struct HeldByNagle {
 }
 
 impl Gap {
+    /// Packets of one write are not this far apart, unless a link is slow. Our choice.
+    pub(super) const ONE_WRITE: Nanos = Nanos::from_millis(1);
+
     /// By what Nagle's algorithm held the data, if it did.
     pub(crate) fn held_by_nagle(&self) -> Option<HeldByNagle> {
         let [_, ack, _] = self.evidence.numbers();
@@ -101,10 +108,11 @@ impl Gap {
     /// Records what happened to the missing data.
     pub(crate) fn resolve(&mut self, resolution: Resolution) {
         use Resolution::{
-            AckLost, Confirmed, LostByCapture, Never, Overtaken, SentAgain, Spurious,
+            AckLost, Confirmed, LostByCapture, Never, Overtaken, SentAgain, Spurious, WindowClosed,
         };
         match resolution {
             Spurious => return self.blame_path(),
+            WindowClosed => return self.blame_receive_window(),
             Confirmed if self.hold.lost == Some(RepairedBy::Timeout) => {
                 return (self.hold.confidence, self.hold.rival) = (Confidence::High, None);
             }
@@ -122,7 +130,7 @@ impl Gap {
                 self.hold.rival = self.hold.rival.or(Some(Cause::RetransmissionTimeout));
             }
             (Missing::Nothing, _)
-            | (_, SentAgain | Spurious | AckLost | Confirmed)
+            | (_, SentAgain | Spurious | WindowClosed | AckLost | Confirmed)
             | (Missing::JustBefore, Overtaken) => {}
             (Missing::JustBefore, LostByCapture | Never) => self.capture_lost_data = true,
             (Missing::Earlier, Overtaken) => self.hold.lost = None,
@@ -142,6 +150,14 @@ impl Gap {
             (self.hold.lost, self.hold.wait) = (None, Wait::Application);
             self.hold.writer = Writer::Done;
             self.show_stall();
+        }
+    }
+
+    /// What was sent again into a full window had arrived: more could not leave in any case.
+    fn blame_receive_window(&mut self) {
+        if self.hold.lost.is_some() {
+            self.hold = Hold::full_window();
+            (self.kind, self.stall) = (None, Stall::None);
         }
     }
 
@@ -213,7 +229,9 @@ impl Gap {
     /// link that drops data is done with it earlier.
     fn confidence(&self, moment: &Moment) -> Confidence {
         match (moment.in_flight, self.hold.lost) {
-            (InFlight::Transmitting, None) if !self.pace_is_sure => Confidence::Medium,
+            (InFlight::Transmitting, None) if !self.pace_is_sure || self.bit_by_bit => {
+                Confidence::Medium
+            }
             (InFlight::Transmitting, None) => Confidence::High,
             (InFlight::Transmitting, Some(_)) => self.hold.confidence.min(Confidence::Medium),
             // How long a link was busy before, is not known.
@@ -242,6 +260,7 @@ impl Gap {
                 Cause::NagleRtt if moment.ack_wait.is_some() => Some(Cause::NagleDelayedAck),
                 rival => Some(rival),
             },
+            (InFlight::Transmitting, _) if self.bit_by_bit => Some(Cause::ApplicationLimited),
             // Behind which packets it waited, the capture does not show.
             (InFlight::Queued, _) => Some(Cause::PathStall),
             _ => None,
@@ -341,6 +360,7 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
         delayed_until: None,
         earlier_arrives: false,
         same_burst: false,
+        bit_by_bit: false,
         hold: Hold::done(),
         stall: Stall::None,
         kind: None,
@@ -364,6 +384,7 @@ mod tests {
         delayed_until: Some(at(60)),
         earlier_arrives: false,
         same_burst: false,
+        bit_by_bit: false,
         hold: Hold {
             wait: Wait::Nagle,
             lost: None,

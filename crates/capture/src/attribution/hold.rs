@@ -133,9 +133,24 @@ impl Hold {
         matches!(self.wait, Wait::SlowStart | Wait::CongestionWindow)
     }
 
-    /// It waited for its program.
-    pub(super) fn is_of_program(&self) -> bool {
-        self.wait == Wait::Application && self.lost.is_none()
+    /// It waited for room in the receive window, whatever it sent again meanwhile.
+    pub(super) const fn full_window() -> Self {
+        Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium)
+    }
+
+    /// The same, if nothing shows how large the receive window is: that may have held it as well.
+    pub(super) fn without_receive_window(self) -> Self {
+        let most = match self.writer {
+            Writer::SendBufferFull => Confidence::Low,
+            _ if self.waits_for_window() => Confidence::Medium,
+            _ => return self,
+        };
+        Self { confidence: self.confidence.min(most), ..self.or(Cause::ReceiveWindow) }
+    }
+
+    /// It waited for the receive window.
+    pub(super) const fn waits_for_receiver(&self) -> bool {
+        matches!(self.wait, Wait::ReceiveWindow { .. })
     }
 
     /// It waits for nothing: the whole message has left.
@@ -266,8 +281,8 @@ impl Hold {
     }
 
     fn unreleased(facts: &Facts) -> Self {
-        if facts.fills_receive_window && !facts.ended && facts.is_small() {
-            // A timer sends a segment that fills a window too small for a full segment.
+        if facts.fills_receive_window && facts.is_small() {
+            // A timer sends a segment that fills a window too small for a full segment, whatever was written.
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
         }

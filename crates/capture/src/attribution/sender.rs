@@ -115,16 +115,19 @@ impl Sender {
             let of_earlier_copy = again.is_of_earlier_copy(&ack, acked_before);
             // It comes too soon to be for what was sent again.
             let is_too_soon = is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4;
+            let is_of_earlier = of_earlier_copy == Some(true) || is_too_soon;
+            if (is_of_earlier || acked_before >= again.bytes.end) && self.leaves_no_room(&ack) {
+                self.in_vain = Some(again.packet);
+                self.recover = None;
+                return Some(Resolution::WindowClosed);
+            }
             let prompt = receiver * 2 * 5 / 4 + delays.prompt_ack;
             let is_prompt = Nanos::between(again.seen, ack.seen) <= prompt;
             let by_timer = again.by == RepairedBy::Timeout;
             // If it arrived twice, no acknowledgement of the first copy came before, and this one echoes what
             // the first brought (RFC 7323, section 4.3). If this came late, too, the path held both copies.
-            let in_vain = if duplicate {
-                is_far && !is_prompt && by_timer
-            } else {
-                of_earlier_copy == Some(true) || is_too_soon
-            };
+            let is_held = is_far && !is_prompt && by_timer;
+            let in_vain = if duplicate { is_held } else { is_of_earlier };
             if in_vain {
                 self.in_vain = Some(again.packet).filter(|_| by_timer);
                 self.recover = None;
@@ -339,15 +342,14 @@ impl Sender {
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
             loss: data.loss,
         };
-        let mut hold = self.pacing.correct(Hold::from_facts(&facts));
+        let in_vain = data.loss == Some(Loss::Repairs) && self.is_known_to_fill_window(data);
+        let hold = if in_vain { Hold::full_window() } else { Hold::from_facts(&facts) };
+        let mut hold = self.pacing.correct(hold);
         if self.lacks_ack {
             hold = hold.without_ack(&facts, self.is_beyond_window(data));
         }
-        // Without the receiver's SYN, nobody knows how large its window is.
-        let may_be_shut = hold.waits_for_window() || hold.is_of_program();
-        if self.edge.is_none() && facts.flight[0] > 0 && may_be_shut {
-            hold.confidence = hold.confidence.min(Confidence::Medium);
-            hold.rival = hold.rival.or(Some(Cause::ReceiveWindow));
+        if self.edge.is_none() && hold.lost.is_none() {
+            hold = hold.without_receive_window();
         }
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);
@@ -355,7 +357,8 @@ impl Sender {
             // What would have come next without the loss, nobody sees.
             hold.confidence = Confidence::Medium;
         }
-        let odd = self.is_odd_delay(&hold, latest, delays) || self.may_be_in_vain(data, delays);
+        let may_be_in_vain = !in_vain && self.may_be_in_vain(data, delays);
+        let odd = self.is_odd_delay(&hold, latest, delays) || may_be_in_vain;
         if stall == Stall::None && (odd && hold.lost != Some(RepairedBy::Recovery)) {
             (hold.rival, hold.confidence) = (Some(Cause::PathStall), Confidence::Medium);
         }
@@ -400,6 +403,7 @@ impl Sender {
         let is_shared = hold.waits_for_window()
             && Nanos::between(last.sent, free_at.min(sent)) * 8 >= gap
             && Nanos::between(free_at, sent) * 8 >= gap;
+        let same_burst = self.is_same_burst(gap, data, &facts);
         Gap {
             until: sent,
             free_at,
@@ -409,7 +413,8 @@ impl Sender {
             held: last.held,
             delayed_until,
             earlier_arrives: self.acked > last.acked,
-            same_burst: self.is_same_burst(gap, data, &facts),
+            same_burst,
+            bit_by_bit: same_burst && facts.ended && gap > Gap::ONE_WRITE,
             hold,
             stall,
             kind,
@@ -480,6 +485,9 @@ impl Sender {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             let bytes = data.bytes.clone();
             self.round_trips.forget(bytes.start);
+            if gap.is_some_and(|gap| gap.hold.waits_for_receiver()) {
+                return;
+            }
             self.again = Some(Again { packet, seen, bytes, by, timestamp, acked: false });
             self.highest = self.highest.max(data.bytes.end);
             // A probe begins no recovery: that its acknowledgement does (RFC 8985, section 7.4).
@@ -488,6 +496,10 @@ impl Sender {
                 self.window.lose(by, self.flight());
             }
             return;
+        }
+        if gap.is_some_and(|gap| gap.hold.wait == Wait::RetransmissionTimeout) {
+            // Its first copy was lost before the vantage point. RFC 5681, section 3.1: the timer cuts the window.
+            self.window.lose(RepairedBy::Timeout, self.flight());
         }
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);

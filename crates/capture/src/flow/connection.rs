@@ -67,6 +67,8 @@ pub(crate) struct ObservedConnection {
     open: VecDeque<OpenExchange>,
     /// What those of `open` that wait have to be told before anything else.
     earlier_end: EarlierEnd,
+    /// When the server sent the current packet, if it closed the connection with it.
+    closed_at: Option<Instant>,
     protocol: Option<Protocol>,
     tunnels: Tunnels,
     /// By the direction of the data that it holds.
@@ -125,6 +127,7 @@ impl ObservedConnection {
             setup: Setup::default(),
             open: VecDeque::new(),
             earlier_end: EarlierEnd::default(),
+            closed_at: None,
             protocol: None,
             tunnels: Tunnels::default(),
             flow_control: Default::default(),
@@ -261,6 +264,9 @@ impl ObservedConnection {
         self.clock_steps += u64::from(Nanos::between(seen.at, now) > CLOCK_STEP);
         self.last_seen = now;
         let segment = &seen.segment;
+        let closes = direction == Direction::ToClient && (segment.flags.fin || segment.flags.rst);
+        let way = self.ends.distances.path_delays(direction).sender;
+        self.closed_at = closes.then(|| (now - way).max(self.first_seen));
         let is_cut = seen.payload.len() < segment.len as usize;
         self.cut[direction as usize] += u64::from(is_cut);
         if segment.flags.syn {

@@ -242,6 +242,10 @@ impl Ends {
         half.mss = segment.options.mss;
         half.timestamps = segment.options.timestamps.is_some();
         half.sack = segment.options.sack_permitted;
+        // A SYN-ACK without a window scale, as with a SYN cookie, takes the client's back, too.
+        if segment.ack.is_some() && segment.options.window_scale.is_none() {
+            self.halves[direction.opposite() as usize].stream.refuse_shift();
+        }
         let [one, other] = &mut self.halves;
         if let (Some(a), Some(b)) = (one.mss, other.mss) {
             // RFC 7323, appendix A: the MSS option counts no options.

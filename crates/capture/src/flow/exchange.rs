@@ -37,6 +37,8 @@ pub(crate) struct OpenExchange {
     answered_in: [u64; 2],
     /// The capture lacks the end of the request or the beginning of the response.
     fell_into_hole: bool,
+    /// The response has begun before the request had ended.
+    still_asks: bool,
     /// How many of the connection's responses had ended when this exchange was last looked at.
     after: u64,
 }
@@ -77,6 +79,7 @@ impl OpenExchange {
             first_packet: 0,
             answered_in: [0; 2],
             fell_into_hole: false,
+            still_asks: false,
             after: 0,
         }
     }
@@ -93,6 +96,12 @@ impl OpenExchange {
                 self.send_without_continue(gap)
             }
             (State::Request, Direction::ToServer) => gap.divide(Phase::Request, &mut self.account),
+            // The server may have waited for the rest of the request, as in a stream of messages both ways.
+            (State::Response, Direction::ToClient) if self.still_asks => {
+                let mut gap = *gap;
+                gap.hold.confidence = gap.hold.confidence.min(Confidence::Medium);
+                gap.divide(Phase::Response, &mut self.account);
+            }
             (State::Response, Direction::ToClient) => {
                 gap.divide(Phase::Response, &mut self.account)
             }
@@ -124,6 +133,7 @@ impl OpenExchange {
 
     /// All of the request has left, in `last`, or a part of it again.
     pub(crate) const fn request_sent(&mut self, free_at: Instant, last: &Departure) {
+        self.still_asks = false;
         if matches!(self.state, State::Request | State::Think(_)) {
             self.state = State::Think(last.way(free_at));
         }
@@ -214,7 +224,7 @@ impl OpenExchange {
             let shown = first.left == Left::AsSeen || first.queued.is_some();
             let is_brief = round_trip.is_none_or(|it| since <= (it / 8).max(Self::BRIEF));
             let corked =
-                first.small && round_trip.is_some_and(|it| CorkTimer::usually_runs(since, it));
+                first.small && round_trip.is_some_and(|it| CorkTimer::may_have_run(since, it));
             let far = |it| CorkTimer::may_have_run_far_away(since, it);
             let may_be_corked = corked || (first.small && round_trip.is_some_and(far));
             let is_habit = corked
@@ -247,10 +257,26 @@ impl OpenExchange {
             let rival = if stalls { Cause::PathStall } else { Cause::ServerThink };
             self.wait_for_answer(first.sent, Cause::Queueing, Some(rival), evidence);
         }
+        if matches!(self.state, State::Request) {
+            self.begin_early(first, round_trip);
+        }
         if self.answered_in[0] == 0 {
             self.answered_in[0] = first.packet;
         }
         self.state = State::Response;
+    }
+
+    /// The response begins although the request has not ended: which part of that the server waited for, nothing
+    /// shows.
+    fn begin_early(&mut self, first: &Departure, round_trip: Option<Nanos>) {
+        self.still_asks = true;
+        let evidence = Evidence::of([first.packet, 0, 0]);
+        let arrives = self.account.cursor() + round_trip.unwrap_or_default() / 2;
+        let on_its_way =
+            Verdict::new(Cause::Propagation, Direction::ToServer, evidence, Confidence::High);
+        self.account.add(arrives.min(first.sent), on_its_way.or(Cause::ServerThink));
+        let rival = Some(Cause::ApplicationLimited);
+        self.wait_for_answer(first.sent, Cause::ServerThink, rival, evidence);
     }
 
     /// The last of the response was seen in `last`.
@@ -285,8 +311,10 @@ impl OpenExchange {
         self.doubt(now, Direction::ToClient, Evidence::default());
     }
 
-    /// Nothing more will come; it was left alone at `now`.
-    pub(crate) fn abandon(&mut self, now: Instant) {
+    /// Nothing more will come; it was left alone at `now`. If the server closed the connection, it did so at
+    /// `closed`. Of the response, `last` was the last way.
+    pub(crate) fn abandon(&mut self, closed: Option<Instant>, last: Option<LastWay>, now: Instant) {
+        let left = closed.filter(|_| !matches!(self.state, State::Request)).unwrap_or(now);
         let (cause, direction) = match self.state {
             // Only the protocol's framing would show whether the request was complete.
             State::Request if !self.exact => {
@@ -295,12 +323,21 @@ impl OpenExchange {
             State::Think(_) if self.fell_into_hole => return self.lose(now),
             State::Request => (Cause::ApplicationLimited, Direction::ToServer),
             State::Think(_) => {
-                self.arrive_at_server(now);
+                self.arrive_at_server(left);
                 (Cause::ServerThink, Direction::ToClient)
             }
-            State::Response => (Cause::ApplicationLimited, Direction::ToClient),
+            State::Response => {
+                if let Some(way) = last {
+                    gap::arrive(Phase::Response, way.until(now), &mut self.account);
+                }
+                (Cause::ApplicationLimited, Direction::ToClient)
+            }
         };
-        self.add(now, cause, direction, Evidence::default());
+        // Why the rest of a response does not come, nothing shows before it has come.
+        let verdict = Verdict::new(cause, direction, Evidence::default(), Confidence::High);
+        let is_open = closed.is_none() && matches!(self.state, State::Response);
+        self.account.add(left, if is_open { verdict.or(Cause::PathStall) } else { verdict });
+        self.add(now, Cause::Propagation, direction, Evidence::default());
     }
 
     /// What of the time up to `limit` the request was on its way.

@@ -250,6 +250,11 @@ impl ObservedStream {
         self.shift
     }
 
+    /// RFC 7323, section 2.2: the other end's SYN has no window scale, so this one's counts for nothing.
+    pub(crate) const fn refuse_shift(&mut self) {
+        self.shift = Some(WindowShift::NONE);
+    }
+
     pub(crate) const fn has_holes(&self) -> bool {
         !self.holes.is_empty()
     }

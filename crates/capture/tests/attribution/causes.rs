@@ -787,7 +787,8 @@ fn a_response_that_does_not_end() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
-        application-limited to-client 569.000 (1, 569.000) medium or path-stall:
+        application-limited to-client 548.950 (2, 459.000) medium or path-stall: 5 6 7
+        propagation to-client 20.050 (2, 10.050) high: 7
         "#,
     );
 }

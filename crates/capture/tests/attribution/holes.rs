@@ -263,27 +263,3 @@ fn an_echoed_timestamp_shows_that_an_acknowledgement_is_missing() {
         assert_eq!(share.map(|it| it.confidence), Some(confidence), "{echo}: {exchange:?}");
     }
 }
-
-#[test]
-fn data_beyond_the_window_shows_that_the_acknowledgement_that_opened_it_is_missing() {
-    let seen = |ack: &str| {
-        let analysis = Streams::of_bodies(&[2_820]).seen_as(&format!(
-            r#"
-            0     > syn win 1460
-            0.05  < syn
-            40    > ack 0 win 1460
-            40.1  > 0:100 psh ack 0 win 1460
-            41    < 0:1460 psh ack 100
-            {ack}
-            300.1 < 1460:2920 psh ack 100
-            340.1 > ack 2920 win 1460
-            "#,
-        ));
-        let [exchange] = &analysis.exchanges[..] else { panic!("{analysis:?}") };
-        let share = exchange.shares.iter().max_by_key(|it| it.span).unwrap();
-        (share.cause, share.confidence)
-    };
-    let late = "300  > ack 1460 win 1460";
-    assert_eq!(seen(late), (Cause::ReceiveWindow, Confidence::High));
-    assert_eq!(seen(""), (Cause::ReceiveWindow, Confidence::Medium));
-}

@@ -111,3 +111,139 @@ fn a_host_that_answers_the_handshake_late_is_not_far_away() {
         "#,
     );
 }
+
+/// The client offers a window scale, but the server's SYN cookie forgets it (RFC 7323, section 2.2): 14,600 bytes
+/// are 14,600 bytes.
+#[test]
+fn a_window_scale_that_is_not_answered_counts_for_nothing() {
+    shows(
+        &Streams::of_bodies(&[50_000]),
+        r#"
+        0      > syn win 14600 scale 10
+        0.05   < syn
+        20.1   > ack 0 win 14600
+        20.2   > 0:100 psh ack 0 win 14600
+        20.3   < ack 100
+        20.4   < 0:14600 psh ack 100
+        40.5   > ack 14600 win 14600
+        40.55  < 14600:29200 psh ack 100
+        60.7   > ack 29200 win 14600
+        60.75  < 29200:43800 psh ack 100
+        80.9   > ack 43800 win 14600
+        80.95  < 43800:50100 psh ack 100
+        101    > ack 50100 win 14600
+        "#,
+        r#"
+        handshake to-server 10.095 (1, 10.095) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.030 (1, 10.030) high: 4
+        server-think to-client 0.140 (1, 0.140) high: 4 6
+        transmission to-client 0.350 (4, 0.100) high: 15 16 17
+        receive-window to-client 60.250 (3, 20.100) high: 26 27 28
+        propagation to-client 0.025 (1, 0.025) high: 43
+        "#,
+    );
+}
+
+/// The last 2,920 bytes fill the window, and their ACK is delayed. The tail-loss probe that is sent meanwhile says
+/// nothing: no more could leave before the client's program reads, after 300 ms.
+#[test]
+fn a_probe_into_a_full_window_delays_nothing() {
+    shows(
+        &Streams::of_bodies(&[32_020]),
+        r#"
+        0      > syn win 14600
+        0.05   < syn
+        20.1   > ack 0 win 14600
+        20.2   > 0:100 psh ack 0 win 14600
+        20.3   < ack 100
+        20.4   < 0:14600 psh ack 100
+        40.5   > ack 14600 win 2920
+        40.55  < 14600:17520 psh ack 100
+        98.5   < 16060:17520 psh ack 100
+        100.6  > ack 17520 win 0
+        118.6  > ack 17520 win 0 sack 16060:17520
+        320    > ack 17520 win 14600
+        320.05 < 17520:32120 psh ack 100
+        340.2  > ack 32120 win 14600
+        "#,
+        r#"
+        handshake to-server 10.095 (1, 10.095) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.030 (1, 10.030) high: 4
+        server-think to-client 0.140 (1, 0.140) high: 4 6
+        transmission to-client 0.230 (4, 0.100) high: 15 16 17
+        receive-window to-client 299.520 (3, 221.540) medium: 19 22 23
+        propagation to-client 0.025 (1, 0.025) high: 32
+        "#,
+    );
+}
+
+/// The same at the client, which has the ACK before the probe.
+#[test]
+fn a_probe_into_a_full_window_delays_nothing_where_it_arrives_after_the_ack() {
+    shows(
+        &Streams::of_bodies(&[32_020]),
+        r#"
+        0      > syn win 14600
+        20     < syn
+        20.1   > ack 0 win 14600
+        20.2   > 0:100 psh ack 0 win 14600
+        40.3   < ack 100
+        40.4   < 0:14600 psh ack 100
+        40.6   > ack 14600 win 2920
+        60.7   < 14600:17520 psh ack 100
+        101    > ack 17520 win 0
+        114.6  < 16060:17520 psh ack 100
+        114.7  > ack 17520 win 0 sack 16060:17520
+        320    > ack 17520 win 14600
+        340.1  < 17520:32120 psh ack 100
+        340.3  > ack 32120 win 14600
+        "#,
+        r#"
+        handshake to-server 20.050 (1, 20.050) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.190 (1, 0.190) high: 4 6
+        transmission to-client 0.230 (4, 0.100) high: 15 16 17
+        receive-window to-client 299.570 (3, 225.490) medium: 20 22 23
+        propagation to-client 10.000 (1, 10.000) high: 32
+        "#,
+    );
+}
+
+/// A window of 1,000 bytes is too small for a segment: the persist timer (RFC 9293, section 3.8.6.1) fills it, at
+/// the end of a write or not.
+#[test]
+fn a_timer_fills_a_window_that_is_too_small_for_a_segment() {
+    shows(
+        &Streams::of_bodies(&[32_020]),
+        r#"
+        0      > syn win 14600
+        0.05   < syn
+        20.1   > ack 0 win 14600
+        20.2   > 0:100 psh ack 0 win 14600
+        20.3   < ack 100
+        20.4   < 0:14600 psh ack 100
+        40.5   > ack 14600 win 1000
+        260.5  < 14600:15600 psh ack 100
+        280.6  > ack 15600 win 0
+        500    > ack 15600 win 16520
+        500.05 < 15600:32120 psh ack 100
+        520.2  > ack 32120 win 16520
+        "#,
+        r#"
+        handshake to-server 10.095 (1, 10.095) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.030 (1, 10.030) high: 4
+        server-think to-client 0.140 (1, 0.140) high: 4 6
+        transmission to-client 0.227 (3, 0.120) high: 31
+        receive-window to-client 479.543 (2, 240.003) medium or application-limited: 15 16 17
+        propagation to-client 0.025 (1, 0.025) high: 31
+        "#,
+    );
+}

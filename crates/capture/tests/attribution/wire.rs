@@ -8,7 +8,8 @@
 //!
 //! Milliseconds, `>` to the server or `<` to the client, the data by its positions in the stream, what
 //! is acknowledged of the other stream, the receive window in bytes. `syn`, `fin`, `rst` and `psh` are
-//! flags; `ts` is followed by the sender's timestamp, `echo` by the one that it echoes, `sack` by a range of the other stream; `old` is a
+//! flags; `scale` is followed by a SYN's window scale, `ts` by the sender's timestamp, `echo` by the one
+//! that it echoes, `sack` by a range of the other stream; `old` is a
 //! SYN that does not offer SACK, `anew` one that begins another connection between the
 //! same ports, whose streams are the same. Streams hold messages and are as long as they need
 //! to be.
@@ -19,7 +20,7 @@ use ackwise_capture::{
     analysis::{Analyser, Analysis},
     decode::Seen,
 };
-use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, Timestamps};
+use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, Timestamps, WindowShift};
 
 /// What both ends send.
 pub(crate) struct Streams {
@@ -82,6 +83,10 @@ impl Streams {
                 "syn" => {
                     flags.syn = true;
                     (options.mss, options.sack_permitted) = (Some(1_460), true);
+                }
+                "scale" => {
+                    let shift = words.next().unwrap().parse().unwrap();
+                    options.window_scale = Some(WindowShift::new(shift));
                 }
                 "old" => options.sack_permitted = false,
                 "anew" => capture.connections += 1,

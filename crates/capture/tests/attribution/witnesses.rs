@@ -146,6 +146,8 @@ fn a_server_that_thinks_long_acknowledges_the_request_before() {
     use Cause::{PathStall, ServerThink};
     for (ack, answer, expected) in [
         ("80 < ack 100 ts 80", 2_000.0, (ServerThink, Confidence::High)),
+        // A cork may have held all of a short answer, for longer than its timer usually runs.
+        ("80 < ack 100 ts 80", 342.0, (ServerThink, Confidence::Medium)),
         ("", 80.0, (ServerThink, Confidence::High)),
         // Linux would have acknowledged it after 40 ms, and others within 200 ms.
         ("", 100.0, (ServerThink, Confidence::Medium)),
@@ -348,6 +350,65 @@ fn a_loss_behind_a_capture_point_in_the_middle_is_not_hidden() {
         propagation to-server 5.000 (1, 5.000) high: 10
         server-think to-client 0.100 (1, 0.100) high: 10 11
         propagation to-client 5.000 (1, 5.000) high: 11
+        "#,
+    );
+}
+
+/// A program writes 100 bytes every 3 ms, without Nagle's algorithm. At the client, 20 ms away, its segments come
+/// as close together as those of a burst on a path that varies: nobody knows that a link was busy with them.
+#[test]
+fn writes_in_quick_succession_need_no_slow_link() {
+    shows(
+        &Streams::of_bodies(&[400]),
+        r#"
+        0      > syn
+        20     < syn
+        20.1   > ack 0
+        20.2   > 0:100 psh ack 0
+        40.3   < ack 100
+        41     < 0:100 psh ack 100
+        41.05  > ack 100
+        43.2   < 100:200 psh ack 100
+        43.25  > ack 200
+        45.4   < 200:300 psh ack 100
+        45.45  > ack 300
+        47.6   < 300:400 psh ack 100
+        47.65  > ack 400
+        49.8   < 400:500 psh ack 100
+        49.85  > ack 500
+        "#,
+        r#"
+        handshake to-server 20.075 (1, 20.075) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.025 (1, 10.025) high: 4
+        server-think to-client 0.800 (1, 0.800) high: 4 6
+        transmission to-client 8.800 (1, 8.800) medium or application-limited: 12 14
+        propagation to-client 10.000 (1, 10.000) high: 14
+        "#,
+    );
+}
+
+/// The server closes the connection instead of an answer: its FIN was on its way for half a round trip.
+#[test]
+fn the_way_of_the_fin_is_no_think_time() {
+    shows(
+        &Streams::of_bodies(&[400]),
+        r#"
+        0      > syn
+        20     < syn
+        20.1   > ack 0
+        20.2   > 0:100 psh ack 0
+        40.3   < ack 100
+        140.3  < fin ack 100
+        140.4  > fin ack 1
+        160.4  < ack 101
+        "#,
+        r#"
+        handshake to-server 20.050 (1, 20.050) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 100.100 (1, 100.100) high:
+        propagation to-client 10.000 (1, 10.000) high:
         "#,
     );
 }

@@ -47,9 +47,12 @@ pub(super) fn join(
     let least = clocks.uncertainty;
     let on_link = |direction| owed(ours, Cause::Transmission, direction);
     let set_up = owed(theirs, Cause::Handshake, Direction::ToServer) > Duration::ZERO;
+    let left = journeys.left(Direction::ToServer, ends, begun);
+    let again = left.filter(|_| set_up).map(|it| it.saturating_since(ours.start));
+    let again = again.filter(|it| *it > DISAGREEMENT).unwrap_or_default().min(there);
     let sure = |cause, span| Part { sure: true, ..Part::new(cause, span) };
     let there = if set_up {
-        vec![sure(Cause::Handshake, there)]
+        way_of_syn(there, again)
     } else {
         // If the request was late at the server, only the client's exchange begins with the set-up.
         let set_up = owed(ours, Cause::Handshake, Direction::ToServer).min(there);
@@ -62,11 +65,11 @@ pub(super) fn join(
     let passage =
         Passage::of(journeys, Direction::ToClient, ends, [begun + theirs.duration, end], least);
     let back = passage.parts(least, on_link(Direction::ToClient));
-    let theirs = &set_up_by_client(theirs, ours, begun);
+    let theirs = &set_up_by_client(theirs, (ours, again), begun);
     let request = |span| {
         Passage::of(journeys, Direction::ToServer, ends, span, least).parts(least, Duration::ZERO)
     };
-    let theirs = &set_up_before_request(theirs, ours, begun, request);
+    let theirs = &set_up_before_request(theirs, (ours, again), begun, request);
     let shares = |parts: &[Part], direction| -> Vec<Share> {
         parts.iter().map(|part| part.share(direction)).collect()
     };
@@ -159,14 +162,26 @@ impl Passage {
     }
 }
 
-/// The server's exchange, in which the set-up lasts until the client has the answer to its SYN.
+/// The way of the first SYN that arrived: it left `again` after the first one, which never arrived.
+fn way_of_syn(span: Duration, again: Duration) -> Vec<Part> {
+    [
+        Part { sure: true, ..Part::new(Cause::RetransmissionTimeout, again) },
+        Part { sure: true, ..Part::new(Cause::Handshake, span - again) },
+    ]
+    .into_iter()
+    .filter(|it| !it.span.is_zero())
+    .collect()
+}
+
+/// The server's exchange, in which the set-up lasts until the client has the answer to its SYN, the first
+/// of which was sent again for so long.
 fn set_up_by_client(
     theirs: &ExchangeResult,
-    ours: &ExchangeResult,
+    (ours, again): (&ExchangeResult, Duration),
     begun: Instant,
 ) -> ExchangeResult {
     let mut theirs = theirs.clone();
-    let established = ours.start + owed(ours, Cause::Handshake, Direction::ToServer);
+    let established = ours.start + again + owed(ours, Cause::Handshake, Direction::ToServer);
     let known = begun + owed(&theirs, Cause::Handshake, Direction::ToServer);
     let later = established.saturating_since(known);
     let mut shares: Vec<Share> = theirs.shares.iter().collect();
@@ -200,12 +215,12 @@ fn set_up_by_client(
 /// request is on its way.
 fn set_up_before_request(
     theirs: &ExchangeResult,
-    ours: &ExchangeResult,
+    (ours, again): (&ExchangeResult, Duration),
     begun: Instant,
     request: impl Fn([Instant; 2]) -> Vec<Part>,
 ) -> ExchangeResult {
     let mut theirs = theirs.clone();
-    let established = ours.start + owed(ours, Cause::Handshake, Direction::ToServer);
+    let established = ours.start + again + owed(ours, Cause::Handshake, Direction::ToServer);
     let set_up = owed(&theirs, Cause::Handshake, Direction::ToServer);
     let rest = (begun + set_up).saturating_since(established).min(set_up);
     if rest.is_zero() || established == ours.start {
@@ -374,6 +389,22 @@ mod tests {
             let expected: Vec<_> =
                 expected.iter().map(|(cause, ms)| (*cause, Duration::from_millis(*ms))).collect();
             assert_eq!(parts, expected, "{span:?}");
+        }
+    }
+
+    #[test]
+    fn a_syn_that_was_lost_waited_for_its_timer() {
+        use Cause::{Handshake, RetransmissionTimeout};
+        let [none, way, again] = [0, 20, 2_000].map(Duration::from_millis);
+        for (span, again, expected) in [
+            (way, none, &[(Handshake, way)][..]),
+            (again + way, again, &[(RetransmissionTimeout, again), (Handshake, way)]),
+            (none, none, &[]),
+        ] {
+            let parts = way_of_syn(span, again);
+            let found: Vec<_> = parts.iter().map(|it| (it.cause, it.span)).collect();
+            assert_eq!(found, expected);
+            assert!(parts.iter().all(|it| it.verdict() == (Confidence::High, None)));
         }
     }
 

@@ -60,7 +60,7 @@ impl Plot {
         let fits = |row: &&Value| {
             let has = |(key, value): &(&str, &str)| match &row["case"][*key] {
                 Value::String(text) => text == value,
-                other => other.to_string() == *value,
+                other => other.as_u64().is_some_and(|number| value.parse() == Ok(number)),
             };
             row["measure"] == self.measure && keys.iter().all(has)
         };

@@ -13,6 +13,7 @@
 //! | `relay_thread` | the thread: sleep, take a turn, stop when asked |
 //! | `relay` | one link between two devices: take packets, deliver packets |
 //! | `forwarder` | a device, a link, the other device |
+//! | `headers` | what a network reads of a packet's headers |
 //! | `network` | many links and hosts: packets go from link to link |
 //! | `recorder` | what became of each segment in a network, on request |
 //! | `holds` | times at which the link delivers nothing |
@@ -59,6 +60,7 @@ use crate::{Namespace, NamespaceError, TunError};
 
 mod disturbance;
 mod forwarder;
+mod headers;
 mod holds;
 mod log;
 mod network;

@@ -21,6 +21,7 @@ use ackwise_tcp::{ByteCount, Instant};
 
 use super::{
     Disturbance, Emulator, EmulatorError, Lateness, Scheduling, SegmentRecord,
+    headers::{addresses, payload},
     recorder::Recorder,
     relay_thread::{Course, LARGEST_PACKET, PACKETS_PER_TURN, Relay, RelayThread},
     report::LatenessRecord,
@@ -457,57 +458,13 @@ impl Relay for NetworkRelay {
     }
 }
 
-/// Source and destination of an IPv4 packet.
-pub(super) fn addresses(packet: &[u8]) -> Option<[Ipv4Addr; 2]> {
-    if packet.first()? >> 4 != 4 {
-        return None;
-    }
-    let address = |at: usize| {
-        let bytes: [u8; 4] = packet.get(at..at + 4)?.try_into().ok()?;
-        Some(Ipv4Addr::from(bytes))
-    };
-    Some([address(12)?, address(16)?])
-}
-
-/// Bytes of data of a TCP segment.
-pub(super) fn payload(packet: &[u8]) -> Option<usize> {
-    let ip = usize::from(packet.first()? & 15) * 4;
-    let tcp = usize::from(packet.get(ip + 12)? >> 4) * 4;
-    (packet.get(9) == Some(&TCP)).then(|| packet.len().saturating_sub(ip + tcp))
-}
-
 /// Of a namespace, between its devices.
 const FORWARDING: &str = "/proc/sys/net/ipv4/ip_forward";
 /// Where hosts have their addresses: the first half of the benchmarking range (RFC 2544). Devices have
 /// theirs at the end of the other half.
 const HOSTS: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 16);
-/// IPv4's protocol number of TCP.
-const TCP: u8 = 6;
 /// One packet in a hundred may be late by this part of the shortest round trip, if that is more than
 /// [`Disturbance::LATE`] (our choice).
 const LATE_SHARE: u32 = 50;
 /// Pauses of the processors, added up, may take this part of a run (our choice: 2 %).
 const PAUSED_SHARE: u32 = 50;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_headers_of_a_segment_say_whose_it_is_and_how_long() {
-        let mut packet = vec![0_u8; 52];
-        packet[0] = 0x45;
-        packet[9] = TCP;
-        packet[12..16].copy_from_slice(&[198, 18, 0, 1]);
-        packet[16..20].copy_from_slice(&[198, 18, 0, 2]);
-        packet[32] = 7 << 4;
-        let hosts = [Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 0, 2)];
-        assert_eq!(addresses(&packet), Some(hosts));
-        assert_eq!(payload(&packet), Some(4), "40 bytes of headers, 8 of options");
-        packet[9] = 17;
-        assert_eq!(payload(&packet), None);
-        packet[0] = 0x60;
-        assert_eq!(addresses(&packet), None);
-        assert_eq!(addresses(&[]), None);
-    }
-}

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddrV4, time::Duration};
 
-use super::network::{addresses, payload};
+use super::headers::{addresses, payload};
 
 /// A TCP segment, as its host sent it, and what became of it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

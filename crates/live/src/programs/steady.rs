@@ -1,5 +1,6 @@
 //! Clients who transfer files one after the other, and connections that arrive whatever becomes of the
-//! earlier ones: the simulator's [`BulkClient`] and [`Source`] say what comes next, their programs do it.
+//! earlier ones: the simulator's [`BulkClient`] and [`Source`](arrivals::Source) say what comes next,
+//! their programs do it.
 
 use std::time::Duration;
 

@@ -9,8 +9,8 @@ use ackwise_sim::{
     measure::ProxyMeasures,
     run,
     scenario::{
-        Application, ApplicationKind, CostModel, Counted, Divides, DuplexLink, IdleMemory, Node,
-        NodeId, Persistence, Proxy, Refused, Route, Upward,
+        Application, ApplicationKind, Counted, Divides, DuplexLink, IdleMemory, Node, NodeId,
+        Persistence, Proxy, Refused, Route, Upward,
     },
 };
 use ackwise_tcp::{ByteCount, Config, Policies, policy::HoldPolicy};
@@ -23,23 +23,18 @@ const PROXY: NodeId = NodeId(0);
 pub(crate) fn star(clients: u32, servers: u32) -> Scenario {
     let policies = Policies { hold: HoldPolicy::Off, ..Policies::RFC };
     let tcp = Config { receive_buffer: 1 << 20, send_buffer: 1 << 20, ..Config::new(policies) };
-    let node =
-        |name: String| Node { name, tcp: Some(tcp), cost: CostModel::default(), table: None };
-    let mut nodes = vec![node("proxy".to_owned())];
-    nodes.extend((0..clients).map(|number| node(format!("client{number}"))));
-    nodes.extend((0..servers).map(|number| node(format!("server{number}"))));
+    let mut nodes = vec![Node::host("proxy", tcp)];
+    nodes.extend((0..clients).map(|number| Node::host(&format!("client{number}"), tcp)));
+    nodes.extend((0..servers).map(|number| Node::host(&format!("server{number}"), tcp)));
     let direction = LinkConfig {
         rate: Rate::bits_per_second(100_000_000),
         delay: Duration::from_millis(10),
         queue: Queue::packets(1_000).unwrap(),
         ..LinkConfig::IDEAL
     };
-    let links = (1..=clients + servers).map(|number| DuplexLink {
-        name: format!("link{number}"),
-        ends: [PROXY, NodeId(number)],
-        directions: [direction.clone(), direction.clone()],
-        overhead: ByteCount(0),
-        drawn_delay: None,
+    let links = (1..=clients + servers).map(|number| {
+        let (name, ends) = (format!("link{number}"), [PROXY, NodeId(number)]);
+        DuplexLink::symmetric(&name, ends, direction.clone())
     });
     let proxy = Proxy {
         clients: (1..=clients).map(NodeId).collect(),

@@ -10,19 +10,12 @@ use ackwise_http::{
 use ackwise_link::{LinkConfig, Queue, Rate, Seed};
 use ackwise_sim::{
     Scenario,
-    scenario::{
-        Application, ApplicationKind, Closer, Connections, CostModel, DuplexLink, Node, NodeId,
-        ThinkScope, Web,
-    },
+    scenario::{Application, ApplicationKind, DuplexLink, Node, NodeId, Web},
 };
 use ackwise_tcp::{ByteCount, Config, Policies};
 
 pub(crate) const CLIENT: NodeId = NodeId(0);
 pub(crate) const SERVER: NodeId = NodeId(1);
-
-pub(crate) fn host(name: &str, tcp: Config) -> Node {
-    Node { name: name.to_owned(), tcp: Some(tcp), cost: CostModel::default(), table: None }
-}
 
 pub(crate) fn link(name: &str, ends: [NodeId; 2], rate: u64, delay: Duration) -> DuplexLink {
     let direction = LinkConfig {
@@ -31,13 +24,7 @@ pub(crate) fn link(name: &str, ends: [NodeId; 2], rate: u64, delay: Duration) ->
         queue: Queue::packets(1_000).unwrap(),
         ..LinkConfig::IDEAL
     };
-    DuplexLink {
-        name: name.to_owned(),
-        ends,
-        directions: [direction.clone(), direction],
-        overhead: ByteCount(0),
-        drawn_delay: None,
-    }
+    DuplexLink::symmetric(name, ends, direction)
 }
 
 /// The page of Heidemann 1997 over its Ethernet (section 2; frames have 38 bytes beside IP).
@@ -46,36 +33,23 @@ pub(crate) fn ethernet(transfer: Transfer, behaviour: Behaviour) -> Scenario {
         Config { receive_buffer: 16_384, send_buffer: 16_384, ..Config::new(Policies::SUNOS_4_1) };
     let mut ethernet = link("ethernet", [CLIENT, SERVER], 10_000_000, Duration::from_micros(50));
     ethernet.overhead = ByteCount(38);
+    let workload = Pages::Fixed { primary: 6_651, inlines: Cow::Borrowed(&[3_883, 1_866]) };
+    let web = Web {
+        pages: NonZeroU32::new(100),
+        request: ByteCount(52),
+        response_head: ByteCount(226),
+        client_delay: Span::Fixed(Duration::from_micros(650)),
+        ..Web::plain(workload, transfer, behaviour)
+    };
     Scenario {
-        nodes: vec![host("client", tcp), host("server", tcp)],
+        nodes: vec![Node::host("client", tcp), Node::host("server", tcp)],
         links: vec![ethernet],
         applications: vec![Application {
             name: "web".to_owned(),
             client: CLIENT,
             server: SERVER,
             start: Span::ZERO,
-            kind: ApplicationKind::Web(Web {
-                users: NonZeroU32::MIN,
-                pages: NonZeroU32::new(100),
-                workload: Pages::Fixed { primary: 6_651, inlines: Cow::Borrowed(&[3_883, 1_866]) },
-                replay: None,
-                transfer,
-                connections: Connections::PerDocument,
-                request: ByteCount(52),
-                response_head: ByteCount(226),
-                think: Span::ZERO,
-                think_scope: ThinkScope::Document,
-                client_delay: Span::Fixed(Duration::from_micros(650)),
-                open_gap: Span::ZERO,
-                behaviour,
-                parse: Span::ZERO,
-                cached_per_million: 0,
-                not_modified: None,
-                closer: Closer::Client,
-                client_close: ByteCount(0),
-                prompt_acks: false,
-                slow_reader: None,
-            }),
+            kind: ApplicationKind::Web(web),
         }],
         duration: Duration::from_secs(1_000),
         warm_up: Duration::ZERO,

@@ -129,7 +129,7 @@ impl Endpoint {
         self.sender.next = acked;
         self.take_ack(acked, segment, now);
         self.establish(segment, now);
-        self.take_text(&without_syn(segment), now)
+        self.take_text(&without_syn(segment), true, now)
     }
 
     /// Section 3.10.7.4: all other states.
@@ -267,15 +267,21 @@ impl Endpoint {
     )]
     fn take(&mut self, ack: u64, segment: &Segment, now: Instant) -> Received {
         let establishes = self.sender.una == 0;
+        let advances = ack > self.sender.una;
         self.take_ack(ack, segment, now);
         if establishes {
             self.establish(segment, now);
         }
-        self.take_text(segment, now)
+        self.take_text(segment, advances, now)
     }
 
-    /// Data and FIN, trimmed to what is new and inside the window.
-    pub(super) fn take_text(&mut self, segment: &Segment, now: Instant) -> Received {
+    /// Data and FIN, trimmed to what is new and inside the window, of a segment whose ACK `advances` SND.UNA.
+    pub(super) fn take_text(
+        &mut self,
+        segment: &Segment,
+        advances: bool,
+        now: Instant,
+    ) -> Received {
         if !self.state.receives() {
             if segment.flags.fin && self.state != State::Closed {
                 self.take_second_fin(now);
@@ -288,8 +294,13 @@ impl Endpoint {
         if segment.flags.urg {
             self.events.push(Event::UrgentIgnored);
         }
-        let mut received =
-            if segment.len > 0 { self.take_data(segment, now) } else { Received::TAKEN };
+        let mut received = match segment.len {
+            0 => {
+                self.note_bare_ack(segment);
+                Received::TAKEN
+            }
+            _ => self.take_data(segment, advances, now),
+        };
         if segment.flags.fin && self.note_fin(segment) && received.placement().is_none() {
             received = Received::TAKEN;
         }
@@ -299,7 +310,7 @@ impl Endpoint {
         received
     }
 
-    fn take_data(&mut self, segment: &Segment, now: Instant) -> Received {
+    fn take_data(&mut self, segment: &Segment, advances: bool, now: Instant) -> Received {
         let first = self.receiver.position(segment.data_start());
         let start = u64::try_from(first).unwrap_or(0).max(self.receiver.next);
         let end = u64::try_from(first + i64::from(segment.len)).unwrap_or(0);
@@ -329,7 +340,7 @@ impl Endpoint {
             // The peer must learn how small the window is.
             self.acknowledger.ask(AckReason::WindowFull);
         }
-        self.tune_receive_buffer(segment, now);
+        self.tune_receive_buffer(segment, advances, now);
         if self.receiver.readable() > 0 {
             self.events.push(Event::Readable);
         }

@@ -1,6 +1,6 @@
 //! Segments that wait for the next ACK, so that more leave together ([`DeferralPolicy`]).
 
-use super::{Endpoint, output::Piece, recovery::Phase};
+use super::{Endpoint, flight::Flight, output::Piece, recovery::Phase};
 use crate::{
     congestion::{Controller, Windows},
     pacing,
@@ -13,7 +13,10 @@ impl Endpoint {
     /// Lets `piece` pass, unless it waits for an ACK.
     #[inline]
     pub(super) fn unless_deferred(&mut self, piece: Piece, now: Instant) -> Result<Piece, Wait> {
-        if self.flight.is_some() && self.may_defer() && self.is_deferred(&piece, now) {
+        // What was begun is sent whole.
+        let goes_on = |flight: &Flight| flight.burst > 0 && self.timers.last_send == now;
+        let begins = self.flight.as_deref().is_some_and(|flight| !goes_on(flight));
+        if begins && self.may_defer() && self.is_deferred(&piece, now) {
             return Err(self.wait_for_ack());
         }
         Ok(piece)
@@ -27,11 +30,7 @@ impl Endpoint {
     #[inline(never)]
     fn is_deferred(&mut self, piece: &Piece, now: Instant) -> bool {
         let Some(flight) = self.flight.as_deref() else { return false };
-        // What was begun is sent whole.
-        if flight.burst > 0 && self.timers.last_send == now {
-            return false;
-        }
-        // So is what would not become more.
+        // What would not become more is sent at once.
         let (end, to_send) = (piece.end(), self.sender.end());
         if end >= to_send || end <= self.sender.max || flight.probe.is_due() {
             return false;

@@ -71,7 +71,7 @@ impl Endpoint {
         }
         self.begin_congestion_control();
         let flags = Flags { syn: false, fin: false, ..syn.flags };
-        self.take_text(&Segment { seq: syn.data_start(), flags, ..*syn }, now)
+        self.take_text(&Segment { seq: syn.data_start(), flags, ..*syn }, true, now)
     }
 
     /// Whether data may leave although our SYN is not acknowledged: it answers the data of a SYN.

@@ -14,7 +14,7 @@
 //! | `rack`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
 //! | `model` | what BBR learns of the path from an ACK |
 //! | `episode` | how the window comes down meanwhile, and whether that was right (RFC 6937, 5682, 3522) |
-//! | `output` | what may be sent now, and if nothing, why |
+//! | `poll`, `output` | what may be sent now, and if nothing, why |
 //! | `paced` | segments that leave at a rate |
 //! | `measured`, `gauge`, `validation`, `ack_spacing` | what some policies measure: packets in a round trip, use of the window, bandwidth |
 //! | `usage` | how much of the congestion window was used |
@@ -53,6 +53,7 @@ mod output;
 mod paced;
 mod path_mtu;
 mod phase;
+mod poll;
 mod probe;
 mod quick_ack;
 mod rack;

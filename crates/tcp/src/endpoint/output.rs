@@ -104,65 +104,9 @@ struct Room {
 }
 
 impl Endpoint {
-    /// The next segment to put on the wire, if the policies allow one at `now`.
-    #[must_use]
-    #[inline]
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if !self.has_sent_all() {
-            return self.poll_in_detail(now);
-        }
-        self.note_outstanding_at_call();
-        if self.acknowledger.leaves(now) { self.poll_ack(now) } else { None }
-    }
-
-    /// Whether [`next_transmit`](Self::next_transmit) would find nothing but an ACK to send, and nothing to wait
-    /// for. Two of five polls of a short connection end here, for a fifth of the instructions.
-    #[inline]
-    fn has_sent_all(&self) -> bool {
-        let Self { sender, recovery, pending_reset, counters, .. } = self;
-        let all_sent = sender.next > 0 && sender.next >= sender.end();
-        // The counters want to know what is waited for.
-        if !all_sent || pending_reset.is_some() || counters.is_some() {
-            return false;
-        }
-        let repairs =
-            recovery.retransmit_head || matches!(recovery.phase, Phase::Fast(Repair::Scoreboard));
-        !repairs && !self.flight.as_deref().is_some_and(Flight::has_work)
-    }
-
+    /// What leaves next, SACK blocks excepted.
     #[inline(never)]
-    fn poll_ack(&mut self, now: Instant) -> Option<Transmit> {
-        if self.has_sack_blocks() { self.poll_with_extras(now) } else { self.transmit_due_ack(now) }
-    }
-
-    #[inline(never)]
-    fn poll_in_detail(&mut self, now: Instant) -> Option<Transmit> {
-        match self.has_sack_blocks() || self.counters.is_some() {
-            true => self.poll_with_extras(now),
-            false => self.next_transmit(now),
-        }
-    }
-
-    /// SACK blocks and counters, apart from the rest: a segment that meets them is copied once more.
-    #[inline(never)]
-    fn poll_with_extras(&mut self, now: Instant) -> Option<Transmit> {
-        let mut transmit = self.next_transmit(now);
-        if self.has_sack_blocks() {
-            self.add_sack_blocks(transmit.as_mut());
-        }
-        self.count_sent(transmit.as_ref(), now);
-        transmit
-    }
-
-    #[inline]
-    const fn note_outstanding_at_call(&mut self) {
-        if self.sender.outstanding_at_call.is_none() {
-            self.sender.outstanding_at_call = Some(self.sender.is_data_outstanding());
-        }
-    }
-
-    #[inline(never)]
-    fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
+    pub(super) fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(reset) = self.pending_reset.take() {
             return Some(self.transmit_reset(reset, now));
         }
@@ -559,7 +503,7 @@ impl Endpoint {
     }
 
     #[inline(never)]
-    fn transmit_due_ack(&mut self, now: Instant) -> Option<Transmit> {
+    pub(super) fn transmit_due_ack(&mut self, now: Instant) -> Option<Transmit> {
         let behind_gap = !self.receiver.out_of_order.is_empty();
         let ack_reason = Some(self.acknowledger.must_leave(behind_gap, &self.round_trip, now)?);
         let seq = self.sender.number(self.sender.max);

@@ -48,11 +48,13 @@ pub(super) struct DataArrived {
     pub(super) drained: bool,
     /// Bytes beyond the first gap.
     pub(super) out_of_order: u32,
+    /// A bare ACK of what this end has sent came before.
+    pub(super) after_bare_ack: bool,
 }
 
 impl Endpoint {
-    /// Lets the receive buffer grow, if it does.
-    pub(super) fn tune_receive_buffer(&mut self, segment: &Segment, now: Instant) {
+    /// Lets the receive buffer grow, if it does. The ACK of the segment `advances` SND.UNA.
+    pub(super) fn tune_receive_buffer(&mut self, segment: &Segment, advances: bool, now: Instant) {
         if self.config.policies.receive_tuning == BufferTuning::Off {
             return;
         }
@@ -69,6 +71,7 @@ impl Endpoint {
                 || u64::try_from(receiver.position(segment.data_start()))
                     .is_ok_and(|start| start <= receiver.read_end),
             out_of_order: u32::try_from(beyond).unwrap_or(u32::MAX),
+            after_bare_ack: !advances && self.sender.una > 1,
         };
         let buffer = receiver.buffer();
         let knows = self.measured.as_ref().is_some_and(|it| it.right_size.is_some());
@@ -79,19 +82,37 @@ impl Endpoint {
             self.receiver.set_buffer(state.on_data(&data, now));
         }
     }
+
+    /// A segment without data: data with the same echo tells nothing of the round trip (Linux
+    /// `tcp_rcv_established`: `rcv_rtt_last_tsecr`).
+    #[inline]
+    pub(super) fn note_bare_ack(&mut self, segment: &Segment) {
+        let measured = self.measured.as_deref_mut();
+        if let Some(state) = measured.and_then(|it| it.right_size.as_mut())
+            && let Some(stamps) = segment.options.timestamps
+        {
+            state.echo = stamps.echo;
+        }
+    }
 }
 
 impl RightSize {
     /// For a buffer of so many bytes, when the first full segment arrives. That ends the round trip that began with
-    /// the handshake.
+    /// the handshake; after a bare ACK, the first segment of the next flight does, because no round trip is
+    /// known before.
     pub(super) fn new(buffer: u32, data: &DataArrived, now: Instant) -> Self {
+        let (read, since, echo) = match (data.after_bare_ack, data.echo) {
+            // Longer ago than a round trip, as the handshake.
+            (true, Some((echo, _))) => (data.read, Instant::EPOCH, echo),
+            _ => (data.read_at_once(), now, 0),
+        };
         Self {
             // `tcp_init_buffer_space`: TCP_INIT_CWND segments.
             space: INITIAL_SEGMENTS * data.mss,
-            read: data.read_at_once(),
-            since: now,
+            read,
+            since,
             round_trip: Nanos::ZERO,
-            echo: 0,
+            echo,
             // `tcp_measure_rcv_mss`.
             clamp: buffer.max(BufferTuning::LINUX_FIRST_WINDOW),
             window: buffer,
@@ -176,6 +197,7 @@ mod tests {
         readable: MSS as u64,
         drained: true,
         out_of_order: 0,
+        after_bare_ack: false,
     };
 
     /// `segments` of a round trip arrive and are read.
@@ -218,6 +240,28 @@ mod tests {
                 state.on_data(&data, Instant::EPOCH);
             }
             assert_eq!(state.round_trip > Nanos::from_millis(20), grown, "{:?}", state.round_trip);
+        }
+    }
+
+    #[test]
+    fn after_a_bare_ack_the_second_flight_tells_the_round_trip_and_what_the_first_one_had() {
+        for (after_bare_ack, known, space) in [(false, 20, 10), (true, 0, 11)] {
+            let flight = |number, after_bare_ack| DataArrived {
+                echo: Some((number, 20)),
+                after_bare_ack,
+                ..DATA
+            };
+            let first = flight(1, after_bare_ack);
+            let mut state = RightSize::new(65_535, &first, Instant::EPOCH + TRIP);
+            let mut read = 0;
+            for _ in 0..10 {
+                state.on_data(&DataArrived { read, ..first }, Instant::EPOCH + TRIP);
+                read += u64::from(MSS);
+            }
+            assert_eq!(state.round_trip, Nanos::from_millis(known), "{after_bare_ack}");
+            state.on_data(&DataArrived { read, ..flight(2, true) }, Instant::EPOCH + 2 * TRIP);
+            assert_eq!(state.round_trip, Nanos::from_millis(20));
+            assert_eq!(state.space / MSS, space, "{after_bare_ack}");
         }
     }
 

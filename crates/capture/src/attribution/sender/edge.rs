@@ -33,6 +33,19 @@ impl Sender {
         data.loss.is_none() && edge.is_some_and(|edge| data.bytes.end > edge + 1)
     }
 
+    /// Whether an acknowledgement lets no more data go.
+    pub(super) fn leaves_no_room(&self, ack: &Acknowledgement) -> bool {
+        ack.edge.is_some_and(|edge| edge < self.highest + self.full)
+    }
+
+    /// Whether the capture has the acknowledgement of what is sent again, which let nothing more go.
+    pub(super) fn is_known_to_fill_window(&self, data: &SeenData) -> bool {
+        let newest = self.acks_in_flight.back().map(|it| (it.acked, it.edge));
+        let (acked, edge) = newest.unwrap_or((self.acked, self.edge));
+        let has_room = edge.is_none_or(|edge| edge >= self.highest + self.full);
+        data.bytes.end <= acked && !has_room
+    }
+
     /// The longest that a round trip to this sender takes: data beyond the window that it knew was sent after
     /// an acknowledgement that moved the edge. If that is missing, a later one takes its place, so it takes two.
     pub(crate) fn round_trip_at_most(

@@ -5,7 +5,7 @@ use ackwise_tcp::Instant;
 
 use super::ObservedConnection;
 use crate::{
-    attribution::{Vantage, sender::Departure},
+    attribution::{Vantage, gap::LastWay, sender::Departure},
     closing::RequestKind,
     conversation::{Event, ExchangeId, Protocol},
     flow::{
@@ -107,8 +107,9 @@ impl ObservedConnection {
                 self.response_ended(exchange, position, exact, results);
             }
             Event::Abandoned { exchange } => {
+                let last = self.last_way();
                 if let Some(mut open) = self.take(exchange) {
-                    open.abandon(now);
+                    open.abandon(self.closed_at, last, now);
                     self.exchange_abandoned(open, results);
                 }
             }
@@ -194,6 +195,12 @@ impl ObservedConnection {
         let to_client = self.ends.distances.round_trip(Direction::ToClient);
         let open = lingering.settle(acked, to_client.unwrap_or_default());
         self.exchange_over(open, true, results);
+    }
+
+    /// That of the server's last data.
+    pub(super) fn last_way(&self) -> Option<LastWay> {
+        let sender = &self.ends.half(Direction::ToClient).sender;
+        sender.last().map(|last| last.way(sender.free_at()))
     }
 
     /// Nothing more comes of an exchange. A CLIENT_CLOSE is none: its answer is the server's FIN.
