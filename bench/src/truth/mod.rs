@@ -74,11 +74,16 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     each_case(settings, |recorded| {
         // Streams of their own: a case is read in the same way, whichever others there are.
         let dice = Dice::new(recorded.case.seed).of(&recorded.case.name, 0);
-        results.add(recorded, dice)
+        results.add(recorded, settings.removals, dice)
     })?;
     match (settings.format, settings.wrong) {
         (Format::Text, Some(cause)) => print(&wrong::text(&results, cause))?,
-        (Format::Text, None) => print(&table::text(&results))?,
+        (Format::Text, None) => {
+            print(&table::text(&results))?;
+            if settings.worst > 0 {
+                print(&remove::worst(&results.removals, settings.worst))?;
+            }
+        }
         (Format::Json, _) => print(&format!("{:#}\n", json::json(&results)))?,
         (Format::Markdown, _) => markdown::update(&results)?,
     }

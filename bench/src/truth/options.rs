@@ -28,6 +28,10 @@ pub(crate) struct Settings {
     pub(super) keep: Option<PathBuf>,
     /// Print truth and statements of this case.
     pub(super) show: Option<String>,
+    /// Packets that are removed from each case, one at a time.
+    pub(super) removals: u32,
+    /// Print so many of these that change most.
+    pub(super) worst: usize,
     /// Print what is said to be this cause and is not, and the other way round.
     pub(super) wrong: Option<Cause>,
     /// What to print.
@@ -46,6 +50,9 @@ pub(super) enum Format {
 /// So many give at least 30 cases with each cause on the kernel but those that it cannot make. Our choice.
 const RUNS: u64 = 650;
 
+/// 500 in 250 cases. Our choice.
+const REMOVALS: u32 = 2;
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -56,6 +63,8 @@ impl Default for Settings {
             from: None,
             keep: None,
             show: None,
+            removals: REMOVALS,
+            worst: 0,
             wrong: None,
             format: Format::Text,
         }
@@ -72,6 +81,8 @@ cargo xtask bench truth [OPTION]...
     --from FOLDER     Read the cases in FOLDER instead of recording some.
     --keep FOLDER     Keep the cases in FOLDER: captures, truth, and how each was made.
     --show CASE       Print truth and statements of one case side by side.
+    --removals N      Remove N single packets from each case, one at a time (2 by default).
+    --worst N         Print the N packets whose removal changes most.
     --wrong CAUSE     Print what is said to be CAUSE and is not, and the other way round: the longest first.
     --markdown        Write the calibration table into docs/explain.md.
     --json            Print JSON.
@@ -106,6 +117,8 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             Long("from") => settings.from = Some(parser.value()?.into()),
             Long("keep") => settings.keep = Some(parser.value()?.into()),
             Long("show") => settings.show = Some(parser.value()?.string()?),
+            Long("removals") => settings.removals = parser.value()?.parse()?,
+            Long("worst") => settings.worst = parser.value()?.parse()?,
             Long("wrong") => {
                 let name = parser.value()?.string()?;
                 let cause = Cause::ALL.into_iter().find(|it| it.name() == name);
@@ -137,13 +150,14 @@ mod tests {
     #[test]
     fn every_option_is_read_and_in_the_help() {
         let line = "--seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --wrong \
-                    nagle-rtt --json";
+                    nagle-rtt --removals 5 --worst 3 --json";
         let settings = parsed(line).unwrap().unwrap();
         assert_eq!((settings.seed, settings.runs), (7, 9));
         assert_eq!(settings.worlds, [World::Sim]);
         assert_eq!(settings.subset, Some(Duration::from_secs(90)));
         assert_eq!(settings.keep, Some("k".into()));
         assert_eq!(settings.show.as_deref(), Some("sim-0001"));
+        assert_eq!((settings.removals, settings.worst), (5, 3));
         assert_eq!(settings.wrong, Some(Cause::NagleRtt));
         assert_eq!(settings.format, Format::Json);
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {

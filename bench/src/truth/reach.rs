@@ -76,7 +76,7 @@ pub(super) fn lines(results: &Results, world: World) -> Vec<Line> {
         about_cases(&results.cases, &mut lines);
     }
     let changes: Vec<&Change> =
-        results.changes.iter().filter(|it| it.0 == world).map(|it| &it.1).collect();
+        results.removals.iter().filter(|it| it.world == world).map(|it| &it.change).collect();
     removal(&changes, &mut lines);
     lines.lines
 }
@@ -152,10 +152,17 @@ fn removal(changes: &[&Change], lines: &mut Lines) {
     };
     let unmarked = shares(|it| (it.moved - it.lowered, it.whole));
     let moved = shares(|it| (it.moved, it.whole));
+    let either = shares(|it| if it.is_lowered() { (0, it.whole) } else { (it.moved, it.whole) });
     let high = shares(|it| (it.still_high, it.high));
+    let high_after = shares(|it| (it.high_after, it.whole));
     for (key, title, shares) in [
         ("moved", "one packet missing: time that moves", &moved),
         ("unmarked", "one packet missing: that moves without lower confidence", &unmarked),
+        (
+            "either",
+            "one packet missing: that moves, 0 if the confidence of nine tenths of it is lower",
+            &either,
+        ),
     ] {
         for (place, name, limit) in [(50, "median", 0.03), (95, "95th percentile", 0.1)] {
             lines.at_most(
@@ -170,6 +177,12 @@ fn removal(changes: &[&Change], lines: &mut Lines) {
         "remove.high",
         "one packet missing: high time that stays high, median",
         percentile(&high, 50),
+        0.5,
+    );
+    lines.at_least(
+        "remove.high.whole",
+        "one packet missing: time of its connection that is high, median",
+        percentile(&high_after, 50),
         0.5,
     );
     let others = changes.iter().map(|it| f64::from(it.others_changed)).sum::<f64>();

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use ackwise_capture::decode::decode;
 use ackwise_cause::Cause;
 use anyhow::Context;
 
-use super::case::{Case, Connection, Recorded, World};
+use super::case::{Case, Recorded, World};
 use super::damage::Damage;
 use super::reading::{self, Needed, Said, Vantage};
-use super::remove::Change;
+use super::remove::Removal;
 use super::score::{self, Row, View};
 use crate::dice::Dice;
 
@@ -20,7 +19,7 @@ pub(super) struct Results {
     pub(super) cases: Vec<Facts>,
     pub(super) rows: Vec<Row>,
     /// What one missing packet changed.
-    pub(super) changes: Vec<(World, Change)>,
+    pub(super) removals: Vec<Removal>,
     /// Readings that failed, and why.
     pub(super) failures: Vec<(String, View, String)>,
 }
@@ -95,12 +94,17 @@ impl Results {
         self.cases.iter().filter(|it| it.world == world).map(|it| it.seed).collect()
     }
 
-    /// Reads a case at all places, whole and damaged, and without single packets.
+    /// Reads a case at all places, whole and damaged, and without each of so many single packets.
     ///
     /// # Errors
     ///
     /// If a capture cannot be read.
-    pub(super) fn add(&mut self, recorded: &Recorded, dice: Dice) -> anyhow::Result<()> {
+    pub(super) fn add(
+        &mut self,
+        recorded: &Recorded,
+        removals: u32,
+        dice: Dice,
+    ) -> anyhow::Result<()> {
         let facts = Facts::of(recorded);
         let is_disturbed = facts.disturbed.is_some();
         self.cases.push(facts);
@@ -123,9 +127,8 @@ impl Results {
         self.read(recorded, Some(damage), &damaged);
 
         let mut removing = dice.of("remove", 0);
-        for _ in 0..REMOVALS {
-            let change = removal(recorded, &whole, &said, &mut removing);
-            self.changes.extend(change.map(|it| (case.world, it)));
+        for _ in 0..removals {
+            self.removals.extend(Removal::draw(recorded, &whole, &said, &mut removing));
         }
         Ok(())
     }
@@ -152,39 +155,4 @@ impl Results {
         }
         all
     }
-}
-
-/// Packets that are removed from each case, one at a time. Our choice: 500 in 250 cases.
-const REMOVALS: u32 = 2;
-
-/// Removes one packet of a capture, and reads that again.
-fn removal(
-    recorded: &Recorded,
-    whole: &Needed<'_>,
-    said: &BTreeMap<Vantage, Said>,
-    dice: &mut Dice,
-) -> Option<Change> {
-    let case = &recorded.case;
-    let places = [Vantage::Client, Vantage::Server, Vantage::Middle];
-    let files = [&case.captures.client, &case.captures.server, &case.captures.middle];
-    let there: Vec<_> = places
-        .into_iter()
-        .zip(files)
-        .filter_map(|(place, file)| Some((place, file.as_deref()?)))
-        .collect();
-    let last = u32::try_from(there.len()).ok()?.checked_sub(1)?;
-    let (vantage, file) = there[dice.between(0, last) as usize];
-    let mut packets = whole[file].clone();
-    let last = u32::try_from(packets.packets.len()).ok()?.checked_sub(1)?;
-    let removed = packets.packets.remove(dice.between(0, last) as usize);
-    let frame = removed.frame(1);
-    let seen = decode(&frame).ok()?;
-    let before = said.get(&vantage)?;
-    let connection = [(seen.source, seen.destination), (seen.destination, seen.source)]
-        .into_iter()
-        .map(|(client, server)| Connection { client, server })
-        .find(|it| before.exchanges.iter().any(|exchange| exchange.connection == *it))?;
-    let without = Needed::from([(file, packets)]);
-    let after = reading::read(vantage, &case.captures, &case.one_way_ms, &without).ok()??;
-    Some(Change::of(connection, before, &after))
 }

@@ -50,6 +50,9 @@ impl Quality {
     /// Full segments that a receiver must have acknowledged: twice what RFC 5681, section 4.2, allows.
     const UNACKNOWLEDGED: u64 = 4;
 
+    /// One packet may be missing by accident, data of its end among them. Our choice.
+    const SEVERAL_UNHEARD: u64 = 3;
+
     /// The direction without any captured packet, if the other has data.
     #[must_use]
     pub fn unseen(&self) -> Option<Direction> {
@@ -137,6 +140,12 @@ impl DirectionQuality {
             && self.pure_acks == 0
             && full > 0
             && longest_run > full * Quality::UNACKNOWLEDGED;
+    }
+
+    /// Records how often the other end echoed the timestamp of a packet that was not captured.
+    pub(crate) const fn note_unheard(&mut self, times: u64) {
+        self.lacks_acks |=
+            self.packets > 0 && self.pure_acks == 0 && times >= Quality::SEVERAL_UNHEARD;
     }
 }
 
@@ -234,6 +243,17 @@ mod tests {
         ] {
             let quality = Quality { directions, clock_steps: 0 };
             assert_eq!(quality.unseen(), unseen, "{directions:?}");
+        }
+    }
+
+    #[test]
+    fn acks_are_missing_if_the_other_end_echoes_what_nobody_saw() {
+        for (why, pure_acks, times, lacks) in
+            [("twice", 0, 2, false), ("three times", 0, 3, true), ("one was captured", 1, 9, false)]
+        {
+            let mut direction = DirectionQuality { pure_acks, ..WHOLE };
+            direction.note_unheard(times);
+            assert_eq!(direction.lacks_acks, lacks, "{why}");
         }
     }
 

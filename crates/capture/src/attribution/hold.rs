@@ -169,6 +169,20 @@ impl Hold {
         Self { writer: Writer::Done, ..Self::new(Wait::Application, Confidence::High) }
     }
 
+    /// The same, where the capture lacks an acknowledgement that reached the sender meanwhile: it may have
+    /// released the segment. `was_shut`: it opened the receive window.
+    pub(super) fn without_ack(self, facts: &Facts, was_shut: bool) -> Self {
+        if was_shut && facts.since_event() > facts.immediate {
+            let wait = Wait::ReceiveWindow { probing: false };
+            return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
+        }
+        if facts.is_released() || facts.loss.is_some() {
+            return Self { confidence: self.confidence.min(Confidence::Medium), ..self };
+        }
+        let rival = if facts.is_small() { Cause::NagleRtt } else { facts.window() };
+        Self { confidence: Confidence::Low, rival: self.rival.or(Some(rival)), ..self }
+    }
+
     /// Decides what the sender of a segment waited for.
     pub(crate) fn from_facts(facts: &Facts) -> Self {
         let released =

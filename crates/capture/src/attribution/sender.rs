@@ -54,6 +54,8 @@ pub(crate) struct Sender {
     emptied_with: u64,
     /// By how much acknowledgements were late.
     lateness: Lateness,
+    /// The last acknowledgement that opened the window for data beyond it, and how long that took at most.
+    opening: Option<(u64, Nanos)>,
     /// The receive window of the last acknowledgement that was seen.
     offered: Option<u64>,
     /// The largest that was seen.
@@ -80,6 +82,8 @@ pub(crate) struct Sender {
     first_flight: FirstFlight,
     /// The capture has lost data since the last that it has.
     capture_lost_data: bool,
+    /// It had an acknowledgement, or a window, since the last data that the capture lacks.
+    lacks_ack: bool,
     clock: SenderClock,
     /// The last data that was sent again, until it is acknowledged.
     again: Option<Again>,
@@ -243,6 +247,7 @@ impl Sender {
         if data.loss.is_none() && (recovered || self.recover.is_some()) {
             data.loss = Some(Loss::Repaired);
         }
+        self.lacks_ack |= self.is_beyond_window(&data);
         let gap = self.last.map(|last| self.gap(&last, &data, sent, delays));
         self.capture_lost_data = false;
         if let Some(delay) = gap.as_ref().and_then(Gap::ack_delay) {
@@ -251,6 +256,7 @@ impl Sender {
         let held = by_clock.is_some();
         let by = self.released_by(&data, gap.as_ref(), delays);
         self.depart(&data, sent, held, gap.as_ref(), delays);
+        self.lacks_ack = false;
         self.note_pacing(&data, by, delays);
         gap
     }
@@ -338,6 +344,9 @@ impl Sender {
         let in_vain = data.loss == Some(Loss::Repairs) && self.is_known_to_fill_window(data);
         let hold = if in_vain { Hold::full_window() } else { Hold::from_facts(&facts) };
         let mut hold = self.pacing.correct(hold);
+        if self.lacks_ack {
+            hold = hold.without_ack(&facts, self.is_beyond_window(data));
+        }
         if self.edge.is_none() && hold.lost.is_none() {
             hold = hold.without_receive_window();
         }
@@ -361,6 +370,7 @@ impl Sender {
         }
         if let Some(since_ack) =
             facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
+            && !self.lacks_ack
             && last.pushed
             && facts.nagle_would_hold()
         {
@@ -499,7 +509,8 @@ impl Sender {
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
-        let unacknowledged = self.small_end > self.acked && self.acks_in_flight.is_empty();
+        let unacknowledged =
+            self.small_end > self.acked && self.acks_in_flight.is_empty() && !self.lacks_ack;
         if small && ready && unacknowledged && data.loss.is_none() {
             self.nagle.note_despite();
         }
@@ -508,7 +519,8 @@ impl Sender {
         }
         let wait = gap.map(|gap| gap.hold.wait);
         self.first_flight.see(bytes.div_ceil(data.full.max(1)), wait);
-        let flight = self.flight();
+        // What is outstanding is not known if an acknowledgement is missing.
+        let flight = if self.lacks_ack { bytes } else { self.flight() };
         self.most_flight = self.most_flight.max(flight);
         self.window.send(bytes, data.full, flight, wait);
         self.left_with = [flight, self.window.least];

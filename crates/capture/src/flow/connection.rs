@@ -272,7 +272,8 @@ impl ObservedConnection {
         if segment.flags.syn {
             self.setup.handle_syn(direction, now, seen.number);
         } else if direction == Direction::ToServer {
-            self.setup.handle_opening(now, seen.number, &mut self.ends.distances);
+            let is_first = self.ends.is_next(segment, direction);
+            self.setup.handle_opening(now, seen.number, is_first, &mut self.ends.distances);
         }
         self.heard_by_server = self.ends.half(Direction::ToServer).stream.acked();
         if direction == Direction::ToServer && self.ends.shows_unseen_answer(segment) {

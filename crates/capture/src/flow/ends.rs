@@ -55,6 +55,10 @@ pub(crate) struct Half {
     pub pure_acks: u64,
     /// Packets with more data than a segment may have.
     oversized: u64,
+    /// The latest of its timestamps that was seen, or echoed.
+    latest: Option<u32>,
+    /// How often the other end echoed one of a packet that was not captured.
+    unheard: u64,
     /// Bytes sent since the other end's last packet, and the most there ever were.
     run: u64,
     longest_run: u64,
@@ -116,6 +120,7 @@ impl Ends {
             found.pure_acks = half.pure_acks;
             found.oversized = half.oversized;
             found.note_longest_run(other.longest_run, other.stream.segment_size().into());
+            found.note_unheard(half.unheard);
         }
         quality
     }
@@ -132,7 +137,8 @@ impl Ends {
             if seen.segment.flags.syn {
                 setup.handle_syn(direction, seen.at, seen.number);
             } else if direction == Direction::ToServer {
-                setup.handle_opening(seen.at, seen.number, &mut trial.distances);
+                let is_first = trial.is_next(&seen.segment, direction);
+                setup.handle_opening(seen.at, seen.number, is_first, &mut trial.distances);
             }
             trial.number(&seen, direction);
             trial.handle_header(&seen.segment, direction, seen.at, seen.number);
@@ -155,6 +161,12 @@ impl Ends {
         }
     }
 
+    /// Whether nothing is missing before a segment, as far as is known.
+    pub(crate) fn is_next(&self, segment: &Segment, direction: Direction) -> bool {
+        let stream = &self.half(direction).stream;
+        stream.find(segment).is_none_or(|bytes| bytes.start <= stream.highest())
+    }
+
     /// What a segment's header says.
     pub(crate) fn handle_header(
         &mut self,
@@ -164,6 +176,7 @@ impl Ends {
         packet: u64,
     ) -> Option<Lost> {
         self.count(segment, direction);
+        self.compare_echo(segment, direction);
         if segment.len == 0 {
             let timestamp = segment.options.timestamps.map(|it| it.value);
             self.halves[direction as usize].sender.hear(timestamp, now);
@@ -172,6 +185,23 @@ impl Ends {
             self.handle_syn(segment, direction);
         }
         self.handle_ack(segment, direction, now, packet)
+    }
+
+    /// RFC 7323, section 4.3: an end echoes the timestamp of a packet that it has received. If that is later
+    /// than all that were captured, the capture lacks the packet.
+    fn compare_echo(&mut self, segment: &Segment, direction: Direction) {
+        let Some(Timestamps { value, echo }) = segment.options.timestamps else { return };
+        let is_later = |one: u32, other: u32| one.wrapping_sub(other).cast_signed() > 0;
+        let half = &mut self.halves[direction as usize];
+        half.latest = Some(half.latest.filter(|it| !is_later(value, *it)).unwrap_or(value));
+        let other = &mut self.halves[direction.opposite() as usize];
+        // What breaks a connection off may echo anything.
+        let echoes = segment.ack.is_some() && !segment.flags.syn && !segment.flags.rst;
+        if echoes && other.latest.is_some_and(|latest| is_later(echo, latest)) {
+            other.latest = Some(echo);
+            other.unheard += 1;
+            self.halves[direction as usize].sender.miss_ack();
+        }
     }
 
     /// The number of a packet.

@@ -54,13 +54,22 @@ impl Setup {
         }
     }
 
-    /// The client's first segment after that, which opens the connection.
-    pub(crate) fn handle_opening(&mut self, seen: Instant, packet: u64, distances: &mut Distances) {
-        if self.established || self.reply.packet == 0 {
+    /// The client's first segment after that, which opens the connection, unless data before it is missing
+    /// (`is_first`).
+    pub(crate) fn handle_opening(
+        &mut self,
+        seen: Instant,
+        packet: u64,
+        is_first: bool,
+        distances: &mut Distances,
+    ) {
+        if self.established || self.syn.packet.max(self.reply.packet) == 0 {
             return;
         }
         self.established = true;
-        if self.reply.times == 1 {
+        // The client has the answer, and the capture does not; or the client had it earlier.
+        let is_whole = is_first && self.reply.packet > 0;
+        if is_whole && self.reply.times == 1 {
             distances.sample(Direction::ToClient, Nanos::between(self.reply.seen, seen));
             if self.syn.times == 1 {
                 let round_trip = Nanos::between(self.syn.seen, self.reply.seen);
@@ -76,7 +85,14 @@ impl Setup {
             let took = Nanos::between(self.syn.seen.max(account.cursor()), seen);
             // The path may have held the SYN, its answer, or what opened the connection.
             let is_slow = took > usual + Stall::least(usual);
-            account.add(sent, if is_slow { verdict.or(Cause::PathStall) } else { verdict });
+            account.add(
+                sent,
+                match is_whole {
+                    false => verdict.or(Cause::ApplicationLimited),
+                    true if is_slow => verdict.or(Cause::PathStall),
+                    true => verdict,
+                },
+            );
         }
     }
 

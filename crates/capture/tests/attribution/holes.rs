@@ -1,7 +1,7 @@
 //! Captures that lack packets: the capture lost what was acknowledged but never captured, and the
 //! causes in such a hole are unknown.
 
-use ackwise_capture::attribution::Confidence;
+use ackwise_capture::{analysis::Analysis, attribution::Confidence};
 use ackwise_cause::{Cause, Direction};
 
 use crate::{shows, wire::Streams};
@@ -222,4 +222,44 @@ fn without_a_handshake_short_bodies_are_small_segments_that_nagle_holds() {
         propagation to-client 0.150 (1, 0.150) high: 9
         "#,
     );
+}
+
+#[test]
+fn without_the_answer_to_the_syn_a_handshake_is_one_and_less_sure() {
+    let damaged = Streams::of_bodies(&[13_040]).seen_as(&rounds(&[2]));
+    let [exchange] = &damaged.exchanges[..] else { panic!("{damaged:?}") };
+    let handshake = exchange.shares.iter().find(|it| it.cause == Cause::Handshake).unwrap();
+    assert!(handshake.span.as_millis() >= 10, "{handshake:?}");
+    assert_eq!(handshake.confidence, Confidence::Medium);
+    assert_eq!(handshake.rival, Some(Cause::ApplicationLimited));
+}
+
+/// RFC 7323, section 4.3: what is echoed has arrived.
+#[test]
+fn an_echoed_timestamp_shows_that_an_acknowledgement_is_missing() {
+    use Confidence::{High, Low};
+    for (ack, echo, expected) in [
+        ("81.0 > ack 100 ts 81", 81, (Cause::NagleRtt, High)),
+        ("", 81, (Cause::ApplicationLimited, Low)),
+        ("", 40, (Cause::ApplicationLimited, High)),
+    ] {
+        let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
+            r#"
+            0    > syn
+            0.05 < syn
+            40   > ack 0
+            40.1 > 0:100 psh ack 0 ts 40
+            41   < 0:100 psh ack 100 ts 41 echo 40
+            {ack}
+            81.1 < 100:600 psh ack 100 ts 81 echo {echo}
+            121  > ack 600 ts 121 echo 81
+            "#,
+        ));
+        let [exchange] = &analysis.exchanges[..] else { panic!("{analysis:?}") };
+        let (cause, confidence) = expected;
+        let share = exchange.shares.iter().find(|it| {
+            it.cause == cause && it.direction == Direction::ToClient && it.span.as_millis() >= 15
+        });
+        assert_eq!(share.map(|it| it.confidence), Some(confidence), "{echo}: {exchange:?}");
+    }
 }

@@ -8,7 +8,8 @@
 //!
 //! Milliseconds, `>` to the server or `<` to the client, the data by its positions in the stream, what
 //! is acknowledged of the other stream, the receive window in bytes. `syn`, `fin`, `rst` and `psh` are
-//! flags; `scale` is followed by a SYN's window scale, `ts` is followed by the sender's timestamp, `sack` by a range of the other stream; `old` is a
+//! flags; `scale` is followed by a SYN's window scale, `ts` by the sender's timestamp, `echo` by the one
+//! that it echoes, `sack` by a range of the other stream; `old` is a
 //! SYN that does not offer SACK, `anew` one that begins another connection between the
 //! same ports, whose streams are the same. Streams hold messages and are as long as they need
 //! to be.
@@ -95,6 +96,10 @@ impl Streams {
                 "ts" => {
                     let value = words.next().unwrap().parse().unwrap();
                     options.timestamps = Some(Timestamps { value, echo: 0 });
+                }
+                "echo" => {
+                    let timestamps = options.timestamps.as_mut().unwrap();
+                    timestamps.echo = words.next().unwrap().parse().unwrap();
                 }
                 "sack" => {
                     let (from, to) = words.next().unwrap().split_once(':').unwrap();

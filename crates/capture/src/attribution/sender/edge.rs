@@ -20,6 +20,19 @@ impl Sender {
         window < offered || (was_used_up && doubles)
     }
 
+    /// It had an acknowledgement that the capture lacks.
+    pub(crate) const fn miss_ack(&mut self) {
+        self.lacks_ack = true;
+    }
+
+    /// Whether data is beyond the window that any captured acknowledgement shows: the one that opened it is
+    /// missing. A probe of a closed window is one byte beyond it.
+    pub(super) fn is_beyond_window(&self, data: &SeenData) -> bool {
+        let in_flight = self.acks_in_flight.iter().filter_map(|it| it.edge).max();
+        let edge = self.edge.max(in_flight);
+        data.loss.is_none() && edge.is_some_and(|edge| data.bytes.end > edge + 1)
+    }
+
     /// Whether an acknowledgement lets no more data go.
     pub(super) fn leaves_no_room(&self, ack: &Acknowledgement) -> bool {
         ack.edge.is_some_and(|edge| edge < self.highest + self.full)
@@ -34,14 +47,29 @@ impl Sender {
     }
 
     /// The longest that a round trip to this sender takes: data beyond the window that it knew was sent after
-    /// an acknowledgement that moved the edge.
-    pub(crate) fn round_trip_at_most(&self, bytes: &Range<u64>, seen: Instant) -> Option<Nanos> {
+    /// an acknowledgement that moved the edge. If that is missing, a later one takes its place, so it takes two.
+    pub(crate) fn round_trip_at_most(
+        &mut self,
+        bytes: &Range<u64>,
+        seen: Instant,
+    ) -> Option<Nanos> {
         let edge = self.edge?;
         // A probe of a closed window is one byte beyond it.
         if bytes.end <= edge || bytes.end <= bytes.start + 1 {
             return None;
         }
         let older = self.acks_in_flight.partition_point(|it| it.edge < Some(bytes.end));
-        self.acks_in_flight.get(older).map(|ack| Nanos::between(ack.seen, seen))
+        let ack = self.acks_in_flight.get(older)?;
+        let at_most = Nanos::between(ack.seen, seen);
+        match self.opening {
+            Some((packet, known)) if packet == ack.packet => {
+                self.opening = Some((packet, known.min(at_most)));
+                None
+            }
+            before => {
+                self.opening = Some((ack.packet, at_most));
+                before.map(|(_, known)| known.max(at_most))
+            }
+        }
     }
 }
