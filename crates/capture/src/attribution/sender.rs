@@ -567,25 +567,10 @@ impl Sender {
         self.last.as_ref()
     }
 
-    /// The paces of the path before the vantage point and behind it.
-    pub(crate) const fn paces(&self) -> [Pace; 2] {
-        [self.bottleneck.before, self.bottleneck.behind]
-    }
-
     /// The initial window is this at least, in bytes.
     pub(crate) fn set_initial_window(&mut self, bytes: u64) {
         self.window.initial = bytes;
         self.window.least = self.window.least.max(bytes);
-    }
-
-    /// What another look has shown of the path.
-    pub(crate) const fn set_paces(&mut self, paces: [Pace; 2]) {
-        [self.bottleneck.before, self.bottleneck.behind] = paces;
-    }
-
-    /// When links are done with what it has sent.
-    pub(crate) const fn free_at(&self) -> Instant {
-        self.bottleneck.free_at()
     }
 
     /// Segments that it sent before any was acknowledged, if the window kept it from sending more.

@@ -1,7 +1,7 @@
 //! Captures that lack packets: the capture lost what was acknowledged but never captured, and the
 //! causes in such a hole are unknown.
 
-use ackwise_capture::{analysis::Analysis, attribution::Confidence};
+use ackwise_capture::attribution::Confidence;
 use ackwise_cause::{Cause, Direction};
 
 use crate::{shows, wire::Streams};

@@ -1,8 +1,25 @@
 //! What packets of one sender show of the rate of links.
 
-use super::{Acknowledgement, Departure, Nanos, Pace, PathDelays, SeenData, Sender, Spacing};
+use super::{
+    Acknowledgement, Departure, Instant, Nanos, Pace, PathDelays, SeenData, Sender, Spacing,
+};
 
 impl Sender {
+    /// The paces of the path before the vantage point and behind it.
+    pub(crate) const fn paces(&self) -> [Pace; 2] {
+        [self.bottleneck.before, self.bottleneck.behind]
+    }
+
+    /// What another look has shown of the path.
+    pub(crate) const fn set_paces(&mut self, paces: [Pace; 2]) {
+        [self.bottleneck.before, self.bottleneck.behind] = paces;
+    }
+
+    /// When links are done with what it has sent.
+    pub(crate) const fn free_at(&self) -> Instant {
+        self.bottleneck.free_at()
+    }
+
     /// Whether timestamps confirm that a segment was sent as long after the previous one as it was
     /// captured after it.
     pub(super) fn left_as_seen(&self, last: &Departure, data: &SeenData) -> bool {
