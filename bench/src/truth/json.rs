@@ -9,8 +9,8 @@ use super::compare::Label;
 use super::damage::Damage;
 use super::reach::{self, Bound, Line};
 use super::results::Results;
-use super::score::{Row, Statement, View};
-use super::table::{ms, wrong};
+use super::score::{Row, Statement, View, ms};
+use super::table::wrong;
 
 /// Everything that the tables show, and the whole confusion matrix.
 pub(super) fn json(results: &Results) -> Value {

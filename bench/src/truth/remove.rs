@@ -9,8 +9,7 @@ use ackwise_cause::{Cause, Direction};
 
 use super::case::{Connection, Recorded, World};
 use super::reading::{self, Needed, Said, Vantage};
-use super::score::Share;
-use super::table::ms;
+use super::score::{Share, ms};
 use crate::dice::Dice;
 
 /// A packet that was removed from a capture of a case, and what that changed.
@@ -38,7 +37,7 @@ pub(super) type Moves = BTreeMap<(Verdict, Verdict), u64>;
 
 impl Removal {
     /// Draws a place and a packet of a case, and reads the capture again without it. `None` if it was no
-    /// packet of a connection that something is said of.
+    /// packet of a connection about which something is said.
     pub(super) fn draw(
         recorded: &Recorded,
         whole: &Needed<'_>,

@@ -369,6 +369,12 @@ fn summed(case: &str, view: View, exchange: String, cells: &[Cell]) -> Vec<Row> 
     sums.into_values().collect()
 }
 
+/// Milliseconds, to be printed.
+#[expect(clippy::cast_precision_loss, reason = "printed with a few digits")]
+pub(super) fn ms(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;

@@ -8,8 +8,7 @@ use anyhow::Context;
 use super::case::Recorded;
 use super::compare::Cell;
 use super::reading::{self, Exchange, Vantage};
-use super::score::{Truths, cells};
-use super::table::ms;
+use super::score::{Truths, cells, ms};
 
 /// Each exchange as it is read at each place, gap by gap. Parts of less than 0.1 ms are left out (our
 /// choice).

@@ -10,7 +10,7 @@ use super::damage::Damage;
 use super::reach::{self, Bound, Line};
 use super::reading::Vantage;
 use super::results::{Facts, Results};
-use super::score::{Group, Row, Share, Sureness, precision, recall};
+use super::score::{Group, Row, Share, Sureness, ms, precision, recall};
 
 /// Everything about the worlds that have cases.
 pub(super) fn text(results: &Results) -> String {
@@ -283,9 +283,4 @@ fn of<'a>(rows: &[&'a Row], keeps: impl Fn(&Row) -> bool) -> Vec<&'a Row> {
 
 pub(super) fn percent(share: Share) -> String {
     share.ratio().map_or_else(|| "-".to_owned(), |it| format!("{:.1} %", 100.0 * it))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "printed with a few digits")]
-pub(super) fn ms(nanos: u64) -> f64 {
-    nanos as f64 / 1e6
 }

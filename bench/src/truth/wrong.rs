@@ -5,8 +5,8 @@ use std::fmt::{self, Write as _};
 use ackwise_cause::Cause;
 
 use super::results::Results;
-use super::score::Row;
-use super::table::{WORST, ms, sides, told};
+use super::score::{Row, ms};
+use super::table::{WORST, sides, told};
 
 /// Of undamaged captures, the longest first, by where they were taken. As in precision and recall, a
 /// statement counts if it has high or medium confidence.

@@ -4,15 +4,12 @@
 //! one at once was waiting for it, and what the acknowledgement changed says for what. A segment that
 //! follows nothing was released by a timer or by its program.
 
+mod by_nagle;
+
 use ackwise_cause::{Cause, RepairedBy, Writer};
 use ackwise_tcp::Wait;
 
-use super::{
-    Confidence, CorkTimer, Nanos,
-    nagle::{NagleHabit, NagleRecord},
-    stall::Stall,
-    window::Plateau,
-};
+use super::{Confidence, CorkTimer, Nanos, nagle::NagleHabit, stall::Stall, window::Plateau};
 
 /// All that the decision may depend on. Times are those at the sender, bytes those of its stream.
 #[derive(Clone, Copy, Debug)]
@@ -560,46 +557,6 @@ impl Facts {
         let fills = !self.is_small() || self.flight[1] + self.bytes == self.outstanding;
         let is_full = self.fills_same_buffer && fills && self.flight[0] >= 2 * self.full;
         is_full && has_room && !self.answers
-    }
-
-    /// What waited for a window that counts segments may have waited for Nagle's algorithm, where it counts bytes.
-    fn nagle_may_hold_it_too(&self) -> bool {
-        let may_hold = self.nagle != NagleHabit::Off && self.is_small() && !self.answers;
-        let fits = self.fits_window_in_bytes();
-        may_hold && fits && (self.flight[1] == 0 || self.small_acknowledged)
-    }
-
-    /// Nagle's algorithm held it: in RFC 896 and BSD until everything is acknowledged, in Minshall's
-    /// variant and Linux until the last small segment is.
-    fn may_be_held_by_nagle(&self) -> bool {
-        self.nagle != NagleHabit::Off && self.nagle_would_hold()
-    }
-
-    /// Until an earlier acknowledgement came, the congestion window may have held it, too.
-    const fn window_may_have_held_it_first(&self) -> bool {
-        self.window_was_full && self.outstanding > self.flight[0]
-    }
-
-    /// As that, if the sender uses the algorithm.
-    pub(super) fn nagle_would_hold(&self) -> bool {
-        self.is_small()
-            && !self.answers
-            && !self.is_held_by_same_buffer()
-            && self.flight[0] > 0
-            && (self.flight[1] == 0 || self.small_acknowledged)
-            && !self.fills_window()
-    }
-
-    /// The sender waited for the acknowledgement, by its habit, and then for a busy host: both much
-    /// shorter than what the acknowledgement took.
-    fn nagle_released_it_late(&self) -> bool {
-        /// One coincidence in this many is taken for Nagle's algorithm. Our choice.
-        const COINCIDENCE: u64 = 16;
-        self.nagle == NagleHabit::Holds
-            && self.may_be_held_by_nagle()
-            && self.since_ack.is_some_and(|late| {
-                late <= self.immediate * NagleRecord::LATE && late * COINCIDENCE <= self.since_data
-            })
     }
 }
 
