@@ -456,6 +456,7 @@ fn scope_of(head: &str, section: &str) -> Option<&'static str> {
         "arrivals",
         "proxy",
         "behaviour",
+        "slowly",
     ];
     if let Some(of) = of {
         let found = scopes.into_iter().find(|scope| *scope == of);
