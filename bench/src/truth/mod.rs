@@ -77,7 +77,7 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         results.add(recorded, settings.removals, dice)
     })?;
     match (settings.format, settings.wrong) {
-        (Format::Text, Some(cause)) => print(&wrong::text(&results, cause))?,
+        (Format::Text, Some(wrong)) => print(&wrong::text(&results, wrong))?,
         (Format::Text, None) => {
             print(&table::text(&results))?;
             if settings.worst > 0 {

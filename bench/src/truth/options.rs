@@ -32,10 +32,19 @@ pub(crate) struct Settings {
     pub(super) removals: u32,
     /// Print so many of these that change most.
     pub(super) worst: usize,
-    /// Print what is said to be this cause and is not, and the other way round.
-    pub(super) wrong: Option<Cause>,
+    /// Print what is wrong of this.
+    pub(super) wrong: Option<Wrong>,
     /// What to print.
     pub(super) format: Format,
+}
+
+/// Of which wrong statements there is to be a list.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Wrong {
+    /// What is said to be this cause and is not, and the other way round.
+    Cause(Cause),
+    /// What is said with high confidence.
+    High,
 }
 
 /// How results are printed.
@@ -84,6 +93,7 @@ cargo xtask bench truth [OPTION]...
     --removals N      Remove N single packets from each case, one at a time (2 by default).
     --worst N         Print the N packets whose removal changes most.
     --wrong CAUSE     Print what is said to be CAUSE and is not, and the other way round: the longest first.
+    --wrong high      Print what is said with high confidence and is wrong: sums, then the longest.
     --markdown        Write the calibration table into docs/explain.md.
     --json            Print JSON.
     Examples: cargo xtask bench truth --world sim --runs 60
@@ -122,7 +132,9 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             Long("wrong") => {
                 let name = parser.value()?.string()?;
                 let cause = Cause::ALL.into_iter().find(|it| it.name() == name);
-                settings.wrong = Some(cause.with_context(|| format!("no cause `{name}`"))?);
+                let high = (name == "high").then_some(Wrong::High);
+                let wrong = cause.map(Wrong::Cause).or(high);
+                settings.wrong = Some(wrong.with_context(|| format!("no cause `{name}`"))?);
             }
             Long("json") => settings.format = Format::Json,
             Long("markdown") => settings.format = Format::Markdown,
@@ -158,7 +170,8 @@ mod tests {
         assert_eq!(settings.keep, Some("k".into()));
         assert_eq!(settings.show.as_deref(), Some("sim-0001"));
         assert_eq!((settings.removals, settings.worst), (5, 3));
-        assert_eq!(settings.wrong, Some(Cause::NagleRtt));
+        assert_eq!(settings.wrong, Some(Wrong::Cause(Cause::NagleRtt)));
+        assert_eq!(parsed("--wrong high").unwrap().unwrap().wrong, Some(Wrong::High));
         assert_eq!(settings.format, Format::Json);
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");

@@ -1,23 +1,46 @@
-//! What is said to be one cause and is not, and what is that cause and is not said to be.
+//! What is said to be one cause and is not, and what is that cause and is not said to be; or all that is wrong
+//! with high confidence.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use ackwise_cause::Cause;
 
+use super::options::Wrong;
 use super::results::Results;
-use super::score::{Row, ms};
+use super::score::{Row, Sureness, ms};
 use super::table::{WORST, sides, told};
 
 /// Of undamaged captures, the longest first, by where they were taken. As in precision and recall, a
 /// statement counts if it has high or medium confidence.
-pub(super) fn text(results: &Results, cause: Cause) -> String {
+pub(super) fn text(results: &Results, wrong: Wrong) -> String {
     let whole: Vec<&Row> = results.rows.iter().filter(|it| it.view.damage.is_none()).collect();
     let mut out = String::new();
     let places = ["sender's side and --pair", "other places"];
     for (place, rows) in places.into_iter().zip(sides(&whole)) {
-        lists(&mut out, place, &rows, cause).expect("a string takes everything");
+        let written = match wrong {
+            Wrong::Cause(cause) => lists(&mut out, place, &rows, cause),
+            Wrong::High => high(&mut out, place, &rows),
+        };
+        written.expect("a string takes everything");
     }
     out
+}
+
+/// What is said with high confidence and is wrong: sums by truth and statement, then the longest.
+fn high(out: &mut String, place: &str, rows: &[&Row]) -> fmt::Result {
+    let sure = || rows.iter().copied().filter(|it| it.sureness() == Sureness::High);
+    let mut sums: BTreeMap<_, u64> = BTreeMap::new();
+    for row in sure().filter(|it| !it.is_right()) {
+        let Some((truth, said)) = row.truth.zip(row.said) else { continue };
+        *sums.entry((truth.cause, said.0)).or_default() += row.nanos;
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by_key(|it| std::cmp::Reverse(it.1));
+    for ((truth, said), nanos) in sums.into_iter().take(WORST) {
+        writeln!(out, "  {:>9.1} ms of {truth}, said {said}", ms(nanos))?;
+    }
+    list(out, &format!("{place}: said with high confidence"), sure(), Row::is_right)
 }
 
 fn lists(out: &mut String, place: &str, rows: &[&Row], cause: Cause) -> fmt::Result {
