@@ -8,8 +8,8 @@ use ackwise_cause::Cause;
 
 use super::options::Wrong;
 use super::results::Results;
-use super::score::{Row, Sureness, ms};
-use super::table::{WORST, sides, told};
+use super::score::{Row, Share, Sureness, ms};
+use super::table::{WORST, percent, sides, told};
 
 /// Of undamaged captures, the longest first, by where they were taken. As in precision and recall, a
 /// statement counts if it has high or medium confidence.
@@ -27,9 +27,25 @@ pub(super) fn text(results: &Results, wrong: Wrong) -> String {
     out
 }
 
-/// What is said with high confidence and is wrong: sums by truth and statement, then the longest.
+/// What is said with high confidence: how much of each cause is right; then what is wrong, as sums by truth and
+/// statement, and the longest.
 fn high(out: &mut String, place: &str, rows: &[&Row]) -> fmt::Result {
     let sure = || rows.iter().copied().filter(|it| it.sureness() == Sureness::High);
+    writeln!(out, "\n{place}: said with high confidence, and how much of that is right")?;
+    for cause in Cause::ALL {
+        let share =
+            Share::of(sure().filter(|it| it.said.is_some_and(|it| it.0 == cause)), Row::is_right);
+        if share.whole > 0 {
+            writeln!(
+                out,
+                "  {:<24} {:>9.1} ms {:>8}",
+                cause.name(),
+                ms(share.whole),
+                percent(share)
+            )?;
+        }
+    }
+    writeln!(out, "\n{place}: what is wrong of it")?;
     let mut sums: BTreeMap<_, u64> = BTreeMap::new();
     for row in sure().filter(|it| !it.is_right()) {
         let Some((truth, said)) = row.truth.zip(row.said) else { continue };
