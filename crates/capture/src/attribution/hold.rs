@@ -18,6 +18,8 @@ pub(crate) struct Facts {
     pub since_data: Nanos,
     /// Time since the latest acknowledgement arrived; `None` if none has since the data before.
     pub since_ack: Option<Nanos>,
+    /// Time since the first that has arrived since the data before.
+    pub since_first_ack: Option<Nanos>,
     /// A segment that follows an acknowledgement within this time was released by it.
     pub immediate: Nanos,
     /// Data of the segment.
@@ -144,6 +146,12 @@ impl Hold {
     /// It waited for room in the receive window, whatever it sent again meanwhile.
     pub(super) const fn full_window() -> Self {
         Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium)
+    }
+
+    /// The same, if a tail-loss probe ended it: the timer runs where the window lets nothing go, too.
+    pub(super) fn until_probe(self, facts: &Facts) -> Self {
+        let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
+        Self { wait, paced: false, confidence: Confidence::Medium, ..self }
     }
 
     /// The same, if nothing shows how large the receive window is: that may have held it as well.
@@ -491,13 +499,13 @@ impl Facts {
         }
     }
 
-    /// A program that a full send buffer has blocked goes on when an acknowledgement has freed memory, and
-    /// later where its host is busy: most of the pause was before that.
+    /// A program that a full send buffer has blocked goes on when acknowledgements have freed memory, and
+    /// later where its host is busy: most of the pause was before the first of them.
     fn may_have_waited_for_memory(&self) -> bool {
         self.pushed
             && !self.answers
-            && self.flight[0] >= 2 * self.full
-            && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
+            && self.outstanding >= 2 * self.full
+            && self.since_first_ack.is_some_and(|late| late * 4 <= self.since_data)
     }
 
     /// The congestion window that may have held what Nagle's algorithm would have held: it counts segments,
