@@ -18,8 +18,8 @@ pub(crate) struct Facts {
     pub since_data: Nanos,
     /// Time since the latest acknowledgement arrived; `None` if none has since the data before.
     pub since_ack: Option<Nanos>,
-    /// Time since the first that has arrived since the data before.
-    pub since_first_ack: Option<Nanos>,
+    /// Time since a third of what was outstanding with the data before was acknowledged.
+    pub since_room: Option<Nanos>,
     /// A segment that follows an acknowledgement within this time was released by it.
     pub immediate: Nanos,
     /// Data of the segment.
@@ -374,7 +374,12 @@ impl Hold {
             return Self::new(Wait::Application, Confidence::Medium).or(Cause::CorkTimer);
         }
         if facts.may_have_waited_for_memory() {
-            return Self::new(Wait::Application, Confidence::Medium).or(Cause::SendBuffer);
+            let hold = Self::new(Wait::Application, Confidence::Medium);
+            if facts.emptied_before {
+                let writer = Writer::SendBufferFull;
+                return Self { writer, ..hold.or(Cause::ApplicationLimited) };
+            }
+            return hold.or(Cause::SendBuffer);
         }
         if facts.may_be_a_probe() {
             return Self::new(Wait::Application, Confidence::Medium)
@@ -499,13 +504,13 @@ impl Facts {
         }
     }
 
-    /// A program that a full send buffer has blocked goes on when acknowledgements have freed memory, and
-    /// later where its host is busy: most of the pause was before the first of them.
+    /// A program that a full send buffer has blocked goes on when a third of it is free (Linux
+    /// `sk_stream_is_writeable`), and later where its host is busy: most of the pause was before that.
     fn may_have_waited_for_memory(&self) -> bool {
         self.pushed
             && !self.answers
             && self.outstanding >= 2 * self.full
-            && self.since_first_ack.is_some_and(|late| late * 4 <= self.since_data)
+            && self.since_room.is_some_and(|late| late * 4 <= self.since_data)
     }
 
     /// The congestion window that may have held what Nagle's algorithm would have held: it counts segments,

@@ -50,6 +50,8 @@ pub(crate) struct Sender {
     opened: Option<(u64, Instant)>,
     /// When the first acknowledgement of anything arrived since the last data.
     first_ack: Option<Instant>,
+    /// When a third of what was outstanding then was acknowledged.
+    room_at: Option<Instant>,
     /// What was outstanding when it last waited with nothing more written.
     emptied_with: u64,
     /// By how much acknowledgements were late.
@@ -213,6 +215,9 @@ impl Sender {
         if newly > 0 {
             self.first_ack.get_or_insert(at);
         }
+        if self.flight() * 3 <= self.left_with[0] * 2 {
+            self.room_at.get_or_insert(at);
+        }
         self.first_flight.acknowledged |= newly > 0;
         if let Some(room) = usable_window
             && room < self.full
@@ -344,7 +349,7 @@ impl Sender {
                 && (last.ended || !self.emptied_with.is_multiple_of(data.full.max(1))),
             nagle: self.nagle.habit(),
             outstanding: self.left_with[0],
-            since_first_ack: self.first_ack.map(|at| Nanos::between(at, sent)),
+            since_room: self.room_at.map(|at| Nanos::between(at, sent)),
             window_was_full: self.left_with[0] + data.len() > self.left_with[1],
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
@@ -493,6 +498,7 @@ impl Sender {
         self.last = Some(departure);
         self.opened = None;
         self.first_ack = None;
+        self.room_at = None;
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
         }

@@ -9,7 +9,7 @@ use super::*;
 const LATE: Facts = Facts {
     since_data: Nanos::from_millis(80),
     since_ack: Some(Nanos::from_millis(60)),
-    since_first_ack: Some(Nanos::from_millis(60)),
+    since_room: Some(Nanos::from_millis(60)),
     immediate: Nanos::from_millis(1),
     bytes: FULL,
     full: FULL,
@@ -526,7 +526,7 @@ fn what_else_the_packets_admit_is_named() {
             "a program, or its send buffer",
             Facts {
                 since_ack: micros(2_000),
-                since_first_ack: micros(20_000),
+                since_room: micros(20_000),
                 outstanding: 2 * FULL,
                 flight: [500, 0],
                 pushed: true,
