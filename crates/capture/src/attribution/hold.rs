@@ -305,8 +305,8 @@ impl Hold {
     }
 
     fn unreleased(facts: &Facts) -> Self {
-        if facts.fills_receive_window && facts.is_small() {
-            // A timer sends a segment that fills a window too small for a full segment, whatever was written.
+        if facts.fills_receive_window && (facts.is_small() || facts.takes_last_of_window()) {
+            // A timer sends a segment that fills the window to its last byte, whatever was written.
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
         }
@@ -459,6 +459,11 @@ impl Facts {
     fn window_was_closed(&self) -> bool {
         self.receive_window_had_no_room()
             && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
+    }
+
+    /// A full segment that was held back while more is outstanding, as in the next rule, until a tail-loss probe sends it.
+    fn takes_last_of_window(&self) -> bool {
+        self.bytes == self.full && self.flight[1] > self.full && !self.answers
     }
 
     /// Linux lets a receive window that has room for one segment wait for room for more
