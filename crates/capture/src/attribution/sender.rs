@@ -525,8 +525,8 @@ impl Sender {
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
-        let unacknowledged =
-            self.small_end > self.acked && self.acks_in_flight.is_empty() && !self.lacks_ack;
+        // An acknowledgement that is on its way by the shortest round trip has not arrived.
+        let unacknowledged = self.small_end > self.acked && !self.lacks_ack;
         if small && ready && unacknowledged && data.loss.is_none() {
             self.nagle.note_despite();
         }
