@@ -414,6 +414,9 @@ impl Sender {
         if gap > facts.immediate && last.pushed {
             self.emptied_with = self.left_with[0];
         }
+        if hold.waits_for_window() && hold.confidence == Confidence::High && facts.is_released() {
+            self.window.was_full(facts.flight[0], data.full);
+        }
         let unseen = self.busy_without_rate(&mut hold, gap);
         // Where a link was busy for a part of the time and a window was full after that, the rate decides how
         // much is whose: less than an eighth of the time is not worth a doubt. Our choice.
