@@ -251,6 +251,10 @@ impl Sender {
         let by_clock = self.last.and_then(|last| self.sent_by_clock(&last, &data, sent, delays));
         let sent = self.last.map_or(sent, |last| by_clock.unwrap_or(sent).max(last.sent));
         self.receive(sent, delays.tolerance + on_link, delays);
+        // When the data before left, it may not have been known how far the receiver is.
+        if let Some(last) = &mut self.last {
+            last.arrives = last.arrives.max(last.seen + delays.receiver);
+        }
         self.learn_pace(&data, delays);
         self.notice_idle(sent, delays);
         let recovered = std::mem::take(&mut self.recovered);

@@ -358,7 +358,7 @@ impl ObservedConnection {
         let before = self.ends.last_data;
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
-        let is_mute = self.protocol == Some(Protocol::Tls) && answers_nothing(seen);
+        let is_mute = answers_nothing(self.protocol, seen);
         if is_mute {
             self.ends.last_data = before;
         }
@@ -557,11 +557,19 @@ pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piec
     }
 }
 
-/// A change_cipher_spec alone: TLS 1.3 sends it for middleboxes (RFC 8446, appendix D.4), and in TLS 1.2 nothing
-/// happens before what follows it. Nobody waits for it.
-fn answers_nothing(seen: &Seen<'_>) -> bool {
-    const HEADER: usize = 5;
-    matches!(seen.payload, [20, 3, _, 0, 1, ..]) && seen.segment.len as usize == HEADER + 1
+/// Whether nobody waits for a segment, and it for nobody. A change_cipher_spec alone: TLS 1.3 sends it for middleboxes
+/// (RFC 8446, appendix D.4), and in TLS 1.2 nothing happens before what follows it. The acknowledgement of settings
+/// alone (RFC 9113, section 6.5.3).
+fn answers_nothing(protocol: Option<Protocol>, seen: &Seen<'_>) -> bool {
+    const CHANGE_CIPHER_SPEC: u32 = 6;
+    const SETTINGS_ACK: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
+    match protocol {
+        Some(Protocol::Tls) => {
+            matches!(seen.payload, [20, 3, _, 0, 1, ..]) && seen.segment.len == CHANGE_CIPHER_SPEC
+        }
+        Some(Protocol::Http2) => seen.payload == SETTINGS_ACK,
+        _ => false,
+    }
 }
 
 /// A SYN without ACK.

@@ -897,3 +897,65 @@ fn a_tls_handshake_in_small_writes_is_held_by_nagle() {
         "#,
     );
 }
+
+/// At the client. The server's settings were written apart from its response, which Nagle's algorithm holds until they
+/// are acknowledged. That the client acknowledges them in HTTP/2, too, is nothing that a response answers.
+#[test]
+fn a_response_does_not_answer_the_acknowledgement_of_settings() {
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        let length = u8::try_from(payload.len()).unwrap();
+        [&[0, 0, length, kind, flags, 0, 0, 0, stream], payload].concat()
+    };
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    let request = frame(1, 5, 1, &[0x82, 0x84, 0x86]);
+    let client = [preface, frame(4, 0, 0, &[]), request, frame(4, 1, 0, &[])].concat();
+    let response = [frame(1, 4, 1, &[0x88]), frame(0, 1, 1, &[b'.'; 100])].concat();
+    let server = [frame(4, 0, 0, &[]), response].concat();
+    shows(
+        &Streams::of(&client, &server),
+        r#"
+        0       > syn
+        20      < syn
+        20.01   > ack 0
+        20.02   > 0:45 psh ack 0
+        40.03   < 0:9 psh ack 45
+        40.04   > ack 9
+        40.05   > 45:54 psh ack 9
+        60.06   < 9:128 psh ack 45
+        60.07   > ack 128
+        "#,
+        r#"
+        handshake to-server 20.005 (1, 20.005) high: 1 2 3
+        application-limited to-server 0.010 (1, 0.010) high: 4
+        propagation to-server 10.005 (1, 10.005) high: 4
+        nagle-rtt to-client 20.040 (1, 20.040) medium or server-think: 4 8
+        propagation to-client 10.000 (1, 10.000) high: 8
+        "#,
+    );
+}
+
+/// At the server. The SYN was answered twice, so that only the first data shows how far the client is: its
+/// acknowledgement took a round trip, and nobody delayed it.
+#[test]
+fn the_first_acknowledgement_that_shows_the_distance_was_not_delayed() {
+    shows(
+        &Streams::of_bodies(&[5_740]),
+        r#"
+        0        > syn
+        0.05     < syn
+        1000     < syn
+        1060     > ack 0
+        3000     > 0:100 psh ack 0
+        3000.05  < 0:2920 ack 100
+        3060.05  > ack 2920
+        3060.10  < 2920:5840 psh ack 100
+        3120.10  > ack 5840
+        "#,
+        r#"
+        server-think to-client 0.025 (1, 0.025) high: 5 6
+        transmission to-client 0.040 (2, 0.020) medium: 7 8 9
+        slow-start to-client 60.020 (1, 60.020) medium: 7 8 9
+        propagation to-client 0.025 (1, 0.025) high: 10
+        "#,
+    );
+}
