@@ -14,6 +14,7 @@ use ackwise_cause::{Cause, Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 pub(crate) use self::departure::{Departure, Left, SeenData};
+pub(crate) use self::lateness::Promptest;
 use self::{again::Again, lateness::Lateness};
 use super::{
     Acknowledgement, Confidence, Evidence, LossKind, Nanos,
@@ -155,7 +156,7 @@ impl Sender {
             let Answer { seen, newly, more } = answer;
             let round_trip = distances.round_trip(direction).unwrap_or_default();
             let late = Nanos::between(seen, ack.seen) - round_trip;
-            self.lateness.note(late, newly >= 2 * self.full);
+            self.lateness.note(late, newly, self.full);
             let delay = match newly >= 2 * self.full {
                 _ if may_be_delayed => AckDelay::Unknown,
                 true => AckDelay::None,
