@@ -18,6 +18,8 @@ pub(crate) struct Facts {
     pub since_data: Nanos,
     /// Time since the latest acknowledgement arrived; `None` if none has since the data before.
     pub since_ack: Option<Nanos>,
+    /// Time since a third of what was outstanding with the data before was acknowledged.
+    pub since_room: Option<Nanos>,
     /// A segment that follows an acknowledgement within this time was released by it.
     pub immediate: Nanos,
     /// Data of the segment.
@@ -144,6 +146,12 @@ impl Hold {
     /// It waited for room in the receive window, whatever it sent again meanwhile.
     pub(super) const fn full_window() -> Self {
         Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium)
+    }
+
+    /// The same, if a tail-loss probe ended it: the timer runs where the window lets nothing go, too.
+    pub(super) fn until_probe(self, facts: &Facts) -> Self {
+        let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
+        Self { wait, paced: false, confidence: Confidence::Medium, ..self }
     }
 
     /// The same, if nothing shows how large the receive window is: that may have held it as well.
@@ -297,8 +305,8 @@ impl Hold {
     }
 
     fn unreleased(facts: &Facts) -> Self {
-        if facts.fills_receive_window && facts.is_small() {
-            // A timer sends a segment that fills a window too small for a full segment, whatever was written.
+        if facts.fills_receive_window && (facts.is_small() || facts.takes_last_of_window()) {
+            // A timer sends a segment that fills the window to its last byte, whatever was written.
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
         }
@@ -366,7 +374,12 @@ impl Hold {
             return Self::new(Wait::Application, Confidence::Medium).or(Cause::CorkTimer);
         }
         if facts.may_have_waited_for_memory() {
-            return Self::new(Wait::Application, Confidence::Medium).or(Cause::SendBuffer);
+            let hold = Self::new(Wait::Application, Confidence::Medium);
+            if facts.emptied_before {
+                let writer = Writer::SendBufferFull;
+                return Self { writer, ..hold.or(Cause::ApplicationLimited) };
+            }
+            return hold.or(Cause::SendBuffer);
         }
         if facts.may_be_a_probe() {
             return Self::new(Wait::Application, Confidence::Medium)
@@ -448,6 +461,11 @@ impl Facts {
             && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
     }
 
+    /// A full segment that was held back while more is outstanding, as in the next rule, until a tail-loss probe sends it.
+    fn takes_last_of_window(&self) -> bool {
+        self.bytes == self.full && self.flight[1] > self.full && !self.answers
+    }
+
     /// Linux lets a receive window that has room for one segment wait for room for more
     /// (`tcp_tso_should_defer`). The congestion window had more room.
     fn waits_for_two_segments_of_window(&self) -> bool {
@@ -491,13 +509,13 @@ impl Facts {
         }
     }
 
-    /// A program that a full send buffer has blocked goes on when an acknowledgement has freed memory, and
-    /// later where its host is busy: most of the pause was before that.
+    /// A program that a full send buffer has blocked goes on when a third of it is free (Linux
+    /// `sk_stream_is_writeable`), and later where its host is busy: most of the pause was before that.
     fn may_have_waited_for_memory(&self) -> bool {
         self.pushed
             && !self.answers
-            && self.flight[0] >= 2 * self.full
-            && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
+            && self.outstanding >= 2 * self.full
+            && self.since_room.is_some_and(|late| late * 4 <= self.since_data)
     }
 
     /// The congestion window that may have held what Nagle's algorithm would have held: it counts segments,

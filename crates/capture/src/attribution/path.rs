@@ -301,6 +301,8 @@ pub(crate) struct Bottleneck {
     /// Behind the vantage point.
     pub behind: Pace,
     free_at: Instant,
+    /// What links behind the vantage point take for a byte at most, by the shortest round trips, in picoseconds.
+    allowed: Option<u64>,
     /// The latest acknowledgements while more was outstanding, oldest first.
     run: VecDeque<Acknowledged>,
 }
@@ -350,7 +352,7 @@ impl Bottleneck {
                     self.run.len() == Self::RUN && self.run.iter().all(|it| it.bytes == newly);
                 if delay == AckDelay::None || (delay == AckDelay::ByTimer && is_habit) {
                     self.behind.sample(bytes, apart);
-                } else {
+                } else if self.allows(bytes, apart) {
                     self.behind.sample_at_most(bytes, apart);
                 }
             }
@@ -362,6 +364,25 @@ impl Bottleneck {
             self.run.pop_front();
         }
         self.run.push_back(Acknowledged { bytes, sent, at });
+    }
+
+    /// A segment of `bytes` that was seen at `sent` was acknowledged so `late` after the shortest round trip that
+    /// links took no longer for it: what a receiver's timer may have ended does not stand against that.
+    pub(crate) fn allow(&mut self, bytes: u64, late: Nanos, sent: Instant) {
+        /// The least round trip may be that of a segment with half as much. Our choice.
+        const MORE: u64 = 2;
+        let per_byte = (late * MORE * 1_000).get() / (bytes + Pace::HEADERS);
+        self.allowed = Some(self.allowed.map_or(per_byte, |it| it.min(per_byte)));
+        if self.behind.doubtful && self.behind.per_byte > self.allowed {
+            self.behind = Pace::default();
+            self.free_at = self.free_at.min(sent);
+        }
+    }
+
+    /// Whether links behind the vantage point may have taken so long, by the shortest round trips.
+    fn allows(&self, bytes: u64, span: Nanos) -> bool {
+        let sample = (span * 1_000).get() / (bytes + Pace::HEADERS);
+        self.allowed.is_none_or(|most| sample <= most)
     }
 
     /// Puts `bytes` of data on it, with their headers.
@@ -514,6 +535,28 @@ mod tests {
         assert_eq!(pace.time(1_000), Nanos::from_micros(480));
         pace.sample_at_most(960, Nanos::from_micros(240));
         assert_eq!(pace.time(1_000), Nanos::from_micros(240), "faster it is in any case");
+    }
+
+    #[test]
+    fn what_a_timer_may_have_ended_does_not_stand_against_a_round_trip() {
+        // Two segments in one go; the second is acknowledged 40 ms after the first.
+        let delayed = |bottleneck: &mut Bottleneck| {
+            for (at, more) in [(0, false), (20_000, true), (60_000, true)] {
+                let times = [seen_at(0), seen_at(at)];
+                bottleneck.acknowledged(960, times, more, AckDelay::ByTimer);
+            }
+        };
+        let mut bottleneck = Bottleneck::default();
+        delayed(&mut bottleneck);
+        bottleneck.carry(960, seen_at(70_000));
+        assert_eq!(bottleneck.free_at(), seen_at(110_000));
+        bottleneck.allow(960, Nanos::from_millis(20), seen_at(70_000));
+        assert_eq!(bottleneck.free_at(), seen_at(110_000), "a half of a segment may be in it");
+        bottleneck.allow(960, Nanos::from_millis(19), seen_at(70_000));
+        assert_eq!(bottleneck.free_at(), seen_at(70_000));
+        assert!(bottleneck.is_unknown());
+        delayed(&mut bottleneck);
+        assert!(bottleneck.is_unknown(), "nor later");
     }
 
     #[test]

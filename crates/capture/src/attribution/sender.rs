@@ -51,6 +51,8 @@ pub(crate) struct Sender {
     opened: Option<(u64, Instant)>,
     /// When the first acknowledgement of anything arrived since the last data.
     first_ack: Option<Instant>,
+    /// When a third of what was outstanding then was acknowledged.
+    room_at: Option<Instant>,
     /// What was outstanding when it last waited with nothing more written.
     emptied_with: u64,
     /// By how much acknowledgements were late.
@@ -153,7 +155,7 @@ impl Sender {
         let may_be_delayed = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
-            let Answer { seen, newly, more } = answer;
+            let Answer { seen, bytes, newly, more } = answer;
             let round_trip = distances.round_trip(direction).unwrap_or_default();
             let late = Nanos::between(seen, ack.seen) - round_trip;
             self.lateness.note(late, newly, self.full);
@@ -164,6 +166,11 @@ impl Sender {
                 false if self.window.is_lossy() => AckDelay::Unknown,
                 false => AckDelay::ByTimer,
             };
+            // The least round trip was that of a smaller segment: the handshake's, or less.
+            if bytes >= self.full && self.window.initial > 0 {
+                let prompt = distances.path_delays(direction).prompt_ack;
+                self.bottleneck.allow(bytes, late + prompt, seen);
+            }
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
             if !may_be_delayed {
                 self.time_burst(&ack, newly, round_trip);
@@ -208,6 +215,9 @@ impl Sender {
         self.acked += newly;
         if newly > 0 {
             self.first_ack.get_or_insert(at);
+        }
+        if self.flight() * 3 <= self.left_with[0] * 2 {
+            self.room_at.get_or_insert(at);
         }
         self.first_flight.acknowledged |= newly > 0;
         if let Some(room) = usable_window
@@ -299,6 +309,9 @@ impl Sender {
         let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
         let gap = Nanos::between(last.sent, sent);
         let flight = self.flight();
+        // What was sent after the acknowledgement, in the same burst, is outstanding, too.
+        let is_earlier = |it: &&Arrived| it.at < last.sent && gap > delays.immediate;
+        let flights = latest.filter(|it| !is_earlier(it)).map_or([flight, flight], |it| it.flight);
         // Several updates in a row may open a window: what it was before the first, held the data for as
         // long as the sender took to answer it is short beside that.
         let shut = self.opened.filter(|&(_, at)| Nanos::between(at, sent) * 4 <= gap);
@@ -308,7 +321,7 @@ impl Sender {
             immediate: delays.immediate,
             bytes: data.len(),
             full: data.full,
-            flight: latest.map_or([flight, flight], |it| it.flight),
+            flight: flights,
             usable_window: shut.map(|it| it.0).or_else(|| latest.and_then(|it| it.usable_window)),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
@@ -337,6 +350,7 @@ impl Sender {
                 && (last.ended || !self.emptied_with.is_multiple_of(data.full.max(1))),
             nagle: self.nagle.habit(),
             outstanding: self.left_with[0],
+            since_room: self.room_at.map(|at| Nanos::between(at, sent)),
             window_was_full: self.left_with[0] + data.len() > self.left_with[1],
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
@@ -365,7 +379,8 @@ impl Sender {
         match stall {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
-            Stall::OrDelayedAck | Stall::OrLoss | Stall::Shown => {
+            Stall::OrLoss => hold = hold.until_probe(&facts),
+            Stall::OrDelayedAck | Stall::Shown => {
                 hold.confidence = Confidence::Medium;
             }
         }
@@ -484,6 +499,7 @@ impl Sender {
         self.last = Some(departure);
         self.opened = None;
         self.first_ack = None;
+        self.room_at = None;
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
         }
@@ -510,8 +526,8 @@ impl Sender {
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
-        let unacknowledged =
-            self.small_end > self.acked && self.acks_in_flight.is_empty() && !self.lacks_ack;
+        // An acknowledgement that is on its way by the shortest round trip has not arrived.
+        let unacknowledged = self.small_end > self.acked && !self.lacks_ack;
         if small && ready && unacknowledged && data.loss.is_none() {
             self.nagle.note_despite();
         }

@@ -27,7 +27,7 @@ pub(crate) struct Ends {
     pub halves: [Half; 2],
     pub distances: Distances,
     /// Which way the last data went.
-    last_data: Option<(Direction, u64)>,
+    pub(super) last_data: Option<(Direction, u64)>,
     /// An RST was seen that broke it off.
     pub reset: bool,
     /// An RST was seen that only handed TIME-WAIT over.
