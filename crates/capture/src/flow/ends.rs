@@ -387,14 +387,13 @@ impl Ends {
         }
     }
 
-    /// A FIN; where its stream ends, the first time.
+    /// A FIN, perhaps again; where its stream ends.
     pub(crate) fn handle_fin(&mut self, segment: &Segment, direction: Direction) -> Option<u64> {
         let half = &mut self.halves[direction as usize];
-        if half.fin.is_some() {
-            return None;
+        if half.fin.is_none() {
+            half.fin = half.stream.place(segment).map(|bytes| bytes.end);
+            half.after_fin = Some(segment.seq + segment.len + 1);
         }
-        half.fin = half.stream.place(segment).map(|bytes| bytes.end);
-        half.after_fin = Some(segment.seq + segment.len + 1);
         half.fin
     }
 
