@@ -44,7 +44,7 @@ pub(crate) struct Facts {
     pub lossy: bool,
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
-    /// After a timeout, slow start ends here; 0 if there was none.
+    /// After a timeout, or an idle time, slow start ends here; 0 if nothing is known.
     pub threshold: u64,
     /// What is outstanding does not grow from round to round, and nothing was lost.
     pub stays: Plateau,
@@ -72,8 +72,8 @@ pub(crate) struct Facts {
     pub lost_before: Option<bool>,
     /// All that was written had left, too, when it last waited for an acknowledgement.
     pub emptied_before: bool,
-    /// All that was written had left with the data before, and so it was when it waited before that, with exactly
-    /// as much outstanding.
+    /// All that was written had left with the data before, and so it was when it waited before that, or at two
+    /// earlier waits in a row, with exactly as much outstanding.
     pub fills_same_buffer: bool,
     /// What was outstanding when the data before left.
     pub outstanding: u64,
@@ -166,7 +166,7 @@ impl Hold {
 
     /// It waited for the receive window.
     pub(super) const fn waits_for_receiver(&self) -> bool {
-        matches!(self.wait, Wait::ReceiveWindow { .. })
+        matches!(self.wait, Wait::ReceiveWindow { .. } | Wait::SillyWindow)
     }
 
     /// It waits for nothing: the whole message has left.
@@ -275,6 +275,9 @@ impl Hold {
         let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
         let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
         let hold = match facts.stays {
+            Plateau::No if facts.slow_start && !cut_by_idle && facts.may_be_past_threshold() => {
+                Self::new(Wait::CongestionWindow, Confidence::Medium).or(Cause::SlowStart)
+            }
             // How large the window was before it was idle, what was sent then need not show.
             Plateau::No if facts.slow_start && facts.after_idle && !cut_by_idle => {
                 let hold = Self::new(wait, Confidence::Medium);
@@ -282,9 +285,6 @@ impl Hold {
                     return Self { cut_by_idle: true, ..hold.or(Cause::SlowStart) };
                 }
                 hold.or(Cause::IdleRestart)
-            }
-            Plateau::No if facts.slow_start && facts.may_be_past_threshold() => {
-                Self::new(Wait::CongestionWindow, Confidence::Medium).or(Cause::SlowStart)
             }
             Plateau::No if has_room || facts.may_have_filled_buffer() => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
@@ -327,6 +327,8 @@ impl Hold {
             // Far from the sender, a retransmission after a loss that was not seen comes later.
             CorkTimer::runs_shortest(facts.since_event(), facts.round_trip)
                 || CorkTimer::runs_before_timeout(facts.since_data, facts.round_trip)
+                || (facts.is_too_soon_for_timeout()
+                    && CorkTimer::may_have_run(facts.since_data, facts.round_trip))
         } else {
             // The timer runs since the data before was sent or since the last of it was acknowledged.
             CorkTimer::may_have_run(facts.since_data, facts.round_trip)
@@ -345,6 +347,10 @@ impl Hold {
             return Self::new(Wait::Cork, Confidence::Medium).or(Cause::ApplicationLimited);
         }
         if facts.may_have_been_lost() && facts.since_event() >= Self::LEAST_TIMEOUT {
+            if facts.left_late && facts.is_too_soon_for_timeout() {
+                return Self::new(Wait::Application, Confidence::Medium)
+                    .or(Cause::RetransmissionTimeout);
+            }
             if facts.left_late {
                 // It was ready, nothing held it, and it was sent late: a timer retransmitted it after
                 // a loss before the vantage point.
@@ -484,6 +490,16 @@ impl Facts {
             && self.flight[1] == 0
     }
 
+    /// An acknowledgement of new data starts the timer again (RFC 6298, section 5.3), and of the stacks in use,
+    /// none has a shorter one than Linux's 200 ms, nor one for the probe of a lone segment
+    /// (`tcp_schedule_loss_probe`).
+    fn is_too_soon_for_timeout(&self) -> bool {
+        /// Less a tick and what a capture is inaccurate by. Our choice.
+        const LEAST: Nanos = Nanos::from_millis(195);
+        let restarts = self.is_small() && self.flight[0] > self.flight[1];
+        restarts && self.since_ack.is_some_and(|since| since < LEAST)
+    }
+
     /// Nagle's algorithm may have held it because the acknowledgement of a small segment was lost, until a
     /// timer sent it: a tail loss probe has new data if there is some (RFC 8985, section 7.3).
     fn may_be_a_probe(&self) -> bool {
@@ -529,7 +545,8 @@ impl Facts {
         (is_flight && is_full).then(|| self.window())
     }
 
-    /// Slow start may be over, as it is at half of what was outstanding at the timeout.
+    /// Slow start may be over, as it is at half of what was outstanding at the timeout, or at three quarters of what
+    /// was before an idle time.
     const fn may_be_past_threshold(&self) -> bool {
         let least = 2 * self.full;
         let threshold = if self.threshold > least { self.threshold } else { least };

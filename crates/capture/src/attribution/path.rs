@@ -1,11 +1,10 @@
 //! Where the vantage point stands, and how fast the path is: what turns the times at which packets are
 //! seen into the times at which the ends send and receive them.
 
-use std::{collections::VecDeque, net::IpAddr};
+use std::collections::VecDeque;
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::Instant;
-use hashbrown::HashMap;
 
 use super::Nanos;
 
@@ -197,7 +196,7 @@ impl Vantage {
 
 /// How long a link is busy with a byte, in picoseconds, learned from what cannot be explained
 /// otherwise: segments that come one behind the other, and acknowledgements that come late.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Pace {
     per_byte: Option<u64>,
     samples: u8,
@@ -265,44 +264,32 @@ impl Pace {
         }
     }
 
+    /// Whether anything has shown it.
+    pub(super) const fn is_known(self) -> bool {
+        self.per_byte.is_some()
+    }
+
+    /// Whether a receiver's timer may have shown it.
+    pub(super) const fn is_doubtful(self) -> bool {
+        self.doubtful
+    }
+
+    /// The same in steps of an eighth of an octave or less: about as much as samples of the same path differ. Our
+    /// choice.
+    pub(super) fn rounded(self) -> Self {
+        let round = |it: u64| match it.checked_ilog2() {
+            Some(bits @ 4..) => {
+                let step = 1 << (bits - 3);
+                (it + step / 2) / step * step
+            }
+            _ => it,
+        };
+        Self { per_byte: self.per_byte.map(round), ..self }
+    }
+
     /// Transmission time of a segment of this size; zero if the rate is unknown.
     pub(crate) fn time(self, bytes: u64) -> Nanos {
         Nanos::new(self.per_byte.unwrap_or(0).saturating_mul(bytes) / 1_000)
-    }
-}
-
-/// The paces between two hosts: by the direction of the data, before the vantage point and behind it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Paces(pub [[Pace; 2]; 2]);
-
-impl Paces {
-    /// What was seen later counts, where something was.
-    pub(crate) fn update(&mut self, seen: &Self) {
-        for (known, seen) in self.0.iter_mut().flatten().zip(seen.0.iter().flatten()) {
-            *known = seen.or(*known);
-        }
-    }
-}
-
-/// The paces that were seen so far, by client and server.
-#[derive(Debug, Default)]
-pub(crate) struct KnownPaces {
-    // Looked up, never walked: the order of a hash table shows nowhere.
-    by_hosts: HashMap<[IpAddr; 2], Paces>,
-}
-
-impl KnownPaces {
-    /// The most pairs of hosts that are remembered. Our choice.
-    const MAX_PAIRS: usize = 1 << 14;
-
-    /// Adds what a connection between these hosts has shown; what is known then.
-    pub(crate) fn add(&mut self, hosts: [IpAddr; 2], seen: &Paces) -> Paces {
-        if self.by_hosts.len() >= Self::MAX_PAIRS && !self.by_hosts.contains_key(&hosts) {
-            self.by_hosts.clear();
-        }
-        let known = self.by_hosts.entry(hosts).or_default();
-        known.update(seen);
-        *known
     }
 }
 
@@ -609,14 +596,6 @@ mod tests {
             }
             assert_eq!(distances.are_steady(), steady, "{millis:?}");
         }
-    }
-
-    #[test]
-    fn what_was_seen_later_of_a_path_counts_where_something_was() {
-        let mut paces = Paces([[pace(&[100]), pace(&[200])], [Pace::default(); 2]]);
-        paces.update(&Paces([[Pace::default(), pace(&[300])], [pace(&[400]), Pace::default()]]));
-        let times = paces.0.map(|it| it.map(|it| it.time(1_000).get() / 1_000));
-        assert_eq!(times, [[100, 300], [400, 0]]);
     }
 
     /// Acknowledgements of 960 bytes, each sent and answered at these times; the last is the last.

@@ -2,6 +2,7 @@
 
 mod again;
 mod beyond;
+mod buffer;
 mod departure;
 mod edge;
 mod lateness;
@@ -14,7 +15,8 @@ use ackwise_cause::{Cause, Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 pub(crate) use self::departure::{Departure, Left, SeenData};
-use self::{again::Again, lateness::Lateness};
+pub(crate) use self::lateness::Promptest;
+use self::{again::Again, buffer::SendBuffer, lateness::Lateness};
 use super::{
     Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
@@ -52,8 +54,9 @@ pub(crate) struct Sender {
     first_ack: Option<Instant>,
     /// When a third of what was outstanding then was acknowledged.
     room_at: Option<Instant>,
-    /// What was outstanding when it last waited with nothing more written.
-    emptied_with: u64,
+    /// Since when nothing is outstanding and the receive window has room, but for a silly segment only.
+    silly_since: Option<Instant>,
+    buffer: SendBuffer,
     /// By how much acknowledgements were late.
     lateness: Lateness,
     /// The last acknowledgement that opened the window for data beyond it, and how long that took at most.
@@ -157,7 +160,7 @@ impl Sender {
             let Answer { seen, bytes, newly, more } = answer;
             let round_trip = distances.round_trip(direction).unwrap_or_default();
             let late = Nanos::between(seen, ack.seen) - round_trip;
-            self.lateness.note(late, newly >= 2 * self.full);
+            self.lateness.note(late, newly, self.full);
             let delay = match newly >= 2 * self.full {
                 _ if may_be_delayed => AckDelay::Unknown,
                 true => AckDelay::None,
@@ -227,6 +230,7 @@ impl Sender {
             self.opened = Some((room, at));
         }
         self.edge = ack.edge;
+        self.note_silly_window(at);
         self.recovered |= self.recover.take_if(|recover| self.acked >= *recover).is_some();
         let (packet, flight) = (ack.packet, [before, self.flight()]);
         Arrived {
@@ -348,9 +352,9 @@ impl Sender {
             lost_before: data.lost_before,
             emptied_before: self.emptied,
             fills_same_buffer: last.pushed
-                && self.left_with[0] == self.emptied_with
+                && self.buffer.is_filled_by(self.left_with[0])
                 // What a window holds of full segments is a multiple of one.
-                && (last.ended || !self.emptied_with.is_multiple_of(data.full.max(1))),
+                && (last.ended || !self.left_with[0].is_multiple_of(data.full.max(1))),
             nagle: self.nagle.habit(),
             outstanding: self.left_with[0],
             since_room: self.room_at.map(|at| Nanos::between(at, sent)),
@@ -416,7 +420,7 @@ impl Sender {
             hold.confidence = hold.confidence.min(Confidence::Medium);
         }
         if gap > facts.immediate && last.pushed {
-            self.emptied_with = self.left_with[0];
+            self.buffer.note(self.left_with[0]);
         }
         if hold.waits_for_window() && hold.confidence == Confidence::High && facts.is_released() {
             self.window.was_full(facts.flight[0], data.full);
@@ -429,6 +433,8 @@ impl Sender {
             && Nanos::between(last.sent, free_at.min(sent)) * 8 >= gap
             && Nanos::between(free_at, sent) * 8 >= gap;
         let same_burst = self.is_same_burst(gap, data, &facts);
+        let before_nagle = self.first_ack.zip(hold.before_nagle(&facts));
+        let (hold, before) = self.with_silly_window(hold);
         Gap {
             until: sent,
             free_at: unseen.map_or(free_at, |busy| last.sent + busy),
@@ -436,7 +442,7 @@ impl Sender {
             // What was sent again in vain is not what the receiver waited for.
             arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
             held: last.held,
-            before: hold.before_nagle(&facts).and_then(|before| Some((self.first_ack?, before))),
+            before: before.or(before_nagle),
             delayed_until,
             earlier_arrives: self.acked > last.acked,
             same_burst,
@@ -483,7 +489,8 @@ impl Sender {
         let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
         let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
         let small = data.full > 0 && !bytes.is_multiple_of(data.full);
-        let nagle = gap.and_then(Gap::held_by_nagle);
+        let opens = self.was_opened_for(data, sent, delays);
+        let released = gap.and_then(|gap| gap.released(opens));
         let departure = Departure {
             packet,
             seen,
@@ -493,7 +500,7 @@ impl Sender {
             left,
             queued,
             small,
-            nagle,
+            released,
             lost_before: data.lost_before == Some(true),
             seems_lost_before: data.seems_lost_before,
             acked: self.acked,
@@ -506,6 +513,7 @@ impl Sender {
         self.opened = None;
         self.first_ack = None;
         self.room_at = None;
+        self.silly_since = None;
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
         }
@@ -545,7 +553,9 @@ impl Sender {
         // What is outstanding is not known if an acknowledgement is missing.
         let flight = if self.lacks_ack { bytes } else { self.flight() };
         self.most_flight = self.most_flight.max(flight);
-        self.window.send(bytes, data.full, flight, wait);
+        // While a loss is repaired, what was lost and what came behind it is outstanding, too.
+        let in_window = if self.recover.is_some() { bytes } else { flight };
+        self.window.send(bytes, data.full, in_window, wait);
         self.left_with = [flight, self.window.least];
     }
 

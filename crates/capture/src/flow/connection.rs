@@ -240,7 +240,7 @@ impl ObservedConnection {
     pub(crate) fn begin(&mut self, known: &Paces, results: &mut Results) -> Option<WarmUp> {
         let beginning = std::mem::replace(&mut self.beginning, Beginning::Judged);
         let Beginning::Surveyed(mut warm_up, survey) = beginning else { return None };
-        self.ends.learn(survey.distances, known);
+        self.ends.learn(&survey, known);
         for (seen, _) in warm_up.segments() {
             self.judge(&seen, results);
         }

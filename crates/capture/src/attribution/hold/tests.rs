@@ -421,7 +421,11 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
         ),
         ("its sender's host would have seen it", Facts { may_miss_losses: false, ..LATE }, false),
         ("a send buffer was empty, and full again", Facts { pushed: true, ..LATE }, false),
-        ("a last piece behind a card's PSH", Facts { pushed: true, bytes: 500, ..LATE }, true),
+        (
+            "a last piece behind a card's PSH",
+            Facts { pushed: true, bytes: 500, since_ack: micros(195_000), ..LATE },
+            true,
+        ),
         ("the program had written no more", Facts { pushed: true, ended: true, ..LATE }, false),
         ("nor this", Facts { pushed: true, ended: true, bytes: 500, ..LATE }, false),
         (
