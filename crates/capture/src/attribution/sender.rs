@@ -8,6 +8,7 @@ mod edge;
 mod lateness;
 mod paced;
 mod rate;
+mod restart;
 
 use std::collections::VecDeque;
 
@@ -559,22 +560,6 @@ impl Sender {
         self.left_with = [flight, self.window.least];
     }
 
-    fn notice_idle(&mut self, sent: Instant, delays: &PathDelays) {
-        /// RFC 5681, section 4.1: idle for more than a retransmission timeout. Linux's is the round trip and at
-        /// least this (`tcp_rtt_estimator`).
-        const IDLE: Nanos = Nanos::from_millis(200);
-        let Some(last) = &self.last else { return };
-        // If data was in flight until just now, the sender was not idle.
-        let waited = self
-            .latest
-            .as_ref()
-            .is_some_and(|it| it.flight[0] > 0 && it.at + delays.immediate >= sent);
-        let long = Nanos::between(last.sent, sent) > IDLE + delays.round_trip;
-        if self.flight() == 0 && long && !waited {
-            self.window.idle();
-        }
-    }
-
     /// What it has outstanding.
     const fn flight(&self) -> u64 {
         self.highest.saturating_sub(self.acked)
@@ -598,17 +583,6 @@ impl Sender {
     /// The last data that it sent.
     pub(crate) const fn last(&self) -> Option<&Departure> {
         self.last.as_ref()
-    }
-
-    /// The initial window is this at least, in bytes.
-    pub(crate) fn set_initial_window(&mut self, bytes: u64) {
-        self.window.initial = bytes;
-        self.window.least = self.window.least.max(bytes);
-    }
-
-    /// Segments that it sent before any was acknowledged, if the window kept it from sending more.
-    pub(crate) const fn initial_window(&self) -> Option<u32> {
-        if self.first_flight.limited { Some(self.first_flight.segments) } else { None }
     }
 
     /// The capture does not show what was sent up to here.
