@@ -2,6 +2,7 @@
 
 mod again;
 mod beyond;
+mod burst;
 mod departure;
 mod edge;
 mod lateness;
@@ -234,7 +235,16 @@ impl Sender {
     }
 
     /// Data was seen; the time since the data before it, if there was any.
-    pub(crate) fn handle_data(&mut self, mut data: SeenData, delays: &PathDelays) -> Option<Gap> {
+    pub(crate) fn handle_data(&mut self, data: &SeenData, delays: &PathDelays) -> Option<Gap> {
+        match self.handle_in_burst(data, delays) {
+            Some(gap) => Some(gap),
+            None => self.handle_in_detail(data.clone(), delays),
+        }
+    }
+
+    /// The same, whatever the data waited for.
+    #[inline(never)]
+    fn handle_in_detail(&mut self, mut data: SeenData, delays: &PathDelays) -> Option<Gap> {
         self.full = data.full;
         let on_link = self.bottleneck.before.time(data.len());
         let sent = data.seen - (delays.sender + on_link);
@@ -411,8 +421,7 @@ impl Sender {
             until: sent,
             free_at: unseen.map_or(free_at, |busy| last.sent + busy),
             pace_is_sure: self.bottleneck.is_sure() && !is_shared && unseen.is_none(),
-            // What was sent again in vain is not what the receiver waited for.
-            arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
+            arrived: self.arrived(last),
             held: last.held,
             before: hold.before_nagle(&facts).and_then(|before| Some((self.first_ack?, before))),
             delayed_until,
@@ -436,6 +445,7 @@ impl Sender {
             && (gap <= facts.immediate.max(on_link * 9 / 8) || ready && gap <= on_link * 2)
     }
 
+    #[inline(always)]
     fn depart(
         &mut self,
         data: &SeenData,
