@@ -39,7 +39,9 @@ pub(crate) struct Sender {
     /// The last one that has arrived.
     latest: Option<Arrived>,
     last: Option<Departure>,
-    /// The last one with bytes that were not seen before, and when links were done with it.
+    /// It had bytes that were not seen before.
+    last_is_new: bool,
+    /// If it had none, the last one that had, and when links were done with that.
     last_new: Option<(Departure, Instant)>,
     round_trips: RoundTrips,
     bottleneck: Bottleneck,
@@ -455,6 +457,10 @@ impl Sender {
         delays: &PathDelays,
     ) {
         let bytes = data.len();
+        if !data.new && self.last_is_new {
+            self.last_new = self.last_with_link();
+        }
+        self.last_is_new = data.new;
         self.bottleneck.carry(bytes, sent);
         // The least round trips were those of empty segments: their time on the link is in them.
         let way = delays.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
@@ -493,9 +499,6 @@ impl Sender {
         self.last = Some(departure);
         self.opened = None;
         self.first_ack = None;
-        if data.new {
-            self.last_new = Some((departure, self.bottleneck.free_at()));
-        }
         if data.loss == Some(Loss::Repairs) {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             let bytes = data.bytes.clone();
@@ -563,8 +566,8 @@ impl Sender {
     }
 
     /// The last data that it sent and that was not seen before, and when links were done with it.
-    pub(crate) const fn last_new(&self) -> Option<(Departure, Instant)> {
-        self.last_new
+    pub(crate) fn last_new(&self) -> Option<(Departure, Instant)> {
+        if self.last_is_new { self.last_with_link() } else { self.last_new }
     }
 
     /// Whether it was ever told how much it may send.

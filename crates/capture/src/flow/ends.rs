@@ -133,14 +133,14 @@ impl Ends {
     pub(crate) fn survey(warm_up: &WarmUp) -> Survey {
         let mut trial = Self::default();
         let mut setup = super::setup::Setup::default();
-        for (seen, direction) in warm_up.segments() {
+        for (seen, direction) in warm_up.headers() {
             if seen.segment.flags.syn {
                 setup.handle_syn(direction, seen.at, seen.number);
             } else if direction == Direction::ToServer {
                 let is_first = trial.is_next(&seen.segment, direction);
                 setup.handle_opening(seen.at, seen.number, is_first, &mut trial.distances);
             }
-            trial.number(&seen, direction);
+            trial.number(seen, direction);
             trial.handle_header(&seen.segment, direction, seen.at, seen.number);
             if seen.segment.len > 0 {
                 trial.handle_data(&seen.segment, direction, seen.at, seen.number);
