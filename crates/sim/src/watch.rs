@@ -24,7 +24,7 @@ pub(crate) struct Watched {
     message_end: u64,
     /// By sender.
     senders: [Sender; 2],
-    /// The server's congestion window when it last sent data.
+    /// The server's congestion window before what it sends next.
     window: u32,
     /// The server's window before an idle time cut it, until it has grown back.
     cut_from: Option<u32>,
@@ -128,11 +128,21 @@ impl Watched {
         self.message_end = oldest.map_or(0, |(_, end)| end + 1);
     }
 
-    /// The server has sent data with this congestion window; `alone` if nothing else is outstanding.
-    /// What is then smaller than before was cut for idleness: a loss would have been repaired first.
+    /// The server's congestion window, before anything is sent.
+    pub(crate) const fn window_was(&mut self, window: u32) {
+        self.window = window;
+    }
+
+    /// The server has sent data again: its window is now what the loss has left, whatever it was before an idle time.
+    pub(crate) const fn repairs(&mut self) {
+        self.cut_from = None;
+    }
+
+    /// The server has sent new data with this congestion window; `alone` if nothing else is outstanding. What is
+    /// then smaller than just before was cut for idleness, and stays so until it is what it was at first.
     pub(crate) fn window_is(&mut self, window: u32, alone: bool) {
         if alone && window < self.window {
-            self.cut_from = Some(self.window);
+            self.cut_from = self.cut_from.max(Some(self.window));
         } else if self.cut_from.is_some_and(|cut_from| window >= cut_from) {
             self.cut_from = None;
         }

@@ -110,8 +110,6 @@ impl Waits {
             cause if repair.is_some_and(|it| it.by_timer && it.at == blame.until) => {
                 vec![Cause::RetransmissionTimeout, cause]
             }
-            // docs/explain.md: "in captures, this is `receive-window`".
-            Cause::SillyWindow => vec![Cause::SillyWindow, Cause::ReceiveWindow],
             cause => vec![cause],
         }
     }

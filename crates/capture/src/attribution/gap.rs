@@ -84,10 +84,10 @@ pub(crate) enum Resolution {
     Confirmed,
 }
 
-/// Data that Nagle's algorithm held.
+/// Data that an acknowledgement released: Nagle's algorithm held it, or the receive window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HeldByNagle {
-    /// The packet with the acknowledgement that released it.
+pub(crate) struct Released {
+    /// The packet with the acknowledgement.
     pub ack: u64,
     pub cause: Cause,
     /// It left as soon as that arrived.
@@ -98,13 +98,19 @@ impl Gap {
     /// Packets of one write are not this far apart, unless a link is slow. Our choice.
     pub(super) const ONE_WRITE: Nanos = Nanos::from_millis(1);
 
-    /// By what Nagle's algorithm held the data, if it did.
-    pub(crate) fn held_by_nagle(&self) -> Option<HeldByNagle> {
+    /// By what the data was held until an acknowledgement came, if it was. `opens`: that gave the receive window
+    /// room for it.
+    pub(crate) fn released(&self, opens: bool) -> Option<Released> {
         let [_, ack, _] = self.evidence.numbers();
-        let delayed = self.delayed_until.is_some();
-        let cause = if delayed { Cause::NagleDelayedAck } else { Cause::NagleRtt };
+        let cause = match self.hold.wait {
+            Wait::Nagle if self.delayed_until.is_some() => Cause::NagleDelayedAck,
+            Wait::Nagle => Cause::NagleRtt,
+            Wait::SillyWindow if opens => Cause::SillyWindow,
+            Wait::ReceiveWindow { .. } if opens => Cause::ReceiveWindow,
+            _ => return None,
+        };
         let is_sure = self.hold.confidence == Confidence::High;
-        (self.hold.wait == Wait::Nagle).then_some(HeldByNagle { ack, cause, is_sure })
+        Some(Released { ack, cause, is_sure })
     }
 
     /// Records what happened to the missing data.

@@ -18,6 +18,8 @@ pub(crate) struct Facts {
     pub since_data: Nanos,
     /// Time since the latest acknowledgement arrived; `None` if none has since the data before.
     pub since_ack: Option<Nanos>,
+    /// Time since a third of what was outstanding with the data before was acknowledged.
+    pub since_room: Option<Nanos>,
     /// A segment that follows an acknowledgement within this time was released by it.
     pub immediate: Nanos,
     /// Data of the segment.
@@ -42,7 +44,7 @@ pub(crate) struct Facts {
     pub lossy: bool,
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
-    /// After a timeout, slow start ends here; 0 if there was none.
+    /// After a timeout, or an idle time, slow start ends here; 0 if nothing is known.
     pub threshold: u64,
     /// What is outstanding does not grow from round to round, and nothing was lost.
     pub stays: Plateau,
@@ -70,8 +72,8 @@ pub(crate) struct Facts {
     pub lost_before: Option<bool>,
     /// All that was written had left, too, when it last waited for an acknowledgement.
     pub emptied_before: bool,
-    /// All that was written had left with the data before, and so it was when it waited before that, with exactly
-    /// as much outstanding.
+    /// All that was written had left with the data before, and so it was when it waited before that, or at two
+    /// earlier waits in a row, with exactly as much outstanding.
     pub fills_same_buffer: bool,
     /// What was outstanding when the data before left.
     pub outstanding: u64,
@@ -146,6 +148,12 @@ impl Hold {
         Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium)
     }
 
+    /// The same, if a tail-loss probe ended it: the timer runs where the window lets nothing go, too.
+    pub(super) fn until_probe(self, facts: &Facts) -> Self {
+        let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
+        Self { wait, paced: false, confidence: Confidence::Medium, ..self }
+    }
+
     /// The same, if nothing shows how large the receive window is: that may have held it as well.
     pub(super) fn without_receive_window(self) -> Self {
         let most = match self.writer {
@@ -158,7 +166,7 @@ impl Hold {
 
     /// It waited for the receive window.
     pub(super) const fn waits_for_receiver(&self) -> bool {
-        matches!(self.wait, Wait::ReceiveWindow { .. })
+        matches!(self.wait, Wait::ReceiveWindow { .. } | Wait::SillyWindow)
     }
 
     /// Its program wrote it, and nothing held it.
@@ -279,6 +287,9 @@ impl Hold {
         let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
         let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
         let hold = match facts.stays {
+            Plateau::No if facts.slow_start && !cut_by_idle && facts.may_be_past_threshold() => {
+                Self::new(Wait::CongestionWindow, Confidence::Medium).or(Cause::SlowStart)
+            }
             // How large the window was before it was idle, what was sent then need not show.
             Plateau::No if facts.slow_start && facts.after_idle && !cut_by_idle => {
                 let hold = Self::new(wait, Confidence::Medium);
@@ -286,9 +297,6 @@ impl Hold {
                     return Self { cut_by_idle: true, ..hold.or(Cause::SlowStart) };
                 }
                 hold.or(Cause::IdleRestart)
-            }
-            Plateau::No if facts.slow_start && facts.may_be_past_threshold() => {
-                Self::new(Wait::CongestionWindow, Confidence::Medium).or(Cause::SlowStart)
             }
             Plateau::No if has_room || facts.may_have_filled_buffer() => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
@@ -309,8 +317,8 @@ impl Hold {
     }
 
     fn unreleased(facts: &Facts) -> Self {
-        if facts.fills_receive_window && facts.is_small() {
-            // A timer sends a segment that fills a window too small for a full segment, whatever was written.
+        if facts.fills_receive_window && (facts.is_small() || facts.takes_last_of_window()) {
+            // A timer sends a segment that fills the window to its last byte, whatever was written.
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
         }
@@ -331,6 +339,8 @@ impl Hold {
             // Far from the sender, a retransmission after a loss that was not seen comes later.
             CorkTimer::runs_shortest(facts.since_event(), facts.round_trip)
                 || CorkTimer::runs_before_timeout(facts.since_data, facts.round_trip)
+                || (facts.is_too_soon_for_timeout()
+                    && CorkTimer::may_have_run(facts.since_data, facts.round_trip))
         } else {
             // The timer runs since the data before was sent or since the last of it was acknowledged.
             CorkTimer::may_have_run(facts.since_data, facts.round_trip)
@@ -349,6 +359,10 @@ impl Hold {
             return Self::new(Wait::Cork, Confidence::Medium).or(Cause::ApplicationLimited);
         }
         if facts.may_have_been_lost() && facts.since_event() >= Self::LEAST_TIMEOUT {
+            if facts.left_late && facts.is_too_soon_for_timeout() {
+                return Self::new(Wait::Application, Confidence::Medium)
+                    .or(Cause::RetransmissionTimeout);
+            }
             if facts.left_late {
                 // It was ready, nothing held it, and it was sent late: a timer retransmitted it after
                 // a loss before the vantage point.
@@ -375,7 +389,12 @@ impl Hold {
             return Self::new(Wait::Application, Confidence::Medium).or(Cause::CorkTimer);
         }
         if facts.may_have_waited_for_memory() {
-            return Self::new(Wait::Application, Confidence::Medium).or(Cause::SendBuffer);
+            let hold = Self::new(Wait::Application, Confidence::Medium);
+            if facts.emptied_before {
+                let writer = Writer::SendBufferFull;
+                return Self { writer, ..hold.or(Cause::ApplicationLimited) };
+            }
+            return hold.or(Cause::SendBuffer);
         }
         if facts.may_be_a_probe() {
             return Self::new(Wait::Application, Confidence::Medium)
@@ -457,6 +476,11 @@ impl Facts {
             && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
     }
 
+    /// A full segment that was held back while more is outstanding, as in the next rule, until a tail-loss probe sends it.
+    fn takes_last_of_window(&self) -> bool {
+        self.bytes == self.full && self.flight[1] > self.full && !self.answers
+    }
+
     /// Linux lets a receive window that has room for one segment wait for room for more
     /// (`tcp_tso_should_defer`). The congestion window had more room.
     fn waits_for_two_segments_of_window(&self) -> bool {
@@ -473,6 +497,16 @@ impl Facts {
             && !matches!(self.lost_before, Some(false))
             && ready
             && self.flight[1] == 0
+    }
+
+    /// An acknowledgement of new data starts the timer again (RFC 6298, section 5.3), and of the stacks in use,
+    /// none has a shorter one than Linux's 200 ms, nor one for the probe of a lone segment
+    /// (`tcp_schedule_loss_probe`).
+    fn is_too_soon_for_timeout(&self) -> bool {
+        /// Less a tick and what a capture is inaccurate by. Our choice.
+        const LEAST: Nanos = Nanos::from_millis(195);
+        let restarts = self.is_small() && self.flight[0] > self.flight[1];
+        restarts && self.since_ack.is_some_and(|since| since < LEAST)
     }
 
     /// Nagle's algorithm may have held it because the acknowledgement of a small segment was lost, until a
@@ -500,13 +534,13 @@ impl Facts {
         }
     }
 
-    /// A program that a full send buffer has blocked goes on when an acknowledgement has freed memory, and
-    /// later where its host is busy: most of the pause was before that.
+    /// A program that a full send buffer has blocked goes on when a third of it is free (Linux
+    /// `sk_stream_is_writeable`), and later where its host is busy: most of the pause was before that.
     fn may_have_waited_for_memory(&self) -> bool {
         self.pushed
             && !self.answers
-            && self.flight[0] >= 2 * self.full
-            && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
+            && self.outstanding >= 2 * self.full
+            && self.since_room.is_some_and(|late| late * 4 <= self.since_data)
     }
 
     /// The congestion window that may have held what Nagle's algorithm would have held: it counts segments,
@@ -520,7 +554,8 @@ impl Facts {
         (is_flight && is_full).then(|| self.window())
     }
 
-    /// Slow start may be over, as it is at half of what was outstanding at the timeout.
+    /// Slow start may be over, as it is at half of what was outstanding at the timeout, or at three quarters of what
+    /// was before an idle time.
     const fn may_be_past_threshold(&self) -> bool {
         let least = 2 * self.full;
         let threshold = if self.threshold > least { self.threshold } else { least };

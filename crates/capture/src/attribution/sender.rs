@@ -2,6 +2,7 @@
 
 mod again;
 mod beyond;
+mod buffer;
 mod burst;
 mod departure;
 mod edge;
@@ -15,7 +16,8 @@ use ackwise_cause::{Cause, Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 pub(crate) use self::departure::{Departure, Left, SeenData};
-use self::{again::Again, lateness::Lateness};
+pub(crate) use self::lateness::Promptest;
+use self::{again::Again, buffer::SendBuffer, lateness::Lateness};
 use super::{
     Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
@@ -53,8 +55,11 @@ pub(crate) struct Sender {
     opened: Option<(u64, Instant)>,
     /// When the first acknowledgement of anything arrived since the last data.
     first_ack: Option<Instant>,
-    /// What was outstanding when it last waited with nothing more written.
-    emptied_with: u64,
+    /// When a third of what was outstanding then was acknowledged.
+    room_at: Option<Instant>,
+    /// Since when nothing is outstanding and the receive window has room, but for a silly segment only.
+    silly_since: Option<Instant>,
+    buffer: SendBuffer,
     /// By how much acknowledgements were late.
     lateness: Lateness,
     /// The last acknowledgement that opened the window for data beyond it, and how long that took at most.
@@ -155,10 +160,10 @@ impl Sender {
         let may_be_delayed = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
-            let Answer { seen, newly, more } = answer;
+            let Answer { seen, bytes, newly, more } = answer;
             let round_trip = distances.round_trip(direction).unwrap_or_default();
             let late = Nanos::between(seen, ack.seen) - round_trip;
-            self.lateness.note(late, newly >= 2 * self.full);
+            self.lateness.note(late, newly, self.full);
             let delay = match newly >= 2 * self.full {
                 _ if may_be_delayed => AckDelay::Unknown,
                 true => AckDelay::None,
@@ -166,6 +171,11 @@ impl Sender {
                 false if self.window.is_lossy() => AckDelay::Unknown,
                 false => AckDelay::ByTimer,
             };
+            // The least round trip was that of a smaller segment: the handshake's, or less.
+            if bytes >= self.full && self.window.initial > 0 {
+                let prompt = distances.path_delays(direction).prompt_ack;
+                self.bottleneck.allow(bytes, late + prompt, seen);
+            }
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
             if !may_be_delayed {
                 self.time_burst(&ack, newly, round_trip);
@@ -211,6 +221,9 @@ impl Sender {
         if newly > 0 {
             self.first_ack.get_or_insert(at);
         }
+        if self.flight() * 3 <= self.left_with[0] * 2 {
+            self.room_at.get_or_insert(at);
+        }
         self.first_flight.acknowledged |= newly > 0;
         if let Some(room) = usable_window
             && room < self.full
@@ -220,6 +233,7 @@ impl Sender {
             self.opened = Some((room, at));
         }
         self.edge = ack.edge;
+        self.note_silly_window(at);
         self.recovered |= self.recover.take_if(|recover| self.acked >= *recover).is_some();
         let (packet, flight) = (ack.packet, [before, self.flight()]);
         Arrived {
@@ -310,6 +324,9 @@ impl Sender {
         let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
         let gap = Nanos::between(last.sent, sent);
         let flight = self.flight();
+        // What was sent after the acknowledgement, in the same burst, is outstanding, too.
+        let is_earlier = |it: &&Arrived| it.at < last.sent && gap > delays.immediate;
+        let flights = latest.filter(|it| !is_earlier(it)).map_or([flight, flight], |it| it.flight);
         // Several updates in a row may open a window: what it was before the first, held the data for as
         // long as the sender took to answer it is short beside that.
         let shut = self.opened.filter(|&(_, at)| Nanos::between(at, sent) * 4 <= gap);
@@ -319,7 +336,7 @@ impl Sender {
             immediate: delays.immediate,
             bytes: data.len(),
             full: data.full,
-            flight: latest.map_or([flight, flight], |it| it.flight),
+            flight: flights,
             usable_window: shut.map(|it| it.0).or_else(|| latest.and_then(|it| it.usable_window)),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
@@ -343,11 +360,12 @@ impl Sender {
             lost_before: data.lost_before,
             emptied_before: self.emptied,
             fills_same_buffer: last.pushed
-                && self.left_with[0] == self.emptied_with
+                && self.buffer.is_filled_by(self.left_with[0])
                 // What a window holds of full segments is a multiple of one.
-                && (last.ended || !self.emptied_with.is_multiple_of(data.full.max(1))),
+                && (last.ended || !self.left_with[0].is_multiple_of(data.full.max(1))),
             nagle: self.nagle.habit(),
             outstanding: self.left_with[0],
+            since_room: self.room_at.map(|at| Nanos::between(at, sent)),
             window_was_full: self.left_with[0] + data.len() > self.left_with[1],
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
@@ -376,7 +394,8 @@ impl Sender {
         match stall {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
-            Stall::OrDelayedAck | Stall::OrLoss | Stall::Shown => {
+            Stall::OrLoss => hold = hold.until_probe(&facts),
+            Stall::OrDelayedAck | Stall::Shown => {
                 hold.confidence = Confidence::Medium;
             }
         }
@@ -409,7 +428,7 @@ impl Sender {
             hold.confidence = hold.confidence.min(Confidence::Medium);
         }
         if gap > facts.immediate && last.pushed {
-            self.emptied_with = self.left_with[0];
+            self.buffer.note(self.left_with[0]);
         }
         let unseen = self.busy_without_rate(&mut hold, gap);
         // Where a link was busy for a part of the time and a window was full after that, the rate decides how
@@ -419,13 +438,15 @@ impl Sender {
             && Nanos::between(last.sent, free_at.min(sent)) * 8 >= gap
             && Nanos::between(free_at, sent) * 8 >= gap;
         let same_burst = self.is_same_burst(gap, data, &facts);
+        let before_nagle = self.first_ack.zip(hold.before_nagle(&facts));
+        let (hold, before) = self.with_silly_window(hold);
         Gap {
             until: sent,
             free_at: unseen.map_or(free_at, |busy| last.sent + busy),
             pace_is_sure: self.bottleneck.is_sure() && !is_shared && unseen.is_none(),
             arrived: self.arrived(last),
             held: last.held,
-            before: hold.before_nagle(&facts).and_then(|before| Some((self.first_ack?, before))),
+            before: before.or(before_nagle),
             delayed_until,
             earlier_arrives: self.acked > last.acked,
             same_burst,
@@ -477,7 +498,8 @@ impl Sender {
         let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
         let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
         let small = data.full > 0 && !bytes.is_multiple_of(data.full);
-        let nagle = gap.and_then(Gap::held_by_nagle);
+        let opens = self.was_opened_for(data, sent, delays);
+        let released = gap.and_then(|gap| gap.released(opens));
         let departure = Departure {
             packet,
             seen,
@@ -487,7 +509,7 @@ impl Sender {
             left,
             queued,
             small,
-            nagle,
+            released,
             lost_before: data.lost_before == Some(true),
             seems_lost_before: data.seems_lost_before,
             acked: self.acked,
@@ -499,6 +521,8 @@ impl Sender {
         self.last = Some(departure);
         self.opened = None;
         self.first_ack = None;
+        self.room_at = None;
+        self.silly_since = None;
         if data.loss == Some(Loss::Repairs) {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             let bytes = data.bytes.clone();
@@ -522,8 +546,8 @@ impl Sender {
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
-        let unacknowledged =
-            self.small_end > self.acked && self.acks_in_flight.is_empty() && !self.lacks_ack;
+        // An acknowledgement that is on its way by the shortest round trip has not arrived.
+        let unacknowledged = self.small_end > self.acked && !self.lacks_ack;
         if small && ready && unacknowledged && data.loss.is_none() {
             self.nagle.note_despite();
         }
@@ -535,7 +559,9 @@ impl Sender {
         // What is outstanding is not known if an acknowledgement is missing.
         let flight = if self.lacks_ack { bytes } else { self.flight() };
         self.most_flight = self.most_flight.max(flight);
-        self.window.send(bytes, data.full, flight, wait);
+        // While a loss is repaired, what was lost and what came behind it is outstanding, too.
+        let in_window = if self.recover.is_some() { bytes } else { flight };
+        self.window.send(bytes, data.full, in_window, wait);
         self.left_with = [flight, self.window.least];
     }
 

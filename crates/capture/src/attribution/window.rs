@@ -19,7 +19,7 @@ pub(super) struct CongestionEstimate {
     /// What it may have grown to before that, although less was outstanding.
     pub reach_before_idle: u64,
     pub slow_start: bool,
-    /// After a timeout, slow start ends here, or a little above; 0 if nothing is known.
+    /// After a timeout, or an idle time, slow start ends here, or a little above; 0 if nothing is known.
     pub threshold: u64,
     round_end: u64,
     round: Round,
@@ -195,6 +195,10 @@ impl CongestionEstimate {
         // Linux lets slow start grow to twice of what is used (`tcp_is_cwnd_limited`).
         let reach = if self.slow_start { 2 * self.peak } else { self.peak };
         self.reach_before_idle = self.reach_before_idle.max(reach);
+        // RFC 2861, section 3.2, and Linux (`tcp_current_ssthresh`): at three quarters of the window, slow start ends.
+        if !self.slow_start {
+            self.threshold = self.peak / 4 * 3;
+        }
         self.peak_before_idle = Some(self.peak.max(self.peak_before_idle.unwrap_or(0)));
         self.after_idle = true;
         // RFC 5681, section 4.1: the restart window is the initial one, or less if the window was.
@@ -366,9 +370,11 @@ mod tests {
         assert_eq!(window.peak_before_idle, Some(20_000));
         window.send(1, 1_000, 20_000, None);
         assert_eq!(window.peak_before_idle, None);
+        assert_eq!(window.threshold, 0, "it was in slow start");
         window.slow_start = false;
         window.idle();
         assert!(window.slow_start, "RFC 5681, section 4.1: it begins with slow start");
+        assert_eq!(window.threshold, 15_000);
     }
 
     #[test]

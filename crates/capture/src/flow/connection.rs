@@ -240,7 +240,7 @@ impl ObservedConnection {
     pub(crate) fn begin(&mut self, known: &Paces, results: &mut Results) -> Option<WarmUp> {
         let beginning = std::mem::replace(&mut self.beginning, Beginning::Judged);
         let Beginning::Surveyed(mut warm_up, survey) = beginning else { return None };
-        self.ends.learn(survey.distances, known);
+        self.ends.learn(&survey, known);
         for (seen, direction) in warm_up.segments() {
             self.judge(&seen, direction, results);
         }
@@ -358,8 +358,13 @@ impl ObservedConnection {
     ) {
         self.divisions =
             SAVED_DIVISIONS.min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
+        let before = self.ends.last_data;
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
+        let is_mute = self.protocol == Some(Protocol::Tls) && answers_nothing(seen);
+        if is_mute {
+            self.ends.last_data = before;
+        }
         if let Some(measures) = &mut self.measures {
             measures.handle_data(&data, direction, now);
         }
@@ -382,8 +387,10 @@ impl ObservedConnection {
                 let at_sender = self.ends.distances.path_delays(direction).is_next_to_sender();
                 gap.blame_flow_control(at_sender);
             }
-            if self.exchanges == 0 {
-                self.setup.handle_gap(gap, direction);
+            if self.exchanges == 0 && !is_mute {
+                let other = self.ends.half(direction.opposite()).sender.last();
+                let answered = other.filter(|_| before.is_some_and(|it| it.0 != direction));
+                self.setup.handle_gap(gap, direction, answered);
             }
             if direction == Direction::ToClient && gap.hold.wait == Wait::Cork {
                 self.corks.note_cork();
@@ -552,6 +559,13 @@ pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piec
         }
         Piece::Gap(Range { start, end }) => conversation.handle_gap(direction, start, end),
     }
+}
+
+/// A change_cipher_spec alone: TLS 1.3 sends it for middleboxes (RFC 8446, appendix D.4), and in TLS 1.2 nothing
+/// happens before what follows it. Nobody waits for it.
+fn answers_nothing(seen: &Seen<'_>) -> bool {
+    const HEADER: usize = 5;
+    matches!(seen.payload, [20, 3, _, 0, 1, ..]) && seen.segment.len as usize == HEADER + 1
 }
 
 /// A SYN without ACK.

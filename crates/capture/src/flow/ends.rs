@@ -14,7 +14,7 @@ use crate::{
     attribution::{
         Acknowledgement, Distances, Loss, Nanos, Paces,
         gap::{Gap, Missing, Resolution},
-        sender::{SeenData, Sender},
+        sender::{Promptest, SeenData, Sender},
     },
     decode::Seen,
     quality::Quality,
@@ -27,7 +27,7 @@ pub(crate) struct Ends {
     pub halves: [Half; 2],
     pub distances: Distances,
     /// Which way the last data went.
-    last_data: Option<(Direction, u64)>,
+    pub(super) last_data: Option<(Direction, u64)>,
     /// An RST was seen that broke it off.
     pub reset: bool,
     /// An RST was seen that only handed TIME-WAIT over.
@@ -94,6 +94,8 @@ pub(crate) struct Data {
 pub(crate) struct Survey {
     pub distances: Distances,
     pub paces: Paces,
+    /// By the direction of the data.
+    pub promptest: [Promptest; 2],
 }
 
 impl Ends {
@@ -146,15 +148,22 @@ impl Ends {
                 trial.handle_data(&seen.segment, direction, seen.at, seen.number);
             }
         }
-        let paces = trial.halves.each_ref().map(|half| half.sender.paces());
-        Survey { distances: trial.distances, paces: Paces(paces) }
+        let paces = Paces(trial.halves.each_ref().map(|half| half.sender.paces()));
+        let promptest = trial.halves.each_ref().map(|half| half.sender.promptest());
+        Survey { distances: trial.distances, paces, promptest }
     }
 
     /// Begins with what the first segments have shown, and what they have not, earlier connections
     /// between the same hosts may have.
-    pub(crate) fn learn(&mut self, distances: Distances, known: &Paces) {
-        self.distances = distances;
-        let Paces(paces) = *known;
+    pub(crate) fn learn(&mut self, survey: &Survey, known: &Paces) {
+        self.distances = survey.distances;
+        let Paces(mut paces) = *known;
+        let shown = survey.paces.0.iter().zip(survey.promptest);
+        for ([_, told], ([_, own], promptest)) in paces.iter_mut().zip(shown) {
+            if told != own {
+                *told = promptest.unless_refuted(*told);
+            }
+        }
         for (half, [one, other]) in self.halves.iter_mut().zip([paces, [paces[1], paces[0]]]) {
             // A path is as fast in the direction that shows nothing as in the other: mostly it is.
             half.sender.set_paces([one[0].or(other[1]), one[1].or(other[0])]);
@@ -384,14 +393,13 @@ impl Ends {
         Some(Data { bytes, gap, repairs, new, missing, resolution })
     }
 
-    /// A FIN; where its stream ends, the first time.
+    /// A FIN, perhaps again; where its stream ends.
     pub(crate) fn handle_fin(&mut self, segment: &Segment, direction: Direction) -> Option<u64> {
         let half = &mut self.halves[direction as usize];
-        if half.fin.is_some() {
-            return None;
+        if half.fin.is_none() {
+            half.fin = half.stream.place(segment).map(|bytes| bytes.end);
+            half.after_fin = Some(segment.seq + segment.len + 1);
         }
-        half.fin = half.stream.place(segment).map(|bytes| bytes.end);
-        half.after_fin = Some(segment.seq + segment.len + 1);
         half.fin
     }
 

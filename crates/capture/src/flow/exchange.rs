@@ -8,7 +8,7 @@ use ackwise_tcp::{Instant, Wait};
 use crate::{
     attribution::{
         Account, Confidence, CorkHabit, CorkTimer, Evidence, Nanos, Share, Stall, Verdict,
-        gap::{self, Gap, HeldByNagle, LastWay},
+        gap::{self, Gap, LastWay, Released},
         sender::{Departure, Left},
     },
     conversation::{ExchangeId, RequestHead},
@@ -231,9 +231,9 @@ impl OpenExchange {
                 && first.left != Left::Earlier
                 && round_trip.is_some_and(|it| corks.note(since, it));
             // An acknowledgement of its own, behind the request, released it.
-            let nagle = first.nagle.filter(|it| it.ack > packet);
+            let released = first.released.filter(|it| it.ack > packet);
             let (cause, rival) = match first.left {
-                _ if let Some(HeldByNagle { cause, is_sure, .. }) = nagle => match is_sure {
+                _ if let Some(Released { cause, is_sure, .. }) = released => match is_sure {
                     true => (cause, Some(Cause::ServerThink)),
                     false => (Cause::ServerThink, Some(cause)),
                 },

@@ -852,3 +852,48 @@ fn what_waits_for_a_repair() {
         "#,
     );
 }
+
+/// TLS 1.3, at the server. Its hello was written apart from the rest of its flight, and so was the client's
+/// change_cipher_spec from what follows it: Nagle's algorithm holds either for a round trip. The client's begins
+/// when the flight has arrived; its change_cipher_spec answers nothing, and the server did not wait for it.
+#[test]
+fn a_tls_handshake_in_small_writes_is_held_by_nagle() {
+    const CHANGE: [u8; 6] = [20, 3, 3, 0, 1, 1];
+    let record = |kind: u8, body: u16| {
+        let [high, low] = body.to_be_bytes();
+        let mut record = vec![kind, 3, 3, high, low];
+        record.resize(5 + usize::from(body), 1);
+        record
+    };
+    let client = [record(22, 195), CHANGE.to_vec(), record(23, 53), record(23, 100)].concat();
+    let server = [record(22, 95), record(23, 495), record(23, 95), record(23, 95)].concat();
+    shows(
+        &Streams::of(&client, &server),
+        r#"
+        0       > syn
+        0.05    < syn
+        20.05   > ack 0
+        20.10   > 0:200 psh ack 0
+        20.12   < ack 200
+        20.20   < 0:100 psh ack 200
+        40.20   > ack 100
+        40.21   < 100:600 psh ack 200
+        40.22   > 200:206 psh ack 100
+        84.22   < ack 206
+        104.25  > 206:369 psh ack 600
+        104.30  < 600:700 psh ack 369
+        124.30  > ack 700
+        "#,
+        r#"
+        handshake to-server 10.050 (1, 10.050) high: 1 2 3
+        tls-handshake to-server 10.140 (1, 10.140) high: 6
+        nagle-rtt to-client 20.010 (1, 20.010) high: 6 7 8
+        tls-handshake to-client 10.010 (1, 10.010) high: 8
+        nagle-delayed-ack to-server 34.000 (1, 34.000) high: 9 10 11
+        nagle-rtt to-server 10.040 (1, 10.040) high: 9 10 11
+        propagation to-server 10.010 (1, 10.010) high: 11
+        server-think to-client 0.030 (1, 0.030) high: 11 12
+        propagation to-client 0.010 (1, 0.010) high: 12
+        "#,
+    );
+}

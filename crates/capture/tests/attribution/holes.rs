@@ -263,3 +263,28 @@ fn an_echoed_timestamp_shows_that_an_acknowledgement_is_missing() {
         assert_eq!(share.map(|it| it.confidence), Some(confidence), "{echo}: {exchange:?}");
     }
 }
+
+/// The end of the response is lost, and the FIN behind it comes twice: the response goes on until it is complete.
+#[test]
+fn a_fin_that_comes_again_behind_a_hole_ends_nothing() {
+    let analysis = Streams::of_bodies(&[2_900]).seen_as(
+        r#"
+        0      > syn
+        20     < syn
+        20.05  > ack 0
+        20.1   > 0:100 psh ack 0
+        40.2   < 0:1460 ack 100
+        40.25  > ack 1460
+        40.3   < 3000:3000 fin ack 100
+        40.35  > ack 1460
+        300    < 3000:3000 fin ack 100
+        300.05 > ack 1460
+        700    < 1460:2920 ack 100
+        700.01 < 2920:3000 psh ack 100
+        700.05 > ack 3001
+        "#,
+    );
+    let [exchange] = &analysis.exchanges[..] else { panic!("one exchange") };
+    assert!(exchange.complete);
+    assert_eq!(exchange.duration, std::time::Duration::from_micros(700_010));
+}

@@ -242,8 +242,126 @@ fn a_timer_fills_a_window_that_is_too_small_for_a_segment() {
         propagation to-server 10.030 (1, 10.030) high: 4
         server-think to-client 0.140 (1, 0.140) high: 4 6
         transmission to-client 0.227 (3, 0.120) high: 31
-        receive-window to-client 479.543 (2, 240.003) medium or application-limited: 15 16 17
+        receive-window to-client 259.600 (2, 239.540) medium or application-limited: 17 19 20
+        silly-window to-client 219.943 (1, 219.943) medium or application-limited: 15 16 17
         propagation to-client 0.025 (1, 0.025) high: 31
+        "#,
+    );
+}
+
+/// The client's program reads slowly: its window of 1,000 bytes has room, but not for a segment. Only after the ACK of
+/// all data is it nothing but the window that holds the rest.
+#[test]
+fn a_window_with_too_little_room_is_silly_once_nothing_is_outstanding() {
+    shows(
+        &Streams::of_bodies(&[23_260]),
+        r#"
+        0      > syn win 14600
+        0.05   < syn
+        20.1   > ack 0 win 14600
+        20.2   > 0:100 psh ack 0 win 14600
+        20.3   < ack 100
+        20.4   < 0:13140 psh ack 100
+        40.5   > ack 13140 win 1000
+        100    > ack 13140 win 10220
+        100.05 < 13140:23360 psh ack 100
+        120.2  > ack 23360 win 14600
+        "#,
+        r#"
+        handshake to-server 10.090 (1, 10.090) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.035 (1, 10.035) high: 4
+        server-think to-client 0.140 (1, 0.140) high: 4 6
+        transmission to-client 0.160 (2, 0.090) high: 14 16 17
+        receive-window to-client 20.070 (1, 20.070) high: 14 16 17
+        silly-window to-client 59.490 (1, 59.490) high: 14 16 17
+        propagation to-client 0.025 (1, 0.025) high: 23
+        "#,
+    );
+}
+
+/// The same before a response: whether the server had it ready so long, nothing shows.
+#[test]
+fn a_response_that_leaves_when_a_silly_window_opens_may_have_waited_for_that() {
+    shows(
+        &Streams::of_bodies(&[1_000, 5_000]),
+        r#"
+        0      > syn win 14600
+        0.05   < syn
+        20.1   > ack 0 win 14600
+        20.2   > 0:100 psh ack 0 win 14600
+        20.3   < ack 100
+        20.4   < 0:1100 psh ack 100
+        40.6   > ack 1100 win 1000
+        60     > 100:200 psh ack 1100 win 1000
+        60.1   < ack 200
+        160    > ack 1100 win 14600
+        160.05 < 1100:6200 psh ack 200
+        180.2  > ack 6200 win 14600
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.098 (1, 0.098) high: 4
+        request-upload to-server 0.003 (1, 0.003) high: 4
+        propagation to-server 10.049 (1, 10.049) high: 4
+        server-think to-client 0.143 (1, 0.143) high: 4 6
+        transmission to-client 0.022 (1, 0.022) high: 6
+        propagation to-client 0.010 (1, 0.010) high: 6
+        propagation to-server 0.025 (1, 0.025) high: 8
+        silly-window to-client 99.990 (1, 99.990) medium or server-think: 8 11
+        transmission to-client 0.065 (1, 0.065) medium: 14
+        "#,
+    );
+}
+
+/// While a loss is repaired, 60 segments are outstanding, most of which have arrived. The window is 20: after the
+/// idle time, it is that again when 20 are outstanding.
+#[test]
+fn after_an_idle_time_a_window_is_what_a_loss_had_left_of_it() {
+    shows(
+        &Streams::of_bodies(&[160_500, 94_800]),
+        r#"
+        0       > syn
+        0.05    < syn
+        20.1    > ack 0
+        20.2    > 0:100 psh ack 0
+        20.3    < ack 100
+        20.4    < 0:14600 ack 100
+        40.6    > ack 14600
+        40.65   < 14600:43800 ack 100
+        60.9    > ack 43800
+        60.95   < 43800:102200 ack 100
+        81.2    > ack 43800 sack 45260:102200
+        81.25   < 43800:45260 ack 100
+        81.3    < 102200:131400 ack 100
+        101.6   > ack 131400
+        101.65  < 131400:160600 psh ack 100
+        121.9   > ack 160600
+        1000    > 100:200 psh ack 160600
+        1000.1  < 160600:175200 ack 200
+        1020.3  > ack 175200
+        1020.35 < 175200:204400 ack 200
+        1040.6  > ack 204400
+        1040.65 < 204400:235060 ack 200
+        1060.9  > ack 235060
+        1060.95 < 235060:255500 psh ack 200
+        1081.2  > ack 255500
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.099 (1, 0.099) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.140 (1, 0.140) high: 4 6
+        transmission to-client 1.590 (6, 0.600) medium: 77 78 79
+        slow-start to-client 40.100 (2, 20.100) high: 15 16 17
+        loss-recovery to-client 39.785 (3, 20.050) medium or congestion-window: 99 100 101
+        propagation to-server 0.025 (1, 0.025) high: 122
+        server-think to-client 0.040 (1, 0.040) high: 122 123
+        transmission to-client 0.930 (4, 0.315) high: 175 176 177
+        idle-restart to-client 20.100 (1, 20.100) high: 132 133 134
+        congestion-window to-client 39.985 (2, 20.000) medium or slow-start: 153 154 155
         "#,
     );
 }

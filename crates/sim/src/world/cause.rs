@@ -45,6 +45,18 @@ impl<O: Observer> World<'_, O> {
         }
     }
 
+    /// Something may leave on a connection: an idle time may then cut the window.
+    #[inline]
+    pub(super) fn watch_window(&mut self, place: u32) {
+        if self.scenario.watch_causes {
+            let connection = &mut self.connections[place as usize];
+            let window = connection.end(Side::Server).endpoint.windows().congestion;
+            if let Some(watched) = &mut connection.watched {
+                watched.window_was(window);
+            }
+        }
+    }
+
     /// Accounts for the time that has passed, and then lets the watcher know of something.
     pub(super) fn change_watched(&mut self, place: u32, change: impl FnOnce(&mut Watched)) {
         let connection = &mut self.connections[place as usize];
@@ -77,7 +89,11 @@ impl<O: Observer> World<'_, O> {
                 watched.passes(side, transmit, passage, now);
             }
             if side == Side::Server && transmit.segment.len > 0 {
-                watched.window_is(window, alone && !transmit.retransmission);
+                if transmit.retransmission {
+                    watched.repairs();
+                } else {
+                    watched.window_is(window, alone);
+                }
             }
         });
     }

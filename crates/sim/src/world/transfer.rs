@@ -193,6 +193,7 @@ impl<O: Observer> World<'_, O> {
 
     /// Puts on the wire what may leave now, and asks for an event when a timer is due.
     pub(super) fn settle(&mut self, place: u32, side: Side) {
+        self.watch_window(place);
         let (mut connection, mut rest) = self.apart(place);
         // By reference: a segment is large enough for a copy to show.
         while let Some(transmit) = &connection.end_mut(side).endpoint.poll_transmit(rest.now) {

@@ -9,6 +9,7 @@ use super::*;
 const LATE: Facts = Facts {
     since_data: Nanos::from_millis(80),
     since_ack: Some(Nanos::from_millis(60)),
+    since_room: Some(Nanos::from_millis(60)),
     immediate: Nanos::from_millis(1),
     bytes: FULL,
     full: FULL,
@@ -420,7 +421,11 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
         ),
         ("its sender's host would have seen it", Facts { may_miss_losses: false, ..LATE }, false),
         ("a send buffer was empty, and full again", Facts { pushed: true, ..LATE }, false),
-        ("a last piece behind a card's PSH", Facts { pushed: true, bytes: 500, ..LATE }, true),
+        (
+            "a last piece behind a card's PSH",
+            Facts { pushed: true, bytes: 500, since_ack: micros(195_000), ..LATE },
+            true,
+        ),
         ("the program had written no more", Facts { pushed: true, ended: true, ..LATE }, false),
         ("nor this", Facts { pushed: true, ended: true, bytes: 500, ..LATE }, false),
         (
@@ -524,7 +529,10 @@ fn what_else_the_packets_admit_is_named() {
         (
             "a program, or its send buffer",
             Facts {
-                since_ack: micros(6_000),
+                since_ack: micros(2_000),
+                since_room: micros(20_000),
+                outstanding: 2 * FULL,
+                flight: [500, 0],
                 pushed: true,
                 ended: true,
                 may_miss_losses: false,

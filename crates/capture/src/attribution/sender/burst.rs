@@ -85,12 +85,12 @@ impl Sender {
         let is_new = data.new && data.loss.is_none() && data.answers.is_none();
         let lacks_nothing = !self.lacks_ack && !self.capture_lost_data;
         let recovers = self.recovered || self.recover.is_some();
-        // Within the window that acknowledgements have shown.
+        // Within the window that acknowledgements have shown, and not the last of it.
         let room = self.edge.and_then(|edge| edge.checked_sub(data.bytes.end));
         let (Some(room), true) = (room, data.full > 0) else { return false };
         let fits = match data.len().cmp(&data.full) {
-            Ordering::Equal => true,
-            // The rest of a write: nothing else was between, and the window is not full with it.
+            Ordering::Equal => room > 0,
+            // The rest of a write: nothing else was between.
             Ordering::Less => {
                 let is_rest = !last.pushed && gap <= Gap::ONE_WRITE;
                 is_rest && room > 0 && !self.bottleneck.is_unknown()

@@ -6,7 +6,7 @@ use ackwise_tcp::Instant;
 
 use crate::attribution::{
     Nanos,
-    gap::{HeldByNagle, LastWay, Missing},
+    gap::{LastWay, Missing, Released},
     hold::Loss,
     stall::Held,
 };
@@ -28,8 +28,8 @@ pub(crate) struct Departure {
     pub queued: Option<Nanos>,
     /// It had less data than a full segment.
     pub small: bool,
-    /// Nagle's algorithm held it.
-    pub nagle: Option<HeldByNagle>,
+    /// An acknowledgement released it.
+    pub released: Option<Released>,
     /// A packet of its sender is missing before it.
     pub lost_before: bool,
     /// One seems to be missing.

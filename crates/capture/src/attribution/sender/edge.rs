@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use ackwise_tcp::Instant;
+use ackwise_tcp::{Instant, Wait};
 
-use super::{Acknowledgement, Nanos, SeenData, Sender};
+use super::{Acknowledgement, Hold, Nanos, PathDelays, SeenData, Sender};
 
 impl Sender {
     /// Whether the receiver's program may have delayed an acknowledgement: Linux waits for it while the window
@@ -18,6 +18,39 @@ impl Sender {
         let doubles =
             window.zip(offered).is_some_and(|(now, before)| now > before && now >= before * 2);
         window < offered || (was_used_up && doubles)
+    }
+
+    /// An acknowledgement has arrived. RFC 9293, section 3.8.6.2.1: a sender with more to send waits for room for a
+    /// full segment, or for half of the largest window.
+    pub(super) fn note_silly_window(&mut self, at: Instant) {
+        let room = self.edge.map_or(0, |edge| edge.saturating_sub(self.highest));
+        let enough = self.full.min(self.most_offered / 2);
+        if self.flight() == 0 && (1..enough).contains(&room) {
+            self.silly_since.get_or_insert(at);
+        }
+    }
+
+    /// What waited for the receive window waited for a silly one, since nothing was outstanding any more and it had
+    /// some room; and for what it waited before, until when.
+    pub(super) fn with_silly_window(&self, hold: Hold) -> (Hold, Option<(Instant, Hold)>) {
+        let is_closed = hold.waits_for_receiver() && hold.lost.is_none();
+        match self.silly_since.filter(|_| is_closed) {
+            Some(since) => (Hold { wait: Wait::SillyWindow, ..hold }, Some((since, hold))),
+            None => (hold, None),
+        }
+    }
+
+    /// Whether the latest acknowledgement opened a window that had no room for data, and that left at once.
+    pub(super) fn was_opened_for(
+        &self,
+        data: &SeenData,
+        sent: Instant,
+        delays: &PathDelays,
+    ) -> bool {
+        self.latest.as_ref().is_some_and(|it| {
+            let had_no_room = it.usable_window.is_some_and(|room| room < data.len().min(data.full));
+            had_no_room && it.at + delays.immediate >= sent
+        })
     }
 
     /// It had an acknowledgement that the capture lacks.

@@ -1,7 +1,5 @@
 //! What a sender's departures tell the record of pacing.
 
-use ackwise_tcp::Wait;
-
 use super::{Gap, Loss, Nanos, PathDelays, SeenData, Sender};
 use crate::attribution::{
     gap::Missing,
@@ -24,7 +22,7 @@ impl Sender {
         if Nanos::between(last.seen, data.seen) <= Release::PROMPT {
             return Release::Same;
         }
-        let shut = matches!(gap.hold.wait, Wait::ReceiveWindow { .. });
+        let shut = gap.hold.waits_for_receiver();
         if shut || last.ended || data.answers.is_some() {
             return Release::Other;
         }

@@ -65,15 +65,25 @@ fn far_away_a_cork_is_told_from_a_timeout_by_the_round_trip_that_a_timeout_lasts
     check(&[
         ("200 ms after the data before", held, Wait::Cork, Medium),
         (
-            "a round trip later: a timeout lasts as long",
+            "a round trip later, too soon after an ACK for a timeout",
             Facts { since_data: Nanos::from_millis(260), ..held },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "a timeout lasts as long",
+            Facts {
+                since_data: Nanos::from_millis(260),
+                since_ack: Some(Nanos::from_millis(200)),
+                ..held
+            },
             Wait::RetransmissionTimeout,
             Medium,
         ),
         (
-            "the shortest that a timeout lasts",
-            Facts { since_data: Nanos::from_millis(255), ..held },
-            Wait::RetransmissionTimeout,
+            "too soon for a timeout, and for a cork",
+            Facts { since_data: Nanos::from_millis(190), ..held },
+            Wait::Application,
             Medium,
         ),
     ]);
