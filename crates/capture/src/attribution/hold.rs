@@ -169,6 +169,18 @@ impl Hold {
         matches!(self.wait, Wait::ReceiveWindow { .. } | Wait::SillyWindow)
     }
 
+    /// Its program wrote it, and nothing held it.
+    pub(super) const fn just_written() -> Self {
+        Self::new(Wait::Application, Confidence::High)
+    }
+
+    /// A full segment was ready, `pushed` if what was before it had PSH, and no window held it.
+    pub(super) fn ready(pushed: bool) -> Self {
+        let sure = if pushed { Confidence::Medium } else { Confidence::Low };
+        let hold = Self::new(Wait::Application, sure).or(Cause::ApplicationLimited);
+        Self { paced: true, ..hold }
+    }
+
     /// It waits for nothing: the whole message has left.
     pub(crate) const fn done() -> Self {
         Self { writer: Writer::Done, ..Self::new(Wait::Application, Confidence::High) }
@@ -364,10 +376,7 @@ impl Hold {
             return Self { unknown: true, ..Self::new(Wait::Application, Confidence::Low) };
         }
         if !facts.ended && !facts.is_small() && facts.flight[1] > 0 {
-            // It was ready, and no window held it.
-            let sure = if facts.pushed { Confidence::Medium } else { Confidence::Low };
-            let hold = Self::new(Wait::Application, sure).or(Cause::ApplicationLimited);
-            return Self { paced: true, ..hold };
+            return Self::ready(facts.pushed);
         }
         if let Some(rival) = facts.behind_vantage() {
             return Self::new(Wait::Application, Confidence::Medium).or(rival);
@@ -391,7 +400,7 @@ impl Hold {
             return Self::new(Wait::Application, Confidence::Medium)
                 .or(Cause::RetransmissionTimeout);
         }
-        Self::new(Wait::Application, Confidence::High)
+        Self::just_written()
     }
 
     /// The shortest retransmission timeout. Our choice: Linux sent tail loss probes (RFC 8985, section

@@ -3,6 +3,7 @@
 mod again;
 mod beyond;
 mod buffer;
+mod burst;
 mod departure;
 mod edge;
 mod lateness;
@@ -41,7 +42,9 @@ pub(crate) struct Sender {
     /// The last one that has arrived.
     latest: Option<Arrived>,
     last: Option<Departure>,
-    /// The last one with bytes that were not seen before, and when links were done with it.
+    /// It had bytes that were not seen before.
+    last_is_new: bool,
+    /// If it had none, the last one that had, and when links were done with that.
     last_new: Option<(Departure, Instant)>,
     round_trips: RoundTrips,
     bottleneck: Bottleneck,
@@ -249,7 +252,16 @@ impl Sender {
     }
 
     /// Data was seen; the time since the data before it, if there was any.
-    pub(crate) fn handle_data(&mut self, mut data: SeenData, delays: &PathDelays) -> Option<Gap> {
+    pub(crate) fn handle_data(&mut self, data: &SeenData, delays: &PathDelays) -> Option<Gap> {
+        match self.handle_in_burst(data, delays) {
+            Some(gap) => Some(gap),
+            None => self.handle_in_detail(data.clone(), delays),
+        }
+    }
+
+    /// The same, whatever the data waited for.
+    #[inline(never)]
+    fn handle_in_detail(&mut self, mut data: SeenData, delays: &PathDelays) -> Option<Gap> {
         self.full = data.full;
         let on_link = self.bottleneck.before.time(data.len());
         let sent = data.seen - (delays.sender + on_link);
@@ -440,8 +452,7 @@ impl Sender {
             until: sent,
             free_at: unseen.map_or(free_at, |busy| last.sent + busy),
             pace_is_sure: self.bottleneck.is_sure() && !is_shared && unseen.is_none(),
-            // What was sent again in vain is not what the receiver waited for.
-            arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
+            arrived: self.arrived(last),
             held: last.held,
             before: before.or(before_nagle),
             delayed_until,
@@ -465,6 +476,7 @@ impl Sender {
             && (gap <= facts.immediate.max(on_link * 9 / 8) || ready && gap <= on_link * 2)
     }
 
+    #[inline(always)]
     fn depart(
         &mut self,
         data: &SeenData,
@@ -474,6 +486,10 @@ impl Sender {
         delays: &PathDelays,
     ) {
         let bytes = data.len();
+        if !data.new && self.last_is_new {
+            self.last_new = self.last_with_link();
+        }
+        self.last_is_new = data.new;
         self.bottleneck.carry(bytes, sent);
         // The least round trips were those of empty segments: their time on the link is in them.
         let way = delays.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
@@ -515,9 +531,6 @@ impl Sender {
         self.first_ack = None;
         self.room_at = None;
         self.silly_since = None;
-        if data.new {
-            self.last_new = Some((departure, self.bottleneck.free_at()));
-        }
         if data.loss == Some(Loss::Repairs) {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             let bytes = data.bytes.clone();
@@ -571,8 +584,8 @@ impl Sender {
     }
 
     /// The last data that it sent and that was not seen before, and when links were done with it.
-    pub(crate) const fn last_new(&self) -> Option<(Departure, Instant)> {
-        self.last_new
+    pub(crate) fn last_new(&self) -> Option<(Departure, Instant)> {
+        if self.last_is_new { self.last_with_link() } else { self.last_new }
     }
 
     /// Whether it was ever told how much it may send.
