@@ -16,6 +16,8 @@ use super::{Confidence, CorkTimer, Nanos, nagle::NagleHabit, stall::Stall, windo
 pub(crate) struct Facts {
     /// Time since it last sent data.
     pub since_data: Nanos,
+    /// The same by its timestamps; zero if they tell nothing.
+    pub by_stamps: Nanos,
     /// Time since the latest acknowledgement arrived; `None` if none has since the data before.
     pub since_ack: Option<Nanos>,
     /// A segment that follows an acknowledgement within this time was released by it.
@@ -318,16 +320,16 @@ impl Hold {
         let corked = if facts.may_miss_losses && facts.lost_before.is_none() {
             // Far from the sender, a retransmission after a loss that was not seen comes later.
             CorkTimer::runs_shortest(facts.since_event(), facts.round_trip)
-                || CorkTimer::runs_before_timeout(facts.since_data, facts.round_trip)
+                || CorkTimer::runs_before_timeout(facts.since_write(), facts.round_trip)
                 || (facts.is_too_soon_for_timeout()
-                    && CorkTimer::may_have_run(facts.since_data, facts.round_trip))
+                    && CorkTimer::may_have_run(facts.since_write(), facts.round_trip))
         } else {
             // The timer runs since the data before was sent or since the last of it was acknowledged.
-            CorkTimer::may_have_run(facts.since_data, facts.round_trip)
+            CorkTimer::may_have_run(facts.since_write(), facts.round_trip)
                 || CorkTimer::may_have_run(facts.since_event(), facts.round_trip)
                 // Without PSH, more was written: on a long path, too, no program's pause is between the two.
                 || (!facts.pushed
-                    && CorkTimer::cannot_be_excluded(facts.since_data, facts.round_trip))
+                    && CorkTimer::cannot_be_excluded(facts.since_write(), facts.round_trip))
         };
         // The end of a write has PSH; a segment followed by more data of the same write has not.
         if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
@@ -390,6 +392,11 @@ impl Facts {
     /// Time since anything happened at the sender: data sent or an acknowledgement received.
     pub(super) fn since_event(&self) -> Nanos {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))
+    }
+
+    /// Time since it last sent data. Where a slow link kept that data before the vantage point, the timestamps have it.
+    fn since_write(&self) -> Nanos {
+        self.since_data.max(self.by_stamps)
     }
 
     /// RFC 8985, section 6.2: after a SACK, RACK waits a quarter of the least round trip for reordered data.
@@ -524,7 +531,10 @@ impl Facts {
         if is_flight && self.after_idle && self.sure_window == 0 {
             return Some(Cause::IdleRestart);
         }
-        (is_flight && is_full).then(|| self.window())
+        // Of two segments, as those of RFC 2581 began with, if nothing shows that it was larger.
+        let is_first = self.flight[0] > self.full && self.most_flight <= self.flight[0];
+        let may_be_first = is_first && self.slow_start && self.flight[0] <= 2 * self.full;
+        (may_be_first || (is_flight && is_full)).then(|| self.window())
     }
 
     /// Slow start may be over, as it is at half of what was outstanding at the timeout, or at three quarters of what
@@ -545,6 +555,9 @@ impl Facts {
         self.since_ack.is_some_and(|late| late <= self.immediate)
     }
 
+    /// Segments of the first window of most senders.
+    const INITIAL: u64 = 10;
+
     /// Its last segment is not full: segmentation offload may have handed several to the network card.
     const fn is_small(&self) -> bool {
         self.full > 0 && !self.bytes.is_multiple_of(self.full)
@@ -553,10 +566,9 @@ impl Facts {
     /// The congestion window may have held it too. Linux counts segments, small ones too, and begins with ten
     /// (`TCP_INIT_CWND`); of a smaller window, nobody knows that it is Linux's.
     const fn fills_window(&self) -> bool {
-        const INITIAL: u64 = 10;
         let window = self.least_window;
         let is_full = match self.flight[0].checked_next_multiple_of(self.full) {
-            Some(flight) if window >= INITIAL * self.full => flight + self.full > window,
+            Some(flight) if window >= Self::INITIAL * self.full => flight + self.full > window,
             _ => false,
         };
         is_full || !self.fits_window_in_bytes()

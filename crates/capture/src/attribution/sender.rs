@@ -5,6 +5,7 @@ mod beyond;
 mod buffer;
 mod departure;
 mod edge;
+mod idle;
 mod lateness;
 mod paced;
 mod rate;
@@ -306,6 +307,7 @@ impl Sender {
         let shut = self.opened.filter(|&(_, at)| Nanos::between(at, sent) * 4 <= gap);
         let facts = Facts {
             since_data: gap,
+            by_stamps: self.by_stamps(last, data),
             since_ack: latest.map(|it| Nanos::between(it.at, sent)),
             immediate: delays.immediate,
             bytes: data.len(),
@@ -525,7 +527,9 @@ impl Sender {
             self.small_end = data.bytes.end;
         }
         let wait = gap.map(|gap| gap.hold.wait);
-        self.first_flight.see(bytes.div_ceil(data.full.max(1)), wait);
+        if self.first_flight.see(bytes.div_ceil(data.full.max(1)), wait) {
+            self.window.begin_with(self.left_with[0]);
+        }
         // What is outstanding is not known if an acknowledgement is missing.
         let flight = if self.lacks_ack { bytes } else { self.flight() };
         self.most_flight = self.most_flight.max(flight);
@@ -533,22 +537,6 @@ impl Sender {
         let in_window = if self.recover.is_some() { bytes } else { flight };
         self.window.send(bytes, data.full, in_window, wait);
         self.left_with = [flight, self.window.least];
-    }
-
-    fn notice_idle(&mut self, sent: Instant, delays: &PathDelays) {
-        /// RFC 5681, section 4.1: idle for more than a retransmission timeout. Linux's is the round trip and at
-        /// least this (`tcp_rtt_estimator`).
-        const IDLE: Nanos = Nanos::from_millis(200);
-        let Some(last) = &self.last else { return };
-        // If data was in flight until just now, the sender was not idle.
-        let waited = self
-            .latest
-            .as_ref()
-            .is_some_and(|it| it.flight[0] > 0 && it.at + delays.immediate >= sent);
-        let long = Nanos::between(last.sent, sent) > IDLE + delays.round_trip;
-        if self.flight() == 0 && long && !waited {
-            self.window.idle();
-        }
     }
 
     /// What it has outstanding.
