@@ -9,6 +9,7 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | `path` | where the vantage point stands, and how fast the path is |
+//! | `known_paces` | what connections between the same hosts tell each other of that |
 //! | `sender` | one end as a sender: its departures, and the acknowledgements it had then |
 //! | `acknowledgement` | what acknowledgements say, on their way to it and there |
 //! | `round_trips` | which of them tell the length of a round trip |
@@ -33,6 +34,7 @@ mod clock;
 mod cork;
 pub(crate) mod gap;
 mod hold;
+mod known_paces;
 mod loss_kind;
 mod nagle;
 mod pacing;
@@ -51,10 +53,11 @@ pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
 pub(crate) use cork::{CorkHabit, CorkTimer};
 pub(crate) use hold::Loss;
+pub(crate) use known_paces::{KnownPaces, Paces};
 pub use loss_kind::LossKind;
 pub use pacing::Pacing;
+pub(crate) use path::Distances;
 pub use path::Vantage;
-pub(crate) use path::{Distances, KnownPaces, Paces};
 pub use shares::{Shares, SharesIter};
 pub(crate) use stall::Stall;
 pub use stretch::Stretch;

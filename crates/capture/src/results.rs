@@ -17,8 +17,10 @@ use crate::{
 };
 
 mod busy_path;
+mod chunked;
 
 use busy_path::LeastRoundTrips;
+use chunked::Chunked;
 
 /// A connection, as far as it was seen.
 #[derive(Clone, Debug)]
@@ -225,8 +227,8 @@ fn sort_by_id(connections: &mut [ConnectionResult]) {
 /// What is known so far.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    connections: Vec<ConnectionResult>,
-    exchanges: Vec<ExchangeResult>,
+    connections: Chunked<ConnectionResult>,
+    exchanges: Chunked<ExchangeResult>,
     /// Bytes that `exchanges` take, about.
     held: usize,
     /// What is not listed.
@@ -310,7 +312,9 @@ impl Results {
         };
         let mut begun: Vec<u64> = parts.iter().flat_map(listed).collect();
         begun.sort_unstable();
-        let (mut connections, mut exchanges) = (Vec::with_capacity(begun.len()), Vec::new());
+        let count = parts.iter().map(|(part, _)| part.exchanges.len()).sum();
+        let mut connections = Vec::with_capacity(begun.len());
+        let mut exchanges = Vec::with_capacity(count);
         let (mut folded, mut reached) = (Folded::default(), Reached::default());
         let mut unfollowed = Unfollowed::default();
         for (mut part, begun_here) in parts {
@@ -328,7 +332,6 @@ impl Results {
                 it
             };
             connections.extend(part.connections.into_iter().map(renumbered));
-            exchanges.reserve(part.exchanges.len());
             exchanges.extend(part.exchanges.into_iter().map(|mut it| {
                 it.connection = number(it.connection);
                 it
@@ -366,8 +369,7 @@ impl Results {
         };
         *room = left;
         self.listed[usize::from(connection.exchanges > 0)] += 1;
-        self.connections.push(connection);
-        Some(self.connections.len() - 1)
+        Some(self.connections.push(connection))
     }
 
     /// Counts a connection that is not even looked at.
@@ -383,7 +385,7 @@ impl Results {
 
     /// The other end holds TIME-WAIT.
     pub(crate) fn swap_time_wait(&mut self, connection: usize) {
-        let connection = &mut self.connections[connection];
+        let Some(connection) = self.connections.get_mut(connection) else { return };
         connection.time_wait_rule = connection.time_wait.map(|_| TimeWaitRule::Swap);
         connection.time_wait = connection.time_wait.map(|it| match it {
             Party::Client => Party::Server,

@@ -15,10 +15,12 @@ impl ConnectionOptions {
     /// Parses every `Connection` field; options are case-insensitive.
     #[must_use]
     pub fn from_fields(fields: &Fields) -> Self {
-        let has = |option: &[u8]| {
-            fields.list("Connection").any(|found| found.eq_ignore_ascii_case(option))
-        };
-        Self { close: has(b"close"), keep_alive: has(b"keep-alive") }
+        let mut options = Self::default();
+        for option in fields.list("Connection") {
+            options.close |= option.eq_ignore_ascii_case(b"close");
+            options.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+        options
     }
 }
 

@@ -1,11 +1,10 @@
 //! The time of one exchange, divided without a rest.
 
-use std::time::Duration;
-
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
 use super::{
+    LossKind, Nanos,
     stretch::{Stretch, Stretches},
     verdict::{Confidence, Evidence, Share, Verdict},
 };
@@ -15,11 +14,25 @@ use super::{
 pub struct Account {
     from: Instant,
     cursor: Instant,
-    shares: Vec<Share>,
-    /// The last verdict: what follows under the same one is the same piece.
-    open: Option<(Cause, Direction, Duration)>,
+    sums: Vec<Sum>,
+    /// The place of the last verdict's sum, and its time: what follows under the same one is the same piece.
+    open: Option<(usize, Nanos)>,
     /// Which time went where, if a report wants to draw it.
     stretches: Option<Box<Stretches>>,
+}
+
+/// A share that may still grow: in numbers that are added up quickly.
+#[derive(Clone, Debug)]
+struct Sum {
+    cause: Cause,
+    direction: Direction,
+    span: Nanos,
+    times: u32,
+    longest: Nanos,
+    evidence: Evidence,
+    confidence: Confidence,
+    rival: Option<Cause>,
+    kind: Option<LossKind>,
 }
 
 impl Account {
@@ -29,7 +42,7 @@ impl Account {
     /// An exchange begins.
     #[must_use]
     pub const fn new(from: Instant) -> Self {
-        Self { from, cursor: from, shares: Vec::new(), open: None, stretches: None }
+        Self { from, cursor: from, sums: Vec::new(), open: None, stretches: None }
     }
 
     /// Remembers which time went where, too, from now on.
@@ -66,61 +79,77 @@ impl Account {
         if until <= self.cursor {
             return;
         }
-        let span = until.since(self.cursor);
+        let span = Nanos::between(self.cursor, until);
         self.cursor = until;
         let Verdict { cause, direction, evidence, confidence, rival, kind } = verdict;
-        let goes_on = self.open.filter(|open| (open.0, open.1) == (cause, direction));
-        let piece = span + goes_on.map_or(Duration::ZERO, |(_, _, so_far)| so_far);
-        self.open = Some((cause, direction, piece));
+        let is_same = |it: &Sum| (it.cause, it.direction) == (cause, direction);
+        let goes_on = self.open.filter(|open| self.sums.get(open.0).is_some_and(is_same));
+        let piece = span + goes_on.map_or(Nanos::ZERO, |(_, so_far)| so_far);
+        let place = goes_on.map(|(place, _)| place);
+        let place = place.or_else(|| self.sums.iter().position(is_same));
+        let place = place.unwrap_or_else(|| self.begin_sum(cause, direction));
+        self.open = Some((place, piece));
         if let Some(stretches) = &mut self.stretches {
-            stretches.add(until.saturating_sub(piece), until, verdict);
+            stretches.add(until - piece, until, verdict);
         }
-        let share = self.share(cause, direction);
-        share.span += span;
-        share.times += u32::from(goes_on.is_none());
-        share.confidence = share.confidence.min(confidence);
-        if share.longest < piece {
-            share.longest = piece;
-            share.evidence = evidence;
-            (share.rival, share.kind) = (rival.or(share.rival), kind.or(share.kind));
+        let sum = &mut self.sums[place];
+        sum.span = sum.span + span;
+        sum.times += u32::from(goes_on.is_none());
+        sum.confidence = sum.confidence.min(confidence);
+        if sum.longest < piece {
+            sum.longest = piece;
+            sum.evidence = evidence;
+            (sum.rival, sum.kind) = (rival.or(sum.rival), kind.or(sum.kind));
         } else {
-            (share.rival, share.kind) = (share.rival.or(rival), share.kind.or(kind));
+            (sum.rival, sum.kind) = (sum.rival.or(rival), sum.kind.or(kind));
         }
     }
 
-    fn share(&mut self, cause: Cause, direction: Direction) -> &mut Share {
-        let place =
-            self.shares.iter().position(|it| (it.cause, it.direction) == (cause, direction));
-        let place = place.unwrap_or_else(|| {
-            if self.shares.is_empty() {
-                self.shares.reserve(Self::USUAL_SHARES);
-            }
-            self.shares.push(Share {
-                cause,
-                direction,
-                span: Duration::ZERO,
-                times: 0,
-                longest: Duration::ZERO,
-                evidence: Evidence::default(),
-                confidence: Confidence::High,
-                rival: None,
-                kind: None,
-            });
-            self.shares.len() - 1
+    #[inline(never)]
+    fn begin_sum(&mut self, cause: Cause, direction: Direction) -> usize {
+        if self.sums.is_empty() {
+            self.sums.reserve(Self::USUAL_SHARES);
+        }
+        self.sums.push(Sum {
+            cause,
+            direction,
+            span: Nanos::ZERO,
+            times: 0,
+            longest: Nanos::ZERO,
+            evidence: Evidence::default(),
+            confidence: Confidence::High,
+            rival: None,
+            kind: None,
         });
-        &mut self.shares[place]
+        self.sums.len() - 1
     }
 
     /// The shares, in the order in which their causes first appeared. Their spans add up to the time
     /// from the beginning to the cursor.
     #[must_use]
     pub fn into_shares(self) -> Vec<Share> {
-        self.shares
+        self.shares().collect()
+    }
+
+    /// The same, one after the other.
+    pub(crate) fn shares(&self) -> impl Iterator<Item = Share> {
+        self.sums.iter().map(Sum::share)
+    }
+}
+
+impl Sum {
+    fn share(&self) -> Share {
+        let &Self { cause, direction, span, times, longest, evidence, confidence, rival, kind } =
+            self;
+        let (span, longest) = (span.into(), longest.into());
+        Share { cause, direction, span, times, longest, evidence, confidence, rival, kind }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use proptest::prelude::*;
 
     use super::*;

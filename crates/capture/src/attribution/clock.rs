@@ -14,6 +14,8 @@ pub(super) struct SenderClock {
     tick: Option<Nanos>,
     /// The timestamp of the packet that the path delayed least, and when that was seen.
     promptest: Option<(u32, Instant)>,
+    /// The last timestamp, and when it was seen.
+    latest: Option<(u32, Instant)>,
 }
 
 impl SenderClock {
@@ -34,7 +36,9 @@ impl SenderClock {
 
     /// A timestamp was seen.
     pub(super) fn note(&mut self, value: u32, seen: Instant) {
-        if self.late_by(value, seen).is_none_or(|(late, drift)| late <= drift) {
+        // The same again and not earlier: the path has not delayed it less.
+        let again = self.latest.replace((value, seen)).filter(|it| it.0 == value && it.1 <= seen);
+        if again.is_none() && self.late_by(value, seen).is_none_or(|(late, drift)| late <= drift) {
             self.promptest = Some((value, seen));
         }
         let (first, at) = *self.first.get_or_insert((value, seen));

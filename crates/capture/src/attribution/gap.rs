@@ -189,6 +189,10 @@ impl Gap {
         }
         let free_at = if self.same_burst { self.until } else { self.free_at };
         self.owe(free_at, phase, InFlight::Transmitting, account);
+        if self.same_burst {
+            // Nothing is left.
+            return;
+        }
         match (self.hold.unknown, self.stall) {
             (true, Stall::None) => return self.doubt(direction, account),
             (true, _) => return self.owe(self.until, phase, InFlight::Held, account),

@@ -20,6 +20,8 @@ pub(crate) struct Facts {
     pub by_stamps: Nanos,
     /// Time since the latest acknowledgement arrived; `None` if none has since the data before.
     pub since_ack: Option<Nanos>,
+    /// Time since a third of what was outstanding with the data before was acknowledged.
+    pub since_room: Option<Nanos>,
     /// A segment that follows an acknowledgement within this time was released by it.
     pub immediate: Nanos,
     /// Data of the segment.
@@ -148,6 +150,12 @@ impl Hold {
         Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium)
     }
 
+    /// The same, if a tail-loss probe ended it: the timer runs where the window lets nothing go, too.
+    pub(super) fn until_probe(self, facts: &Facts) -> Self {
+        let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
+        Self { wait, paced: false, confidence: Confidence::Medium, ..self }
+    }
+
     /// The same, if nothing shows how large the receive window is: that may have held it as well.
     pub(super) fn without_receive_window(self) -> Self {
         let most = match self.writer {
@@ -161,6 +169,18 @@ impl Hold {
     /// It waited for the receive window.
     pub(super) const fn waits_for_receiver(&self) -> bool {
         matches!(self.wait, Wait::ReceiveWindow { .. } | Wait::SillyWindow)
+    }
+
+    /// Its program wrote it, and nothing held it.
+    pub(super) const fn just_written() -> Self {
+        Self::new(Wait::Application, Confidence::High)
+    }
+
+    /// A full segment was ready, `pushed` if what was before it had PSH, and no window held it.
+    pub(super) fn ready(pushed: bool) -> Self {
+        let sure = if pushed { Confidence::Medium } else { Confidence::Low };
+        let hold = Self::new(Wait::Application, sure).or(Cause::ApplicationLimited);
+        Self { paced: true, ..hold }
     }
 
     /// It waits for nothing: the whole message has left.
@@ -299,8 +319,8 @@ impl Hold {
     }
 
     fn unreleased(facts: &Facts) -> Self {
-        if facts.fills_receive_window && facts.is_small() {
-            // A timer sends a segment that fills a window too small for a full segment, whatever was written.
+        if facts.fills_receive_window && (facts.is_small() || facts.takes_last_of_window()) {
+            // A timer sends a segment that fills the window to its last byte, whatever was written.
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
         }
@@ -358,10 +378,7 @@ impl Hold {
             return Self { unknown: true, ..Self::new(Wait::Application, Confidence::Low) };
         }
         if !facts.ended && !facts.is_small() && facts.flight[1] > 0 {
-            // It was ready, and no window held it.
-            let sure = if facts.pushed { Confidence::Medium } else { Confidence::Low };
-            let hold = Self::new(Wait::Application, sure).or(Cause::ApplicationLimited);
-            return Self { paced: true, ..hold };
+            return Self::ready(facts.pushed);
         }
         if let Some(rival) = facts.behind_vantage() {
             return Self::new(Wait::Application, Confidence::Medium).or(rival);
@@ -374,13 +391,18 @@ impl Hold {
             return Self::new(Wait::Application, Confidence::Medium).or(Cause::CorkTimer);
         }
         if facts.may_have_waited_for_memory() {
-            return Self::new(Wait::Application, Confidence::Medium).or(Cause::SendBuffer);
+            let hold = Self::new(Wait::Application, Confidence::Medium);
+            if facts.emptied_before {
+                let writer = Writer::SendBufferFull;
+                return Self { writer, ..hold.or(Cause::ApplicationLimited) };
+            }
+            return hold.or(Cause::SendBuffer);
         }
         if facts.may_be_a_probe() {
             return Self::new(Wait::Application, Confidence::Medium)
                 .or(Cause::RetransmissionTimeout);
         }
-        Self::new(Wait::Application, Confidence::High)
+        Self::just_written()
     }
 
     /// The shortest retransmission timeout. Our choice: Linux sent tail loss probes (RFC 8985, section
@@ -461,6 +483,11 @@ impl Facts {
             && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
     }
 
+    /// A full segment that was held back while more is outstanding, as in the next rule, until a tail-loss probe sends it.
+    fn takes_last_of_window(&self) -> bool {
+        self.bytes == self.full && self.flight[1] > self.full && !self.answers
+    }
+
     /// Linux lets a receive window that has room for one segment wait for room for more
     /// (`tcp_tso_should_defer`). The congestion window had more room.
     fn waits_for_two_segments_of_window(&self) -> bool {
@@ -514,13 +541,13 @@ impl Facts {
         }
     }
 
-    /// A program that a full send buffer has blocked goes on when an acknowledgement has freed memory, and
-    /// later where its host is busy: most of the pause was before that.
+    /// A program that a full send buffer has blocked goes on when a third of it is free (Linux
+    /// `sk_stream_is_writeable`), and later where its host is busy: most of the pause was before that.
     fn may_have_waited_for_memory(&self) -> bool {
         self.pushed
             && !self.answers
-            && self.flight[0] >= 2 * self.full
-            && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
+            && self.outstanding >= 2 * self.full
+            && self.since_room.is_some_and(|late| late * 4 <= self.since_data)
     }
 
     /// The congestion window that may have held what Nagle's algorithm would have held: it counts segments,

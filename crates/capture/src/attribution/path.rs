@@ -1,11 +1,10 @@
 //! Where the vantage point stands, and how fast the path is: what turns the times at which packets are
 //! seen into the times at which the ends send and receive them.
 
-use std::{collections::VecDeque, net::IpAddr};
+use std::collections::VecDeque;
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::Instant;
-use hashbrown::HashMap;
 
 use super::Nanos;
 
@@ -197,7 +196,7 @@ impl Vantage {
 
 /// How long a link is busy with a byte, in picoseconds, learned from what cannot be explained
 /// otherwise: segments that come one behind the other, and acknowledgements that come late.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Pace {
     per_byte: Option<u64>,
     samples: u8,
@@ -265,44 +264,32 @@ impl Pace {
         }
     }
 
+    /// Whether anything has shown it.
+    pub(super) const fn is_known(self) -> bool {
+        self.per_byte.is_some()
+    }
+
+    /// Whether a receiver's timer may have shown it.
+    pub(super) const fn is_doubtful(self) -> bool {
+        self.doubtful
+    }
+
+    /// The same in steps of an eighth of an octave or less: about as much as samples of the same path differ. Our
+    /// choice.
+    pub(super) fn rounded(self) -> Self {
+        let round = |it: u64| match it.checked_ilog2() {
+            Some(bits @ 4..) => {
+                let step = 1 << (bits - 3);
+                (it + step / 2) / step * step
+            }
+            _ => it,
+        };
+        Self { per_byte: self.per_byte.map(round), ..self }
+    }
+
     /// Transmission time of a segment of this size; zero if the rate is unknown.
     pub(crate) fn time(self, bytes: u64) -> Nanos {
         Nanos::new(self.per_byte.unwrap_or(0).saturating_mul(bytes) / 1_000)
-    }
-}
-
-/// The paces between two hosts: by the direction of the data, before the vantage point and behind it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Paces(pub [[Pace; 2]; 2]);
-
-impl Paces {
-    /// What was seen later counts, where something was.
-    pub(crate) fn update(&mut self, seen: &Self) {
-        for (known, seen) in self.0.iter_mut().flatten().zip(seen.0.iter().flatten()) {
-            *known = seen.or(*known);
-        }
-    }
-}
-
-/// The paces that were seen so far, by client and server.
-#[derive(Debug, Default)]
-pub(crate) struct KnownPaces {
-    // Looked up, never walked: the order of a hash table shows nowhere.
-    by_hosts: HashMap<[IpAddr; 2], Paces>,
-}
-
-impl KnownPaces {
-    /// The most pairs of hosts that are remembered. Our choice.
-    const MAX_PAIRS: usize = 1 << 14;
-
-    /// Adds what a connection between these hosts has shown; what is known then.
-    pub(crate) fn add(&mut self, hosts: [IpAddr; 2], seen: &Paces) -> Paces {
-        if self.by_hosts.len() >= Self::MAX_PAIRS && !self.by_hosts.contains_key(&hosts) {
-            self.by_hosts.clear();
-        }
-        let known = self.by_hosts.entry(hosts).or_default();
-        known.update(seen);
-        *known
     }
 }
 
@@ -314,6 +301,8 @@ pub(crate) struct Bottleneck {
     /// Behind the vantage point.
     pub behind: Pace,
     free_at: Instant,
+    /// What links behind the vantage point take for a byte at most, by the shortest round trips, in picoseconds.
+    allowed: Option<u64>,
     /// The latest acknowledgements while more was outstanding, oldest first.
     run: VecDeque<Acknowledged>,
 }
@@ -363,7 +352,7 @@ impl Bottleneck {
                     self.run.len() == Self::RUN && self.run.iter().all(|it| it.bytes == newly);
                 if delay == AckDelay::None || (delay == AckDelay::ByTimer && is_habit) {
                     self.behind.sample(bytes, apart);
-                } else {
+                } else if self.allows(bytes, apart) {
                     self.behind.sample_at_most(bytes, apart);
                 }
             }
@@ -375,6 +364,25 @@ impl Bottleneck {
             self.run.pop_front();
         }
         self.run.push_back(Acknowledged { bytes, sent, at });
+    }
+
+    /// A segment of `bytes` that was seen at `sent` was acknowledged so `late` after the shortest round trip that
+    /// links took no longer for it: what a receiver's timer may have ended does not stand against that.
+    pub(crate) fn allow(&mut self, bytes: u64, late: Nanos, sent: Instant) {
+        /// The least round trip may be that of a segment with half as much. Our choice.
+        const MORE: u64 = 2;
+        let per_byte = (late * MORE * 1_000).get() / (bytes + Pace::HEADERS);
+        self.allowed = Some(self.allowed.map_or(per_byte, |it| it.min(per_byte)));
+        if self.behind.doubtful && self.behind.per_byte > self.allowed {
+            self.behind = Pace::default();
+            self.free_at = self.free_at.min(sent);
+        }
+    }
+
+    /// Whether links behind the vantage point may have taken so long, by the shortest round trips.
+    fn allows(&self, bytes: u64, span: Nanos) -> bool {
+        let sample = (span * 1_000).get() / (bytes + Pace::HEADERS);
+        self.allowed.is_none_or(|most| sample <= most)
     }
 
     /// Puts `bytes` of data on it, with their headers.
@@ -530,6 +538,28 @@ mod tests {
     }
 
     #[test]
+    fn what_a_timer_may_have_ended_does_not_stand_against_a_round_trip() {
+        // Two segments in one go; the second is acknowledged 40 ms after the first.
+        let delayed = |bottleneck: &mut Bottleneck| {
+            for (at, more) in [(0, false), (20_000, true), (60_000, true)] {
+                let times = [seen_at(0), seen_at(at)];
+                bottleneck.acknowledged(960, times, more, AckDelay::ByTimer);
+            }
+        };
+        let mut bottleneck = Bottleneck::default();
+        delayed(&mut bottleneck);
+        bottleneck.carry(960, seen_at(70_000));
+        assert_eq!(bottleneck.free_at(), seen_at(110_000));
+        bottleneck.allow(960, Nanos::from_millis(20), seen_at(70_000));
+        assert_eq!(bottleneck.free_at(), seen_at(110_000), "a half of a segment may be in it");
+        bottleneck.allow(960, Nanos::from_millis(19), seen_at(70_000));
+        assert_eq!(bottleneck.free_at(), seen_at(70_000));
+        assert!(bottleneck.is_unknown());
+        delayed(&mut bottleneck);
+        assert!(bottleneck.is_unknown(), "nor later");
+    }
+
+    #[test]
     fn of_two_paces_the_one_that_is_known_better_counts() {
         let known = pace(&[320]);
         let mut doubtful = Pace::default();
@@ -566,14 +596,6 @@ mod tests {
             }
             assert_eq!(distances.are_steady(), steady, "{millis:?}");
         }
-    }
-
-    #[test]
-    fn what_was_seen_later_of_a_path_counts_where_something_was() {
-        let mut paces = Paces([[pace(&[100]), pace(&[200])], [Pace::default(); 2]]);
-        paces.update(&Paces([[Pace::default(), pace(&[300])], [pace(&[400]), Pace::default()]]));
-        let times = paces.0.map(|it| it.map(|it| it.time(1_000).get() / 1_000));
-        assert_eq!(times, [[100, 300], [400, 0]]);
     }
 
     /// Acknowledgements of 960 bytes, each sent and answered at these times; the last is the last.

@@ -15,6 +15,7 @@ pub(super) struct RoundTrips {
 #[derive(Clone, Copy, Debug)]
 struct Timed {
     end: u64,
+    bytes: u64,
     seen: Instant,
 }
 
@@ -32,6 +33,8 @@ struct Burst {
 pub(super) struct Answer {
     /// When the segment was seen.
     pub seen: Instant,
+    /// Bytes of the segment.
+    pub bytes: u64,
     /// Bytes that were acknowledged with it.
     pub newly: u64,
     /// More is outstanding.
@@ -48,7 +51,7 @@ impl RoundTrips {
             self.burst = Some(Burst { start: bytes.start, seen, end: None });
         }
         if self.timed.len() < Self::MAX_TIMED {
-            self.timed.push_back(Timed { end: bytes.end, seen });
+            self.timed.push_back(Timed { end: bytes.end, bytes: bytes.end - bytes.start, seen });
         }
     }
 
@@ -60,8 +63,8 @@ impl RoundTrips {
             newest = Some(timed);
         }
         let newly = acked.saturating_sub(std::mem::replace(&mut self.acked, acked));
-        let Timed { seen, .. } = newest.filter(|it| it.end == acked)?;
-        Some(Answer { seen, newly, more: !self.timed.is_empty() })
+        let Timed { seen, bytes, .. } = newest.filter(|it| it.end == acked)?;
+        Some(Answer { seen, bytes, newly, more: !self.timed.is_empty() })
     }
 
     /// What of the burst is acknowledged with `acked`, in bytes, and when its first was seen; up to
@@ -104,7 +107,7 @@ mod tests {
         for (number, start) in (1..).zip([0, 100, 200, 300]) {
             trips.sent(&(start..start + 100), start, at(number));
         }
-        let answer = |seen, newly, more| Some(Answer { seen: at(seen), newly, more });
+        let answer = |seen, newly, more| Some(Answer { seen: at(seen), bytes: 100, newly, more });
         for (acked, expected) in [
             (50, None),
             (100, answer(1, 50, true)),
@@ -150,7 +153,7 @@ mod tests {
             trips.sent(&(start..start + 100), start, at(number));
         }
         trips.forget(200);
-        let answer = Answer { seen: at(2), newly: 200, more: false };
+        let answer = Answer { seen: at(2), bytes: 100, newly: 200, more: false };
         assert_eq!(trips.acknowledged(200), Some(answer));
         assert_eq!(trips.of_burst(200, 300), Some((200, at(1))));
         assert_eq!((trips.acknowledged(300), trips.of_burst(300, 300)), (None, None));

@@ -3,12 +3,14 @@
 mod again;
 mod beyond;
 mod buffer;
+mod burst;
 mod departure;
 mod edge;
 mod idle;
 mod lateness;
 mod paced;
 mod rate;
+mod restart;
 
 use std::collections::VecDeque;
 
@@ -16,6 +18,7 @@ use ackwise_cause::{Cause, Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 pub(crate) use self::departure::{Departure, Left, SeenData};
+pub(crate) use self::lateness::Promptest;
 use self::{again::Again, buffer::SendBuffer, lateness::Lateness};
 use super::{
     Acknowledgement, Confidence, Evidence, LossKind, Nanos,
@@ -40,7 +43,9 @@ pub(crate) struct Sender {
     /// The last one that has arrived.
     latest: Option<Arrived>,
     last: Option<Departure>,
-    /// The last one with bytes that were not seen before, and when links were done with it.
+    /// It had bytes that were not seen before.
+    last_is_new: bool,
+    /// If it had none, the last one that had, and when links were done with that.
     last_new: Option<(Departure, Instant)>,
     round_trips: RoundTrips,
     bottleneck: Bottleneck,
@@ -52,6 +57,8 @@ pub(crate) struct Sender {
     opened: Option<(u64, Instant)>,
     /// When the first acknowledgement of anything arrived since the last data.
     first_ack: Option<Instant>,
+    /// When a third of what was outstanding then was acknowledged.
+    room_at: Option<Instant>,
     /// Since when nothing is outstanding and the receive window has room, but for a silly segment only.
     silly_since: Option<Instant>,
     buffer: SendBuffer,
@@ -155,10 +162,10 @@ impl Sender {
         let may_be_delayed = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
-            let Answer { seen, newly, more } = answer;
+            let Answer { seen, bytes, newly, more } = answer;
             let round_trip = distances.round_trip(direction).unwrap_or_default();
             let late = Nanos::between(seen, ack.seen) - round_trip;
-            self.lateness.note(late, newly >= 2 * self.full);
+            self.lateness.note(late, newly, self.full);
             let delay = match newly >= 2 * self.full {
                 _ if may_be_delayed => AckDelay::Unknown,
                 true => AckDelay::None,
@@ -166,6 +173,11 @@ impl Sender {
                 false if self.window.is_lossy() => AckDelay::Unknown,
                 false => AckDelay::ByTimer,
             };
+            // The least round trip was that of a smaller segment: the handshake's, or less.
+            if bytes >= self.full && self.window.initial > 0 {
+                let prompt = distances.path_delays(direction).prompt_ack;
+                self.bottleneck.allow(bytes, late + prompt, seen);
+            }
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
             if !may_be_delayed {
                 self.time_burst(&ack, newly, round_trip);
@@ -211,6 +223,9 @@ impl Sender {
         if newly > 0 {
             self.first_ack.get_or_insert(at);
         }
+        if self.flight() * 3 <= self.left_with[0] * 2 {
+            self.room_at.get_or_insert(at);
+        }
         self.first_flight.acknowledged |= newly > 0;
         if let Some(room) = usable_window
             && room < self.full
@@ -238,13 +253,26 @@ impl Sender {
     }
 
     /// Data was seen; the time since the data before it, if there was any.
-    pub(crate) fn handle_data(&mut self, mut data: SeenData, delays: &PathDelays) -> Option<Gap> {
+    pub(crate) fn handle_data(&mut self, data: &SeenData, delays: &PathDelays) -> Option<Gap> {
+        match self.handle_in_burst(data, delays) {
+            Some(gap) => Some(gap),
+            None => self.handle_in_detail(data.clone(), delays),
+        }
+    }
+
+    /// The same, whatever the data waited for.
+    #[inline(never)]
+    fn handle_in_detail(&mut self, mut data: SeenData, delays: &PathDelays) -> Option<Gap> {
         self.full = data.full;
         let on_link = self.bottleneck.before.time(data.len());
         let sent = data.seen - (delays.sender + on_link);
         let by_clock = self.last.and_then(|last| self.sent_by_clock(&last, &data, sent, delays));
         let sent = self.last.map_or(sent, |last| by_clock.unwrap_or(sent).max(last.sent));
         self.receive(sent, delays.tolerance + on_link, delays);
+        // When the data before left, it may not have been known how far the receiver is.
+        if let Some(last) = &mut self.last {
+            last.arrives = last.arrives.max(last.seen + delays.receiver);
+        }
         self.learn_pace(&data, delays);
         self.notice_idle(sent, delays);
         let recovered = std::mem::take(&mut self.recovered);
@@ -302,6 +330,9 @@ impl Sender {
         let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
         let gap = Nanos::between(last.sent, sent);
         let flight = self.flight();
+        // What was sent after the acknowledgement, in the same burst, is outstanding, too.
+        let is_earlier = |it: &&Arrived| it.at < last.sent && gap > delays.immediate;
+        let flights = latest.filter(|it| !is_earlier(it)).map_or([flight, flight], |it| it.flight);
         // Several updates in a row may open a window: what it was before the first, held the data for as
         // long as the sender took to answer it is short beside that.
         let shut = self.opened.filter(|&(_, at)| Nanos::between(at, sent) * 4 <= gap);
@@ -312,7 +343,7 @@ impl Sender {
             immediate: delays.immediate,
             bytes: data.len(),
             full: data.full,
-            flight: latest.map_or([flight, flight], |it| it.flight),
+            flight: flights,
             usable_window: shut.map(|it| it.0).or_else(|| latest.and_then(|it| it.usable_window)),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
@@ -341,6 +372,7 @@ impl Sender {
                 && (last.ended || !self.left_with[0].is_multiple_of(data.full.max(1))),
             nagle: self.nagle.habit(),
             outstanding: self.left_with[0],
+            since_room: self.room_at.map(|at| Nanos::between(at, sent)),
             window_was_full: self.left_with[0] + data.len() > self.left_with[1],
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
@@ -369,7 +401,8 @@ impl Sender {
         match stall {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
-            Stall::OrDelayedAck | Stall::OrLoss | Stall::Shown => {
+            Stall::OrLoss => hold = hold.until_probe(&facts),
+            Stall::OrDelayedAck | Stall::Shown => {
                 hold.confidence = Confidence::Medium;
             }
         }
@@ -404,6 +437,9 @@ impl Sender {
         if gap > facts.immediate && last.pushed {
             self.buffer.note(self.left_with[0]);
         }
+        if hold.waits_for_window() && hold.confidence == Confidence::High && facts.is_released() {
+            self.window.was_full(facts.flight[0], data.full);
+        }
         let unseen = self.busy_without_rate(&mut hold, gap);
         // Where a link was busy for a part of the time and a window was full after that, the rate decides how
         // much is whose: less than an eighth of the time is not worth a doubt. Our choice.
@@ -418,8 +454,7 @@ impl Sender {
             until: sent,
             free_at: unseen.map_or(free_at, |busy| last.sent + busy),
             pace_is_sure: self.bottleneck.is_sure() && !is_shared && unseen.is_none(),
-            // What was sent again in vain is not what the receiver waited for.
-            arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
+            arrived: self.arrived(last),
             held: last.held,
             before: before.or(before_nagle),
             delayed_until,
@@ -443,6 +478,7 @@ impl Sender {
             && (gap <= facts.immediate.max(on_link * 9 / 8) || ready && gap <= on_link * 2)
     }
 
+    #[inline(always)]
     fn depart(
         &mut self,
         data: &SeenData,
@@ -452,6 +488,10 @@ impl Sender {
         delays: &PathDelays,
     ) {
         let bytes = data.len();
+        if !data.new && self.last_is_new {
+            self.last_new = self.last_with_link();
+        }
+        self.last_is_new = data.new;
         self.bottleneck.carry(bytes, sent);
         // The least round trips were those of empty segments: their time on the link is in them.
         let way = delays.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
@@ -491,10 +531,8 @@ impl Sender {
         self.last = Some(departure);
         self.opened = None;
         self.first_ack = None;
+        self.room_at = None;
         self.silly_since = None;
-        if data.new {
-            self.last_new = Some((departure, self.bottleneck.free_at()));
-        }
         if data.loss == Some(Loss::Repairs) {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             let bytes = data.bytes.clone();
@@ -518,8 +556,8 @@ impl Sender {
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
-        let unacknowledged =
-            self.small_end > self.acked && self.acks_in_flight.is_empty() && !self.lacks_ack;
+        // An acknowledgement that is on its way by the shortest round trip has not arrived.
+        let unacknowledged = self.small_end > self.acked && !self.lacks_ack;
         if small && ready && unacknowledged && data.loss.is_none() {
             self.nagle.note_despite();
         }
@@ -550,8 +588,8 @@ impl Sender {
     }
 
     /// The last data that it sent and that was not seen before, and when links were done with it.
-    pub(crate) const fn last_new(&self) -> Option<(Departure, Instant)> {
-        self.last_new
+    pub(crate) fn last_new(&self) -> Option<(Departure, Instant)> {
+        if self.last_is_new { self.last_with_link() } else { self.last_new }
     }
 
     /// Whether it was ever told how much it may send.
@@ -562,17 +600,6 @@ impl Sender {
     /// The last data that it sent.
     pub(crate) const fn last(&self) -> Option<&Departure> {
         self.last.as_ref()
-    }
-
-    /// The initial window is this at least, in bytes.
-    pub(crate) fn set_initial_window(&mut self, bytes: u64) {
-        self.window.initial = bytes;
-        self.window.least = self.window.least.max(bytes);
-    }
-
-    /// Segments that it sent before any was acknowledged, if the window kept it from sending more.
-    pub(crate) const fn initial_window(&self) -> Option<u32> {
-        if self.first_flight.limited { Some(self.first_flight.segments) } else { None }
     }
 
     /// The capture does not show what was sent up to here.

@@ -154,6 +154,13 @@ impl CongestionEstimate {
         }
     }
 
+    /// The sender waited for it with `flight` outstanding: after an idle time it need not be the initial one.
+    pub(super) fn was_full(&mut self, flight: u64, full: u64) {
+        if self.after_idle {
+            self.least = self.least.min(flight + full);
+        }
+    }
+
     /// Whether something was lost.
     pub(super) const fn is_lossy(&self) -> bool {
         self.lossy
@@ -405,6 +412,17 @@ mod tests {
         assert_eq!(idle.sure(1_000), 2_000, "what it has shown since");
         let one = CongestionEstimate { initial: 1_000, ..grown() };
         assert_eq!(one.sure(1_000), 0, "it may be one segment");
+    }
+
+    #[test]
+    fn what_held_data_back_after_an_idle_time_was_no_larger_than_what_was_outstanding() {
+        let mut window =
+            CongestionEstimate { initial: 10_000, least: 10_000, ..Default::default() };
+        window.was_full(70, 1_000);
+        assert_eq!(window.least, 10_000, "it begins with more");
+        window.idle();
+        window.was_full(70, 1_000);
+        assert_eq!(window.least, 1_070);
     }
 
     #[test]

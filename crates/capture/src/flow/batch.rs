@@ -217,6 +217,12 @@ impl Batch {
         packets.into_iter().map(|it| (self.locate(it), self.decode(it)))
     }
 
+    /// Between which ends one of a part's segments goes.
+    #[inline(always)]
+    pub(crate) fn pair(&self, part: usize, index: usize) -> EndpointPair {
+        self.parts[part][index].pair
+    }
+
     /// One of a part's segments.
     #[inline(always)]
     pub(crate) fn get(&self, part: usize, index: usize) -> (Located, Seen<'_>) {

@@ -204,7 +204,7 @@ impl ObservedConnection {
                     self.survey();
                 }
             }
-            Beginning::Surveyed(..) | Beginning::Judged => self.judge(seen, results),
+            Beginning::Surveyed(..) | Beginning::Judged => self.judge(seen, direction, results),
         }
     }
 
@@ -240,9 +240,9 @@ impl ObservedConnection {
     pub(crate) fn begin(&mut self, known: &Paces, results: &mut Results) -> Option<WarmUp> {
         let beginning = std::mem::replace(&mut self.beginning, Beginning::Judged);
         let Beginning::Surveyed(mut warm_up, survey) = beginning else { return None };
-        self.ends.learn(survey.distances, known);
-        for (seen, _) in warm_up.segments() {
-            self.judge(&seen, results);
+        self.ends.learn(&survey, known);
+        for (seen, direction) in warm_up.segments() {
+            self.judge(&seen, direction, results);
         }
         warm_up.clear();
         Some(warm_up)
@@ -257,8 +257,7 @@ impl ObservedConnection {
         }
     }
 
-    fn judge(&mut self, seen: &Seen<'_>, results: &mut Results) {
-        let direction = self.direction(seen.source);
+    fn judge(&mut self, seen: &Seen<'_>, direction: Direction, results: &mut Results) {
         // Files that were joined may go back in time, and so may the clock.
         let now = seen.at.max(self.last_seen);
         self.clock_steps += u64::from(Nanos::between(seen.at, now) > CLOCK_STEP);
@@ -307,10 +306,13 @@ impl ObservedConnection {
             let again = self.ends.half(direction).repeated > repairs;
             self.draw(seen, direction, again, results);
         }
-        self.handle_end(segment, direction, now, seen.number, results);
+        if segment.flags.fin || segment.flags.rst {
+            self.handle_end(segment, direction, now, seen.number, results);
+        }
     }
 
     /// Remembers a segment for the plot.
+    #[inline(never)]
     fn draw(&mut self, seen: &Seen<'_>, direction: Direction, again: bool, results: &mut Results) {
         let bytes = self.ends.half(direction).stream.find(&seen.segment);
         let other = &self.ends.half(direction.opposite()).stream;
@@ -331,6 +333,7 @@ impl ObservedConnection {
     }
 
     /// The capture does not have what was sent before this.
+    #[inline(never)]
     fn pass_over(&mut self, lost: Lost, now: Instant, packet: u64, results: &mut Results) {
         let Lost { direction, position } = lost;
         self.unsettled[direction as usize].resolve(Resolution::LostByCapture);
@@ -355,8 +358,13 @@ impl ObservedConnection {
     ) {
         self.divisions =
             SAVED_DIVISIONS.min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
+        let before = self.ends.last_data;
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
+        let is_mute = answers_nothing(self.protocol, seen);
+        if is_mute {
+            self.ends.last_data = before;
+        }
         if let Some(measures) = &mut self.measures {
             measures.handle_data(&data, direction, now);
         }
@@ -379,13 +387,14 @@ impl ObservedConnection {
                 let at_sender = self.ends.distances.path_delays(direction).is_next_to_sender();
                 gap.blame_flow_control(at_sender);
             }
-            if self.exchanges == 0 {
-                self.setup.handle_gap(gap, direction);
+            if self.exchanges == 0 && !is_mute {
+                let other = self.ends.half(direction.opposite()).sender.last();
+                let answered = other.filter(|_| before.is_some_and(|it| it.0 != direction));
+                self.setup.handle_gap(gap, direction, answered);
             }
             if direction == Direction::ToClient && gap.hold.wait == Wait::Cork {
                 self.corks.note_cork();
             }
-            let gap = *gap;
             self.settle(gap, direction, data.new);
         }
         if direction == Direction::ToClient && data.missing == Missing::JustBefore {
@@ -409,29 +418,32 @@ impl ObservedConnection {
 
     /// Divides the time before data. What the capture has seen already is sent again for a reason if
     /// more of the response follows; after its last byte it costs the exchange nothing.
-    fn settle(&mut self, gap: Gap, direction: Direction, new: bool) {
-        let again = self.ends.half(direction).sender.last_with_link();
-        if let Some((lingering, again)) = self.lingering.as_mut().zip(again)
+    fn settle(&mut self, gap: &Gap, direction: Direction, new: bool) {
+        if !new
             && direction == Direction::ToClient
-            && !new
+            && let Some(lingering) = &mut self.lingering
+            && let Some(again) = self.ends.half(direction).sender.last_with_link()
         {
             return lingering.handle_repair(gap, again);
         }
         let again = !new;
         if new {
             let soon = self.ends.distances.whole() * 3 / 4;
-            self.unsettled[direction as usize].follow(&gap, soon);
+            self.unsettled[direction as usize].follow(gap, soon);
         }
         let late = gap.stall == Stall::OrTimeout;
         let waits = again || late || gap.missing != Missing::Nothing;
         if waits && self.unsettled[direction as usize].put_off(gap, again) {
             return;
         }
-        self.divide_unsettled(direction);
-        self.divide(&gap, direction);
+        if self.behind_hole.is_some() || !self.unsettled[direction as usize].is_empty() {
+            self.divide_unsettled(direction);
+        }
+        self.divide(gap, direction);
     }
 
     /// The response has begun, and the capture does not show when.
+    #[inline(never)]
     fn doubt_response_begin(&mut self) {
         if let Some(exchange) = self.oldest().filter(|it| it.waits_for_response()) {
             exchange.fall_into_hole();
@@ -480,6 +492,7 @@ impl ObservedConnection {
         }
     }
 
+    #[inline(never)]
     fn request_sent_again(&mut self) {
         if !self.may_divide() {
             return;
@@ -492,6 +505,7 @@ impl ObservedConnection {
         }
     }
 
+    #[inline(never)]
     fn handle_end(
         &mut self,
         segment: &Segment,
@@ -500,9 +514,6 @@ impl ObservedConnection {
         packet: u64,
         results: &mut Results,
     ) {
-        if !segment.flags.fin && !segment.flags.rst {
-            return;
-        }
         if self.swap().is_some_and(|swap| swap.is_done_by(self.end(direction.sender()), segment)) {
             self.ends.swapped = true;
             return;
@@ -547,6 +558,21 @@ pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piec
             conversation.handle_data(direction, position, len, bytes);
         }
         Piece::Gap(Range { start, end }) => conversation.handle_gap(direction, start, end),
+    }
+}
+
+/// Whether nobody waits for a segment, and it for nobody. A change_cipher_spec alone: TLS 1.3 sends it for middleboxes
+/// (RFC 8446, appendix D.4), and in TLS 1.2 nothing happens before what follows it. The acknowledgement of settings
+/// alone (RFC 9113, section 6.5.3).
+fn answers_nothing(protocol: Option<Protocol>, seen: &Seen<'_>) -> bool {
+    const CHANGE_CIPHER_SPEC: u32 = 6;
+    const SETTINGS_ACK: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
+    match protocol {
+        Some(Protocol::Tls) => {
+            matches!(seen.payload, [20, 3, _, 0, 1, ..]) && seen.segment.len == CHANGE_CIPHER_SPEC
+        }
+        Some(Protocol::Http2) => seen.payload == SETTINGS_ACK,
+        _ => false,
     }
 }
 

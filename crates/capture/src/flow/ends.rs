@@ -14,7 +14,7 @@ use crate::{
     attribution::{
         Acknowledgement, Distances, Loss, Nanos, Paces,
         gap::{Gap, Missing, Resolution},
-        sender::{SeenData, Sender},
+        sender::{Promptest, SeenData, Sender},
     },
     decode::Seen,
     quality::Quality,
@@ -27,7 +27,7 @@ pub(crate) struct Ends {
     pub halves: [Half; 2],
     pub distances: Distances,
     /// Which way the last data went.
-    last_data: Option<(Direction, u64)>,
+    pub(super) last_data: Option<(Direction, u64)>,
     /// An RST was seen that broke it off.
     pub reset: bool,
     /// An RST was seen that only handed TIME-WAIT over.
@@ -94,6 +94,8 @@ pub(crate) struct Data {
 pub(crate) struct Survey {
     pub distances: Distances,
     pub paces: Paces,
+    /// By the direction of the data.
+    pub promptest: [Promptest; 2],
 }
 
 impl Ends {
@@ -133,28 +135,35 @@ impl Ends {
     pub(crate) fn survey(warm_up: &WarmUp) -> Survey {
         let mut trial = Self::default();
         let mut setup = super::setup::Setup::default();
-        for (seen, direction) in warm_up.segments() {
+        for (seen, direction) in warm_up.headers() {
             if seen.segment.flags.syn {
                 setup.handle_syn(direction, seen.at, seen.number);
             } else if direction == Direction::ToServer {
                 let is_first = trial.is_next(&seen.segment, direction);
                 setup.handle_opening(seen.at, seen.number, is_first, &mut trial.distances);
             }
-            trial.number(&seen, direction);
+            trial.number(seen, direction);
             trial.handle_header(&seen.segment, direction, seen.at, seen.number);
             if seen.segment.len > 0 {
                 trial.handle_data(&seen.segment, direction, seen.at, seen.number);
             }
         }
-        let paces = trial.halves.each_ref().map(|half| half.sender.paces());
-        Survey { distances: trial.distances, paces: Paces(paces) }
+        let paces = Paces(trial.halves.each_ref().map(|half| half.sender.paces()));
+        let promptest = trial.halves.each_ref().map(|half| half.sender.promptest());
+        Survey { distances: trial.distances, paces, promptest }
     }
 
     /// Begins with what the first segments have shown, and what they have not, earlier connections
     /// between the same hosts may have.
-    pub(crate) fn learn(&mut self, distances: Distances, known: &Paces) {
-        self.distances = distances;
-        let Paces(paces) = *known;
+    pub(crate) fn learn(&mut self, survey: &Survey, known: &Paces) {
+        self.distances = survey.distances;
+        let Paces(mut paces) = *known;
+        let shown = survey.paces.0.iter().zip(survey.promptest);
+        for ([_, told], ([_, own], promptest)) in paces.iter_mut().zip(shown) {
+            if told != own {
+                *told = promptest.unless_refuted(*told);
+            }
+        }
         for (half, [one, other]) in self.halves.iter_mut().zip([paces, [paces[1], paces[0]]]) {
             // A path is as fast in the direction that shows nothing as in the other: mostly it is.
             half.sender.set_paces([one[0].or(other[1]), one[1].or(other[0])]);
@@ -184,7 +193,19 @@ impl Ends {
         if segment.flags.syn {
             self.handle_syn(segment, direction);
         }
+        if self.repeats_acknowledgement(segment, direction) {
+            return None;
+        }
         self.handle_ack(segment, direction, now, packet)
+    }
+
+    /// Whether the other end learns from data only that it is there, as from most segments of a long response.
+    #[inline]
+    fn repeats_acknowledgement(&self, segment: &Segment, direction: Direction) -> bool {
+        let Half { stream, sender, .. } = self.half(direction.opposite());
+        let shift = self.half(direction).stream.shift();
+        let has_data_only = segment.len > 0 && segment.options.sack.is_empty();
+        has_data_only && stream.has_heard(segment, shift) && sender.knows_edge()
     }
 
     /// RFC 7323, section 4.3: an end echoes the timestamp of a packet that it has received. If that is later
@@ -234,6 +255,7 @@ impl Ends {
         }
     }
 
+    #[inline(never)]
     fn handle_syn(&mut self, segment: &Segment, direction: Direction) {
         /// Who offers SACK begins with 10 segments (RFC 6928): ours, but so do all stacks in use.
         const MODERN: u64 = 10;
@@ -261,6 +283,7 @@ impl Ends {
         }
     }
 
+    #[inline(never)]
     fn handle_ack(
         &mut self,
         segment: &Segment,
@@ -305,7 +328,7 @@ impl Ends {
         now: Instant,
         packet: u64,
     ) -> Option<Data> {
-        let reordering = self.reordering();
+        let whole = self.distances.whole();
         let half = &mut self.halves[direction as usize];
         let bytes = half.stream.place(segment)?;
         if is_keep_alive(&bytes, &half.stream) {
@@ -315,7 +338,7 @@ impl Ends {
         let novelty = half.stream.see(&bytes, now);
         let loss = match novelty {
             Novelty::New | Novelty::Skips => holes.then_some(Loss::Missing),
-            Novelty::Fills(since) if since < reordering => None,
+            Novelty::Fills(since) if since < reordering(whole) => None,
             // The receiver had what is sent again: only its ACK was lost.
             Novelty::Extends if had => None,
             Novelty::Again | Novelty::Extends | Novelty::Fills(_) => Some(Loss::Repairs),
@@ -361,21 +384,13 @@ impl Ends {
         if let Some(at_most) = half.sender.round_trip_at_most(&bytes, now) {
             self.distances.limit(direction.opposite(), at_most);
         }
-        let delays = *self.distances.path_delays(direction);
-        let from_middle = half.stream.middle().is_some();
-        let delays = if from_middle { delays.without_handshake() } else { delays };
-        let gap = half.sender.handle_data(seen_data, &delays);
+        let delays = self.distances.path_delays(direction);
+        let gap = if half.stream.middle().is_some() {
+            half.sender.handle_data(&seen_data, &delays.without_handshake())
+        } else {
+            half.sender.handle_data(&seen_data, delays)
+        };
         Some(Data { bytes, gap, repairs, new, missing, resolution })
-    }
-
-    /// What comes that much later was not merely overtaken: a repair needs a round trip.
-    fn reordering(&self) -> Nanos {
-        /// Our choice, for when no round trip was seen.
-        const UNKNOWN: Nanos = Nanos::from_millis(3);
-        match self.distances.whole() {
-            Nanos::ZERO => UNKNOWN,
-            whole => whole * 3 / 4,
-        }
     }
 
     /// A FIN, perhaps again; where its stream ends.
@@ -397,6 +412,16 @@ impl Ends {
     /// Whether both FINs were seen.
     pub(crate) fn both_closed(&self) -> bool {
         self.halves.iter().all(|it| it.after_fin.is_some())
+    }
+}
+
+/// What comes that much later was not merely overtaken: a repair needs a round trip.
+fn reordering(round_trip: Nanos) -> Nanos {
+    /// Our choice, for when no round trip was seen.
+    const UNKNOWN: Nanos = Nanos::from_millis(3);
+    match round_trip {
+        Nanos::ZERO => UNKNOWN,
+        whole => whole * 3 / 4,
     }
 }
 

@@ -379,7 +379,7 @@ impl OpenExchange {
             }),
             complete,
             exact: self.exact,
-            shares: self.account.into_shares().into_iter().map(sure).collect(),
+            shares: self.account.shares().map(sure).collect(),
             stretches,
         }
     }

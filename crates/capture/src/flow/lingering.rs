@@ -35,9 +35,9 @@ impl Lingering {
     }
 
     /// Some of the response was sent again, in `again`.
-    pub(crate) fn handle_repair(&mut self, gap: Gap, again: (Departure, Instant)) {
+    pub(crate) fn handle_repair(&mut self, gap: &Gap, again: (Departure, Instant)) {
         if self.gaps.len() < Self::MAX_REPAIRS {
-            self.gaps.push(gap);
+            self.gaps.push(*gap);
             self.again = Some(again);
         }
     }

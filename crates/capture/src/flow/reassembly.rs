@@ -105,6 +105,7 @@ impl Reassembly {
         self.waiting.keys().next().copied().unwrap_or(u64::MAX)
     }
 
+    #[inline(never)]
     fn wait(&mut self, arrival: Arrival, len: u32, bytes: &[u8]) {
         let start = arrival.start;
         let kept = if self.bytes + bytes.len() <= Self::MAX_BYTES { bytes } else { &[] };

@@ -110,11 +110,21 @@ impl Setup {
         self.in_tls = true;
     }
 
-    /// Data was sent before there is an exchange.
-    pub(crate) fn handle_gap(&mut self, gap: &Gap, direction: Direction) {
-        if let Some(account) = self.account.as_mut().filter(|_| self.in_tls) {
-            gap.divide(Phase::Tls(direction), account);
+    /// Data was sent before there is an exchange, in answer to what the other end had sent in `answered`: before
+    /// that had arrived, nothing held it.
+    pub(crate) fn handle_gap(
+        &mut self,
+        gap: &Gap,
+        direction: Direction,
+        answered: Option<&Departure>,
+    ) {
+        let Some(account) = self.account.as_mut().filter(|_| self.in_tls) else { return };
+        if let Some(flight) = answered {
+            let evidence = Evidence::of([flight.packet, 0, 0]);
+            let on_its_way = verdict(Cause::TlsHandshake, direction.opposite(), evidence);
+            account.add(flight.arrives.min(gap.until), on_its_way);
         }
+        gap.divide(Phase::Tls(direction), account);
     }
 
     /// A flight of the TLS handshake is over, with a packet that was seen then: its own last, or the first

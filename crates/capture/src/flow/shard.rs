@@ -127,6 +127,11 @@ impl Slot {
         }
     }
 
+    /// Whether it is a connection that first has to be told what others have shown.
+    const fn awaits_paces(&self) -> bool {
+        matches!(self, Self::Alive(connection) if connection.awaits_paces().is_some())
+    }
+
     /// Both ends.
     const fn ends(&self) -> Option<[SocketAddr; 2]> {
         match self {
@@ -229,7 +234,54 @@ impl Shard {
     /// Takes the segments of `batch` that are this shard's to their connections, as far as these can go
     /// on.
     pub(crate) fn handle_batch(&mut self, batch: &Batch, part: usize) {
-        (0..).take(batch.part(part)).for_each(|index| self.handle_one(batch, part, index));
+        let mut index = 0;
+        while (index as usize) < batch.part(part) {
+            let next = self.handle_run(batch, part, index);
+            if next == index {
+                self.handle_one(batch, part, index);
+            }
+            index = next.max(index + 1);
+        }
+    }
+
+    /// Takes the segments from the one at `index` on to their connection, as long as they are of the same one
+    /// and it goes on. Which comes next.
+    ///
+    /// [`try_handle`](Self::try_handle) does the same with each of them. Here it is looked up once, and what it
+    /// takes is counted once: nobody asks for that before the batch is over. To forget what is over by the
+    /// latest of their times is to forget it by each.
+    fn handle_run(&mut self, batch: &Batch, part: usize, index: u32) -> u32 {
+        let pair = batch.pair(part, index as usize);
+        let slot = self.slots.get_mut(&pair);
+        let Some(Slot::Alive(connection)) = slot.filter(|it| !it.awaits_paces()) else {
+            return index;
+        };
+        let (mut next, mut latest, mut over) = (index, Instant::EPOCH, None);
+        while (next as usize) < batch.part(part) && batch.pair(part, next as usize) == pair {
+            let (located, seen) = batch.get(part, next as usize);
+            if connection.is_reused_by(&seen.segment) {
+                break;
+            }
+            connection.handle(&seen, &mut self.results);
+            connection.touched = located.ordinal;
+            (next, latest) = (next + 1, latest.max(seen.at));
+            if connection.is_over() {
+                over = Some(seen.at);
+                break;
+            }
+            if let Some(awaiting) = Awaiting::of(connection, located, seen.at) {
+                self.awaiting.push(awaiting);
+                break;
+            }
+        }
+        if next > index {
+            charge(connection, &mut self.live_bytes);
+            self.forget(latest);
+        }
+        if let Some(at) = over {
+            self.end(pair, at);
+        }
+        next
     }
 
     fn handle_one(&mut self, batch: &Batch, part: usize, index: u32) {

@@ -185,6 +185,16 @@ impl ObservedStream {
         }
     }
 
+    /// Whether a segment acknowledges and offers what is known: then [`acknowledge`](Self::acknowledge) would find
+    /// nothing new, and change nothing.
+    pub(crate) fn has_heard(&self, segment: &Segment, shift: Option<WindowShift>) -> bool {
+        let (Some(number), Some(mut known)) = (segment.ack, self.positions) else { return false };
+        let is_same = known.position(number) == Some(self.acked) && Some(known) == self.positions;
+        let edge = shift.map(|shift| self.acked + u64::from(shift.bytes(segment.window)));
+        let is_behind = self.acked <= self.highest + 1 && self.holes.is_empty();
+        is_same && edge == self.edge && is_behind && !segment.flags.syn
+    }
+
     /// Takes note of what the other end acknowledges; `None` if there is no acknowledgement. `shift`
     /// is the other end's, `None` if its SYN was not seen.
     pub(crate) fn acknowledge(
@@ -290,6 +300,7 @@ impl ObservedStream {
 #[cfg(test)]
 mod tests {
     use ackwise_tcp::Flags;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -375,5 +386,40 @@ mod tests {
         assert_eq!(stream.see(&late, at(2)), Novelty::Fills(Nanos::ZERO), "captured late");
         assert_eq!(stream.see(&late, at(3)), Novelty::Again);
         assert_eq!(stream.unseen().bytes(), 100);
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_heard_changes_nothing(
+            steps in proptest::collection::vec((0_u32..4, 0_u32..5, 0_u16..3, any::<bool>()), 1..40),
+        ) {
+            let mut stream = ObservedStream::default();
+            let mut shift = Some(WindowShift::NONE);
+            for (time, (kind, place, window, flag)) in (0..).zip(steps) {
+                let number = SeqNumber((place * 100).wrapping_sub(100));
+                match kind {
+                    0 => {
+                        let segment = Segment { seq: number, len: 100, ..Segment::default() };
+                        if let Some(bytes) = stream.place(&segment) {
+                            stream.see(&bytes, at(time));
+                        }
+                    }
+                    1 => shift = flag.then_some(WindowShift::NONE),
+                    _ => {
+                        let ack = Some(number);
+                        let mut segment = Segment { ack, window, ..Segment::default() };
+                        segment.flags.syn = kind == 2 && place == 0;
+                        let (heard, before) = (stream.has_heard(&segment, shift), format!("{stream:?}"));
+                        let progress = stream.acknowledge(&segment, shift);
+                        if heard {
+                            let nothing = (0, 0, false, false);
+                            let it = progress.unwrap();
+                            prop_assert_eq!((it.newly, it.opened, it.unseen, it.beyond), nothing);
+                            prop_assert_eq!(format!("{stream:?}"), before);
+                        }
+                    }
+                }
+            }
+        }
     }
 }

@@ -28,10 +28,10 @@ impl Unsettled {
     const MAX_WAITING: usize = 1_024;
 
     /// Adds a gap, `again` if it ends with data that had been captured already. Whether there is room.
-    pub(super) fn put_off(&mut self, gap: Gap, again: bool) -> bool {
+    pub(super) fn put_off(&mut self, gap: &Gap, again: bool) -> bool {
         let has_room = self.waiting.len() < Self::MAX_WAITING;
         if has_room {
-            self.waiting.push(Waiting { gap, again });
+            self.waiting.push(Waiting { gap: *gap, again });
         }
         has_room
     }
@@ -59,6 +59,11 @@ impl Unsettled {
         if let Some(late) = late.filter(|it| Nanos::between(it.until, gap.until) < soon) {
             late.show_stall();
         }
+    }
+
+    /// Whether none waits.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
     }
 
     /// Whether the last one ends with data that had been captured already.

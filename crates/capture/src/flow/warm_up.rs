@@ -70,6 +70,11 @@ impl WarmUp {
         self.first = None;
     }
 
+    /// What waits, without its data, oldest first.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&Seen<'static>, Direction)> {
+        self.segments.iter().map(|(seen, direction, _)| (seen, *direction))
+    }
+
     /// What waits, oldest first.
     pub(crate) fn segments(&self) -> impl Iterator<Item = (Seen<'_>, Direction)> {
         self.segments.iter().map(|(seen, direction, bytes)| {

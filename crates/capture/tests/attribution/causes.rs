@@ -852,3 +852,110 @@ fn what_waits_for_a_repair() {
         "#,
     );
 }
+
+/// TLS 1.3, at the server. Its hello was written apart from the rest of its flight, and so was the client's
+/// change_cipher_spec from what follows it: Nagle's algorithm holds either for a round trip. The client's begins
+/// when the flight has arrived; its change_cipher_spec answers nothing, and the server did not wait for it.
+#[test]
+fn a_tls_handshake_in_small_writes_is_held_by_nagle() {
+    const CHANGE: [u8; 6] = [20, 3, 3, 0, 1, 1];
+    let record = |kind: u8, body: u16| {
+        let [high, low] = body.to_be_bytes();
+        let mut record = vec![kind, 3, 3, high, low];
+        record.resize(5 + usize::from(body), 1);
+        record
+    };
+    let client = [record(22, 195), CHANGE.to_vec(), record(23, 53), record(23, 100)].concat();
+    let server = [record(22, 95), record(23, 495), record(23, 95), record(23, 95)].concat();
+    shows(
+        &Streams::of(&client, &server),
+        r#"
+        0       > syn
+        0.05    < syn
+        20.05   > ack 0
+        20.10   > 0:200 psh ack 0
+        20.12   < ack 200
+        20.20   < 0:100 psh ack 200
+        40.20   > ack 100
+        40.21   < 100:600 psh ack 200
+        40.22   > 200:206 psh ack 100
+        84.22   < ack 206
+        104.25  > 206:369 psh ack 600
+        104.30  < 600:700 psh ack 369
+        124.30  > ack 700
+        "#,
+        r#"
+        handshake to-server 10.050 (1, 10.050) high: 1 2 3
+        tls-handshake to-server 10.140 (1, 10.140) high: 6
+        nagle-rtt to-client 20.010 (1, 20.010) high: 6 7 8
+        tls-handshake to-client 10.010 (1, 10.010) high: 8
+        nagle-delayed-ack to-server 34.000 (1, 34.000) high: 9 10 11
+        nagle-rtt to-server 10.040 (1, 10.040) high: 9 10 11
+        propagation to-server 10.010 (1, 10.010) high: 11
+        server-think to-client 0.030 (1, 0.030) high: 11 12
+        propagation to-client 0.010 (1, 0.010) high: 12
+        "#,
+    );
+}
+
+/// At the client. The server's settings were written apart from its response, which Nagle's algorithm holds until they
+/// are acknowledged. That the client acknowledges them in HTTP/2, too, is nothing that a response answers.
+#[test]
+fn a_response_does_not_answer_the_acknowledgement_of_settings() {
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        let length = u8::try_from(payload.len()).unwrap();
+        [&[0, 0, length, kind, flags, 0, 0, 0, stream], payload].concat()
+    };
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    let request = frame(1, 5, 1, &[0x82, 0x84, 0x86]);
+    let client = [preface, frame(4, 0, 0, &[]), request, frame(4, 1, 0, &[])].concat();
+    let response = [frame(1, 4, 1, &[0x88]), frame(0, 1, 1, &[b'.'; 100])].concat();
+    let server = [frame(4, 0, 0, &[]), response].concat();
+    shows(
+        &Streams::of(&client, &server),
+        r#"
+        0       > syn
+        20      < syn
+        20.01   > ack 0
+        20.02   > 0:45 psh ack 0
+        40.03   < 0:9 psh ack 45
+        40.04   > ack 9
+        40.05   > 45:54 psh ack 9
+        60.06   < 9:128 psh ack 45
+        60.07   > ack 128
+        "#,
+        r#"
+        handshake to-server 20.005 (1, 20.005) high: 1 2 3
+        application-limited to-server 0.010 (1, 0.010) high: 4
+        propagation to-server 10.005 (1, 10.005) high: 4
+        nagle-rtt to-client 20.040 (1, 20.040) medium or server-think: 4 8
+        propagation to-client 10.000 (1, 10.000) high: 8
+        "#,
+    );
+}
+
+/// At the server. The SYN was answered twice, so that only the first data shows how far the client is: its
+/// acknowledgement took a round trip, and nobody delayed it.
+#[test]
+fn the_first_acknowledgement_that_shows_the_distance_was_not_delayed() {
+    shows(
+        &Streams::of_bodies(&[5_740]),
+        r#"
+        0        > syn
+        0.05     < syn
+        1000     < syn
+        1060     > ack 0
+        3000     > 0:100 psh ack 0
+        3000.05  < 0:2920 ack 100
+        3060.05  > ack 2920
+        3060.10  < 2920:5840 psh ack 100
+        3120.10  > ack 5840
+        "#,
+        r#"
+        server-think to-client 0.025 (1, 0.025) high: 5 6
+        transmission to-client 0.040 (2, 0.020) medium: 7 8 9
+        slow-start to-client 60.020 (1, 60.020) medium: 7 8 9
+        propagation to-client 0.025 (1, 0.025) high: 10
+        "#,
+    );
+}

@@ -583,8 +583,8 @@ fn a_short_response_to_a_long_upload_over_tls_is_no_ticket() {
         "#,
         r#"
         handshake to-server 20.005 (1, 20.005) high: 1 2 3
-        tls-handshake to-server 20.040 (2, 20.040) medium or slow-start: 4 5 6
-        tls-handshake to-client 0.000 (1, 0.000) high: 6
+        tls-handshake to-server 10.027 (3, 10.015) medium or slow-start: 5
+        tls-handshake to-client 10.013 (2, 10.013) high: 5
         request-upload to-server 0.570 (2, 0.450) high: 51 52 53
         receive-window to-server 19.640 (1, 19.640) high: 51 52 53
         propagation to-server 10.005 (1, 10.005) high: 64

@@ -199,3 +199,34 @@ fn a_segment_whose_timestamp_is_old_was_held_by_the_path() {
         "#,
     );
 }
+
+/// At the server: the request acknowledges all, and both segments that answer it stay unacknowledged, until a
+/// probe sends what comes next (RFC 8985, section 7.2). That the request came just before them does not
+/// matter.
+#[test]
+fn what_a_probe_sends_behind_a_burst_had_been_ready() {
+    shows(
+        &Streams::of_bodies(&[4_280]),
+        r#"
+        0       > syn
+        0.05    < syn
+        20.05   > ack 0
+        20.10   > 0:100 psh ack 0
+        20.15   < 0:2920 psh ack 100
+        80.15   < 2920:4380 psh ack 100
+        100.13  > ack 1460
+        100.14  > ack 2920
+        100.15  > ack 4380
+        "#,
+        r#"
+        handshake to-server 10.050 (1, 10.050) high: 1 2 3
+        application-limited to-server 0.050 (1, 0.050) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.014 (1, 10.014) high: 4
+        transmission to-client 0.030 (2, 0.020) high: 6 3 7
+        slow-start to-client 10.025 (1, 10.025) medium: 6 3 7
+        path-stall to-client 49.955 (1, 49.955) medium or retransmission-timeout: 6 3 7
+        propagation to-client 0.025 (1, 0.025) high: 7
+        "#,
+    );
+}

@@ -10,6 +10,7 @@ const LATE: Facts = Facts {
     since_data: Nanos::from_millis(80),
     by_stamps: Nanos::ZERO,
     since_ack: Some(Nanos::from_millis(60)),
+    since_room: Some(Nanos::from_millis(60)),
     immediate: Nanos::from_millis(1),
     bytes: FULL,
     full: FULL,
@@ -529,7 +530,10 @@ fn what_else_the_packets_admit_is_named() {
         (
             "a program, or its send buffer",
             Facts {
-                since_ack: micros(6_000),
+                since_ack: micros(2_000),
+                since_room: micros(20_000),
+                outstanding: 2 * FULL,
+                flight: [500, 0],
                 pushed: true,
                 ended: true,
                 may_miss_losses: false,

@@ -4,7 +4,7 @@
 use ackwise_cause::{Cause, Writer};
 use ackwise_tcp::Wait;
 
-use super::{Confidence, Hold, Nanos, Sender};
+use super::{Confidence, Hold, Nanos, Pace, Sender};
 
 /// How late the last acknowledgements were, the least of a few.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,6 +13,29 @@ pub(super) struct Lateness {
     prompt: Recent,
     /// Of all, where a timer of Linux would have ended the delay earlier.
     any: Recent,
+    promptest: Promptest,
+}
+
+/// By how much the acknowledgement was late that was promptest for its bytes, and these: a link that is busy with
+/// them delays it for as long.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Promptest(Option<(Nanos, u64)>);
+
+impl Promptest {
+    fn note(&mut self, late: Nanos, newly: u64) {
+        let is_prompter = |(least, bytes): (Nanos, u64)| {
+            late.get().saturating_mul(bytes) < least.get().saturating_mul(newly)
+        };
+        if newly > 0 && self.0.is_none_or(is_prompter) {
+            self.0 = Some((late, newly));
+        }
+    }
+
+    /// The same pace, unless it came in half of the time that such a link takes, or less. Our choice.
+    pub(crate) fn unless_refuted(self, pace: Pace) -> Pace {
+        let is_refuted = self.0.is_some_and(|(late, bytes)| late * 2 <= pace.time(bytes));
+        if is_refuted { Pace::default() } else { pace }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,9 +64,11 @@ impl Lateness {
     /// Linux delays an acknowledgement by 40 ms at first (`TCP_DELACK_MIN`), a tick more, and later by up to 200 ms.
     const DELAYED: Nanos = Nanos::from_millis(44);
 
-    /// An acknowledgement came so much later than a round trip takes; `prompt` if none is delayed that
-    /// acknowledges so much.
-    pub(super) fn note(&mut self, late: Nanos, prompt: bool) {
+    /// An acknowledgement of `newly` came so much later than a round trip takes. None is delayed that acknowledges
+    /// two full segments.
+    pub(super) fn note(&mut self, late: Nanos, newly: u64, full: u64) {
+        let prompt = newly >= 2 * full;
+        self.promptest.note(late, newly);
         if prompt {
             self.prompt.note(late);
         }
@@ -53,6 +78,11 @@ impl Lateness {
 }
 
 impl Sender {
+    /// What bounds the pace of a link behind the vantage point.
+    pub(crate) const fn promptest(&self) -> Promptest {
+        self.lateness.promptest
+    }
+
     pub(super) fn note_delay(&mut self, delay: Nanos) {
         /// Remembered delays: enough for a median. Our choice.
         const DELAYS: usize = 7;
@@ -98,12 +128,12 @@ mod tests {
     #[test]
     fn what_a_receiver_may_have_delayed_shows_no_busy_link() {
         let mut lateness = Lateness::default();
-        lateness.note(millis(20), true);
+        lateness.note(millis(20), 2_000, 1_000);
         assert_eq!(lateness.prompt.least(), Nanos::ZERO, "one may be an accident");
-        lateness.note(millis(15), true);
-        lateness.note(millis(90), false);
+        lateness.note(millis(15), 2_000, 1_000);
+        lateness.note(millis(90), 1_000, 1_000);
         assert_eq!([lateness.prompt.least(), lateness.any.least()], [millis(15); 2]);
-        lateness.note(millis(40), false);
+        lateness.note(millis(40), 1_000, 1_000);
         assert_eq!(lateness.any.least(), Nanos::ZERO, "Linux delays them for 40 ms");
         assert_eq!(lateness.prompt.least(), millis(15));
     }
@@ -111,8 +141,8 @@ mod tests {
     #[test]
     fn a_pause_of_a_program_is_shortened_where_no_rate_is_known() {
         let mut sender = Sender::default();
-        sender.lateness.note(millis(20), true);
-        sender.lateness.note(millis(20), true);
+        sender.lateness.note(millis(20), 2_000, 1_000);
+        sender.lateness.note(millis(20), 2_000, 1_000);
         let pause = || Hold { writer: Writer::Working, ..Hold::done() };
         let busy = |hold: &mut Hold, gap| sender.busy_without_rate(hold, millis(gap));
         let mut hold = pause();
@@ -122,5 +152,21 @@ mod tests {
         assert_eq!((busy(&mut long, 161), long), (None, pause()), "less than an eighth");
         let mut done = Hold::done();
         assert_eq!((busy(&mut done, 32), done), (None, Hold::done()));
+    }
+
+    #[test]
+    fn a_link_is_not_slower_than_the_promptest_acknowledgement_of_a_full_segment_shows() {
+        let mut lateness = Lateness::default();
+        let mut pace = Pace::default();
+        pace.sample(960, millis(40));
+        let mut known = |late, newly| {
+            lateness.note(millis(late), newly, 960);
+            lateness.promptest.unless_refuted(pace).is_known()
+        };
+        assert!(known(11, 500));
+        assert!(known(21, 1_000));
+        assert!(!known(20, 1_000));
+        assert!(!known(30, 1_000), "the promptest counts");
+        assert!(!known(80, 0));
     }
 }

@@ -45,7 +45,7 @@ impl Wire {
     }
 
     fn send(&mut self, data: SeenData) -> Option<Gap> {
-        self.sender.handle_data(data, self.distances.path_delays(Direction::ToClient))
+        self.sender.handle_data(&data, self.distances.path_delays(Direction::ToClient))
     }
 
     fn data(&mut self, millis: f64, bytes: Range<u64>) -> Option<Gap> {

@@ -300,8 +300,8 @@ fn pass_unreadable(span: &mut Span<'_>, tokens: &mut Tokens<'_>) {
 /// any preceding CR".
 fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
-    while let Some(line) = bytes[at..].iter().position(|&byte| byte == b'\n') {
-        at += line + 1;
+    while let Some(line) = next_line(&bytes[at..]) {
+        at += line;
         match &bytes[at..] {
             [b'\n', ..] => return Some(at + 1),
             [b'\r', b'\n', ..] => return Some(at + 2),
@@ -311,5 +311,42 @@ fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
+/// Where the next line begins. Looks at eight bytes at a time: a head has few lines, and each packet with one
+/// is looked through.
+fn next_line(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (word, start) in words.iter().zip((0..).step_by(8)) {
+        let differs = u64::from_le_bytes(*word) ^ (ONES * b'\n' as u64);
+        // The lowest of these bits is in the first byte that is 0.
+        let found = differs.wrapping_sub(ONES) & !differs & HIGH;
+        if found > 0 {
+            return Some(start + found.trailing_zeros() as usize / 8 + 1);
+        }
+    }
+    let start = bytes.len() - rest.len();
+    rest.iter().position(|&byte| byte == b'\n').map(|place| start + place + 1)
+}
+
 /// Most bytes of a head that are kept until its end is seen; nginx reads 32 KiB of a request.
 pub(super) const HEAD_LIMIT: usize = 32 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_next_line_begins_behind_the_first_line_feed(
+            bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), Just(b'\x0b'), any::<u8>()], 0..40),
+            quiet in 0_usize..40,
+        ) {
+            let bytes = [vec![b'\x8a'; quiet], bytes].concat();
+            let place = bytes.iter().position(|byte| *byte == b'\n');
+            prop_assert_eq!(next_line(&bytes), place.map(|it| it + 1));
+        }
+    }
+}

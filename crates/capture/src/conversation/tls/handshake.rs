@@ -28,6 +28,8 @@ pub(super) struct Handshake {
 struct Side {
     flights: u8,
     changed_cipher: bool,
+    /// Where its change_cipher_spec began, if that came within the other side's flight.
+    change_at: Option<u64>,
     /// TLS 1.2's Finished.
     finished: bool,
     /// Records of type 23, which only TLS 1.3 has before the end.
@@ -75,11 +77,19 @@ impl Handshake {
     }
 
     fn add(&mut self, direction: Direction, record: &Record, log: &mut Log) {
+        let is_other = self.flight.is_some_and(|flight| flight.direction != direction);
+        // A client may send it while the server's flight is under way (RFC 8446, appendix D.4): what follows it
+        // ends that.
+        if record.kind == Kind::ChangeCipherSpec && is_other {
+            self.side(direction).change_at.get_or_insert(record.start);
+            return;
+        }
         match &mut self.flight {
             Some(flight) if flight.direction == direction => flight.end = record.end,
             _ => {
                 self.end_flight(false, log);
-                let (start, end) = (record.start, record.end);
+                let change_at = self.side(direction).change_at.take();
+                let (start, end) = (change_at.unwrap_or(record.start), record.end);
                 self.flight = Some(TlsFlight { direction, start, end, done: false });
                 let side = self.side(direction);
                 side.flights = side.flights.saturating_add(1);

@@ -12,7 +12,7 @@ use crate::{
 
 impl ObservedConnection {
     /// The capture is over, or the connection, which has begun.
-    pub(crate) fn finish(mut self, results: &mut Results) -> Closed {
+    pub(crate) fn finish(mut self: Box<Self>, results: &mut Results) -> Closed {
         self.linger_no_more(None, results);
         for direction in [Direction::ToServer, Direction::ToClient] {
             self.unsettled[direction as usize].resolve(Resolution::Never);
@@ -30,7 +30,7 @@ impl ObservedConnection {
 
     /// It goes on, but is not captured any more: nobody is to blame for what its open exchanges wait for,
     /// so they are only counted. Whether it has an exchange that is listed.
-    pub(crate) fn abandon(mut self, results: &mut Results) -> bool {
+    pub(crate) fn abandon(mut self: Box<Self>, results: &mut Results) -> bool {
         self.linger_no_more(None, results);
         let open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
         results.unfollowed.count(open);
@@ -43,7 +43,7 @@ impl ObservedConnection {
     }
 
     /// What there is to say about it.
-    fn close(mut self, abandoned: bool, results: &mut Results) -> Closed {
+    fn close(mut self: Box<Self>, abandoned: bool, results: &mut Results) -> Closed {
         if let Some(series) = &mut self.series {
             series.finish();
         }

@@ -17,12 +17,14 @@ use crate::{
 };
 
 impl ObservedConnection {
+    #[inline]
     pub(super) fn handle_events(&mut self, now: Instant, packet: u64, results: &mut Results) {
         while let Some(event) = self.conversation.poll_event() {
             self.handle_event(event, now, packet, results);
         }
     }
 
+    #[inline(never)]
     fn handle_event(&mut self, event: Event, now: Instant, packet: u64, results: &mut Results) {
         match event {
             Event::Protocol(protocol) => {
@@ -190,6 +192,7 @@ impl ObservedConnection {
         half.sender.last_new().filter(|_| behind && alone)
     }
 
+    #[inline(never)]
     pub(super) fn linger_no_more(&mut self, acked: Option<Instant>, results: &mut Results) {
         let Some(lingering) = self.lingering.take() else { return };
         let to_client = self.ends.distances.round_trip(Direction::ToClient);

@@ -1,0 +1,142 @@
+//! What connections between the same two hosts tell each other of the rate of their path: a short one shows none.
+//!
+//! No single packet of one connection should change what is said of the others, for the capture may lack it. So
+//! only slow lines are told, on which a short connection's time would get a wrong name, in coarse steps, and a
+//! connection does not believe what its own acknowledgements refute.
+
+use std::net::IpAddr;
+
+use hashbrown::HashMap;
+
+use super::{Nanos, path::Pace};
+
+/// The paces between two hosts: by the direction of the data, before the vantage point and behind it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Paces(pub [[Pace; 2]; 2]);
+
+impl Paces {
+    /// What was seen later counts, where something was.
+    fn update(&mut self, seen: &Self) {
+        for (known, seen) in self.0.iter_mut().flatten().zip(seen.0.iter().flatten()) {
+            *known = seen.or(*known);
+        }
+    }
+}
+
+/// The paces that were seen so far, by client and server.
+#[derive(Debug, Default)]
+pub(crate) struct KnownPaces {
+    // Looked up, never walked: the order of a hash table shows nowhere.
+    by_hosts: HashMap<[IpAddr; 2], Witnesses>,
+}
+
+impl KnownPaces {
+    /// The most pairs of hosts that are remembered. Our choice.
+    const MAX_PAIRS: usize = 1 << 14;
+
+    /// Adds what a connection between these hosts has shown; what is known then: that, and where it has shown
+    /// nothing, what earlier ones have.
+    pub(crate) fn add(&mut self, hosts: [IpAddr; 2], seen: &Paces) -> Paces {
+        if self.by_hosts.len() >= Self::MAX_PAIRS && !self.by_hosts.contains_key(&hosts) {
+            self.by_hosts.clear();
+        }
+        let witnesses = self.by_hosts.entry(hosts).or_default();
+        let mut known = witnesses.told();
+        known.update(seen);
+        witnesses.add(seen);
+        known
+    }
+}
+
+/// What the last connections between two hosts have shown.
+#[derive(Clone, Copy, Debug, Default)]
+struct Witnesses {
+    /// As in [`Paces`], of each the latest first.
+    paces: [[[Pace; Self::MOST]; 2]; 2],
+}
+
+impl Witnesses {
+    /// So many are remembered. Our choice.
+    const MOST: usize = 5;
+    /// A line is slow if a full segment (1,500 bytes on Ethernet) takes as long as Linux delays an acknowledgement
+    /// (`TCP_DELACK_MIN`): 300 kb/s. Our choice.
+    const SLOW: Nanos = Nanos::from_millis(40);
+    const SEGMENT: u64 = 1_500;
+
+    fn add(&mut self, seen: &Paces) {
+        for (known, seen) in self.paces.iter_mut().flatten().zip(seen.0.iter().flatten()) {
+            if seen.is_known() {
+                known.rotate_right(1);
+                known[0] = *seen;
+            }
+        }
+    }
+
+    fn told(&self) -> Paces {
+        Paces(self.paces.map(|way| way.map(|it| Self::told_of(&it))))
+    }
+
+    fn told_of(paces: &[Pace; Self::MOST]) -> Pace {
+        let seen = || paces.iter().copied().filter(|it| it.is_known());
+        let any_sure = seen().any(|it| !it.is_doubtful());
+        let known: Vec<Pace> = seen().filter(|it| !any_sure || !it.is_doubtful()).collect();
+        let told = Self::median(known);
+        if told.time(Self::SEGMENT) < Self::SLOW { Pace::default() } else { told.rounded() }
+    }
+
+    fn median(mut paces: Vec<Pace>) -> Pace {
+        paces.sort_by_key(|it| it.time(Self::SEGMENT));
+        paces.get(paces.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pace after these samples, in microseconds for 960 bytes of data and their headers.
+    fn pace(samples: &[u64]) -> Pace {
+        let mut pace = Pace::default();
+        samples.iter().for_each(|&span| pace.sample(960, Nanos::from_micros(span)));
+        pace
+    }
+
+    /// The microseconds of 1,000 bytes that connections get to know which have shown these, one after the other.
+    fn told(shown: &[&[u64]]) -> Vec<u64> {
+        let hosts = [[10, 0, 0, 1], [10, 0, 0, 2]].map(IpAddr::from);
+        let mut known = KnownPaces::default();
+        let mut add = |samples: &&[u64]| {
+            let seen = Paces([[Pace::default(), pace(samples)], [Pace::default(); 2]]);
+            let Paces([[_, behind], _]) = known.add(hosts, &seen);
+            behind.time(1_000).get() / 1_000
+        };
+        shown.iter().map(&mut add).collect()
+    }
+
+    #[test]
+    fn only_a_slow_line_is_told_of_and_in_coarse_steps() {
+        let none: &[u64] = &[];
+        // 1,500 bytes take 40 ms where 1,000 take 26.67.
+        assert_eq!(told(&[&[26_600], none]), [26_600, 0]);
+        assert_eq!(told(&[&[26_700], none]), [26_700, 27_262], "its own is not rounded");
+    }
+
+    #[test]
+    fn the_median_of_the_last_five_is_told() {
+        let none: &[u64] = &[];
+        let shown = [&[90_000][..], &[30_000], &[91_000], none, &[300], none, &[300], &[300], none];
+        assert_eq!(told(&shown), [90_000, 30_000, 91_000, 92_274, 300, 29_360, 300, 300, 0]);
+    }
+
+    #[test]
+    fn hosts_are_told_nothing_of_others_and_are_forgotten_if_they_are_too_many() {
+        let mut known = KnownPaces::default();
+        let slow = Paces([[pace(&[90_000]), Pace::default()], [Pace::default(); 2]]);
+        let hosts = |number: u32| [IpAddr::from(number.to_be_bytes()), IpAddr::from([10, 0, 0, 1])];
+        for number in 0..=u32::try_from(KnownPaces::MAX_PAIRS).unwrap() {
+            let Paces(told) = known.add(hosts(number), &slow);
+            assert_eq!(told[1][0].time(1_000), Nanos::ZERO);
+        }
+        assert_eq!(known.by_hosts.len(), 1);
+    }
+}

@@ -1,0 +1,278 @@
+//! The middle and the end of a burst: most segments of a busy server, which waited for nothing but a link.
+
+use std::cmp::Ordering;
+
+use ackwise_tcp::Instant;
+
+use super::{Departure, SeenData, Sender};
+use crate::attribution::{
+    Evidence, Nanos,
+    gap::{Gap, Missing},
+    hold::Hold,
+    path::PathDelays,
+    stall::Stall,
+};
+
+impl Sender {
+    /// Takes a segment that followed the one before it so soon that only a link can have been between them.
+    /// `None` if it is not, or not for sure: then nothing has happened.
+    ///
+    /// [`handle_in_detail`](Self::handle_in_detail) does the same in four times as many steps. No acknowledgement
+    /// has arrived since the data before, and none so shortly before that it may have let the segment go; some is
+    /// outstanding, so that no cork held it; and in so short a time, no timer ends, no path stalls and no clock
+    /// shows anything. So a full segment was ready, and one that is not was just written.
+    pub(super) fn handle_in_burst(&mut self, data: &SeenData, delays: &PathDelays) -> Option<Gap> {
+        let last = self.last.as_ref()?;
+        let on_link = self.bottleneck.before.time(data.len());
+        let sent = (data.seen - (delays.sender + on_link)).max(last.sent);
+        if !self.is_in_burst(last, data, sent, delays) {
+            return None;
+        }
+        let (packet, flight) = match &self.latest {
+            Some(it) if it.at + delays.immediate >= sent => return None,
+            Some(it) if it.at + delays.immediate >= last.sent => (it.packet, it.flight[1]),
+            _ => (0, self.flight()),
+        };
+        let next = self.acks_in_flight.front();
+        let arrives =
+            next.is_some_and(|it| it.seen + delays.sender <= sent + (delays.tolerance + on_link));
+        if arrives || flight == 0 {
+            return None;
+        }
+        let is_full = data.len() == data.full;
+        let hold = if is_full { Hold::ready(last.pushed) } else { Hold::just_written() };
+        let gap = Gap {
+            until: sent,
+            free_at: self.bottleneck.free_at(),
+            pace_is_sure: true,
+            arrived: self.arrived(last),
+            delayed_until: None,
+            earlier_arrives: self.acked > last.acked,
+            same_burst: true,
+            bit_by_bit: false,
+            held: last.held,
+            hold,
+            before: None,
+            stall: Stall::None,
+            kind: None,
+            capture_lost_data: false,
+            missing: Missing::Nothing,
+            evidence: Evidence::of([last.packet, packet, data.packet]),
+        };
+        self.full = data.full;
+        if let Some(timestamp) = data.timestamp {
+            self.clock.note(timestamp, data.seen);
+        }
+        self.learn_pace(data, delays);
+        let gap = Gap { pace_is_sure: self.bottleneck.is_sure(), ..gap };
+        let by = self.released_by(data, Some(&gap), delays);
+        self.depart(data, sent, false, Some(&gap), delays);
+        self.note_pacing(data, by, delays);
+        Some(gap)
+    }
+
+    /// Whether a segment, which left at `sent`, is the next of a burst, and nothing else happens with it.
+    #[inline(always)]
+    fn is_in_burst(
+        &self,
+        last: &Departure,
+        data: &SeenData,
+        sent: Instant,
+        delays: &PathDelays,
+    ) -> bool {
+        let gap = Nanos::between(last.sent, sent);
+        let is_next = data.bytes.start == self.highest && data.missing == Missing::Nothing;
+        let is_new = data.new && data.loss.is_none() && data.answers.is_none();
+        let lacks_nothing = !self.lacks_ack && !self.capture_lost_data;
+        let recovers = self.recovered || self.recover.is_some();
+        // Within the window that acknowledgements have shown, and not the last of it.
+        let room = self.edge.and_then(|edge| edge.checked_sub(data.bytes.end));
+        let (Some(room), true) = (room, data.full > 0) else { return false };
+        let fits = match data.len().cmp(&data.full) {
+            Ordering::Equal => room > 0,
+            // The rest of a write: nothing else was between.
+            Ordering::Less => {
+                let is_rest = !last.pushed && gap <= Gap::ONE_WRITE;
+                is_rest && room > 0 && !self.bottleneck.is_unknown()
+            }
+            Ordering::Greater => false,
+        };
+        gap <= delays.immediate
+            && !last.ended
+            && is_next
+            && is_new
+            && fits
+            && lacks_nothing
+            && !recovers
+    }
+
+    /// When what was sent last was with its receiver. What was sent again in vain is not what that waited for.
+    pub(super) fn arrived(&self, last: &Departure) -> Instant {
+        if self.in_vain == Some(last.packet) { last.sent } else { last.arrives }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ackwise_cause::Direction;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::attribution::{Acknowledgement, Distances, hold::Loss};
+
+    const FULL: u64 = 1_000;
+
+    /// What is seen next, and how many microseconds later.
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        Data {
+            after: u64,
+            skips: u64,
+            bytes: u64,
+            pushed: bool,
+            odd: Option<Odd>,
+            ticks: u32,
+        },
+        /// The last data but so many bytes are acknowledged, and so many more may be sent.
+        Ack {
+            after: u64,
+            open: u64,
+            window: u64,
+        },
+    }
+
+    /// What is seldom.
+    #[derive(Clone, Copy, Debug)]
+    enum Odd {
+        Missing,
+        MissingBefore,
+        Repairs,
+        Old,
+        Answers,
+        LostBefore,
+        LacksAck,
+        Skips,
+    }
+
+    fn any_event() -> impl Strategy<Value = Event> {
+        use Odd::{Answers, LacksAck, LostBefore, Missing, MissingBefore, Old, Repairs, Skips};
+        let after = || prop_oneof![4 => 0..20_u64, 2 => 20..700_u64, 1 => 700..300_000_u64];
+        let bytes = prop_oneof![6 => Just(FULL), 1 => 1..FULL, 1 => Just(2 * FULL)];
+        let odd = [Missing, MissingBefore, Repairs, Old, Answers, LostBefore, LacksAck, Skips];
+        let odd = prop_oneof![
+            12 => Just(None),
+            1 => proptest::sample::select(odd.to_vec()).prop_map(Some),
+        ];
+        let skips = prop_oneof![20 => Just(0), 1 => 1..FULL];
+        let data = (after(), skips, bytes, proptest::bool::weighted(0.1), odd, 0..3_u32);
+        let data = data.prop_map(|(after, skips, bytes, pushed, odd, ticks)| Event::Data {
+            after,
+            skips,
+            bytes,
+            pushed,
+            odd,
+            ticks,
+        });
+        let open = prop_oneof![1 => Just(0), 2 => 0..20 * FULL];
+        let ack = (after(), open, prop_oneof![4 => Just(60 * FULL), 1 => 0..10 * FULL]);
+        let ack = ack.prop_map(|(after, open, window)| Event::Ack { after, open, window });
+        prop_oneof![5 => data, 1 => ack]
+    }
+
+    /// A sender, of which two copies see the same. How often the short way was taken.
+    fn compare(events: &[Event], [to_server, to_client]: [u64; 2]) -> usize {
+        let direction = Direction::ToClient;
+        let (mut sender, mut distances) = (Sender::default(), Distances::default());
+        distances.sample(Direction::ToServer, Nanos::from_micros(to_server));
+        distances.sample(direction, Nanos::from_micros(to_client));
+        sender.set_initial_window(10 * FULL);
+        let (mut seen, mut end, mut ticks_seen, mut short_ways) = (Instant::EPOCH, 0, 0, 0);
+        for (packet, event) in (1..).zip(events) {
+            match *event {
+                Event::Ack { after, open, window } => {
+                    seen = seen + Nanos::from_micros(after);
+                    let acked = u64::saturating_sub(end, open);
+                    let (edge, echo, sacks) = (Some(acked + window), None, false);
+                    let ack = Acknowledgement { packet, seen, acked, edge, echo, sacks };
+                    sender.handle_ack(ack, false, direction, &mut distances);
+                }
+                Event::Data { after, skips, bytes, pushed, odd, ticks } => {
+                    seen = seen + Nanos::from_micros(after);
+                    ticks_seen += ticks / 2;
+                    let start = match odd {
+                        Some(Odd::Repairs | Odd::Old) => u64::saturating_sub(end, bytes),
+                        _ => end + skips,
+                    };
+                    match odd {
+                        Some(Odd::LacksAck) => sender.miss_ack(),
+                        Some(Odd::Skips) => sender.skip(start),
+                        _ => {}
+                    }
+                    let is = |it: fn(&Odd) -> bool| odd.as_ref().is_some_and(it);
+                    let data = SeenData {
+                        packet,
+                        seen,
+                        bytes: start..start + bytes,
+                        full: FULL,
+                        pushed,
+                        loss: match odd {
+                            Some(Odd::Missing) => Some(Loss::Missing),
+                            Some(Odd::Repairs) => Some(Loss::Repairs),
+                            _ => None,
+                        },
+                        missing: match odd {
+                            Some(Odd::MissingBefore) => Missing::JustBefore,
+                            Some(Odd::Missing) => Missing::Earlier,
+                            _ => Missing::Nothing,
+                        },
+                        new: !is(|it| matches!(it, Odd::Old | Odd::Repairs)),
+                        timestamp: Some(ticks_seen),
+                        answers: is(|it| matches!(it, Odd::Answers)).then_some(packet - 1),
+                        lost_before: is(|it| matches!(it, Odd::LostBefore)).then_some(true),
+                        seems_lost_before: false,
+                    };
+                    end = end.max(start + bytes);
+                    let delays = distances.path_delays(direction);
+                    let mut long = sender.clone();
+                    let in_detail = long.handle_in_detail(data.clone(), delays);
+                    let before = format!("{sender:?}");
+                    match sender.handle_in_burst(&data, delays) {
+                        Some(gap) => {
+                            assert_eq!(format!("{:?}", Some(gap)), format!("{in_detail:?}"));
+                            assert_eq!(format!("{sender:?}"), format!("{long:?}"));
+                            short_ways += 1;
+                        }
+                        None => {
+                            assert_eq!(format!("{sender:?}"), before, "nothing has happened");
+                            sender = long;
+                        }
+                    }
+                }
+            }
+        }
+        short_ways
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_way_finds_what_the_long_way_finds(
+            events in proptest::collection::vec(any_event(), 1..60),
+            distances in proptest::sample::select(vec![[0, 20_000], [10, 15], [9_000, 11_000], [80_000, 0]]),
+        ) {
+            compare(&events, distances);
+        }
+    }
+
+    #[test]
+    fn segments_of_a_burst_take_the_short_way() {
+        let full = |after, pushed| {
+            let (skips, bytes, odd, ticks) = (0, FULL, None, 0);
+            Event::Data { after, skips, bytes, pushed, odd, ticks }
+        };
+        let first = Event::Ack { after: 0, open: 0, window: 60 * FULL };
+        let burst = [full(1_000, false), full(1, false), full(290, false), full(1, true)];
+        assert_eq!(compare(&[&[first], &burst[..]].concat(), [0, 20_000]), 3);
+        let apart = [full(1_000, false), full(301, false), full(1, true), full(1, false)];
+        assert_eq!(compare(&[&[first], &apart[..]].concat(), [0, 20_000]), 2);
+    }
+}
