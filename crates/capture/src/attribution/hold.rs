@@ -4,6 +4,7 @@
 //! one at once was waiting for it, and what the acknowledgement changed says for what. A segment that
 //! follows nothing was released by a timer or by its program.
 
+mod by_cork;
 mod by_nagle;
 
 use ackwise_cause::{Cause, RepairedBy, Writer};
@@ -337,22 +338,12 @@ impl Hold {
             let hold = Self::released(facts);
             return Self { confidence: hold.confidence.min(Confidence::Medium), ..hold };
         }
-        let corked = if facts.may_miss_losses && facts.lost_before.is_none() {
-            // Far from the sender, a retransmission after a loss that was not seen comes later.
-            CorkTimer::runs_shortest(facts.since_event(), facts.round_trip)
-                || CorkTimer::runs_before_timeout(facts.since_write(), facts.round_trip)
-                || (facts.is_too_soon_for_timeout()
-                    && CorkTimer::may_have_run(facts.since_write(), facts.round_trip))
-        } else {
-            // The timer runs since the data before was sent or since the last of it was acknowledged.
-            CorkTimer::may_have_run(facts.since_write(), facts.round_trip)
-                || CorkTimer::may_have_run(facts.since_event(), facts.round_trip)
-                // Without PSH, more was written: on a long path, too, no program's pause is between the two.
-                || (!facts.pushed
-                    && CorkTimer::cannot_be_excluded(facts.since_write(), facts.round_trip))
-        };
         // The end of a write has PSH; a segment followed by more data of the same write has not.
-        if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
+        if facts.cork_timer_may_have_run()
+            && !facts.ended
+            && facts.is_small()
+            && facts.flight[1] == 0
+        {
             // At the sender, a program would have to pause for the time of that timer by chance.
             let fits = CorkTimer::fits(facts.since_event(), facts.round_trip);
             if fits && !facts.pushed && !facts.may_miss_losses {
@@ -414,11 +405,6 @@ impl Facts {
     /// Time since anything happened at the sender: data sent or an acknowledgement received.
     pub(super) fn since_event(&self) -> Nanos {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))
-    }
-
-    /// Time since it last sent data. Where a slow link kept that data before the vantage point, the timestamps have it.
-    fn since_write(&self) -> Nanos {
-        self.since_data.max(self.by_stamps)
     }
 
     /// RFC 8985, section 6.2: after a SACK, RACK waits a quarter of the least round trip for reordered data.
@@ -504,16 +490,6 @@ impl Facts {
             && !matches!(self.lost_before, Some(false))
             && ready
             && self.flight[1] == 0
-    }
-
-    /// An acknowledgement of new data starts the timer again (RFC 6298, section 5.3), and of the stacks in use,
-    /// none has a shorter one than Linux's 200 ms, nor one for the probe of a lone segment
-    /// (`tcp_schedule_loss_probe`).
-    fn is_too_soon_for_timeout(&self) -> bool {
-        /// Less a tick and what a capture is inaccurate by. Our choice.
-        const LEAST: Nanos = Nanos::from_millis(195);
-        let restarts = self.is_small() && self.flight[0] > self.flight[1];
-        restarts && self.since_ack.is_some_and(|since| since < LEAST)
     }
 
     /// Nagle's algorithm may have held it because the acknowledgement of a small segment was lost, until a

@@ -6,7 +6,6 @@ mod buffer;
 mod burst;
 mod departure;
 mod edge;
-mod idle;
 mod lateness;
 mod paced;
 mod rate;
