@@ -4,6 +4,7 @@
 //! one at once was waiting for it, and what the acknowledgement changed says for what. A segment that
 //! follows nothing was released by a timer or by its program.
 
+mod by_cork;
 mod by_nagle;
 
 use ackwise_cause::{Cause, RepairedBy, Writer};
@@ -16,6 +17,8 @@ use super::{Confidence, CorkTimer, Nanos, nagle::NagleHabit, stall::Stall, windo
 pub(crate) struct Facts {
     /// Time since it last sent data.
     pub since_data: Nanos,
+    /// The same by its timestamps; zero if they tell nothing.
+    pub by_stamps: Nanos,
     /// Time since the latest acknowledgement arrived; `None` if none has since the data before.
     pub since_ack: Option<Nanos>,
     /// Time since a third of what was outstanding with the data before was acknowledged.
@@ -335,22 +338,12 @@ impl Hold {
             let hold = Self::released(facts);
             return Self { confidence: hold.confidence.min(Confidence::Medium), ..hold };
         }
-        let corked = if facts.may_miss_losses && facts.lost_before.is_none() {
-            // Far from the sender, a retransmission after a loss that was not seen comes later.
-            CorkTimer::runs_shortest(facts.since_event(), facts.round_trip)
-                || CorkTimer::runs_before_timeout(facts.since_data, facts.round_trip)
-                || (facts.is_too_soon_for_timeout()
-                    && CorkTimer::may_have_run(facts.since_data, facts.round_trip))
-        } else {
-            // The timer runs since the data before was sent or since the last of it was acknowledged.
-            CorkTimer::may_have_run(facts.since_data, facts.round_trip)
-                || CorkTimer::may_have_run(facts.since_event(), facts.round_trip)
-                // Without PSH, more was written: on a long path, too, no program's pause is between the two.
-                || (!facts.pushed
-                    && CorkTimer::cannot_be_excluded(facts.since_data, facts.round_trip))
-        };
         // The end of a write has PSH; a segment followed by more data of the same write has not.
-        if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
+        if facts.cork_timer_may_have_run()
+            && !facts.ended
+            && facts.is_small()
+            && facts.flight[1] == 0
+        {
             // At the sender, a program would have to pause for the time of that timer by chance.
             let fits = CorkTimer::fits(facts.since_event(), facts.round_trip);
             if fits && !facts.pushed && !facts.may_miss_losses {
@@ -499,16 +492,6 @@ impl Facts {
             && self.flight[1] == 0
     }
 
-    /// An acknowledgement of new data starts the timer again (RFC 6298, section 5.3), and of the stacks in use,
-    /// none has a shorter one than Linux's 200 ms, nor one for the probe of a lone segment
-    /// (`tcp_schedule_loss_probe`).
-    fn is_too_soon_for_timeout(&self) -> bool {
-        /// Less a tick and what a capture is inaccurate by. Our choice.
-        const LEAST: Nanos = Nanos::from_millis(195);
-        let restarts = self.is_small() && self.flight[0] > self.flight[1];
-        restarts && self.since_ack.is_some_and(|since| since < LEAST)
-    }
-
     /// Nagle's algorithm may have held it because the acknowledgement of a small segment was lost, until a
     /// timer sent it: a tail loss probe has new data if there is some (RFC 8985, section 7.3).
     fn may_be_a_probe(&self) -> bool {
@@ -551,7 +534,10 @@ impl Facts {
         if is_flight && self.after_idle && self.sure_window == 0 {
             return Some(Cause::IdleRestart);
         }
-        (is_flight && is_full).then(|| self.window())
+        // Of two segments, as those of RFC 2581 began with, if nothing shows that it was larger.
+        let is_first = self.flight[0] > self.full && self.most_flight <= self.flight[0];
+        let may_be_first = is_first && self.slow_start && self.flight[0] <= 2 * self.full;
+        (may_be_first || (is_flight && is_full)).then(|| self.window())
     }
 
     /// Slow start may be over, as it is at half of what was outstanding at the timeout, or at three quarters of what
@@ -572,6 +558,9 @@ impl Facts {
         self.since_ack.is_some_and(|late| late <= self.immediate)
     }
 
+    /// Segments of the first window of most senders.
+    const INITIAL: u64 = 10;
+
     /// Its last segment is not full: segmentation offload may have handed several to the network card.
     const fn is_small(&self) -> bool {
         self.full > 0 && !self.bytes.is_multiple_of(self.full)
@@ -580,10 +569,9 @@ impl Facts {
     /// The congestion window may have held it too. Linux counts segments, small ones too, and begins with ten
     /// (`TCP_INIT_CWND`); of a smaller window, nobody knows that it is Linux's.
     const fn fills_window(&self) -> bool {
-        const INITIAL: u64 = 10;
         let window = self.least_window;
         let is_full = match self.flight[0].checked_next_multiple_of(self.full) {
-            Some(flight) if window >= INITIAL * self.full => flight + self.full > window,
+            Some(flight) if window >= Self::INITIAL * self.full => flight + self.full > window,
             _ => false,
         };
         is_full || !self.fits_window_in_bytes()

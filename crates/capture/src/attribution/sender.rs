@@ -337,6 +337,7 @@ impl Sender {
         let shut = self.opened.filter(|&(_, at)| Nanos::between(at, sent) * 4 <= gap);
         let facts = Facts {
             since_data: gap,
+            by_stamps: self.by_stamps(last, data),
             since_ack: latest.map(|it| Nanos::between(it.at, sent)),
             immediate: delays.immediate,
             bytes: data.len(),
@@ -563,7 +564,9 @@ impl Sender {
             self.small_end = data.bytes.end;
         }
         let wait = gap.map(|gap| gap.hold.wait);
-        self.first_flight.see(bytes.div_ceil(data.full.max(1)), wait);
+        if self.first_flight.see(bytes.div_ceil(data.full.max(1)), wait) {
+            self.window.begin_with(self.left_with[0]);
+        }
         // What is outstanding is not known if an acknowledgement is missing.
         let flight = if self.lacks_ack { bytes } else { self.flight() };
         self.most_flight = self.most_flight.max(flight);

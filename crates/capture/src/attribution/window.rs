@@ -182,6 +182,13 @@ impl CongestionEstimate {
         self.reach_before_idle = 0;
     }
 
+    /// It was full at first with no more than `bytes` outstanding, whatever most stacks begin with.
+    pub(super) const fn begin_with(&mut self, bytes: u64) {
+        let less = self.initial.saturating_sub(bytes);
+        self.initial -= less;
+        self.least = self.least.saturating_sub(less);
+    }
+
     /// RFC 5681, section 3.1: in slow start each acknowledgement lets it grow by what is new in it, by a segment
     /// at most; what stacks add more is not sure. A round is over when something is acknowledged that was sent
     /// in it.
@@ -221,15 +228,18 @@ impl CongestionEstimate {
 }
 
 impl FirstFlight {
-    /// `segments` leave after the sender waited for `wait`.
-    pub(super) fn see(&mut self, segments: u64, wait: Option<Wait>) {
+    /// `segments` leave after the sender waited for `wait`; whether that shows for the first time how large the window
+    /// was.
+    pub(super) fn see(&mut self, segments: u64, wait: Option<Wait>) -> bool {
         if !self.acknowledged {
             self.segments =
                 self.segments.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX));
         } else if !self.over {
             self.over = true;
             self.limited = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
+            return self.limited;
         }
+        false
     }
 }
 
@@ -428,6 +438,20 @@ mod tests {
     }
 
     #[test]
+    fn a_first_window_that_was_full_is_no_larger_than_what_was_outstanding() {
+        let begun = |bytes| {
+            let mut window =
+                CongestionEstimate { initial: 10_000, least: 10_000, ..Default::default() };
+            window.send(1_100, 1_000, 1_100, None);
+            window.acknowledged(100, 1_000, [100, 1_100]);
+            window.begin_with(bytes);
+            [window.initial, window.least]
+        };
+        assert_eq!(begun(1_100), [1_100, 1_200], "it has grown since");
+        assert_eq!(begun(20_000), [10_000, 10_100]);
+    }
+
+    #[test]
     fn the_first_flight_is_counted_until_something_is_acknowledged() {
         for (wait, limited) in [
             (Some(Wait::SlowStart), true),
@@ -436,12 +460,11 @@ mod tests {
             (None, false),
         ] {
             let mut flight = FirstFlight::default();
-            flight.see(1, None);
-            flight.see(9, wait);
+            assert!(!flight.see(1, None) && !flight.see(9, wait));
             assert_eq!((flight.segments, flight.limited), (10, false));
             flight.acknowledged = true;
-            flight.see(2, wait);
-            flight.see(2, Some(Wait::SlowStart));
+            assert_eq!(flight.see(2, wait), limited);
+            assert!(!flight.see(2, Some(Wait::SlowStart)), "only the first time");
             assert_eq!((flight.segments, flight.limited), (10, limited), "{wait:?}");
         }
     }

@@ -8,6 +8,7 @@ use super::*;
 /// A full segment, 80 ms after the data before it and 60 ms after an acknowledgement of all of that.
 const LATE: Facts = Facts {
     since_data: Nanos::from_millis(80),
+    by_stamps: Nanos::ZERO,
     since_ack: Some(Nanos::from_millis(60)),
     since_room: Some(Nanos::from_millis(60)),
     immediate: Nanos::from_millis(1),

@@ -29,6 +29,13 @@ impl Sender {
             .is_some_and(|(earlier, later)| self.clock.confirms(span, earlier, later))
     }
 
+    /// The time between the previous segment and this one by their timestamps; zero if these tell nothing.
+    pub(super) fn by_stamps(&self, last: &Departure, data: &SeenData) -> Nanos {
+        let stamps = last.timestamp.zip(data.timestamp);
+        let between = stamps.and_then(|(earlier, later)| self.clock.between(earlier, later));
+        between.map_or(Nanos::ZERO, |(between, _)| between)
+    }
+
     /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
     /// than the least round trip, links were busy with the burst.
     pub(super) fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Nanos) {

@@ -99,3 +99,36 @@ fn nagle_is_in_doubt_where_the_window_was_full_until_an_earlier_acknowledgement(
     ]);
     assert_eq!(Hold::from_facts(&full).rival, Some(Cause::SlowStart));
 }
+
+#[test]
+fn a_small_end_behind_a_head_and_a_segment_waits_for_nagle_or_for_a_first_window_of_two() {
+    let flight = [FULL + 90, FULL];
+    let first = Facts { flight, most_flight: FULL + 90, small_acknowledged: true, ..SMALL };
+    check(&[
+        ("a first window of two segments is as full", first, Wait::Nagle, Medium),
+        (
+            "more was outstanding before",
+            Facts { most_flight: 3 * FULL, ..first },
+            Wait::Nagle,
+            High,
+        ),
+        ("a head alone", Facts { flight: [90, 0], most_flight: 90, ..first }, Wait::Nagle, High),
+    ]);
+    assert_eq!(Hold::from_facts(&first).rival, Some(Cause::SlowStart));
+}
+
+#[test]
+fn the_time_of_a_cork_is_that_of_its_senders_clock() {
+    let held = Facts {
+        since_ack: Some(Nanos::from_millis(140)),
+        since_data: Nanos::from_millis(190),
+        bytes: 500,
+        left_late: true,
+        ..LATE
+    };
+    let by_stamps = Nanos::from_millis(200);
+    check(&[
+        ("a slow link has kept the data before", Facts { by_stamps, ..held }, Wait::Cork, Medium),
+        ("without timestamps", held, Wait::Application, Medium),
+    ]);
+}
