@@ -13,6 +13,8 @@ pub(crate) struct Acknowledgement {
     pub echo: Option<u32>,
     /// It has SACK blocks.
     pub sacks: bool,
+    /// It comes with data, and a packet of its sender is missing behind the data before that.
+    pub lost_before: bool,
 }
 
 /// An acknowledgement that has arrived.

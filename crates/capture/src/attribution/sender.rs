@@ -144,6 +144,10 @@ impl Sender {
             // the first brought (RFC 7323, section 4.3). If this came late, too, the path held both copies.
             let is_held = is_far && !is_prompt && by_timer;
             let in_vain = if duplicate { is_held } else { is_of_earlier };
+            // It arrived, and what answered it was lost.
+            if in_vain && ack.lost_before {
+                return Some(Resolution::AckLost);
+            }
             if in_vain {
                 self.in_vain = Some(again.packet).filter(|_| by_timer);
                 self.recover = None;

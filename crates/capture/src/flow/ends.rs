@@ -293,6 +293,8 @@ impl Ends {
     ) -> Option<Lost> {
         let shift = self.half(direction).stream.shift();
         let acked = direction.opposite();
+        let serial = &self.halves[direction as usize].serial;
+        let lost_before = segment.len > 0 && serial.skipped() == Some(true);
         let half = &mut self.halves[acked as usize];
         let flying = half.stream.flight() > 0;
         let progress = half.stream.acknowledge(segment, shift)?;
@@ -308,8 +310,16 @@ impl Ends {
             let edge = half.stream.edge();
             let echo = segment.options.timestamps.map(|it| it.echo);
             let sacks = segment.options.sack.iter().next().is_some();
-            let ack =
-                Acknowledgement { packet, seen: now, acked: progress.acked, edge, echo, sacks };
+            let (seen, acked_up_to) = (now, progress.acked);
+            let ack = Acknowledgement {
+                packet,
+                seen,
+                acked: acked_up_to,
+                edge,
+                echo,
+                sacks,
+                lost_before,
+            };
             let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
             half.again = again.or(half.again);
         } else if duplicate {

@@ -237,13 +237,16 @@ impl OpenExchange {
                     true => (cause, Some(Cause::ServerThink)),
                     false => (Cause::ServerThink, Some(cause)),
                 },
+                // Behind the data before, and nothing of the answer came: that is what was lost.
+                _ if !short && first.lost_before => {
+                    (Cause::RetransmissionTimeout, Some(Cause::ServerThink))
+                }
                 _ if is_habit => (Cause::CorkTimer, Some(Cause::ServerThink)),
                 Left::AsSeen if may_be_corked && !unheard => {
                     (Cause::ServerThink, Some(Cause::CorkTimer))
                 }
                 _ if short && (is_brief || shown) => (Cause::ServerThink, None),
                 _ if short => (Cause::ServerThink, Some(Cause::Queueing)),
-                _ if first.lost_before => (Cause::RetransmissionTimeout, Some(Cause::ServerThink)),
                 Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
                 Left::AsSeen if first.seems_lost_before => {
                     (Cause::ServerThink, Some(Cause::RetransmissionTimeout))

@@ -50,12 +50,16 @@ impl Serial {
         self.skipped
     }
 
-    /// That was data: whether a packet is missing between the data before it and this; `None` if the
-    /// numbers do not tell.
-    pub(crate) fn take_skipped(&mut self) -> Option<bool> {
-        let skipped = std::mem::take(&mut self.skipped);
-        let unsure = std::mem::take(&mut self.unsure);
-        (!unsure && self.in_order >= Self::ENOUGH).then_some(skipped)
+    /// Whether a packet is missing since the last data; `None` if the numbers do not tell.
+    pub(crate) const fn skipped(&self) -> Option<bool> {
+        if self.unsure || self.in_order < Self::ENOUGH { None } else { Some(self.skipped) }
+    }
+
+    /// The same, and that was data.
+    pub(crate) const fn take_skipped(&mut self) -> Option<bool> {
+        let skipped = self.skipped();
+        (self.skipped, self.unsure) = (false, false);
+        skipped
     }
 }
 

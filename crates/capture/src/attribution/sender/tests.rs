@@ -77,7 +77,7 @@ impl Wire {
         self.packets += 1;
         let (packet, seen) = (self.packets, at(millis));
         let (edge, echo, sacks) = (Some(edge), None, false);
-        let ack = Acknowledgement { packet, seen, acked, edge, echo, sacks };
+        let ack = Acknowledgement { packet, seen, acked, edge, echo, sacks, lost_before: false };
         self.sender.handle_ack(ack, false, Direction::ToClient, &mut self.distances);
     }
 }
@@ -336,8 +336,15 @@ fn a_burst_that_is_acknowledged_late_shows_a_slow_link_behind_the_vantage_point(
         let mut wire = Wire::new();
         let edge = Some(window);
         wire.packets += 1;
-        let first =
-            Acknowledgement { packet: 1, seen: at(0.0), acked: 0, edge, echo: None, sacks: false };
+        let first = Acknowledgement {
+            packet: 1,
+            seen: at(0.0),
+            acked: 0,
+            edge,
+            echo: None,
+            sacks: false,
+            lost_before: false,
+        };
         wire.sender.handle_ack(first, false, Direction::ToClient, &mut wire.distances);
         for start in (0..6_000).step_by(1_000) {
             wire.data(10.0, start..start + 1_000);
