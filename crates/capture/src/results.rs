@@ -125,6 +125,8 @@ pub struct ExchangeResult {
     pub packet: u64,
     /// How many packets later the response begins and ends, as far as that was seen.
     pub(crate) answered_after: [Option<NonZeroU32>; 2],
+    /// The least round trip that the connection had shown by its end.
+    pub(crate) round_trip: Duration,
     /// The response was complete.
     pub complete: bool,
     /// The protocol's framing gives its ends, not the turns of data.
@@ -154,6 +156,14 @@ impl ExchangeResult {
         const BESIDE: usize = 32;
         let text = self.request.as_ref().map_or(0, |it| it.len());
         size_of::<Self>() + BESIDE + text + self.shares.held() + size_of_val(&*self.stretches)
+    }
+
+    /// The path was taken for longer than what the connection showed later: the first round trips that it had
+    /// were slow.
+    fn took_path_for_longer(&self, connection: &ConnectionResult) -> bool {
+        let least = connection.round_trip;
+        // Less varies without a queue. Our choice.
+        self.round_trip > least + least / 8 + Duration::from_millis(1)
     }
 
     /// The path may have been busy all the time.
@@ -340,7 +350,9 @@ impl Results {
             // Connections are numbered from 0 without gaps.
             let connection = &connections[exchange.connection as usize];
             exchange.limit(&connection.quality);
-            if !connection.round_trip_is_steady || least.is_doubtful(connection) {
+            let is_doubtful =
+                least.is_doubtful(connection) || exchange.took_path_for_longer(connection);
+            if !connection.round_trip_is_steady || is_doubtful {
                 exchange.doubt_path(connection.vantage);
             }
             if let Some(distance) = least.distance(connection) {

@@ -351,7 +351,12 @@ impl OpenExchange {
     }
 
     /// What is known of it, as one of the `connection` with that number.
-    pub(crate) fn into_result(mut self, connection: u32, complete: bool) -> ExchangeResult {
+    pub(crate) fn into_result(
+        mut self,
+        connection: u32,
+        complete: bool,
+        round_trip: Nanos,
+    ) -> ExchangeResult {
         let stretches = self.account.take_stretches().into();
         // Without framing, two requests look like one with a pause.
         let is_guess = |share: &Share| {
@@ -380,6 +385,7 @@ impl OpenExchange {
                 let after = packet.saturating_sub(self.first_packet);
                 NonZeroU32::new(u32::try_from(after).unwrap_or(0))
             }),
+            round_trip: round_trip.into(),
             complete,
             exact: self.exact,
             shares: self.account.shares().map(sure).collect(),

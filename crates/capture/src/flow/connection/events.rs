@@ -226,7 +226,7 @@ impl ObservedConnection {
         if open.multiplexed || self.undivided {
             open.forget_causes();
         }
-        results.add_exchange(open.into_result(self.id, complete));
+        results.add_exchange(open.into_result(self.id, complete, self.ends.distances.whole()));
     }
 
     fn with(&mut self, id: ExchangeId, change: impl FnOnce(&mut OpenExchange)) {
