@@ -56,7 +56,7 @@ struct Witnesses {
 }
 
 impl Witnesses {
-    /// So many are remembered. Our choice.
+    /// The most that are remembered. Our choice.
     const MOST: usize = 5;
     /// A line is slow if a full segment (1,500 bytes on Ethernet) takes as long as Linux delays an acknowledgement
     /// (`TCP_DELACK_MIN`): 300 kb/s. Our choice.

@@ -5,6 +5,8 @@
 //! ([`Shard::handle_batch`]); then all learn of each other in the order of the capture; then each shard
 //! does what is left ([`Shard::resume`]). The result is that of one packet after the other.
 
+mod slot;
+
 use std::{
     collections::VecDeque,
     net::{IpAddr, SocketAddr},
@@ -14,6 +16,7 @@ use std::{
 use ackwise_tcp::Instant;
 use hashbrown::{HashMap, hash_map::Entry};
 
+use self::slot::{OnePacket, Slot};
 use super::{
     batch::{Batch, Located},
     closed::Closed,
@@ -93,53 +96,6 @@ pub(crate) struct Unfinished {
     /// The segment of the capture that began it.
     pub begun: u64,
     slot: Slot,
-}
-
-#[derive(Debug)]
-enum Slot {
-    OnePacket(Box<OnePacket>),
-    Alive(Box<ObservedConnection>),
-    Over(Closed),
-}
-
-/// A connection of which one packet was seen: a flood of those should cost little.
-#[derive(Debug)]
-struct OnePacket {
-    id: u32,
-    /// Without its payload.
-    seen: Seen<'static>,
-    payload: Box<[u8]>,
-}
-
-impl OnePacket {
-    fn seen(&self) -> Seen<'_> {
-        Seen { payload: &self.payload, ..self.seen }
-    }
-}
-
-impl Slot {
-    /// The number of the connection, unless it is over.
-    const fn id(&self) -> Option<u32> {
-        match self {
-            Self::Alive(connection) => Some(connection.id()),
-            Self::OnePacket(one_packet) => Some(one_packet.id),
-            Self::Over(_) => None,
-        }
-    }
-
-    /// Whether it is a connection that first has to be told what others have shown.
-    const fn awaits_paces(&self) -> bool {
-        matches!(self, Self::Alive(connection) if connection.awaits_paces().is_some())
-    }
-
-    /// Both ends.
-    const fn ends(&self) -> Option<[SocketAddr; 2]> {
-        match self {
-            Self::Alive(connection) => Some(connection.both_ends()),
-            Self::OnePacket(it) => Some([it.seen.source, it.seen.destination]),
-            Self::Over(_) => None,
-        }
-    }
 }
 
 impl Awaiting {

@@ -588,21 +588,3 @@ fn a_small_segment_behind_as_many_as_the_first_window_has_waits_for_that() {
     ]);
     assert_eq!(Hold::from_facts(&tail).rival, Some(Cause::NagleRtt));
 }
-
-#[test]
-fn exactly_as_much_outstanding_as_before_is_a_send_buffer() {
-    let full = Facts { pushed: true, fills_same_buffer: true, ..BULK };
-    let writer = |facts| Hold::from_facts(&facts).writer;
-    assert_eq!(writer(full), Writer::SendBufferFull);
-    assert_eq!(writer(Facts { after_idle: true, ..full }), Writer::SendBufferFull);
-    let end = Facts { bytes: 500, outstanding: 8 * FULL + 500, ..full };
-    assert_eq!(writer(end), Writer::SendBufferFull, "not Nagle's");
-    for other in [
-        Facts { fills_same_buffer: false, after_idle: true, ..full },
-        Facts { usable_window: Some(FULL), ..full },
-        Facts { outstanding: 10 * FULL, ..end },
-        Facts { flight: [FULL, 0], after_idle: true, ..full },
-    ] {
-        assert_eq!(writer(other), Writer::Working, "{other:?}");
-    }
-}

@@ -193,7 +193,9 @@ mod tests {
                     seen = seen + Nanos::from_micros(after);
                     let acked = u64::saturating_sub(end, open);
                     let (edge, echo, sacks) = (Some(acked + window), None, false);
-                    let ack = Acknowledgement { packet, seen, acked, edge, echo, sacks };
+                    let lost_before = false;
+                    let ack =
+                        Acknowledgement { packet, seen, acked, edge, echo, sacks, lost_before };
                     sender.handle_ack(ack, false, direction, &mut distances);
                 }
                 Event::Data { after, skips, bytes, pushed, odd, ticks } => {

@@ -132,3 +132,21 @@ fn the_time_of_a_cork_is_that_of_its_senders_clock() {
         ("without timestamps", held, Wait::Application, Medium),
     ]);
 }
+
+#[test]
+fn exactly_as_much_outstanding_as_before_is_a_send_buffer() {
+    let full = Facts { pushed: true, fills_same_buffer: true, ..BULK };
+    let writer = |facts| Hold::from_facts(&facts).writer;
+    assert_eq!(writer(full), Writer::SendBufferFull);
+    assert_eq!(writer(Facts { after_idle: true, ..full }), Writer::SendBufferFull);
+    let end = Facts { bytes: 500, outstanding: 8 * FULL + 500, ..full };
+    assert_eq!(writer(end), Writer::SendBufferFull, "not Nagle's");
+    for other in [
+        Facts { fills_same_buffer: false, after_idle: true, ..full },
+        Facts { usable_window: Some(FULL), ..full },
+        Facts { outstanding: 10 * FULL, ..end },
+        Facts { flight: [FULL, 0], after_idle: true, ..full },
+    ] {
+        assert_eq!(writer(other), Writer::Working, "{other:?}");
+    }
+}

@@ -1,0 +1,55 @@
+//! What a shard knows of a connection.
+
+use std::net::SocketAddr;
+
+use crate::{
+    decode::Seen,
+    flow::{closed::Closed, connection::ObservedConnection},
+};
+
+#[derive(Debug)]
+pub(super) enum Slot {
+    OnePacket(Box<OnePacket>),
+    Alive(Box<ObservedConnection>),
+    Over(Closed),
+}
+
+/// A connection of which one packet was seen: a flood of those should cost little.
+#[derive(Debug)]
+pub(super) struct OnePacket {
+    pub id: u32,
+    /// Without its payload.
+    pub seen: Seen<'static>,
+    pub payload: Box<[u8]>,
+}
+
+impl OnePacket {
+    pub(super) fn seen(&self) -> Seen<'_> {
+        Seen { payload: &self.payload, ..self.seen }
+    }
+}
+
+impl Slot {
+    /// The number of the connection, unless it is over.
+    pub(super) const fn id(&self) -> Option<u32> {
+        match self {
+            Self::Alive(connection) => Some(connection.id()),
+            Self::OnePacket(one_packet) => Some(one_packet.id),
+            Self::Over(_) => None,
+        }
+    }
+
+    /// Whether it is a connection that first has to be told what others have shown.
+    pub(super) const fn awaits_paces(&self) -> bool {
+        matches!(self, Self::Alive(connection) if connection.awaits_paces().is_some())
+    }
+
+    /// Both ends.
+    pub(super) const fn ends(&self) -> Option<[SocketAddr; 2]> {
+        match self {
+            Self::Alive(connection) => Some(connection.both_ends()),
+            Self::OnePacket(it) => Some([it.seen.source, it.seen.destination]),
+            Self::Over(_) => None,
+        }
+    }
+}
