@@ -1,8 +1,8 @@
 //! What connections between the same two hosts tell each other of the rate of their path: a short one shows none.
 //!
-//! No single packet of one connection should change what is said of the others, for the capture may lack it. So
-//! only slow lines are told, on which a short connection's time would get a wrong name, in coarse steps, and a
-//! connection does not believe what its own acknowledgements refute.
+//! No single packet of one connection should change the verdicts on others, for the capture may lack it. So they
+//! share only the paces of slow lines, on which a short connection's time would get a wrong name, in coarse steps,
+//! and a connection does not believe what its own acknowledgements refute.
 
 use std::net::IpAddr;
 

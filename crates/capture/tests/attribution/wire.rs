@@ -9,7 +9,7 @@
 //! Milliseconds, `>` to the server or `<` to the client, the data by its positions in the stream, what
 //! is acknowledged of the other stream, the receive window in bytes. `syn`, `fin`, `rst` and `psh` are
 //! flags; `scale` is followed by a SYN's window scale, `ts` by the sender's timestamp, `echo` by the one
-//! that it echoes, `sack` by a range of the other stream; `old` is a
+//! that it echoes, `sack` by a range of the other stream; `ip` by the identification of its IPv4 header; `old` is a
 //! SYN that does not offer SACK, `anew` one that begins another connection between the
 //! same ports, whose streams are the same. Streams hold messages and are as long as they need
 //! to be.
@@ -78,6 +78,7 @@ impl Streams {
         };
         let (mut flags, mut options) = (Flags::NONE, Options::NONE);
         let (mut data, mut ack, mut window) = (0..0_usize, None, u16::MAX);
+        capture.identification = 0;
         while let Some(word) = words.next() {
             match word {
                 "syn" => {
@@ -108,6 +109,7 @@ impl Streams {
                     options.sack.push(number(from), number(to));
                 }
                 "ack" => ack = Some(words.next().unwrap().parse::<u32>().unwrap()),
+                "ip" => capture.identification = words.next().unwrap().parse().unwrap(),
                 "win" => window = words.next().unwrap().parse().unwrap(),
                 range => {
                     let (from, to) = range.split_once(':').unwrap();
@@ -142,6 +144,8 @@ struct Capture {
     packets: u64,
     /// Connections before this one.
     connections: u32,
+    /// IPv4's, of the packet that is seen next.
+    identification: u16,
 }
 
 impl Capture {
@@ -166,7 +170,7 @@ impl Capture {
             segment: Segment { seq: SeqNumber(isn + position), len, ..segment },
             payload: data,
             hop_limit: 64,
-            identification: 0,
+            identification: self.identification,
             fragment: false,
             options_cut: false,
             station: None,

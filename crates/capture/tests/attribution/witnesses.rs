@@ -2,7 +2,7 @@
 
 use ackwise_capture::{
     analysis::Analysis,
-    attribution::{Confidence, Share},
+    attribution::{Confidence, LossKind, Share},
 };
 use ackwise_cause::Cause;
 
@@ -437,4 +437,81 @@ fn a_response_that_begins_before_its_request_has_ended_is_doubtful() {
         propagation to-client 0.025 (1, 0.025) high: 6
         "#,
     );
+}
+
+/// Linux counts the packets of a connection (`ip_select_ident_segs`).
+#[test]
+fn a_packet_that_is_missing_before_an_answer_was_the_answer() {
+    use Cause::{PathStall, RetransmissionTimeout};
+    for (number, expected) in [(10, PathStall), (11, RetransmissionTimeout)] {
+        let analysis = Streams::of_bodies(&[500, 500]).seen_as(&format!(
+            r#"
+            0     > syn
+            40    < syn ip 7
+            40.1  > ack 0
+            40.2  > 0:100 psh ack 0
+            80.3  < ack 100 ip 8
+            81    < 0:600 psh ack 100 ip 9
+            81.1  > 100:200 psh ack 600
+            400   < 600:1200 psh ack 200 ip {number}
+            400.1 > ack 1200
+            "#,
+        ));
+        let second = &analysis.exchanges[1];
+        let longest = second.shares.iter().max_by_key(|it| it.span).unwrap();
+        assert_eq!(longest.cause, expected, "{number}: {second:?}");
+        assert_eq!(longest.confidence, Confidence::Medium);
+    }
+}
+
+#[test]
+fn the_answer_to_a_request_that_had_arrived_was_lost_if_a_packet_of_the_server_is_missing() {
+    let (lost, held) = (Some(LossKind::AckLost), None);
+    for (number, kind) in [(10, held), (11, lost)] {
+        let analysis = Streams::of_bodies(&[500, 500]).seen_as(&format!(
+            r#"
+            0     > syn ts 1
+            40    < syn ip 7 ts 1
+            40.1  > ack 0 ts 41
+            40.2  > 0:100 psh ack 0 ts 41
+            80.3  < ack 100 ip 8 ts 41 echo 41
+            81    < 0:600 psh ack 100 ip 9 ts 41 echo 41
+            81.1  > 100:200 psh ack 600 ts 82
+            330   > 100:200 psh ack 600 ts 331
+            400   < 600:1200 psh ack 200 ip {number} ts 361 echo 82
+            400.1 > ack 1200 ts 401
+            "#,
+        ));
+        let second = &analysis.exchanges[1];
+        let found = second.shares.iter().find_map(|it| it.kind);
+        assert_eq!(found, kind, "{number}: {second:?}");
+    }
+}
+
+#[test]
+fn distance_that_later_round_trips_do_not_confirm_is_doubted() {
+    for (least, expected) in [(40, Confidence::Medium), (200, Confidence::High)] {
+        let analysis = Streams::of_bodies(&[500, 500, 500, 500]).seen_as(&format!(
+            r#"
+            0      > syn
+            200    < syn
+            200.1  > ack 0
+            200.2  > 0:100 psh ack 0
+            401    < 0:600 psh ack 100
+            3000   > 100:200 psh ack 600
+            {}     < 600:1200 psh ack 200
+            4000   > 200:300 psh ack 1200
+            {}     < 1200:1800 psh ack 300
+            5000   > 300:400 psh ack 1800
+            {}     < 1800:2400 psh ack 400
+            5200.1 > ack 2400
+            "#,
+            3_000 + least,
+            4_000 + least,
+            5_000 + least,
+        ));
+        let first = &analysis.exchanges[0];
+        let distance = first.shares.iter().find(|it| it.cause == Cause::Propagation).unwrap();
+        assert_eq!(distance.confidence, expected, "{least}: {first:?}");
+    }
 }
