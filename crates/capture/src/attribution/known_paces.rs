@@ -1,8 +1,8 @@
 //! What connections between the same two hosts tell each other of the rate of their path: a short one shows none.
 //!
 //! No single packet of one connection should change the verdicts on others, for the capture may lack it. So they
-//! share only the paces of slow lines, on which a short connection's time would get a wrong name, in coarse steps,
-//! and a connection does not believe what its own acknowledgements refute.
+//! share what three have shown, in coarse steps. One alone counts only for a slow line, on which a short connection's
+//! time would get a wrong name; and a connection does not believe what its own acknowledgements refute.
 
 use std::net::IpAddr;
 
@@ -58,6 +58,8 @@ struct Witnesses {
 impl Witnesses {
     /// The most that are remembered. Our choice.
     const MOST: usize = 5;
+    /// So many are believed of any line. Our choice.
+    const ENOUGH: usize = 3;
     /// A line is slow if a full segment (1,500 bytes on Ethernet) takes as long as Linux delays an acknowledgement
     /// (`TCP_DELACK_MIN`): 300 kb/s. Our choice.
     const SLOW: Nanos = Nanos::from_millis(40);
@@ -80,8 +82,10 @@ impl Witnesses {
         let seen = || paces.iter().copied().filter(|it| it.is_known());
         let any_sure = seen().any(|it| !it.is_doubtful());
         let known: Vec<Pace> = seen().filter(|it| !any_sure || !it.is_doubtful()).collect();
+        let are_enough = known.len() >= Self::ENOUGH;
         let told = Self::median(known);
-        if told.time(Self::SEGMENT) < Self::SLOW { Pace::default() } else { told.rounded() }
+        let is_slow = told.time(Self::SEGMENT) >= Self::SLOW;
+        if are_enough || is_slow { told.rounded() } else { Pace::default() }
     }
 
     fn median(mut paces: Vec<Pace>) -> Pace {
@@ -114,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_slow_line_is_told_of_and_in_coarse_steps() {
+    fn one_alone_is_believed_of_a_slow_line_only_and_in_coarse_steps() {
         let none: &[u64] = &[];
         // 1,500 bytes take 40 ms where 1,000 take 26.67.
         assert_eq!(told(&[&[26_600], none]), [26_600, 0]);
@@ -122,10 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_the_last_five_is_told() {
+    fn of_three_to_five_the_median_counts() {
         let none: &[u64] = &[];
-        let shown = [&[90_000][..], &[30_000], &[91_000], none, &[300], none, &[300], &[300], none];
-        assert_eq!(told(&shown), [90_000, 30_000, 91_000, 92_274, 300, 29_360, 300, 300, 0]);
+        let shown = [&[320][..], &[90], none, &[321], none, &[9_000], none];
+        // Two are too few, and no single one changes what three have shown.
+        assert_eq!(told(&shown), [320, 90, 0, 321, 327, 9_000, 327]);
+        let forgotten = [&[90_000][..], &[300], &[300], &[300], &[300], &[9_000], &[9_000], none];
+        assert_eq!(told(&forgotten).last(), Some(&294), "the last five");
     }
 
     #[test]
