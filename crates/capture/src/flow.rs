@@ -9,6 +9,7 @@ mod endpoint_pair;
 mod ends;
 mod exchange;
 mod flow_control;
+mod heard;
 mod lingering;
 mod measures;
 mod reassembly;

@@ -534,9 +534,9 @@ impl Facts {
         if is_flight && self.after_idle && self.sure_window == 0 {
             return Some(Cause::IdleRestart);
         }
-        // Of two segments, as those of RFC 2581 began with, if nothing shows that it was larger.
+        // Of a few segments, as those of RFC 2581 or of a route with `initcwnd`, if nothing shows that it was larger.
         let is_first = self.flight[0] > self.full && self.most_flight <= self.flight[0];
-        let may_be_first = is_first && self.slow_start && self.flight[0] <= 2 * self.full;
+        let may_be_first = is_first && self.slow_start;
         (may_be_first || (is_flight && is_full)).then(|| self.window())
     }
 

@@ -58,7 +58,7 @@ struct Witnesses {
 impl Witnesses {
     /// The most that are remembered. Our choice.
     const MOST: usize = 5;
-    /// So many are believed of any line. Our choice.
+    /// Three are believed of any line. Our choice.
     const ENOUGH: usize = 3;
     /// A line is slow if a full segment (1,500 bytes on Ethernet) takes as long as Linux delays an acknowledgement
     /// (`TCP_DELACK_MIN`): 300 kb/s. Our choice.

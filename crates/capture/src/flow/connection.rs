@@ -16,8 +16,9 @@ use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 use super::{
     closed::{Closed, Swap},
     ends::{Ends, Lost, Survey},
-    exchange::{EarlierEnd, OpenExchange},
+    exchange::{Asked, EarlierEnd, OpenExchange},
     flow_control::FlowControl,
+    heard::HeardByServer,
     lingering::Lingering,
     measures::Measures,
     reassembly::{Arrival, Piece, Reassembly},
@@ -80,7 +81,7 @@ pub(crate) struct ObservedConnection {
     /// The server's first data after a hole: its response has begun.
     behind_hole: Option<Departure>,
     /// Up to where the server had acknowledged before the current packet.
-    heard_by_server: u64,
+    heard_by_server: HeardByServer,
     /// Packets whose data was captured only in part, by direction.
     cut: [u64; 2],
     /// The client's initial sequence number, if its SYN was seen.
@@ -134,7 +135,7 @@ impl ObservedConnection {
             corks: CorkHabit::default(),
             unsettled: Default::default(),
             behind_hole: None,
-            heard_by_server: 0,
+            heard_by_server: HeardByServer::default(),
             cut: [0; 2],
             initial: None,
             lingering: None,
@@ -259,7 +260,7 @@ impl ObservedConnection {
 
     fn judge(&mut self, seen: &Seen<'_>, direction: Direction, results: &mut Results) {
         // Files that were joined may go back in time, and so may the clock.
-        let now = seen.at.max(self.last_seen);
+        let (before, now) = (self.last_seen, seen.at.max(self.last_seen));
         self.clock_steps += u64::from(Nanos::between(seen.at, now) > CLOCK_STEP);
         self.last_seen = now;
         let segment = &seen.segment;
@@ -274,7 +275,7 @@ impl ObservedConnection {
             let is_first = self.ends.is_next(segment, direction);
             self.setup.handle_opening(now, seen.number, is_first, &mut self.ends.distances);
         }
-        self.heard_by_server = self.ends.half(Direction::ToServer).stream.acked();
+        self.heard_by_server.note(self.ends.half(Direction::ToServer).stream.acked(), before);
         if direction == Direction::ToServer && self.ends.shows_unseen_answer(segment) {
             self.doubt_response_begin();
         }
@@ -465,7 +466,7 @@ impl ObservedConnection {
             if exchange.waits_for_response() {
                 // The missing data before it was sent even earlier.
                 let round_trip = Some(self.ends.distances.whole());
-                exchange.begin_response(&first, true, round_trip, &mut self.corks);
+                exchange.begin_response(&first, Asked::Known, round_trip, &mut self.corks);
             }
         }
         for gap in self.unsettled[direction as usize].take() {

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
 
+use super::heard::HeardByServer;
 use crate::{
     attribution::{
         Account, Confidence, CorkHabit, CorkTimer, Evidence, Nanos, Share, Stall, Verdict,
@@ -50,6 +51,17 @@ pub(crate) struct EarlierEnd {
     pub count: u64,
     pub until: Instant,
     pub packet: u64,
+}
+
+/// Whether the server had the request, by what was seen before its response.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Asked {
+    /// An acknowledgement showed it, or the capture is the server's.
+    Known,
+    /// An acknowledgement came, so late that it may have been the request which was late.
+    Late,
+    /// Nothing did.
+    Unheard,
 }
 
 /// How far an exchange is.
@@ -198,14 +210,23 @@ impl OpenExchange {
     /// A request that is not acknowledged is sent again after this time, whatever sends it: RFC 6298, section 2.
     const LEAST_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 
-    /// The first data of the response is sent in `first`. `asked`: an earlier ACK showed that the
-    /// server had the request, or the capture is the server's.
+    /// Whether an acknowledgement showed in time that the server had the request.
+    pub(crate) fn asked(&self, heard: HeardByServer, round_trip: Nanos) -> Asked {
+        let State::Think(LastWay { arrives, .. }) = self.state else { return Asked::Known };
+        if heard.position < self.request[1] {
+            return Asked::Unheard;
+        }
+        let late = Nanos::between(arrives, heard.at);
+        if late <= round_trip + Self::SHORT_ACK_DELAY { Asked::Known } else { Asked::Late }
+    }
+
+    /// The first data of the response is sent in `first`.
     /// Where `round_trip` is known, a long silence may be that of the path, and a short beginning may
     /// have been corked.
     pub(crate) fn begin_response(
         &mut self,
         first: &Departure,
-        asked: bool,
+        asked: Asked,
         round_trip: Option<Nanos>,
         corks: &mut CorkHabit,
     ) {
@@ -218,8 +239,8 @@ impl OpenExchange {
             // Longer than any server keeps its ACK: the request was not there. Or the capture lacks the ACK, if
             // the client did not send again.
             let usual = Self::USUAL_ACK_DELAY + Self::BRIEF..=Self::LEAST_TIMEOUT;
-            let unheard = !asked && usual.contains(&since);
-            let asked = asked || since <= Self::SHORT_ACK_DELAY;
+            let unheard = asked == Asked::Unheard && usual.contains(&since);
+            let asked = asked == Asked::Known || since <= Self::SHORT_ACK_DELAY;
             let short = round_trip.is_none_or(|it| since <= Stall::least(it));
             let shown = first.left == Left::AsSeen || first.queued.is_some();
             let is_brief = round_trip.is_none_or(|it| since <= (it / 8).max(Self::BRIEF));
@@ -285,7 +306,7 @@ impl OpenExchange {
     /// The last of the response was seen in `last`.
     pub(crate) fn end_response(&mut self, free_at: Instant, last: &Departure) {
         if !matches!(self.state, State::Response) {
-            self.begin_response(last, true, None, &mut CorkHabit::default());
+            self.begin_response(last, Asked::Known, None, &mut CorkHabit::default());
         }
         self.answered_in[1] = last.packet;
         let way = LastWay { arrives: last.seen, ..last.way(free_at) };
@@ -318,6 +339,10 @@ impl OpenExchange {
     /// `closed`. Of the response, `last` was the last way.
     pub(crate) fn abandon(&mut self, closed: Option<Instant>, last: Option<LastWay>, now: Instant) {
         let left = closed.filter(|_| !matches!(self.state, State::Request)).unwrap_or(now);
+        let packet = match self.state {
+            State::Think(way) => way.packet,
+            State::Request | State::Response => last.map_or(self.first_packet, |it| it.packet),
+        };
         let (cause, direction) = match self.state {
             // Only the protocol's framing would show whether the request was complete.
             State::Request if !self.exact => {
@@ -336,9 +361,10 @@ impl OpenExchange {
                 (Cause::ApplicationLimited, Direction::ToClient)
             }
         };
-        // Why the rest of a response does not come, nothing shows before it has come.
-        let verdict = Verdict::new(cause, direction, Evidence::default(), Confidence::High);
-        let is_open = closed.is_none() && matches!(self.state, State::Response);
+        // Why the rest does not come, nothing shows before it has come.
+        let evidence = Evidence::of([packet, 0, 0]);
+        let verdict = Verdict::new(cause, direction, evidence, Confidence::High);
+        let is_open = closed.is_none();
         self.account.add(left, if is_open { verdict.or(Cause::PathStall) } else { verdict });
         self.add(now, Cause::Propagation, direction, Evidence::default());
     }

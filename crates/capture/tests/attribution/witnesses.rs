@@ -408,7 +408,7 @@ fn the_way_of_the_fin_is_no_think_time() {
         handshake to-server 20.050 (1, 20.050) high: 1 2 3
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
-        server-think to-client 100.100 (1, 100.100) high:
+        server-think to-client 100.100 (1, 100.100) high: 4
         propagation to-client 10.000 (1, 10.000) high:
         "#,
     );
@@ -514,4 +514,52 @@ fn distance_that_later_round_trips_do_not_confirm_is_doubted() {
         let distance = first.shares.iter().find(|it| it.cause == Cause::Propagation).unwrap();
         assert_eq!(distance.confidence, expected, "{least}: {first:?}");
     }
+}
+
+/// Linux delays an acknowledgement by 40 ms, so one that comes later than that and a round trip is of a request that
+/// may have been late itself.
+#[test]
+fn a_server_thinks_for_sure_only_if_it_acknowledged_the_request_in_time() {
+    use Confidence::{High, Medium};
+    for (acked, expected) in [(1_081, (High, None)), (1_150, (Medium, Some(Cause::PathStall)))] {
+        let analysis = Streams::of_bodies(&[500, 500]).seen_as(&format!(
+            r#"
+            0     > syn ts 1
+            40    < syn ts 1
+            40.1  > ack 0 ts 41
+            40.2  > 0:100 psh ack 0 ts 41
+            81    < 0:600 psh ack 100 ts 41
+            81.1  > ack 600 ts 82
+            1000  > 100:200 psh ack 600 ts 1001
+            {acked} < ack 200 ts {}
+            1160  < 600:1200 psh ack 200 ts 1120
+            1161  > ack 1200 ts 1162
+            "#,
+            acked - 40,
+        ));
+        let second = &analysis.exchanges[1];
+        let think = second.shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap();
+        assert!(think.span.as_millis() >= 100, "{second:?}");
+        assert_eq!((think.confidence, think.rival), expected, "{acked}: {second:?}");
+    }
+}
+
+#[test]
+fn why_an_answer_has_not_come_when_the_capture_ends_nothing_shows() {
+    let analysis = Streams::of_bodies(&[500, 500]).seen_as(
+        r#"
+        0     > syn
+        40    < syn
+        40.1  > ack 0
+        40.2  > 0:100 psh ack 0
+        81    < 0:600 psh ack 100
+        1000  > 100:200 psh ack 600
+        1041  < ack 200
+        1500  > ack 600
+        "#,
+    );
+    let second = &analysis.exchanges[1];
+    let think = second.shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap();
+    assert_eq!((think.confidence, think.rival), (Confidence::Medium, Some(Cause::PathStall)));
+    assert_eq!(think.evidence.packets().collect::<Vec<_>>(), [6]);
 }

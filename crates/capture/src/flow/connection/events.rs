@@ -9,7 +9,7 @@ use crate::{
     closing::RequestKind,
     conversation::{Event, ExchangeId, Protocol},
     flow::{
-        exchange::{EarlierEnd, OpenExchange},
+        exchange::{Asked, EarlierEnd, OpenExchange},
         flow_control::FlowControl,
         lingering::Lingering,
     },
@@ -96,7 +96,8 @@ impl ObservedConnection {
                         it.fall_into_hole();
                     }
                     if let Some(first) = &last {
-                        let asked = is_near || it.request[1] <= heard;
+                        let asked =
+                            if is_near { Asked::Known } else { it.asked(heard, round_trip) };
                         it.begin_response(first, asked, Some(round_trip), &mut corks);
                     }
                 });
