@@ -9,7 +9,8 @@ pub(crate) struct Acknowledgement {
     pub seen: Instant,
     pub acked: u64,
     pub edge: Option<u64>,
-    /// The timestamp that it echoes (RFC 7323).
+    /// Its own timestamp (RFC 7323), and the one that it echoes.
+    pub stamp: Option<u32>,
     pub echo: Option<u32>,
     /// It has SACK blocks.
     pub sacks: bool,
@@ -32,6 +33,8 @@ pub(super) struct Arrived {
     /// No congestion window was smaller, in bytes; 0 if nothing was known.
     pub sure_window: u64,
     pub small_acknowledged: bool,
+    /// Its timestamp.
+    pub stamp: Option<u32>,
     /// It has SACK blocks.
     pub sacks: bool,
     /// Others arrived together with it.
@@ -72,6 +75,7 @@ mod tests {
             least_window,
             sure_window: least_window + 1,
             small_acknowledged,
+            stamp: None,
             sacks: false,
             in_bunch: false,
         };

@@ -330,6 +330,10 @@ impl Sender {
         if self.edge.is_none() && hold.lost.is_none() {
             hold = hold.without_receive_window();
         }
+        if hold == Hold::just_written() && Self::lacks_what_it_should_have(data, latest, delays) {
+            hold = hold.or(Cause::PathStall);
+            hold.confidence = Confidence::Medium;
+        }
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);
         if kind == Some(LossKind::AckLost) {

@@ -308,6 +308,7 @@ impl Ends {
         let duplicate = reports_duplicate(segment);
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
+            let stamp = segment.options.timestamps.map(|it| it.value);
             let echo = segment.options.timestamps.map(|it| it.echo);
             let sacks = segment.options.sack.iter().next().is_some();
             let (seen, acked_up_to) = (now, progress.acked);
@@ -316,6 +317,7 @@ impl Ends {
                 seen,
                 acked: acked_up_to,
                 edge,
+                stamp,
                 echo,
                 sacks,
                 lost_before,
@@ -387,6 +389,7 @@ impl Ends {
             missing,
             new,
             timestamp: segment.options.timestamps.map(|it| it.value),
+            echo: segment.options.timestamps.map(|it| it.echo),
             answers,
             lost_before,
             seems_lost_before,

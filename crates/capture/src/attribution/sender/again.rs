@@ -76,8 +76,16 @@ mod tests {
             let (packet, seen, bytes, by) = (1, Instant::EPOCH, 1_000..2_000, RepairedBy::Timeout);
             let again = Again { packet, seen, bytes, by, timestamp: sent, acked: false };
             let (acked, edge, sacks) = (2_000, None, false);
-            let ack =
-                Acknowledgement { packet: 2, seen, acked, edge, echo, sacks, lost_before: false };
+            let ack = Acknowledgement {
+                packet: 2,
+                seen,
+                acked,
+                edge,
+                stamp: None,
+                echo,
+                sacks,
+                lost_before: false,
+            };
             let found = again.is_of_earlier_copy(&ack, acked_before);
             assert_eq!(found, earlier, "{sent:?} {echo:?} {acked_before}");
         }

@@ -61,6 +61,7 @@ impl Sender {
             least_window,
             sure_window,
             small_acknowledged,
+            stamp: ack.stamp,
             sacks: ack.sacks,
             in_bunch: false,
         }

@@ -135,6 +135,18 @@ impl Sender {
         }
     }
 
+    /// Whether the sender had not yet received an acknowledgement that seems to have reached it: it echoes an earlier
+    /// timestamp (RFC 7323, section 4.3).
+    pub(super) fn lacks_what_it_should_have(
+        data: &SeenData,
+        latest: Option<&Arrived>,
+        delays: &PathDelays,
+    ) -> bool {
+        let sent_later = |(ack, echo): (u32, u32)| ack.wrapping_sub(echo).cast_signed() > 0;
+        let stamp = latest.and_then(|it| it.stamp);
+        !delays.is_next_to_sender() && stamp.zip(data.echo).is_some_and(sent_later)
+    }
+
     /// Whether timestamps rule out that a segment was sent as long after the previous one as it was
     /// captured after it.
     pub(super) fn left_early(&self, data: &SeenData) -> bool {

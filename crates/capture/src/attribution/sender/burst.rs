@@ -194,8 +194,16 @@ mod tests {
                     let acked = u64::saturating_sub(end, open);
                     let (edge, echo, sacks) = (Some(acked + window), None, false);
                     let lost_before = false;
-                    let ack =
-                        Acknowledgement { packet, seen, acked, edge, echo, sacks, lost_before };
+                    let ack = Acknowledgement {
+                        packet,
+                        seen,
+                        acked,
+                        edge,
+                        stamp: None,
+                        echo,
+                        sacks,
+                        lost_before,
+                    };
                     sender.handle_ack(ack, false, direction, &mut distances);
                 }
                 Event::Data { after, skips, bytes, pushed, odd, ticks } => {
@@ -229,6 +237,7 @@ mod tests {
                         },
                         new: !is(|it| matches!(it, Odd::Old | Odd::Repairs)),
                         timestamp: Some(ticks_seen),
+                        echo: None,
                         answers: is(|it| matches!(it, Odd::Answers)).then_some(packet - 1),
                         lost_before: is(|it| matches!(it, Odd::LostBefore)).then_some(true),
                         seems_lost_before: false,

@@ -78,8 +78,9 @@ pub(crate) struct SeenData {
     pub missing: Missing,
     /// It holds bytes that were not seen before.
     pub new: bool,
-    /// The sender's timestamp (RFC 7323).
+    /// The sender's timestamp (RFC 7323), and the one that it echoes.
     pub timestamp: Option<u32>,
+    pub echo: Option<u32>,
     /// The last packet with data of the other end, if that has sent some since: this is not the rest of
     /// a message.
     pub answers: Option<u64>,

@@ -38,6 +38,7 @@ impl Wire {
             missing: Missing::Nothing,
             new: true,
             timestamp: None,
+            echo: None,
             answers: None,
             lost_before: None,
             seems_lost_before: false,
@@ -77,7 +78,16 @@ impl Wire {
         self.packets += 1;
         let (packet, seen) = (self.packets, at(millis));
         let (edge, echo, sacks) = (Some(edge), None, false);
-        let ack = Acknowledgement { packet, seen, acked, edge, echo, sacks, lost_before: false };
+        let ack = Acknowledgement {
+            packet,
+            seen,
+            acked,
+            edge,
+            stamp: None,
+            echo,
+            sacks,
+            lost_before: false,
+        };
         self.sender.handle_ack(ack, false, Direction::ToClient, &mut self.distances);
     }
 }
@@ -341,6 +351,7 @@ fn a_burst_that_is_acknowledged_late_shows_a_slow_link_behind_the_vantage_point(
             seen: at(0.0),
             acked: 0,
             edge,
+            stamp: None,
             echo: None,
             sacks: false,
             lost_before: false,
@@ -397,3 +408,42 @@ fn a_sender_whose_buffer_is_full_is_told_from_one_that_waits_for_a_window() {
     assert_eq!(writers[0], Writer::Working);
     assert_eq!(writers[4], Writer::SendBufferFull);
 }
+
+/// RFC 7323, section 4.3.
+#[test]
+fn what_is_echoed_denies_that_a_later_acknowledgement_has_arrived() {
+    for (to_server, to_client, stamp, echo, expected) in [
+        (20, 20, Some(61), Some(61), false),
+        (20, 20, Some(61), Some(30), true),
+        (20, 20, Some(61), Some(70), false),
+        (20, 20, Some(5), Some(u32::MAX), true),
+        (20, 20, None, Some(30), false),
+        (20, 20, Some(61), None, false),
+        // Next to the sender, it has what was seen.
+        (1, 40, Some(61), Some(30), false),
+    ] {
+        let mut distances = Distances::default();
+        distances.sample(Direction::ToServer, Nanos::from_millis(to_server));
+        distances.sample(Direction::ToClient, Nanos::from_millis(to_client));
+        let delays = distances.path_delays(Direction::ToClient);
+        let mut wire = Wire::new();
+        let data = SeenData { echo, ..wire.seen(0.0, 0..100) };
+        let arrived = Arrived { stamp, ..ARRIVED };
+        let found = Sender::lacks_what_it_should_have(&data, Some(&arrived), delays);
+        assert_eq!(found, expected, "{to_server} {stamp:?} {echo:?}");
+    }
+}
+
+const ARRIVED: Arrived = Arrived {
+    packet: 1,
+    left: Instant::EPOCH,
+    at: Instant::EPOCH,
+    flight: [100, 0],
+    usable_window: None,
+    least_window: 0,
+    sure_window: 0,
+    small_acknowledged: false,
+    stamp: None,
+    sacks: false,
+    in_bunch: false,
+};
