@@ -1,5 +1,7 @@
 //! Receive windows that close, and open in steps.
 
+use ackwise_cause::Cause;
+
 use crate::{shows, wire::Streams};
 
 /// The server's program reads again after 400 ms. Three updates in a row open the window; the client
@@ -364,4 +366,28 @@ fn after_an_idle_time_a_window_is_what_a_loss_had_left_of_it() {
         congestion-window to-client 39.985 (2, 20.000) medium or slow-start: 153 154 155
         "#,
     );
+}
+
+/// Linux keeps a full segment back where the window has room for one only (`tcp_tso_should_defer`), until a tail-loss
+/// probe sends it.
+#[test]
+fn a_full_segment_that_fills_the_window_and_follows_no_ack_waited_for_it() {
+    for (window, expected) in [(5_840, Cause::ReceiveWindow), (60_000, Cause::Pacing)] {
+        let analysis = Streams::of_bodies(&[5_740]).seen_as(&format!(
+            r#"
+            0     > syn win {window}
+            0.05  < syn
+            40    > ack 0 win {window}
+            40.1  > 0:100 psh ack 0 win {window}
+            41    < 0:4380 psh ack 100
+            75    < 4380:5840 psh ack 100
+            115   > ack 5840 win {window}
+            "#,
+        ));
+        let [exchange] = &analysis.exchanges[..] else { panic!("{analysis:?}") };
+        let said = |cause| {
+            exchange.shares.iter().find(|it| it.cause == cause).map(|it| it.span.as_millis())
+        };
+        assert!(said(expected).is_some_and(|it| it > 5), "{window}: {exchange:?}");
+    }
 }

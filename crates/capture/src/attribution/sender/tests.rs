@@ -5,7 +5,7 @@ use std::ops::Range;
 use ackwise_cause::Writer;
 
 use super::{
-    super::{Confidence, gap::Missing},
+    super::{Confidence, gap::Missing, nagle::NagleHabit},
     *,
 };
 
@@ -407,6 +407,22 @@ fn a_sender_whose_buffer_is_full_is_told_from_one_that_waits_for_a_window() {
     }
     assert_eq!(writers[0], Writer::Working);
     assert_eq!(writers[4], Writer::SendBufferFull);
+}
+
+#[test]
+fn small_segments_that_leave_before_an_acknowledgement_has_arrived_show_that_nagle_is_off() {
+    // Next to the receiver, an acknowledgement is seen 20 ms before its sender has it.
+    for (apart, is_off) in [(3.0, true), (45.0, false)] {
+        let mut wire = Wire::default();
+        wire.distances.sample(Direction::ToClient, Nanos::ZERO);
+        wire.distances.sample(Direction::ToServer, Nanos::from_millis(40));
+        for number in 0..4_u32 {
+            let (seen, start) = (f64::from(number) * apart, u64::from(number) * 100);
+            wire.push(seen, start..start + 100);
+            wire.ack(seen + 0.5, start + 100);
+        }
+        assert_eq!(wire.sender.nagle.habit() == NagleHabit::Off, is_off, "{apart}");
+    }
 }
 
 /// RFC 7323, section 4.3.
