@@ -50,6 +50,8 @@ pub const DEBIAN: &[Package] = &[
     // Only the server, without Debian's site and service.
     package("apache2-bin", "a real server to check"),
     server("lighttpd", "lighttpd"),
+    server("haproxy", "haproxy"),
+    package("gunicorn", "a real server to check"),
     package("python3", "a server that writes head and body apart"),
     package("python3-venv", "the tools in .venv"),
     package("iproute2", "namespaces, veth pairs, routes"),
