@@ -133,7 +133,7 @@ mod tests {
             odd: Option<Odd>,
             ticks: u32,
         },
-        /// The last data but so many bytes are acknowledged, and so many more may be sent.
+        /// All but the given number of bytes are acknowledged, and the window has room for the other number.
         Ack {
             after: u64,
             open: u64,

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_not_slower_than_the_promptest_acknowledgement_of_a_full_segment_shows() {
+    fn a_link_is_not_slower_than_the_promptest_acknowledgement_shows() {
         let mut lateness = Lateness::default();
         let mut pace = Pace::default();
         pace.sample(960, millis(40));
