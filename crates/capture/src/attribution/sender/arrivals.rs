@@ -36,6 +36,7 @@ impl Sender {
         self.acked += newly;
         if newly > 0 {
             self.first_ack.get_or_insert(at);
+            self.progress_at = Some(at);
         }
         if self.flight() * 3 <= self.left_with[0] * 2 {
             self.room_at.get_or_insert(at);
