@@ -158,6 +158,33 @@ fn a_limit_that_is_met_is_exit_1_and_a_wrong_name_lists_the_causes() {
 }
 
 #[test]
+fn a_limit_that_is_exceeded_is_named_with_the_worst_exchange() {
+    let directory = Directory::new();
+    let report = directory.json(&["stalls.pcap"]);
+    let owed: Vec<f64> = (report["exchanges"].as_array().unwrap().iter())
+        .map(|exchange| {
+            let causes = exchange["causes"].as_array().unwrap().iter();
+            let nagle = causes.filter(|it| it["cause"] == "nagle-delayed-ack");
+            nagle.map(|it| it["ms"].as_f64().unwrap()).sum()
+        })
+        .collect();
+    let most = owed.iter().copied().fold(0.0, f64::max);
+    let worst = owed.iter().position(|it| *it == most).unwrap();
+    let limits = ["--fail-on", "nagle-delayed-ack=10", "--fail-on", "cork-timer"];
+    let limits = [&limits[..], &["--fail-on", "transmission=0.5"]].concat();
+    let output = directory.run(&[&["explain"], &limits[..], &["stalls.pcap"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    let [nagle, link] = &said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
+    let expected = format!(
+        "ackwise: --fail-on nagle-delayed-ack=10: exceeded by 200 of 300 exchanges, most by \
+         exchange {worst} ({most:.3} ms)"
+    );
+    assert_eq!(*nagle, expected);
+    assert!(link.starts_with("ackwise: --fail-on transmission=0.5: exceeded by "), "{link}");
+}
+
+#[test]
 fn what_is_no_capture_is_said_and_what_is_cut_is_explained_up_to_there() {
     let directory = Directory::new();
     directory.write("notes.txt", b"Nothing to see here, move along.");
@@ -170,11 +197,36 @@ fn what_is_no_capture_is_said_and_what_is_cut_is_explained_up_to_there() {
     directory.write("cut.pcap", &whole[..whole.len() / 2 + 7]);
     let report = directory.json(&["cut.pcap"]);
     assert!(report["warnings"][0].as_str().unwrap().contains("cut.pcap"), "{}", report["warnings"]);
+    assert_eq!(report["quality"]["cut_off_files"], 1);
+    let report_of_cut = text(&directory.run(&["explain", "cut.pcap"]).stdout);
+    assert!(
+        report_of_cut
+            .starts_with("Capture: 1 file ends early (see the warning below); in what was"),
+        "{report_of_cut}"
+    );
     let exchanges = report["exchanges"].as_array().unwrap().len();
     assert!((140..=160).contains(&exchanges), "{exchanges}");
     // A broken file takes nothing from the others.
     let both = directory.json(&["notes.txt", "stalls.pcap"]);
     assert_eq!(both["exchanges"].as_array().unwrap().len(), 300);
+    assert_eq!(both["quality"]["unread_files"], 1);
+}
+
+#[test]
+fn a_capture_that_was_begun_is_reported_also_without_a_whole_packet() {
+    let directory = Directory::new();
+    let whole = directory.capture();
+    // The file's header has 24 bytes.
+    for (length, code, warnings) in [(24, 0, 0), (30, 0, 1), (45, 0, 1), (20, 2, 0), (0, 2, 0)] {
+        directory.write("begun.pcap", &whole[..length]);
+        let output = directory.run(&["explain", "begun.pcap"]);
+        assert_eq!(output.status.code(), Some(code), "{length}: {}", text(&output.stderr));
+        if code == 0 {
+            let report = directory.json(&["begun.pcap"]);
+            assert_eq!(report["warnings"].as_array().unwrap().len(), warnings, "{length}");
+            assert!(text(&output.stdout).contains("The capture has no HTTP exchange."));
+        }
+    }
 }
 
 #[test]
@@ -332,13 +384,19 @@ fn no_report_takes_the_place_of_a_capture_or_of_another() {
     let directory = Directory::new();
     let before = directory.capture();
     directory.write("other.pcap", &before);
-    let same = "cannot write stalls.pcap: stalls.pcap is the same file";
+    let same = "cannot write stalls.pcap: it is also an input\n";
     for (arguments, said) in [
         (&["--export", "1", "stalls.pcap", "stalls.pcap"][..], same),
         (&["--save-stripped", "stalls.pcap", "stalls.pcap"], same),
         (&["--html", "stalls.pcap", "other.pcap", "stalls.pcap"], same),
-        (&["--html", "./stalls.pcap", "--pair", "stalls.pcap", "other.pcap"], "is the same file"),
-        (&["--html", "x", "--save-stripped", "x", "stalls.pcap"], "cannot write x: x is the same"),
+        (
+            &["--html", "./stalls.pcap", "--pair", "stalls.pcap", "other.pcap"],
+            "cannot write ./stalls.pcap: it is also an input (stalls.pcap)\n",
+        ),
+        (
+            &["--html", "x", "--save-stripped", "x", "stalls.pcap"],
+            "cannot write x: it is also another output\n",
+        ),
     ] {
         let output = directory.run(&[&["explain"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

@@ -60,7 +60,7 @@ pub use pair::{End, PairError, RecordedFrames};
 #[cfg(feature = "parquet")]
 pub use parquet::parquet;
 pub use quality::CaptureQuality;
-pub use reading::{Explained, Frames, Packets, Reading, Step};
+pub use reading::{Explained, Frames, Packets, Reading, Step, UnreadFiles};
 pub use sentence::sentence;
 pub use servers::{Ends, Idle, Server};
 pub use shown::ReportOptions;
