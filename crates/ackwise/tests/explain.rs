@@ -14,7 +14,11 @@ use std::{
     time::Duration,
 };
 
-use ackwise_capture::read::Source;
+use ackwise_capture::{
+    attribution::{Confidence, Share},
+    read::Source,
+};
+use ackwise_cause::Cause;
 use ackwise_explain::{Reading, ReportOptions, html, json, markdown, text as text_of};
 use nix::{
     sys::signal::{Signal, kill},
@@ -226,6 +230,43 @@ fn a_capture_that_was_begun_is_reported_also_without_a_whole_packet() {
             assert_eq!(report["warnings"].as_array().unwrap().len(), warnings, "{length}");
             assert!(text(&output.stdout).contains("The capture has no HTTP exchange."));
         }
+    }
+}
+
+#[test]
+fn a_rival_is_named_where_its_cause_is_and_no_name_is_broken() {
+    let directory = Directory::new();
+    let reading = Reading::with_series();
+    reading.read(&mut Source::open([directory.0.join("stalls.pcap")]));
+    let mut explained = reading.end().unwrap();
+    for exchange in &mut explained.analysis.exchanges {
+        let doubtful = exchange.shares.iter().map(|share| Share {
+            confidence: Confidence::Medium,
+            rival: Some(Cause::ApplicationLimited),
+            ..share
+        });
+        exchange.shares = doubtful.collect();
+    }
+    let mut options = ReportOptions::default();
+    let report = text_of(&explained, &options);
+    let row = "nagle-delayed-ack       to client  server     200        200  medium, rival \
+               application-limited\n";
+    assert!(report.contains(row), "{report}");
+    assert!(report.contains(" (medium confidence, rival application-limited)\n"), "{report}");
+    assert!(
+        report.contains("(packets: the data before and after the longest wait, and"),
+        "{report}"
+    );
+    let row = "200 | 200 | medium, rival application-limited |";
+    assert!(markdown(&explained, &options).contains(row));
+    assert!(html(&explained, &options, "x").contains("medium, rival application-limited"));
+    let sentence = "medium confidence; the packets also admit application-limited).";
+    for columns in 40..130 {
+        options.columns = columns;
+        let report = text_of(&explained, &options);
+        assert!(!report.lines().any(|line| line.ends_with('-')), "{columns}: {report}");
+        let joined: Vec<_> = report.split_whitespace().collect();
+        assert!(joined.join(" ").contains(sentence), "{report}");
     }
 }
 

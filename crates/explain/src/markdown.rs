@@ -17,7 +17,9 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    shown::{ReportOptions, Shown, doubt, is_visible, named, towards, without_repetition},
+    shown::{
+        ReportOptions, Shown, doubt, is_visible, named, sureness, towards, without_repetition,
+    },
     text::{MOST_SERVERS, facts},
     totals::TotalsScope,
     tunnels::TunnelIndex,
@@ -52,7 +54,7 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
                 total.party().map_or("-", Party::name),
                 grouped(total.times),
                 grouped(total.exchanges as u64),
-                total.confidence.name(),
+                sureness(total),
             );
         }
     }
