@@ -234,6 +234,38 @@ fn a_capture_that_was_begun_is_reported_also_without_a_whole_packet() {
 }
 
 #[test]
+fn a_capture_at_the_server_says_which_time_it_does_not_show() {
+    let directory = Directory::new();
+    let experiment =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/experiments/heidemann_table_1.toml");
+    let modem = "link.ethernet.rate=\"28.8 kb/s\"";
+    let run = ["run", experiment, "--case", "4", "--set", modem, "--set", "duration=\"900 s\""];
+    for (host, shows) in [("server", true), ("client", false)] {
+        let made =
+            directory.run(&[&run[..], &["--vantage", host, "--pcap", "modem.pcap"]].concat());
+        assert!(made.status.success(), "{}", text(&made.stderr));
+        let report = directory.json(&["modem.pcap"]);
+        assert_eq!(report["connections"][0]["vantage"], host);
+        let each = report["exchanges"].as_array().unwrap().iter();
+        let sum: f64 = each.filter_map(|it| it["acknowledged_after_ms"].as_f64()).sum();
+        match shows {
+            true => {
+                assert!((sum - report["until_acknowledged_ms"].as_f64().unwrap()).abs() < 1e-6);
+                assert!(sum > 1_000.0, "{sum}");
+            }
+            false => assert!(report["until_acknowledged_ms"].is_null() && sum == 0.0, "{sum}"),
+        }
+        let said = "Captured at the server: the time until the last bytes of each response arrived";
+        for format in [&["--markdown"][..], &["--html", "page.html"]] {
+            let output = directory.run(&[&["explain", "modem.pcap"], format].concat());
+            assert_eq!(text(&output.stdout).contains(said), shows, "{host} {format:?}");
+        }
+        let page = fs::read_to_string(directory.0.join("page.html")).unwrap();
+        assert_eq!(page.contains(said), shows, "{host}");
+    }
+}
+
+#[test]
 fn a_rival_is_named_where_its_cause_is_and_no_name_is_broken() {
     let directory = Directory::new();
     let reading = Reading::with_series();

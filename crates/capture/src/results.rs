@@ -1,6 +1,11 @@
 //! What a capture has shown of its connections and exchanges so far.
 
-use std::{cmp::Ordering, net::SocketAddr, num::NonZeroU32, time::Duration};
+use std::{
+    cmp::Ordering,
+    net::SocketAddr,
+    num::{NonZeroU32, NonZeroU64},
+    time::Duration,
+};
 
 use ackwise_cause::{Cause, Party};
 use ackwise_tcp::Instant;
@@ -125,6 +130,9 @@ pub struct ExchangeResult {
     pub packet: u64,
     /// How many packets later the response begins and ends, as far as that was seen.
     pub(crate) answered_after: [Option<NonZeroU32>; 2],
+    /// Nanoseconds after its end that the last byte of the response was acknowledged, if it was captured on
+    /// its way to the client.
+    pub(crate) acknowledged_after: Option<NonZeroU64>,
     /// The least round trip that the connection had shown by its end.
     pub(crate) round_trip: Duration,
     /// The response was complete.
@@ -142,6 +150,14 @@ impl ExchangeResult {
     #[must_use]
     pub fn response_packets(&self) -> [Option<u64>; 2] {
         self.answered_after.map(|after| Some(self.packet + u64::from(after?.get())))
+    }
+
+    /// From the last byte of the response to its acknowledgement, of a response that was captured on its way to
+    /// the client and was the only one on its way then: it arrived within this time, which is not part of
+    /// the duration.
+    #[must_use]
+    pub fn acknowledged_after(&self) -> Option<Duration> {
+        self.acknowledged_after.map(|nanos| Duration::from_nanos(nanos.get()))
     }
 
     /// What it owes to a cause, whatever the direction.

@@ -13,6 +13,7 @@ use ackwise_report::{
 };
 
 use super::{
+    arrival::Unarrived,
     connections,
     exchanges::request,
     notes::notes,
@@ -38,7 +39,11 @@ use super::{
 #[must_use]
 pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> String {
     let mut page = Page::new(format!("ackwise explain {}", printable(name)));
-    page.set_preface(CaptureQuality::of(explained).to_string());
+    let quality = CaptureQuality::of(explained).to_string();
+    let unarrived = Unarrived::sentence(&explained.analysis);
+    page.set_preface(
+        [Some(quality), unarrived].into_iter().flatten().collect::<Vec<_>>().join(" "),
+    );
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);
     }

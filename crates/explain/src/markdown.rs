@@ -9,6 +9,7 @@ use ackwise_report::{
 };
 
 use super::{
+    arrival::Unarrived,
     connections,
     exchanges::{chosen, request},
     notes::notes,
@@ -29,6 +30,9 @@ use super::{
 #[must_use]
 pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = format!("{}\n\n", CaptureQuality::of(explained));
+    if let Some(unarrived) = Unarrived::sentence(&explained.analysis) {
+        let _ = writeln!(out, "{unarrived}\n");
+    }
     let _ = writeln!(out, "**{}**", sentence(&explained.analysis).replace('\n', "**\n\n**"));
     for Shown { totals, percentiles } in without_repetition(options.totals(explained)) {
         let _ = writeln!(

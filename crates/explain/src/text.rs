@@ -11,6 +11,7 @@ use ackwise_report::{
 use anstyle::Style;
 
 use super::{
+    arrival::Unarrived,
     connections, exchanges,
     notes::notes,
     paths,
@@ -31,7 +32,11 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = String::new();
     let width = options.columns.max(LEAST_COLUMNS);
     let quality = CaptureQuality::of(explained).to_string();
-    let _ = writeln!(out, "{}\n", layout::block(&quality, 0, width));
+    let _ = writeln!(out, "{}", layout::block(&quality, 0, width));
+    if let Some(unarrived) = Unarrived::sentence(&explained.analysis) {
+        let _ = writeln!(out, "{}", layout::block(&unarrived, 0, width));
+    }
+    out.push('\n');
     let bold = Style::new().bold();
     let tables = without_repetition(options.totals(explained));
     let all = &tables[0].totals;

@@ -1,6 +1,6 @@
 //! One exchange while it goes on.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
@@ -42,6 +42,8 @@ pub(crate) struct OpenExchange {
     still_asks: bool,
     /// How many of the connection's responses had ended when this exchange was last looked at.
     after: u64,
+    /// When the last byte of the response was acknowledged, if that was waited for.
+    pub acknowledged: Option<Instant>,
 }
 
 /// The last response on a connection that has ended.
@@ -93,6 +95,7 @@ impl OpenExchange {
             fell_into_hole: false,
             still_asks: false,
             after: 0,
+            acknowledged: None,
         }
     }
 
@@ -410,6 +413,10 @@ impl OpenExchange {
             answered_after: self.answered_in.map(|packet| {
                 let after = packet.saturating_sub(self.first_packet);
                 NonZeroU32::new(u32::try_from(after).unwrap_or(0))
+            }),
+            acknowledged_after: self.acknowledged.and_then(|at| {
+                let nanos = at.saturating_since(self.account.cursor()).as_nanos();
+                NonZeroU64::new(u64::try_from(nanos).unwrap_or(u64::MAX))
             }),
             round_trip: round_trip.into(),
             complete,

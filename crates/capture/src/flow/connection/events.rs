@@ -197,7 +197,8 @@ impl ObservedConnection {
     pub(super) fn linger_no_more(&mut self, acked: Option<Instant>, results: &mut Results) {
         let Some(lingering) = self.lingering.take() else { return };
         let to_client = self.ends.distances.round_trip(Direction::ToClient);
-        let open = lingering.settle(acked, to_client.unwrap_or_default());
+        let mut open = lingering.settle(acked, to_client.unwrap_or_default());
+        open.acknowledged = acked;
         self.exchange_over(open, true, results);
     }
 
