@@ -34,15 +34,17 @@ impl Facts {
             && !self.fills_window()
     }
 
+    /// An acknowledgement arrived so much more recently than the last data left that it is no coincidence.
+    pub(super) fn follows_ack(&self) -> bool {
+        self.since_ack.is_some_and(|late| late * NagleRecord::COINCIDENCE <= self.since_data)
+    }
+
     /// The sender waited for the acknowledgement, by its habit, and then for a busy host: both much
     /// shorter than what the acknowledgement took.
     pub(super) fn nagle_released_it_late(&self) -> bool {
-        /// One coincidence in this many is taken for Nagle's algorithm. Our choice.
-        const COINCIDENCE: u64 = 16;
         self.nagle == NagleHabit::Holds
             && self.may_be_held_by_nagle()
-            && self.since_ack.is_some_and(|late| {
-                late <= self.immediate * NagleRecord::LATE && late * COINCIDENCE <= self.since_data
-            })
+            && self.since_ack.is_some_and(|late| late <= self.immediate * NagleRecord::LATE)
+            && self.follows_ack()
     }
 }
