@@ -506,7 +506,7 @@ impl Facts {
 
     /// What else may have happened between the sender and the vantage point before a segment that
     /// followed the end of a write: the path held it, or a queue, and no timestamp shows when it left; or it
-    /// left late because Nagle's algorithm waited for an acknowledgement that was lost or held there.
+    /// left late because Nagle's algorithm waited for an acknowledgement that was lost or late there.
     fn behind_vantage(&self) -> Option<Cause> {
         if !self.may_miss_losses || self.since_event() <= self.immediate {
             return None;
@@ -515,8 +515,8 @@ impl Facts {
         match (self.left_late, self.may_be_held_by_nagle()) {
             (false, _) if is_long => Some(Cause::PathStall),
             (false, _) => Some(Cause::Queueing),
-            (true, true) if is_long => Some(Cause::NagleRtt),
-            (true, _) => None,
+            (true, true) => Some(Cause::NagleRtt),
+            (true, false) => None,
         }
     }
 

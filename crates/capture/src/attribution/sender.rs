@@ -457,6 +457,7 @@ impl Sender {
         let small = data.full > 0 && !bytes.is_multiple_of(data.full);
         let opens = self.was_opened_for(data, sent, delays);
         let released = gap.and_then(|gap| gap.released(opens));
+        let takes_silly_window = self.takes_silly_window(data);
         let departure = Departure {
             packet,
             seen,
@@ -467,6 +468,7 @@ impl Sender {
             queued,
             small,
             released,
+            takes_silly_window,
             lost_before: data.lost_before == Some(true),
             seems_lost_before: data.seems_lost_before,
             acked: self.acked,

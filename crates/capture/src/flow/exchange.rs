@@ -1,6 +1,7 @@
 //! One exchange while it goes on.
 
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
@@ -249,6 +250,10 @@ impl OpenExchange {
         if late <= round_trip + Self::SHORT_ACK_DELAY { Asked::Known } else { Asked::Late }
     }
 
+    /// RFC 9293, section 3.8.6.2.1: a sender that has less room than a segment sends it all the same when "the
+    /// override timeout occurs", for which it recommends a range of 0.1 to 1.0 seconds.
+    const OVERRIDE: RangeInclusive<Nanos> = Nanos::from_millis(100)..=Nanos::from_millis(1_000);
+
     /// What the server did until `first` of the response was sent.
     /// Where `round_trip` is known, a long silence may be that of the path, and a short beginning may
     /// have been corked.
@@ -290,6 +295,13 @@ impl OpenExchange {
                         true => (cause, Some(Cause::ServerThink)),
                         false => (Cause::ServerThink, Some(cause)),
                     }
+                }
+                // Whether the server had it ready so long, nothing shows.
+                _ if first.takes_silly_window && Self::OVERRIDE.contains(&since) => {
+                    (Cause::SillyWindow, Some(Cause::ServerThink))
+                }
+                _ if first.takes_silly_window && since > *Self::OVERRIDE.end() => {
+                    (Cause::ServerThink, Some(Cause::SillyWindow))
                 }
                 // Behind the data before, and nothing of the answer came: that is what was lost.
                 _ if !short && first.lost_before => {

@@ -5,6 +5,7 @@
 mod causes;
 mod first_windows;
 mod holes;
+mod jitter;
 mod look_alikes;
 mod losses;
 mod measures;

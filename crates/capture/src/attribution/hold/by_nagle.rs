@@ -39,12 +39,16 @@ impl Facts {
         self.since_ack.is_some_and(|late| late * NagleRecord::COINCIDENCE <= self.since_data)
     }
 
-    /// The sender waited for the acknowledgement, by its habit, and then for a busy host: both much
-    /// shorter than what the acknowledgement took.
+    /// The sender waited for the acknowledgement, by its habit, and then for a busy host, or, far from it, for a path
+    /// whose delay varies: shorter than what the acknowledgement took.
     pub(super) fn nagle_released_it_late(&self) -> bool {
+        /// One in this many, far from the sender. Our choice.
+        const FAR: u64 = 2;
+        let coincidence = if self.may_miss_losses { FAR } else { NagleRecord::COINCIDENCE };
         self.nagle == NagleHabit::Holds
             && self.may_be_held_by_nagle()
-            && self.since_ack.is_some_and(|late| late <= self.immediate * NagleRecord::LATE)
-            && self.follows_ack()
+            && self.since_ack.is_some_and(|late| {
+                late <= self.immediate * NagleRecord::LATE && late * coincidence <= self.since_data
+            })
     }
 }
