@@ -313,7 +313,7 @@ impl Sender {
                 && self.buffer.is_filled_by(self.left_with[0])
                 // What a window holds of full segments is a multiple of one.
                 && (last.ended || !self.left_with[0].is_multiple_of(data.full.max(1))),
-            nagle: self.nagle.habit(),
+            nagle: self.nagle.habit_after(gap, delays.immediate),
             outstanding: self.left_with[0],
             since_room: self.room_at.map(|at| Nanos::between(at, sent)),
             window_was_full: self.left_with[0] + data.len() > self.left_with[1],
@@ -362,7 +362,7 @@ impl Sender {
             // While the link is busy, no program's delay is seen.
             let since_link = Nanos::between(self.bottleneck.free_at(), sent);
             let since = if facts.is_released() { since_ack } else { since_ack.min(since_link) };
-            self.nagle.note_after_ack(since, facts.immediate);
+            self.nagle.note_after_ack(since, gap, facts.immediate);
         }
         if gap > facts.immediate && facts.is_released() && data.answers.is_none() {
             self.emptied = facts.may_have_filled_buffer();

@@ -273,7 +273,8 @@ impl ObservedConnection {
             self.setup.handle_syn(direction, now, seen.number);
         } else if direction == Direction::ToServer {
             let is_first = self.ends.is_next(segment, direction);
-            self.setup.handle_opening(now, seen.number, is_first, &mut self.ends.distances);
+            let (has_data, distances) = (segment.len > 0, &mut self.ends.distances);
+            self.setup.handle_opening(now, seen.number, is_first, has_data, distances);
         }
         self.heard_by_server.note(self.ends.half(Direction::ToServer).stream.acked(), before);
         if direction == Direction::ToServer && self.ends.shows_unseen_answer(segment) {

@@ -140,7 +140,9 @@ impl Ends {
                 setup.handle_syn(direction, seen.at, seen.number);
             } else if direction == Direction::ToServer {
                 let is_first = trial.is_next(&seen.segment, direction);
-                setup.handle_opening(seen.at, seen.number, is_first, &mut trial.distances);
+                let has_data = seen.segment.len > 0;
+                let distances = &mut trial.distances;
+                setup.handle_opening(seen.at, seen.number, is_first, has_data, distances);
             }
             trial.number(seen, direction);
             trial.handle_header(&seen.segment, direction, seen.at, seen.number);
