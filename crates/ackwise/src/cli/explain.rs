@@ -244,11 +244,14 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     }
     let failed = explain.fail_on.iter().any(|limit| limit.is_met_by(&explained));
     let outcome = if failed { Outcome::Bad } else { Outcome::Good };
-    match (explain.json, explain.markdown) {
+    let printed = match (explain.json, explain.markdown) {
         (true, _) => output::write(|it| write_json(&explained, &options, it), outcome),
         (_, true) => output::print(&markdown(&explained, &options), outcome),
         _ => output::print(&text(&explained, &options), outcome),
-    }
+    };
+    // The process ends: its memory need not be given back in a million pieces.
+    std::mem::forget(explained);
+    printed
 }
 
 impl Explain {
