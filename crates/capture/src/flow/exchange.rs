@@ -178,6 +178,11 @@ impl OpenExchange {
         self.fell_into_hole = true;
     }
 
+    /// The response is under way, and the request is not.
+    pub(crate) const fn is_answered(&self) -> bool {
+        matches!(self.state, State::Response) && !self.still_asks
+    }
+
     /// The request is on its way or with the server.
     pub(crate) const fn waits_for_response(&self) -> bool {
         matches!(self.state, State::Think(_))
