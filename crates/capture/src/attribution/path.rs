@@ -379,8 +379,14 @@ impl Bottleneck {
         }
     }
 
+    /// What acknowledgements of a burst have shown of the links behind the vantage point is not so, as later ones show.
+    pub(crate) fn take_back(&mut self, before: Pace, now: Instant) {
+        self.behind = before;
+        self.free_at = self.free_at.min(now);
+    }
+
     /// Whether links behind the vantage point may have taken so long, by the shortest round trips.
-    fn allows(&self, bytes: u64, span: Nanos) -> bool {
+    pub(crate) fn allows(&self, bytes: u64, span: Nanos) -> bool {
         let sample = (span * 1_000).get() / (bytes + Pace::HEADERS);
         self.allowed.is_none_or(|most| sample <= most)
     }
@@ -405,6 +411,11 @@ impl Bottleneck {
             &self.behind
         };
         slower.samples == 0 || (!slower.doubtful && slower.samples > 1)
+    }
+
+    /// Whether it is a link before the vantage point that keeps segments apart.
+    pub(crate) fn is_before(&self) -> bool {
+        self.before.is_known() && self.before.per_byte >= self.behind.per_byte
     }
 
     /// Whether nothing has shown its rate.

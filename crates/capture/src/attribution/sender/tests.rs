@@ -1,5 +1,7 @@
 //! One end as a sender, 20 ms from its receiver, seen on its own host.
 
+mod held;
+
 use std::ops::Range;
 
 use ackwise_cause::Writer;
@@ -86,6 +88,7 @@ impl Wire {
             stamp: None,
             echo,
             sacks,
+            held: Nanos::ZERO,
             lost_before: false,
         };
         self.sender.handle_ack(ack, false, Direction::ToClient, &mut self.distances);
@@ -354,6 +357,7 @@ fn a_burst_that_is_acknowledged_late_shows_a_slow_link_behind_the_vantage_point(
             stamp: None,
             echo: None,
             sacks: false,
+            held: Nanos::ZERO,
             lost_before: false,
         };
         wire.sender.handle_ack(first, false, Direction::ToClient, &mut wire.distances);
@@ -462,4 +466,5 @@ const ARRIVED: Arrived = Arrived {
     stamp: None,
     sacks: false,
     in_bunch: false,
+    held: Nanos::ZERO,
 };
