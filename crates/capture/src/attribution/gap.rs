@@ -7,6 +7,7 @@ use super::{
     Account, Confidence, Evidence, LossKind, Nanos, Verdict,
     hold::Hold,
     stall::{Held, Stall},
+    train::Train,
 };
 
 /// The time from one departure of data to the next in the same direction, at the sender.
@@ -16,6 +17,8 @@ pub(crate) struct Gap {
     pub until: Instant,
     /// When links were done with what was sent before.
     pub free_at: Instant,
+    /// Which of them a link before the vantage point has spread.
+    pub train: Train,
     /// That is known from several samples.
     pub pace_is_sure: bool,
     /// When all that was sent before had arrived.
@@ -180,7 +183,9 @@ impl Gap {
             // That an acknowledgement was delayed, it did not wait for yet.
             let until = until.min(self.until);
             let arrived = self.arrived.min(until);
-            let first = Self { until, arrived, hold, before: None, delayed_until: None, ..*self };
+            let train = Train::NONE;
+            let first =
+                Self { until, arrived, hold, train, before: None, delayed_until: None, ..*self };
             first.divide(phase, account);
         }
         let direction = phase.direction();
@@ -241,6 +246,26 @@ impl Gap {
             Some(rival) => verdict.or(rival),
             None => verdict,
         };
+        self.account_for(at, verdict, moment, account);
+    }
+
+    /// The same; but what the link before the vantage point may have done later, and what it seems to have done
+    /// instead, may be the other way round.
+    fn account_for(&self, at: Instant, verdict: Verdict, moment: &Moment, account: &mut Account) {
+        let is_busy = moment.in_flight == InFlight::Transmitting;
+        let as_if = |in_flight| cause(&Moment { in_flight, ..*moment });
+        let (doubt, other) = if is_busy {
+            (self.train.first(self.free_at), as_if(InFlight::Propagating))
+        } else {
+            // What it waits for may go on when all has arrived.
+            let goes_on = self.delayed_until.is_none()
+                && as_if(InFlight::Propagating) == as_if(InFlight::Nothing);
+            let until = if goes_on { self.until } else { self.arrived.min(self.until) };
+            (self.train.behind(self.free_at, until), as_if(InFlight::Transmitting))
+        };
+        account.add(doubt.start.min(at), verdict);
+        let swapped = Some(other).filter(|it| *it != verdict.cause);
+        account.add(doubt.end.min(at), Verdict { swapped, ..verdict });
         account.add(at, verdict);
     }
 
@@ -279,6 +304,8 @@ impl Gap {
                 Cause::NagleRtt if moment.ack_wait.is_some() => Some(Cause::NagleDelayedAck),
                 rival => Some(rival),
             },
+            // What else was on the path, the capture does not show either.
+            (InFlight::Held, Stall::None) if self.held.is_some() => Some(Cause::Queueing),
             (InFlight::Transmitting, _) if self.bit_by_bit => Some(Cause::ApplicationLimited),
             // Behind which packets it waited, the capture does not show.
             (InFlight::Queued, _) => Some(Cause::PathStall),
@@ -352,6 +379,8 @@ impl Gap {
 pub(crate) struct LastWay {
     /// When links were done with it.
     pub free_at: Instant,
+    /// With what else a link before the vantage point has spread it.
+    pub train: Train,
     /// By its timestamp, the path held it.
     pub held: Option<Held>,
     /// When it was complete.
@@ -369,10 +398,11 @@ impl LastWay {
 
 /// Puts the last way of a message into `account`.
 pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
-    let LastWay { free_at, held, arrives, packet } = way;
+    let LastWay { free_at, train, held, arrives, packet } = way;
     let last = Gap {
         until: arrives,
         free_at,
+        train,
         pace_is_sure: true,
         arrived: arrives,
         held,
@@ -399,6 +429,7 @@ mod tests {
     const HELD: Gap = Gap {
         until: at(70),
         free_at: at(10),
+        train: Train::NONE,
         pace_is_sure: true,
         arrived: at(20),
         before: None,
@@ -523,7 +554,8 @@ mod tests {
     #[test]
     fn the_end_of_a_message_is_on_links_and_on_its_way() {
         let mut account = Account::new(at(0));
-        let way = LastWay { free_at: at(10), held: None, arrives: at(30), packet: 5 };
+        let train = Train::NONE;
+        let way = LastWay { free_at: at(10), train, held: None, arrives: at(30), packet: 5 };
         arrive(Phase::Request, way, &mut account);
         let shares = account.into_shares();
         let found: Vec<_> = shares.iter().map(|it| (it.cause, it.span.as_millis())).collect();

@@ -303,6 +303,8 @@ pub(crate) struct Bottleneck {
     free_at: Instant,
     /// What links behind the vantage point take for a byte at most, by the shortest round trips, in picoseconds.
     allowed: Option<u64>,
+    /// The same, by the shortest round trip alone.
+    possible: Option<u64>,
     /// The latest acknowledgements while more was outstanding, oldest first.
     run: VecDeque<Acknowledged>,
 }
@@ -346,7 +348,10 @@ impl Bottleneck {
             let (apart, newly) = (Nanos::between(first.at, at), bytes);
             let bytes = bytes + self.run.iter().skip(1).map(|it| it.bytes).sum::<u64>();
             let narrow = self.run.len() < Self::WIDE;
-            if apart > Nanos::between(first.sent, sent) * 2 && self.behind.admits(narrow) {
+            if apart > Nanos::between(first.sent, sent) * 2
+                && self.is_possible(bytes, apart)
+                && self.behind.admits(narrow)
+            {
                 // A timer that ends each of several waits adds nothing to what is between them.
                 let is_habit =
                     self.run.len() == Self::RUN && self.run.iter().all(|it| it.bytes == newly);
@@ -379,6 +384,28 @@ impl Bottleneck {
         }
     }
 
+    /// An answer to a packet without data was seen after `round_trip`: no link behind the vantage point takes longer
+    /// for the headers.
+    pub(crate) fn bound(&mut self, round_trip: Nanos) {
+        let most = (round_trip * 1_000).get() / Pace::HEADERS;
+        self.possible = Some(most);
+        if self.behind.per_byte.is_some_and(|it| it > most) {
+            self.behind = Pace::default();
+        }
+    }
+
+    /// Learns that links behind the vantage point took `span` for `bytes`, if they can have.
+    pub(crate) fn sample_behind(&mut self, bytes: u64, span: Nanos) {
+        if self.is_possible(bytes, span) {
+            self.behind.sample(bytes, span);
+        }
+    }
+
+    fn is_possible(&self, bytes: u64, span: Nanos) -> bool {
+        let sample = (span * 1_000).get() / (bytes + Pace::HEADERS);
+        self.possible.is_none_or(|most| sample <= most)
+    }
+
     /// Whether links behind the vantage point may have taken so long, by the shortest round trips.
     fn allows(&self, bytes: u64, span: Nanos) -> bool {
         let sample = (span * 1_000).get() / (bytes + Pace::HEADERS);
@@ -405,6 +432,11 @@ impl Bottleneck {
             &self.behind
         };
         slower.samples == 0 || (!slower.doubtful && slower.samples > 1)
+    }
+
+    /// Whether it is a link before the vantage point that keeps segments apart.
+    pub(crate) fn is_before(&self) -> bool {
+        self.before.is_known()
     }
 
     /// Whether nothing has shown its rate.

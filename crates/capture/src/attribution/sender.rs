@@ -168,8 +168,10 @@ impl Sender {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, bytes, newly, more } = answer;
             let round_trip = distances.round_trip(direction).unwrap_or_default();
+            self.bottleneck.bound(round_trip);
             let late = Nanos::between(seen, ack.seen) - round_trip;
             self.lateness.note(late, newly, self.full);
+            let delays = distances.path_delays(direction);
             let delay = match newly >= 2 * self.full {
                 _ if may_be_delayed => AckDelay::Unknown,
                 true => AckDelay::None,
@@ -179,7 +181,7 @@ impl Sender {
             };
             // The least round trip was that of a smaller segment: the handshake's, or less.
             if bytes >= self.full && self.window.initial > 0 {
-                let prompt = distances.path_delays(direction).prompt_ack;
+                let prompt = delays.prompt_ack;
                 self.bottleneck.allow(bytes, late + prompt, seen);
             }
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
@@ -334,6 +336,15 @@ impl Sender {
             hold = hold.or(Cause::PathStall);
             hold.confidence = Confidence::Medium;
         }
+        // What came last was sent again: what followed may have waited for a timer, too, and its loss was not seen.
+        let is_after_repair = !self.last_is_new && facts.may_miss_losses;
+        if hold == Hold::just_written()
+            && is_after_repair
+            && gap >= Hold::LEAST_TIMEOUT
+        {
+            hold = hold.or(Cause::RetransmissionTimeout);
+            hold.confidence = Confidence::Medium;
+        }
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);
         if kind == Some(LossKind::AckLost) {
@@ -400,6 +411,7 @@ impl Sender {
         Gap {
             until: sent,
             free_at: unseen.map_or(free_at, |busy| last.sent + busy),
+            train: last.train,
             pace_is_sure: self.bottleneck.is_sure() && !is_shared && unseen.is_none(),
             arrived: self.arrived(last),
             held: last.held,
@@ -439,6 +451,7 @@ impl Sender {
             self.last_new = self.last_with_link();
         }
         self.last_is_new = data.new;
+        let train = self.train(sent, gap, delays);
         self.bottleneck.carry(bytes, sent);
         // The least round trips were those of empty segments: their time on the link is in them.
         let way = delays.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
@@ -462,6 +475,7 @@ impl Sender {
             seen,
             sent,
             arrives,
+            train,
             held,
             left,
             queued,

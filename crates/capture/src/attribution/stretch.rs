@@ -37,13 +37,23 @@ impl Stretch {
 #[derive(Clone, Debug)]
 pub(crate) struct Stretches {
     kept: Vec<Stretch>,
+    /// What the last one may go on with.
+    open: Option<Open>,
     /// Of more than this the shorter half is dropped.
     limit: usize,
 }
 
+/// Time under one verdict is one stretch, as far as it is all as sure when it was.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Open {
+    /// Since when the verdict is the same.
+    piece: Instant,
+    swapped: Option<Cause>,
+}
+
 impl Stretches {
     pub(crate) const fn new(limit: usize) -> Self {
-        Self { kept: Vec::new(), limit }
+        Self { kept: Vec::new(), open: None, limit }
     }
 
     pub(crate) const fn emptied(&self) -> Self {
@@ -52,12 +62,23 @@ impl Stretches {
 
     /// The exchange went on at `until`; under the same verdict since `from`.
     pub(crate) fn add(&mut self, from: Instant, until: Instant, verdict: Verdict) {
-        let Verdict { cause, direction, evidence, confidence, rival, kind: _ } = verdict;
-        let stretch = Stretch { from, until, cause, direction, confidence, evidence, rival };
-        if let Some(last) = self.kept.last_mut().filter(|last| last.from == from) {
-            let confidence = confidence.min(last.confidence);
-            *last = Stretch { confidence, rival: last.rival.or(rival), ..stretch };
-            return;
+        let Verdict { cause, direction, evidence, confidence, rival, kind: _, swapped } = verdict;
+        let (confidence, rival) = match swapped {
+            Some(other) => (confidence.min(Confidence::Medium), rival.or(Some(other))),
+            None => (confidence, rival),
+        };
+        let mut stretch = Stretch { from, until, cause, direction, confidence, evidence, rival };
+        let open = Open { piece: from, swapped };
+        let before = self.open.replace(open).filter(|it| it.piece == from);
+        match (before, self.kept.last_mut()) {
+            (Some(before), Some(last)) if before == open && last.from >= from => {
+                let confidence = confidence.min(last.confidence);
+                let (from, rival) = (last.from, last.rival.or(rival));
+                *last = Stretch { from, confidence, rival, ..stretch };
+                return;
+            }
+            (Some(_), Some(last)) => stretch.from = last.until.max(from),
+            _ => {}
         }
         if self.kept.len() >= self.limit {
             self.drop_shorter_half();

@@ -44,6 +44,7 @@ impl Sender {
         let gap = Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
+            train: last.train,
             pace_is_sure: true,
             arrived: self.arrived(last),
             delayed_until: None,

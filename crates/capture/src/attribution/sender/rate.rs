@@ -1,8 +1,9 @@
 //! What packets of one sender show of the rate of links.
 
 use super::{
-    Acknowledgement, Departure, Instant, Nanos, Pace, PathDelays, SeenData, Sender, Spacing,
+    Acknowledgement, Departure, Gap, Instant, Nanos, Pace, PathDelays, SeenData, Sender, Spacing,
 };
+use crate::attribution::train::Train;
 
 impl Sender {
     /// The paces of the path before the vantage point and behind it.
@@ -18,6 +19,17 @@ impl Sender {
     /// When links are done with what it has sent.
     pub(crate) const fn free_at(&self) -> Instant {
         self.bottleneck.free_at()
+    }
+
+    /// The train that data belongs to which leaves now, after `gap`.
+    #[inline(always)]
+    pub(super) fn train(&self, sent: Instant, gap: Option<&Gap>, delays: &PathDelays) -> Train {
+        let goes_on = gap.is_some_and(|gap| gap.same_burst) || sent <= self.bottleneck.free_at();
+        match self.last {
+            Some(last) if goes_on => last.train,
+            _ if self.bottleneck.is_before() => Train::new(sent, delays.sender),
+            _ => Train::NONE,
+        }
     }
 
     /// Whether timestamps confirm that a segment was sent as long after the previous one as it was
@@ -52,7 +64,7 @@ impl Sender {
         let busy = Nanos::between(since, ack.seen) - round_trip;
         let headers = (bytes / self.full).saturating_sub(1) * Pace::HEADERS;
         if !busy.is_zero() {
-            self.bottleneck.behind.sample(bytes + headers, busy);
+            self.bottleneck.sample_behind(bytes + headers, busy);
         }
     }
 
