@@ -572,6 +572,46 @@ mod tests {
     }
 
     #[test]
+    fn a_link_far_from_the_vantage_point_may_have_been_busy_later() {
+        use Cause::{Propagation, SlowStart, Transmission};
+        use Confidence::{High, Medium};
+        let drawn = |hold| {
+            let train = Train::new(at(0), Nanos::from_millis(3));
+            let gap = Gap { hold, train, delayed_until: None, ..HELD };
+            let mut account = Account::new(at(0));
+            account.keep_stretches(100);
+            gap.divide(Phase::Response, &mut account);
+            let stretches = account.take_stretches().into_iter();
+            let found: Vec<_> = stretches
+                .map(|it| (it.cause, it.until.as_nanos() / 1_000_000, it.confidence, it.rival))
+                .collect();
+            (found, account.into_shares().iter().all(|it| it.confidence == High))
+        };
+        let first =
+            |other| [(Transmission, 3, Medium, Some(other)), (Transmission, 10, High, None)];
+        // The window held the data all the time: the last of it stands for what may be the link's.
+        let window = [(SlowStart, 67, High, None), (SlowStart, 70, Medium, Some(Transmission))];
+        let held = Hold { wait: Wait::SlowStart, confidence: High, ..HELD.hold };
+        assert_eq!(drawn(held), ([first(SlowStart), window].concat(), true));
+        // All that follows has left: the rest of the way is what may be the link's.
+        let (found, shares_are_high) = drawn(Hold::done());
+        let way = [(Propagation, 17, High, None), (Propagation, 20, Medium, Some(Transmission))];
+        assert_eq!(found[..4], [first(Propagation), way].concat());
+        assert!(shares_are_high);
+    }
+
+    #[test]
+    fn what_the_path_held_by_its_timestamp_may_have_been_a_queue() {
+        let held = Some(Held { from: at(12), stalls: true });
+        let gap = Gap { held, hold: Hold { confidence: Confidence::High, ..HELD.hold }, ..HELD };
+        let mut account = Account::new(at(0));
+        gap.divide(Phase::Response, &mut account);
+        let shares = account.into_shares();
+        let stall = shares.iter().find(|it| it.cause == Cause::PathStall).unwrap();
+        assert_eq!((stall.confidence, stall.rival), (Confidence::Medium, Some(Cause::Queueing)));
+    }
+
+    #[test]
     fn what_a_window_held_until_an_acknowledgement_is_not_nagles() {
         let window = Hold { wait: Wait::SlowStart, ..HELD.hold };
         let gap = Gap { before: Some((at(40), window)), ..HELD };

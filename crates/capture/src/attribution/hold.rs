@@ -398,7 +398,7 @@ impl Hold {
 
     /// The shortest retransmission timeout. Our choice: Linux sent tail loss probes (RFC 8985, section
     /// 7.2) after 7 to 9 ms on the shortest paths.
-    pub(super) const LEAST_TIMEOUT: Nanos = Nanos::from_millis(5);
+    const LEAST_TIMEOUT: Nanos = Nanos::from_millis(5);
 }
 
 impl Facts {

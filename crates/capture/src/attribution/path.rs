@@ -303,7 +303,7 @@ pub(crate) struct Bottleneck {
     free_at: Instant,
     /// What links behind the vantage point take for a byte at most, by the shortest round trips, in picoseconds.
     allowed: Option<u64>,
-    /// The same, by the shortest round trip alone.
+    /// What they take at most, however little was sent in it.
     possible: Option<u64>,
     /// The latest acknowledgements while more was outstanding, oldest first.
     run: VecDeque<Acknowledged>,
@@ -384,8 +384,8 @@ impl Bottleneck {
         }
     }
 
-    /// An answer to a packet without data was seen after `round_trip`: no link behind the vantage point takes longer
-    /// for the headers.
+    /// The shortest round trip behind the vantage point is `round_trip`: no link there takes longer for the headers of
+    /// a packet alone. At the receiver's host there is none.
     pub(crate) fn bound(&mut self, round_trip: Nanos) {
         let most = (round_trip * 1_000).get() / Pace::HEADERS;
         self.possible = Some(most);
@@ -432,11 +432,6 @@ impl Bottleneck {
             &self.behind
         };
         slower.samples == 0 || (!slower.doubtful && slower.samples > 1)
-    }
-
-    /// Whether it is a link before the vantage point that keeps segments apart.
-    pub(crate) fn is_before(&self) -> bool {
-        self.before.is_known()
     }
 
     /// Whether nothing has shown its rate.
@@ -669,6 +664,25 @@ mod tests {
         two.acknowledged(1_920, [7, 4_000].map(seen_at), true, AckDelay::ByTimer);
         two.acknowledged(960, [8, 4_500].map(seen_at), true, AckDelay::ByTimer);
         assert!(two.behind.doubtful, "one of them was of two segments");
+    }
+
+    #[test]
+    fn no_link_is_slower_than_the_shortest_round_trip_allows() {
+        let late = |round_trip| {
+            let mut bottleneck = behind(&[(0, 1_000)], AckDelay::None);
+            bottleneck.bound(Nanos::from_micros(round_trip));
+            bottleneck.acknowledged(1_920, [100, 41_000].map(seen_at), true, AckDelay::None);
+            let run = bottleneck.behind.time(1_000);
+            bottleneck.sample_behind(1_920, Nanos::from_micros(40_000));
+            [run, bottleneck.behind.time(1_000)].map(|it| it.is_zero())
+        };
+        // 1,960 bytes in 40 ms are 40 in 816 us.
+        assert_eq!(late(800), [true, true], "a receiver's timer, or its program");
+        assert_eq!(late(820), [false, false]);
+        let mut known = behind(&[(0, 1_000), (100, 41_000)], AckDelay::None);
+        assert!(!known.behind.time(1_000).is_zero());
+        known.bound(Nanos::from_micros(800));
+        assert!(known.behind.time(1_000).is_zero(), "an earlier sample is forgotten");
     }
 
     #[test]

@@ -171,7 +171,6 @@ impl Sender {
             self.bottleneck.bound(round_trip);
             let late = Nanos::between(seen, ack.seen) - round_trip;
             self.lateness.note(late, newly, self.full);
-            let delays = distances.path_delays(direction);
             let delay = match newly >= 2 * self.full {
                 _ if may_be_delayed => AckDelay::Unknown,
                 true => AckDelay::None,
@@ -181,7 +180,7 @@ impl Sender {
             };
             // The least round trip was that of a smaller segment: the handshake's, or less.
             if bytes >= self.full && self.window.initial > 0 {
-                let prompt = delays.prompt_ack;
+                let prompt = distances.path_delays(direction).prompt_ack;
                 self.bottleneck.allow(bytes, late + prompt, seen);
             }
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
@@ -334,15 +333,6 @@ impl Sender {
         }
         if hold == Hold::just_written() && Self::lacks_what_it_should_have(data, latest, delays) {
             hold = hold.or(Cause::PathStall);
-            hold.confidence = Confidence::Medium;
-        }
-        // What came last was sent again: what followed may have waited for a timer, too, and its loss was not seen.
-        let is_after_repair = !self.last_is_new && facts.may_miss_losses;
-        if hold == Hold::just_written()
-            && is_after_repair
-            && gap >= Hold::LEAST_TIMEOUT
-        {
-            hold = hold.or(Cause::RetransmissionTimeout);
             hold.confidence = Confidence::Medium;
         }
         let stall = self.stall(&hold, &facts, data, latest, delays);

@@ -40,8 +40,6 @@ pub(crate) struct OpenExchange {
     fell_into_hole: bool,
     /// The response has begun before the request had ended.
     still_asks: bool,
-    /// The request was sent again.
-    asked_again: bool,
     /// How many of the connection's responses had ended when this exchange was last looked at.
     after: u64,
 }
@@ -94,7 +92,6 @@ impl OpenExchange {
             answered_in: [0; 2],
             fell_into_hole: false,
             still_asks: false,
-            asked_again: false,
             after: 0,
         }
     }
@@ -122,7 +119,6 @@ impl OpenExchange {
             }
             // The request is sent again: it had not arrived.
             (State::Think(_), Direction::ToServer) if gap.sends_again() => {
-                self.asked_again = true;
                 gap.divide(Phase::Request, &mut self.account);
             }
             _ => {}
@@ -237,12 +233,8 @@ impl OpenExchange {
         if let State::Think(LastWay { packet, .. }) = self.state {
             let queued = first.queued.unwrap_or_default();
             let sent = first.sent - queued;
-            let evidence = Evidence::of([packet, first.packet, 0]);
-            if self.answers_earlier_copy(sent) {
-                let (cause, rival) = (Cause::RetransmissionTimeout, Some(Cause::PathStall));
-                self.wait_for_answer(first.sent, cause, rival, evidence);
-            }
             self.arrive_at_server(sent);
+            let evidence = Evidence::of([packet, first.packet, 0]);
             let since = Nanos::between(self.account.cursor(), sent);
             // Longer than any server keeps its ACK: the request was not there. Or the capture lacks the ACK, if
             // the client did not send again.
@@ -296,14 +288,6 @@ impl OpenExchange {
             self.answered_in[0] = first.packet;
         }
         self.state = State::Response;
-    }
-
-    /// Whether the answer left before the request that was sent again can have arrived: it answers the earlier copy,
-    /// and had been lost, or was held.
-    fn answers_earlier_copy(&self, sent: Instant) -> bool {
-        let State::Think(way) = self.state else { return false };
-        let early = Nanos::between(sent, way.arrives);
-        self.asked_again && early > Self::BRIEF
     }
 
     /// The response begins although the request has not ended: which part of that the server waited for, nothing

@@ -27,7 +27,7 @@ impl Sender {
         let goes_on = gap.is_some_and(|gap| gap.same_burst) || sent <= self.bottleneck.free_at();
         match self.last {
             Some(last) if goes_on => last.train,
-            _ if self.bottleneck.is_before() => Train::new(sent, delays.sender),
+            _ if self.bottleneck.before.is_known() => Train::new(sent, delays.sender),
             _ => Train::NONE,
         }
     }
