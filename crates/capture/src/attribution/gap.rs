@@ -188,7 +188,9 @@ impl Gap {
             // That an acknowledgement was delayed, it did not wait for yet.
             let until = until.min(self.until);
             let arrived = self.arrived.min(until);
-            let first = Self { until, arrived, hold, before: None, delayed_until: None, ..*self };
+            let train = Train::NONE;
+            let first =
+                Self { until, arrived, hold, train, before: None, delayed_until: None, ..*self };
             first.divide(phase, account);
         }
         let direction = phase.direction();
@@ -275,12 +277,16 @@ impl Gap {
     /// The same; but what the link before the vantage point may have done later, and what it seems to have done
     /// instead, may be the other way round.
     fn account_for(&self, at: Instant, verdict: Verdict, moment: &Moment, account: &mut Account) {
-        let [first, behind] = self.train.in_doubt(self.free_at, self.until);
         let is_busy = moment.in_flight == InFlight::Transmitting;
+        let as_if = |in_flight| cause(&Moment { in_flight, ..*moment });
         let (doubt, other) = if is_busy {
-            (first, cause(&Moment { in_flight: InFlight::Propagating, ..*moment }))
+            (self.train.first(self.free_at, self.until), as_if(InFlight::Propagating))
         } else {
-            (behind, cause(&Moment { in_flight: InFlight::Transmitting, ..*moment }))
+            // What it waits for may go on when all has arrived.
+            let goes_on = self.delayed_until.is_none()
+                && as_if(InFlight::Propagating) == as_if(InFlight::Nothing);
+            let until = if goes_on { self.until } else { self.arrived.min(self.until) };
+            (self.train.behind(self.free_at, [self.until, until]), as_if(InFlight::Transmitting))
         };
         account.add(doubt.start.min(at), verdict);
         let swapped = Some(other).filter(|it| *it != verdict.cause);
@@ -323,6 +329,8 @@ impl Gap {
                 Cause::NagleRtt if moment.ack_wait.is_some() => Some(Cause::NagleDelayedAck),
                 rival => Some(rival),
             },
+            // What else was on the path, the capture does not show either.
+            (InFlight::Held, Stall::None) if self.held.is_some() => Some(Cause::Queueing),
             (InFlight::Transmitting, _) if self.bit_by_bit => Some(Cause::ApplicationLimited),
             // Behind which packets it waited, the capture does not show.
             (InFlight::Queued, _) => Some(Cause::PathStall),
@@ -619,6 +627,46 @@ mod tests {
         let found: Vec<_> = shares.iter().map(|it| (it.cause, it.span.as_millis())).collect();
         let expected = [(Cause::Transmission, 10), (Cause::Propagation, 5), (Cause::PathStall, 10)];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_link_far_from_the_vantage_point_may_have_been_busy_later() {
+        use Cause::{Propagation, SlowStart, Transmission};
+        use Confidence::{High, Medium};
+        let drawn = |hold| {
+            let train = Train::new(at(0), Nanos::from_millis(3));
+            let gap = Gap { hold, train, delayed_until: None, ..HELD };
+            let mut account = Account::new(at(0));
+            account.keep_stretches(100);
+            gap.divide(Phase::Response, &mut account);
+            let stretches = account.take_stretches().into_iter();
+            let found: Vec<_> = stretches
+                .map(|it| (it.cause, it.until.as_nanos() / 1_000_000, it.confidence, it.rival))
+                .collect();
+            (found, account.into_shares().iter().all(|it| it.confidence == High))
+        };
+        let first =
+            |other| [(Transmission, 3, Medium, Some(other)), (Transmission, 10, High, None)];
+        // The window held the data all the time: the last of it stands for what may be the link's.
+        let window = [(SlowStart, 67, High, None), (SlowStart, 70, Medium, Some(Transmission))];
+        let held = Hold { wait: Wait::SlowStart, confidence: High, ..HELD.hold };
+        assert_eq!(drawn(held), ([first(SlowStart), window].concat(), true));
+        // All that follows has left: the rest of the way is what may be the link's.
+        let (found, shares_are_high) = drawn(Hold::done());
+        let way = [(Propagation, 17, High, None), (Propagation, 20, Medium, Some(Transmission))];
+        assert_eq!(found[..4], [first(Propagation), way].concat());
+        assert!(shares_are_high);
+    }
+
+    #[test]
+    fn what_the_path_held_by_its_timestamp_may_have_been_a_queue() {
+        let held = Some(Held { from: at(12), stalls: true });
+        let gap = Gap { held, hold: Hold { confidence: Confidence::High, ..HELD.hold }, ..HELD };
+        let mut account = Account::new(at(0));
+        gap.divide(Phase::Response, &mut account);
+        let shares = account.into_shares();
+        let stall = shares.iter().find(|it| it.cause == Cause::PathStall).unwrap();
+        assert_eq!((stall.confidence, stall.rival), (Confidence::Medium, Some(Cause::Queueing)));
     }
 
     #[test]

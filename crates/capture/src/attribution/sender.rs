@@ -180,6 +180,7 @@ impl Sender {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, bytes, newly, more } = answer;
             let round_trip = distances.round_trip(direction).unwrap_or_default();
+            self.bottleneck.bound(round_trip);
             let late = Nanos::between(seen, ack.seen) - round_trip;
             self.lateness.note(late, newly, self.full);
             // Earlier acknowledgements came so soon that it is no link that keeps this; or the path held it.

@@ -123,6 +123,28 @@ mod tests {
     }
 
     #[test]
+    fn the_part_that_may_have_been_another_cause_is_a_stretch_of_its_own() {
+        let verdict = |swapped| {
+            let (cause, evidence) = (Cause::Transmission, Evidence::default());
+            let sure = Verdict::new(cause, Direction::ToClient, evidence, Confidence::High);
+            Verdict { swapped, ..sure }
+        };
+        let at = Instant::from_nanos;
+        let mut stretches = Stretches::new(Budget::STRETCHES_PER_EXCHANGE);
+        let other = Some(Cause::Propagation);
+        for (until, swapped) in [(5, other), (7, other), (9, None), (12, None), (13, other)] {
+            stretches.add(at(0), at(until), verdict(swapped));
+        }
+        let kept = stretches.into_inner();
+        let found: Vec<_> = kept
+            .iter()
+            .map(|it| (it.from.as_nanos(), it.until.as_nanos(), it.confidence, it.rival))
+            .collect();
+        let (high, medium) = (Confidence::High, Confidence::Medium);
+        assert_eq!(found, [(0, 7, medium, other), (7, 12, high, None), (12, 13, medium, other)]);
+    }
+
+    #[test]
     fn a_stretch_that_goes_on_is_replaced_and_as_sure_as_its_least_sure_part() {
         use Confidence::{High, Low};
         let verdict = |confidence| {

@@ -46,27 +46,37 @@ impl Train {
         Self { last: Some(last), ..self }
     }
 
-    /// The times until the next departure (`until`) for which it is not known whether the link was busy, which seems to be
-    /// done at `free_at`: the first of the train, and as much behind it.
-    pub(crate) fn in_doubt(self, free_at: Instant, until: Instant) -> [Range<Instant>; 2] {
-        if let Some(last) = self.last {
-            return self.in_doubt_between([last, until], free_at);
-        }
-        let busy = Nanos::between(self.began, free_at);
-        let later = self.later.min(busy);
-        let later = if later < Self::LEAST { Nanos::ZERO } else { later };
-        let end = if later == Nanos::ZERO { free_at } else { free_at + self.later };
-        [self.began..self.began + later, end - later..end]
+    /// Of the time until links were `free_at`, the part in which they may not have been busy yet. The next data left at
+    /// `next`.
+    pub(crate) fn first(self, free_at: Instant, next: Instant) -> Range<Instant> {
+        let Some(last) = self.last else {
+            return self.began..self.began + self.in_doubt(free_at);
+        };
+        let [less, _] = self.in_doubt_between([last, next], free_at);
+        let done = free_at.max(last).min(next);
+        done - less..done
     }
 
-    /// Between two departures, for how long the link was busy, and not when: the end of that time, and of the time
-    /// behind it. The nearer the link is to the sender, the more of the train it has done before the first of them; so
-    /// a burst that leaves at once is in no doubt.
-    fn in_doubt_between(
-        self,
-        [from, until]: [Instant; 2],
-        free_at: Instant,
-    ) -> [Range<Instant>; 2] {
+    /// Of a wait that ends at `until`, the part in which links may still have been busy. When within the wait that
+    /// was, nothing shows: its end stands for it.
+    pub(crate) fn behind(self, free_at: Instant, [next, until]: [Instant; 2]) -> Range<Instant> {
+        let doubt = match self.last {
+            Some(last) => self.in_doubt_between([last, next], free_at)[1],
+            None => self.in_doubt(free_at),
+        };
+        (until - doubt).max(free_at)..until
+    }
+
+    /// For how long it is not known whether links were busy, at the beginning and again behind the train.
+    fn in_doubt(self, free_at: Instant) -> Nanos {
+        let later = self.later.min(Nanos::between(self.began, free_at));
+        if later < Self::LEAST { Nanos::ZERO } else { later }
+    }
+
+    /// By how much less links may have been busy between two departures than it seems, and by how much more. The nearer
+    /// they are to the sender, the more of the train they have done before the first of both; so a burst that leaves at
+    /// once is in no doubt.
+    fn in_doubt_between(self, [from, until]: [Instant; 2], free_at: Instant) -> [Nanos; 2] {
         let busy = |later: Nanos| {
             let (begins, ends) = (self.began + later, free_at + later);
             Nanos::between(begins.max(from), ends.min(until))
@@ -79,9 +89,7 @@ impl Train {
         let worth = |doubt: Nanos| if doubt < Self::LEAST { Nanos::ZERO } else { doubt };
         // What is done later of this train, the link has done later of the one before.
         let less = (seems - latest).min(self.idle);
-        let [less, more] = [worth(less), worth(most - seems)];
-        let done = free_at.max(from).min(until);
-        [done - less..done, until - more..until]
+        [worth(less), worth(most - seems)]
     }
 }
 
@@ -92,26 +100,25 @@ mod tests {
     #[test]
     fn a_link_may_have_been_busy_later_by_the_way_to_it() {
         let at = |micros: u64| Instant::EPOCH + Nanos::from_micros(micros);
-        for (later, free_at, expected) in [
-            (10_000, 30_000, [(1_000, 11_000), (30_000, 40_000)]),
-            (10_000, 5_000, [(1_000, 5_000), (5_000, 9_000)]),
-            (10_000, 1_099, [(1_000, 1_000), (1_099, 1_099)]),
-            (99, 30_000, [(1_000, 1_000), (30_000, 30_000)]),
-            (10_000, 500, [(1_000, 1_000), (500, 500)]),
+        for (later, free_at, first, behind) in [
+            (10_000, 30_000, (1_000, 11_000), (40_000, 50_000)),
+            (10_000, 45_000, (1_000, 11_000), (45_000, 50_000)),
+            (10_000, 5_000, (1_000, 5_000), (46_000, 50_000)),
+            (10_000, 1_099, (1_000, 1_000), (50_000, 50_000)),
+            (99, 30_000, (1_000, 1_000), (50_000, 50_000)),
+            (10_000, 500, (1_000, 1_000), (50_000, 50_000)),
         ] {
             let train = Train::new(at(1_000), Nanos::from_micros(later));
-            let expected = expected.map(|(from, until)| at(from)..at(until));
-            let found = train.in_doubt(at(free_at), at(1_000_000));
-            assert_eq!(found, expected, "{later} {free_at}");
+            let found =
+                (train.first(at(free_at), at(50_000)), train.behind(at(free_at), [at(50_000); 2]));
+            let range = |(from, until)| at(from)..at(until);
+            assert_eq!(found, (range(first), range(behind)), "{later} {free_at}");
         }
     }
 
     #[test]
     fn next_to_the_sender_only_what_acknowledgements_spread_is_in_doubt() {
         let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
-        let millis = |range: &Range<Instant>| {
-            Nanos::between(range.start, range.end).get() / 1_000_000
-        };
         for (last, until, free_at, expected) in [
             // A burst, and nothing until all of it has arrived.
             (100, 200, 120, [0, 0]),
@@ -126,10 +133,16 @@ mod tests {
             (180, 300, 182, [0, 40]),
         ] {
             let train = Train::new(at(100), Nanos::from_millis(40)).at_sender(at(last));
-            let soon = train.after(Nanos::ZERO).in_doubt(at(free_at), at(until));
-            assert_eq!(millis(&soon[0]), 0, "the link was never idle");
-            let doubt = train.in_doubt(at(free_at), at(until));
-            assert_eq!(doubt.each_ref().map(millis), expected, "{last} {until} {free_at}");
+            let soon =
+                train.after(Nanos::ZERO).in_doubt_between([at(last), at(until)], at(free_at));
+            assert_eq!(soon[0], Nanos::ZERO, "the link was never idle");
+            let doubt = train.in_doubt_between([at(last), at(until)], at(free_at));
+            let expected = expected.map(Nanos::from_millis);
+            assert_eq!(doubt, expected, "{last} {until} {free_at}");
+            let first = train.first(at(free_at), at(until));
+            assert_eq!(Nanos::between(first.start, first.end), expected[0]);
+            let behind = train.behind(at(free_at), [at(until); 2]);
+            assert_eq!(Nanos::between(behind.start, behind.end), expected[1]);
         }
     }
 }

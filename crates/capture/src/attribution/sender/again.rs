@@ -30,8 +30,7 @@ impl Again {
 
     /// Takes note of an acknowledgement of earlier data, which tells of no hole.
     pub(super) const fn note_earlier(&mut self, ack: &Acknowledgement, acked_before: u64) {
-        self.came_before |=
-            ack.acked > acked_before && ack.acked < self.bytes.start && !ack.sacks;
+        self.came_before |= ack.acked > acked_before && ack.acked < self.bytes.start && !ack.sacks;
     }
 
     /// RFC 3522 (Eifel): whether what is acknowledged is an earlier copy, by the timestamp that is echoed.

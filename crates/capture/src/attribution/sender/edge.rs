@@ -76,8 +76,10 @@ impl Sender {
     pub(super) fn is_known_to_fill_window(&self, data: &SeenData) -> bool {
         let newest = self.acks_in_flight.back().map(|it| (it.acked, it.edge));
         let (acked, edge) = newest.unwrap_or((self.acked, self.edge));
-        let has_room = edge.is_none_or(|edge| edge >= self.highest + self.full);
-        data.bytes.end <= acked && !has_room
+        let enough = self.highest + self.full;
+        // It was sent before the window had opened, if that had not yet reached its sender.
+        let has_room = |edge: Option<u64>| edge.is_none_or(|edge| edge >= enough);
+        data.bytes.end <= acked && !(has_room(edge) && has_room(self.edge))
     }
 
     /// The longest that a round trip to this sender takes: data beyond the window that it knew was sent after

@@ -1,8 +1,8 @@
 //! What packets of one sender show of the rate of links.
 
 use super::{
-    Acknowledgement, Departure, Gap, Instant, Nanos, OfBurst, Pace, PathDelays, SeenData, Sender, Spacing,
-    Stall,
+    Acknowledgement, Departure, Gap, Instant, Nanos, OfBurst, Pace, PathDelays, SeenData, Sender,
+    Spacing, Stall,
 };
 use crate::attribution::train::Train;
 
@@ -25,28 +25,33 @@ impl Sender {
     /// The train that data belongs to which leaves now, after `gap`.
     #[inline(always)]
     pub(super) fn train(&self, sent: Instant, gap: Option<&Gap>, delays: &PathDelays) -> Train {
-        let is_at_sender = delays.is_next_to_sender();
-        // Next to the sender, the link is anywhere on the way to the receiver.
-        let later = match (is_at_sender, self.bottleneck.is_before()) {
-            (true, _) => delays.sender + delays.receiver,
-            (_, true) => delays.sender,
-            (_, false) => return Train::NONE,
-        };
-        let free_at = self.bottleneck.free_at();
+        let is_same = gap.is_some_and(|gap| gap.same_burst);
+        if delays.is_next_to_sender() {
+            return self.train_at_sender(sent, is_same, delays);
+        }
+        let goes_on = is_same || sent <= self.bottleneck.free_at();
+        match self.last {
+            Some(last) if goes_on => last.train,
+            _ if self.bottleneck.before.is_known() => Train::new(sent, delays.sender),
+            _ => Train::NONE,
+        }
+    }
+
+    /// The same next to the sender: the link is anywhere on the way to the receiver.
+    fn train_at_sender(&self, sent: Instant, is_same: bool, delays: &PathDelays) -> Train {
+        let (way, free_at) = (delays.sender + delays.receiver, self.bottleneck.free_at());
         // A link that has nothing to do for a moment is part of the train: an eighth of the time, our choice.
-        let slack = match self.last {
-            Some(last) if is_at_sender => later.max(Nanos::between(last.sent, free_at)) / 8,
-            _ => Nanos::ZERO,
+        let goes_on = |last: &&Departure| {
+            let slack = way.max(Nanos::between(last.sent, free_at)) / 8;
+            is_same || sent <= free_at + slack
         };
-        let is_busy = sent <= free_at + slack;
-        let goes_on = gap.is_some_and(|gap| gap.same_burst) || is_busy;
-        let train = match self.last {
-            Some(last) if goes_on && last.train != Train::NONE => last.train,
+        let train = match self.last.as_ref().filter(goes_on) {
+            Some(last) if last.train != Train::NONE => last.train,
             // Its first segments have shown the rate only now.
-            Some(last) if goes_on => Train::new(last.sent, later),
-            _ => Train::new(sent, later).after(Nanos::between(free_at, sent)),
+            Some(last) => Train::new(last.sent, way),
+            None => Train::new(sent, way).after(Nanos::between(free_at, sent)),
         };
-        if is_at_sender { train.at_sender(sent) } else { train }
+        train.at_sender(sent)
     }
 
     /// Whether timestamps confirm that a segment was sent as long after the previous one as it was
@@ -90,7 +95,7 @@ impl Sender {
             return self.round_trips.forget_burst();
         }
         if !busy.is_zero() {
-            self.bottleneck.behind.sample(bytes + headers, busy);
+            self.bottleneck.sample_behind(bytes + headers, busy);
         }
     }
 
