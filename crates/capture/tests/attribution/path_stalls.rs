@@ -195,7 +195,7 @@ fn a_segment_whose_timestamp_is_old_was_held_by_the_path() {
         server-think to-client 0.990 (1, 0.990) high: 10 11
         transmission to-client 0.030 (1, 0.030) high: 13
         propagation to-client 10.014 (1, 10.014) high: 13
-        path-stall to-client 99.975 (1, 99.975) high: 13
+        path-stall to-client 99.975 (1, 99.975) medium or queueing: 13
         "#,
     );
 }

@@ -33,6 +33,8 @@ pub(crate) struct Departure {
     pub small: bool,
     /// An acknowledgement released it.
     pub released: Option<Released>,
+    /// It takes all of a silly window, as what a timer sends into it.
+    pub takes_silly_window: bool,
     /// A packet of its sender is missing before it.
     pub lost_before: bool,
     /// One seems to be missing.

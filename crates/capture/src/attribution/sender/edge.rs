@@ -31,6 +31,12 @@ impl Sender {
         }
     }
 
+    /// Whether data takes all that such a window has room for. No sender does that at once unless its message ends
+    /// there: a timer sent it (the override timeout of section 3.8.6.2.1; in Linux the persist timer).
+    pub(super) fn takes_silly_window(&self, data: &SeenData) -> bool {
+        self.silly_since.is_some() && self.edge == Some(data.bytes.end) && data.loss.is_none()
+    }
+
     /// What waited for the receive window waited for a silly one, since nothing was outstanding any more and it had
     /// some room; and for what it waited before, until when.
     pub(super) fn with_silly_window(&self, hold: Hold) -> (Hold, Option<(Instant, Hold)>) {

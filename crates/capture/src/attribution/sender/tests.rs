@@ -499,11 +499,14 @@ fn a_train_begins_when_the_link_before_the_vantage_point_has_nothing_to_do() {
         wire.data(20.0 + number as f64 * 2.0, start..start + 1_000);
     }
     let train = |wire: &Wire| wire.sender.last().unwrap().train;
+    assert_eq!(train(&wire), Train::NONE, "these have shown the rate");
+    wire.ack(27.0, 4_000);
+    wire.data(60.0, 4_000..5_000);
     let first = train(&wire);
     assert_ne!(first, Train::NONE);
-    wire.data(28.0, 4_000..5_000);
+    wire.data(62.0, 5_000..6_000);
     assert_eq!(train(&wire), first, "the link is still busy");
-    wire.ack(28.1, 5_000);
-    wire.data(60.0, 5_000..6_000);
+    wire.ack(62.1, 6_000);
+    wire.data(100.0, 6_000..7_000);
     assert_ne!(train(&wire), first);
 }
