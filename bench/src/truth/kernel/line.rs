@@ -74,6 +74,11 @@ impl Line {
         SockRef::from(&self.socket).set_tcp_cork(on)
     }
 
+    /// The window that was offered stays; what is read from now on opens it no further than this allows.
+    pub(super) fn shrink_receive_buffer(&self, bytes: usize) -> io::Result<()> {
+        SockRef::from(&self.socket).set_recv_buffer_size(bytes)
+    }
+
     /// Reads what has arrived, if anything has.
     pub(super) fn read_if_ready(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.socket.read(buffer) {

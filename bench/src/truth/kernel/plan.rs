@@ -92,6 +92,8 @@ pub(super) struct Host {
     pub(super) no_delay: bool,
     pub(super) send_buffer: Option<usize>,
     pub(super) receive_buffer: Option<usize>,
+    /// The same, once the first message of a connection has been read.
+    pub(super) receive_buffer_later: Option<usize>,
 }
 
 #[derive(Clone, Debug)]

@@ -86,11 +86,15 @@ fn ask(
             wire.write(Kind::Request, &exchange.request)?;
         }
     }
+    let mut later = plan.client.receive_buffer_later;
     for exchange in exchanges {
         if !plan.pipelined {
             wire.write(Kind::Request, &exchange.request)?;
         }
         wire.read(Kind::Response, exchange.response.body, exchange.reading)?;
+        if let Some(bytes) = later.take() {
+            wire.line().shrink_receive_buffer(bytes)?;
+        }
         pause(exchange.client_think);
     }
     Ok((ours, wire.line().diary.clone()))

@@ -250,6 +250,30 @@ fn a_closed_window_counts_until_an_ack_opens_it() {
 }
 
 #[test]
+fn a_window_with_too_little_room_is_silly_once_all_is_acknowledged() {
+    let mut script = Script::new();
+    script.journeys.iter_mut().for_each(|it| it.window = 2_896);
+    let script = script
+        .write(45, 3_000)
+        .data(45, (1, 1_449))
+        .data(45, (1_449, 1_849))
+        .ack(56, 1_849, 1_100)
+        // The persist timer.
+        .data(276, (1_849, 2_949))
+        .ack(286, 2_949, 1_100)
+        .data(296, (2_949, 3_001))
+        .ack(306, 3_001, 1_100);
+    let expected = [
+        ("server-think", 40, 45),
+        ("receive-window", 45, 66),
+        ("silly-window", 66, 276),
+        ("receive-window", 276, 296),
+        ("propagation", 296, 306),
+    ];
+    assert_eq!(script.response(3_000), spans(&expected));
+}
+
+#[test]
 fn a_full_send_buffer_and_flow_control_are_told_by_the_program() {
     for (blocked, name) in [(true, "send-buffer"), (false, "h2-flow-control")] {
         let mut script = Script::new()

@@ -140,9 +140,9 @@ fn held(
     let window = view.window.at(at);
     let state = view.state.at(at);
     if room < unsent.min(view.mss) {
-        // `docs/explain.md`: a capture does not tell these apart.
-        let silly = (flight == 0 && room > 0).then_some(SillyWindow);
-        return Some((silly.into_iter().chain([ReceiveWindow]).collect(), LINKS));
+        // RFC 9293, section 3.8.6.2.1: there is room, and nothing that a further ACK would add to it.
+        let silly = flight == 0 && room > 0;
+        return Some((vec![if silly { SillyWindow } else { ReceiveWindow }], LINKS));
     }
     let segments = usize::try_from(window.segments).unwrap_or(usize::MAX);
     if view.is_full(at) {

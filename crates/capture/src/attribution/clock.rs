@@ -12,6 +12,8 @@ pub(super) struct SenderClock {
     /// The first timestamp, and when it was seen.
     first: Option<(u32, Instant)>,
     tick: Option<Nanos>,
+    /// What it likely is, until that is known.
+    likely_tick: Option<Nanos>,
     /// The timestamp of the packet that the path delayed least, and when that was seen.
     promptest: Option<(u32, Instant)>,
     /// The last timestamp, and when it was seen.
@@ -33,6 +35,9 @@ impl SenderClock {
 
     /// Ticks needed to determine the length of one. Our choice.
     const ENOUGH: u32 = 8;
+    /// Ticks after which one is likely as long as it seems. A longer one would need a path that delayed the first
+    /// packet by three times that. Our choice.
+    const LIKELY: u32 = 24;
 
     /// A timestamp was seen.
     pub(super) fn note(&mut self, value: u32, seen: Instant) {
@@ -43,6 +48,9 @@ impl SenderClock {
         }
         let (first, at) = *self.first.get_or_insert((value, seen));
         let (ticks, span) = (value.wrapping_sub(first), Nanos::between(at, seen));
+        if self.likely_tick.is_none() && (Self::LIKELY..i32::MAX as u32).contains(&ticks) {
+            self.likely_tick = Self::known_tick(span, ticks);
+        }
         if self.tick.is_some() || span < Self::LEARNT_AFTER || ticks == 0 || ticks > i32::MAX as u32
         {
             return;
@@ -76,6 +84,17 @@ impl SenderClock {
         Some(late - (tick + drift))
     }
 
+    /// The same as soon as a tick is likely known.
+    pub(super) fn likely_queued(&self, value: u32, seen: Instant) -> Option<Nanos> {
+        let tick = self.tick.or(self.likely_tick)?;
+        // Lateness is counted in ticks of 1 ms until they are known.
+        if tick != self.tick.unwrap_or(Self::TICKS[0]) {
+            return None;
+        }
+        let (late, drift) = self.late_by(value, seen)?;
+        Some(late - (tick + drift))
+    }
+
     /// The known tick that is nearest to `span` divided by `ticks`.
     fn known_tick(span: Nanos, ticks: u32) -> Option<Nanos> {
         let tick = span / u64::from(ticks);
@@ -93,14 +112,14 @@ impl SenderClock {
         }
     }
 
-    /// Whether these timestamps rule out that two segments were sent about as far apart as they were
-    /// captured.
+    /// Whether these timestamps rule out that two segments were sent as far apart as they were captured. If they
+    /// were sent further apart, the path held the earlier one, which says nothing about the later.
     pub(super) fn denies(&self, span: Nanos, earlier: u32, later: u32) -> bool {
         let ticks = later.wrapping_sub(earlier);
         let admits = |tick: &Nanos| (*tick * u64::from(ticks)).abs_diff(span) <= *tick + span / 8;
         ticks <= i32::MAX as u32
             && match self.tick {
-                Some(tick) => !admits(&tick),
+                Some(tick) => tick * (u64::from(ticks) + 1) + span / 8 < span,
                 None => !Self::TICKS.iter().any(admits),
             }
     }
@@ -164,6 +183,20 @@ mod tests {
     }
 
     #[test]
+    fn a_tick_of_a_millisecond_is_likely_after_a_few() {
+        let at = Instant::EPOCH + Nanos::from_millis(130);
+        for (known, queued) in [
+            (&[(0, 0), (23, 23)][..], None),
+            (&[(0, 0), (24, 24)], Some(99)),
+            (&[(0, 0), (24, 96)], None),
+            (&[(0, 0), (24, 60)], None),
+        ] {
+            let found = clock(known).likely_queued(30, at);
+            assert_eq!(found.map(|it| it.get().div_ceil(1_000_000)), queued, "{known:?}");
+        }
+    }
+
+    #[test]
     fn two_clocks_may_drift() {
         let mut clock = clock(&[(0, 0), (1_000, 1_000)]);
         // 50 ppm slow: after 1,000 s it seems 50 ms late, and no queue.
@@ -212,7 +245,9 @@ mod tests {
             (unknown, 260, u32::MAX, false),
             (known, 260, 65, false),
             (known, 260, 3, true),
-            (known, 260, 260, true),
+            (known, 260, 55, true),
+            (known, 260, 56, false),
+            (known, 260, 260, false),
         ] {
             let denied = clock.denies(Nanos::from_millis(millis), 7, 7_u32.wrapping_add(ticks));
             assert_eq!(denied, denies, "{millis} ms, {ticks} ticks");

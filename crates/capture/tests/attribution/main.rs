@@ -5,9 +5,11 @@
 mod causes;
 mod first_windows;
 mod holes;
+mod jitter;
 mod look_alikes;
 mod losses;
 mod measures;
+mod misread;
 mod path_stalls;
 mod tunnels;
 mod windows;

@@ -317,6 +317,71 @@ fn a_response_that_leaves_when_a_silly_window_opens_may_have_waited_for_that() {
     );
 }
 
+/// The persist timer sends what a silly window has room for. The segment takes all of it, so the message has more.
+#[test]
+fn a_response_that_begins_with_all_of_a_silly_window_waited_for_the_timer() {
+    shows(
+        &Streams::of_bodies(&[1_000, 1_900]),
+        r#"
+        0      > syn win 14600
+        0.05   < syn
+        20.1   > ack 0 win 14600
+        20.2   > 0:100 psh ack 0 win 14600
+        20.3   < ack 100
+        20.4   < 0:1100 psh ack 100
+        40.6   > ack 1100 win 1000
+        60     > 100:200 psh ack 1100 win 1000
+        60.1   < ack 200
+        281    < 1100:2100 psh ack 200
+        301.2  > ack 2100 win 1000
+        301.3  < 2100:3100 psh ack 200
+        321.5  > ack 3100 win 1000
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.150 (1, 0.150) high: 4 6
+        propagation to-client 0.025 (1, 0.025) high: 6
+        propagation to-server 0.025 (1, 0.025) high: 8
+        silly-window to-client 221.000 (2, 220.950) medium or server-think: 8 10
+        receive-window to-client 20.250 (1, 20.250) high: 10 11 12
+        propagation to-client 0.025 (1, 0.025) high: 12
+        "#,
+    );
+}
+
+/// A response that ends before the window does needs no timer.
+#[test]
+fn a_response_that_fits_into_a_silly_window_did_not_wait_for_it() {
+    shows(
+        &Streams::of_bodies(&[1_000, 899]),
+        r#"
+        0      > syn win 14600
+        0.05   < syn
+        20.1   > ack 0 win 14600
+        20.2   > 0:100 psh ack 0 win 14600
+        20.3   < ack 100
+        20.4   < 0:1100 psh ack 100
+        40.6   > ack 1100 win 1000
+        60     > 100:200 psh ack 1100 win 1000
+        60.1   < ack 200
+        281    < 1100:2099 psh ack 200
+        301.2  > ack 2099 win 1000
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.150 (1, 0.150) high: 4 6
+        propagation to-client 0.025 (1, 0.025) high: 6
+        propagation to-server 0.025 (1, 0.025) high: 8
+        server-think to-client 220.950 (1, 220.950) medium or cork-timer: 8 10
+        propagation to-client 0.025 (1, 0.025) high: 10
+        "#,
+    );
+}
+
 /// While a loss is repaired, 60 segments are outstanding, most of which have arrived. The window is 20: after the
 /// idle time, it is that again when 20 are outstanding.
 #[test]
