@@ -182,9 +182,7 @@ impl Sender {
             if duplicate {
                 return Some(Resolution::AckLost);
             }
-            // One that acknowledges data before it, too, would have come without it.
-            let is_of_it = acked_before >= again.bytes.start;
-            let is_shown = (is_prompt && is_of_it) || of_earlier_copy.is_some();
+            let is_shown = is_prompt || of_earlier_copy.is_some();
             if !is_shown {
                 self.again = Some(Again { acked: true, ..again });
             }
