@@ -433,6 +433,30 @@ fn one_exchange_is_exported_and_explained_as_in_the_whole_capture() {
 }
 
 #[test]
+fn what_the_whole_connection_lacks_is_said_of_an_exported_exchange() {
+    let directory = Directory::new();
+    let whole = directory.run(&["explain", "--export", "0", "one.pcapng", "stalls.pcap"]);
+    assert_eq!(text(&whole.stderr), "");
+    // Every ninth packet behind the first exchanges is missing.
+    let capture = directory.capture();
+    let (header, mut rest) = capture.split_at(24);
+    let mut thinned = header.to_vec();
+    for number in 0_u32.. {
+        let Some(length) = rest.get(8..12) else { break };
+        let length = u32::from_le_bytes(length.try_into().unwrap());
+        let (record, behind) = rest.split_at(16 + length as usize);
+        if number < 40 || number % 9 > 0 {
+            thinned.extend(record);
+        }
+        rest = behind;
+    }
+    directory.write("thinned.pcap", &thinned);
+    let exported = directory.run(&["explain", "--export", "0", "one.pcapng", "thinned.pcap"]);
+    assert_eq!(exported.status.code(), Some(0), "{}", text(&exported.stderr));
+    assert!(text(&exported.stderr).contains("confidence"), "{}", text(&exported.stderr));
+}
+
+#[test]
 fn what_cannot_be_exported_is_said() {
     let directory = Directory::new();
     for (arguments, said) in [

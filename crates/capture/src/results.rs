@@ -248,6 +248,35 @@ fn sort_by_id(connections: &mut [ConnectionResult]) {
     }
 }
 
+/// By when they began, and then by connection and packet. Each is moved only once or twice: they are large.
+fn sort_by_start(exchanges: &mut [ExchangeResult]) {
+    exchanges.sort_by_cached_key(|it| it.start);
+    for together in exchanges.chunk_by_mut(|one, other| one.start == other.start) {
+        together.sort_unstable_by_key(|it| (it.connection, it.packet, it.stream));
+    }
+}
+
+/// The numbers in the whole capture of the connections of each part, by their numbers there: how many are listed that
+/// began earlier.
+fn numbers(parts: &[(Results, Vec<u64>)]) -> Vec<Vec<u32>> {
+    let mut numbers: Vec<Vec<u32>> = parts.iter().map(|(_, begun)| vec![0; begun.len()]).collect();
+    for ((part, _), numbers) in parts.iter().zip(&mut numbers) {
+        part.connections.iter().for_each(|it| numbers[it.id as usize] = 1);
+    }
+    let mut all: Vec<(u64, u32, u32)> = Vec::with_capacity(numbers.iter().map(Vec::len).sum());
+    for (part, (_, begun)) in (0..).zip(parts) {
+        all.extend((0..).zip(begun).map(|(local, begun)| (*begun, part, local)));
+    }
+    // Those of a part are mostly in order already, which a merge sort makes use of.
+    all.sort();
+    let mut earlier = 0;
+    for (_, part, local) in all {
+        let number = &mut numbers[part as usize][local as usize];
+        earlier += std::mem::replace(number, earlier);
+    }
+    numbers
+}
+
 /// What is known so far.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
@@ -331,32 +360,24 @@ impl Results {
     /// Each part has numbered its connections from 0; beside it is which segment of the capture began
     /// each of them.
     pub(crate) fn into_sorted(parts: Vec<(Self, Vec<u64>)>) -> Sorted {
-        let listed = |(part, begun): &(Self, Vec<u64>)| -> Vec<u64> {
-            part.connections.iter().map(|it| begun[it.id as usize]).collect()
-        };
-        let mut begun: Vec<u64> = parts.iter().flat_map(listed).collect();
-        begun.sort_unstable();
-        let (mut connections, mut exchanges) = (Vec::with_capacity(begun.len()), Vec::new());
+        let numbers = numbers(&parts);
+        let listed = parts.iter().map(|(it, _)| it.connections.len()).sum();
+        let (mut connections, mut exchanges) = (Vec::with_capacity(listed), Vec::new());
         let (mut folded, mut reached) = (Folded::default(), Reached::default());
         let mut unfollowed = Unfollowed::default();
-        for (mut part, begun_here) in parts {
+        for ((mut part, _), numbers) in parts.into_iter().zip(numbers) {
             part.fold_gone();
             folded.add(&part.folded);
             reached.add(&part.reached);
             unfollowed.add(part.unfollowed);
-            let number = |local: u32| {
-                let rank = begun.partition_point(|it| *it < begun_here[local as usize]);
-                // Connections are counted with as many bits.
-                u32::try_from(rank).unwrap_or(u32::MAX)
-            };
             let renumbered = |mut it: ConnectionResult| {
-                it.id = number(it.id);
+                it.id = numbers[it.id as usize];
                 it
             };
             connections.extend(part.connections.into_iter().map(renumbered));
             exchanges.reserve(part.exchanges.len());
             exchanges.extend(part.exchanges.into_iter().map(|mut it| {
-                it.connection = number(it.connection);
+                it.connection = numbers[it.connection as usize];
                 it
             }));
         }
@@ -375,7 +396,7 @@ impl Results {
                 distance.correct(exchange);
             }
         }
-        exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
+        sort_by_start(&mut exchanges);
         Sorted { connections, exchanges, folded, reached, unfollowed }
     }
 

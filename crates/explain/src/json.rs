@@ -498,16 +498,18 @@ fn tunnel(explained: &Explained, it: &TunnelResult) -> TunnelRow {
 }
 
 fn quality(it: &ConnectionResult) -> ConnectionQuality {
-    let each = |value: fn(&DirectionQuality) -> u64| it.quality.directions.each_ref().map(value);
+    let count = |value: fn(&DirectionQuality) -> u32| {
+        it.quality.directions.each_ref().map(|it| u64::from(value(it)))
+    };
     ConnectionQuality {
-        packets: each(|it| it.packets),
-        missing_bytes: each(|it| it.missing_bytes),
-        missing_packets: each(|it| it.missing_packets),
-        cut_packets: each(|it| it.cut),
-        oversized_packets: each(|it| it.oversized),
-        pure_acks: each(|it| it.pure_acks),
+        packets: count(|it| it.packets),
+        missing_bytes: it.quality.directions.map(|it| it.missing_bytes),
+        missing_packets: count(|it| it.missing_packets),
+        cut_packets: count(|it| it.cut),
+        oversized_packets: count(|it| it.oversized),
+        pure_acks: count(|it| it.pure_acks),
         lacks_acks: it.quality.directions.map(|it| it.lacks_acks),
-        clock_steps: it.quality.clock_steps,
+        clock_steps: it.quality.clock_steps.into(),
         confidence: it.quality.confidence().map(Confidence::name),
     }
 }

@@ -88,9 +88,10 @@ impl CaptureQuality {
         self.connections_with_missing_packets += u64::from(it.missing_packets() > 0);
         self.one_direction_only += u64::from(it.unseen().is_some());
         self.without_acks += u64::from(it.lacks_acks());
-        self.oversized_packets += it.directions.iter().map(|it| it.oversized).sum::<u64>();
-        self.clock_steps += it.clock_steps;
-        self.cut_packets += it.directions.iter().map(|it| it.cut).sum::<u64>();
+        self.oversized_packets +=
+            it.directions.iter().map(|it| u64::from(it.oversized)).sum::<u64>();
+        self.clock_steps += u64::from(it.clock_steps);
+        self.cut_packets += it.directions.iter().map(|it| u64::from(it.cut)).sum::<u64>();
         self.limited_connections += u64::from(it.confidence() != Some(Confidence::High));
     }
 

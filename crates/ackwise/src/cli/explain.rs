@@ -268,11 +268,14 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     for message in exceeded {
         anstream::eprintln!("ackwise: {message}");
     }
-    match (explain.json, explain.markdown) {
+    let printed = match (explain.json, explain.markdown) {
         (true, _) => output::write(|it| write_json(&explained, &options, it), outcome),
         (_, true) => output::print(&markdown(&explained, &options), outcome),
         _ => output::print(&text(&explained, &options), outcome),
-    }
+    };
+    // The process ends: its memory need not be given back in a million pieces.
+    std::mem::forget(explained);
+    printed
 }
 
 impl Explain {

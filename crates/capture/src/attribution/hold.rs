@@ -108,6 +108,8 @@ pub(crate) struct Hold {
     pub lost: Option<RepairedBy>,
     pub writer: Writer,
     pub cut_by_idle: bool,
+    /// It waited for a window that a loss has cut.
+    pub cut_by_loss: bool,
     pub paced: bool,
     /// The capture does not show the reason.
     pub unknown: bool,
@@ -118,9 +120,9 @@ pub(crate) struct Hold {
 
 impl Hold {
     const fn new(wait: Wait, confidence: Confidence) -> Self {
-        let writer = Writer::Working;
-        let (cut_by_idle, paced, unknown) = (false, false, false);
-        Self { wait, lost: None, writer, cut_by_idle, paced, unknown, confidence, rival: None }
+        let (lost, writer, rival) = (None, Writer::Working, None);
+        let [cut_by_idle, cut_by_loss, paced, unknown] = [false; 4];
+        Self { wait, lost, writer, cut_by_idle, cut_by_loss, paced, unknown, confidence, rival }
     }
 
     /// The same, where the packets admit `rival` as well.
@@ -209,7 +211,7 @@ impl Hold {
             facts.is_released() || facts.window_was_closed() || facts.nagle_released_it_late();
         match facts.loss {
             Some(Loss::Repairs) => return Self::repair(facts, released),
-            Some(Loss::Repaired) if released => {
+            Some(Loss::Repaired) if released || facts.follows_ack() => {
                 return Self::new(Wait::Recovery, Confidence::Medium).or(facts.window());
             }
             _ => {}
@@ -316,7 +318,8 @@ impl Hold {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
             }
         };
-        Self { cut_by_idle, ..hold }
+        let cut_by_loss = facts.lossy && !facts.after_idle;
+        Self { cut_by_idle, cut_by_loss, ..hold }
     }
 
     fn unreleased(facts: &Facts) -> Self {

@@ -1,5 +1,7 @@
 //! Both ends of a connection as senders and receivers of bytes, whatever the bytes say.
 
+mod run_on;
+
 use std::ops::Range;
 
 use ackwise_cause::Direction;
@@ -50,11 +52,11 @@ pub(crate) struct Half {
     pub repeated: u32,
     /// What an ACK shows of what was sent again last.
     pub again: Option<Resolution>,
-    pub packets: u64,
+    pub packets: u32,
     /// ACKs without data.
-    pub pure_acks: u64,
+    pub pure_acks: u32,
     /// Packets with more data than a segment may have.
-    oversized: u64,
+    oversized: u32,
     /// The latest of its timestamps that was seen, or echoed.
     latest: Option<u32>,
     /// How often the other end echoed one of a packet that was not captured.
@@ -98,6 +100,54 @@ pub(crate) struct Survey {
     pub promptest: [Promptest; 2],
 }
 
+impl Half {
+    /// As new, with the memory of its queues. Field by field: a whole one would have to be copied.
+    fn forget(&mut self) {
+        let Self {
+            stream,
+            sender,
+            serial,
+            mss,
+            timestamps,
+            sack,
+            fin,
+            after_fin,
+            repeated,
+            again,
+            packets,
+            pure_acks,
+            oversized,
+            latest,
+            unheard,
+            run,
+            longest_run,
+        } = self;
+        *stream = ObservedStream::default();
+        sender.forget();
+        *serial = Serial::default();
+        (*mss, *timestamps, *sack) = (None, false, false);
+        (*fin, *after_fin, *again, *latest) = (None, None, None, None);
+        (*repeated, *packets, *pure_acks, *oversized) = (0, 0, 0, 0);
+        (*unheard, *run, *longest_run) = (0, 0, 0);
+    }
+
+    /// Counts a packet with `len` bytes of data, to an end whose segments may have `mss`.
+    #[inline]
+    fn count_data(&mut self, len: u32, mss: Option<u16>) {
+        self.packets += 1;
+        self.oversized += u32::from(mss.is_some_and(|mss| len > mss.into()));
+        self.run += u64::from(len);
+        self.longest_run = self.longest_run.max(self.run);
+    }
+
+    /// Remembers the latest timestamp.
+    #[inline]
+    fn hear_timestamp(&mut self, timestamps: Option<Timestamps>) {
+        let Some(Timestamps { value, .. }) = timestamps else { return };
+        self.latest = Some(self.latest.filter(|it| !is_later(value, *it)).unwrap_or(value));
+    }
+}
+
 impl Ends {
     pub(crate) const fn half(&self, direction: Direction) -> &Half {
         &self.halves[direction as usize]
@@ -118,7 +168,8 @@ impl Ends {
             found.packets = half.packets;
             found.bytes = half.stream.length();
             found.missing_bytes = half.stream.unseen().bytes();
-            found.missing_packets = half.stream.unseen().segments();
+            found.missing_packets =
+                u32::try_from(half.stream.unseen().segments()).unwrap_or(u32::MAX);
             found.pure_acks = half.pure_acks;
             found.oversized = half.oversized;
             found.note_longest_run(other.longest_run, other.stream.segment_size().into());
@@ -131,16 +182,19 @@ impl Ends {
         self.reset || self.halves.iter().any(|it| it.fin.is_some())
     }
 
-    /// What the first segments of a connection show of the path.
-    pub(crate) fn survey(warm_up: &WarmUp) -> Survey {
-        let mut trial = Self::default();
+    /// What the first segments of a connection show of the path. They have taken note of nothing yet, and have not
+    /// afterwards, but for memory that is there when they do.
+    pub(crate) fn survey(&mut self, warm_up: &WarmUp) -> Survey {
+        let trial = &mut *self;
         let mut setup = super::setup::Setup::default();
         for (seen, direction) in warm_up.headers() {
             if seen.segment.flags.syn {
                 setup.handle_syn(direction, seen.at, seen.number);
             } else if direction == Direction::ToServer {
                 let is_first = trial.is_next(&seen.segment, direction);
-                setup.handle_opening(seen.at, seen.number, is_first, &mut trial.distances);
+                let has_data = seen.segment.len > 0;
+                let distances = &mut trial.distances;
+                setup.handle_opening(seen.at, seen.number, is_first, has_data, distances);
             }
             trial.number(seen, direction);
             trial.handle_header(&seen.segment, direction, seen.at, seen.number);
@@ -150,7 +204,16 @@ impl Ends {
         }
         let paces = Paces(trial.halves.each_ref().map(|half| half.sender.paces()));
         let promptest = trial.halves.each_ref().map(|half| half.sender.promptest());
-        Survey { distances: trial.distances, paces, promptest }
+        let survey = Survey { distances: trial.distances, paces, promptest };
+        trial.forget();
+        survey
+    }
+
+    /// As new, with the memory of its queues.
+    fn forget(&mut self) {
+        self.halves.iter_mut().for_each(Half::forget);
+        self.distances = Distances::default();
+        (self.last_data, self.reset, self.swapped) = (None, false, false);
     }
 
     /// Begins with what the first segments have shown, and what they have not, earlier connections
@@ -211,10 +274,8 @@ impl Ends {
     /// RFC 7323, section 4.3: an end echoes the timestamp of a packet that it has received. If that is later
     /// than all that were captured, the capture lacks the packet.
     fn compare_echo(&mut self, segment: &Segment, direction: Direction) {
-        let Some(Timestamps { value, echo }) = segment.options.timestamps else { return };
-        let is_later = |one: u32, other: u32| one.wrapping_sub(other).cast_signed() > 0;
-        let half = &mut self.halves[direction as usize];
-        half.latest = Some(half.latest.filter(|it| !is_later(value, *it)).unwrap_or(value));
+        let Some(Timestamps { echo, .. }) = segment.options.timestamps else { return };
+        self.halves[direction as usize].hear_timestamp(segment.options.timestamps);
         let other = &mut self.halves[direction.opposite() as usize];
         // What breaks a connection off may echo anything.
         let echoes = segment.ack.is_some() && !segment.flags.syn && !segment.flags.rst;
@@ -236,14 +297,11 @@ impl Ends {
     fn count(&mut self, segment: &Segment, direction: Direction) {
         let other = &mut self.halves[direction.opposite() as usize];
         other.run = 0;
-        let oversized = other.mss.is_some_and(|mss| segment.len > mss.into());
+        let mss = other.mss;
         let half = &mut self.halves[direction as usize];
-        half.packets += 1;
-        half.oversized += u64::from(oversized);
-        half.run += u64::from(segment.len);
-        half.longest_run = half.longest_run.max(half.run);
+        half.count_data(segment.len, mss);
         let Flags { syn, fin, rst, .. } = segment.flags;
-        half.pure_acks += u64::from(segment.len == 0 && !(syn || fin || rst));
+        half.pure_acks += u32::from(segment.len == 0 && !(syn || fin || rst));
     }
 
     /// Whether the client's segment reports data of the server (SACK, RFC 2018) that was not captured.
@@ -436,6 +494,11 @@ fn reordering(round_trip: Nanos) -> Nanos {
         Nanos::ZERO => UNKNOWN,
         whole => whole * 3 / 4,
     }
+}
+
+/// Which of two timestamps is later (RFC 7323, section 5.2).
+const fn is_later(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other).cast_signed() > 0
 }
 
 /// RFC 2883, section 4: of what arrived twice, the first SACK block tells, below the acknowledgement.
