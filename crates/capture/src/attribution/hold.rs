@@ -169,6 +169,11 @@ impl Hold {
         Self { confidence: self.confidence.min(most), ..self.or(Cause::ReceiveWindow) }
     }
 
+    /// Its program waited for memory of the send buffer.
+    pub(super) fn waits_for_memory(&self) -> bool {
+        self.writer == Writer::SendBufferFull
+    }
+
     /// It waited for the receive window.
     pub(super) const fn waits_for_receiver(&self) -> bool {
         matches!(self.wait, Wait::ReceiveWindow { .. } | Wait::SillyWindow)

@@ -414,6 +414,9 @@ impl ObservedConnection {
         if data.repairs && direction == Direction::ToServer {
             self.request_sent_again();
         }
+        if direction == Direction::ToClient && before.is_some_and(|it| it.0 != direction) {
+            self.notice_silence();
+        }
         let conversation = &mut self.conversation;
         let reassembly = &mut self.reassembly[direction as usize];
         if let Some(middle) = self.ends.half(direction).stream.middle() {
@@ -424,6 +427,17 @@ impl ObservedConnection {
             tell(conversation, direction, piece);
         });
         self.handle_events(now, seen.number, results);
+    }
+
+    /// The server has sent data after the client's.
+    fn notice_silence(&mut self) {
+        /// A busy server needs less for its part of a handshake. Our choice.
+        const LONG: Nanos = Nanos::from_millis(50);
+        let [asked, answered] = self.ends.halves.each_ref().map(|it| it.sender.last());
+        let silent = asked.zip(answered).map(|(it, next)| Nanos::between(it.arrives, next.sent));
+        if silent > Some(LONG) {
+            self.conversation.handle_silence();
+        }
     }
 
     /// Divides the time before data. What the capture has seen already is sent again for a reason if

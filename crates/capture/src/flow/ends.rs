@@ -353,6 +353,8 @@ impl Ends {
         let acked = direction.opposite();
         let serial = &self.halves[direction as usize].serial;
         let lost_before = segment.len > 0 && serial.skipped() == Some(true);
+        let stamp = segment.options.timestamps.map(|it| it.value);
+        let held = self.halves[direction as usize].sender.path_held(stamp, now);
         let half = &mut self.halves[acked as usize];
         let flying = half.stream.flight() > 0;
         let progress = half.stream.acknowledge(segment, shift)?;
@@ -366,7 +368,6 @@ impl Ends {
         let duplicate = reports_duplicate(segment);
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
-            let stamp = segment.options.timestamps.map(|it| it.value);
             let echo = segment.options.timestamps.map(|it| it.echo);
             let sacks = segment.options.sack.iter().next().is_some();
             let (seen, acked_up_to) = (now, progress.acked);
@@ -378,6 +379,7 @@ impl Ends {
                 stamp,
                 echo,
                 sacks,
+                held,
                 lost_before,
             };
             let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);

@@ -1,5 +1,6 @@
 //! What may have happened where the vantage point sees nothing: between it and either end.
 
+use ackwise_cause::RepairedBy;
 use ackwise_tcp::Wait;
 
 use super::{Left, PathDelays, SeenData, Sender};
@@ -45,6 +46,14 @@ impl Sender {
         let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
             return Stall::None;
         };
+        let only_ack = hold.waits_for_ack() || hold.waits_for_receiver() || hold.waits_for_memory();
+        if ack.held > long && only_ack && hold.lost.is_none() {
+            return Stall::Since(ack.at - ack.held);
+        }
+        // What was sent before a probe was acknowledged only now: the stall that it was sent in went on.
+        if only_ack && hold.lost.is_none() && self.probe.is_some_and(|probe| self.acked <= probe) {
+            return Stall::Since(last.sent);
+        }
         // A closed window is in the capture, whatever was sent in vain before.
         let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. });
         if self.in_vain == Some(last.packet) && !is_closed {
@@ -67,6 +76,21 @@ impl Sender {
             false if facts.flight[0] <= facts.full && silent > LONGEST_ACK_DELAY => Stall::Shown,
             _ => Stall::None,
         }
+    }
+
+    /// Whether what was sent with a lost segment came as late as in a long queue: for that long, the segment would have
+    /// waited in any case, if it was not lost where the queue ends.
+    pub(super) fn waited_for_queue(
+        &self,
+        hold: &Hold,
+        facts: &Facts,
+        latest: Option<&Arrived>,
+        delays: &PathDelays,
+    ) -> bool {
+        let Some((ack, last)) = latest.zip(self.last) else { return false };
+        hold.lost == Some(RepairedBy::Timeout)
+            && facts.flight[1] < facts.flight[0]
+            && Nanos::between(last.arrives, ack.left) > Stall::least(delays.round_trip)
     }
 
     /// Whether the sender waited for an acknowledgement that was delayed for a time that is not a known

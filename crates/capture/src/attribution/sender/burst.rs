@@ -45,6 +45,7 @@ impl Sender {
         let gap = Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
+            train: last.train,
             pace_is_sure: true,
             arrived: self.arrived(last),
             delayed_until: None,
@@ -203,6 +204,7 @@ mod tests {
                         stamp: None,
                         echo,
                         sacks,
+                        held: Nanos::ZERO,
                         lost_before,
                     };
                     sender.handle_ack(ack, false, direction, &mut distances);
