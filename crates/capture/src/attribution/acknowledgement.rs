@@ -9,11 +9,14 @@ pub(crate) struct Acknowledgement {
     pub seen: Instant,
     pub acked: u64,
     pub edge: Option<u64>,
-    /// Its own timestamp (RFC 7323), and the one that it echoes.
+    /// Its own timestamp (RFC 7323), if whatever is sent after it echoes that or a later one, and the one that it
+    /// echoes.
     pub stamp: Option<u32>,
     pub echo: Option<u32>,
     /// It has SACK blocks.
     pub sacks: bool,
+    /// It comes without data.
+    pub is_pure: bool,
     /// It comes with data, and a packet of its sender is missing behind the data before that.
     pub lost_before: bool,
 }
@@ -33,8 +36,6 @@ pub(super) struct Arrived {
     /// No congestion window was smaller, in bytes; 0 if nothing was known.
     pub sure_window: u64,
     pub small_acknowledged: bool,
-    /// Its timestamp.
-    pub stamp: Option<u32>,
     /// It has SACK blocks.
     pub sacks: bool,
     /// Others arrived together with it.
@@ -75,7 +76,6 @@ mod tests {
             least_window,
             sure_window: least_window + 1,
             small_acknowledged,
-            stamp: None,
             sacks: false,
             in_bunch: false,
         };

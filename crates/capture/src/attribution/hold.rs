@@ -203,6 +203,21 @@ impl Hold {
         Self { confidence: Confidence::Low, rival: self.rival.or(Some(rival)), ..self }
     }
 
+    /// The same, where the sender may be nearer than the least round trip says, because a program's time may be in
+    /// that: what seems to be released by an acknowledgement may have come later, and an acknowledgement that seems to
+    /// be on its way (`more_acks`) may have released it.
+    pub(super) fn where_sender_may_be_nearer(self, facts: &Facts, more_acks: bool) -> Self {
+        let rival = match self.wait {
+            Wait::Nagle => Cause::ApplicationLimited,
+            Wait::Application if more_acks && facts.is_small() && self == Self::just_written() => {
+                Cause::NagleRtt
+            }
+            _ => return self,
+        };
+        let confidence = self.confidence.min(Confidence::Medium);
+        Self { confidence, rival: self.rival.or(Some(rival)), ..self }
+    }
+
     /// Decides what the sender of a segment waited for.
     pub(crate) fn from_facts(facts: &Facts) -> Self {
         let released =
@@ -267,7 +282,8 @@ impl Hold {
         let has_room = facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window;
         // Without PSH, more was ready.
         if facts.pushed && has_room {
-            let is_buffer = facts.flight[0] >= 2 * facts.full || facts.may_be_all_of_a_buffer();
+            let is_large = facts.flight[0] >= 2 * facts.full;
+            let is_buffer = (is_large && !facts.answers) || facts.may_be_all_of_a_buffer();
             if !is_buffer && facts.may_fill_first_window() {
                 return Self::new(Wait::SlowStart, Confidence::Medium)
                     .or(Cause::ApplicationLimited);

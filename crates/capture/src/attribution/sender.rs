@@ -165,8 +165,12 @@ impl Sender {
         });
         let may_be_delayed = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
-            distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, bytes, newly, more } = answer;
+            distances.sample(direction, Nanos::between(seen, ack.seen));
+            if ack.is_pure {
+                let is_prompt = newly >= 2 * self.full && self.full > 0;
+                distances.confirm(direction, Nanos::between(seen, ack.seen), is_prompt);
+            }
             let round_trip = distances.round_trip(direction).unwrap_or_default();
             let late = Nanos::between(seen, ack.seen) - round_trip;
             self.lateness.note(late, newly, self.full);
@@ -211,7 +215,7 @@ impl Sender {
         let sent = data.seen - (delays.sender + on_link);
         let by_clock = self.last.and_then(|last| self.sent_by_clock(&last, &data, sent, delays));
         let sent = self.last.map_or(sent, |last| by_clock.unwrap_or(sent).max(last.sent));
-        self.receive(sent, delays.tolerance + on_link, delays);
+        self.receive(sent, delays.tolerance + on_link, delays, data.echo);
         // When the data before left, it may not have been known how far the receiver is.
         if let Some(last) = &mut self.last {
             last.arrives = last.arrives.max(last.seen + delays.receiver);
@@ -330,9 +334,12 @@ impl Sender {
         if self.edge.is_none() && hold.lost.is_none() {
             hold = hold.without_receive_window();
         }
-        if hold == Hold::just_written() && Self::lacks_what_it_should_have(data, latest, delays) {
+        if hold == Hold::just_written() && self.lacks_what_it_should_have(data, sent, delays) {
             hold = hold.or(Cause::PathStall);
             hold.confidence = Confidence::Medium;
+        }
+        if delays.sender_in_doubt {
+            hold = hold.where_sender_may_be_nearer(&facts, !self.acks_in_flight.is_empty());
         }
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);
@@ -469,8 +476,9 @@ impl Sender {
             small,
             released,
             takes_silly_window,
-            lost_before: data.lost_before == Some(true),
-            seems_lost_before: data.seems_lost_before,
+            // Next to its sender, nothing is lost before: the capture lacks the packet.
+            lost_before: data.lost_before == Some(true) && !delays.is_next_to_sender(),
+            seems_lost_before: data.seems_lost_before && !delays.is_next_to_sender(),
             acked: self.acked,
             pushed,
             ended,
@@ -505,8 +513,10 @@ impl Sender {
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
-        // An acknowledgement that is on its way by the shortest round trip has not arrived.
+        // An acknowledgement that is on its way by the shortest round trip has not arrived, nor has one that its
+        // timestamp denies.
         let unacknowledged = self.small_end > self.acked && !self.lacks_ack;
+        let ready = ready || self.is_known_to_lack_ack(data);
         if small && ready && unacknowledged && data.loss.is_none() {
             self.nagle.note_despite();
         }

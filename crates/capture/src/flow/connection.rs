@@ -14,6 +14,7 @@ use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
 use super::{
+    again_elsewhere::AgainElsewhere,
     closed::{Closed, Swap},
     ends::{Ends, Lost, Survey},
     exchange::{Asked, EarlierEnd, OpenExchange},
@@ -93,6 +94,7 @@ pub(crate) struct ObservedConnection {
     first_seen: Instant,
     last_seen: Instant,
     clock_steps: u64,
+    again_elsewhere: AgainElsewhere,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
     /// The number of exchanges among which the time before a segment may still be divided.
@@ -145,6 +147,7 @@ impl ObservedConnection {
             first_seen: now,
             last_seen: now,
             clock_steps: 0,
+            again_elsewhere: AgainElsewhere::default(),
             series: None,
             divisions: SAVED_DIVISIONS,
             undivided: false,
@@ -195,6 +198,7 @@ impl ObservedConnection {
     /// Takes a segment that was captured.
     pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
         let direction = self.direction(seen.source);
+        self.again_elsewhere.note(seen);
         self.closing.handle_segment(&seen.segment, direction);
         if begins(&seen.segment) {
             self.initial = Some(seen.segment.seq);
@@ -522,7 +526,7 @@ impl ObservedConnection {
         self.closed_first.get_or_insert_with(|| direction.sender());
         if segment.flags.rst {
             self.conversation.handle_abort();
-        } else if self.ends.handle_fin(segment, direction)
+        } else if self.ends.handle_fin(segment, direction, packet)
             <= Some(self.reassembly[direction as usize].next())
         {
             self.conversation.handle_end(direction);

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     attribution::{
         Acknowledgement, Distances, Loss, Nanos, Paces,
+        clock::is_later,
         gap::{Gap, Missing, Resolution},
         sender::{Promptest, SeenData, Sender},
     },
@@ -28,6 +29,8 @@ pub(crate) struct Ends {
     pub distances: Distances,
     /// Which way the last data went.
     pub(super) last_data: Option<(Direction, u64)>,
+    /// Its handshake was over when the capture began.
+    begins_in_middle: bool,
     /// An RST was seen that broke it off.
     pub reset: bool,
     /// An RST was seen that only handed TIME-WAIT over.
@@ -59,6 +62,10 @@ pub(crate) struct Half {
     latest: Option<u32>,
     /// How often the other end echoed one of a packet that was not captured.
     unheard: u64,
+    /// A timestamp of this end, and when it was first seen, until it is echoed.
+    timed: Option<(u32, Instant)>,
+    /// How often a packet was missing before its answer, although no ACK without data was captured.
+    skipped: u8,
     /// Bytes sent since the other end's last packet, and the most there ever were.
     run: u64,
     longest_run: u64,
@@ -96,6 +103,17 @@ pub(crate) struct Survey {
     pub paces: Paces,
     /// By the direction of the data.
     pub promptest: [Promptest; 2],
+    /// How often the packet before an answer was missing, and may be an ACK without data.
+    skipped: [u8; 2],
+}
+
+impl Half {
+    /// Whether the capture seems to have none of its ACKs without data, although it sent some.
+    pub(crate) const fn lacks_pure_acks(&self) -> bool {
+        /// One packet may be lost. Our choice.
+        const SEVERAL: u8 = 2;
+        self.pure_acks == 0 && self.skipped >= SEVERAL
+    }
 }
 
 impl Ends {
@@ -111,7 +129,8 @@ impl Ends {
 
     /// How much of both directions the capture has; cut packets are counted elsewhere.
     pub(crate) fn quality(&self) -> Quality {
-        let mut quality = Quality::default();
+        let begins_in_middle = self.begins_in_middle;
+        let mut quality = Quality { begins_in_middle, ..Quality::default() };
         for direction in [Direction::ToServer, Direction::ToClient] {
             let (half, other) = (self.half(direction), self.half(direction.opposite()));
             let found = &mut quality.directions[direction as usize];
@@ -150,13 +169,17 @@ impl Ends {
         }
         let paces = Paces(trial.halves.each_ref().map(|half| half.sender.paces()));
         let promptest = trial.halves.each_ref().map(|half| half.sender.promptest());
-        Survey { distances: trial.distances, paces, promptest }
+        let skipped = trial.halves.each_ref().map(|half| half.skipped);
+        Survey { distances: trial.distances, paces, promptest, skipped }
     }
 
     /// Begins with what the first segments have shown, and what they have not, earlier connections
     /// between the same hosts may have.
     pub(crate) fn learn(&mut self, survey: &Survey, known: &Paces) {
         self.distances = survey.distances;
+        for (half, skipped) in self.halves.iter_mut().zip(survey.skipped) {
+            half.skipped = skipped;
+        }
         let Paces(mut paces) = *known;
         let shown = survey.paces.0.iter().zip(survey.promptest);
         for ([_, told], ([_, own], promptest)) in paces.iter_mut().zip(shown) {
@@ -184,8 +207,15 @@ impl Ends {
         now: Instant,
         packet: u64,
     ) -> Option<Lost> {
+        if self.halves.iter().all(|half| half.packets == 0) && !segment.flags.syn {
+            self.begins_in_middle = true;
+            // The survey of its first segments may have confirmed some.
+            if !self.distances.are_known() {
+                self.distances.begin_in_middle();
+            }
+        }
         self.count(segment, direction);
-        self.compare_echo(segment, direction);
+        self.compare_echo(segment, direction, now);
         if segment.len == 0 {
             let timestamp = segment.options.timestamps.map(|it| it.value);
             self.halves[direction as usize].sender.hear(timestamp, now);
@@ -209,16 +239,31 @@ impl Ends {
     }
 
     /// RFC 7323, section 4.3: an end echoes the timestamp of a packet that it has received. If that is later
-    /// than all that were captured, the capture lacks the packet.
-    fn compare_echo(&mut self, segment: &Segment, direction: Direction) {
+    /// than all that were captured, the capture lacks the packet. If not, the packet that was first seen with it was
+    /// there and back since: a round trip takes no longer.
+    fn compare_echo(&mut self, segment: &Segment, direction: Direction, now: Instant) {
         let Some(Timestamps { value, echo }) = segment.options.timestamps else { return };
-        let is_later = |one: u32, other: u32| one.wrapping_sub(other).cast_signed() > 0;
         let half = &mut self.halves[direction as usize];
-        half.latest = Some(half.latest.filter(|it| !is_later(value, *it)).unwrap_or(value));
+        match half.latest {
+            Some(latest) if !is_later(value, latest) => {}
+            latest => {
+                half.latest = Some(value);
+                // Of the first, an earlier packet that was not captured may have had the same.
+                half.timed = half.timed.or(latest.map(|_| (value, now)));
+            }
+        }
         let other = &mut self.halves[direction.opposite() as usize];
         // What breaks a connection off may echo anything.
         let echoes = segment.ack.is_some() && !segment.flags.syn && !segment.flags.rst;
-        if echoes && other.latest.is_some_and(|latest| is_later(echo, latest)) {
+        if !echoes {
+            return;
+        }
+        if let Some((timed, seen)) = other.timed.take_if(|(timed, _)| !is_later(*timed, echo))
+            && timed == echo
+        {
+            self.distances.limit(direction.opposite(), Nanos::between(seen, now));
+        }
+        if other.latest.is_some_and(|latest| is_later(echo, latest)) {
             other.latest = Some(echo);
             other.unheard += 1;
             self.halves[direction as usize].sender.miss_ack();
@@ -295,6 +340,7 @@ impl Ends {
         let acked = direction.opposite();
         let serial = &self.halves[direction as usize].serial;
         let lost_before = segment.len > 0 && serial.skipped() == Some(true);
+        let stamp = self.stamp_to_echo(segment, direction);
         let half = &mut self.halves[acked as usize];
         let flying = half.stream.flight() > 0;
         let progress = half.stream.acknowledge(segment, shift)?;
@@ -308,8 +354,7 @@ impl Ends {
         let duplicate = reports_duplicate(segment);
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
-            let stamp = segment.options.timestamps.map(|it| it.value);
-            let echo = segment.options.timestamps.map(|it| it.echo);
+            let echo = echo_of(segment);
             let sacks = segment.options.sack.iter().next().is_some();
             let (seen, acked_up_to) = (now, progress.acked);
             let ack = Acknowledgement {
@@ -320,6 +365,7 @@ impl Ends {
                 stamp,
                 echo,
                 sacks,
+                is_pure: segment.len == 0,
                 lost_before,
             };
             let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
@@ -332,6 +378,26 @@ impl Ends {
         lost
     }
 
+    /// The timestamp of a segment, if whatever its receiver sends after it echoes that or a later one. RFC 7323, section
+    /// 4.3: it does so with a segment that begins no later than what the receiver had acknowledged.
+    fn stamp_to_echo(&self, segment: &Segment, direction: Direction) -> Option<u32> {
+        let stream = &self.half(direction).stream;
+        let begins = stream.find(segment).map(|bytes| bytes.start);
+        let counts = begins.is_some_and(|begins| begins <= stream.acked());
+        segment.options.timestamps.map(|it| it.value).filter(|_| counts)
+    }
+
+    /// Whether a packet is missing before data, and that may be an ACK without data: the capture has none of this
+    /// end, and several of its answers had one missing before them.
+    fn may_skip_ack(&mut self, direction: Direction) -> bool {
+        let answers = self.last_data.is_some_and(|it| it.0 != direction);
+        let half = &mut self.halves[direction as usize];
+        if answers && half.serial.seems_skipped() {
+            half.skipped = half.skipped.saturating_add(1);
+        }
+        half.lacks_pure_acks()
+    }
+
     /// A segment's data; `None` if it is not of this stream, or a keep-alive.
     pub(crate) fn handle_data(
         &mut self,
@@ -341,6 +407,7 @@ impl Ends {
         packet: u64,
     ) -> Option<Data> {
         let whole = self.distances.whole();
+        let may_skip_ack = self.may_skip_ack(direction);
         let half = &mut self.halves[direction as usize];
         let bytes = half.stream.place(segment)?;
         if is_keep_alive(&bytes, &half.stream) {
@@ -365,8 +432,8 @@ impl Ends {
             (Novelty::Fills(_), None) => Some(Resolution::Overtaken),
             _ => None,
         };
-        let seems_lost_before = half.serial.seems_skipped();
-        let lost_before = half.serial.take_skipped();
+        let seems_lost_before = half.serial.seems_skipped() && !may_skip_ack;
+        let lost_before = half.serial.take_skipped().filter(|_| !may_skip_ack);
         let repairs = loss == Some(Loss::Repairs);
         half.repeated += u32::from(repairs);
         let new = novelty != Novelty::Again;
@@ -389,7 +456,7 @@ impl Ends {
             missing,
             new,
             timestamp: segment.options.timestamps.map(|it| it.value),
-            echo: segment.options.timestamps.map(|it| it.echo),
+            echo: echo_of(segment),
             answers,
             lost_before,
             seems_lost_before,
@@ -406,10 +473,16 @@ impl Ends {
         Some(Data { bytes, gap, repairs, new, missing, resolution })
     }
 
-    /// A FIN, perhaps again; where its stream ends.
-    pub(crate) fn handle_fin(&mut self, segment: &Segment, direction: Direction) -> Option<u64> {
+    /// A FIN, perhaps again; where its stream ends. The other end may answer it, as with an alert of TLS.
+    pub(crate) fn handle_fin(
+        &mut self,
+        segment: &Segment,
+        direction: Direction,
+        packet: u64,
+    ) -> Option<u64> {
         let half = &mut self.halves[direction as usize];
         if half.fin.is_none() {
+            self.last_data = Some((direction, packet));
             half.fin = half.stream.place(segment).map(|bytes| bytes.end);
             half.after_fin = Some(segment.seq + segment.len + 1);
         }
@@ -436,6 +509,11 @@ fn reordering(round_trip: Nanos) -> Nanos {
         Nanos::ZERO => UNKNOWN,
         whole => whole * 3 / 4,
     }
+}
+
+/// The timestamp that it echoes. Linux takes 0 for none, too (`rcv_tsecr`).
+fn echo_of(segment: &Segment) -> Option<u32> {
+    segment.options.timestamps.map(|it| it.echo).filter(|&echo| echo > 0)
 }
 
 /// RFC 2883, section 4: of what arrived twice, the first SACK block tells, below the acknowledgement.

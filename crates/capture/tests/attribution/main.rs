@@ -8,6 +8,7 @@ mod holes;
 mod look_alikes;
 mod losses;
 mod measures;
+mod middles;
 mod path_stalls;
 mod tunnels;
 mod windows;

@@ -84,6 +84,7 @@ mod tests {
                 stamp: None,
                 echo,
                 sacks,
+                is_pure: true,
                 lost_before: false,
             };
             let found = again.is_of_earlier_copy(&ack, acked_before);

@@ -1,11 +1,12 @@
 //! What may have happened where the vantage point sees nothing: between it and either end.
 
-use ackwise_tcp::Wait;
+use ackwise_tcp::{Instant, Wait};
 
 use super::{Left, PathDelays, SeenData, Sender};
 use crate::attribution::{
     LossKind, Nanos,
     acknowledgement::Arrived,
+    clock::is_later,
     gap::{LONGEST_ACK_DELAY, Missing},
     hold::{Facts, Hold, Loss},
     stall::Stall,
@@ -135,16 +136,25 @@ impl Sender {
         }
     }
 
-    /// Whether the sender had not yet received an acknowledgement that seems to have reached it: it echoes an earlier
+    /// Whether the sender had not yet received an acknowledgement that should have reached it: it echoes an earlier
     /// timestamp (RFC 7323, section 4.3).
     pub(super) fn lacks_what_it_should_have(
+        &self,
         data: &SeenData,
-        latest: Option<&Arrived>,
+        sent: Instant,
         delays: &PathDelays,
     ) -> bool {
-        let sent_later = |(ack, echo): (u32, u32)| ack.wrapping_sub(echo).cast_signed() > 0;
-        let stamp = latest.and_then(|it| it.stamp);
-        !delays.is_next_to_sender() && stamp.zip(data.echo).is_some_and(sent_later)
+        let is_due = |at: Instant| at + (delays.sender + delays.immediate) < sent;
+        let next = self.acks_in_flight.front();
+        next.is_some_and(|ack| is_due(ack.seen))
+            && !delays.is_next_to_sender()
+            && self.is_known_to_lack_ack(data)
+    }
+
+    /// Whether the timestamp that data echoes shows that the next acknowledgement had not reached the sender.
+    pub(super) fn is_known_to_lack_ack(&self, data: &SeenData) -> bool {
+        let stamp = self.acks_in_flight.front().and_then(|it| it.stamp);
+        stamp.zip(data.echo).is_some_and(|(ack, echo)| is_later(ack, echo))
     }
 
     /// Whether timestamps rule out that a segment was sent as long after the previous one as it was

@@ -202,6 +202,7 @@ mod tests {
                         stamp: None,
                         echo,
                         sacks,
+                        is_pure: true,
                         lost_before,
                     };
                     sender.handle_ack(ack, false, direction, &mut distances);
