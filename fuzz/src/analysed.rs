@@ -25,7 +25,7 @@ pub fn check(analysis: &Analysis, packets: u64, last_number: u64) {
     assert!(exchanges.is_empty(), "exchanges of no connection: {exchanges:?}");
     assert!(analysis.connections.is_sorted_by(|one, other| one.id < other.id), "told of twice");
     let seen: u64 =
-        analysis.connections.iter().flat_map(|it| it.quality.directions).map(|it| it.packets).sum();
+        analysis.connections.iter().flat_map(|it| it.quality.directions).map(|it| u64::from(it.packets)).sum();
     assert!(seen + analysis.copies <= analysis.segments);
 }
 

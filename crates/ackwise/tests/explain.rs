@@ -14,7 +14,11 @@ use std::{
     time::Duration,
 };
 
-use ackwise_capture::read::Source;
+use ackwise_capture::{
+    attribution::{Confidence, Share},
+    read::Source,
+};
+use ackwise_cause::Cause;
 use ackwise_explain::{Reading, ReportOptions, html, json, markdown, text as text_of};
 use nix::{
     sys::signal::{Signal, kill},
@@ -158,6 +162,33 @@ fn a_limit_that_is_met_is_exit_1_and_a_wrong_name_lists_the_causes() {
 }
 
 #[test]
+fn a_limit_that_is_exceeded_is_named_with_the_worst_exchange() {
+    let directory = Directory::new();
+    let report = directory.json(&["stalls.pcap"]);
+    let owed: Vec<f64> = (report["exchanges"].as_array().unwrap().iter())
+        .map(|exchange| {
+            let causes = exchange["causes"].as_array().unwrap().iter();
+            let nagle = causes.filter(|it| it["cause"] == "nagle-delayed-ack");
+            nagle.map(|it| it["ms"].as_f64().unwrap()).sum()
+        })
+        .collect();
+    let most = owed.iter().copied().fold(0.0, f64::max);
+    let worst = owed.iter().position(|it| *it == most).unwrap();
+    let limits = ["--fail-on", "nagle-delayed-ack=10", "--fail-on", "cork-timer"];
+    let limits = [&limits[..], &["--fail-on", "transmission=0.5"]].concat();
+    let output = directory.run(&[&["explain"], &limits[..], &["stalls.pcap"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    let [nagle, link] = &said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
+    let expected = format!(
+        "ackwise: --fail-on nagle-delayed-ack=10: exceeded by 200 of 300 exchanges, most by \
+         exchange {worst} ({most:.3} ms)"
+    );
+    assert_eq!(*nagle, expected);
+    assert!(link.starts_with("ackwise: --fail-on transmission=0.5: exceeded by "), "{link}");
+}
+
+#[test]
 fn what_is_no_capture_is_said_and_what_is_cut_is_explained_up_to_there() {
     let directory = Directory::new();
     directory.write("notes.txt", b"Nothing to see here, move along.");
@@ -170,11 +201,105 @@ fn what_is_no_capture_is_said_and_what_is_cut_is_explained_up_to_there() {
     directory.write("cut.pcap", &whole[..whole.len() / 2 + 7]);
     let report = directory.json(&["cut.pcap"]);
     assert!(report["warnings"][0].as_str().unwrap().contains("cut.pcap"), "{}", report["warnings"]);
+    assert_eq!(report["quality"]["cut_off_files"], 1);
+    let report_of_cut = text(&directory.run(&["explain", "cut.pcap"]).stdout);
+    assert!(
+        report_of_cut
+            .starts_with("Capture: 1 file ends early (see the warning below); in what was"),
+        "{report_of_cut}"
+    );
     let exchanges = report["exchanges"].as_array().unwrap().len();
     assert!((140..=160).contains(&exchanges), "{exchanges}");
     // A broken file takes nothing from the others.
     let both = directory.json(&["notes.txt", "stalls.pcap"]);
     assert_eq!(both["exchanges"].as_array().unwrap().len(), 300);
+    assert_eq!(both["quality"]["unread_files"], 1);
+}
+
+#[test]
+fn a_capture_that_was_begun_is_reported_also_without_a_whole_packet() {
+    let directory = Directory::new();
+    let whole = directory.capture();
+    // The file's header has 24 bytes.
+    for (length, code, warnings) in [(24, 0, 0), (30, 0, 1), (45, 0, 1), (20, 2, 0), (0, 2, 0)] {
+        directory.write("begun.pcap", &whole[..length]);
+        let output = directory.run(&["explain", "begun.pcap"]);
+        assert_eq!(output.status.code(), Some(code), "{length}: {}", text(&output.stderr));
+        if code == 0 {
+            let report = directory.json(&["begun.pcap"]);
+            assert_eq!(report["warnings"].as_array().unwrap().len(), warnings, "{length}");
+            assert!(text(&output.stdout).contains("The capture has no HTTP exchange."));
+        }
+    }
+}
+
+#[test]
+fn a_capture_at_the_server_says_which_time_it_does_not_show() {
+    let directory = Directory::new();
+    let experiment =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/experiments/heidemann_table_1.toml");
+    let modem = "link.ethernet.rate=\"28.8 kb/s\"";
+    let run = ["run", experiment, "--case", "4", "--set", modem, "--set", "duration=\"900 s\""];
+    for (host, shows) in [("server", true), ("client", false)] {
+        let made =
+            directory.run(&[&run[..], &["--vantage", host, "--pcap", "modem.pcap"]].concat());
+        assert!(made.status.success(), "{}", text(&made.stderr));
+        let report = directory.json(&["modem.pcap"]);
+        assert_eq!(report["connections"][0]["vantage"], host);
+        let each = report["exchanges"].as_array().unwrap().iter();
+        let sum: f64 = each.filter_map(|it| it["acknowledged_after_ms"].as_f64()).sum();
+        match shows {
+            true => {
+                assert!((sum - report["until_acknowledged_ms"].as_f64().unwrap()).abs() < 1e-6);
+                assert!(sum > 1_000.0, "{sum}");
+            }
+            false => assert!(report["until_acknowledged_ms"].is_null() && sum == 0.0, "{sum}"),
+        }
+        let said = "Captured at the server: the time until the last bytes of each response arrived";
+        for format in [&["--markdown"][..], &["--html", "page.html"]] {
+            let output = directory.run(&[&["explain", "modem.pcap"], format].concat());
+            assert_eq!(text(&output.stdout).contains(said), shows, "{host} {format:?}");
+        }
+        let page = fs::read_to_string(directory.0.join("page.html")).unwrap();
+        assert_eq!(page.contains(said), shows, "{host}");
+    }
+}
+
+#[test]
+fn a_rival_is_named_where_its_cause_is_and_no_name_is_broken() {
+    let directory = Directory::new();
+    let reading = Reading::with_series();
+    reading.read(&mut Source::open([directory.0.join("stalls.pcap")]));
+    let mut explained = reading.end().unwrap();
+    for exchange in &mut explained.analysis.exchanges {
+        let doubtful = exchange.shares.iter().map(|share| Share {
+            confidence: Confidence::Medium,
+            rival: Some(Cause::ApplicationLimited),
+            ..share
+        });
+        exchange.shares = doubtful.collect();
+    }
+    let mut options = ReportOptions::default();
+    let report = text_of(&explained, &options);
+    let row = "nagle-delayed-ack       to client  server     200        200  medium, rival \
+               application-limited\n";
+    assert!(report.contains(row), "{report}");
+    assert!(report.contains(" (medium confidence, rival application-limited)\n"), "{report}");
+    assert!(
+        report.contains("(packets: the data before and after the longest wait, and"),
+        "{report}"
+    );
+    let row = "200 | 200 | medium, rival application-limited |";
+    assert!(markdown(&explained, &options).contains(row));
+    assert!(html(&explained, &options, "x").contains("medium, rival application-limited"));
+    let sentence = "medium confidence; the packets also admit application-limited).";
+    for columns in 40..130 {
+        options.columns = columns;
+        let report = text_of(&explained, &options);
+        assert!(!report.lines().any(|line| line.ends_with('-')), "{columns}: {report}");
+        let joined: Vec<_> = report.split_whitespace().collect();
+        assert!(joined.join(" ").contains(sentence), "{report}");
+    }
 }
 
 #[test]
@@ -308,6 +433,30 @@ fn one_exchange_is_exported_and_explained_as_in_the_whole_capture() {
 }
 
 #[test]
+fn what_the_whole_connection_lacks_is_said_of_an_exported_exchange() {
+    let directory = Directory::new();
+    let whole = directory.run(&["explain", "--export", "0", "one.pcapng", "stalls.pcap"]);
+    assert_eq!(text(&whole.stderr), "");
+    // Every ninth packet behind the first exchanges is missing.
+    let capture = directory.capture();
+    let (header, mut rest) = capture.split_at(24);
+    let mut thinned = header.to_vec();
+    for number in 0_u32.. {
+        let Some(length) = rest.get(8..12) else { break };
+        let length = u32::from_le_bytes(length.try_into().unwrap());
+        let (record, behind) = rest.split_at(16 + length as usize);
+        if number < 40 || number % 9 > 0 {
+            thinned.extend(record);
+        }
+        rest = behind;
+    }
+    directory.write("thinned.pcap", &thinned);
+    let exported = directory.run(&["explain", "--export", "0", "one.pcapng", "thinned.pcap"]);
+    assert_eq!(exported.status.code(), Some(0), "{}", text(&exported.stderr));
+    assert!(text(&exported.stderr).contains("confidence"), "{}", text(&exported.stderr));
+}
+
+#[test]
 fn what_cannot_be_exported_is_said() {
     let directory = Directory::new();
     for (arguments, said) in [
@@ -332,13 +481,19 @@ fn no_report_takes_the_place_of_a_capture_or_of_another() {
     let directory = Directory::new();
     let before = directory.capture();
     directory.write("other.pcap", &before);
-    let same = "cannot write stalls.pcap: stalls.pcap is the same file";
+    let same = "cannot write stalls.pcap: it is also an input\n";
     for (arguments, said) in [
         (&["--export", "1", "stalls.pcap", "stalls.pcap"][..], same),
         (&["--save-stripped", "stalls.pcap", "stalls.pcap"], same),
         (&["--html", "stalls.pcap", "other.pcap", "stalls.pcap"], same),
-        (&["--html", "./stalls.pcap", "--pair", "stalls.pcap", "other.pcap"], "is the same file"),
-        (&["--html", "x", "--save-stripped", "x", "stalls.pcap"], "cannot write x: x is the same"),
+        (
+            &["--html", "./stalls.pcap", "--pair", "stalls.pcap", "other.pcap"],
+            "cannot write ./stalls.pcap: it is also an input (stalls.pcap)\n",
+        ),
+        (
+            &["--html", "x", "--save-stripped", "x", "stalls.pcap"],
+            "cannot write x: it is also another output\n",
+        ),
     ] {
         let output = directory.run(&[&["explain"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

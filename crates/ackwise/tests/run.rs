@@ -227,11 +227,11 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
         ),
         (
             &["run", "sweep.toml", "--rows", "sweep.toml"],
-            "ackwise: cannot write sweep.toml: sweep.toml is the same file (expected different files)\n",
+            "ackwise: cannot write sweep.toml: it is also an input\n",
         ),
         (
             &["run", "sweep.toml", "--csv", "out", "--rows", "./out"],
-            "ackwise: cannot write ./out: out is the same file (expected different files)\n",
+            "ackwise: cannot write ./out: it is also another output (out)\n",
         ),
         (&["run", "sweep.toml", "--csv", "."], "ackwise: cannot write .: is a directory\n"),
         (
@@ -245,7 +245,7 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
         ),
         (
             &["merge", "sweep.toml", "--csv", "sweep.toml"],
-            "ackwise: cannot write sweep.toml: sweep.toml is the same file (expected different files)\n",
+            "ackwise: cannot write sweep.toml: it is also an input\n",
         ),
         (
             &["merge", "none.rows"],

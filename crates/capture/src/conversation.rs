@@ -143,17 +143,39 @@ impl ExchangeReader {
     /// far as the capture holds it. A segment is best given whole: where segments begin is a hint.
     pub fn handle_data(&mut self, direction: Direction, position: u64, len: u32, bytes: &[u8]) {
         self.handle_gap_before(direction, position);
-        let mut span = Span::segment(position, len.into(), bytes);
-        if position == *self.end(direction)
-            && let State::Http1(http1) = &mut self.state
-            && http1.passes(direction, &span, &self.log)
-        {
-            *self.end(direction) = span.end();
-            return;
+        if self.would_pass(direction, position, len, bytes) {
+            return self.pass(direction, position, len);
         }
+        let mut span = Span::segment(position, len.into(), bytes);
         span.take(self.end(direction).saturating_sub(position));
         self.handle(direction, span);
         *self.end(direction) = (*self.end(direction)).max(span.end());
+    }
+
+    /// Whether the next `len` bytes of a stream, from `position` on, are of the middle of a body, of which
+    /// [`handle_data`](Self::handle_data) makes nothing but that they are there.
+    #[inline]
+    pub(crate) fn would_pass(
+        &self,
+        direction: Direction,
+        position: u64,
+        len: u32,
+        bytes: &[u8],
+    ) -> bool {
+        let State::Http1(http1) = &self.state else { return false };
+        position == self.ends[direction as usize]
+            && !self.log.has_tokens()
+            && http1.would_pass(direction, &Span::segment(position, len.into(), bytes))
+    }
+
+    /// Takes bytes that [would pass](Self::would_pass).
+    #[inline]
+    pub(crate) fn pass(&mut self, direction: Direction, position: u64, len: u32) {
+        let span = Span::segment(position, len.into(), &[]);
+        if let State::Http1(http1) = &mut self.state {
+            http1.pass(direction, &span);
+        }
+        *self.end(direction) = span.end();
     }
 
     /// Says that who sends in the other direction has the bytes of `direction` before `position`, as
@@ -238,8 +260,8 @@ impl ExchangeReader {
     /// Passes over what is missing before `position`.
     fn handle_gap_before(&mut self, direction: Direction, position: u64) {
         let end = *self.end(direction);
-        if let Some(length) = position.checked_sub(end) {
-            self.handle(direction, Span::gap(end, length));
+        if position > end {
+            self.handle(direction, Span::gap(end, position - end));
             *self.end(direction) = position;
         }
     }

@@ -10,21 +10,22 @@ use crate::attribution::Confidence;
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DirectionQuality {
+    // In 32 bits, as a capture may list many connections: no connection has more packets.
     /// Packets that were captured.
-    pub packets: u64,
+    pub packets: u32,
     /// Bytes that were captured or are known to be missing.
     pub bytes: u64,
     /// Bytes that were acknowledged but never captured.
     pub missing_bytes: u64,
     /// The number of packets that held these, at least.
-    pub missing_packets: u64,
+    pub missing_packets: u32,
     /// Packets whose data was captured only in part.
-    pub cut: u64,
+    pub cut: u32,
     /// Packets with more data than a segment may have: captured on a host whose network interface divides
     /// what it sends or joins what it receives.
-    pub oversized: u64,
+    pub oversized: u32,
     /// ACKs without data.
-    pub pure_acks: u64,
+    pub pure_acks: u32,
     /// The other end sent more at once than a receiver may leave unacknowledged, and no ACK without data
     /// was captured.
     pub lacks_acks: bool,
@@ -37,7 +38,7 @@ pub struct Quality {
     /// By direction: to the server, to the client.
     pub directions: [DirectionQuality; 2],
     /// How often the capture's clock was set back.
-    pub clock_steps: u64,
+    pub clock_steps: u32,
     /// The first packet is no SYN: the capture began after the connection.
     pub begins_in_middle: bool,
     /// Its packets are in two of the files that were read.
@@ -71,7 +72,7 @@ impl Quality {
     /// The minimum number of packets that were delivered but not captured.
     #[must_use]
     pub fn missing_packets(&self) -> u64 {
-        self.directions.iter().map(|it| it.missing_packets).sum()
+        self.directions.iter().map(|it| u64::from(it.missing_packets)).sum()
     }
 
     /// Whether the ACKs of an end are missing.
@@ -124,16 +125,16 @@ impl Quality {
                 pure_acks,
                 lacks_acks,
             } = other;
-            joined.packets += packets;
+            joined.packets = joined.packets.saturating_add(packets);
             joined.bytes += bytes;
             joined.missing_bytes += missing_bytes;
-            joined.missing_packets += missing_packets;
-            joined.cut += cut;
-            joined.oversized += oversized;
-            joined.pure_acks += pure_acks;
+            joined.missing_packets = joined.missing_packets.saturating_add(missing_packets);
+            joined.cut = joined.cut.saturating_add(cut);
+            joined.oversized = joined.oversized.saturating_add(oversized);
+            joined.pure_acks = joined.pure_acks.saturating_add(pure_acks);
             joined.lacks_acks |= lacks_acks;
         }
-        self.clock_steps += others.clock_steps;
+        self.clock_steps = self.clock_steps.saturating_add(others.clock_steps);
         self.begins_in_middle |= others.begins_in_middle;
         self.in_two_captures |= others.in_two_captures;
     }

@@ -1,6 +1,11 @@
 //! What a capture has shown of its connections and exchanges so far.
 
-use std::{cmp::Ordering, net::SocketAddr, num::NonZeroU32, time::Duration};
+use std::{
+    cmp::Ordering,
+    net::SocketAddr,
+    num::{NonZeroU32, NonZeroU64},
+    time::Duration,
+};
 
 use ackwise_cause::{Cause, Party};
 use ackwise_tcp::Instant;
@@ -128,6 +133,9 @@ pub struct ExchangeResult {
     pub packet: u64,
     /// How many packets later the response begins and ends, as far as that was seen.
     pub(crate) answered_after: [Option<NonZeroU32>; 2],
+    /// Nanoseconds after its end that the last byte of the response was acknowledged, if it was captured on
+    /// its way to the client.
+    pub(crate) acknowledged_after: Option<NonZeroU64>,
     /// The least round trip that the connection had shown by its end.
     pub(crate) round_trip: Duration,
     /// The response was complete.
@@ -145,6 +153,14 @@ impl ExchangeResult {
     #[must_use]
     pub fn response_packets(&self) -> [Option<u64>; 2] {
         self.answered_after.map(|after| Some(self.packet + u64::from(after?.get())))
+    }
+
+    /// From the last byte of the response to its acknowledgement, of a response that was captured on its way to
+    /// the client and was the only one on its way then: it arrived within this time, which is not part of
+    /// the duration.
+    #[must_use]
+    pub fn acknowledged_after(&self) -> Option<Duration> {
+        self.acknowledged_after.map(|nanos| Duration::from_nanos(nanos.get()))
     }
 
     /// What it owes to a cause, whatever the direction.
@@ -244,6 +260,35 @@ fn sort_by_id(connections: &mut [ConnectionResult]) {
     }
 }
 
+/// By when they began, and then by connection and packet. Each is moved only once or twice: they are large.
+fn sort_by_start(exchanges: &mut [ExchangeResult]) {
+    exchanges.sort_by_cached_key(|it| it.start);
+    for together in exchanges.chunk_by_mut(|one, other| one.start == other.start) {
+        together.sort_unstable_by_key(|it| (it.connection, it.packet, it.stream));
+    }
+}
+
+/// The numbers in the whole capture of the connections of each part, by their numbers there: how many are listed that
+/// began earlier.
+fn numbers(parts: &[(Results, Vec<u64>)]) -> Vec<Vec<u32>> {
+    let mut numbers: Vec<Vec<u32>> = parts.iter().map(|(_, begun)| vec![0; begun.len()]).collect();
+    for ((part, _), numbers) in parts.iter().zip(&mut numbers) {
+        part.connections.iter().for_each(|it| numbers[it.id as usize] = 1);
+    }
+    let mut all: Vec<(u64, u32, u32)> = Vec::with_capacity(numbers.iter().map(Vec::len).sum());
+    for (part, (_, begun)) in (0..).zip(parts) {
+        all.extend((0..).zip(begun).map(|(local, begun)| (*begun, part, local)));
+    }
+    // Those of a part are mostly in order already, which a merge sort makes use of.
+    all.sort();
+    let mut earlier = 0;
+    for (_, part, local) in all {
+        let number = &mut numbers[part as usize][local as usize];
+        earlier += std::mem::replace(number, earlier);
+    }
+    numbers
+}
+
 /// What is known so far.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
@@ -327,32 +372,24 @@ impl Results {
     /// Each part has numbered its connections from 0; beside it is which segment of the capture began
     /// each of them.
     pub(crate) fn into_sorted(parts: Vec<(Self, Vec<u64>)>) -> Sorted {
-        let listed = |(part, begun): &(Self, Vec<u64>)| -> Vec<u64> {
-            part.connections.iter().map(|it| begun[it.id as usize]).collect()
-        };
-        let mut begun: Vec<u64> = parts.iter().flat_map(listed).collect();
-        begun.sort_unstable();
-        let (mut connections, mut exchanges) = (Vec::with_capacity(begun.len()), Vec::new());
+        let numbers = numbers(&parts);
+        let listed = parts.iter().map(|(it, _)| it.connections.len()).sum();
+        let (mut connections, mut exchanges) = (Vec::with_capacity(listed), Vec::new());
         let (mut folded, mut reached) = (Folded::default(), Reached::default());
         let mut unfollowed = Unfollowed::default();
-        for (mut part, begun_here) in parts {
+        for ((mut part, _), numbers) in parts.into_iter().zip(numbers) {
             part.fold_gone();
             folded.add(&part.folded);
             reached.add(&part.reached);
             unfollowed.add(part.unfollowed);
-            let number = |local: u32| {
-                let rank = begun.partition_point(|it| *it < begun_here[local as usize]);
-                // Connections are counted with as many bits.
-                u32::try_from(rank).unwrap_or(u32::MAX)
-            };
             let renumbered = |mut it: ConnectionResult| {
-                it.id = number(it.id);
+                it.id = numbers[it.id as usize];
                 it
             };
             connections.extend(part.connections.into_iter().map(renumbered));
             exchanges.reserve(part.exchanges.len());
             exchanges.extend(part.exchanges.into_iter().map(|mut it| {
-                it.connection = number(it.connection);
+                it.connection = numbers[it.connection as usize];
                 it
             }));
         }
@@ -374,7 +411,7 @@ impl Results {
                 distance.correct(exchange);
             }
         }
-        exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
+        sort_by_start(&mut exchanges);
         Sorted { connections, exchanges, folded, reached, unfollowed }
     }
 

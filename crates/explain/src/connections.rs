@@ -9,7 +9,7 @@ use ackwise_capture::{
 };
 use ackwise_cause::Party;
 use ackwise_report::{
-    Cell, HtmlTable,
+    Cell, HtmlTable, layout,
     words::{counted, grouped, span},
 };
 use ackwise_tcp::TimeWaitHolder;
@@ -73,7 +73,7 @@ pub(super) fn text(analysis: &Analysis, width: usize) -> String {
         }
     }
     let about = format!("{ABOUT}{}", omitted(analysis));
-    let _ = writeln!(out, "{}", textwrap::fill(&about, width));
+    let _ = writeln!(out, "{}", layout::block(&about, 0, width));
     out
 }
 

@@ -47,6 +47,7 @@ pub(super) fn section(explained: &Explained, options: &ReportOptions) -> String 
         Some(connection) => format!("\nConnection {connection}\n"),
         None => "\nSlowest exchanges\n".to_owned(),
     };
+    let _ = writeln!(out, "  ({PACKETS})");
     let tunnels = TunnelIndex::of(&explained.analysis);
     for (number, exchange) in exchanges {
         out += &one(explained, options, number, exchange);
@@ -56,6 +57,10 @@ pub(super) fn section(explained: &Explained, options: &ReportOptions) -> String 
     }
     out
 }
+
+/// What the numbers of packets behind a cause are. The ACK need not be behind the data before.
+const PACKETS: &str =
+    "packets: the data before and after the longest wait, and the latest ACK before it ended";
 
 fn one(
     explained: &Explained,

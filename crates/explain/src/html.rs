@@ -2,15 +2,18 @@
 
 use ackwise_capture::{
     analysis::{Analysis, ConnectionResult, ExchangeResult},
+    attribution::Share,
     series::{Series, Stretch},
 };
 use ackwise_cause::Party;
 use ackwise_report::{
-    Block, Cell, HtmlTable, Page, Span, Timeline, TimelineConnection, TimelineExchange, printable,
+    Block, Cell, HtmlTable, Page, Span, Timeline, TimelineConnection, TimelineExchange,
+    TimelineShare, printable,
     words::{counted, grouped, millis, span},
 };
 
 use super::{
+    arrival::Unarrived,
     connections,
     exchanges::request,
     notes::notes,
@@ -20,7 +23,8 @@ use super::{
     sentence::sentence,
     servers::Server,
     shown::{
-        LEAST_SHOWN, ReportOptions, Shown, at_or_above, is_visible, towards, without_repetition,
+        LEAST_SHOWN, ReportOptions, Shown, at_or_above, is_visible, sureness, towards,
+        without_repetition,
     },
     text::{MOST_SERVERS, facts},
     totals::{Totals, TotalsScope},
@@ -35,7 +39,11 @@ use super::{
 #[must_use]
 pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> String {
     let mut page = Page::new(format!("ackwise explain {}", printable(name)));
-    page.set_preface(CaptureQuality::of(explained).to_string());
+    let quality = CaptureQuality::of(explained).to_string();
+    let unarrived = Unarrived::sentence(&explained.analysis);
+    page.set_preface(
+        [Some(quality), unarrived].into_iter().flatten().collect::<Vec<_>>().join(" "),
+    );
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);
     }
@@ -94,7 +102,7 @@ fn table(Shown { totals, percentiles }: &Shown) -> HtmlTable {
             Cell::text(total.party().map_or("-", Party::name)),
             Cell::number(grouped(total.times)),
             Cell::number(grouped(total.exchanges as u64)),
-            Cell::text(total.confidence.name()),
+            Cell::text(sureness(total)),
         ]);
     }
     table
@@ -174,7 +182,7 @@ fn exchange(number: u64, it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> Time
         start: it.start,
         duration: it.duration,
         packet: it.packet,
-        shares: it.shares.iter().map(|it| (it.cause, it.direction, it.span)).collect(),
+        shares: it.shares.iter().map(share).collect(),
         spans: it.stretches.iter().map(drawn).collect(),
     }
 }
@@ -182,10 +190,23 @@ fn exchange(number: u64, it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> Time
 /// Characters of a request that a page shows: a browser's row has room for fewer. Our choice.
 const MOST_LABEL: usize = 256;
 
+fn share(it: Share) -> TimelineShare {
+    let Share { cause, direction, span, confidence, rival, .. } = it;
+    TimelineShare { cause, direction, span, confidence, rival }
+}
+
 fn drawn(it: &Stretch) -> Span {
     let mut packets = [0; 3];
     for (place, packet) in packets.iter_mut().zip(it.evidence.packets()) {
         *place = packet;
     }
-    Span { from: it.from, until: it.until, cause: it.cause, direction: it.direction, packets }
+    Span {
+        from: it.from,
+        until: it.until,
+        cause: it.cause,
+        direction: it.direction,
+        confidence: it.confidence,
+        rival: it.rival,
+        packets,
+    }
 }

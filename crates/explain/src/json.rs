@@ -5,6 +5,7 @@ mod limits;
 mod pacing_row;
 mod path_row;
 mod rows;
+mod server_facts;
 
 use std::{
     collections::BTreeMap,
@@ -30,8 +31,10 @@ use path_row::PathRow;
 use rows::Rows;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
+use server_facts::ServerFacts;
 
 use super::{
+    arrival::Unarrived,
     clock_time::utc,
     connections::{duration, offer, protocol},
     exchanges::in_order,
@@ -39,7 +42,7 @@ use super::{
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
-    servers::{Ends, Server},
+    servers::Server,
     shown::ReportOptions,
     totals::{Total, Totals},
     tunnels::not_judged,
@@ -65,6 +68,9 @@ pub struct Document<'a> {
     left_out: BTreeMap<&'static str, u64>,
     /// How the two captures of `--pair` were joined; null without `--pair`.
     joined: Option<Joined>,
+    /// Of exchanges captured away from their clients: the sum of their `acknowledged_after_ms`; null if there
+    /// are none.
+    until_acknowledged_ms: Option<f64>,
     /// Problems with the capture, such as damage or missing packets.
     warnings: Vec<String>,
     /// All servers, those with the most connections first.
@@ -90,31 +96,6 @@ impl format::Document for Document<'_> {
     const FORMAT: Format = Format::first("ackwise-explain");
     const ABOUT: &'static str =
         "What `ackwise explain --json` prints: where each millisecond of each exchange went.";
-}
-
-/// All connections to one server.
-#[derive(Debug, JsonSchema, Serialize)]
-struct ServerFacts {
-    /// Address and port.
-    server: String,
-    /// Number of connections.
-    connections: u64,
-    /// Number of exchanges.
-    exchanges: u64,
-    /// Number of connections by the end that sent the first FIN or RST.
-    closed_first: Ends,
-    /// Number of connections by the end that held TIME-WAIT.
-    time_wait: Ends,
-    /// Number of connections ended by an RST.
-    reset: u64,
-    /// Number of persistent connections that were idle for a second or more at the end of the capture.
-    idle_open: u64,
-    /// Their longest idle time.
-    idle_open_ms: f64,
-    /// Number of persistent connections that were closed after a second or more of idle time.
-    idle_closed: u64,
-    /// Their longest idle time. If the end that closed did so on a timer, this is its keep-alive timeout.
-    idle_closed_ms: f64,
 }
 
 /// One connection.
@@ -283,6 +264,9 @@ struct ExchangeRow {
     /// From the first byte of the request to the last byte of the response; the first exchange on a connection
     /// usually begins with the SYN.
     duration_ms: f64,
+    /// In a capture away from the client: from the last byte of the response to its ACK. The byte arrived at the
+    /// client within this time, which `duration_ms` does not include. Null if it is not known.
+    acknowledged_after_ms: Option<f64>,
     /// Method and path, without the query; null if they were not captured or are encrypted.
     request: Option<String>,
     /// Status code; null if it was not captured or is encrypted.
@@ -434,8 +418,9 @@ fn document<'a>(
         lost_by_capture: explained.drops.packets(),
         left_out: left_out(explained),
         joined: explained.joined.as_ref().map(Joined::of),
+        until_acknowledged_ms: Unarrived::of(analysis).map(|it| millis(it.until_acknowledged)),
         warnings: explained.warnings.clone(),
-        servers: Server::all(analysis).iter().map(server).collect(),
+        servers: Server::all(analysis).iter().map(ServerFacts::of).collect(),
         connections: Rows::new(connections),
         exchanges: Rows::new(exchanges),
         paths: Rows::new(groups.iter().map(PathRow::of)),
@@ -448,21 +433,6 @@ fn document<'a>(
 fn left_out(explained: &Explained) -> BTreeMap<&'static str, u64> {
     let by_filter = Some(("filter", explained.filtered_out)).filter(|(_, count)| *count > 0);
     explained.left_out.iter().map(|(why, count)| (why.name(), count)).chain(by_filter).collect()
-}
-
-fn server(it: &Server) -> ServerFacts {
-    ServerFacts {
-        server: it.address.to_string(),
-        connections: it.connections,
-        exchanges: it.exchanges,
-        closed_first: it.closed_first,
-        time_wait: it.time_wait,
-        reset: it.reset,
-        idle_open: it.idle.open,
-        idle_open_ms: millis(it.idle.open_for),
-        idle_closed: it.idle.closed,
-        idle_closed_ms: millis(it.idle.closed_after),
-    }
 }
 
 fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
@@ -532,16 +502,18 @@ fn tunnel(explained: &Explained, it: &TunnelResult) -> TunnelRow {
 }
 
 fn quality(it: &ConnectionResult) -> ConnectionQuality {
-    let each = |value: fn(&DirectionQuality) -> u64| it.quality.directions.each_ref().map(value);
+    let count = |value: fn(&DirectionQuality) -> u32| {
+        it.quality.directions.each_ref().map(|it| u64::from(value(it)))
+    };
     ConnectionQuality {
-        packets: each(|it| it.packets),
-        missing_bytes: each(|it| it.missing_bytes),
-        missing_packets: each(|it| it.missing_packets),
-        cut_packets: each(|it| it.cut),
-        oversized_packets: each(|it| it.oversized),
-        pure_acks: each(|it| it.pure_acks),
+        packets: count(|it| it.packets),
+        missing_bytes: it.quality.directions.map(|it| it.missing_bytes),
+        missing_packets: count(|it| it.missing_packets),
+        cut_packets: count(|it| it.cut),
+        oversized_packets: count(|it| it.oversized),
+        pure_acks: count(|it| it.pure_acks),
         lacks_acks: it.quality.directions.map(|it| it.lacks_acks),
-        clock_steps: it.quality.clock_steps,
+        clock_steps: it.quality.clock_steps.into(),
         begun_before_capture: it.quality.begins_in_middle,
         in_two_captures: it.quality.in_two_captures,
         confidence: it.quality.confidence().map(Confidence::name),
@@ -556,6 +528,7 @@ fn exchange(explained: &Explained, id: usize, it: &ExchangeResult) -> ExchangeRo
         start: it.start.saturating_since(explained.analysis.first).as_secs_f64(),
         start_time: utc(it.start),
         duration_ms: millis(it.duration),
+        acknowledged_after_ms: it.acknowledged_after().map(millis),
         request: it.request.as_deref().map(str::to_owned),
         status: it.status,
         request_bytes: it.bytes[0],

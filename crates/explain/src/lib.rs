@@ -14,6 +14,7 @@
 //! | `tunnels` | WebSockets and CONNECT tunnels, which are not judged |
 //! | `sentence` | the one that comes first: who waited for whom |
 //! | `quality` | how much of its connections the capture has |
+//! | `arrival` | what a capture away from the client leaves out: the last bytes on their way |
 //! | `connections` | the table of connections |
 //! | `paths` | exchanges by URL path |
 //! | `exchanges` | single exchanges, with their numbers |
@@ -23,6 +24,7 @@
 //! | `shown` | which part of a capture the reports show, and in which words |
 //! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
 
+mod arrival;
 mod clock_time;
 mod connections;
 mod exchanges;
@@ -60,7 +62,7 @@ pub use pair::{End, PairError, RecordedFrames};
 #[cfg(feature = "parquet")]
 pub use parquet::parquet;
 pub use quality::CaptureQuality;
-pub use reading::{Explained, Frames, Packets, Reading, Step};
+pub use reading::{Explained, Frames, Packets, Reading, Step, UnreadFiles};
 pub use sentence::sentence;
 pub use servers::{Ends, Idle, Server};
 pub use shown::ReportOptions;

@@ -9,6 +9,7 @@ use ackwise_report::{
 };
 
 use super::{
+    arrival::Unarrived,
     connections,
     exchanges::{chosen, request},
     notes::notes,
@@ -17,7 +18,9 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    shown::{ReportOptions, Shown, doubt, is_visible, named, towards, without_repetition},
+    shown::{
+        ReportOptions, Shown, doubt, is_visible, named, sureness, towards, without_repetition,
+    },
     text::{MOST_SERVERS, facts},
     totals::TotalsScope,
     tunnels::TunnelIndex,
@@ -27,6 +30,9 @@ use super::{
 #[must_use]
 pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = format!("{}\n\n", CaptureQuality::of(explained));
+    if let Some(unarrived) = Unarrived::sentence(&explained.analysis) {
+        let _ = writeln!(out, "{unarrived}\n");
+    }
     let _ = writeln!(out, "**{}**", sentence(&explained.analysis).replace('\n', "**\n\n**"));
     for Shown { totals, percentiles } in without_repetition(options.totals(explained)) {
         let _ = writeln!(
@@ -52,7 +58,7 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
                 total.party().map_or("-", Party::name),
                 grouped(total.times),
                 grouped(total.exchanges as u64),
-                total.confidence.name(),
+                sureness(total),
             );
         }
     }

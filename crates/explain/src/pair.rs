@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ackwise_capture::{
     decode::decode,
-    read::{Drops, Frame},
+    read::{Drops, Frame, Unread},
 };
 
 mod clocks;
@@ -57,6 +57,7 @@ impl End {
         let counts = join::join(&mut client.analysis, &server.analysis, &names, &clocks, &journeys);
         client.drops = client.drops + server.drops;
         client.warnings.extend(server.warnings);
+        client.unread.add(server.unread);
         client.joined = Some(Joined { clocks, counts });
         Ok(client)
     }
@@ -83,6 +84,10 @@ impl<F: Frames> Frames for RecordedFrames<F> {
             self.end.sightings.lock().unwrap_or_else(PoisonError::into_inner).add(&seen);
         }
         Ok(frame)
+    }
+
+    fn unread(error: &F::Error) -> Option<Unread> {
+        F::unread(error)
     }
 
     fn drops(&self) -> Drops {

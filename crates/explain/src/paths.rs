@@ -7,14 +7,11 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use ackwise_capture::analysis::{Analysis, ExchangeResult};
 use ackwise_report::{
-    Cell, HtmlTable, escape,
+    Cell, HtmlTable, escape, layout,
     words::{counted, grouped, rounded, span},
 };
 
-use super::{
-    sentence::is_stall,
-    totals::{Total, Totals, TotalsScope, percentile},
-};
+use super::totals::{Total, Totals, TotalsScope, is_stall, percentile};
 
 /// What the exchanges with one path have in common.
 #[derive(Clone, Debug)]
@@ -29,6 +26,8 @@ pub(super) struct PathGroup<'a> {
     pub p95: Duration,
     /// What took the largest part of the total, whatever it is.
     pub largest: Option<Total>,
+    /// The same of one direction of the data.
+    pub largest_one_way: Option<Total>,
     /// The stalls' part of the total, which some setting can avoid.
     pub avoidable: Duration,
 }
@@ -64,7 +63,8 @@ impl<'a> PathGroup<'a> {
             median: percentile(&durations, 50),
             p95: percentile(&durations, 95),
             avoidable: stalls.map(|it| it.span).sum(),
-            largest: totals.causes.into_iter().next(),
+            largest: totals.largest(),
+            largest_one_way: totals.causes.into_iter().next(),
         }
     }
 
@@ -131,7 +131,7 @@ pub(super) fn text(analysis: &Analysis, width: usize) -> String {
         );
     }
     let about = format!("{ABOUT}{}", omitted(&groups));
-    let _ = writeln!(out, "{}", textwrap::fill(&about, width));
+    let _ = writeln!(out, "{}", layout::block(&about, 0, width));
     out
 }
 

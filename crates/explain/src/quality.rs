@@ -7,7 +7,10 @@ use ackwise_report::words::{counted, grouped};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{followed::FollowedPart, reading::Explained};
+use super::{
+    followed::FollowedPart,
+    reading::{Explained, UnreadFiles},
+};
 
 /// How much of its connections a capture has, in total.
 ///
@@ -42,6 +45,12 @@ pub struct CaptureQuality {
     pub clock_steps: u64,
     /// Number of connections on which no verdict has high confidence.
     pub limited_connections: u64,
+    /// Number of files that end in the middle of a packet; what was read before is analysed.
+    pub cut_off_files: u64,
+    /// Number of files that could not be read behind a damage.
+    pub damaged_files: u64,
+    /// Number of files of which nothing could be read.
+    pub unread_files: u64,
     /// Which part of all connections a live capture followed; null if it followed all.
     pub followed: Option<FollowedPart>,
 }
@@ -60,7 +69,14 @@ impl CaptureQuality {
     pub fn of(explained: &Explained) -> Self {
         let analysis = &explained.analysis;
         let followed = explained.followed.part(analysis.unfollowed);
-        let mut quality = Self { followed, ..Self::default() };
+        let UnreadFiles { whole, cut_off, damaged } = explained.unread;
+        let mut quality = Self {
+            followed,
+            cut_off_files: cut_off,
+            damaged_files: damaged,
+            unread_files: whole,
+            ..Self::default()
+        };
         for connection in &analysis.connections {
             quality.add(connection);
         }
@@ -76,10 +92,27 @@ impl CaptureQuality {
         self.one_direction_only += u64::from(it.unseen().is_some());
         self.begun_before_capture += u64::from(it.begins_in_middle);
         self.without_acks += u64::from(it.lacks_acks());
-        self.oversized_packets += it.directions.iter().map(|it| it.oversized).sum::<u64>();
-        self.clock_steps += it.clock_steps;
-        self.cut_packets += it.directions.iter().map(|it| it.cut).sum::<u64>();
+        self.oversized_packets +=
+            it.directions.iter().map(|it| u64::from(it.oversized)).sum::<u64>();
+        self.clock_steps += u64::from(it.clock_steps);
+        self.cut_packets += it.directions.iter().map(|it| u64::from(it.cut)).sum::<u64>();
         self.limited_connections += u64::from(it.confidence() != Some(Confidence::High));
+    }
+
+    /// `1 file ends early (see the warning below)`.
+    fn unread(&self) -> Option<String> {
+        let kinds = [
+            (self.cut_off_files, "ends early", "end early"),
+            (self.damaged_files, "is damaged", "are damaged"),
+            (self.unread_files, "could not be read", "could not be read"),
+        ];
+        let said = kinds.iter().filter(|(count, ..)| *count > 0).map(|(count, one, more)| {
+            format!("{} {}", counted(*count, "file"), if *count == 1 { one } else { more })
+        });
+        let said: Vec<_> = said.collect();
+        let files: u64 = kinds.iter().map(|it| it.0).sum();
+        let warnings = if files == 1 { "warning" } else { "warnings" };
+        (files > 0).then(|| format!("{} (see the {warnings} below)", said.join(", ")))
     }
 
     fn defects(&self) -> Vec<String> {
@@ -119,13 +152,17 @@ impl fmt::Display for CaptureQuality {
         if let Some(followed) = &self.followed {
             write!(f, "{followed} ")?;
         }
+        f.write_str("Capture: ")?;
+        if let Some(unread) = self.unread() {
+            write!(f, "{unread}; in what was read, ")?;
+        }
         if self.connections == 0 {
-            return f.write_str("Capture: no TCP connection.");
+            return f.write_str("no TCP connection.");
         }
         let defects = self.defects();
         match defects.is_empty() {
-            true => f.write_str("Capture: both directions, no packets missing")?,
-            false => write!(f, "Capture: {}", defects.join("; "))?,
+            true => f.write_str("both directions, no packets missing")?,
+            false => f.write_str(&defects.join("; "))?,
         }
         if self.cut_packets > 0 {
             write!(f, "; {} cut", counted(self.cut_packets, "packet"))?;
@@ -158,6 +195,26 @@ mod tests {
         for (quality, line) in [
             (CaptureQuality::default(), "no TCP connection."),
             (whole.clone(), "both directions, no packets missing."),
+            (
+                CaptureQuality { cut_off_files: 1, ..whole.clone() },
+                "1 file ends early (see the warning below); in what was read, both directions, no \
+                 packets missing.",
+            ),
+            (
+                CaptureQuality {
+                    cut_off_files: 2,
+                    damaged_files: 1,
+                    unread_files: 1,
+                    ..missing.clone()
+                },
+                "2 files end early, 1 file is damaged, 1 file could not be read (see the warnings \
+                 below); in what was read, 1,200 packets delivered but not captured (1 byte in 2 \
+                 connections).",
+            ),
+            (
+                CaptureQuality { damaged_files: 1, ..CaptureQuality::default() },
+                "1 file is damaged (see the warning below); in what was read, no TCP connection.",
+            ),
             (
                 CaptureQuality { cut_packets: 7, ..whole.clone() },
                 "both directions, no packets missing; 7 packets cut.",

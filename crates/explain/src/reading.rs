@@ -17,7 +17,7 @@ use ackwise_capture::{
     decode::{LeftOut, RawSegment},
     filter::Filter,
     limits::Reached,
-    read::{Drops, Frame, ReadError, Source},
+    read::{Drops, Frame, ReadError, Source, Unread},
     strip::Stripper,
 };
 
@@ -46,6 +46,11 @@ pub trait Frames {
     fn step(&mut self) -> Result<Step<'_>, Self::Error> {
         let frame = self.next()?;
         Ok(frame.map_or(Step::End, |frame| Step::Packet { frame, is_interrupted: false }))
+    }
+
+    /// What of a file an error leaves unread; `None` if what is read is no file.
+    fn unread(_error: &Self::Error) -> Option<Unread> {
+        None
     }
 
     /// Whether a connection is captured, by both ends: all are in files.
@@ -105,6 +110,10 @@ impl Frames for Source {
         self.next()
     }
 
+    fn unread(error: &ReadError) -> Option<Unread> {
+        Some(error.unread())
+    }
+
     fn drops(&self) -> Drops {
         self.drops()
     }
@@ -145,6 +154,8 @@ struct State {
     /// Segments before everything was captured again.
     whole_since: u64,
     warnings: Vec<String>,
+    unread: UnreadFiles,
+    nothing_read: Option<String>,
 }
 
 /// Packets that the analyser does not have yet, and what becomes of the others.
@@ -179,12 +190,45 @@ pub struct Explained {
     pub followed: Followed,
     /// What could not be read on, and where.
     pub warnings: Vec<String>,
+    /// How many files that concerns.
+    pub unread: UnreadFiles,
+    /// The first of these errors because of which nothing could be read.
+    pub nothing_read: Option<String>,
     /// Why the stripped capture was not saved that was asked for.
     pub not_saved: Option<io::Error>,
     /// The limits that the stripped capture has reached.
     pub stripping: Reached,
     /// What it has in common with a capture at the other end.
     pub joined: Option<Joined>,
+}
+
+/// Numbers of files that were not read to their end.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct UnreadFiles {
+    /// Nothing of them could be read.
+    pub whole: u64,
+    /// They end in the middle of a packet.
+    pub cut_off: u64,
+    /// What is behind the damage could not be read.
+    pub damaged: u64,
+}
+
+impl UnreadFiles {
+    const fn count(&mut self, unread: Unread) {
+        match unread {
+            Unread::Whole => self.whole += 1,
+            Unread::End => self.cut_off += 1,
+            Unread::Rest => self.damaged += 1,
+        }
+    }
+
+    pub(super) const fn add(&mut self, other: Self) {
+        let Self { whole, cut_off, damaged } = other;
+        self.whole += whole;
+        self.cut_off += cut_off;
+        self.damaged += damaged;
+    }
 }
 
 impl Explained {
@@ -276,7 +320,7 @@ impl Reading {
         more
     }
 
-    fn read_one(&self, frames: &mut impl Frames) -> bool {
+    fn read_one<F: Frames>(&self, frames: &mut F) -> bool {
         let step = frames.step();
         if self.ending.load(Ordering::Relaxed) {
             return false;
@@ -305,7 +349,7 @@ impl Reading {
             }
             Ok(Step::End) => false,
             Err(error) => {
-                state.note(&error);
+                state.note::<F>(&error);
                 true
             }
         };
@@ -313,7 +357,7 @@ impl Reading {
         more
     }
 
-    fn read_many(&self, frames: &mut impl Frames) -> bool {
+    fn read_many<F: Frames>(&self, frames: &mut F) -> bool {
         if self.ending.load(Ordering::Relaxed) {
             return false;
         }
@@ -326,7 +370,7 @@ impl Reading {
             None => copy_some(frames, &mut state.packets, &self.ending),
         };
         let more = read.unwrap_or_else(|error| {
-            state.note(&error);
+            state.note::<F>(&error);
             true
         });
         state.hand_on();
@@ -365,6 +409,8 @@ impl Reading {
             drops: state.drops,
             followed: std::mem::take(&mut state.followed).end(Instant::now()),
             warnings: std::mem::take(&mut state.warnings),
+            unread: state.unread,
+            nothing_read: state.nothing_read.take(),
             not_saved,
             stripping,
             joined: None,
@@ -393,9 +439,16 @@ impl State {
         }
     }
 
-    fn note(&mut self, error: &impl fmt::Display) {
+    fn note<F: Frames>(&mut self, error: &F::Error) {
         if self.warnings.len() < Self::MAX_WARNINGS {
             self.warnings.push(error.to_string());
+        }
+        let unread = F::unread(error);
+        if let Some(unread) = unread {
+            self.unread.count(unread);
+        }
+        if matches!(unread, None | Some(Unread::Whole)) {
+            self.nothing_read.get_or_insert_with(|| error.to_string());
         }
     }
 

@@ -7,7 +7,7 @@ use ackwise_capture::{analysis::Analysis, attribution::Confidence};
 use ackwise_cause::{Cause, Direction, Party};
 use ackwise_report::words::{counted, grouped, rounded};
 
-use super::totals::{Total, Totals, TotalsScope};
+use super::totals::{Total, Totals, TotalsScope, is_stall};
 
 /// What took most of the time of a capture, and what can be changed, in a few sentences.
 #[must_use]
@@ -26,7 +26,7 @@ pub(super) fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
             false => "The capture has no HTTP exchange.".to_owned(),
         };
     }
-    let Some(first) = totals.causes.first() else {
+    let Some(first) = totals.largest() else {
         return "No time can be attributed: in this capture, no exchange has a duration."
             .to_owned();
     };
@@ -34,43 +34,26 @@ pub(super) fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
     match stall.filter(|it| it.span * WORTH_SAYING > totals.span) {
         Some(stall) if stall.cause == first.cause => of_stall(analysis, stall, totals),
         Some(stall) => {
-            let most = of_most(first, totals);
+            let most = of_most(&first, totals);
             format!("{most}\nLargest avoidable part: {}", of_stall(analysis, stall, totals))
         }
-        None => of_none(first, totals),
+        None => of_none(&first, totals),
     }
 }
 
 /// A stall below this part of all time is not what matters. Ours.
 const WORTH_SAYING: u32 = 50;
 
-/// Time that one end wastes on the other, rather than work, distance or loss.
-pub(super) const fn is_stall(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::ShortInitialSegment
-            | Cause::NagleDelayedAck
-            | Cause::NagleRtt
-            | Cause::CorkTimer
-            | Cause::SillyWindow
-            | Cause::IdleRestart
-            | Cause::ReceiveWindow
-            | Cause::SendBuffer
-            | Cause::H2FlowControl
-            | Cause::HeadOfLine
-            | Cause::RetransmissionTimeout
-    )
-}
-
 fn of_stall(analysis: &Analysis, stall: &Total, totals: &Totals) -> String {
     let worst = worst_host(analysis, stall.cause, stall.direction);
     let who = worst.map_or_else(|| "The sender".to_owned(), named);
     let mut out = format!(
-        "{who} {}: {}, {} ({}).",
+        "{who} {}: {}, {} ({}, {}).",
         did(stall.cause, stall.direction),
         how_often(stall, totals.exchanges as u64),
         how_long(stall),
-        how_sure(stall, totals),
+        how_much(stall, totals),
+        how_sure(stall),
     );
     add_remedy(stall, &mut out);
     out
@@ -78,7 +61,8 @@ fn of_stall(analysis: &Analysis, stall: &Total, totals: &Totals) -> String {
 
 /// The largest cause, if it is not a stall.
 fn of_most(first: &Total, totals: &Totals) -> String {
-    format!("{}: {}.", happened(first.cause, first.direction), how_sure(first, totals))
+    let happened = happened(first.cause, first.direction);
+    format!("{happened}: {} ({}).", how_much(first, totals), how_sure(first))
 }
 
 /// The summary if no stall is significant.
@@ -119,11 +103,16 @@ fn share(total: &Total, totals: &Totals) -> f64 {
     total.span.as_secs_f64() / totals.span.as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
-/// `63 % of the time, high confidence`, or `..., medium confidence, or path-stall`.
-fn how_sure(total: &Total, totals: &Totals) -> String {
-    let percent = share(total, totals) * 100.0;
-    let rival = total.rival.map_or(String::new(), |rival| format!(", or {rival}"));
-    format!("{percent:.0} % of the time, {} confidence{rival}", total.confidence.name())
+/// `63 % of the time`.
+fn how_much(total: &Total, totals: &Totals) -> String {
+    format!("{:.0} % of the time", share(total, totals) * 100.0)
+}
+
+/// `high confidence`, or `medium confidence; the packets also admit path-stall`.
+fn how_sure(total: &Total) -> String {
+    let rival = |rival| format!("; the packets also admit {rival}");
+    let rival = total.rival.map_or(String::new(), rival);
+    format!("{} confidence{rival}", total.confidence.name())
 }
 
 /// What happened during the time of a cause that is not a stall.
@@ -245,6 +234,7 @@ mod tests {
             times: 2,
             confidence,
             rival: (confidence == Medium).then_some(Cause::PathStall),
+            sure: [Duration::ZERO; 2],
         };
         let totals = Totals {
             scope: TotalsScope::All,
@@ -267,9 +257,9 @@ mod tests {
             (
                 &[(ServerThink, 900, High), (NagleDelayedAck, 30, Medium)],
                 &[
-                    "The server was working on responses: 90 % of the time, high confidence.",
+                    "The server was working on responses: 90 % of the time (high confidence).",
                     "Largest avoidable part: The sender held",
-                    "(3 % of the time, medium confidence, or path-stall)",
+                    "(3 % of the time, medium confidence; the packets also admit path-stall)",
                     "Fix: ",
                 ],
             ),

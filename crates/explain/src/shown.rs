@@ -9,7 +9,7 @@ use ackwise_report::words::millis;
 use super::{
     clock_time::TimeFormat,
     reading::Explained,
-    totals::{Totals, TotalsScope},
+    totals::{Total, Totals, TotalsScope},
 };
 
 /// Which part of a capture the reports show.
@@ -123,11 +123,17 @@ pub(super) fn named(share: &Share) -> String {
     format!("{}{kind}", share.cause)
 }
 
-/// ` (medium confidence, or path-stall)`; nothing if the verdict is sure.
+/// ` (medium confidence, rival path-stall)`; nothing if the verdict is sure.
 pub(super) fn doubt(share: &Share) -> String {
     match (share.confidence, share.rival) {
         (Confidence::High, None) => String::new(),
         (unsure, None) => format!(" ({} confidence)", unsure.name()),
-        (unsure, Some(rival)) => format!(" ({} confidence, or {rival})", unsure.name()),
+        (unsure, Some(rival)) => format!(" ({} confidence, rival {rival})", unsure.name()),
     }
+}
+
+/// In a table: `high`, or `medium, rival path-stall`.
+pub(super) fn sureness(total: &Total) -> String {
+    let rival = total.rival.map_or(String::new(), |rival| format!(", rival {rival}"));
+    format!("{}{rival}", total.confidence.name())
 }

@@ -4,10 +4,14 @@ use std::fmt::Write as _;
 
 use ackwise_capture::attribution::Vantage;
 use ackwise_cause::Party;
-use ackwise_report::words::{counted, grouped, millis, rounded, span};
+use ackwise_report::{
+    layout,
+    words::{counted, grouped, millis, rounded, span},
+};
 use anstyle::Style;
 
 use super::{
+    arrival::Unarrived,
     connections, exchanges,
     notes::notes,
     paths,
@@ -16,7 +20,8 @@ use super::{
     sentence,
     servers::{Ends, Server},
     shown::{
-        LEAST_SHOWN, ReportOptions, Shown, at_or_above, is_visible, towards, without_repetition,
+        LEAST_SHOWN, ReportOptions, Shown, at_or_above, is_visible, sureness, towards,
+        without_repetition,
     },
     totals::{Total, TotalsScope},
 };
@@ -27,13 +32,17 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = String::new();
     let width = options.columns.max(LEAST_COLUMNS);
     let quality = CaptureQuality::of(explained).to_string();
-    let _ = writeln!(out, "{}\n", textwrap::fill(&quality, width));
+    let _ = writeln!(out, "{}", layout::block(&quality, 0, width));
+    if let Some(unarrived) = Unarrived::sentence(&explained.analysis) {
+        let _ = writeln!(out, "{}", layout::block(&unarrived, 0, width));
+    }
+    out.push('\n');
     let bold = Style::new().bold();
     let tables = without_repetition(options.totals(explained));
     let all = &tables[0].totals;
     for (number, line) in sentence::of_totals(&explained.analysis, all).lines().enumerate() {
         let style = if number == 0 { bold } else { Style::new() };
-        let line = textwrap::fill(line, width);
+        let line = layout::block(line, 0, width);
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
     for table in tables {
@@ -50,7 +59,7 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     out += &exchanges::section(explained, options);
     out += &servers_section(explained);
     for note in notes(explained) {
-        let _ = writeln!(out, "\n{}", textwrap::fill(&note, width));
+        let _ = writeln!(out, "\n{}", layout::block(&note, 0, width));
     }
     out
 }
@@ -92,7 +101,7 @@ fn totals_section(Shown { totals, percentiles }: &Shown) -> String {
             party(total),
             grouped(total.times),
             grouped(total.exchanges as u64),
-            total.confidence.name(),
+            sureness(total),
         );
     }
     out

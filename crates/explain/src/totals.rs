@@ -48,6 +48,8 @@ pub struct Total {
     pub confidence: Confidence,
     /// What else the packets admit, if it is not sure: what the longest share with one has.
     pub rival: Option<Cause>,
+    /// What of the time has high, and what has medium confidence.
+    pub(super) sure: [Duration; 2],
 }
 
 /// The time of a cause that is being added up, by the confidence of its parts.
@@ -63,20 +65,36 @@ struct Sum {
 }
 
 impl Sum {
+    fn confidence(&self) -> Confidence {
+        confidence(self.span, [self.high, self.medium])
+    }
+}
+
+/// That of a time of which these parts have high and medium confidence.
+fn confidence(span: Duration, [high, medium]: [Duration; 2]) -> Confidence {
     /// Tenths of the time that must have a confidence. Our choice.
     const DECISIVE: u32 = 9;
-
-    fn confidence(&self) -> Confidence {
-        let decides = |part: Duration| part * 10 >= self.span * Self::DECISIVE;
-        match () {
-            () if decides(self.high) => Confidence::High,
-            () if decides(self.high + self.medium) => Confidence::Medium,
-            () => Confidence::Low,
-        }
+    let decides = |part: Duration| part * 10 >= span * DECISIVE;
+    match () {
+        () if decides(high) => Confidence::High,
+        () if decides(high + medium) => Confidence::Medium,
+        () => Confidence::Low,
     }
 }
 
 impl Total {
+    /// The same with the time of the other direction, which is shorter.
+    fn with_other_direction(self, other: &Self) -> Self {
+        let span = self.span + other.span;
+        let sure = [0, 1].map(|place| self.sure[place] + other.sure[place]);
+        let confidence = confidence(span, sure);
+        let rival = self.rival.or(other.rival).filter(|_| confidence < Confidence::High);
+        // An exchange may have both.
+        let exchanges = self.exchanges.max(other.exchanges);
+        let times = self.times + other.times;
+        Self { span, exchanges, times, confidence, rival, sure, ..self }
+    }
+
     /// Where the cause can be changed.
     #[must_use]
     pub const fn party(&self) -> Option<Party> {
@@ -151,6 +169,7 @@ impl Totals {
             times: sum.times,
             confidence: sum.confidence(),
             rival: sum.rival.filter(|_| sum.confidence() < Confidence::High).map(|it| it.1),
+            sure: [sum.high, sum.medium],
         };
         for cause in Cause::ALL {
             for direction in [Direction::ToServer, Direction::ToClient] {
@@ -162,6 +181,23 @@ impl Totals {
         }
         totals.causes.sort_by_key(|it| std::cmp::Reverse(it.span));
         totals
+    }
+
+    /// The cause that took most of the time. What the path takes in both directions is one cause; of the
+    /// others, each direction has another host that can change it.
+    pub(super) fn largest(&self) -> Option<Total> {
+        let whole = |(place, total): (usize, &Total)| {
+            let other = self.causes[place + 1..].iter().find(|it| it.cause == total.cause);
+            let other =
+                other.filter(|_| total.party() == Some(Party::Path) && !is_stall(total.cause));
+            other.map_or(*total, |other| total.with_other_direction(other))
+        };
+        // Of equal ones, the first.
+        self.causes
+            .iter()
+            .enumerate()
+            .map(whole)
+            .reduce(|most, it| if it.span > most.span { it } else { most })
     }
 }
 
@@ -189,6 +225,24 @@ fn add_folded(causes: &mut [[Sum; 2]; Cause::ALL.len()], folded: &Folded) {
         sum.high += cause.high;
         sum.medium += cause.medium;
     }
+}
+
+/// Time that one end wastes on the other, rather than work, distance or loss.
+pub(super) const fn is_stall(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::ShortInitialSegment
+            | Cause::NagleDelayedAck
+            | Cause::NagleRtt
+            | Cause::CorkTimer
+            | Cause::SillyWindow
+            | Cause::IdleRestart
+            | Cause::ReceiveWindow
+            | Cause::SendBuffer
+            | Cause::H2FlowControl
+            | Cause::HeadOfLine
+            | Cause::RetransmissionTimeout
+    )
 }
 
 /// The duration that divides what is added up from what is not.
@@ -225,6 +279,52 @@ pub(super) fn percentile(sorted: &[Duration], percent: u8) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_directions_of_the_path_are_one_cause_and_two_senders_are_two() {
+        use Confidence::{High, Medium};
+        use Direction::{ToClient, ToServer};
+        let total = |cause, direction, millis, [high, medium]: [u64; 2]| Total {
+            cause,
+            direction,
+            span: Duration::from_millis(millis),
+            exchanges: 2,
+            times: 3,
+            confidence: if high == millis { High } else { Medium },
+            rival: (high < millis).then_some(Cause::Queueing),
+            sure: [high, medium].map(Duration::from_millis),
+        };
+        let largest = |causes: &[Total]| {
+            let causes = causes.to_vec();
+            let (span, shortest) = (Duration::from_secs(1), Duration::ZERO);
+            let totals = Totals { scope: TotalsScope::All, exchanges: 3, shortest, span, causes };
+            let it = totals.largest().unwrap();
+            (it.cause, it.span.as_millis(), it.confidence, it.rival)
+        };
+        let (distance, link) = (Cause::Propagation, Cause::Transmission);
+        assert_eq!(
+            largest(&[
+                total(link, ToClient, 82, [82, 0]),
+                total(distance, ToServer, 66, [66, 0]),
+                total(distance, ToClient, 65, [0, 65]),
+            ]),
+            (distance, 131, Medium, Some(Cause::Queueing))
+        );
+        assert_eq!(
+            largest(&[
+                total(distance, ToServer, 95, [95, 0]),
+                total(distance, ToClient, 5, [0, 5]),
+            ]),
+            (distance, 100, High, None)
+        );
+        let (window, rest) = (Cause::ReceiveWindow, Cause::ApplicationLimited);
+        for cause in [window, rest, Cause::RetransmissionTimeout] {
+            let (one, other) =
+                (total(cause, ToServer, 60, [60, 0]), total(cause, ToClient, 50, [50, 0]));
+            let most = largest(&[total(link, ToClient, 70, [70, 0]), one, other]);
+            assert_eq!(most, (link, 70, High, None), "{cause}");
+        }
+    }
 
     #[test]
     fn a_sum_is_as_sure_as_nine_tenths_of_it() {

@@ -110,13 +110,21 @@ impl BodyEnd {
     /// Skips the next `bytes`, captured or not, if all of them are certainly content and the body
     /// continues after them. Returns whether it did.
     pub const fn pass(&mut self, bytes: u64) -> bool {
-        match &mut self.0 {
-            BodyScanner::Length { left } if bytes < *left => {
-                *left -= bytes;
-                true
-            }
+        let passes = self.continues_after(bytes);
+        if let BodyScanner::Length { left } = &mut self.0
+            && passes
+        {
+            *left -= bytes;
+        }
+        passes
+    }
+
+    /// Whether the next `bytes`, captured or not, are certainly content, and the body continues after them.
+    pub const fn continues_after(&self, bytes: u64) -> bool {
+        match &self.0 {
+            BodyScanner::Length { left } => bytes < *left,
             BodyScanner::UntilClose => true,
-            BodyScanner::Length { .. } | BodyScanner::Chunked(_) => false,
+            BodyScanner::Chunked(_) => false,
         }
     }
 }

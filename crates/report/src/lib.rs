@@ -33,7 +33,7 @@ pub use bars::Bars;
 pub use escape::line as printable;
 pub use html::{
     Block, Cell, HtmlTable, Line, Page, Plot, Span, Style, Timeline, TimelineConnection,
-    TimelineExchange, Verdict,
+    TimelineExchange, TimelineShare, Verdict,
 };
 pub use name::Name;
 pub use output_file::OutputFile;

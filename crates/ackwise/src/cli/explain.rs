@@ -4,6 +4,7 @@ mod export;
 mod live;
 
 use std::{
+    cmp::Reverse,
     io::{self, BufWriter},
     num::NonZeroUsize,
     path::{Path, PathBuf},
@@ -18,7 +19,10 @@ use ackwise_cause::Cause;
 use ackwise_explain::{
     End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, markdown, text, write_json,
 };
-use ackwise_report::OutputFile;
+use ackwise_report::{
+    OutputFile,
+    words::{counted, grouped, millis},
+};
 use clap::{Args, ValueEnum};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -68,11 +72,11 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(0..=10_000_usize))]
     worst: usize,
 
-    /// Show all exchanges of this connection
+    /// Show all exchanges of this connection (the summary still covers all)
     #[arg(long, value_name = "ID", value_parser = whole(0_u32..))]
     connection: Option<u32>,
 
-    /// Add a table of totals for exchanges slower than TIME
+    /// Add totals for exchanges slower than TIME
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     slower_than: Option<Duration>,
 
@@ -93,7 +97,7 @@ pub(crate) struct Explain {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     time: Time,
 
-    /// Exit with 1 if an exchange loses more than MS milliseconds (default 0) to CAUSE
+    /// Exit with 1 if an exchange loses more than MS milliseconds to CAUSE [default MS: 0]
     #[arg(long, value_name = "CAUSE[=MS]", value_parser = Limit::parse)]
     fail_on: Vec<Limit>,
 
@@ -122,7 +126,8 @@ pub(crate) struct Explain {
     /// Also write the packets of exchange N (as the report numbers them) to a pcapng file
     ///
     /// They are those of its connection from the request to the ACK of the last byte of the response, and
-    /// the TCP handshake, as they were captured. Reads the files a second time.
+    /// the TCP handshake, as they were captured. Reads the files a second time. Not with --pair or standard
+    /// input.
     #[arg(long, num_args = 2, value_names = ["N", "FILE"], conflicts_with = "pair")]
     export: Option<Vec<PathBuf>>,
 
@@ -198,11 +203,26 @@ impl Limit {
         Ok(Self { cause, above })
     }
 
-    fn is_met_by(self, explained: &Explained) -> bool {
+    /// Which exchanges lose more, in a message; `None` if none does.
+    fn exceeded_by(self, explained: &Explained) -> Option<String> {
         let analysis = &explained.analysis;
+        let owed = analysis.exchanges.iter().map(|it| it.owed_to(self.cause));
+        let above: Vec<_> = owed.enumerate().filter(|(_, owed)| *owed > self.above).collect();
         let folded = analysis.folded.causes.iter().filter(|((cause, _), _)| *cause == self.cause);
-        analysis.exchanges.iter().any(|it| it.owed_to(self.cause) > self.above)
-            || folded.into_iter().any(|(_, it)| it.most > self.above)
+        let folded = folded.map(|(_, it)| it.most).max().filter(|most| *most > self.above);
+        let most = above.iter().max_by_key(|(number, owed)| (*owed, Reverse(*number)));
+        let by = match (most, folded) {
+            (Some((number, owed)), _) => format!(
+                "{} of {}, most by exchange {number} ({})",
+                grouped(above.len() as u64),
+                counted(analysis.exchanges.len() as u64, "exchange"),
+                millis(*owed),
+            ),
+            (None, Some(most)) => format!("an exchange that is not listed ({})", millis(most)),
+            (None, None) => return None,
+        };
+        let above = self.above.as_secs_f64() * 1e3;
+        Some(format!("--fail-on {}={above}: exceeded by {by}", self.cause))
     }
 }
 
@@ -242,13 +262,20 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
         let bytes = ackwise_explain::parquet(&explained);
         rows::write(path, &bytes.map_err(|error| Failure::Usage(error.to_string()))?)?;
     }
-    let failed = explain.fail_on.iter().any(|limit| limit.is_met_by(&explained));
-    let outcome = if failed { Outcome::Bad } else { Outcome::Good };
-    match (explain.json, explain.markdown) {
+    let exceeded: Vec<_> =
+        explain.fail_on.iter().filter_map(|limit| limit.exceeded_by(&explained)).collect();
+    let outcome = if exceeded.is_empty() { Outcome::Good } else { Outcome::Bad };
+    for message in exceeded {
+        anstream::eprintln!("ackwise: {message}");
+    }
+    let printed = match (explain.json, explain.markdown) {
         (true, _) => output::write(|it| write_json(&explained, &options, it), outcome),
         (_, true) => output::print(&markdown(&explained, &options), outcome),
         _ => output::print(&text(&explained, &options), outcome),
-    }
+    };
+    // The process ends: its memory need not be given back in a million pieces.
+    std::mem::forget(explained);
+    printed
 }
 
 impl Explain {
@@ -366,9 +393,10 @@ impl Explain {
     }
 }
 
-/// A capture without a single packet is an error if something was wrong with it.
+/// A capture without a single packet is an error if it could not be read. One that was begun is reported,
+/// also if its first packet is cut off.
 fn readable(explained: Explained) -> Result<Explained, Failure> {
-    match explained.warnings.first() {
+    match &explained.nothing_read {
         Some(error) if explained.packets == 0 => Err(Failure::Usage(error.clone())),
         _ => Ok(explained),
     }

@@ -15,12 +15,12 @@ pub(crate) fn check<'a>(
     read: impl IntoIterator<Item = &'a Path>,
     written: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), Failure> {
-    let mut taken: Vec<(&Path, PathBuf)> = Vec::new();
+    let mut taken: Vec<(&Path, PathBuf, &str)> = Vec::new();
     for path in read.into_iter().filter(|path| path.is_file()) {
         // It may be read through a link, and a link may be replaced.
         let file = path.canonicalize().map_err(|error| unwritable(path, error))?;
-        taken.push((path, file));
-        taken.push((path, place_of(path)?));
+        taken.push((path, file, "an input"));
+        taken.push((path, place_of(path)?, "an input"));
     }
     for path in written {
         if path.is_dir() {
@@ -31,13 +31,17 @@ pub(crate) fn check<'a>(
             continue;
         }
         let place = place_of(path)?;
-        if let Some((other, _)) = taken.iter().find(|(_, other)| *other == place) {
-            let (path, other) = (path.display(), other.display());
+        if let Some((other, _, what)) = taken.iter().find(|(_, other, _)| *other == place) {
+            let other = match *other == path {
+                true => String::new(),
+                false => format!(" ({})", other.display()),
+            };
             return Err(Failure::Usage(format!(
-                "cannot write {path}: {other} is the same file (expected different files)"
+                "cannot write {}: it is also {what}{other}",
+                path.display()
             )));
         }
-        taken.push((path, place));
+        taken.push((path, place, "another output"));
     }
     Ok(())
 }

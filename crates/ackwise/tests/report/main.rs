@@ -35,6 +35,17 @@ fn a_report_opens_from_a_file_and_shows_the_stall() {
     assert!(lead.contains("held the last segment of a response (Nagle)"), "{lead}");
     let stalls = browser.text(".stalls");
     assert!(stalls.contains("nagle-delayed-ack (server)"), "{stalls}");
+    // Each packet with what it is, as a held segment, the ACK that releases it, and the segment.
+    let row = browser.text(".stalls li");
+    let kinds: Vec<_> = row.split(" (").skip(2).map(|it| it.split(')').next().unwrap()).collect();
+    assert_eq!(kinds, ["data", "ACK", "data"], "{row}");
+    let headings =
+        "return [...document.querySelectorAll('.packets h3')].map((it) => it.textContent)";
+    let headings = browser.evaluate(headings).to_string();
+    assert!(headings.contains("What data to client waited for"), "{headings}");
+    let doubts = "return [doubtOf({confidence: 'medium', rival: 'queueing'}), doubtOf({confidence: 'high', rival: null})]";
+    let said = json!([" (medium confidence, rival queueing)", ""]);
+    assert_eq!(browser.evaluate(doubts), said);
     assert!(browser.evaluate("return document.querySelectorAll('.piece').length") != json!(0));
     assert!(painted(&browser), "the plot is empty");
     assert_eq!(browser.console(), Vec::<String>::new());

@@ -93,14 +93,14 @@ impl SenderClock {
         }
     }
 
-    /// Whether these timestamps rule out that two segments were sent about as far apart as they were
-    /// captured.
+    /// Whether these timestamps rule out that two segments were sent as far apart as they were captured. If they
+    /// were sent further apart, the path held the earlier one, which says nothing about the later.
     pub(super) fn denies(&self, span: Nanos, earlier: u32, later: u32) -> bool {
         let ticks = later.wrapping_sub(earlier);
         let admits = |tick: &Nanos| (*tick * u64::from(ticks)).abs_diff(span) <= *tick + span / 8;
         ticks <= i32::MAX as u32
             && match self.tick {
-                Some(tick) => !admits(&tick),
+                Some(tick) => tick * (u64::from(ticks) + 1) + span / 8 < span,
                 None => !Self::TICKS.iter().any(admits),
             }
     }
@@ -217,7 +217,9 @@ mod tests {
             (unknown, 260, u32::MAX, false),
             (known, 260, 65, false),
             (known, 260, 3, true),
-            (known, 260, 260, true),
+            (known, 260, 55, true),
+            (known, 260, 56, false),
+            (known, 260, 260, false),
         ] {
             let denied = clock.denies(Nanos::from_millis(millis), 7, 7_u32.wrapping_add(ticks));
             assert_eq!(denied, denies, "{millis} ms, {ticks} ticks");

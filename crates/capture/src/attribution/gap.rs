@@ -288,7 +288,9 @@ impl Gap {
 
     fn while_ack_is_delayed(&self, phase: Phase, left: Instant) -> Moment {
         let delayed = AckWait::Delayed { since: self.arrived, until: left };
-        self.moment(phase, self.lost_or(InFlight::Nothing), Some(delayed))
+        // Of a segment that was not the message's first, the window after a loss had no more.
+        let ack_wait = Some(delayed).filter(|_| !self.hold.cut_by_loss);
+        self.moment(phase, self.lost_or(InFlight::Nothing), ack_wait)
     }
 
     /// Attributes the rest of the gap to an unknown cause.
@@ -307,7 +309,7 @@ impl Gap {
 
     /// The delay of the acknowledgement that the sender waited for.
     pub(crate) fn ack_delay(&self) -> Option<Nanos> {
-        let waited = self.hold.waits_for_ack() && !self.ack_is_late();
+        let waited = self.hold.waits_for_ack() && !self.hold.cut_by_loss && !self.ack_is_late();
         self.delayed_until.filter(|_| waited).map(|left| Nanos::between(self.arrived, left))
     }
 
@@ -411,6 +413,7 @@ mod tests {
             lost: None,
             writer: Writer::Working,
             cut_by_idle: false,
+            cut_by_loss: false,
             paced: false,
             unknown: false,
             confidence: Confidence::Medium,

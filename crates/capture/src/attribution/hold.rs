@@ -108,6 +108,8 @@ pub(crate) struct Hold {
     pub lost: Option<RepairedBy>,
     pub writer: Writer,
     pub cut_by_idle: bool,
+    /// It waited for a window that a loss has cut.
+    pub cut_by_loss: bool,
     pub paced: bool,
     /// The capture does not show the reason.
     pub unknown: bool,
@@ -118,9 +120,9 @@ pub(crate) struct Hold {
 
 impl Hold {
     const fn new(wait: Wait, confidence: Confidence) -> Self {
-        let writer = Writer::Working;
-        let (cut_by_idle, paced, unknown) = (false, false, false);
-        Self { wait, lost: None, writer, cut_by_idle, paced, unknown, confidence, rival: None }
+        let (lost, writer, rival) = (None, Writer::Working, None);
+        let [cut_by_idle, cut_by_loss, paced, unknown] = [false; 4];
+        Self { wait, lost, writer, cut_by_idle, cut_by_loss, paced, unknown, confidence, rival }
     }
 
     /// The same, where the packets admit `rival` as well.
@@ -224,7 +226,7 @@ impl Hold {
             facts.is_released() || facts.window_was_closed() || facts.nagle_released_it_late();
         match facts.loss {
             Some(Loss::Repairs) => return Self::repair(facts, released),
-            Some(Loss::Repaired) if released => {
+            Some(Loss::Repaired) if released || facts.follows_ack() => {
                 return Self::new(Wait::Recovery, Confidence::Medium).or(facts.window());
             }
             _ => {}
@@ -332,7 +334,8 @@ impl Hold {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
             }
         };
-        Self { cut_by_idle, ..hold }
+        let cut_by_loss = facts.lossy && !facts.after_idle;
+        Self { cut_by_idle, cut_by_loss, ..hold }
     }
 
     fn unreleased(facts: &Facts) -> Self {
@@ -519,7 +522,7 @@ impl Facts {
 
     /// What else may have happened between the sender and the vantage point before a segment that
     /// followed the end of a write: the path held it, or a queue, and no timestamp shows when it left; or it
-    /// left late because Nagle's algorithm waited for an acknowledgement that was lost or held there.
+    /// left late because Nagle's algorithm waited for an acknowledgement that was lost or late there.
     fn behind_vantage(&self) -> Option<Cause> {
         if !self.may_miss_losses || self.since_event() <= self.immediate {
             return None;
@@ -528,8 +531,8 @@ impl Facts {
         match (self.left_late, self.may_be_held_by_nagle()) {
             (false, _) if is_long => Some(Cause::PathStall),
             (false, _) => Some(Cause::Queueing),
-            (true, true) if is_long => Some(Cause::NagleRtt),
-            (true, _) => None,
+            (true, true) => Some(Cause::NagleRtt),
+            (true, false) => None,
         }
     }
 

@@ -14,6 +14,8 @@ pub(super) struct NagleRecord {
     prompt: u8,
     /// Long after it: nothing but the program kept them.
     late: u8,
+    /// The longest time between data before one of those.
+    longest: Nanos,
 }
 
 /// What the record says of the next one.
@@ -37,6 +39,8 @@ impl NagleRecord {
     /// A segment is late if it follows the acknowledgement by this many times what counts as at once;
     /// a busy host may need what is between. Our choice.
     pub(super) const LATE: u64 = 4;
+    /// One coincidence in this many is taken for Nagle's algorithm. Our choice.
+    pub(super) const COINCIDENCE: u64 = 16;
 
     pub(super) const fn habit(&self) -> NagleHabit {
         if self.despite >= Self::OFF_AFTER {
@@ -52,17 +56,29 @@ impl NagleRecord {
         }
     }
 
+    /// The same of one that leaves `pause` after the data before it. What its program was never seen to take, its own
+    /// pace does not explain, unless that is short enough for the acknowledgement to be a coincidence.
+    pub(super) fn habit_after(&self, pause: Nanos, immediate: Nanos) -> NagleHabit {
+        let is_unusual = pause > self.longest * 2 && pause >= immediate * Self::COINCIDENCE;
+        match self.habit() {
+            NagleHabit::WritesLate if is_unusual => NagleHabit::Mixed,
+            habit => habit,
+        }
+    }
+
     /// A small segment left while another was outstanding.
     pub(super) const fn note_despite(&mut self) {
         self.despite = self.despite.saturating_add(1);
     }
 
-    /// A small segment left this much after nothing but Nagle's algorithm or its program kept it.
-    pub(super) fn note_after_ack(&mut self, since: Nanos, immediate: Nanos) {
+    /// A small segment left this much after nothing but Nagle's algorithm or its program kept it, and `pause` after
+    /// the data before it.
+    pub(super) fn note_after_ack(&mut self, since: Nanos, pause: Nanos, immediate: Nanos) {
         if since <= immediate {
             self.prompt = self.prompt.saturating_add(1);
         } else if since > immediate * Self::LATE {
             self.late = self.late.saturating_add(1);
+            self.longest = self.longest.max(pause);
         }
         // Old observations give way: programs change what they do.
         if self.prompt.max(self.late) == Self::REMEMBERED {
@@ -90,7 +106,7 @@ mod tests {
     fn after(micros: &[u64]) -> NagleRecord {
         let mut record = NagleRecord::default();
         for &late in micros {
-            record.note_after_ack(Nanos::from_micros(late), IMMEDIATE);
+            record.note_after_ack(Nanos::from_micros(late), Nanos::from_micros(late), IMMEDIATE);
         }
         record
     }
@@ -113,6 +129,24 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_writes_late_explains_no_pause_much_longer_than_its_own() {
+        let record = after(&[14, 4_000, 5_000]);
+        for (micros, habit) in [
+            (5_000, NagleHabit::WritesLate),
+            (10_000, NagleHabit::WritesLate),
+            (10_001, NagleHabit::Mixed),
+            (40_000, NagleHabit::Mixed),
+        ] {
+            let pause = Nanos::from_micros(micros);
+            assert_eq!(record.habit_after(pause, IMMEDIATE), habit, "{micros}");
+        }
+        let brief = after(&[1_300]).habit_after(Nanos::from_micros(4_799), IMMEDIATE);
+        assert_eq!(brief, NagleHabit::WritesLate, "one in sixteen is a coincidence");
+        let prompt = after(&[14]).habit_after(Nanos::from_millis(40), IMMEDIATE);
+        assert_eq!(prompt, NagleHabit::Holds);
+    }
+
+    #[test]
     fn one_that_was_seen_twice_without_nagle_has_none_whatever_else_it_does() {
         let mut record = after(&[14; 20]);
         record.note_despite();
@@ -128,7 +162,7 @@ mod tests {
         record.note_despite();
         assert_eq!(record.habit(), NagleHabit::Off);
         for _ in 0..64 {
-            record.note_after_ack(Nanos::from_micros(14), IMMEDIATE);
+            record.note_after_ack(Nanos::from_micros(14), Nanos::from_millis(40), IMMEDIATE);
         }
         assert_eq!(record.habit(), NagleHabit::Holds);
     }
@@ -137,7 +171,7 @@ mod tests {
     fn a_program_that_changes_is_followed() {
         let mut record = after(&[14; 1_000]);
         for _ in 0..64 {
-            record.note_after_ack(Nanos::from_millis(5), IMMEDIATE);
+            record.note_after_ack(Nanos::from_millis(5), Nanos::from_millis(5), IMMEDIATE);
         }
         assert_eq!(record.habit(), NagleHabit::WritesLate);
     }

@@ -16,7 +16,7 @@ use ackwise_cause::{Cause, Writer};
 use ackwise_tcp::{Instant, Wait};
 
 use self::phases::{Cycle, ProbeRtt, Start};
-use super::{Confidence, Nanos, hold::Hold};
+use super::{Confidence, Nanos, hold::Hold, path::PathDelays};
 
 /// How a sender spread its segments, as far as its packets show.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -107,6 +107,13 @@ pub(super) enum Release {
 impl Release {
     /// A sender answers an acknowledgement within this time. Our choice: a busy kernel needs half of that.
     pub(super) const PROMPT: Nanos = Nanos::from_micros(100);
+
+    /// The same, from the acknowledgement's capture to that of the answer: between them is a round trip to the sender,
+    /// which may take an eighth more than the shortest. Our choice.
+    pub(super) fn prompt(delays: &PathDelays) -> Nanos {
+        Self::PROMPT + delays.sender * 2 + delays.sender / 4
+    }
+
     /// A capture is at the sender if its packets are there within this time. Our choice: behind one link, those
     /// of a window looked like a timer's.
     pub(super) const NEAR: Nanos = Nanos::from_micros(250);
@@ -169,8 +176,9 @@ impl PacingRecord {
         }
         let (wait, writer) = (Wait::CongestionWindow, Writer::Working);
         let confidence = Confidence::Medium;
+        let rival = hold.rival.filter(|_| hold.wait == wait);
         let hold = Hold { wait, writer, cut_by_idle: false, confidence, ..hold };
-        hold.or(Cause::SendBuffer)
+        hold.or(rival.unwrap_or(Cause::SendBuffer))
     }
 
     /// Bytes that it takes in memory beside its own, about.

@@ -16,6 +16,8 @@ pub(crate) struct Distances {
     near_least: [u8; 2],
     /// Which of them may be a program's time: without a handshake, until something shows that they are not.
     in_doubt: [bool; 2],
+    /// How many ACKs without data took about as little, as long as they are in doubt.
+    near_acks: [u8; 2],
     /// How many answers waited in a queue.
     queued: u8,
     /// The delays that follow from them, by the direction of the data.
@@ -25,8 +27,9 @@ pub(crate) struct Distances {
 impl Default for Distances {
     fn default() -> Self {
         let path_delays = [PathDelays::new(Nanos::ZERO, Nanos::ZERO); 2];
-        let (round_trips, near_least, in_doubt) = ([None; 2], [0; 2], [false; 2]);
-        Self { round_trips, near_least, in_doubt, queued: 0, path_delays }
+        let (round_trips, counts, in_doubt) = ([None; 2], [0; 2], [false; 2]);
+        let (near_least, near_acks) = (counts, counts);
+        Self { round_trips, near_least, in_doubt, near_acks, queued: 0, path_delays }
     }
 }
 
@@ -42,6 +45,7 @@ impl Distances {
         }
         if !least.is_some_and(is_near) {
             *near = 1;
+            self.near_acks[direction as usize] = 0;
         }
         *least = Some(round_trip);
         self.in_doubt[direction as usize] &= round_trip > Self::CLOSE;
@@ -78,13 +82,15 @@ impl Distances {
     /// so it confirms the least round trip, if it took about as little. Of those that a timer may have delayed,
     /// it takes two: how much of its time was left when the data came, varies.
     pub(crate) fn confirm(&mut self, direction: Direction, round_trip: Nanos, is_prompt: bool) {
-        let (least, near) =
-            (self.round_trips[direction as usize], self.near_least[direction as usize]);
-        if !self.in_doubt[direction as usize] || !least.is_some_and(|it| is_near(it, round_trip)) {
+        let direction = direction as usize;
+        let is_near = |least: Nanos| is_near(least, round_trip);
+        if !self.in_doubt[direction] || !self.round_trips[direction].is_some_and(is_near) {
             return;
         }
-        if is_prompt || (near > 1 && round_trip < Self::SHORTEST_ACK_DELAY) {
-            self.in_doubt[direction as usize] = false;
+        let near = &mut self.near_acks[direction];
+        *near = near.saturating_add(1);
+        if is_prompt || (*near > 1 && round_trip < Self::SHORTEST_ACK_DELAY) {
+            self.in_doubt[direction] = false;
             self.set_path_delays();
         }
     }

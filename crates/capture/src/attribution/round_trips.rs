@@ -45,6 +45,13 @@ impl RoundTrips {
     /// The most segments that are timed at once. Our choice.
     const MAX_TIMED: usize = 16;
 
+    /// As new, with the memory of its queue.
+    pub(super) fn forget_all(&mut self) {
+        let mut timed = std::mem::take(&mut self.timed);
+        timed.clear();
+        *self = Self { timed, ..Self::default() };
+    }
+
     /// Data was seen for the first time; up to `highest` was sent before.
     pub(super) fn sent(&mut self, bytes: &Range<u64>, highest: u64, seen: Instant) {
         if self.timed.is_empty() && self.acked >= highest {

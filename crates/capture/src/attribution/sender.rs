@@ -110,6 +110,17 @@ impl Sender {
     /// The most acknowledgements in flight that are kept. Our choice.
     const MAX_ACKS_IN_FLIGHT: usize = 256;
 
+    /// As new, with the memory of its queues.
+    pub(crate) fn forget(&mut self) {
+        let (mut acks_in_flight, mut delays) =
+            (std::mem::take(&mut self.acks_in_flight), std::mem::take(&mut self.delays));
+        acks_in_flight.clear();
+        delays.clear();
+        self.round_trips.forget_all();
+        let round_trips = std::mem::take(&mut self.round_trips);
+        *self = Self { acks_in_flight, delays, round_trips, ..Self::default() };
+    }
+
     /// An acknowledgement of its data, or a new window, was seen. What it shows of what was sent again
     /// last; `duplicate`: it reports that something arrived twice (D-SACK, RFC 2883).
     pub(crate) fn handle_ack(
@@ -317,7 +328,7 @@ impl Sender {
                 && self.buffer.is_filled_by(self.left_with[0])
                 // What a window holds of full segments is a multiple of one.
                 && (last.ended || !self.left_with[0].is_multiple_of(data.full.max(1))),
-            nagle: self.nagle.habit(),
+            nagle: self.nagle.habit_after(gap, delays.immediate),
             outstanding: self.left_with[0],
             since_room: self.room_at.map(|at| Nanos::between(at, sent)),
             window_was_full: self.left_with[0] + data.len() > self.left_with[1],
@@ -369,7 +380,7 @@ impl Sender {
             // While the link is busy, no program's delay is seen.
             let since_link = Nanos::between(self.bottleneck.free_at(), sent);
             let since = if facts.is_released() { since_ack } else { since_ack.min(since_link) };
-            self.nagle.note_after_ack(since, facts.immediate);
+            self.nagle.note_after_ack(since, gap, facts.immediate);
         }
         if gap > facts.immediate && facts.is_released() && data.answers.is_none() {
             self.emptied = facts.may_have_filled_buffer();
@@ -453,7 +464,10 @@ impl Sender {
         let (packet, seen, pushed) = (data.packet, data.seen, data.pushed);
         // Linux sets PSH at the end of what it lets a network card cut into segments, too.
         let cut = bytes > data.full || self.last.as_ref().is_some_and(|last| !last.pushed);
-        let ended = pushed && !(cut && bytes.is_multiple_of(data.full.max(1)));
+        // Most have one, for which nothing need be divided.
+        let full = data.full.max(1);
+        let is_whole = bytes == full || bytes.is_multiple_of(full);
+        let ended = pushed && !(cut && is_whole);
         self.unpushed += bytes;
         let forced = pushed && std::mem::take(&mut self.unpushed) * 2 > self.most_offered;
         let timestamp = data.timestamp;
@@ -461,7 +475,7 @@ impl Sender {
         let queued = if held { None } else { self.queued(data, delays) };
         let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
         let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
-        let small = data.full > 0 && !bytes.is_multiple_of(data.full);
+        let small = data.full > 0 && !is_whole;
         let opens = self.was_opened_for(data, sent, delays);
         let released = gap.and_then(|gap| gap.released(opens));
         let takes_silly_window = self.takes_silly_window(data);
@@ -524,7 +538,7 @@ impl Sender {
             self.small_end = data.bytes.end;
         }
         let wait = gap.map(|gap| gap.hold.wait);
-        if self.first_flight.see(bytes.div_ceil(data.full.max(1)), wait) {
+        if self.first_flight.see(if bytes == full { 1 } else { bytes.div_ceil(full) }, wait) {
             self.window.begin_with(self.left_with[0]);
         }
         // What is outstanding is not known if an acknowledgement is missing.

@@ -96,16 +96,21 @@ impl Http1 {
     }
 
     /// Whether a segment is of the middle of a body, and says nothing else: that is nearly all of them.
-    pub(super) fn passes(&mut self, direction: Direction, span: &Span<'_>, log: &Log) -> bool {
+    pub(super) fn would_pass(&self, direction: Direction, span: &Span<'_>) -> bool {
+        match direction {
+            Direction::ToServer => self.requests.would_pass(span),
+            Direction::ToClient => self.responses.would_pass(span),
+        }
+    }
+
+    /// Takes one that [would pass](Self::would_pass).
+    pub(super) fn pass(&mut self, direction: Direction, span: &Span<'_>) {
         let (reader, position) = match direction {
             Direction::ToServer => (&mut self.requests, &mut self.asked_to),
             Direction::ToClient => (&mut self.responses, &mut self.answered_to),
         };
-        let passes = !log.has_tokens() && reader.passes(span);
-        if passes {
-            *position = span.end();
-        }
-        passes
+        reader.pass(span);
+        *position = span.end();
     }
 
     fn handle_requests(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {

@@ -55,3 +55,48 @@ impl First {
             && Self { interface: self.interface, ..Self::of(seen) } == *self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ackwise_tcp::{Instant, Options, Timestamps};
+
+    use super::*;
+
+    #[test]
+    fn a_packet_with_the_same_numbers_at_another_interface_was_captured_twice() {
+        let seen = |interface, identification, number, stamp: u32| Seen {
+            number: 1,
+            at: Instant::EPOCH,
+            interface,
+            source: "10.0.0.1:50000".parse().expect("an address"),
+            destination: "10.0.0.2:80".parse().expect("an address"),
+            segment: Segment {
+                seq: SeqNumber(number),
+                options: Options {
+                    timestamps: (stamp > 0).then_some(Timestamps { value: stamp, echo: 0 }),
+                    ..Options::NONE
+                },
+                ..Segment::default()
+            },
+            payload: &[],
+            hop_limit: 64,
+            identification,
+            fragment: false,
+            options_cut: false,
+            station: None,
+        };
+        for (why, first, second, twice) in [
+            ("the same", seen(0, 7, 5, 9), seen(1, 7, 5, 9), true),
+            ("in one capture", seen(0, 7, 5, 9), seen(0, 7, 5, 9), false),
+            ("sent again", seen(0, 7, 5, 9), seen(1, 8, 5, 1_009), false),
+            ("another segment", seen(0, 7, 5, 9), seen(1, 7, 6, 9), false),
+            ("in IPv6", seen(0, 0, 5, 9), seen(1, 0, 5, 9), true),
+            ("nothing tells copies apart", seen(0, 0, 5, 0), seen(1, 0, 5, 0), false),
+        ] {
+            let mut again = AgainElsewhere::default();
+            again.note(&first);
+            again.note(&second);
+            assert_eq!(again.is_so(), twice, "{why}");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 mod cost;
 mod end;
 mod events;
+mod run_on;
 
 use std::{
     collections::VecDeque,
@@ -84,7 +85,7 @@ pub(crate) struct ObservedConnection {
     /// Up to where the server had acknowledged before the current packet.
     heard_by_server: HeardByServer,
     /// Packets whose data was captured only in part, by direction.
-    cut: [u64; 2],
+    cut: [u32; 2],
     /// The client's initial sequence number, if its SYN was seen.
     initial: Option<SeqNumber>,
     lingering: Option<Box<Lingering>>,
@@ -93,7 +94,7 @@ pub(crate) struct ObservedConnection {
     closing: Closing,
     first_seen: Instant,
     last_seen: Instant,
-    clock_steps: u64,
+    clock_steps: u32,
     again_elsewhere: AgainElsewhere,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
@@ -199,6 +200,13 @@ impl ObservedConnection {
     pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
         let direction = self.direction(seen.source);
         self.again_elsewhere.note(seen);
+        if !self.run_on(seen, direction) {
+            self.handle_in_detail(seen, direction, results);
+        }
+    }
+
+    /// The same, whatever the segment is.
+    fn handle_in_detail(&mut self, seen: &Seen<'_>, direction: Direction, results: &mut Results) {
         self.closing.handle_segment(&seen.segment, direction);
         if begins(&seen.segment) {
             self.initial = Some(seen.segment.seq);
@@ -217,7 +225,7 @@ impl ObservedConnection {
     pub(crate) fn survey(&mut self) {
         self.beginning = match std::mem::replace(&mut self.beginning, Beginning::Judged) {
             Beginning::WarmsUp(warm_up) => {
-                let survey = Ends::survey(&warm_up);
+                let survey = self.ends.survey(&warm_up);
                 Beginning::Surveyed(warm_up, Box::new(survey))
             }
             other => other,
@@ -265,19 +273,20 @@ impl ObservedConnection {
     fn judge(&mut self, seen: &Seen<'_>, direction: Direction, results: &mut Results) {
         // Files that were joined may go back in time, and so may the clock.
         let (before, now) = (self.last_seen, seen.at.max(self.last_seen));
-        self.clock_steps += u64::from(Nanos::between(seen.at, now) > CLOCK_STEP);
+        self.clock_steps += u32::from(Nanos::between(seen.at, now) > CLOCK_STEP);
         self.last_seen = now;
         let segment = &seen.segment;
         let closes = direction == Direction::ToClient && (segment.flags.fin || segment.flags.rst);
         let way = self.ends.distances.path_delays(direction).sender;
         self.closed_at = closes.then(|| (now - way).max(self.first_seen));
         let is_cut = seen.payload.len() < segment.len as usize;
-        self.cut[direction as usize] += u64::from(is_cut);
+        self.cut[direction as usize] += u32::from(is_cut);
         if segment.flags.syn {
             self.setup.handle_syn(direction, now, seen.number);
         } else if direction == Direction::ToServer {
             let is_first = self.ends.is_next(segment, direction);
-            self.setup.handle_opening(now, seen.number, is_first, &mut self.ends.distances);
+            let (has_data, distances) = (segment.len > 0, &mut self.ends.distances);
+            self.setup.handle_opening(now, seen.number, is_first, has_data, distances);
         }
         self.heard_by_server.note(self.ends.half(Direction::ToServer).stream.acked(), before);
         if direction == Direction::ToServer && self.ends.shows_unseen_answer(segment) {

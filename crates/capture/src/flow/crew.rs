@@ -5,7 +5,7 @@ use std::{
     hint, panic,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, RecvError, SyncSender, TryRecvError, sync_channel},
     },
     thread::{self, JoinHandle},
@@ -48,8 +48,10 @@ pub(crate) struct Round {
     task: Task,
     /// The shards, those with most to do first: so the threads are done at about the same time.
     order: Box<[usize]>,
-    /// How many of them somebody has taken.
-    taken: AtomicUsize,
+    /// Whether somebody has taken it, by shard.
+    taken: Box<[AtomicBool]>,
+    /// How many threads go through them.
+    threads: usize,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -59,17 +61,20 @@ enum Task {
 }
 
 impl Round {
-    pub(crate) fn new(shards: &Arc<Shards>, batch: Batch) -> Arc<Self> {
+    /// One for the threads of a crew.
+    pub(crate) fn new(shards: &Arc<Shards>, batch: Batch, crew: &Crew) -> Arc<Self> {
         let mut order: Box<[usize]> = (0..shards.len()).collect();
         order.sort_by_key(|&shard| Reverse(batch.part(shard)));
-        let (shards, taken) = (Arc::clone(shards), AtomicUsize::new(0));
-        Arc::new(Self { shards, batch, task: Task::Handle, order, taken })
+        let taken = order.iter().map(|_| AtomicBool::new(false)).collect();
+        let (shards, threads) = (Arc::clone(shards), crew.helpers.len() + 1);
+        Arc::new(Self { shards, batch, task: Task::Handle, order, taken, threads })
     }
 
     /// The same batch once more, for what was put off. Nobody is at it any more.
     pub(crate) fn resume(this: Arc<Self>) -> Arc<Self> {
         let parts = Self::into_parts(this);
-        Arc::new(Self { task: Task::Resume, taken: AtomicUsize::new(0), ..parts })
+        parts.taken.iter().for_each(|it| it.store(false, Ordering::Relaxed));
+        Arc::new(Self { task: Task::Resume, ..parts })
     }
 
     /// The batch.
@@ -86,11 +91,16 @@ impl Round {
         Arc::into_inner(this).expect("helpers let go of a round before they say that it is done")
     }
 
-    /// Does what nobody else does.
-    pub(crate) fn work(&self) {
-        loop {
-            let taken = self.taken.fetch_add(1, Ordering::Relaxed);
-            let Some(&number) = self.order.get(taken) else { return };
+    /// Does what nobody else does, as one of the threads: the same shards in each round as far as possible, which are
+    /// in its processor's cache, and then what is left of the others', from their ends.
+    pub(crate) fn work(&self, thread: usize) {
+        let is_own = |shard: &&usize| **shard % self.threads == thread;
+        let own = self.order.iter().filter(is_own);
+        let others = self.order.iter().rev().filter(|it| !is_own(it));
+        for &number in own.chain(others) {
+            if self.taken[number].swap(true, Ordering::Relaxed) {
+                continue;
+            }
             let mut shard = self.shards.lock(number);
             match self.task {
                 Task::Handle => shard.handle_batch(&self.batch, number),
@@ -117,7 +127,7 @@ struct Helper {
 impl Crew {
     /// As many as the system gives, at most `helpers`.
     pub(crate) fn new(helpers: usize) -> Self {
-        Self { helpers: (0..helpers).map_while(|_| Helper::start()).collect() }
+        Self { helpers: (1..=helpers).map_while(Helper::start).collect() }
     }
 
     /// The helpers begin; the caller may do something else meanwhile.
@@ -134,7 +144,7 @@ impl Crew {
     ///
     /// If a helper has panicked.
     pub(crate) fn finish(&mut self, round: &Round) {
-        round.work();
+        round.work(0);
         for helper in &mut self.helpers {
             if receive(&helper.done).is_err()
                 && let Some(thread) = helper.thread.take()
@@ -162,12 +172,13 @@ fn receive<T>(messages: &Receiver<T>) -> Result<T, RecvError> {
 }
 
 impl Helper {
-    fn start() -> Option<Self> {
+    /// The thread with this number; the caller's has 0.
+    fn start(thread: usize) -> Option<Self> {
         let (rounds, to_do) = sync_channel::<Arc<Round>>(1);
         let (say_done, done) = sync_channel(1);
         let work = move || {
             while let Ok(round) = receive(&to_do) {
-                round.work();
+                round.work(thread);
                 drop(round);
                 if say_done.send(()).is_err() {
                     return;

@@ -1,5 +1,7 @@
 //! Both ends of a connection as senders and receivers of bytes, whatever the bytes say.
 
+mod run_on;
+
 use std::ops::Range;
 
 use ackwise_cause::Direction;
@@ -53,11 +55,11 @@ pub(crate) struct Half {
     pub repeated: u32,
     /// What an ACK shows of what was sent again last.
     pub again: Option<Resolution>,
-    pub packets: u64,
+    pub packets: u32,
     /// ACKs without data.
-    pub pure_acks: u64,
+    pub pure_acks: u32,
     /// Packets with more data than a segment may have.
-    oversized: u64,
+    oversized: u32,
     /// The latest of its timestamps that was seen, or echoed.
     latest: Option<u32>,
     /// How often the other end echoed one of a packet that was not captured.
@@ -116,6 +118,62 @@ impl Half {
     }
 }
 
+impl Half {
+    /// As new, with the memory of its queues. Field by field: a whole one would have to be copied.
+    fn forget(&mut self) {
+        let Self {
+            stream,
+            sender,
+            serial,
+            mss,
+            timestamps,
+            sack,
+            fin,
+            after_fin,
+            repeated,
+            again,
+            packets,
+            pure_acks,
+            oversized,
+            latest,
+            timed,
+            skipped,
+            unheard,
+            run,
+            longest_run,
+        } = self;
+        *stream = ObservedStream::default();
+        sender.forget();
+        *serial = Serial::default();
+        (*mss, *timestamps, *sack) = (None, false, false);
+        (*fin, *after_fin, *again) = (None, None, None);
+        (*latest, *timed, *skipped) = (None, None, 0);
+        (*repeated, *packets, *pure_acks, *oversized) = (0, 0, 0, 0);
+        (*unheard, *run, *longest_run) = (0, 0, 0);
+    }
+
+    /// Counts a packet with `len` bytes of data, to an end whose segments may have `mss`.
+    #[inline]
+    fn count_data(&mut self, len: u32, mss: Option<u16>) {
+        self.packets += 1;
+        self.oversized += u32::from(mss.is_some_and(|mss| len > mss.into()));
+        self.run += u64::from(len);
+        self.longest_run = self.longest_run.max(self.run);
+    }
+
+    /// Remembers the latest timestamp.
+    #[inline]
+    fn hear_timestamp(&mut self, timestamps: Option<Timestamps>, now: Instant) {
+        let Some(Timestamps { value, .. }) = timestamps else { return };
+        if self.latest.is_some_and(|latest| !is_later(value, latest)) {
+            return;
+        }
+        let before = self.latest.replace(value);
+        // Of the first, an earlier packet that was not captured may have had the same.
+        self.timed = self.timed.or(before.map(|_| (value, now)));
+    }
+}
+
 impl Ends {
     pub(crate) const fn half(&self, direction: Direction) -> &Half {
         &self.halves[direction as usize]
@@ -137,7 +195,8 @@ impl Ends {
             found.packets = half.packets;
             found.bytes = half.stream.length();
             found.missing_bytes = half.stream.unseen().bytes();
-            found.missing_packets = half.stream.unseen().segments();
+            found.missing_packets =
+                u32::try_from(half.stream.unseen().segments()).unwrap_or(u32::MAX);
             found.pure_acks = half.pure_acks;
             found.oversized = half.oversized;
             found.note_longest_run(other.longest_run, other.stream.segment_size().into());
@@ -150,16 +209,19 @@ impl Ends {
         self.reset || self.halves.iter().any(|it| it.fin.is_some())
     }
 
-    /// What the first segments of a connection show of the path.
-    pub(crate) fn survey(warm_up: &WarmUp) -> Survey {
-        let mut trial = Self::default();
+    /// What the first segments of a connection show of the path. They have taken note of nothing yet, and have not
+    /// afterwards, but for memory that is there when they do.
+    pub(crate) fn survey(&mut self, warm_up: &WarmUp) -> Survey {
+        let trial = &mut *self;
         let mut setup = super::setup::Setup::default();
         for (seen, direction) in warm_up.headers() {
             if seen.segment.flags.syn {
                 setup.handle_syn(direction, seen.at, seen.number);
             } else if direction == Direction::ToServer {
                 let is_first = trial.is_next(&seen.segment, direction);
-                setup.handle_opening(seen.at, seen.number, is_first, &mut trial.distances);
+                let has_data = seen.segment.len > 0;
+                let distances = &mut trial.distances;
+                setup.handle_opening(seen.at, seen.number, is_first, has_data, distances);
             }
             trial.number(seen, direction);
             trial.handle_header(&seen.segment, direction, seen.at, seen.number);
@@ -170,7 +232,17 @@ impl Ends {
         let paces = Paces(trial.halves.each_ref().map(|half| half.sender.paces()));
         let promptest = trial.halves.each_ref().map(|half| half.sender.promptest());
         let skipped = trial.halves.each_ref().map(|half| half.skipped);
-        Survey { distances: trial.distances, paces, promptest, skipped }
+        let survey = Survey { distances: trial.distances, paces, promptest, skipped };
+        trial.forget();
+        survey
+    }
+
+    /// As new, with the memory of its queues.
+    fn forget(&mut self) {
+        self.halves.iter_mut().for_each(Half::forget);
+        self.distances = Distances::default();
+        (self.last_data, self.reset, self.swapped) = (None, false, false);
+        self.begins_in_middle = false;
     }
 
     /// Begins with what the first segments have shown, and what they have not, earlier connections
@@ -242,16 +314,8 @@ impl Ends {
     /// than all that were captured, the capture lacks the packet. If not, the packet that was first seen with it was
     /// there and back since: a round trip takes no longer.
     fn compare_echo(&mut self, segment: &Segment, direction: Direction, now: Instant) {
-        let Some(Timestamps { value, echo }) = segment.options.timestamps else { return };
-        let half = &mut self.halves[direction as usize];
-        match half.latest {
-            Some(latest) if !is_later(value, latest) => {}
-            latest => {
-                half.latest = Some(value);
-                // Of the first, an earlier packet that was not captured may have had the same.
-                half.timed = half.timed.or(latest.map(|_| (value, now)));
-            }
-        }
+        let Some(Timestamps { echo, .. }) = segment.options.timestamps else { return };
+        self.halves[direction as usize].hear_timestamp(segment.options.timestamps, now);
         let other = &mut self.halves[direction.opposite() as usize];
         // What breaks a connection off may echo anything.
         let echoes = segment.ack.is_some() && !segment.flags.syn && !segment.flags.rst;
@@ -281,14 +345,11 @@ impl Ends {
     fn count(&mut self, segment: &Segment, direction: Direction) {
         let other = &mut self.halves[direction.opposite() as usize];
         other.run = 0;
-        let oversized = other.mss.is_some_and(|mss| segment.len > mss.into());
+        let mss = other.mss;
         let half = &mut self.halves[direction as usize];
-        half.packets += 1;
-        half.oversized += u64::from(oversized);
-        half.run += u64::from(segment.len);
-        half.longest_run = half.longest_run.max(half.run);
+        half.count_data(segment.len, mss);
         let Flags { syn, fin, rst, .. } = segment.flags;
-        half.pure_acks += u64::from(segment.len == 0 && !(syn || fin || rst));
+        half.pure_acks += u32::from(segment.len == 0 && !(syn || fin || rst));
     }
 
     /// Whether the client's segment reports data of the server (SACK, RFC 2018) that was not captured.
@@ -365,7 +426,8 @@ impl Ends {
                 stamp,
                 echo,
                 sacks,
-                is_pure: segment.len == 0,
+                // A FIN is a program's.
+                is_pure: segment.len == 0 && !segment.flags.fin,
                 lost_before,
             };
             let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);

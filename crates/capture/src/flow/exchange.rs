@@ -1,7 +1,9 @@
 //! One exchange while it goes on.
 
-use std::num::NonZeroU32;
-use std::ops::RangeInclusive;
+use std::{
+    num::{NonZeroU32, NonZeroU64},
+    ops::RangeInclusive,
+};
 
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
@@ -43,8 +45,12 @@ pub(crate) struct OpenExchange {
     still_asks: bool,
     /// How far the server is, something has shown.
     knows_way: bool,
+    /// The packet of the last interim response that came after the request; 0 if none did.
+    interim: u64,
     /// How many of the connection's responses had ended when this exchange was last looked at.
     after: u64,
+    /// When the last byte of the response was acknowledged, if that was waited for.
+    pub acknowledged: Option<Instant>,
 }
 
 /// The last response on a connection that has ended.
@@ -54,6 +60,18 @@ pub(crate) struct EarlierEnd {
     pub count: u64,
     pub until: Instant,
     pub packet: u64,
+}
+
+/// How a connection ended, or the capture of it, with exchanges that were not over.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AbruptEnd {
+    /// When the server closed the connection, if it did.
+    pub closed: Option<Instant>,
+    /// The way of the client's last data, and of the server's.
+    pub asked: Option<LastWay>,
+    pub last: Option<LastWay>,
+    /// The client reset the connection although the server had acknowledged all that it had sent: it had waited.
+    pub given_up: bool,
 }
 
 /// Whether the server had the request, by what was seen before its response.
@@ -97,7 +115,9 @@ impl OpenExchange {
             fell_into_hole: false,
             still_asks: false,
             knows_way: true,
+            interim: 0,
             after: 0,
+            acknowledged: None,
         }
     }
 
@@ -173,6 +193,11 @@ impl OpenExchange {
         self.fell_into_hole = true;
     }
 
+    /// The response is under way, and the request is not.
+    pub(crate) const fn is_answered(&self) -> bool {
+        matches!(self.state, State::Response) && !self.still_asks
+    }
+
     /// The request is on its way or with the server.
     pub(crate) const fn waits_for_response(&self) -> bool {
         matches!(self.state, State::Think(_))
@@ -195,6 +220,20 @@ impl OpenExchange {
         let evidence = Evidence::of([last.packet, interim.packet, 0]);
         self.add(interim.sent, Cause::ServerThink, Direction::ToClient, evidence);
         self.add(interim.arrives, Cause::Propagation, Direction::ToClient, evidence);
+    }
+
+    /// The same if the server has the whole request: what it does then has an account of its own, because nothing can
+    /// have held the response before.
+    pub(crate) fn think_until_interim(
+        &mut self,
+        interim: &Departure,
+        asked: Asked,
+        round_trip: Nanos,
+    ) {
+        if self.waits_for_response() {
+            self.think(interim, asked, Some(round_trip), &mut CorkHabit::default());
+            self.interim = interim.packet;
+        }
     }
 
     /// Nothing tells this exchange from others that overlap with it.
@@ -240,10 +279,10 @@ impl OpenExchange {
     /// override timeout occurs", for which it recommends a range of 0.1 to 1.0 seconds.
     const OVERRIDE: RangeInclusive<Nanos> = Nanos::from_millis(100)..=Nanos::from_millis(1_000);
 
-    /// The first data of the response is sent in `first`.
+    /// What the server did until `first` of the response was sent.
     /// Where `round_trip` is known, a long silence may be that of the path, and a short beginning may
     /// have been corked.
-    pub(crate) fn begin_response(
+    fn think(
         &mut self,
         first: &Departure,
         asked: Asked,
@@ -254,7 +293,6 @@ impl OpenExchange {
             let queued = first.queued.unwrap_or_default();
             let sent = first.sent - queued;
             self.arrive_at_server(sent);
-            let evidence = Evidence::of([packet, first.packet, 0]);
             let since = Nanos::between(self.account.cursor(), sent);
             // Longer than any server keeps its ACK: the request was not there. Or the capture lacks the ACK, if
             // the client did not send again.
@@ -272,12 +310,17 @@ impl OpenExchange {
                 && first.left != Left::Earlier
                 && round_trip.is_some_and(|it| corks.note(since, it));
             // An acknowledgement of its own, behind the request, released it.
-            let released = first.released.filter(|it| it.ack > packet);
+            let before = packet.max(self.interim);
+            let released = first.released.filter(|it| it.ack > before);
+            let from = if released.is_some() { before } else { packet };
+            let evidence = Evidence::of([from, first.packet, 0]);
             let (cause, rival) = match first.left {
-                _ if let Some(Released { cause, is_sure, .. }) = released => match is_sure {
-                    true => (cause, Some(Cause::ServerThink)),
-                    false => (Cause::ServerThink, Some(cause)),
-                },
+                _ if let Some(Released { cause, is_sure, .. }) = released => {
+                    match is_sure || self.interim > 0 {
+                        true => (cause, Some(Cause::ServerThink)),
+                        false => (Cause::ServerThink, Some(cause)),
+                    }
+                }
                 // Whether the server had it ready so long, nothing shows.
                 _ if first.takes_silly_window && Self::OVERRIDE.contains(&since) => {
                     (Cause::SillyWindow, Some(Cause::ServerThink))
@@ -310,6 +353,17 @@ impl OpenExchange {
             let rival = if stalls { Cause::PathStall } else { Cause::ServerThink };
             self.wait_for_answer(first.sent, Cause::Queueing, Some(rival), evidence);
         }
+    }
+
+    /// The first data of the response is sent in `first`.
+    pub(crate) fn begin_response(
+        &mut self,
+        first: &Departure,
+        asked: Asked,
+        round_trip: Option<Nanos>,
+        corks: &mut CorkHabit,
+    ) {
+        self.think(first, asked, round_trip, corks);
         if matches!(self.state, State::Request) {
             self.begin_early(first, round_trip);
         }
@@ -364,18 +418,26 @@ impl OpenExchange {
         self.doubt(now, Direction::ToClient, Evidence::default());
     }
 
-    /// Nothing more will come; it was left alone at `now`. If the server closed the connection, it did so at
-    /// `closed`. Of the response, `last` was the last way.
-    pub(crate) fn abandon(&mut self, closed: Option<Instant>, last: Option<LastWay>, now: Instant) {
+    /// Nothing more will come; it was left alone at `now`.
+    pub(crate) fn abandon(&mut self, end: &AbruptEnd, now: Instant) {
+        let &AbruptEnd { closed, asked, last, given_up } = end;
+        // Only the protocol's framing would show whether the request was complete.
+        let is_guess = matches!(self.state, State::Request) && !self.exact;
+        if let (true, Some(way)) = (is_guess, asked) {
+            gap::arrive(Phase::Request, way.until(now), &mut self.account);
+            if given_up {
+                self.state = State::Think(way);
+            }
+        }
         let left = closed.filter(|_| !matches!(self.state, State::Request)).unwrap_or(now);
         let packet = match self.state {
             State::Think(way) => way.packet,
             State::Request | State::Response => last.map_or(self.first_packet, |it| it.packet),
         };
         let (cause, direction) = match self.state {
-            // Only the protocol's framing would show whether the request was complete.
-            State::Request if !self.exact => {
-                return self.doubt(now, Direction::ToServer, Evidence::default());
+            State::Request if is_guess => {
+                let evidence = Evidence::of([asked.map_or(0, |it| it.packet), 0, 0]);
+                return self.doubt(now, Direction::ToServer, evidence);
             }
             State::Think(_) if self.fell_into_hole => return self.lose(now),
             State::Request => (Cause::ApplicationLimited, Direction::ToServer),
@@ -393,8 +455,12 @@ impl OpenExchange {
         // Why the rest does not come, nothing shows before it has come.
         let evidence = Evidence::of([packet, 0, 0]);
         let verdict = Verdict::new(cause, direction, evidence, Confidence::High);
-        let is_open = closed.is_none();
-        self.account.add(left, if is_open { verdict.or(Cause::PathStall) } else { verdict });
+        let rival = match closed {
+            Some(_) => None,
+            None if is_guess => Some(Cause::ApplicationLimited),
+            None => Some(Cause::PathStall),
+        };
+        self.account.add(left, rival.map_or(verdict, |rival| verdict.or(rival)));
         self.add(now, Cause::Propagation, direction, Evidence::default());
     }
 
@@ -439,6 +505,10 @@ impl OpenExchange {
             answered_after: self.answered_in.map(|packet| {
                 let after = packet.saturating_sub(self.first_packet);
                 NonZeroU32::new(u32::try_from(after).unwrap_or(0))
+            }),
+            acknowledged_after: self.acknowledged.and_then(|at| {
+                let nanos = at.saturating_since(self.account.cursor()).as_nanos();
+                NonZeroU64::new(u64::try_from(nanos).unwrap_or(u64::MAX))
             }),
             round_trip: round_trip.into(),
             complete,

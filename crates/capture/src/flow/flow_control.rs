@@ -22,6 +22,11 @@ impl FlowControl {
         before != Self::Open
     }
 
+    /// Whether it lets data go, and did since the last.
+    pub(super) fn is_open(self) -> bool {
+        self == Self::Open
+    }
+
     pub(super) fn reopen(&mut self) {
         if *self == Self::Blocked {
             *self = Self::Reopened;

@@ -87,6 +87,20 @@ impl Reassembly {
         self.release(&mut on);
     }
 
+    /// Whether nothing waits, and the byte at `position` is next.
+    #[inline]
+    pub(crate) fn is_in_order_at(&self, position: u64) -> bool {
+        self.next == position && self.waiting.is_empty()
+    }
+
+    /// The next `len` bytes are there, from `start` on, and were handed on: [`insert`](Self::insert) without what
+    /// [waits](Self::is_in_order_at).
+    #[inline]
+    pub(crate) fn run_on(&mut self, start: u64, len: u32) {
+        self.released.clear();
+        self.next = start + u64::from(len);
+    }
+
     /// What is missing before `position` will not come.
     pub(crate) fn give_up_to(&mut self, position: u64, on: &mut impl FnMut(Piece<'_>)) {
         self.released.clear();

@@ -17,6 +17,8 @@ pub(crate) struct Setup {
     account: Option<Account>,
     syn: SeenSyn,
     reply: SeenSyn,
+    /// From the first SYN to the answer to it.
+    first_round_trip: Option<Nanos>,
     established: bool,
     in_tls: bool,
     /// Accounts remember which time went where, in at most so many stretches.
@@ -42,25 +44,37 @@ impl Setup {
             Direction::ToServer => &mut self.syn,
             Direction::ToClient => &mut self.reply,
         };
-        let before = syn.packet;
+        let before = *syn;
         *syn = SeenSyn { seen, packet, times: syn.times.saturating_add(1) };
-        let again = syn.times > 1;
+        let again = syn.times > 1 && !self.answers(direction, seen, before.packet);
+        if direction == Direction::ToClient && (self.syn.times, self.reply.times) == (1, 1) {
+            self.first_round_trip = Some(Nanos::between(self.syn.seen, seen));
+        }
         if self.account.is_none() {
             self.account = Some(self.new_account(seen));
         }
         if let Some(account) = self.account.as_mut().filter(|_| again) {
-            let evidence = Evidence::of([before, packet, 0]);
+            let evidence = Evidence::of([before.packet, packet, 0]);
             account.add(seen, verdict(Cause::RetransmissionTimeout, direction, evidence));
         }
     }
 
+    /// Whether a SYN, sent after the one in packet `before`, is the answer to the client's, which was sent again
+    /// meanwhile: no timer of the server sent it then, unless it came too late.
+    fn answers(&self, direction: Direction, seen: Instant, before: u64) -> bool {
+        let usual = self.first_round_trip.unwrap_or_default();
+        let is_soon = Nanos::between(self.syn.seen, seen) <= usual + Stall::least(usual);
+        direction == Direction::ToClient && self.syn.packet > before && is_soon
+    }
+
     /// The client's first segment after that, which opens the connection, unless data before it is missing
-    /// (`is_first`).
+    /// (`is_first`). If it has data, the client may have waited for that.
     pub(crate) fn handle_opening(
         &mut self,
         seen: Instant,
         packet: u64,
         is_first: bool,
+        has_data: bool,
         distances: &mut Distances,
     ) {
         if self.established || self.syn.packet.max(self.reply.packet) == 0 {
@@ -90,6 +104,7 @@ impl Setup {
                 match is_whole {
                     false => verdict.or(Cause::ApplicationLimited),
                     true if is_slow => verdict.or(Cause::PathStall),
+                    true if has_data => verdict.or(Cause::ApplicationLimited),
                     true => verdict,
                 },
             );

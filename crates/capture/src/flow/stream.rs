@@ -139,6 +139,27 @@ impl ObservedStream {
         filled.map_or(Novelty::Again, |opened| Novelty::Fills(Nanos::between(opened, now)))
     }
 
+    /// Where a segment's data stands that comes next in a stream without holes, and what a full segment has, on which
+    /// the SYNs have agreed; `None` if it is another, or not for sure.
+    #[inline]
+    pub(crate) fn find_next(&self, segment: &Segment) -> Option<(Range<u64>, u32)> {
+        let is_whole = self.agreed && !self.from_middle && self.holes.is_empty();
+        let bytes = self.find(segment)?;
+        let is_next = bytes.start == self.highest;
+        (is_whole && is_next).then_some((bytes, self.segment_size))
+    }
+
+    /// Takes note of data that is [next](Self::find_next): as [`place`](Self::place), [`see`](Self::see) and
+    /// [`push`](Self::push) do.
+    #[inline]
+    pub(crate) fn run_on(&mut self, segment: &Segment, bytes: &Range<u64>) {
+        if let Some(positions) = &mut self.positions {
+            positions.position(segment.seq);
+        }
+        self.highest = bytes.end;
+        self.push(segment.flags.psh);
+    }
+
     fn open(&mut self, bytes: Range<u64>, now: Instant) {
         if self.holes.len() == Self::MAX_HOLES {
             // The oldest two become one.

@@ -151,7 +151,7 @@ impl ConnectionTable {
             return self.handle_one_by_one(batch);
         }
         let empty = self.complete();
-        let round = Round::new(&self.shards, batch);
+        let round = Round::new(&self.shards, batch, &self.crew);
         self.crew.begin(&round);
         self.under_way = Some(round);
         empty
@@ -185,7 +185,7 @@ impl ConnectionTable {
                 self.crew.begin(&round);
                 self.crew.finish(&round);
             } else {
-                round.work();
+                round.work(0);
             }
         }
         let mut batch = Round::into_batch(round);

@@ -21,7 +21,7 @@ impl fmt::Display for ReadError {
             _ => file.to_string_lossy(),
         };
         match (offset, problem) {
-            (0, Problem::Input(error)) => write!(f, "cannot open {file}: {error}"),
+            (_, Problem::Open(error)) => write!(f, "cannot open {file}: {error}"),
             (0, problem) => write!(f, "cannot read {file}: {problem}"),
             (offset, problem) => write!(f, "cannot read {file} beyond byte {offset}: {problem}"),
         }
@@ -31,8 +31,34 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.problem {
-            Problem::Input(error) => Some(error),
+            Problem::Open(error) | Problem::Input(error) => Some(error),
             _ => None,
+        }
+    }
+}
+
+/// What of a file is not read because of an error.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Unread {
+    /// All of it.
+    Whole,
+    /// What it lacks: it ends in the middle.
+    End,
+    /// What is behind the damage.
+    Rest,
+}
+
+impl ReadError {
+    /// What of the file is not read.
+    #[must_use]
+    pub fn unread(&self) -> Unread {
+        match &self.problem {
+            // The format's own header is not whole.
+            _ if self.offset == 0 => Unread::Whole,
+            Problem::Open(_) | Problem::TooManyOpen => Unread::Whole,
+            Problem::CutOff { .. } => Unread::End,
+            Problem::Input(error) if error.kind() == io::ErrorKind::UnexpectedEof => Unread::End,
+            _ => Unread::Rest,
         }
     }
 }
@@ -41,7 +67,10 @@ impl std::error::Error for ReadError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The file cannot be opened or read, or what it was compressed with is broken.
+    /// The file cannot be opened.
+    #[error("{0}")]
+    Open(#[source] io::Error),
+    /// The file cannot be read, or what it was compressed with is broken.
     #[error("{0}")]
     Input(#[source] io::Error),
     /// There is nothing in it, not even a header.

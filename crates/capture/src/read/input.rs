@@ -19,7 +19,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>, Problem> {
     if is_standard_input(path) {
         return uncompressed(Box::new(io::stdin()));
     }
-    uncompressed(Box::new(File::open(path).map_err(Problem::Input)?))
+    uncompressed(Box::new(File::open(path).map_err(Problem::Open)?))
 }
 
 /// Whether a file can be opened twice and begins anew: a pipe cannot.
@@ -41,12 +41,12 @@ pub(super) fn uncompressed(
         Compression::None => Ok(Box::new(counted.input)),
         Compression::Gzip => {
             let input = MultiGzDecoder::new(counted);
-            Ok(Box::new(Expanded { input, compressed, bytes: 0 }))
+            Ok(Box::new(Expanded { input, compressed, bytes: 0, unit: "gzip stream" }))
         }
         Compression::Zstd => {
             let mut input = zstd::stream::read::Decoder::new(counted).map_err(Problem::Input)?;
             input.window_log_max(LARGEST_ZSTD_WINDOW_LOG).map_err(Problem::Input)?;
-            Ok(Box::new(Expanded { input, compressed, bytes: 0 }))
+            Ok(Box::new(Expanded { input, compressed, bytes: 0, unit: "zstd frame" }))
         }
         Compression::Other(by) => Err(Problem::Compressed { by }),
     }
@@ -71,6 +71,8 @@ struct Expanded<R> {
     input: R,
     compressed: Arc<AtomicU64>,
     bytes: u64,
+    /// What it consists of.
+    unit: &'static str,
 }
 
 impl<R: Read> Read for Expanded<R> {
@@ -81,9 +83,21 @@ impl<R: Read> Read for Expanded<R> {
                 "it expands to more than {MOST_EXPANSION} times its size (decompress it to read on)"
             )));
         }
-        let count = self.input.read(buffer)?;
+        let count = self.input.read(buffer).map_err(|error| self.named(error))?;
         self.bytes += count as u64;
         Ok(count)
+    }
+}
+
+impl<R> Expanded<R> {
+    /// Says of what the end is missing: what decompresses calls it a frame, as if of a network.
+    fn named(&self, error: io::Error) -> io::Error {
+        match error.kind() {
+            kind @ io::ErrorKind::UnexpectedEof => {
+                io::Error::new(kind, format!("the {} is cut off", self.unit))
+            }
+            _ => error,
+        }
     }
 }
 

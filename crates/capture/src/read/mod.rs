@@ -31,7 +31,7 @@ mod pcapng;
 mod source;
 mod window;
 
-pub use error::{MOST_INTERFACES, MOST_OPEN, Problem, ReadError};
+pub use error::{MOST_INTERFACES, MOST_OPEN, Problem, ReadError, Unread};
 pub use frame::{Direction, Frame, LARGEST_PACKET, LinkType};
 pub use interfaces::{Drops, Interface};
 pub use source::Source;

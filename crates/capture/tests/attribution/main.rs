@@ -5,10 +5,12 @@
 mod causes;
 mod first_windows;
 mod holes;
+mod jitter;
 mod look_alikes;
 mod losses;
 mod measures;
 mod middles;
+mod misread;
 mod path_stalls;
 mod tunnels;
 mod windows;

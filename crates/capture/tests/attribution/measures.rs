@@ -54,3 +54,36 @@ fn windows_without_their_scale_are_unknown() {
     );
     assert_eq!(analysis.connections[0].measures().windows, [None, None]);
 }
+
+#[test]
+fn a_response_that_is_captured_before_it_arrives_has_the_time_of_its_acknowledgement() {
+    let after = |script| {
+        let analysis = Streams::of_bodies(&[1_900, 1_000]).seen_as(script);
+        let exchanges = analysis.exchanges.iter();
+        exchanges.map(|it| it.acknowledged_after().map(|it| it.as_micros())).collect::<Vec<_>>()
+    };
+    let at_the_server = "
+        0     > syn
+        0.05  < syn
+        100   > ack 0
+        100.1 > 0:100 psh ack 0
+        101   < 0:2000 psh ack 100
+        350   > ack 2000
+        400   > 100:200 psh ack 2000
+        401   < 2000:3100 psh ack 200
+        ";
+    // The last of two segments leaves at 101.01 ms; nothing acknowledges the second response.
+    assert_eq!(after(at_the_server), [Some(248_990), None]);
+    let at_the_client = "
+        0     > syn
+        100   < syn
+        100.1 > ack 0
+        100.2 > 0:100 psh ack 0
+        201   < 0:2000 psh ack 100
+        201.1 > ack 2000
+        300   > 100:200 psh ack 2000
+        401   < 2000:3100 psh ack 200
+        401.1 > ack 3100
+        ";
+    assert_eq!(after(at_the_client), [None, None]);
+}

@@ -1,6 +1,9 @@
 //! Captures that begin in the middle of a connection: no handshake tells how far the ends are.
 
-use ackwise_capture::{analysis::Analysis, attribution::Confidence};
+use ackwise_capture::{
+    analysis::Analysis,
+    attribution::{Confidence, Share},
+};
 use ackwise_cause::Cause;
 
 use crate::wire::Streams;
@@ -95,4 +98,43 @@ fn a_body_that_comes_after_a_think_time_like_the_clients_may_be_late_by_itself()
     assert_eq!(said(&analysis, Confidence::High, &NAGLE), 0.0, "{:?}", analysis.exchanges);
     assert!(said(&analysis, Confidence::Medium, &NAGLE) > 300.0, "{:?}", analysis.exchanges);
     assert!(analysis.connections[0].quality.begins_in_middle);
+}
+
+#[test]
+fn what_is_not_known_of_the_distance_may_be_the_servers_time() {
+    // The request is sent again: which copy was acknowledged, nobody knows.
+    let analysis = Streams::of_bodies(&[500]).seen_as(
+        r#"
+        0     > ack 0
+        100   > 0:100 psh ack 0
+        340   > 0:100 psh ack 0
+        371   < 0:600 psh ack 100
+        371.1 > ack 600
+        "#,
+    );
+    let thinks = |it: &Share| it.cause == Cause::ServerThink;
+    let think = analysis.exchanges[0].shares.iter().find(thinks).unwrap();
+    assert_eq!((think.confidence, think.rival), (Confidence::Medium, Some(Cause::Propagation)));
+}
+
+#[test]
+fn a_way_that_an_answer_shows_first_was_not_the_servers_time() {
+    // The first segments, which are looked at twice, are a response that began before the capture.
+    let segment = |it: usize| {
+        let (from, to) = (it * 1_460, (it + 1) * 1_460);
+        format!("{it} < {from}:{to} ack 0\n{it}.01 > ack {to}\n")
+    };
+    let (download, rest): (String, _) = ((0..25).map(segment).collect(), 25 * 1_460);
+    let exchange = Streams::of_bodies(&[500]);
+    let [client, server] = exchange.both();
+    let streams = Streams::of(client, &[&vec![b'x'; rest], server].concat());
+    let analysis = streams.seen_as(&format!(
+        "{download}
+        500 > 0:100 psh ack {rest}
+        550 < {rest}:{} psh ack 100
+        ",
+        rest + 600,
+    ));
+    let think = analysis.exchanges[0].owed_to(Cause::ServerThink);
+    assert!(think.is_zero(), "{:?}", analysis.exchanges);
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise_capture::read::{Problem, Source};
+use ackwise_capture::read::{Problem, Source, Unread};
 use flate2::{Compression, write::GzEncoder};
 
 use crate::hand_made::{Order, all, enhanced, frames, interface, pcap, section};
@@ -140,6 +140,46 @@ fn of_a_compressed_file_that_is_cut_off_everything_before_is_read() {
         assert!((400..=1_000).contains(&kept.len()), "{} of 2000 packets", kept.len());
         assert!(matches!(errors[..], [_]), "{errors:?}");
         assert!(matches!(errors[0].problem, Problem::Input(_) | Problem::CutOff { .. }));
+    }
+}
+
+#[test]
+fn a_compressed_file_without_a_whole_packet_is_read_and_cut_off() {
+    let file = at_seconds(&[1]);
+    for (compress, unit) in
+        [(gzip as fn(&[u8]) -> Vec<u8>, "gzip stream"), (zstandard, "zstd frame")]
+    {
+        let compressed = compress(&file);
+        let begun = compressed[..compressed.len() / 2].to_vec();
+        let (kept, errors) = all(&mut Source::of("begun", Cursor::new(begun)));
+        assert!(kept.is_empty());
+        assert_eq!(errors[0].to_string(), format!("cannot read begun: the {unit} is cut off"));
+        assert_eq!(errors[0].unread(), Unread::Whole);
+    }
+}
+
+#[test]
+fn only_what_cannot_be_opened_is_said_to_be_so() {
+    let scratch = Scratch::new("opened");
+    let (_, errors) = all(&mut Source::open([scratch.0.join("missing")]));
+    assert!(errors[0].to_string().starts_with("cannot open "), "{}", errors[0]);
+    let (_, errors) = all(&mut Source::open([&scratch.0]));
+    assert!(errors[0].to_string().starts_with("cannot read "), "{}", errors[0]);
+}
+
+#[test]
+fn an_error_says_what_of_the_file_is_not_read() {
+    let file = at_seconds(&[1]);
+    let long = [&file[..], &[0; 8], &[0xff; 8]].concat();
+    for (bytes, expected) in [
+        (&file[..20], Unread::Whole),
+        (b"GIF89a", Unread::Whole),
+        (&file[..30], Unread::End),
+        (&file[..file.len() - 1], Unread::End),
+        (&long, Unread::Rest),
+    ] {
+        let (_, errors) = all(&mut Source::of("file", Cursor::new(bytes.to_vec())));
+        assert_eq!(errors[0].unread(), expected, "{}", errors[0]);
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct PathRow {
     median_ms: f64,
     /// 95th percentile of their durations.
     p95_ms: f64,
-    /// The cause with the largest part of the total; null if the exchanges have no duration.
+    /// The cause with the largest part of the total, in one direction of the data; null if the exchanges have no duration.
     largest: Option<PathCause>,
     /// The part of the total that stalls took, which a setting or a code change removes.
     avoidable_ms: f64,
@@ -62,7 +62,7 @@ impl PathRow {
             total_ms: millis(group.total),
             median_ms: millis(group.median),
             p95_ms: millis(group.p95),
-            largest: group.largest.map(cause),
+            largest: group.largest_one_way.map(cause),
             avoidable_ms: millis(group.avoidable),
         }
     }

@@ -225,7 +225,7 @@ class SequencePlot {
       isData ? `seq ${grouped(from)} to ${grouped(to)}, length ${grouped(to - from)}` : `ack ${grouped(ack)}`,
       ...(bits & BIT.again ? ["retransmitted"] : []),
       ...(!isData && edge !== NONE ? [`window ${grouped(edge - ack)}`] : []),
-      ...(stall ? [`in ${stall.cause}, ${duration(stall.length)}`] : []),
+      ...(stall ? [`in ${stall.cause}, ${duration(stall.length)}${doubtOf(stall)}`] : []),
     ].join(" · ");
   }
 }

@@ -1,4 +1,4 @@
-// The stalls of the connection that is shown, in words: each a button that zooms to it.
+// What the data of the connection that is shown waited for, in words: each wait a button that zooms to it.
 
 /** More than these would be no list to read; they are the longest. */
 const MAX_STALLS = 40;
@@ -16,16 +16,16 @@ class StallList {
     const longest = [...this.sequence.stalls].sort((one, other) => other.length - one.length).slice(0, MAX_STALLS);
     const hidden = this.sequence.stalls.length - longest.length;
     const rest = hidden > 0 ? `: the longest ${MAX_STALLS} of ${grouped(this.sequence.stalls.length)}` : "";
-    this.title.textContent = longest.length > 0 ? `Stalls of data ${DIRECTIONS[this.sequence.way]}${rest}` : "No stall in this direction";
+    this.title.textContent = longest.length > 0 ? `What data ${DIRECTIONS[this.sequence.way]} waited for${rest}` : "No wait in this direction";
     this.list.replaceChildren(...longest.map((stall) => element("li", {}, this.button(stall))));
   }
 
   button(stall) {
     const { cause, length, from, party, packets } = stall;
+    const { timeline, connection } = this.sequence;
     const mark = element("span", { class: `mark fill-${cause}`, "aria-hidden": "true" });
     const who = party ? ` (${party})` : "";
-    const where = packets.length > 0 ? `, packets ${packets.join(" ")}` : "";
     const show = () => this.sequence.focus(from, length);
-    return element("button", { type: "button", on: { click: show } }, mark, ` ${cause}${who} ${duration(length)} at ${seconds(from)}${where}`);
+    return element("button", { type: "button", on: { click: show } }, mark, ` ${cause}${who} ${duration(length)}${doubtOf(stall)} at ${seconds(from)}${timeline.evidence(connection, packets)}`);
   }
 }

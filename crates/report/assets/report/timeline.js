@@ -2,6 +2,7 @@
 
 const BIT = { toClient: 1, syn: 2, fin: 4, rst: 8, again: 16, ack: 32, edge: 64 };
 const DIRECTIONS = ["to server", "to client"];
+const CONFIDENCES = ["high", "medium", "low"];
 
 class Timeline {
   constructor(packed) {
@@ -11,6 +12,7 @@ class Timeline {
     /** What the path takes without anybody's fault. It is not shaded. */
     this.pathDelays = new Set(packed.path_delays);
     this.byConnection = Map.groupBy(this.exchanges, (it) => it.connection);
+    this.kinds = new Map();
   }
 
   exchangesOf(connection) {
@@ -49,6 +51,22 @@ class Timeline {
     }
     return points;
   }
+
+  /** `, packets 12 (data), 13 (ACK), 14 (data)`: those that show a cause. What is not drawn has no word. */
+  evidence(connection, packets) {
+    if (packets.length === 0) return "";
+    const kinds = this.kindsOf(connection);
+    const named = packets.toSorted((one, other) => one - other).map((it) => (kinds.has(it) ? `${it} (${kinds.get(it)})` : String(it)));
+    return `, packet${named.length > 1 ? "s" : ""} ${named.join(", ")}`;
+  }
+
+  /** What each packet of a connection is, by its number. */
+  kindsOf(connection) {
+    if (!this.kinds.has(connection)) {
+      this.kinds.set(connection, new Map(this.points(connection).map((it) => [it.packet, packetKind(it)])));
+    }
+    return this.kinds.get(connection);
+  }
 }
 
 class Exchange {
@@ -62,8 +80,9 @@ class Exchange {
   /** What it owes to each cause. */
   shares() {
     const shares = [];
-    for (let place = 0; place < this.flatShares.length; place += 2) {
-      shares.push({ ...this.kind(this.flatShares[place]), length: this.flatShares[place + 1] });
+    for (let place = 0; place < this.flatShares.length; place += 3) {
+      const [kind, length, doubt] = this.flatShares.slice(place, place + 3);
+      shares.push({ ...this.kind(kind, doubt), length });
     }
     return shares;
   }
@@ -75,10 +94,10 @@ class Exchange {
   /** When it waited for what. Where that was not kept, its shares one after the other: `exact` says so. */
   spans() {
     const spans = [];
-    for (let place = 0; place < this.flatSpans.length; place += 6) {
-      const [kind, from, length, ...packets] = this.flatSpans.slice(place, place + 6);
+    for (let place = 0; place < this.flatSpans.length; place += 7) {
+      const [kind, from, length, doubt, ...packets] = this.flatSpans.slice(place, place + 7);
       const evidence = packets.filter((packet) => packet > 0);
-      spans.push({ ...this.kind(kind), from: this.start + from, length, packets: evidence, exact: true });
+      spans.push({ ...this.kind(kind, doubt), from: this.start + from, length, packets: evidence, exact: true });
     }
     return spans.length > 0 ? spans : this.sharesInARow();
   }
@@ -92,8 +111,25 @@ class Exchange {
     });
   }
 
-  kind(number) {
-    const [cause, parties] = this.packed.causes[number >> 1];
-    return { cause, way: number & 1, party: parties[number & 1] };
+  /** The cause, who can change it, and how sure that is. */
+  kind(number, doubt) {
+    const { causes } = this.packed;
+    const [cause, parties] = causes[number >> 1];
+    const rival = doubt < 3 ? null : causes[Math.floor(doubt / 3) - 1][0];
+    return { cause, way: number & 1, party: parties[number & 1], confidence: CONFIDENCES[doubt % 3], rival };
   }
+}
+
+/** ` (medium confidence, rival path-stall)`; nothing if the verdict is sure. */
+function doubtOf({ confidence, rival }) {
+  if (confidence === "high" && !rival) return "";
+  return ` (${confidence} confidence${rival ? `, rival ${rival}` : ""})`;
+}
+
+/** What a packet is, in a word or two. */
+function packetKind({ bits, from, to }) {
+  if (bits & BIT.syn) return bits & BIT.ack ? "SYN-ACK" : "SYN";
+  if (bits & BIT.rst) return "RST";
+  if (to > from) return bits & BIT.again ? "data again" : "data";
+  return bits & BIT.fin ? "FIN" : "ACK";
 }

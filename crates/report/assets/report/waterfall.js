@@ -83,7 +83,10 @@ class Waterfall {
     const origin = this.order === "time" ? from : exchange.start;
     const bar = element("span", { class: "track" });
     const unit = 100 / (to - from);
-    for (const span of exchange.spans()) bar.append(segment(span, (span.from - origin) * unit, span.length * unit));
+    for (const span of exchange.spans()) {
+      const evidence = this.timeline.evidence(exchange.connection, span.packets);
+      bar.append(segment(span, evidence, (span.from - origin) * unit, span.length * unit));
+    }
     const main = exchange.shares().reduce((most, it) => (it.length > most.length ? it : most), { length: -1, cause: "" });
     const row = element(
       "div",
@@ -139,9 +142,10 @@ class Waterfall {
 }
 
 /** A piece of a bar; places and widths in percent. Its colour is the style sheet's. */
-function segment({ cause, length, packets, exact }, left, width) {
-  const where = packets.length > 0 ? `, packets ${packets.join(" ")}` : "";
-  const piece = element("span", { class: `piece fill-${cause}`, title: `${cause} ${duration(length)}${where}${exact ? "" : " in total"}` });
+function segment(span, evidence, left, width) {
+  const { cause, length, exact } = span;
+  const title = `${cause} ${duration(length)}${exact ? "" : " in total"}${doubtOf(span)}${evidence}`;
+  const piece = element("span", { class: `piece fill-${cause}`, title });
   piece.style.left = `${left}%`;
   piece.style.width = `${width}%`;
   if (width > 12) piece.textContent = cause;

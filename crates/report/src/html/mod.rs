@@ -34,4 +34,4 @@ mod timeline;
 pub use page::{Block, Page};
 pub use plot::{Line, Plot, Style};
 pub use table::{Cell, HtmlTable, Verdict};
-pub use timeline::{Span, Timeline, TimelineConnection, TimelineExchange};
+pub use timeline::{Span, Timeline, TimelineConnection, TimelineExchange, TimelineShare};

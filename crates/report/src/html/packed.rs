@@ -5,7 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use ackwise_capture::series::{Point, Series};
+use ackwise_capture::{
+    attribution::Confidence,
+    series::{Point, Series},
+};
 use ackwise_cause::{Cause, Direction, Party};
 use ackwise_tcp::Instant;
 use serde::Serialize;
@@ -40,9 +43,9 @@ struct PackedExchange(
     i64,
     usize,
     u64,
-    /// For each share: kind, time.
+    /// For each share: kind, time, doubt.
     Vec<i64>,
-    /// For each span: kind, from (since the start), time, three packets.
+    /// For each span: kind, from (since the start), time, doubt, three packets.
     Vec<i64>,
 );
 
@@ -79,20 +82,36 @@ fn parties(cause: Cause) -> [Option<&'static str>; 2] {
 
 /// A cause and a direction in one number.
 fn kind(cause: Cause, direction: Direction) -> i64 {
-    let place = Cause::ALL.iter().position(|it| *it == cause).unwrap_or_default();
-    number(place as u64) * 2 + direction as i64
+    place(cause) * 2 + direction as i64
+}
+
+/// The confidence and the rival, whose places count from 1, in one number: 0 is high and without a rival.
+fn doubt(confidence: Confidence, rival: Option<Cause>) -> i64 {
+    let unsure = match confidence {
+        Confidence::High => 0,
+        Confidence::Medium => 1,
+        Confidence::Low => 2,
+    };
+    rival.map_or(0, |it| place(it) + 1) * 3 + unsure
+}
+
+fn place(cause: Cause) -> i64 {
+    number(Cause::ALL.iter().position(|it| *it == cause).unwrap_or_default() as u64)
 }
 
 fn pack_exchange(it: &TimelineExchange, first: Instant, label: usize) -> PackedExchange {
-    let mut shares = Vec::with_capacity(it.shares.len() * 2);
-    for &(cause, direction, span) in &it.shares {
-        shares.extend([kind(cause, direction), micros(span.as_nanos())]);
+    let mut shares = Vec::with_capacity(it.shares.len() * 3);
+    for share in &it.shares {
+        let doubt = doubt(share.confidence, share.rival);
+        let kind = kind(share.cause, share.direction);
+        shares.extend([kind, micros(share.span.as_nanos()), doubt]);
     }
-    let mut spans = Vec::with_capacity(it.spans.len() * 6);
+    let mut spans = Vec::with_capacity(it.spans.len() * 7);
     for span in &it.spans {
         let from = span.from.saturating_since(it.start).as_nanos();
         let length = span.until.saturating_since(span.from).as_nanos();
-        spans.extend([kind(span.cause, span.direction), micros(from), micros(length)]);
+        let doubt = doubt(span.confidence, span.rival);
+        spans.extend([kind(span.cause, span.direction), micros(from), micros(length), doubt]);
         spans.extend(span.packets.map(number));
     }
     let start = micros(it.start.saturating_since(first).as_nanos());
@@ -178,4 +197,22 @@ fn micros(nanos: u128) -> i64 {
 fn number(number: u64) -> i64 {
     const EXACT: u64 = 1 << 53;
     i64::try_from(number.min(EXACT)).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sure_takes_one_digit_and_no_two_doubts_are_alike() {
+        let rivals = [None].into_iter().chain(Cause::ALL.map(Some));
+        let confidences = [Confidence::High, Confidence::Medium, Confidence::Low];
+        let doubts: Vec<_> =
+            rivals.flat_map(|rival| confidences.map(|it| doubt(it, rival))).collect();
+        let expected: Vec<i64> = (0..).take(doubts.len()).collect();
+        assert_eq!(doubts, expected);
+        // `timeline.js` reads it so.
+        let number = doubt(Confidence::Low, Some(Cause::ALL[4]));
+        assert_eq!((number % 3, number / 3 - 1), (2, 4));
+    }
 }

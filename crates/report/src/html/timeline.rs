@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, time::Duration};
 
-use ackwise_capture::series::Series;
+use ackwise_capture::{attribution::Confidence, series::Series};
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
@@ -40,9 +40,24 @@ pub struct TimelineExchange {
     /// The packet in which it begins.
     pub packet: u64,
     /// What it owes to each cause.
-    pub shares: Vec<(Cause, Direction, Duration)>,
+    pub shares: Vec<TimelineShare>,
     /// When it waited for what; empty if that is not known.
     pub spans: Vec<Span>,
+}
+
+/// What an exchange owes to one cause.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TimelineShare {
+    /// Why.
+    pub cause: Cause,
+    /// Which way the data goes that was waited for.
+    pub direction: Direction,
+    /// How long.
+    pub span: Duration,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// What else the packets admit.
+    pub rival: Option<Cause>,
 }
 
 /// A time under one cause.
@@ -56,6 +71,10 @@ pub struct Span {
     pub cause: Cause,
     /// Which way the data goes that was waited for.
     pub direction: Direction,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// What else the packets admit.
+    pub rival: Option<Cause>,
     /// The packets that show it; 0 is none.
     pub packets: [u64; 3],
 }

@@ -10,7 +10,9 @@ use std::{
     },
 };
 
-use ackwise_capture::{export::ExchangeWriter, read::Source};
+use ackwise_capture::{
+    analysis::ConnectionResult, attribution::Confidence, export::ExchangeWriter, read::Source,
+};
 use ackwise_explain::Explained;
 use ackwise_report::OutputFile;
 use signal_hook::{
@@ -73,10 +75,28 @@ impl<'a> Request<'a> {
             file.finish()
         };
         match copy() {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                if let Some(limit) = limit(connection) {
+                    anstream::eprintln!("ackwise: {limit}");
+                }
+                Ok(())
+            }
             Err(error) => Err(Failure::File { path: self.path.to_owned(), error }),
         }
     }
+}
+
+/// What the whole connection shows of the confidence that a verdict can have, and the exported packets alone do not.
+fn limit(connection: &ConnectionResult) -> Option<String> {
+    let most = match connection.quality.confidence() {
+        Some(Confidence::High) => return None,
+        Some(most) => format!("has at most {} confidence", most.name()),
+        None => "is unknown".to_owned(),
+    };
+    Some(format!(
+        "--export: the capture lacks packets of this connection, or they are out of order, so what is said of its \
+         exchanges {most}. The exported file alone does not show that."
+    ))
 }
 
 fn copy(

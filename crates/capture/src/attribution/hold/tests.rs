@@ -99,8 +99,20 @@ fn a_delayed_acknowledgement_is_told_from_think_time() {
             High,
         ),
         (
-            "later than that",
+            "later than that, the ACK may have been late on its way",
             Facts { since_ack: micros(1_001), pushed: true, ended: true, left_late: true, ..SMALL },
+            Wait::Application,
+            Medium,
+        ),
+        (
+            "but not at the sender",
+            Facts {
+                since_ack: micros(1_001),
+                pushed: true,
+                ended: true,
+                may_miss_losses: false,
+                ..SMALL
+            },
             Wait::Application,
             High,
         ),
@@ -122,7 +134,12 @@ fn a_delayed_acknowledgement_is_told_from_think_time() {
 #[test]
 fn what_the_sender_did_before_says_whether_an_acknowledgement_released_a_small_segment() {
     let habit = |nagle| Facts { nagle, pushed: true, ended: true, ..SMALL };
-    let late = Facts { since_ack: micros(1_001), left_late: true, ..habit(NagleHabit::Holds) };
+    let late = Facts {
+        since_ack: micros(1_001),
+        left_late: true,
+        may_miss_losses: false,
+        ..habit(NagleHabit::Holds)
+    };
     check(&[
         ("it always waited", habit(NagleHabit::Holds), Wait::Nagle, High),
         ("it waited as often as not", habit(NagleHabit::Mixed), Wait::Nagle, Medium),
@@ -134,12 +151,7 @@ fn what_the_sender_did_before_says_whether_an_acknowledgement_released_a_small_s
             Wait::Nagle,
             Medium,
         ),
-        (
-            "no busier",
-            Facts { since_ack: micros(4_001), left_late: true, ..late },
-            Wait::Application,
-            High,
-        ),
+        ("no busier", Facts { since_ack: micros(4_001), ..late }, Wait::Application, High),
         (
             "no more than a sixteenth of the time",
             Facts { since_data: Nanos::from_millis(16), ..late },
@@ -151,6 +163,27 @@ fn what_the_sender_did_before_says_whether_an_acknowledgement_released_a_small_s
             Facts { nagle: NagleHabit::Unknown, ..late },
             Wait::Application,
             High,
+        ),
+    ]);
+    let far = Facts { may_miss_losses: true, ..late };
+    check(&[
+        (
+            "on a path whose delay varies, half of the time",
+            Facts { since_data: Nanos::from_micros(2_002), ..far },
+            Wait::Nagle,
+            Medium,
+        ),
+        (
+            "no more than that",
+            Facts { since_data: Nanos::from_micros(2_001), ..far },
+            Wait::Application,
+            Medium,
+        ),
+        (
+            "without a habit, the ACK may have been late all the same",
+            Facts { nagle: NagleHabit::Unknown, ..far },
+            Wait::Application,
+            Medium,
         ),
     ]);
 }

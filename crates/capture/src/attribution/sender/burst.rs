@@ -21,7 +21,8 @@ impl Sender {
     /// has arrived since the data before, and none so shortly before that it may have let the segment go; some is
     /// outstanding, so that no cork held it; and in so short a time, no timer ends, no path stalls and no clock
     /// shows anything. So a full segment was ready, and one that is not was just written.
-    pub(super) fn handle_in_burst(&mut self, data: &SeenData, delays: &PathDelays) -> Option<Gap> {
+    #[inline(always)]
+    pub(crate) fn handle_in_burst(&mut self, data: &SeenData, delays: &PathDelays) -> Option<Gap> {
         let last = self.last.as_ref()?;
         let on_link = self.bottleneck.before.time(data.len());
         let sent = (data.seen - (delays.sender + on_link)).max(last.sent);

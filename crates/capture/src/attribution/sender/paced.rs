@@ -27,7 +27,7 @@ impl Sender {
             return Release::Other;
         }
         let since_ack = self.pacing.heard().map(|heard| Nanos::between(heard, data.seen));
-        let is_prompt = since_ack.is_some_and(|since| since <= Release::PROMPT);
+        let is_prompt = since_ack.is_some_and(|since| since <= Release::prompt(delays));
         let latest = self.latest.as_ref().map(|it| Nanos::between(it.at, gap.until));
         match self.flight() {
             _ if is_prompt => Release::Acknowledgement,

@@ -131,17 +131,24 @@ impl Reader {
         }
     }
 
-    /// Takes a segment whole if it is of the middle of a body. Whether it did.
-    pub(super) fn passes(&mut self, span: &Span<'_>) -> bool {
-        let start_line = self.start_line;
-        match &mut self.stage {
-            Stage::Body(body) => body.pass(span.len()),
-            Stage::Turn { .. } if start_line(span.bytes()) == Guess::Yes => false,
-            Stage::Turn { end } | Stage::UntilClose { end } => {
-                *end = span.end();
-                true
-            }
+    /// Whether a segment is of the middle of a body.
+    pub(super) fn would_pass(&self, span: &Span<'_>) -> bool {
+        match &self.stage {
+            Stage::Body(body) => body.continues_after(span.len()),
+            Stage::Turn { .. } => (self.start_line)(span.bytes()) != Guess::Yes,
+            Stage::UntilClose { .. } => true,
             Stage::Between | Stage::Head { .. } | Stage::Resting => false,
+        }
+    }
+
+    /// Takes a segment whole that [would pass](Self::would_pass).
+    pub(super) fn pass(&mut self, span: &Span<'_>) {
+        match &mut self.stage {
+            Stage::Body(body) => {
+                body.pass(span.len());
+            }
+            Stage::Turn { end } | Stage::UntilClose { end } => *end = span.end(),
+            Stage::Between | Stage::Head { .. } | Stage::Resting => {}
         }
     }
 

@@ -22,7 +22,7 @@ impl ObservedConnection {
         self.handle_events(self.last_seen, 0, results);
         while let Some(mut exchange) = self.open.pop_front() {
             exchange.handle_earlier_end(&self.earlier_end);
-            exchange.abandon(self.closed_at, self.last_way(), self.last_seen);
+            exchange.abandon(&self.abrupt_end(), self.last_seen);
             self.exchange_abandoned(exchange, results);
         }
         self.close(false, results)

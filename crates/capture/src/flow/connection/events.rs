@@ -5,11 +5,11 @@ use ackwise_tcp::Instant;
 
 use super::ObservedConnection;
 use crate::{
-    attribution::{Vantage, gap::LastWay, sender::Departure},
+    attribution::{Vantage, sender::Departure},
     closing::RequestKind,
     conversation::{Event, ExchangeId, Protocol},
     flow::{
-        exchange::{Asked, EarlierEnd, OpenExchange},
+        exchange::{AbruptEnd, Asked, EarlierEnd, OpenExchange},
         flow_control::FlowControl,
         lingering::Lingering,
     },
@@ -117,9 +117,9 @@ impl ObservedConnection {
                 self.response_ended(exchange, position, exact, results);
             }
             Event::Abandoned { exchange } => {
-                let last = self.last_way();
+                let end = self.abrupt_end();
                 if let Some(mut open) = self.take(exchange) {
-                    open.abandon(self.closed_at, last, now);
+                    open.abandon(&end, now);
                     self.exchange_abandoned(open, results);
                 }
             }
@@ -154,11 +154,18 @@ impl ObservedConnection {
     }
 
     fn interim(&mut self, exchange: ExchangeId) {
-        let asked = &self.ends.half(Direction::ToServer).sender;
+        let request = &self.ends.half(Direction::ToServer).sender;
         let answered = self.ends.half(Direction::ToClient).sender.last().copied();
-        let (free_at, last) = (asked.free_at(), asked.last().copied());
+        let (free_at, last) = (request.free_at(), request.last().copied());
+        let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
+        let delays = self.ends.distances.path_delays(Direction::ToClient);
+        let is_near = delays.is_next_to_sender();
         if let (Some(last), Some(interim)) = (last, answered) {
-            self.with(exchange, |it| it.handle_interim(free_at, &last, &interim));
+            self.with(exchange, |it| {
+                let asked = if is_near { Asked::Known } else { it.asked(heard, round_trip) };
+                it.think_until_interim(&interim, asked, round_trip);
+                it.handle_interim(free_at, &last, &interim);
+            });
         }
     }
 
@@ -204,14 +211,24 @@ impl ObservedConnection {
     pub(super) fn linger_no_more(&mut self, acked: Option<Instant>, results: &mut Results) {
         let Some(lingering) = self.lingering.take() else { return };
         let to_client = self.ends.distances.round_trip(Direction::ToClient);
-        let open = lingering.settle(acked, to_client.unwrap_or_default());
+        let mut open = lingering.settle(acked, to_client.unwrap_or_default());
+        open.acknowledged = acked;
         self.exchange_over(open, true, results);
     }
 
-    /// That of the server's last data.
-    pub(super) fn last_way(&self) -> Option<LastWay> {
-        let sender = &self.ends.half(Direction::ToClient).sender;
-        sender.last().map(|last| last.way(sender.free_at()))
+    /// What is known of its end, or that of the capture.
+    pub(super) fn abrupt_end(&self) -> AbruptEnd {
+        let last_way = |direction| {
+            let sender = &self.ends.half(direction).sender;
+            sender.last().map(|last| last.way(sender.free_at()))
+        };
+        let is_heard = self.ends.half(Direction::ToServer).stream.flight() == 0;
+        AbruptEnd {
+            closed: self.closed_at,
+            asked: last_way(Direction::ToServer),
+            last: last_way(Direction::ToClient),
+            given_up: self.ends.reset && self.closed_first == Some(Party::Client) && is_heard,
+        }
     }
 
     /// Nothing more comes of an exchange. A CLIENT_CLOSE is none: its answer is the server's FIN.

@@ -1,0 +1,305 @@
+//! What was said wrongly of public captures, with packets of our own.
+
+use ackwise_capture::{
+    analysis::Analysis,
+    attribution::{Confidence, Share},
+};
+use ackwise_cause::{Cause, Direction};
+
+use crate::{shows, wire::Streams};
+
+fn shares(analysis: &Analysis, cause: Cause) -> impl Iterator<Item = Share> {
+    let all = analysis.exchanges.iter().flat_map(|it| it.shares.iter());
+    all.filter(move |it| it.cause == cause)
+}
+
+/// The milliseconds under a cause.
+fn owed(analysis: &Analysis, cause: Cause) -> f64 {
+    shares(analysis, cause).map(|it| it.span.as_secs_f64() * 1e3).sum()
+}
+
+#[test]
+fn an_acknowledgement_takes_a_round_trip_to_let_a_sender_go_that_is_not_quite_next_to_the_capture()
+{
+    let paced = |late: f64| {
+        let mut script = String::from(
+            "
+            0    > syn
+            0.4  < syn
+            40.4 > ack 0
+            40.6 > 0:100 psh ack 0
+            41.1 < ack 100
+            42   < 0:14600 ack 100
+            ",
+        );
+        for round in 0..40_u32 {
+            let at = 82.0 + f64::from(round) * 4.0;
+            let (acked, from) = ((round + 1) * 2_920, 14_600 + round * 2_920);
+            let to = from + 2_920;
+            script += &format!("{at} > ack {acked}\n{} < {from}:{to} ack 100\n", at + late);
+        }
+        let analysis = Streams::of_bodies(&[131_300]).seen_as(&script);
+        let pacing = analysis.connections[0].pacing[Direction::ToClient as usize].clone();
+        pacing.is_some_and(|it| it.is_paced())
+    };
+    // The round trip to the sender is 0.4 ms.
+    for (late, expected) in [(0.4, false), (0.49, false), (0.54, false), (0.57, true), (2.0, true)]
+    {
+        assert_eq!(paced(late), expected, "{late}");
+    }
+}
+
+#[test]
+fn a_window_that_a_loss_has_cut_is_no_short_beginning() {
+    let streams = Streams::of_bodies(&[11_580]);
+    let analysis = streams.seen_as(
+        "
+        0      > syn
+        0.05   < syn
+        40.05  > ack 0
+        40.2   > 0:100 psh ack 0
+        41     < 0:2920 ack 100
+        81.05  > ack 2920
+        81.1   < 2920:8760 ack 100
+        121.2  > ack 2920 sack 4380:8760
+        121.25 < 2920:4380 ack 100
+        161.3  > ack 8760
+        161.35 < 8760:10220 ack 100
+        351.4  > ack 10220
+        351.45 < 10220:11680 psh ack 100
+        391.5  > ack 11680
+        ",
+    );
+    assert_eq!(owed(&analysis, Cause::ShortInitialSegment), 0.0, "{:?}", analysis.exchanges);
+    assert!(owed(&analysis, Cause::CongestionWindow) > 149.0, "{:?}", analysis.exchanges);
+}
+
+#[test]
+fn a_syn_that_is_sent_again_is_answered_at_once_and_by_no_timer() {
+    for (answer, timeouts) in [(3_000.5, 3_000.0), (4_000.0, 4_000.0)] {
+        let analysis = Streams::of_bodies(&[2_000]).seen_as(&format!(
+            "
+            0       > syn
+            0.4     < syn
+            3000    > syn
+            {answer} < syn
+            {}      > ack 0
+            {}      > 0:100 psh ack 0
+            {}      < 0:2100 psh ack 100
+            {}      > ack 2100
+            ",
+            answer + 40.0,
+            answer + 40.2,
+            answer + 41.0,
+            answer + 81.0,
+        ));
+        let found = owed(&analysis, Cause::RetransmissionTimeout);
+        assert!((found - timeouts).abs() < 0.001, "{answer}: {:?}", analysis.exchanges);
+    }
+}
+
+/// Requests whose bodies are sent without waiting, each answered by 100 (Continue) in 25 bytes and by a head of
+/// 100 bytes and a body.
+fn continued(bodies: &[usize]) -> Streams {
+    let padded = |head: &str| format!("{head}{}\r\n\r\n", "x".repeat(96 - head.len()));
+    let (mut client, mut server) = (String::new(), String::new());
+    for body in bodies {
+        client += &padded("PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 200\r\nX: ");
+        client += &"x".repeat(200);
+        server += "HTTP/1.1 100 Continue\r\n\r\n";
+        server += &padded(&format!("HTTP/1.1 200 OK\r\nContent-Length: {body}\r\nX: "));
+        server += &"x".repeat(*body);
+    }
+    Streams::of(client.as_bytes(), server.as_bytes())
+}
+
+#[test]
+fn what_nagle_holds_behind_100_continue_was_not_held_before_that_was_sent() {
+    shows(
+        &continued(&[0]),
+        "
+        0    > syn
+        1    < syn
+        1.01 > ack 0
+        1.1  > 0:100 psh ack 0
+        1.12 > 100:300 psh ack 0
+        4.7  < ack 300
+        6.2  < 0:25 psh ack 300
+        6.22 > ack 25
+        7.27 < 25:125 psh ack 300
+        7.28 > ack 125
+        ",
+        "
+        handshake to-server 1.005 (1, 1.005) high: 1 2 3
+        application-limited to-server 0.090 (1, 0.090) high: 4
+        propagation to-server 0.525 (1, 0.525) high: 5
+        server-think to-client 4.080 (1, 4.080) medium or queueing: 5 7
+        nagle-rtt to-client 1.070 (1, 1.070) medium or server-think: 7 9
+        propagation to-client 0.500 (1, 0.500) high: 9
+        ",
+    );
+}
+
+/// The second exchange of a connection whose server wrote the body of its first response in two pieces, so many
+/// milliseconds apart, and whose second response follows 100 (Continue) when the delayed acknowledgement comes.
+fn behind_own_pauses(pause: f64) -> Vec<Share> {
+    let from = 7.27 + 3.0 * pause;
+    let analysis = continued(&[60, 0]).seen_as(&format!(
+        "
+        0    > syn
+        1    < syn
+        1.01 > ack 0
+        1.1  > 0:100 psh ack 0
+        1.12 > 100:300 psh ack 0
+        4.7  < ack 300
+        6.2  < 0:25 psh ack 300
+        6.22 > ack 25
+        7.27 < 25:125 psh ack 300
+        7.28 > ack 125
+        {} < 125:150 psh ack 300
+        {} > ack 150
+        {} < 150:185 psh ack 300
+        {} > ack 185
+        {} > 300:400 psh ack 185
+        {} > 400:600 psh ack 185
+        {} < ack 600
+        {} < 185:210 psh ack 600
+        {} > ack 210
+        {} < 210:310 psh ack 600
+        {} > ack 310
+        ",
+        7.27 + pause,
+        7.28 + pause,
+        7.27 + 2.0 * pause,
+        7.28 + 2.0 * pause,
+        from,
+        from + 0.02,
+        from + 3.0,
+        from + 4.5,
+        from + 44.2,
+        from + 45.2,
+        from + 45.21,
+    ));
+    analysis.exchanges[1].shares.iter().collect()
+}
+
+#[test]
+fn a_pause_much_longer_than_its_programs_is_no_coincidence_with_an_ack() {
+    let long = |cause| {
+        move |shares: &[Share]| {
+            let share = shares.iter().find(|it| it.cause == cause);
+            share.filter(|it| it.span.as_millis() >= 40).map(|it| (it.confidence, it.rival))
+        }
+    };
+    let found = behind_own_pauses(5.0);
+    let expected = Some((Confidence::Medium, Some(Cause::ServerThink)));
+    assert_eq!(long(Cause::NagleDelayedAck)(&found), expected, "{found:?}");
+    // So long, the program waits by itself.
+    let found = behind_own_pauses(30.0);
+    assert!(long(Cause::ServerThink)(&found).is_some(), "{found:?}");
+}
+
+#[test]
+fn a_client_that_resets_the_connection_had_waited_for_an_answer() {
+    let streams = Streams::of(&[0x81; 68], &[]);
+    let seen = |ack: &str, end: &str| {
+        streams.seen_as(&format!(
+            "
+            0     > syn
+            0.3   < syn
+            80    > ack 0
+            100   > 0:68 psh ack 0
+            {ack}
+            {end}
+            ",
+        ))
+    };
+    let acked = "200 < ack 68";
+    for (ack, end, cause, millis) in [
+        (acked, "10800 > rst ack 0", Cause::ServerThink, 10_700.0),
+        // The request may not have been complete, and the path may have lost it.
+        ("", "10800 > rst ack 0", Cause::Unknown, 10_700.0),
+        (acked, "10800 < ack 68", Cause::Unknown, 10_700.0),
+    ] {
+        let analysis = seen(ack, end);
+        let found: Vec<_> = shares(&analysis, cause).collect();
+        let [share] = &found[..] else { panic!("{ack} {end}: {:?}", analysis.exchanges) };
+        assert!((share.span.as_secs_f64() * 1e3 - millis).abs() < 1.0, "{ack} {end}: {share:?}");
+        assert_eq!(share.evidence.packets().collect::<Vec<_>>(), [4], "{ack} {end}");
+        if cause == Cause::ServerThink {
+            assert_eq!(share.confidence, Confidence::Medium);
+            assert_eq!(share.rival, Some(Cause::ApplicationLimited));
+        }
+    }
+}
+
+#[test]
+fn what_leaves_long_after_the_data_before_and_just_after_an_ack_is_not_paced_while_a_loss_is_repaired()
+ {
+    let analysis = Streams::of_bodies(&[17_420]).seen_as(
+        "
+        0     > syn
+        0.48  < syn
+        40.5  > ack 0
+        40.7  > 0:100 psh ack 0
+        41.2  < ack 100
+        42    < 0:14600 ack 100
+        82.6  > ack 0 sack 1460:2920
+        82.7  > ack 0 sack 1460:4380
+        82.8  > ack 0 sack 1460:5840
+        83.3  < 0:1460 ack 100
+        110   > ack 0 sack 1460:13140
+        111.4 < 14600:16060 ack 100
+        123.4 > ack 14600
+        123.9 < 16060:17520 psh ack 100
+        164   > ack 17520
+        ",
+    );
+    assert_eq!(owed(&analysis, Cause::Pacing), 0.0, "{:?}", analysis.exchanges);
+    let found: Vec<_> = shares(&analysis, Cause::LossRecovery).map(|it| it.confidence).collect();
+    assert_eq!(found, [Confidence::Medium], "{:?}", analysis.exchanges);
+}
+
+#[test]
+fn a_client_may_have_waited_for_the_data_that_opens_a_connection() {
+    let handshake = |opening: &str| {
+        let analysis = Streams::of_bodies(&[2_000]).seen_as(&format!(
+            "
+            0   > syn
+            0.3 < syn
+            {opening}
+            81  < 0:2100 psh ack 100
+            161 > ack 2100
+            ",
+        ));
+        shares(&analysis, Cause::Handshake).map(|it| (it.confidence, it.rival)).next()
+    };
+    let doubtful = Some((Confidence::Medium, Some(Cause::ApplicationLimited)));
+    assert_eq!(handshake("80 > 0:100 psh ack 0"), doubtful);
+    let sure = Some((Confidence::High, None));
+    assert_eq!(handshake("80 > ack 0\n80.01 > 0:100 psh ack 0"), sure);
+}
+
+#[test]
+fn an_answer_behind_a_held_ack_was_not_held_itself() {
+    // Ticks of 4 ms. The path held the acknowledgement of the second request for 400 ms, and by its timestamp the
+    // answer left 540 ms after that.
+    let analysis = Streams::of_bodies(&[100, 100]).seen_as(
+        "
+        0      > syn
+        100    < syn ts 1000
+        100.1  > ack 0
+        100.2  > 0:100 psh ack 0
+        205    < 0:200 psh ack 100 ts 1026
+        205.1  > ack 200
+        5000   > 100:200 psh ack 200
+        5500   < ack 200 ts 2250
+        5640   < 200:400 psh ack 200 ts 2385
+        5640.1 > ack 400
+        ",
+    );
+    let shares: Vec<_> = analysis.exchanges[1].shares.iter().collect();
+    let longest = shares.iter().max_by_key(|it| it.span).unwrap();
+    assert_eq!(longest.cause, Cause::ServerThink, "{shares:?}");
+    assert_ne!(longest.confidence, Confidence::High, "{shares:?}");
+}
