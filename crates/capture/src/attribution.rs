@@ -23,6 +23,7 @@
 //! | `loss_kind` | what was lost, or was not |
 //! | `stall` | a path that delivers nothing |
 //! | `gap` | the time between two departures, divided |
+//! | `train` | when a link was busy that nothing shows the place of |
 //! | `account` | the time of an exchange, without a rest |
 //! | `verdict` | the cause of some time, its evidence, and the confidence |
 //! | `stretch` | which time went where, for a report to draw |
@@ -45,6 +46,7 @@ mod shares;
 mod spacing;
 mod stall;
 mod stretch;
+mod train;
 mod verdict;
 mod window;
 

@@ -187,6 +187,14 @@ impl ExchangeReader {
         }
     }
 
+    /// Says that the server was silent for long after what the client sent last: a session ticket of TLS would have
+    /// come earlier.
+    pub fn handle_silence(&mut self) {
+        if let State::Tls(tls) = &mut self.state {
+            tls.handle_silence();
+        }
+    }
+
     /// Says that bytes `from` to `to` of a stream were sent but are not in the capture.
     pub fn handle_gap(&mut self, direction: Direction, from: u64, to: u64) {
         match &mut self.state {

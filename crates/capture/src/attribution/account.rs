@@ -81,7 +81,7 @@ impl Account {
         }
         let span = Nanos::between(self.cursor, until);
         self.cursor = until;
-        let Verdict { cause, direction, evidence, confidence, rival, kind } = verdict;
+        let Verdict { cause, direction, evidence, confidence, rival, kind, swapped: _ } = verdict;
         let is_same = |it: &Sum| (it.cause, it.direction) == (cause, direction);
         let goes_on = self.open.filter(|open| self.sums.get(open.0).is_some_and(is_same));
         let piece = span + goes_on.map_or(Nanos::ZERO, |(_, so_far)| so_far);

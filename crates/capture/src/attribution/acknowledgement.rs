@@ -2,6 +2,8 @@
 
 use ackwise_tcp::Instant;
 
+use super::Nanos;
+
 /// An acknowledgement on its way to the sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgement {
@@ -17,6 +19,8 @@ pub(crate) struct Acknowledgement {
     pub sacks: bool,
     /// It comes without data.
     pub is_pure: bool,
+    /// How much longer the path took for it than it takes at least, by its timestamp; zero if that tells nothing.
+    pub held: Nanos,
     /// It comes with data, and a packet of its sender is missing behind the data before that.
     pub lost_before: bool,
 }
@@ -40,15 +44,19 @@ pub(super) struct Arrived {
     pub sacks: bool,
     /// Others arrived together with it.
     pub in_bunch: bool,
+    /// How much longer the path took for it, by its timestamp.
+    pub held: Nanos,
 }
 
 impl Arrived {
     /// It arrived together with an earlier one, and either may have released what was sent then.
-    pub(super) const fn merged_with(self, first: &Self) -> Self {
+    pub(super) fn merged_with(self, first: &Self) -> Self {
         let small_acknowledged = first.small_acknowledged || self.small_acknowledged;
         let flight = [first.flight[0], self.flight[1]];
         let &Self { usable_window, least_window, sure_window, .. } = first;
         let in_bunch = true;
+        // The path has held all of them since it held the first.
+        let held = first.held.max(self.held);
         Self {
             flight,
             usable_window,
@@ -56,6 +64,7 @@ impl Arrived {
             sure_window,
             small_acknowledged,
             in_bunch,
+            held,
             ..self
         }
     }
@@ -78,6 +87,7 @@ mod tests {
             small_acknowledged,
             sacks: false,
             in_bunch: false,
+            held: Nanos::from_millis(packet),
         };
         for (one, other, either) in
             [(false, false, false), (true, false, true), (false, true, true)]
@@ -88,6 +98,7 @@ mod tests {
             assert_eq!(merged.flight, [300, 100]);
             assert_eq!((merged.usable_window, merged.least_window), (Some(5), 7));
             assert_eq!((merged.sure_window, merged.in_bunch), (8, true));
+            assert_eq!(merged.held, Nanos::from_millis(2), "the longer");
             assert_eq!(merged.small_acknowledged, either);
         }
     }

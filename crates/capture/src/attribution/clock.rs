@@ -12,6 +12,8 @@ pub(super) struct SenderClock {
     /// The first timestamp, and when it was seen.
     first: Option<(u32, Instant)>,
     tick: Option<Nanos>,
+    /// What it likely is, until that is known.
+    likely_tick: Option<Nanos>,
     /// The timestamp of the packet that the path delayed least, and when that was seen.
     promptest: Option<(u32, Instant)>,
     /// The last timestamp, and when it was seen.
@@ -33,6 +35,9 @@ impl SenderClock {
 
     /// Ticks needed to determine the length of one. Our choice.
     const ENOUGH: u32 = 8;
+    /// Ticks after which one is likely as long as it seems. A longer one would need a path that delayed the first
+    /// packet by three times that. Our choice.
+    const LIKELY: u32 = 24;
 
     /// A timestamp was seen.
     pub(super) fn note(&mut self, value: u32, seen: Instant) {
@@ -43,6 +48,9 @@ impl SenderClock {
         }
         let (first, at) = *self.first.get_or_insert((value, seen));
         let (ticks, span) = (value.wrapping_sub(first), Nanos::between(at, seen));
+        if self.likely_tick.is_none() && (Self::LIKELY..i32::MAX as u32).contains(&ticks) {
+            self.likely_tick = Self::known_tick(span, ticks);
+        }
         if self.tick.is_some() || span < Self::LEARNT_AFTER || ticks == 0 || ticks > i32::MAX as u32
         {
             return;
@@ -73,6 +81,17 @@ impl SenderClock {
     /// 2.1, measures queues so.
     pub(super) fn queued(&self, value: u32, seen: Instant) -> Option<Nanos> {
         let (tick, (late, drift)) = self.tick.zip(self.late_by(value, seen))?;
+        Some(late - (tick + drift))
+    }
+
+    /// The same as soon as a tick is likely known.
+    pub(super) fn likely_queued(&self, value: u32, seen: Instant) -> Option<Nanos> {
+        let tick = self.tick.or(self.likely_tick)?;
+        // Lateness is counted in ticks of 1 ms until they are known.
+        if tick != self.tick.unwrap_or(Self::TICKS[0]) {
+            return None;
+        }
+        let (late, drift) = self.late_by(value, seen)?;
         Some(late - (tick + drift))
     }
 
@@ -166,6 +185,20 @@ mod tests {
             assert_eq!(found, queued, "{value} {millis}");
         }
         assert_eq!(clock(&[(0, 10), (500, 504)]).queued(600, Instant::EPOCH), None, "no tick yet");
+    }
+
+    #[test]
+    fn a_tick_of_a_millisecond_is_likely_after_a_few() {
+        let at = Instant::EPOCH + Nanos::from_millis(130);
+        for (known, queued) in [
+            (&[(0, 0), (23, 23)][..], None),
+            (&[(0, 0), (24, 24)], Some(99)),
+            (&[(0, 0), (24, 96)], None),
+            (&[(0, 0), (24, 60)], None),
+        ] {
+            let found = clock(known).likely_queued(30, at);
+            assert_eq!(found.map(|it| it.get().div_ceil(1_000_000)), queued, "{known:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::{
     Account, Confidence, Evidence, LossKind, Nanos, Verdict,
     hold::Hold,
     stall::{Held, Stall},
+    train::Train,
 };
 
 /// The time from one departure of data to the next in the same direction, at the sender.
@@ -16,6 +17,8 @@ pub(crate) struct Gap {
     pub until: Instant,
     /// When links were done with what was sent before.
     pub free_at: Instant,
+    /// Which of them a link before the vantage point has spread.
+    pub train: Train,
     /// That is known from several samples.
     pub pace_is_sure: bool,
     /// When all that was sent before had arrived.
@@ -84,7 +87,7 @@ pub(crate) enum Resolution {
     Confirmed,
 }
 
-/// Data that an acknowledgement released: Nagle's algorithm held it, or the receive window.
+/// Data that an acknowledgement released: Nagle's algorithm held it, or a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Released {
     /// The packet with the acknowledgement.
@@ -107,9 +110,13 @@ impl Gap {
             Wait::Nagle => Cause::NagleRtt,
             Wait::SillyWindow if opens => Cause::SillyWindow,
             Wait::ReceiveWindow { .. } if opens => Cause::ReceiveWindow,
+            Wait::SlowStart | Wait::CongestionWindow if self.hold.lost.is_none() => {
+                cause(&self.moment(Phase::Response, InFlight::Nothing, None))
+            }
             _ => return None,
         };
-        let is_sure = self.hold.confidence == Confidence::High;
+        // That a program writes in the very moment in which a window opens is unlikely.
+        let is_sure = self.hold.waits_for_window() || self.hold.confidence == Confidence::High;
         Some(Released { ack, cause, is_sure })
     }
 
@@ -121,6 +128,7 @@ impl Gap {
         match resolution {
             Spurious => return self.blame_path(),
             WindowClosed => return self.blame_receive_window(),
+            Confirmed if self.hold.rival == Some(Cause::Queueing) => return,
             Confirmed if self.hold.lost == Some(RepairedBy::Timeout) => {
                 return (self.hold.confidence, self.hold.rival) = (Confidence::High, None);
             }
@@ -180,7 +188,9 @@ impl Gap {
             // That an acknowledgement was delayed, it did not wait for yet.
             let until = until.min(self.until);
             let arrived = self.arrived.min(until);
-            let first = Self { until, arrived, hold, before: None, delayed_until: None, ..*self };
+            let train = Train::NONE;
+            let first =
+                Self { until, arrived, hold, train, before: None, delayed_until: None, ..*self };
             first.divide(phase, account);
         }
         let direction = phase.direction();
@@ -204,6 +214,9 @@ impl Gap {
         } else {
             self.lost_or(InFlight::Propagating)
         };
+        if let Stall::Since(due) = self.stall {
+            return self.owe_until_held(due, phase, on_its_way, account);
+        }
         if let Some(Held { from, stalls }) = self.held {
             self.owe(from, phase, on_its_way, account);
             let held = if stalls { InFlight::Held } else { InFlight::Queued };
@@ -221,6 +234,23 @@ impl Gap {
             self.owe_to(at, &self.while_ack_is_delayed(phase, left), account);
         }
         self.owe(self.until, phase, self.lost_or(InFlight::Nothing), account);
+    }
+
+    /// Until the acknowledgement was `due`, and then while the path held it.
+    fn owe_until_held(
+        &self,
+        due: Instant,
+        phase: Phase,
+        on_its_way: InFlight,
+        account: &mut Account,
+    ) {
+        self.owe(self.arrived.min(due), phase, on_its_way, account);
+        if let Some(left) = self.delayed_until {
+            let at = left.min(self.until).min(due);
+            self.owe_to(at, &self.while_ack_is_delayed(phase, left), account);
+        }
+        self.owe(due, phase, self.lost_or(InFlight::Nothing), account);
+        self.owe(self.until, phase, InFlight::Held, account);
     }
 
     /// The time up to `at` is owed to what its data is doing, or to what the sender waits for.
@@ -241,6 +271,26 @@ impl Gap {
             Some(rival) => verdict.or(rival),
             None => verdict,
         };
+        self.account_for(at, verdict, moment, account);
+    }
+
+    /// The same; but what the link before the vantage point may have done later, and what it seems to have done
+    /// instead, may be the other way round.
+    fn account_for(&self, at: Instant, verdict: Verdict, moment: &Moment, account: &mut Account) {
+        let is_busy = moment.in_flight == InFlight::Transmitting;
+        let as_if = |in_flight| cause(&Moment { in_flight, ..*moment });
+        let (doubt, other) = if is_busy {
+            (self.train.first(self.free_at, self.until), as_if(InFlight::Propagating))
+        } else {
+            // What it waits for may go on when all has arrived.
+            let goes_on = self.delayed_until.is_none()
+                && as_if(InFlight::Propagating) == as_if(InFlight::Nothing);
+            let until = if goes_on { self.until } else { self.arrived.min(self.until) };
+            (self.train.behind(self.free_at, [self.until, until]), as_if(InFlight::Transmitting))
+        };
+        account.add(doubt.start.min(at), verdict);
+        let swapped = Some(other).filter(|it| *it != verdict.cause);
+        account.add(doubt.end.min(at), Verdict { swapped, ..verdict });
         account.add(at, verdict);
     }
 
@@ -279,6 +329,8 @@ impl Gap {
                 Cause::NagleRtt if moment.ack_wait.is_some() => Some(Cause::NagleDelayedAck),
                 rival => Some(rival),
             },
+            // What else was on the path, the capture does not show either.
+            (InFlight::Held, Stall::None) if self.held.is_some() => Some(Cause::Queueing),
             (InFlight::Transmitting, _) if self.bit_by_bit => Some(Cause::ApplicationLimited),
             // Behind which packets it waited, the capture does not show.
             (InFlight::Queued, _) => Some(Cause::PathStall),
@@ -354,6 +406,8 @@ impl Gap {
 pub(crate) struct LastWay {
     /// When links were done with it.
     pub free_at: Instant,
+    /// With what else a link before the vantage point has spread it.
+    pub train: Train,
     /// By its timestamp, the path held it.
     pub held: Option<Held>,
     /// When it was complete.
@@ -371,10 +425,11 @@ impl LastWay {
 
 /// Puts the last way of a message into `account`.
 pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
-    let LastWay { free_at, held, arrives, packet } = way;
+    let LastWay { free_at, train, held, arrives, packet } = way;
     let last = Gap {
         until: arrives,
         free_at,
+        train,
         pace_is_sure: true,
         arrived: arrives,
         held,
@@ -401,6 +456,7 @@ mod tests {
     const HELD: Gap = Gap {
         until: at(70),
         free_at: at(10),
+        train: Train::NONE,
         pace_is_sure: true,
         arrived: at(20),
         before: None,
@@ -440,7 +496,7 @@ mod tests {
 
     #[test]
     fn the_time_between_two_departures_is_divided_by_what_happened_in_it() {
-        use Cause::{NagleDelayedAck, NagleRtt, Transmission, Unknown};
+        use Cause::{NagleDelayedAck, NagleRtt, PathStall, Transmission, Unknown};
         use Confidence::{High, Low, Medium};
         let lost = Hold { lost: Some(RepairedBy::Recovery), ..HELD.hold };
         let late = |left| Gap { delayed_until: Some(at(left)), until: at(600), ..HELD };
@@ -470,8 +526,41 @@ mod tests {
                 &[(Transmission, 10, Medium), (Cause::LossRecovery, 60, Medium)],
             ),
             (Gap { until: at(15), ..HELD }, 0, &[(Transmission, 10, High), (NagleRtt, 5, Medium)]),
+            (
+                Gap { stall: Stall::Since(at(45)), ..HELD },
+                0,
+                &[
+                    (Transmission, 10, High),
+                    (NagleRtt, 10, Medium),
+                    (NagleDelayedAck, 25, Medium),
+                    (PathStall, 25, Medium),
+                ],
+            ),
+            (
+                Gap { stall: Stall::Since(at(15)), ..HELD },
+                0,
+                &[(Transmission, 10, High), (NagleRtt, 5, Medium), (PathStall, 55, Medium)],
+            ),
         ] {
             assert_eq!(divided(&gap, from), expected, "{gap:?}");
+        }
+    }
+
+    #[test]
+    fn an_acknowledgement_that_gives_a_window_room_releases_a_response() {
+        let window = Hold { wait: Wait::SlowStart, ..HELD.hold };
+        let idle = Hold { cut_by_idle: true, ..window };
+        let lost = Hold { lost: Some(RepairedBy::Recovery), ..window };
+        let written = Hold { wait: Wait::Application, ..HELD.hold };
+        for (hold, released) in [
+            (window, Some((Cause::SlowStart, true))),
+            (idle, Some((Cause::IdleRestart, true))),
+            (HELD.hold, Some((Cause::NagleDelayedAck, false))),
+            (lost, None),
+            (written, None),
+        ] {
+            let found = Gap { hold, ..HELD }.released(false);
+            assert_eq!(found.map(|it| (it.cause, it.is_sure)), released, "{hold:?}");
         }
     }
 
@@ -526,7 +615,8 @@ mod tests {
     #[test]
     fn the_end_of_a_message_is_on_links_and_on_its_way() {
         let mut account = Account::new(at(0));
-        let way = LastWay { free_at: at(10), held: None, arrives: at(30), packet: 5 };
+        let train = Train::NONE;
+        let way = LastWay { free_at: at(10), train, held: None, arrives: at(30), packet: 5 };
         arrive(Phase::Request, way, &mut account);
         let shares = account.into_shares();
         let found: Vec<_> = shares.iter().map(|it| (it.cause, it.span.as_millis())).collect();
@@ -540,6 +630,46 @@ mod tests {
         let found: Vec<_> = shares.iter().map(|it| (it.cause, it.span.as_millis())).collect();
         let expected = [(Cause::Transmission, 10), (Cause::Propagation, 5), (Cause::PathStall, 10)];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_link_far_from_the_vantage_point_may_have_been_busy_later() {
+        use Cause::{Propagation, SlowStart, Transmission};
+        use Confidence::{High, Medium};
+        let drawn = |hold| {
+            let train = Train::new(at(0), Nanos::from_millis(3));
+            let gap = Gap { hold, train, delayed_until: None, ..HELD };
+            let mut account = Account::new(at(0));
+            account.keep_stretches(100);
+            gap.divide(Phase::Response, &mut account);
+            let stretches = account.take_stretches().into_iter();
+            let found: Vec<_> = stretches
+                .map(|it| (it.cause, it.until.as_nanos() / 1_000_000, it.confidence, it.rival))
+                .collect();
+            (found, account.into_shares().iter().all(|it| it.confidence == High))
+        };
+        let first =
+            |other| [(Transmission, 3, Medium, Some(other)), (Transmission, 10, High, None)];
+        // The window held the data all the time: the last of it stands for what may be the link's.
+        let window = [(SlowStart, 67, High, None), (SlowStart, 70, Medium, Some(Transmission))];
+        let held = Hold { wait: Wait::SlowStart, confidence: High, ..HELD.hold };
+        assert_eq!(drawn(held), ([first(SlowStart), window].concat(), true));
+        // All that follows has left: the rest of the way is what may be the link's.
+        let (found, shares_are_high) = drawn(Hold::done());
+        let way = [(Propagation, 17, High, None), (Propagation, 20, Medium, Some(Transmission))];
+        assert_eq!(found[..4], [first(Propagation), way].concat());
+        assert!(shares_are_high);
+    }
+
+    #[test]
+    fn what_the_path_held_by_its_timestamp_may_have_been_a_queue() {
+        let held = Some(Held { from: at(12), stalls: true });
+        let gap = Gap { held, hold: Hold { confidence: Confidence::High, ..HELD.hold }, ..HELD };
+        let mut account = Account::new(at(0));
+        gap.divide(Phase::Response, &mut account);
+        let shares = account.into_shares();
+        let stall = shares.iter().find(|it| it.cause == Cause::PathStall).unwrap();
+        assert_eq!((stall.confidence, stall.rival), (Confidence::Medium, Some(Cause::Queueing)));
     }
 
     #[test]

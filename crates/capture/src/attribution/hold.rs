@@ -6,6 +6,7 @@
 
 mod by_cork;
 mod by_nagle;
+mod not_shown;
 
 use ackwise_cause::{Cause, RepairedBy, Writer};
 use ackwise_tcp::Wait;
@@ -159,14 +160,9 @@ impl Hold {
         Self { wait, paced: false, confidence: Confidence::Medium, ..self }
     }
 
-    /// The same, if nothing shows how large the receive window is: that may have held it as well.
-    pub(super) fn without_receive_window(self) -> Self {
-        let most = match self.writer {
-            Writer::SendBufferFull => Confidence::Low,
-            _ if self.waits_for_window() => Confidence::Medium,
-            _ => return self,
-        };
-        Self { confidence: self.confidence.min(most), ..self.or(Cause::ReceiveWindow) }
+    /// Its program waited for memory of the send buffer.
+    pub(super) fn waits_for_memory(&self) -> bool {
+        self.writer == Writer::SendBufferFull
     }
 
     /// It waited for the receive window.
@@ -189,35 +185,6 @@ impl Hold {
     /// It waits for nothing: the whole message has left.
     pub(crate) const fn done() -> Self {
         Self { writer: Writer::Done, ..Self::new(Wait::Application, Confidence::High) }
-    }
-
-    /// The same, where the capture lacks an acknowledgement that reached the sender meanwhile: it may have
-    /// released the segment. `was_shut`: it opened the receive window.
-    pub(super) fn without_ack(self, facts: &Facts, was_shut: bool) -> Self {
-        if was_shut && facts.since_event() > facts.immediate {
-            let wait = Wait::ReceiveWindow { probing: false };
-            return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
-        }
-        if facts.is_released() || facts.loss.is_some() {
-            return Self { confidence: self.confidence.min(Confidence::Medium), ..self };
-        }
-        let rival = if facts.is_small() { Cause::NagleRtt } else { facts.window() };
-        Self { confidence: Confidence::Low, rival: self.rival.or(Some(rival)), ..self }
-    }
-
-    /// The same, where the sender may be nearer than the least round trip says, because a program's time may be in
-    /// that: what seems to be released by an acknowledgement may have come later, and an acknowledgement that seems to
-    /// be on its way (`more_acks`) may have released it.
-    pub(super) fn where_sender_may_be_nearer(self, facts: &Facts, more_acks: bool) -> Self {
-        let rival = match self.wait {
-            Wait::Nagle => Cause::ApplicationLimited,
-            Wait::Application if more_acks && facts.is_small() && self == Self::just_written() => {
-                Cause::NagleRtt
-            }
-            _ => return self,
-        };
-        let confidence = self.confidence.min(Confidence::Medium);
-        Self { confidence, rival: self.rival.or(Some(rival)), ..self }
     }
 
     /// Decides what the sender of a segment waited for.

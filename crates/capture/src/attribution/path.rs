@@ -364,6 +364,8 @@ pub(crate) struct Bottleneck {
     free_at: Instant,
     /// What links behind the vantage point take for a byte at most, by the shortest round trips, in picoseconds.
     allowed: Option<u64>,
+    /// What they take at most, however little was sent in it.
+    possible: Option<u64>,
     /// The latest acknowledgements while more was outstanding, oldest first.
     run: VecDeque<Acknowledged>,
 }
@@ -407,7 +409,10 @@ impl Bottleneck {
             let (apart, newly) = (Nanos::between(first.at, at), bytes);
             let bytes = bytes + self.run.iter().skip(1).map(|it| it.bytes).sum::<u64>();
             let narrow = self.run.len() < Self::WIDE;
-            if apart > Nanos::between(first.sent, sent) * 2 && self.behind.admits(narrow) {
+            if apart > Nanos::between(first.sent, sent) * 2
+                && self.is_possible(bytes, apart)
+                && self.behind.admits(narrow)
+            {
                 // A timer that ends each of several waits adds nothing to what is between them.
                 let is_habit =
                     self.run.len() == Self::RUN && self.run.iter().all(|it| it.bytes == newly);
@@ -440,8 +445,36 @@ impl Bottleneck {
         }
     }
 
+    /// What acknowledgements of a burst have shown of the links behind the vantage point is not so, as later ones show.
+    pub(crate) fn take_back(&mut self, before: Pace, now: Instant) {
+        self.behind = before;
+        self.free_at = self.free_at.min(now);
+    }
+
+    /// The shortest round trip behind the vantage point is `round_trip`: no link there takes longer for the headers of
+    /// a packet alone. At the receiver's host there is none.
+    pub(crate) fn bound(&mut self, round_trip: Nanos) {
+        let most = (round_trip * 1_000).get() / Pace::HEADERS;
+        self.possible = Some(most);
+        if self.behind.per_byte.is_some_and(|it| it > most) {
+            self.behind = Pace::default();
+        }
+    }
+
+    /// Learns that links behind the vantage point took `span` for `bytes`, if they can have.
+    pub(crate) fn sample_behind(&mut self, bytes: u64, span: Nanos) {
+        if self.is_possible(bytes, span) {
+            self.behind.sample(bytes, span);
+        }
+    }
+
+    fn is_possible(&self, bytes: u64, span: Nanos) -> bool {
+        let sample = (span * 1_000).get() / (bytes + Pace::HEADERS);
+        self.possible.is_none_or(|most| sample <= most)
+    }
+
     /// Whether links behind the vantage point may have taken so long, by the shortest round trips.
-    fn allows(&self, bytes: u64, span: Nanos) -> bool {
+    pub(crate) fn allows(&self, bytes: u64, span: Nanos) -> bool {
         let sample = (span * 1_000).get() / (bytes + Pace::HEADERS);
         self.allowed.is_none_or(|most| sample <= most)
     }
@@ -723,6 +756,25 @@ mod tests {
         two.acknowledged(1_920, [7, 4_000].map(seen_at), true, AckDelay::ByTimer);
         two.acknowledged(960, [8, 4_500].map(seen_at), true, AckDelay::ByTimer);
         assert!(two.behind.doubtful, "one of them was of two segments");
+    }
+
+    #[test]
+    fn no_link_is_slower_than_the_shortest_round_trip_allows() {
+        let late = |round_trip| {
+            let mut bottleneck = behind(&[(0, 1_000)], AckDelay::None);
+            bottleneck.bound(Nanos::from_micros(round_trip));
+            bottleneck.acknowledged(1_920, [100, 41_000].map(seen_at), true, AckDelay::None);
+            let run = bottleneck.behind.time(1_000);
+            bottleneck.sample_behind(1_920, Nanos::from_micros(40_000));
+            [run, bottleneck.behind.time(1_000)].map(|it| it.is_zero())
+        };
+        // 1,960 bytes in 40 ms are 40 in 816 us.
+        assert_eq!(late(800), [true, true], "a receiver's timer, or its program");
+        assert_eq!(late(820), [false, false]);
+        let mut known = behind(&[(0, 1_000), (100, 41_000)], AckDelay::None);
+        assert!(!known.behind.time(1_000).is_zero());
+        known.bound(Nanos::from_micros(800));
+        assert!(known.behind.time(1_000).is_zero(), "an earlier sample is forgotten");
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::{collections::VecDeque, ops::Range};
 
 use ackwise_tcp::Instant;
 
+use super::Nanos;
+
 /// The last departures of one end that wait for their acknowledgements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RoundTrips {
@@ -26,6 +28,18 @@ struct Burst {
     seen: Instant,
     /// Known with the first acknowledgement.
     end: Option<u64>,
+    /// Up to where the last acknowledgement went, and when that was seen.
+    last: Option<(u64, Instant)>,
+}
+
+/// What of a burst is acknowledged.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct OfBurst {
+    pub bytes: u64,
+    /// When its first segment was seen.
+    pub since: Instant,
+    /// Bytes that were not before, and how long ago the acknowledgement before was seen; `None` of the first.
+    pub step: Option<(u64, Nanos)>,
 }
 
 /// What an acknowledgement that covers a segment and nothing after it tells.
@@ -55,7 +69,7 @@ impl RoundTrips {
     /// Data was seen for the first time; up to `highest` was sent before.
     pub(super) fn sent(&mut self, bytes: &Range<u64>, highest: u64, seen: Instant) {
         if self.timed.is_empty() && self.acked >= highest {
-            self.burst = Some(Burst { start: bytes.start, seen, end: None });
+            self.burst = Some(Burst { start: bytes.start, seen, end: None, last: None });
         }
         if self.timed.len() < Self::MAX_TIMED {
             self.timed.push_back(Timed { end: bytes.end, bytes: bytes.end - bytes.start, seen });
@@ -74,14 +88,20 @@ impl RoundTrips {
         Some(Answer { seen, bytes, newly, more: !self.timed.is_empty() })
     }
 
-    /// What of the burst is acknowledged with `acked`, in bytes, and when its first was seen; up to
-    /// `highest` was sent by now.
-    pub(super) fn of_burst(&mut self, acked: u64, highest: u64) -> Option<(u64, Instant)> {
+    /// What of the burst is acknowledged with `acked`, which is seen `now`; up to `highest` was sent by then.
+    pub(super) fn of_burst(&mut self, acked: u64, highest: u64, now: Instant) -> Option<OfBurst> {
         let burst = self.burst.as_mut()?;
         if acked <= burst.start || acked > *burst.end.get_or_insert(highest) {
             return None;
         }
-        Some((acked - burst.start, burst.seen))
+        let before = burst.last.replace((acked, now));
+        let step = before.map(|(to, at)| (acked.saturating_sub(to), Nanos::between(at, now)));
+        Some(OfBurst { bytes: acked - burst.start, since: burst.seen, step })
+    }
+
+    /// Its acknowledgements do not tell for how long a link was busy.
+    pub(super) const fn forget_burst(&mut self) {
+        self.burst = None;
     }
 
     /// What begins at `from` was sent again: nobody knows which of the segments that are the same an
@@ -150,7 +170,7 @@ mod tests {
         let mut trips = RoundTrips::default();
         trips.sent(&(0..100), 0, at(1));
         trips.forget(0);
-        assert_eq!(trips.of_burst(100, 100), None);
+        assert_eq!(trips.of_burst(100, 100, at(2)), None);
     }
 
     #[test]
@@ -162,8 +182,9 @@ mod tests {
         trips.forget(200);
         let answer = Answer { seen: at(2), bytes: 100, newly: 200, more: false };
         assert_eq!(trips.acknowledged(200), Some(answer));
-        assert_eq!(trips.of_burst(200, 300), Some((200, at(1))));
-        assert_eq!((trips.acknowledged(300), trips.of_burst(300, 300)), (None, None));
+        let of_burst = OfBurst { bytes: 200, since: at(1), step: None };
+        assert_eq!(trips.of_burst(200, 300, at(9)), Some(of_burst));
+        assert_eq!((trips.acknowledged(300), trips.of_burst(300, 300, at(9))), (None, None));
     }
 
     #[test]
@@ -171,18 +192,23 @@ mod tests {
         let mut trips = RoundTrips::default();
         trips.sent(&(0..100), 0, at(1));
         trips.sent(&(100..200), 100, at(2));
-        assert_eq!(trips.of_burst(0, 200), None);
-        assert_eq!(trips.of_burst(50, 200), Some((50, at(1))));
+        assert_eq!(trips.of_burst(0, 200, at(5)), None);
+        let first = OfBurst { bytes: 50, since: at(1), step: None };
+        assert_eq!(trips.of_burst(50, 200, at(5)), Some(first));
         trips.acknowledged(50);
         trips.sent(&(200..300), 200, at(3));
-        assert_eq!(trips.of_burst(200, 300), Some((200, at(1))));
-        assert_eq!(trips.of_burst(201, 300), None, "sent after the acknowledgement");
+        let step = Some((150, Nanos::from_millis(2)));
+        let second = OfBurst { bytes: 200, since: at(1), step };
+        assert_eq!(trips.of_burst(200, 300, at(7)), Some(second));
+        assert_eq!(trips.of_burst(201, 300, at(8)), None, "sent after the acknowledgement");
         trips.acknowledged(300);
         trips.sent(&(300..400), 300, at(9));
-        assert_eq!(trips.of_burst(400, 400), Some((100, at(9))), "all was acknowledged");
+        let other = OfBurst { bytes: 100, since: at(9), step: None };
+        assert_eq!(trips.of_burst(400, 400, at(9)), Some(other), "all was acknowledged");
         trips.acknowledged(350);
         trips.acknowledged(400);
         trips.sent(&(450..500), 450, at(10));
-        assert_eq!(trips.of_burst(500, 500), None, "what is before it is outstanding");
+        let none = trips.of_burst(500, 500, at(11));
+        assert_eq!(none, None, "what is before it is outstanding");
     }
 }

@@ -29,7 +29,7 @@ use super::{
     nagle::NagleRecord,
     pacing::PacingRecord,
     path::{AckDelay, Bottleneck, Distances, Pace, PathDelays},
-    round_trips::{Answer, RoundTrips},
+    round_trips::{Answer, OfBurst, RoundTrips},
     spacing::Spacing,
     stall::{Held, Stall},
     window::{CongestionEstimate, FirstFlight},
@@ -49,6 +49,8 @@ pub(crate) struct Sender {
     last_new: Option<(Departure, Instant)>,
     round_trips: RoundTrips,
     bottleneck: Bottleneck,
+    /// What was known of links behind the vantage point before the last burst was acknowledged.
+    before_burst: Pace,
     spacing: Option<Spacing>,
     acked: u64,
     edge: Option<u64>,
@@ -57,8 +59,11 @@ pub(crate) struct Sender {
     opened: Option<(u64, Instant)>,
     /// When the first acknowledgement of anything arrived since the last data.
     first_ack: Option<Instant>,
-    /// When a third of what was outstanding then was acknowledged.
+    /// When a third of what was outstanding then was acknowledged, and how much that was.
     room_at: Option<Instant>,
+    room_of: u64,
+    /// When the last acknowledgement arrived.
+    heard_at: Option<Instant>,
     /// Since when nothing is outstanding and the receive window has room, but for a silly segment only.
     silly_since: Option<Instant>,
     buffer: SendBuffer,
@@ -97,6 +102,8 @@ pub(crate) struct Sender {
     clock: SenderClock,
     /// The last data that was sent again, until it is acknowledged.
     again: Option<Again>,
+    /// A probe with new data begins here that was sent while the path delivered nothing, or what was sent before was lost.
+    probe: Option<u64>,
     /// That packet, if a timer sent it and what it repeats had not been lost.
     in_vain: Option<u64>,
     /// The timestamp of its last packet without data, and when that was seen.
@@ -133,6 +140,9 @@ impl Sender {
         let acked_before = self.acks_in_flight.back().map_or(self.acked, |it| it.acked);
         let delays = distances.path_delays(direction);
         let late = self.hear_after_acknowledgement(duplicate, delays);
+        if let Some(again) = &mut self.again {
+            again.note_earlier(&ack, acked_before);
+        }
         let again = self.again.take_if(|again| ack.acked >= again.bytes.end);
         let has_hole = self.again.take_if(|again| again.probes_hole(&ack)).is_some();
         let confirmed = has_hole.then_some(Resolution::Confirmed);
@@ -155,7 +165,9 @@ impl Sender {
             // If it arrived twice, no acknowledgement of the first copy came before, and this one echoes what
             // the first brought (RFC 7323, section 4.3). If this came late, too, the path held both copies.
             let is_held = is_far && !is_prompt && by_timer;
-            let in_vain = if duplicate { is_held } else { is_of_earlier };
+            // The path held what had been sent before, and so this, which was sent with it.
+            let held_with_earlier = is_held && again.came_before && of_earlier_copy.is_none();
+            let in_vain = if duplicate { is_held } else { is_of_earlier || held_with_earlier };
             // It arrived, and what answered it was lost.
             if in_vain && ack.lost_before {
                 return Some(Resolution::AckLost);
@@ -174,7 +186,7 @@ impl Sender {
             }
             is_shown.then_some(Resolution::Confirmed)
         });
-        let may_be_delayed = self.may_wait_for_reader(&ack);
+        let [may_be_delayed, is_used_up] = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             let Answer { seen, bytes, newly, more } = answer;
             distances.sample(direction, Nanos::between(seen, ack.seen));
@@ -183,8 +195,13 @@ impl Sender {
                 distances.confirm(direction, Nanos::between(seen, ack.seen), is_prompt);
             }
             let round_trip = distances.round_trip(direction).unwrap_or_default();
+            self.bottleneck.bound(round_trip);
             let late = Nanos::between(seen, ack.seen) - round_trip;
             self.lateness.note(late, newly, self.full);
+            // Earlier acknowledgements came so soon that it is no link that keeps this; or the path held it.
+            let is_refuted = is_used_up && !self.bottleneck.allows(newly, late);
+            let may_be_delayed =
+                may_be_delayed || is_refuted || ack.held > Stall::least(round_trip) / 2;
             let delay = match newly >= 2 * self.full {
                 _ if may_be_delayed => AckDelay::Unknown,
                 true => AckDelay::None,
@@ -249,33 +266,6 @@ impl Sender {
         self.lacks_ack = false;
         self.note_pacing(&data, by, delays);
         gap
-    }
-
-    /// When a segment was sent according to its timestamp, if the path delayed it by more than usual
-    /// variation.
-    fn sent_by_clock(
-        &mut self,
-        last: &Departure,
-        data: &SeenData,
-        sent: Instant,
-        delays: &PathDelays,
-    ) -> Option<Instant> {
-        let timestamp = data.timestamp?;
-        self.clock.note(timestamp, data.seen);
-        let (since, tick) = self.clock.between(last.timestamp?, timestamp)?;
-        let by_clock = last.sent + since;
-        let on_link = self.bottleneck.before.time(data.len());
-        let held = Nanos::between(by_clock + tick, sent);
-        let varies = (delays.round_trip / 2).max(delays.immediate).max(on_link * 2);
-        (held > varies).then_some(by_clock)
-    }
-
-    /// A packet without data was seen.
-    pub(crate) fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
-        if let Some(timestamp) = timestamp {
-            self.clock.note(timestamp, seen);
-            self.heard = Some((timestamp, seen));
-        }
     }
 
     fn gap(
@@ -367,7 +357,7 @@ impl Sender {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
             Stall::OrLoss => hold = hold.until_probe(&facts),
-            Stall::OrDelayedAck | Stall::Shown => {
+            Stall::OrDelayedAck | Stall::Shown | Stall::Since(_) => {
                 hold.confidence = Confidence::Medium;
             }
         }
@@ -389,6 +379,10 @@ impl Sender {
             .filter(|it| it.flight[1] == 0)
             .map(|it| it.left)
             .filter(|&left| Nanos::between(last.arrives, left) > delays.prompt_ack);
+        if self.waited_for_queue(&hold, &facts, latest, delays) {
+            hold = hold.or(Cause::Queueing);
+            hold.confidence = Confidence::Medium;
+        }
         // Whether the receiver kept the acknowledgement of all, or a slow link the data, nothing shows.
         let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. }) && hold.lost.is_none();
         if is_closed
@@ -418,6 +412,7 @@ impl Sender {
         Gap {
             until: sent,
             free_at: unseen.map_or(free_at, |busy| last.sent + busy),
+            train: last.train,
             pace_is_sure: self.bottleneck.is_sure() && !is_shared && unseen.is_none(),
             arrived: self.arrived(last),
             held: last.held,
@@ -433,6 +428,12 @@ impl Sender {
             missing: data.missing,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
         }
+    }
+
+    /// How much longer the path took for a packet of its than it takes at least, by its timestamp.
+    pub(crate) fn path_held(&self, timestamp: Option<u32>, seen: Instant) -> Nanos {
+        let held = timestamp.and_then(|value| self.clock.likely_queued(value, seen));
+        held.unwrap_or_default()
     }
 
     /// Whether nothing but the link was between the last data and this.
@@ -457,6 +458,9 @@ impl Sender {
             self.last_new = self.last_with_link();
         }
         self.last_is_new = data.new;
+        let train = self.train(sent, gap, delays);
+        let is_probe = gap.is_some_and(|gap| gap.stall == Stall::OrLoss);
+        self.probe = is_probe.then_some(data.bytes.start);
         self.bottleneck.carry(bytes, sent);
         // The least round trips were those of empty segments: their time on the link is in them.
         let way = delays.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
@@ -484,6 +488,7 @@ impl Sender {
             seen,
             sent,
             arrives,
+            train,
             held,
             left,
             queued,
@@ -511,7 +516,8 @@ impl Sender {
             if gap.is_some_and(|gap| gap.hold.waits_for_receiver()) {
                 return;
             }
-            self.again = Some(Again { packet, seen, bytes, by, timestamp, acked: false });
+            let (acked, came_before) = (false, false);
+            self.again = Some(Again { packet, seen, bytes, by, timestamp, acked, came_before });
             self.highest = self.highest.max(data.bytes.end);
             // A probe begins no recovery: that its acknowledgement does (RFC 8985, section 7.4).
             if gap.is_none_or(|gap| gap.kind != Some(LossKind::Probe)) {
@@ -548,6 +554,7 @@ impl Sender {
         let in_window = if self.recover.is_some() { bytes } else { flight };
         self.window.send(bytes, data.full, in_window, wait);
         self.left_with = [flight, self.window.least];
+        self.room_of = flight;
     }
 
     /// What it has outstanding.

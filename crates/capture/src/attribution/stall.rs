@@ -19,6 +19,8 @@ pub(crate) enum Stall {
     OrDelayedAck,
     /// What had been in transit came in one go, and nothing of it was lost.
     Shown,
+    /// By its timestamp, the path has held the ACK that was waited for since then.
+    Since(Instant),
 }
 
 impl Stall {

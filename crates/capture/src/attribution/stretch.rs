@@ -37,13 +37,23 @@ impl Stretch {
 #[derive(Clone, Debug)]
 pub(crate) struct Stretches {
     kept: Vec<Stretch>,
+    /// What the last one may go on with.
+    open: Option<Open>,
     /// Of more than this the shorter half is dropped.
     limit: usize,
 }
 
+/// Time under one verdict is one stretch, as far as it is all as sure when it was.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Open {
+    /// Since when the verdict is the same.
+    piece: Instant,
+    swapped: Option<Cause>,
+}
+
 impl Stretches {
     pub(crate) const fn new(limit: usize) -> Self {
-        Self { kept: Vec::new(), limit }
+        Self { kept: Vec::new(), open: None, limit }
     }
 
     pub(crate) const fn emptied(&self) -> Self {
@@ -52,12 +62,23 @@ impl Stretches {
 
     /// The exchange went on at `until`; under the same verdict since `from`.
     pub(crate) fn add(&mut self, from: Instant, until: Instant, verdict: Verdict) {
-        let Verdict { cause, direction, evidence, confidence, rival, kind: _ } = verdict;
-        let stretch = Stretch { from, until, cause, direction, confidence, evidence, rival };
-        if let Some(last) = self.kept.last_mut().filter(|last| last.from == from) {
-            let confidence = confidence.min(last.confidence);
-            *last = Stretch { confidence, rival: last.rival.or(rival), ..stretch };
-            return;
+        let Verdict { cause, direction, evidence, confidence, rival, kind: _, swapped } = verdict;
+        let (confidence, rival) = match swapped {
+            Some(other) => (confidence.min(Confidence::Medium), rival.or(Some(other))),
+            None => (confidence, rival),
+        };
+        let mut stretch = Stretch { from, until, cause, direction, confidence, evidence, rival };
+        let open = Open { piece: from, swapped };
+        let before = self.open.replace(open).filter(|it| it.piece == from);
+        match (before, self.kept.last_mut()) {
+            (Some(before), Some(last)) if before == open && last.from >= from => {
+                let confidence = confidence.min(last.confidence);
+                let (from, rival) = (last.from, last.rival.or(rival));
+                *last = Stretch { from, confidence, rival, ..stretch };
+                return;
+            }
+            (Some(_), Some(last)) => stretch.from = last.until.max(from),
+            _ => {}
         }
         if self.kept.len() >= self.limit {
             self.drop_shorter_half();
@@ -99,6 +120,28 @@ mod tests {
         assert!(kept.len() <= Budget::STRETCHES_PER_EXCHANGE);
         assert!(kept.is_sorted_by_key(|it| it.from));
         assert!(kept.iter().any(|it| it.length() == Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn the_part_that_may_have_been_another_cause_is_a_stretch_of_its_own() {
+        let verdict = |swapped| {
+            let (cause, evidence) = (Cause::Transmission, Evidence::default());
+            let sure = Verdict::new(cause, Direction::ToClient, evidence, Confidence::High);
+            Verdict { swapped, ..sure }
+        };
+        let at = Instant::from_nanos;
+        let mut stretches = Stretches::new(Budget::STRETCHES_PER_EXCHANGE);
+        let other = Some(Cause::Propagation);
+        for (until, swapped) in [(5, other), (7, other), (9, None), (12, None), (13, other)] {
+            stretches.add(at(0), at(until), verdict(swapped));
+        }
+        let kept = stretches.into_inner();
+        let found: Vec<_> = kept
+            .iter()
+            .map(|it| (it.from.as_nanos(), it.until.as_nanos(), it.confidence, it.rival))
+            .collect();
+        let (high, medium) = (Confidence::High, Confidence::Medium);
+        assert_eq!(found, [(0, 7, medium, other), (7, 12, high, None), (12, 13, medium, other)]);
     }
 
     #[test]

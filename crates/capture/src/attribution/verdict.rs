@@ -109,6 +109,9 @@ pub struct Verdict {
     pub rival: Option<Cause>,
     /// If it is a loss, what is known of it.
     pub kind: Option<LossKind>,
+    /// That so much time is owed to it is as sure as that. But when it was is less sure: it may have been the time
+    /// of this cause instead, and the other way round.
+    pub swapped: Option<Cause>,
 }
 
 impl Verdict {
@@ -120,7 +123,7 @@ impl Verdict {
         evidence: Evidence,
         confidence: Confidence,
     ) -> Self {
-        Self { cause, direction, evidence, confidence, rival: None, kind: None }
+        Self { cause, direction, evidence, confidence, rival: None, kind: None, swapped: None }
     }
 
     /// The same, where the packets admit `rival` as well.

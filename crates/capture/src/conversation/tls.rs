@@ -112,6 +112,14 @@ impl Tls {
         }
     }
 
+    /// A server writes tickets as soon as it has read the handshake (RFC 8446, section 4.6.1, lets it do so at any time):
+    /// what comes after a pause answers the request.
+    pub(super) const fn handle_silence(&mut self) {
+        if matches!((&self.first, &self.turns), (First::Nothing, Turns::Request { .. })) {
+            self.first = First::Tickets;
+        }
+    }
+
     pub(super) fn handle_end(&mut self, direction: Direction, log: &mut Log) {
         if direction == Direction::ToClient {
             self.handle_abort(log);

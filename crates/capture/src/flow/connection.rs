@@ -3,6 +3,7 @@
 mod cost;
 mod end;
 mod events;
+mod mute;
 mod run_on;
 
 use std::{
@@ -14,6 +15,7 @@ use std::{
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
+use self::mute::answers_nothing;
 use super::{
     again_elsewhere::AgainElsewhere,
     closed::{Closed, Swap},
@@ -418,6 +420,9 @@ impl ObservedConnection {
         if data.repairs && direction == Direction::ToServer {
             self.request_sent_again();
         }
+        if direction == Direction::ToClient && before.is_some_and(|it| it.0 != direction) {
+            self.notice_silence();
+        }
         let conversation = &mut self.conversation;
         let reassembly = &mut self.reassembly[direction as usize];
         if let Some(middle) = self.ends.half(direction).stream.middle() {
@@ -428,6 +433,17 @@ impl ObservedConnection {
             tell(conversation, direction, piece);
         });
         self.handle_events(now, seen.number, results);
+    }
+
+    /// The server has sent data after the client's.
+    fn notice_silence(&mut self) {
+        /// A busy server needs less for its part of a handshake. Our choice.
+        const LONG: Nanos = Nanos::from_millis(50);
+        let [asked, answered] = self.ends.halves.each_ref().map(|it| it.sender.last());
+        let silent = asked.zip(answered).map(|(it, next)| Nanos::between(it.arrives, next.sent));
+        if silent > Some(LONG) {
+            self.conversation.handle_silence();
+        }
     }
 
     /// Divides the time before data. What the capture has seen already is sent again for a reason if
@@ -572,21 +588,6 @@ pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piec
             conversation.handle_data(direction, position, len, bytes);
         }
         Piece::Gap(Range { start, end }) => conversation.handle_gap(direction, start, end),
-    }
-}
-
-/// Whether nobody waits for a segment, and it for nobody. A change_cipher_spec alone: TLS 1.3 sends it for middleboxes
-/// (RFC 8446, appendix D.4), and in TLS 1.2 nothing happens before what follows it. The acknowledgement of settings
-/// alone (RFC 9113, section 6.5.3).
-fn answers_nothing(protocol: Option<Protocol>, seen: &Seen<'_>) -> bool {
-    const CHANGE_CIPHER_SPEC: u32 = 6;
-    const SETTINGS_ACK: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
-    match protocol {
-        Some(Protocol::Tls) => {
-            matches!(seen.payload, [20, 3, _, 0, 1, ..]) && seen.segment.len == CHANGE_CIPHER_SPEC
-        }
-        Some(Protocol::Http2) => seen.payload == SETTINGS_ACK,
-        _ => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Both ends of a connection as senders and receivers of bytes, whatever the bytes say.
 
+mod echoes;
 mod run_on;
 
 use std::ops::Range;
@@ -7,6 +8,7 @@ use std::ops::Range;
 use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant, Segment, SeqNumber, Timestamps};
 
+use self::echoes::echo_of;
 use super::{
     serial::Serial,
     stream::{Novelty, ObservedStream},
@@ -15,7 +17,6 @@ use super::{
 use crate::{
     attribution::{
         Acknowledgement, Distances, Loss, Nanos, Paces,
-        clock::is_later,
         gap::{Gap, Missing, Resolution},
         sender::{Promptest, SeenData, Sender},
     },
@@ -160,18 +161,6 @@ impl Half {
         self.run += u64::from(len);
         self.longest_run = self.longest_run.max(self.run);
     }
-
-    /// Remembers the latest timestamp.
-    #[inline]
-    fn hear_timestamp(&mut self, timestamps: Option<Timestamps>, now: Instant) {
-        let Some(Timestamps { value, .. }) = timestamps else { return };
-        if self.latest.is_some_and(|latest| !is_later(value, latest)) {
-            return;
-        }
-        let before = self.latest.replace(value);
-        // Of the first, an earlier packet that was not captured may have had the same.
-        self.timed = self.timed.or(before.map(|_| (value, now)));
-    }
 }
 
 impl Ends {
@@ -310,30 +299,6 @@ impl Ends {
         has_data_only && stream.has_heard(segment, shift) && sender.knows_edge()
     }
 
-    /// RFC 7323, section 4.3: an end echoes the timestamp of a packet that it has received. If that is later
-    /// than all that were captured, the capture lacks the packet. If not, the packet that was first seen with it was
-    /// there and back since: a round trip takes no longer.
-    fn compare_echo(&mut self, segment: &Segment, direction: Direction, now: Instant) {
-        let Some(Timestamps { echo, .. }) = segment.options.timestamps else { return };
-        self.halves[direction as usize].hear_timestamp(segment.options.timestamps, now);
-        let other = &mut self.halves[direction.opposite() as usize];
-        // What breaks a connection off may echo anything.
-        let echoes = segment.ack.is_some() && !segment.flags.syn && !segment.flags.rst;
-        if !echoes {
-            return;
-        }
-        if let Some((timed, seen)) = other.timed.take_if(|(timed, _)| !is_later(*timed, echo))
-            && timed == echo
-        {
-            self.distances.limit(direction.opposite(), Nanos::between(seen, now));
-        }
-        if other.latest.is_some_and(|latest| is_later(echo, latest)) {
-            other.latest = Some(echo);
-            other.unheard += 1;
-            self.halves[direction as usize].sender.miss_ack();
-        }
-    }
-
     /// The number of a packet.
     pub(crate) fn number(&mut self, seen: &Seen<'_>, direction: Direction) {
         let half = &mut self.halves[direction as usize];
@@ -401,6 +366,8 @@ impl Ends {
         let acked = direction.opposite();
         let serial = &self.halves[direction as usize].serial;
         let lost_before = segment.len > 0 && serial.skipped() == Some(true);
+        let value = segment.options.timestamps.map(|it| it.value);
+        let held = self.halves[direction as usize].sender.path_held(value, now);
         let stamp = self.stamp_to_echo(segment, direction);
         let half = &mut self.halves[acked as usize];
         let flying = half.stream.flight() > 0;
@@ -428,6 +395,7 @@ impl Ends {
                 sacks,
                 // A FIN is a program's.
                 is_pure: segment.len == 0 && !segment.flags.fin,
+                held,
                 lost_before,
             };
             let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
@@ -438,15 +406,6 @@ impl Ends {
             half.again = again.or(half.again);
         }
         lost
-    }
-
-    /// The timestamp of a segment, if whatever its receiver sends after it echoes that or a later one. RFC 7323, section
-    /// 4.3: it does so with a segment that begins no later than what the receiver had acknowledged.
-    fn stamp_to_echo(&self, segment: &Segment, direction: Direction) -> Option<u32> {
-        let stream = &self.half(direction).stream;
-        let begins = stream.find(segment).map(|bytes| bytes.start);
-        let counts = begins.is_some_and(|begins| begins <= stream.acked());
-        segment.options.timestamps.map(|it| it.value).filter(|_| counts)
     }
 
     /// Whether a packet is missing before data, and that may be an ACK without data: the capture has none of this
@@ -571,11 +530,6 @@ fn reordering(round_trip: Nanos) -> Nanos {
         Nanos::ZERO => UNKNOWN,
         whole => whole * 3 / 4,
     }
-}
-
-/// The timestamp that it echoes. Linux takes 0 for none, too (`rcv_tsecr`).
-fn echo_of(segment: &Segment) -> Option<u32> {
-    segment.options.timestamps.map(|it| it.echo).filter(|&echo| echo > 0)
 }
 
 /// RFC 2883, section 4: of what arrived twice, the first SACK block tells, below the acknowledgement.

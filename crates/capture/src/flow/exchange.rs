@@ -162,8 +162,8 @@ impl OpenExchange {
             return gap.divide(Phase::Request, &mut self.account);
         }
         let packet = gap.evidence.packets().next().unwrap_or_default();
-        let Gap { free_at, held, arrived: arrives, .. } = *gap;
-        let way = LastWay { free_at, held, arrives, packet };
+        let Gap { free_at, train, held, arrived: arrives, .. } = *gap;
+        let way = LastWay { free_at, train, held, arrives, packet };
         gap::arrive(Phase::Request, way.until(gap.until), &mut self.account);
         self.add(gap.until, Cause::ServerThink, Direction::ToClient, gap.evidence);
     }

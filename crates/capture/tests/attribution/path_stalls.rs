@@ -81,10 +81,10 @@ fn an_ack_of_many_segments_that_came_late_was_held_by_the_path() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.155 (2, 0.100) high: 14 17 18
+        transmission to-client 0.150 (2, 0.100) medium: 14 17 18
         slow-start to-client 10.050 (1, 10.050) medium: 14 17 18
         path-stall to-client 168.950 (1, 168.950) medium: 14 17 18
-        propagation to-client 0.020 (1, 0.020) high: 22
+        propagation to-client 0.025 (1, 0.025) high: 22
         "#,
     );
 }
@@ -195,7 +195,7 @@ fn a_segment_whose_timestamp_is_old_was_held_by_the_path() {
         server-think to-client 0.990 (1, 0.990) high: 10 11
         transmission to-client 0.030 (1, 0.030) high: 13
         propagation to-client 10.014 (1, 10.014) high: 13
-        path-stall to-client 99.975 (1, 99.975) high: 13
+        path-stall to-client 99.975 (1, 99.975) medium or queueing: 13
         "#,
     );
 }

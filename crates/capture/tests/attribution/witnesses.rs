@@ -106,7 +106,7 @@ fn a_small_segment_that_left_when_the_ack_came_and_was_held_by_the_path_was_not_
         transmission to-client 0.216 (2, 0.120) medium: 11 13 14
         nagle-rtt to-client 31.990 (1, 31.990) medium or idle-restart: 11 13 14
         propagation to-client 14.958 (1, 14.958) high: 14
-        path-stall to-client 172.836 (1, 172.836) high: 14
+        path-stall to-client 172.836 (1, 172.836) medium or queueing: 14
         "#,
     );
 }

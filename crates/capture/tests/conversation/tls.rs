@@ -55,6 +55,9 @@ fn tls_13_tickets_before_the_request_and_none_at_all() {
         ("s tls 23:250\nc tls 23:100\ns tls 23:400\nabort", (1393, 1798)),
         ("c tls 23:100\ns tls 23:400\nabort", (1138, 1543)),
         ("c tls 23:100\ns tls 23:250\ns tls 23:400\nabort", (1393, 1798)),
+        // A ticket would have come at once.
+        ("c tls 23:100\nsilence\ns tls 23:250\ns tls 23:400\nabort", (1138, 1798)),
+        ("silence\ns tls 23:250\nc tls 23:100\ns tls 23:400\nabort", (1393, 1798)),
     ] {
         let (begins, ends) = answered;
         let answer = format!("0 is being answered ~{begins}\n0 is answered ~{ends}");

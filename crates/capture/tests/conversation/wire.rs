@@ -11,6 +11,7 @@
 //! | `s early h2 data 1 0 500` | the same, before it has what the other side has sent last |
 //! | `s gap 500` | it sends 500 bytes that the capture lost |
 //! | `c end`, `abort` | FIN of the client; RST |
+//! | `silence` | the server sends nothing for a while |
 
 use ackwise_capture::conversation::{Event, ExchangeId, ExchangeReader, Protocol};
 use ackwise_cause::Direction;
@@ -24,6 +25,7 @@ pub(crate) enum Line {
     Gap(Direction, u64),
     End(Direction),
     Abort,
+    Silence,
 }
 
 /// How a capture shows a script.
@@ -49,6 +51,7 @@ fn line(text: &str) -> Line {
         "c" => Direction::ToServer,
         "s" => Direction::ToClient,
         "abort" => return Line::Abort,
+        "silence" => return Line::Silence,
         _ => panic!("who is {who:?}?"),
     };
     if let Some(what) = what.strip_prefix("early ") {
@@ -155,6 +158,7 @@ pub(crate) fn play(lines: &[Line], shown: Shown) -> String {
             }
             Line::End(direction) => conversation.handle_end(*direction),
             Line::Abort => conversation.handle_abort(),
+            Line::Silence => conversation.handle_silence(),
         }
         while let Some(event) = conversation.poll_event() {
             told.push(print(&event));

@@ -54,6 +54,7 @@ pub(crate) fn capture(text: &str, path: Path) -> Vec<u8> {
                 recording.next[direction as usize] += u32::try_from(length).unwrap();
             }
             Line::End(direction) => recording.end(direction),
+            Line::Silence => {}
             Line::Abort => recording.header(Direction::ToServer, Flags::RST, Options::NONE),
         }
     }

@@ -26,6 +26,7 @@ class StallList {
     const mark = element("span", { class: `mark fill-${cause}`, "aria-hidden": "true" });
     const who = party ? ` (${party})` : "";
     const show = () => this.sequence.focus(from, length);
-    return element("button", { type: "button", on: { click: show } }, mark, ` ${cause}${who} ${duration(length)}${doubtOf(stall)} at ${seconds(from)}${timeline.evidence(connection, packets)}`);
+    const what = ` ${cause}${who} ${duration(length)}${doubtOf(stall)} at ${seconds(from)}${timeline.evidence(connection, packets)}`;
+    return element("button", { type: "button", on: { click: show } }, mark, what);
   }
 }

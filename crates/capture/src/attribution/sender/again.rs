@@ -18,12 +18,19 @@ pub(super) struct Again {
     pub timestamp: Option<u32>,
     /// An acknowledgement came that does not show of which copy.
     pub acked: bool,
+    /// Before that, one came of earlier data: that was still on its way when this was sent again.
+    pub came_before: bool,
 }
 
 impl Again {
     /// A timer sent it, and the acknowledgement of it tells of a hole before it: that was lost.
     pub(super) fn probes_hole(&self, ack: &Acknowledgement) -> bool {
         self.by == RepairedBy::Timeout && ack.sacks && ack.acked < self.bytes.start
+    }
+
+    /// Takes note of an acknowledgement of earlier data, which tells of no hole.
+    pub(super) const fn note_earlier(&mut self, ack: &Acknowledgement, acked_before: u64) {
+        self.came_before |= ack.acked > acked_before && ack.acked < self.bytes.start && !ack.sacks;
     }
 
     /// RFC 3522 (Eifel): whether what is acknowledged is an earlier copy, by the timestamp that is echoed.
@@ -59,6 +66,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attribution::Nanos;
 
     #[test]
     fn the_echoed_timestamp_tells_which_copy_was_acknowledged() {
@@ -74,7 +82,8 @@ mod tests {
             (Some(300), None, 1_000, None),
         ] {
             let (packet, seen, bytes, by) = (1, Instant::EPOCH, 1_000..2_000, RepairedBy::Timeout);
-            let again = Again { packet, seen, bytes, by, timestamp: sent, acked: false };
+            let (timestamp, acked, came_before) = (sent, false, false);
+            let again = Again { packet, seen, bytes, by, timestamp, acked, came_before };
             let (acked, edge, sacks) = (2_000, None, false);
             let ack = Acknowledgement {
                 packet: 2,
@@ -85,6 +94,7 @@ mod tests {
                 echo,
                 sacks,
                 is_pure: true,
+                held: Nanos::ZERO,
                 lost_before: false,
             };
             let found = again.is_of_earlier_copy(&ack, acked_before);

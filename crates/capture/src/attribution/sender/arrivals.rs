@@ -2,7 +2,7 @@
 
 use ackwise_tcp::Instant;
 
-use super::{Acknowledgement, Arrived, Nanos, PathDelays, Sender};
+use super::{Acknowledgement, Arrived, Nanos, PathDelays, Sender, Stall};
 use crate::attribution::clock::is_later;
 
 impl Sender {
@@ -24,13 +24,28 @@ impl Sender {
                 break;
             }
             self.acks_in_flight.pop_front();
-            let left = ack.seen - delays.receiver;
+            let held = Some(ack.held).filter(|held| *held > Stall::least(delays.round_trip));
+            let left = ack.seen - (delays.receiver + held.unwrap_or_default());
             let arrived = self.take(&ack, left, at);
             let first = together.take().filter(|first| first.at + tolerance >= now);
             together = Some(first.map_or(arrived, |first| arrived.merged_with(&first)));
         }
         if together.is_some() {
             self.latest = together;
+        }
+    }
+
+    /// A third of what was outstanding is acknowledged, or of what still was when acknowledgements came again after most
+    /// of the time: for what the sender sent meanwhile, or by its size in memory, the first may not have been enough.
+    fn note_room(&mut self, before: u64, at: Instant) {
+        if let Some(last) = &self.last {
+            let since = self.heard_at.replace(at).unwrap_or(last.sent).max(last.sent);
+            if Nanos::between(since, at) * 2 > Nanos::between(last.sent, at) {
+                (self.room_of, self.room_at) = (before, None);
+            }
+        }
+        if self.flight() * 3 <= self.room_of * 2 {
+            self.room_at.get_or_insert(at);
         }
     }
 
@@ -46,9 +61,7 @@ impl Sender {
         if newly > 0 {
             self.first_ack.get_or_insert(at);
         }
-        if self.flight() * 3 <= self.left_with[0] * 2 {
-            self.room_at.get_or_insert(at);
-        }
+        self.note_room(before, at);
         self.first_flight.acknowledged |= newly > 0;
         if let Some(room) = usable_window
             && room < self.full
@@ -72,6 +85,7 @@ impl Sender {
             small_acknowledged,
             sacks: ack.sacks,
             in_bunch: false,
+            held: ack.held,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What may have happened where the vantage point sees nothing: between it and either end.
 
+use ackwise_cause::RepairedBy;
 use ackwise_tcp::{Instant, Wait};
 
-use super::{Left, PathDelays, SeenData, Sender};
+use super::{Departure, Left, PathDelays, SeenData, Sender};
 use crate::attribution::{
     LossKind, Nanos,
     acknowledgement::Arrived,
@@ -46,6 +47,14 @@ impl Sender {
         let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
             return Stall::None;
         };
+        let only_ack = hold.waits_for_ack() || hold.waits_for_receiver() || hold.waits_for_memory();
+        if ack.held > long && only_ack && hold.lost.is_none() {
+            return Stall::Since(ack.at - ack.held);
+        }
+        // What was sent before a probe was acknowledged only now: the stall that it was sent in went on.
+        if only_ack && hold.lost.is_none() && self.probe.is_some_and(|probe| self.acked <= probe) {
+            return Stall::Since(last.sent);
+        }
         // A closed window is in the capture, whatever was sent in vain before.
         let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. });
         if self.in_vain == Some(last.packet) && !is_closed {
@@ -68,6 +77,21 @@ impl Sender {
             false if facts.flight[0] <= facts.full && silent > LONGEST_ACK_DELAY => Stall::Shown,
             _ => Stall::None,
         }
+    }
+
+    /// Whether what was sent with a lost segment came as late as in a long queue: for that long, the segment would have
+    /// waited in any case, if it was not lost where the queue ends.
+    pub(super) fn waited_for_queue(
+        &self,
+        hold: &Hold,
+        facts: &Facts,
+        latest: Option<&Arrived>,
+        delays: &PathDelays,
+    ) -> bool {
+        let Some((ack, last)) = latest.zip(self.last) else { return false };
+        hold.lost == Some(RepairedBy::Timeout)
+            && facts.flight[1] < facts.flight[0]
+            && Nanos::between(last.arrives, ack.left) > Stall::least(delays.round_trip)
     }
 
     /// Whether the sender waited for an acknowledgement that was delayed for a time that is not a known
@@ -155,6 +179,33 @@ impl Sender {
     pub(super) fn is_known_to_lack_ack(&self, data: &SeenData) -> bool {
         let stamp = self.acks_in_flight.front().and_then(|it| it.stamp);
         stamp.zip(data.echo).is_some_and(|(ack, echo)| is_later(ack, echo))
+    }
+
+    /// When a segment was sent according to its timestamp, if the path delayed it by more than usual
+    /// variation.
+    pub(super) fn sent_by_clock(
+        &mut self,
+        last: &Departure,
+        data: &SeenData,
+        sent: Instant,
+        delays: &PathDelays,
+    ) -> Option<Instant> {
+        let timestamp = data.timestamp?;
+        self.clock.note(timestamp, data.seen);
+        let (since, tick) = self.clock.between(last.timestamp?, timestamp)?;
+        let by_clock = last.sent + since;
+        let on_link = self.bottleneck.before.time(data.len());
+        let held = Nanos::between(by_clock + tick, sent);
+        let varies = (delays.round_trip / 2).max(delays.immediate).max(on_link * 2);
+        (held > varies).then_some(by_clock)
+    }
+
+    /// A packet without data was seen.
+    pub(crate) fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
+        if let Some(timestamp) = timestamp {
+            self.clock.note(timestamp, seen);
+            self.heard = Some((timestamp, seen));
+        }
     }
 
     /// Whether timestamps rule out that a segment was sent as long after the previous one as it was

@@ -45,6 +45,7 @@ impl Sender {
         let gap = Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
+            train: last.train,
             pace_is_sure: true,
             arrived: self.arrived(last),
             delayed_until: None,
@@ -204,6 +205,7 @@ mod tests {
                         echo,
                         sacks,
                         is_pure: true,
+                        held: Nanos::ZERO,
                         lost_before,
                     };
                     sender.handle_ack(ack, false, direction, &mut distances);

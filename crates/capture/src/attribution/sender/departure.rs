@@ -9,6 +9,7 @@ use crate::attribution::{
     gap::{LastWay, Missing, Released},
     hold::Loss,
     stall::Held,
+    train::Train,
 };
 
 /// Data that was sent.
@@ -19,6 +20,8 @@ pub(crate) struct Departure {
     pub sent: Instant,
     /// When it is with the receiver.
     pub arrives: Instant,
+    /// The first of it that a link before the vantage point has spread.
+    pub train: Train,
     /// By its timestamp, the path held it.
     pub held: Option<Held>,
     /// What timestamps show, of the first data after the other end's.
@@ -60,8 +63,8 @@ pub(crate) enum Left {
 impl Departure {
     /// Its way to the receiver; links are done with it at `free_at`.
     pub(crate) const fn way(&self, free_at: Instant) -> LastWay {
-        let &Self { held, arrives, packet, .. } = self;
-        LastWay { free_at, held, arrives, packet }
+        let &Self { train, held, arrives, packet, .. } = self;
+        LastWay { free_at, train, held, arrives, packet }
     }
 }
 

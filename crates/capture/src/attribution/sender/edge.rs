@@ -8,8 +8,9 @@ use super::{Acknowledgement, Hold, Nanos, PathDelays, SeenData, Sender};
 
 impl Sender {
     /// Whether the receiver's program may have delayed an acknowledgement: Linux waits for it while the window
-    /// shrinks, and acknowledges when it has read enough to double one that is used up (`__tcp_cleanup_rbuf`).
-    pub(super) fn may_wait_for_reader(&mut self, ack: &Acknowledgement) -> bool {
+    /// shrinks, and acknowledges when it has read enough to double one that is used up (`__tcp_cleanup_rbuf`). And
+    /// whether it may have without that, because the window is used up.
+    pub(super) fn may_wait_for_reader(&mut self, ack: &Acknowledgement) -> [bool; 2] {
         let window = ack.edge.map(|edge| edge.saturating_sub(ack.acked));
         let offered = std::mem::replace(&mut self.offered, window);
         self.most_offered = self.most_offered.max(window.unwrap_or(0));
@@ -17,7 +18,7 @@ impl Sender {
         let was_used_up = edge.is_some_and(|edge| edge < self.highest + self.full);
         let doubles =
             window.zip(offered).is_some_and(|(now, before)| now > before && now >= before * 2);
-        window < offered || (was_used_up && doubles)
+        [window < offered || (was_used_up && doubles), was_used_up]
     }
 
     /// An acknowledgement has arrived. RFC 9293, section 3.8.6.2.1: a sender with more to send waits for room for a
@@ -81,8 +82,10 @@ impl Sender {
     pub(super) fn is_known_to_fill_window(&self, data: &SeenData) -> bool {
         let newest = self.acks_in_flight.back().map(|it| (it.acked, it.edge));
         let (acked, edge) = newest.unwrap_or((self.acked, self.edge));
-        let has_room = edge.is_none_or(|edge| edge >= self.highest + self.full);
-        data.bytes.end <= acked && !has_room
+        let enough = self.highest + self.full;
+        // It was sent before the window had opened, if that had not yet reached its sender.
+        let has_room = |edge: Option<u64>| edge.is_none_or(|edge| edge >= enough);
+        data.bytes.end <= acked && !(has_room(edge) && has_room(self.edge))
     }
 
     /// The longest that a round trip to this sender takes: data beyond the window that it knew was sent after

@@ -1,8 +1,10 @@
 //! What packets of one sender show of the rate of links.
 
 use super::{
-    Acknowledgement, Departure, Instant, Nanos, Pace, PathDelays, SeenData, Sender, Spacing,
+    Acknowledgement, Departure, Gap, Instant, Nanos, OfBurst, Pace, PathDelays, SeenData, Sender,
+    Spacing, Stall,
 };
+use crate::attribution::train::Train;
 
 impl Sender {
     /// The paces of the path before the vantage point and behind it.
@@ -18,6 +20,38 @@ impl Sender {
     /// When links are done with what it has sent.
     pub(crate) const fn free_at(&self) -> Instant {
         self.bottleneck.free_at()
+    }
+
+    /// The train that data belongs to which leaves now, after `gap`.
+    #[inline(always)]
+    pub(super) fn train(&self, sent: Instant, gap: Option<&Gap>, delays: &PathDelays) -> Train {
+        let is_same = gap.is_some_and(|gap| gap.same_burst);
+        if delays.is_next_to_sender() {
+            return self.train_at_sender(sent, is_same, delays);
+        }
+        let goes_on = is_same || sent <= self.bottleneck.free_at();
+        match self.last {
+            Some(last) if goes_on => last.train,
+            _ if self.bottleneck.before.is_known() => Train::new(sent, delays.sender),
+            _ => Train::NONE,
+        }
+    }
+
+    /// The same next to the sender: the link is anywhere on the way to the receiver.
+    fn train_at_sender(&self, sent: Instant, is_same: bool, delays: &PathDelays) -> Train {
+        let (way, free_at) = (delays.sender + delays.receiver, self.bottleneck.free_at());
+        // A link that has nothing to do for a moment is part of the train: an eighth of the time, our choice.
+        let goes_on = |last: &&Departure| {
+            let slack = way.max(Nanos::between(last.sent, free_at)) / 8;
+            is_same || sent <= free_at + slack
+        };
+        let train = match self.last.as_ref().filter(goes_on) {
+            Some(last) if last.train != Train::NONE => last.train,
+            // Its first segments have shown the rate only now.
+            Some(last) => Train::new(last.sent, way),
+            None => Train::new(sent, way).after(Nanos::between(free_at, sent)),
+        };
+        train.at_sender(sent)
     }
 
     /// Whether timestamps confirm that a segment was sent as long after the previous one as it was
@@ -39,8 +73,11 @@ impl Sender {
     /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
     /// than the least round trip, links were busy with the burst.
     pub(super) fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Nanos) {
-        let of_burst = self.round_trips.of_burst(ack.acked, self.highest);
-        let Some((bytes, since)) = of_burst else { return };
+        let of_burst = self.round_trips.of_burst(ack.acked, self.highest, ack.seen);
+        let Some(OfBurst { bytes, since, step }) = of_burst else { return };
+        if step.is_none() {
+            self.before_burst = self.bottleneck.behind;
+        }
         // While the window is used up, an ACK of more than the second segment comes when the program has read.
         let full_window = self.edge.is_some_and(|edge| edge < self.highest + self.full);
         if full_window && newly > 2 * self.full {
@@ -51,9 +88,23 @@ impl Sender {
         }
         let busy = Nanos::between(since, ack.seen) - round_trip;
         let headers = (bytes / self.full).saturating_sub(1) * Pace::HEADERS;
-        if !busy.is_zero() {
-            self.bottleneck.behind.sample(bytes + headers, busy);
+        if let Some((bytes, apart)) = step
+            && self.came_in_one_go(bytes, apart, busy, round_trip)
+        {
+            self.bottleneck.take_back(self.before_burst, ack.seen);
+            return self.round_trips.forget_burst();
         }
+        if !busy.is_zero() {
+            self.bottleneck.sample_behind(bytes + headers, busy);
+        }
+    }
+
+    /// Whether the path held a burst, or its acknowledgements: they are late for longer than a stall takes, and then
+    /// come much faster than a link that was busy for so long would let them.
+    fn came_in_one_go(&self, bytes: u64, apart: Nanos, busy: Nanos, round_trip: Nanos) -> bool {
+        /// Some acknowledgements arrive in bunches. Our choice.
+        const FASTER: u64 = 4;
+        busy > Stall::least(round_trip) && apart * FASTER < self.bottleneck.behind.time(bytes)
     }
 
     /// A segment without PSH was followed by one that was ready: if it need not wait for an

@@ -1,11 +1,13 @@
 //! One end as a sender, 20 ms from its receiver, seen on its own host.
 
+mod held;
+
 use std::ops::Range;
 
 use ackwise_cause::Writer;
 
 use super::{
-    super::{Confidence, gap::Missing, nagle::NagleHabit},
+    super::{Confidence, gap::Missing, nagle::NagleHabit, train::Train},
     *,
 };
 
@@ -23,6 +25,14 @@ impl Wire {
         let mut wire = Self::default();
         wire.distances.sample(Direction::ToClient, Nanos::from_millis(20));
         wire.distances.sample(Direction::ToServer, Nanos::ZERO);
+        wire
+    }
+
+    /// The same, seen at its receiver.
+    fn at_receiver() -> Self {
+        let mut wire = Self::default();
+        wire.distances.sample(Direction::ToClient, Nanos::ZERO);
+        wire.distances.sample(Direction::ToServer, Nanos::from_millis(20));
         wire
     }
 
@@ -87,6 +97,7 @@ impl Wire {
             echo,
             sacks,
             is_pure: true,
+            held: Nanos::ZERO,
             lost_before: false,
         };
         self.sender.handle_ack(ack, false, Direction::ToClient, &mut self.distances);
@@ -356,6 +367,7 @@ fn a_burst_that_is_acknowledged_late_shows_a_slow_link_behind_the_vantage_point(
             echo: None,
             sacks: false,
             is_pure: true,
+            held: Nanos::ZERO,
             lost_before: false,
         };
         wire.sender.handle_ack(first, false, Direction::ToClient, &mut wire.distances);
@@ -456,4 +468,38 @@ fn what_is_echoed_denies_that_a_later_acknowledgement_has_arrived() {
         wire.sender.receive(sent, Nanos::ZERO, &delays, echo);
         assert_eq!(wire.sender.acked == 0, denied, "{to_server} {late} {stamp:?} {echo:?}");
     }
+}
+
+/// The receiver had acknowledged it, and opened its window, before it came; but neither had reached the sender.
+#[test]
+fn what_is_sent_again_before_the_window_opens_waits_for_the_window() {
+    let mut wire = Wire::at_receiver();
+    wire.ack_up_to(0.0, 0, 2_000);
+    wire.data(20.0, 0..1_000);
+    wire.push(20.1, 1_000..2_000);
+    wire.ack_up_to(60.0, 2_000, 2_000);
+    wire.ack_up_to(75.0, 2_000, 4_000);
+    let gap = wire.repair(79.0, 1_000..2_000).unwrap();
+    assert_eq!(gap.hold.wait, Wait::ReceiveWindow { probing: false }, "it left 1 ms before that");
+}
+
+#[test]
+fn a_train_begins_when_the_link_before_the_vantage_point_has_nothing_to_do() {
+    let mut wire = Wire::at_receiver();
+    wire.ack(0.0, 0);
+    for number in 0..4 {
+        let start = number * 1_000;
+        wire.data(20.0 + number as f64 * 2.0, start..start + 1_000);
+    }
+    let train = |wire: &Wire| wire.sender.last().unwrap().train;
+    assert_eq!(train(&wire), Train::NONE, "these have shown the rate");
+    wire.ack(27.0, 4_000);
+    wire.data(60.0, 4_000..5_000);
+    let first = train(&wire);
+    assert_ne!(first, Train::NONE);
+    wire.data(62.0, 5_000..6_000);
+    assert_eq!(train(&wire), first, "the link is still busy");
+    wire.ack(62.1, 6_000);
+    wire.data(100.0, 6_000..7_000);
+    assert_ne!(train(&wire), first);
 }

@@ -3,7 +3,7 @@
 use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant};
 
-use super::{Ends, echo_of};
+use super::{Ends, echoes::echo_of};
 use crate::{
     attribution::{
         clock::is_later,
