@@ -31,7 +31,7 @@
 
 mod account;
 mod acknowledgement;
-mod clock;
+pub(crate) mod clock;
 mod cork;
 pub(crate) mod gap;
 mod hold;

@@ -1,5 +1,6 @@
 //! Segments to connections, and each connection's streams.
 
+mod again_elsewhere;
 mod batch;
 mod closed;
 mod connection;

@@ -39,6 +39,10 @@ pub struct Quality {
     pub directions: [DirectionQuality; 2],
     /// How often the capture's clock was set back.
     pub clock_steps: u32,
+    /// The first packet is no SYN: the capture began after the connection.
+    pub begins_in_middle: bool,
+    /// Its packets are in two of the files that were read.
+    pub in_two_captures: bool,
 }
 
 impl Quality {
@@ -91,7 +95,8 @@ impl Quality {
                     .iter()
                     .any(|it| it.missing_bytes.saturating_mul(one_in) >= it.bytes.max(1))
         };
-        Some(if self.lacks_acks() || self.clock_steps > 0 || lacks(Self::MANY) {
+        let is_wrong = self.clock_steps > 0 || self.in_two_captures;
+        Some(if self.lacks_acks() || is_wrong || lacks(Self::MANY) {
             Confidence::Low
         } else if lacks(Self::SOME) {
             Confidence::Medium
@@ -130,6 +135,8 @@ impl Quality {
             joined.lacks_acks |= lacks_acks;
         }
         self.clock_steps = self.clock_steps.saturating_add(others.clock_steps);
+        self.begins_in_middle |= others.begins_in_middle;
+        self.in_two_captures |= others.in_two_captures;
     }
 }
 
@@ -205,19 +212,22 @@ mod tests {
             ("nothing of one direction", absent, None),
         ] {
             for directions in [[one, WHOLE], [WHOLE, one]] {
-                let quality = Quality { directions, clock_steps: 0 };
+                let quality = Quality { directions, ..Quality::default() };
                 assert_eq!(quality.confidence(), limit, "{why}");
             }
         }
-        let set_back = Quality { directions: [WHOLE; 2], clock_steps: 1 };
+        let whole = Quality { directions: [WHOLE; 2], ..Quality::default() };
+        let set_back = Quality { clock_steps: 1, ..whole };
         assert_eq!(set_back.confidence(), Some(Low), "its durations are wrong");
+        let twice = Quality { in_two_captures: true, ..whole };
+        assert_eq!(twice.confidence(), Some(Low), "copies look like retransmissions");
     }
 
     #[test]
     fn without_the_receivers_acks_nothing_is_known_of_the_senders_waits() {
         use Direction::{ToClient, ToServer};
         let none = DirectionQuality { lacks_acks: true, ..WHOLE };
-        let quality = Quality { directions: [none, WHOLE], clock_steps: 0 };
+        let quality = Quality { directions: [none, WHOLE], ..Quality::default() };
         for (cause, direction, supported) in [
             (Cause::Pacing, ToClient, None),
             (Cause::Pacing, ToServer, Some(Confidence::Low)),
@@ -227,7 +237,7 @@ mod tests {
             assert_eq!(quality.supports(cause, direction), supported, "{cause} {direction:?}");
         }
         let directions = [WHOLE, DirectionQuality::default()];
-        let quality = Quality { directions, clock_steps: 0 };
+        let quality = Quality { directions, ..Quality::default() };
         assert_eq!(quality.supports(Cause::ServerThink, ToClient), None);
     }
 
@@ -242,7 +252,7 @@ mod tests {
             ([syn, absent], None),
             ([absent, absent], None),
         ] {
-            let quality = Quality { directions, clock_steps: 0 };
+            let quality = Quality { directions, ..Quality::default() };
             assert_eq!(quality.unseen(), unseen, "{directions:?}");
         }
     }

@@ -63,6 +63,9 @@ pub struct ConnectionResult {
     /// Several round trips took about as little. If not, the path may never have been idle, and what
     /// it adds to the least round trip is not known.
     pub round_trip_is_steady: bool,
+    /// The capture begins in the middle of it, and nothing showed how much of the least round trip to the server is
+    /// a program's time.
+    pub distance_in_doubt: bool,
     /// How its ends spread their segments, by direction, as far as that shows pacing.
     pub pacing: [Option<Box<Pacing>>; 2],
     pub(crate) measures: Option<Box<ConnectionMeasures>>,
@@ -191,15 +194,24 @@ impl ExchangeResult {
             Cause::ServerThink | Cause::Transmission => !at_server,
             _ => false,
         };
+        self.doubt(is_doubtful, Cause::Queueing);
+    }
+
+    /// What was taken for distance may be the server's own time.
+    fn doubt_distance(&mut self) {
+        self.doubt(|cause| cause == Cause::Propagation, Cause::ServerThink);
+    }
+
+    fn doubt(&mut self, is_doubtful: impl Fn(Cause) -> bool, rival: Cause) {
         let mut shares: Vec<Share> = self.shares.iter().collect();
         for share in shares.iter_mut().filter(|it| is_doubtful(it.cause)) {
             share.confidence = share.confidence.min(Confidence::Medium);
-            share.rival = share.rival.or(Some(Cause::Queueing));
+            share.rival = share.rival.or(Some(rival));
         }
         self.shares = shares.into_iter().collect();
         for stretch in self.stretches.iter_mut().filter(|it| is_doubtful(it.cause)) {
             stretch.confidence = stretch.confidence.min(Confidence::Medium);
-            stretch.rival = stretch.rival.or(Some(Cause::Queueing));
+            stretch.rival = stretch.rival.or(Some(rival));
         }
     }
 
@@ -391,6 +403,9 @@ impl Results {
                 least.is_doubtful(connection) || exchange.took_path_for_longer(connection);
             if !connection.round_trip_is_steady || is_doubtful {
                 exchange.doubt_path(connection.vantage);
+            }
+            if connection.distance_in_doubt {
+                exchange.doubt_distance();
             }
             if let Some(distance) = least.distance(connection) {
                 distance.correct(exchange);

@@ -238,6 +238,10 @@ struct ConnectionQuality {
     lacks_acks: [bool; 2],
     /// How often the packets go back in time by more than 1 ms: the capture's clock was set back.
     clock_steps: u64,
+    /// Whether the connection had begun before the capture: its handshake is missing.
+    begun_before_capture: bool,
+    /// Whether its packets are in two of the captures that were read, so that its verdicts are wrong.
+    in_two_captures: bool,
     /// Highest confidence of a verdict on this connection: `high`, `medium` or `low`; null if the
     /// capture has one direction only, so that nothing is attributed.
     confidence: Option<&'static str>,
@@ -510,6 +514,8 @@ fn quality(it: &ConnectionResult) -> ConnectionQuality {
         pure_acks: count(|it| it.pure_acks),
         lacks_acks: it.quality.directions.map(|it| it.lacks_acks),
         clock_steps: it.quality.clock_steps.into(),
+        begun_before_capture: it.quality.begins_in_middle,
+        in_two_captures: it.quality.in_two_captures,
         confidence: it.quality.confidence().map(Confidence::name),
     }
 }

@@ -29,6 +29,9 @@ pub struct CaptureQuality {
     pub connections_with_missing_packets: u64,
     /// Number of connections of which the capture has one direction only; nothing is attributed there.
     pub one_direction_only: u64,
+    /// Number of connections that had begun before the capture: their handshake is missing, so a program's time may be in
+    /// the shortest round trip.
+    pub begun_before_capture: u64,
     /// Number of connections without the ACKs that a receiver must have sent.
     pub without_acks: u64,
     /// Number of data packets captured only in part: the snap length cut them off.
@@ -87,6 +90,7 @@ impl CaptureQuality {
         self.missing_bytes += it.directions.iter().map(|it| it.missing_bytes).sum::<u64>();
         self.connections_with_missing_packets += u64::from(it.missing_packets() > 0);
         self.one_direction_only += u64::from(it.unseen().is_some());
+        self.begun_before_capture += u64::from(it.begins_in_middle);
         self.without_acks += u64::from(it.lacks_acks());
         self.oversized_packets +=
             it.directions.iter().map(|it| u64::from(it.oversized)).sum::<u64>();
@@ -126,6 +130,10 @@ impl CaptureQuality {
                 "one direction only in {}",
                 counted(self.one_direction_only, "connection")
             ));
+        }
+        if self.begun_before_capture > 0 {
+            let connections = counted(self.begun_before_capture, "connection");
+            defects.push(format!("begins in the middle of {connections} (no handshake)"));
         }
         if self.without_acks > 0 {
             defects.push(format!("ACKs missing in {}", counted(self.without_acks, "connection")));

@@ -21,6 +21,8 @@ use ackwise_capture::{
     strip::Stripper,
 };
 
+use ackwise_report::words::counted;
+
 use super::{followed::Followed, joined::Joined};
 
 /// Packets as they come, of files or of an interface.
@@ -398,6 +400,7 @@ impl Reading {
         if let Some(Err(error)) = stripper.map(|it| it.finish(state.drops)) {
             not_saved = Some(error);
         }
+        state.note_twice(&analysis);
         Some(Explained {
             analysis,
             packets: self.packets(),
@@ -423,6 +426,18 @@ impl Reading {
 impl State {
     /// More warnings than this are not kept: as many as a terminal shows. Our choice.
     const MAX_WARNINGS: usize = 20;
+
+    /// Warns of connections that are in two of the files.
+    fn note_twice(&mut self, analysis: &Analysis) {
+        let twice = analysis.connections.iter().filter(|it| it.quality.in_two_captures).count();
+        if twice > 0 {
+            self.warnings.push(format!(
+                "{} in two of the captures: packets count twice, so the verdicts are wrong (captures of both ends \
+                 are read with --pair CLIENT SERVER)",
+                counted(twice as u64, "connection"),
+            ));
+        }
+    }
 
     fn note<F: Frames>(&mut self, error: &F::Error) {
         if self.warnings.len() < Self::MAX_WARNINGS {

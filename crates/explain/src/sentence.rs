@@ -18,7 +18,13 @@ pub fn sentence(analysis: &Analysis) -> String {
 /// The same, with the totals of all exchanges.
 pub(super) fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
     if totals.exchanges == 0 {
-        return "The capture has no HTTP exchange.".to_owned();
+        let in_middle = analysis.connections.iter().any(|it| it.quality.begins_in_middle);
+        return match in_middle {
+            true => "The capture has no HTTP exchange whose request is in it. What began before the capture is \
+                     not judged."
+                .to_owned(),
+            false => "The capture has no HTTP exchange.".to_owned(),
+        };
     }
     let Some(first) = totals.largest() else {
         return "No time can be attributed: in this capture, no exchange has a duration."

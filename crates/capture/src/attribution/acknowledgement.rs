@@ -11,11 +11,14 @@ pub(crate) struct Acknowledgement {
     pub seen: Instant,
     pub acked: u64,
     pub edge: Option<u64>,
-    /// Its own timestamp (RFC 7323), and the one that it echoes.
+    /// Its own timestamp (RFC 7323), if whatever is sent after it echoes that or a later one, and the one that it
+    /// echoes.
     pub stamp: Option<u32>,
     pub echo: Option<u32>,
     /// It has SACK blocks.
     pub sacks: bool,
+    /// It comes without data.
+    pub is_pure: bool,
     /// How much longer the path took for it than it takes at least, by its timestamp; zero if that tells nothing.
     pub held: Nanos,
     /// It comes with data, and a packet of its sender is missing behind the data before that.
@@ -37,8 +40,6 @@ pub(super) struct Arrived {
     /// No congestion window was smaller, in bytes; 0 if nothing was known.
     pub sure_window: u64,
     pub small_acknowledged: bool,
-    /// Its timestamp.
-    pub stamp: Option<u32>,
     /// It has SACK blocks.
     pub sacks: bool,
     /// Others arrived together with it.
@@ -84,7 +85,6 @@ mod tests {
             least_window,
             sure_window: least_window + 1,
             small_acknowledged,
-            stamp: None,
             sacks: false,
             in_bunch: false,
             held: Nanos::from_millis(packet),

@@ -132,6 +132,11 @@ impl SenderClock {
     }
 }
 
+/// Whether a timestamp is later than another: they wrap around.
+pub(crate) const fn is_later(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other).cast_signed() > 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@
 mod by_cork;
 mod by_nagle;
 mod by_window;
+mod not_shown;
 
 use ackwise_cause::{Cause, RepairedBy, Writer};
 use ackwise_tcp::Wait;
@@ -164,16 +165,6 @@ impl Hold {
         Self { wait, paced: false, confidence: Confidence::Medium, ..self }
     }
 
-    /// The same, if nothing shows how large the receive window is: that may have held it as well.
-    pub(super) fn without_receive_window(self) -> Self {
-        let most = match self.writer {
-            Writer::SendBufferFull => Confidence::Low,
-            _ if self.waits_for_window() => Confidence::Medium,
-            _ => return self,
-        };
-        Self { confidence: self.confidence.min(most), ..self.or(Cause::ReceiveWindow) }
-    }
-
     /// Its program waited for memory of the send buffer.
     pub(super) fn waits_for_memory(&self) -> bool {
         self.writer == Writer::SendBufferFull
@@ -199,20 +190,6 @@ impl Hold {
     /// It waits for nothing: the whole message has left.
     pub(crate) const fn done() -> Self {
         Self { writer: Writer::Done, ..Self::new(Wait::Application, Confidence::High) }
-    }
-
-    /// The same, where the capture lacks an acknowledgement that reached the sender meanwhile: it may have
-    /// released the segment. `was_shut`: it opened the receive window.
-    pub(super) fn without_ack(self, facts: &Facts, was_shut: bool) -> Self {
-        if was_shut && facts.since_event() > facts.immediate {
-            let wait = Wait::ReceiveWindow { probing: false };
-            return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
-        }
-        if facts.is_released() || facts.loss.is_some() {
-            return Self { confidence: self.confidence.min(Confidence::Medium), ..self };
-        }
-        let rival = if facts.is_small() { Cause::NagleRtt } else { facts.window() };
-        Self { confidence: Confidence::Low, rival: self.rival.or(Some(rival)), ..self }
     }
 
     /// Decides what the sender of a segment waited for.
@@ -283,7 +260,8 @@ impl Hold {
         let has_room = facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window;
         // Without PSH, more was ready.
         if facts.pushed && has_room {
-            let is_buffer = facts.flight[0] >= 2 * facts.full || facts.may_be_all_of_a_buffer();
+            let is_large = facts.flight[0] >= 2 * facts.full;
+            let is_buffer = (is_large && !facts.answers) || facts.may_be_all_of_a_buffer();
             if !is_buffer && facts.may_fill_first_window() {
                 return Self::new(Wait::SlowStart, Confidence::Medium)
                     .or(Cause::ApplicationLimited);

@@ -14,6 +14,10 @@ pub(crate) struct Distances {
     round_trips: [Option<Nanos>; 2],
     /// How many took about as little.
     near_least: [u8; 2],
+    /// Which of them may be a program's time: without a handshake, until something shows that they are not.
+    in_doubt: [bool; 2],
+    /// How many ACKs without data took about as little, as long as they are in doubt.
+    near_acks: [u8; 2],
     /// How many answers waited in a queue.
     queued: u8,
     /// The delays that follow from them, by the direction of the data.
@@ -23,7 +27,9 @@ pub(crate) struct Distances {
 impl Default for Distances {
     fn default() -> Self {
         let path_delays = [PathDelays::new(Nanos::ZERO, Nanos::ZERO); 2];
-        Self { round_trips: [None; 2], near_least: [0; 2], queued: 0, path_delays }
+        let (round_trips, counts, in_doubt) = ([None; 2], [0; 2], [false; 2]);
+        let (near_least, near_acks) = (counts, counts);
+        Self { round_trips, near_least, in_doubt, near_acks, queued: 0, path_delays }
     }
 }
 
@@ -32,18 +38,66 @@ impl Distances {
     pub(crate) fn sample(&mut self, direction: Direction, round_trip: Nanos) {
         let least = &mut self.round_trips[direction as usize];
         let near = &mut self.near_least[direction as usize];
-        let is_near = |least: Nanos| least.abs_diff(round_trip) <= least / 8 + Self::JITTER;
+        let is_near = |least: Nanos| is_near(least, round_trip);
         *near = if least.is_some_and(is_near) { near.saturating_add(1) } else { (*near).max(1) };
         if least.is_some_and(|it| it <= round_trip) {
             return;
         }
         if !least.is_some_and(is_near) {
             *near = 1;
+            self.near_acks[direction as usize] = 0;
         }
         *least = Some(round_trip);
+        self.in_doubt[direction as usize] &= round_trip > Self::CLOSE;
+        self.set_path_delays();
+    }
+
+    fn set_path_delays(&mut self) {
         // Half of it: nothing distinguishes the two directions.
         let [server, client] = self.round_trips.map(|it| it.unwrap_or_default() / 2);
-        self.path_delays = [PathDelays::new(client, server), PathDelays::new(server, client)];
+        let [to_server, to_client] = self.in_doubt;
+        self.path_delays = [
+            PathDelays { sender_in_doubt: to_client, ..PathDelays::new(client, server) },
+            PathDelays { sender_in_doubt: to_server, ..PathDelays::new(server, client) },
+        ];
+    }
+
+    /// The capture begins in the middle of the connection: a program's time may be in the least round trips.
+    pub(crate) fn begin_in_middle(&mut self) {
+        self.in_doubt = [true; 2];
+        self.set_path_delays();
+    }
+
+    /// Whether any round trip was seen.
+    pub(crate) fn are_known(&self) -> bool {
+        self.round_trips.iter().any(Option::is_some)
+    }
+
+    /// A program's time of this length matters nowhere. Our choice.
+    const CLOSE: Nanos = Nanos::from_millis(1);
+    /// No receiver delays an acknowledgement for less (Linux `TCP_DELACK_MIN`, FreeBSD `delacktime`).
+    const SHORTEST_ACK_DELAY: Nanos = Nanos::from_millis(40);
+
+    /// An acknowledgement without data took this long; `is_prompt`: it was not delayed. No program's time is in it,
+    /// so it confirms the least round trip, if it took about as little. Of those that a timer may have delayed,
+    /// it takes two: how much of its time was left when the data came, varies.
+    pub(crate) fn confirm(&mut self, direction: Direction, round_trip: Nanos, is_prompt: bool) {
+        let direction = direction as usize;
+        let is_near = |least: Nanos| is_near(least, round_trip);
+        if !self.in_doubt[direction] || !self.round_trips[direction].is_some_and(is_near) {
+            return;
+        }
+        let near = &mut self.near_acks[direction];
+        *near = near.saturating_add(1);
+        if is_prompt || (*near > 1 && round_trip < Self::SHORTEST_ACK_DELAY) {
+            self.in_doubt[direction] = false;
+            self.set_path_delays();
+        }
+    }
+
+    /// Whether a program's time may be in the least round trip to the receiver of data in `direction`.
+    pub(crate) const fn is_in_doubt(&self, direction: Direction) -> bool {
+        self.in_doubt[direction as usize]
     }
 
     /// Records that a round trip to the receiver of data in `direction` takes `at_most` this. A busy host
@@ -53,9 +107,6 @@ impl Distances {
             self.sample(direction, at_most);
         }
     }
-
-    /// By so much round trips differ that nothing delays. Our choice.
-    const JITTER: Nanos = Nanos::from_micros(100);
 
     /// By its timestamp, an answer waited in a queue, for nothing of its own connection.
     pub(crate) const fn note_queued(&mut self) {
@@ -102,6 +153,13 @@ impl Distances {
     }
 }
 
+/// Whether a round trip took about as little as the least.
+fn is_near(least: Nanos, round_trip: Nanos) -> bool {
+    /// By so much round trips differ that nothing delays. Our choice.
+    const JITTER: Nanos = Nanos::from_micros(100);
+    least.abs_diff(round_trip) <= least / 8 + JITTER
+}
+
 /// One-way delays of one direction's data, and the tolerances that follow from them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathDelays {
@@ -119,6 +177,8 @@ pub(crate) struct PathDelays {
     pub prompt_ack: Nanos,
     /// The shortest round-trip time between the ends.
     pub round_trip: Nanos,
+    /// The sender may be nearer: its program's time may be in the least round trip to it.
+    pub sender_in_doubt: bool,
 }
 
 impl PathDelays {
@@ -134,6 +194,7 @@ impl PathDelays {
             tolerance: Nanos::new(to / 4 + if to < AWAKE { to } else { AWAKE }),
             prompt_ack: Nanos::new(PROMPT + on / 4),
             round_trip: Nanos::new(2 * (to + on)),
+            sender_in_doubt: false,
         }
     }
 
@@ -488,8 +549,8 @@ mod tests {
         assert_eq!(distances.round_trip(ToClient), Some(Nanos::from_micros(90)));
         assert_eq!(distances.whole(), Nanos::from_micros(16_090));
         let micros = |delays: &PathDelays| {
-            let &PathDelays { sender, receiver, immediate, tolerance, prompt_ack, round_trip } =
-                delays;
+            let &PathDelays { sender, receiver, immediate, tolerance, .. } = delays;
+            let &PathDelays { prompt_ack, round_trip, .. } = delays;
             [sender, receiver, immediate, tolerance, prompt_ack, round_trip].map(Nanos::get)
         };
         assert_eq!(
@@ -610,6 +671,31 @@ mod tests {
             assert_eq!(one.or(other).time(1_000), Nanos::from_micros(micros));
         }
         assert_eq!(none.or(none).time(1_000), Nanos::ZERO);
+    }
+
+    #[test]
+    fn in_the_middle_of_a_connection_a_program_may_be_in_the_least_round_trip() {
+        let millis = Nanos::from_millis;
+        for (why, least, acks, in_doubt) in [
+            ("an answer with data", 30, &[][..], true),
+            ("of one that answers at once", 1, &[], false),
+            ("one ACK, which a timer may have sent", 30, &[(30, false)], true),
+            ("as little twice", 30, &[(31, false), (30, false)], false),
+            ("but not with the time of a timer", 45, &[(45, false), (45, false)], true),
+            ("one that no receiver delays", 45, &[(45, true)], false),
+            ("in a queue", 45, &[(80, true)], true),
+        ] {
+            let mut distances = Distances::default();
+            distances.begin_in_middle();
+            distances.sample(ToServer, millis(least));
+            for &(ack, is_prompt) in acks {
+                distances.sample(ToServer, millis(ack));
+                distances.confirm(ToServer, millis(ack), is_prompt);
+            }
+            assert_eq!(distances.is_in_doubt(ToServer), in_doubt, "{why}");
+            assert_eq!(distances.path_delays(ToClient).sender_in_doubt, in_doubt, "{why}");
+            assert!(distances.path_delays(ToServer).sender_in_doubt, "{why}");
+        }
     }
 
     #[test]

@@ -190,8 +190,12 @@ impl Sender {
         });
         let [may_be_delayed, is_used_up] = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
-            distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, bytes, newly, more } = answer;
+            distances.sample(direction, Nanos::between(seen, ack.seen));
+            if ack.is_pure {
+                let is_prompt = newly >= 2 * self.full && self.full > 0;
+                distances.confirm(direction, Nanos::between(seen, ack.seen), is_prompt);
+            }
             let round_trip = distances.round_trip(direction).unwrap_or_default();
             self.bottleneck.bound(round_trip);
             let late = Nanos::between(seen, ack.seen) - round_trip;
@@ -241,7 +245,7 @@ impl Sender {
         let sent = data.seen - (delays.sender + on_link);
         let by_clock = self.last.and_then(|last| self.sent_by_clock(&last, &data, sent, delays));
         let sent = self.last.map_or(sent, |last| by_clock.unwrap_or(sent).max(last.sent));
-        self.receive(sent, delays.tolerance + on_link, delays);
+        self.receive(sent, delays.tolerance + on_link, delays, data.echo);
         // When the data before left, it may not have been known how far the receiver is.
         if let Some(last) = &mut self.last {
             last.arrives = last.arrives.max(last.seen + delays.receiver);
@@ -264,33 +268,6 @@ impl Sender {
         self.lacks_ack = false;
         self.note_pacing(&data, by, delays);
         gap
-    }
-
-    /// When a segment was sent according to its timestamp, if the path delayed it by more than usual
-    /// variation.
-    fn sent_by_clock(
-        &mut self,
-        last: &Departure,
-        data: &SeenData,
-        sent: Instant,
-        delays: &PathDelays,
-    ) -> Option<Instant> {
-        let timestamp = data.timestamp?;
-        self.clock.note(timestamp, data.seen);
-        let (since, tick) = self.clock.between(last.timestamp?, timestamp)?;
-        let by_clock = last.sent + since;
-        let on_link = self.bottleneck.before.time(data.len());
-        let held = Nanos::between(by_clock + tick, sent);
-        let varies = (delays.round_trip / 2).max(delays.immediate).max(on_link * 2);
-        (held > varies).then_some(by_clock)
-    }
-
-    /// A packet without data was seen.
-    pub(crate) fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
-        if let Some(timestamp) = timestamp {
-            self.clock.note(timestamp, seen);
-            self.heard = Some((timestamp, seen));
-        }
     }
 
     fn gap(
@@ -362,9 +339,12 @@ impl Sender {
         if self.edge.is_none() && hold.lost.is_none() {
             hold = hold.without_receive_window();
         }
-        if hold == Hold::just_written() && Self::lacks_what_it_should_have(data, latest, delays) {
+        if hold == Hold::just_written() && self.lacks_what_it_should_have(data, sent, delays) {
             hold = hold.or(Cause::PathStall);
             hold.confidence = Confidence::Medium;
+        }
+        if delays.sender_in_doubt {
+            hold = hold.where_sender_may_be_nearer(&facts, !self.acks_in_flight.is_empty());
         }
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);
@@ -519,8 +499,9 @@ impl Sender {
             small,
             released,
             takes_silly_window,
-            lost_before: data.lost_before == Some(true),
-            seems_lost_before: data.seems_lost_before,
+            // Next to its sender, nothing is lost before: the capture lacks the packet.
+            lost_before: data.lost_before == Some(true) && !delays.is_next_to_sender(),
+            seems_lost_before: data.seems_lost_before && !delays.is_next_to_sender(),
             acked: self.acked,
             pushed,
             ended,
@@ -556,8 +537,10 @@ impl Sender {
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
-        // An acknowledgement that is on its way by the shortest round trip has not arrived.
+        // An acknowledgement that is on its way by the shortest round trip has not arrived, nor has one that its
+        // timestamp denies.
         let unacknowledged = self.small_end > self.acked && !self.lacks_ack;
+        let ready = ready || self.is_known_to_lack_ack(data);
         if small && ready && unacknowledged && data.loss.is_none() {
             self.nagle.note_despite();
         }

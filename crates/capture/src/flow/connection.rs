@@ -3,6 +3,7 @@
 mod cost;
 mod end;
 mod events;
+mod mute;
 mod run_on;
 
 use std::{
@@ -14,7 +15,9 @@ use std::{
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
+use self::mute::answers_nothing;
 use super::{
+    again_elsewhere::AgainElsewhere,
     closed::{Closed, Swap},
     ends::{Ends, Lost, Survey},
     exchange::{Asked, EarlierEnd, OpenExchange},
@@ -94,6 +97,7 @@ pub(crate) struct ObservedConnection {
     first_seen: Instant,
     last_seen: Instant,
     clock_steps: u32,
+    again_elsewhere: AgainElsewhere,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
     /// The number of exchanges among which the time before a segment may still be divided.
@@ -146,6 +150,7 @@ impl ObservedConnection {
             first_seen: now,
             last_seen: now,
             clock_steps: 0,
+            again_elsewhere: AgainElsewhere::default(),
             series: None,
             divisions: SAVED_DIVISIONS,
             undivided: false,
@@ -196,6 +201,7 @@ impl ObservedConnection {
     /// Takes a segment that was captured.
     pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
         let direction = self.direction(seen.source);
+        self.again_elsewhere.note(seen);
         if !self.run_on(seen, direction) {
             self.handle_in_detail(seen, direction, results);
         }
@@ -545,7 +551,7 @@ impl ObservedConnection {
         self.closed_first.get_or_insert_with(|| direction.sender());
         if segment.flags.rst {
             self.conversation.handle_abort();
-        } else if self.ends.handle_fin(segment, direction)
+        } else if self.ends.handle_fin(segment, direction, packet)
             <= Some(self.reassembly[direction as usize].next())
         {
             self.conversation.handle_end(direction);
@@ -582,21 +588,6 @@ pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piec
             conversation.handle_data(direction, position, len, bytes);
         }
         Piece::Gap(Range { start, end }) => conversation.handle_gap(direction, start, end),
-    }
-}
-
-/// Whether nobody waits for a segment, and it for nobody. A change_cipher_spec alone: TLS 1.3 sends it for middleboxes
-/// (RFC 8446, appendix D.4), and in TLS 1.2 nothing happens before what follows it. The acknowledgement of settings
-/// alone (RFC 9113, section 6.5.3).
-fn answers_nothing(protocol: Option<Protocol>, seen: &Seen<'_>) -> bool {
-    const CHANGE_CIPHER_SPEC: u32 = 6;
-    const SETTINGS_ACK: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
-    match protocol {
-        Some(Protocol::Tls) => {
-            matches!(seen.payload, [20, 3, _, 0, 1, ..]) && seen.segment.len == CHANGE_CIPHER_SPEC
-        }
-        Some(Protocol::Http2) => seen.payload == SETTINGS_ACK,
-        _ => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Both ends of a connection as senders and receivers of bytes, whatever the bytes say.
 
+mod echoes;
 mod run_on;
 
 use std::ops::Range;
@@ -7,6 +8,7 @@ use std::ops::Range;
 use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant, Segment, SeqNumber, Timestamps};
 
+use self::echoes::echo_of;
 use super::{
     serial::Serial,
     stream::{Novelty, ObservedStream},
@@ -30,6 +32,8 @@ pub(crate) struct Ends {
     pub distances: Distances,
     /// Which way the last data went.
     pub(super) last_data: Option<(Direction, u64)>,
+    /// Its handshake was over when the capture began.
+    begins_in_middle: bool,
     /// An RST was seen that broke it off.
     pub reset: bool,
     /// An RST was seen that only handed TIME-WAIT over.
@@ -61,6 +65,10 @@ pub(crate) struct Half {
     latest: Option<u32>,
     /// How often the other end echoed one of a packet that was not captured.
     unheard: u64,
+    /// A timestamp of this end, and when it was first seen, until it is echoed.
+    timed: Option<(u32, Instant)>,
+    /// How often a packet was missing before its answer, although no ACK without data was captured.
+    skipped: u8,
     /// Bytes sent since the other end's last packet, and the most there ever were.
     run: u64,
     longest_run: u64,
@@ -98,6 +106,17 @@ pub(crate) struct Survey {
     pub paces: Paces,
     /// By the direction of the data.
     pub promptest: [Promptest; 2],
+    /// How often the packet before an answer was missing, and may be an ACK without data.
+    skipped: [u8; 2],
+}
+
+impl Half {
+    /// Whether the capture seems to have none of its ACKs without data, although it sent some.
+    pub(crate) const fn lacks_pure_acks(&self) -> bool {
+        /// One packet may be lost. Our choice.
+        const SEVERAL: u8 = 2;
+        self.pure_acks == 0 && self.skipped >= SEVERAL
+    }
 }
 
 impl Half {
@@ -118,6 +137,8 @@ impl Half {
             pure_acks,
             oversized,
             latest,
+            timed,
+            skipped,
             unheard,
             run,
             longest_run,
@@ -126,7 +147,8 @@ impl Half {
         sender.forget();
         *serial = Serial::default();
         (*mss, *timestamps, *sack) = (None, false, false);
-        (*fin, *after_fin, *again, *latest) = (None, None, None, None);
+        (*fin, *after_fin, *again) = (None, None, None);
+        (*latest, *timed, *skipped) = (None, None, 0);
         (*repeated, *packets, *pure_acks, *oversized) = (0, 0, 0, 0);
         (*unheard, *run, *longest_run) = (0, 0, 0);
     }
@@ -138,13 +160,6 @@ impl Half {
         self.oversized += u32::from(mss.is_some_and(|mss| len > mss.into()));
         self.run += u64::from(len);
         self.longest_run = self.longest_run.max(self.run);
-    }
-
-    /// Remembers the latest timestamp.
-    #[inline]
-    fn hear_timestamp(&mut self, timestamps: Option<Timestamps>) {
-        let Some(Timestamps { value, .. }) = timestamps else { return };
-        self.latest = Some(self.latest.filter(|it| !is_later(value, *it)).unwrap_or(value));
     }
 }
 
@@ -161,7 +176,8 @@ impl Ends {
 
     /// How much of both directions the capture has; cut packets are counted elsewhere.
     pub(crate) fn quality(&self) -> Quality {
-        let mut quality = Quality::default();
+        let begins_in_middle = self.begins_in_middle;
+        let mut quality = Quality { begins_in_middle, ..Quality::default() };
         for direction in [Direction::ToServer, Direction::ToClient] {
             let (half, other) = (self.half(direction), self.half(direction.opposite()));
             let found = &mut quality.directions[direction as usize];
@@ -204,7 +220,8 @@ impl Ends {
         }
         let paces = Paces(trial.halves.each_ref().map(|half| half.sender.paces()));
         let promptest = trial.halves.each_ref().map(|half| half.sender.promptest());
-        let survey = Survey { distances: trial.distances, paces, promptest };
+        let skipped = trial.halves.each_ref().map(|half| half.skipped);
+        let survey = Survey { distances: trial.distances, paces, promptest, skipped };
         trial.forget();
         survey
     }
@@ -214,12 +231,16 @@ impl Ends {
         self.halves.iter_mut().for_each(Half::forget);
         self.distances = Distances::default();
         (self.last_data, self.reset, self.swapped) = (None, false, false);
+        self.begins_in_middle = false;
     }
 
     /// Begins with what the first segments have shown, and what they have not, earlier connections
     /// between the same hosts may have.
     pub(crate) fn learn(&mut self, survey: &Survey, known: &Paces) {
         self.distances = survey.distances;
+        for (half, skipped) in self.halves.iter_mut().zip(survey.skipped) {
+            half.skipped = skipped;
+        }
         let Paces(mut paces) = *known;
         let shown = survey.paces.0.iter().zip(survey.promptest);
         for ([_, told], ([_, own], promptest)) in paces.iter_mut().zip(shown) {
@@ -247,8 +268,15 @@ impl Ends {
         now: Instant,
         packet: u64,
     ) -> Option<Lost> {
+        if self.halves.iter().all(|half| half.packets == 0) && !segment.flags.syn {
+            self.begins_in_middle = true;
+            // The survey of its first segments may have confirmed some.
+            if !self.distances.are_known() {
+                self.distances.begin_in_middle();
+            }
+        }
         self.count(segment, direction);
-        self.compare_echo(segment, direction);
+        self.compare_echo(segment, direction, now);
         if segment.len == 0 {
             let timestamp = segment.options.timestamps.map(|it| it.value);
             self.halves[direction as usize].sender.hear(timestamp, now);
@@ -269,21 +297,6 @@ impl Ends {
         let shift = self.half(direction).stream.shift();
         let has_data_only = segment.len > 0 && segment.options.sack.is_empty();
         has_data_only && stream.has_heard(segment, shift) && sender.knows_edge()
-    }
-
-    /// RFC 7323, section 4.3: an end echoes the timestamp of a packet that it has received. If that is later
-    /// than all that were captured, the capture lacks the packet.
-    fn compare_echo(&mut self, segment: &Segment, direction: Direction) {
-        let Some(Timestamps { echo, .. }) = segment.options.timestamps else { return };
-        self.halves[direction as usize].hear_timestamp(segment.options.timestamps);
-        let other = &mut self.halves[direction.opposite() as usize];
-        // What breaks a connection off may echo anything.
-        let echoes = segment.ack.is_some() && !segment.flags.syn && !segment.flags.rst;
-        if echoes && other.latest.is_some_and(|latest| is_later(echo, latest)) {
-            other.latest = Some(echo);
-            other.unheard += 1;
-            self.halves[direction as usize].sender.miss_ack();
-        }
     }
 
     /// The number of a packet.
@@ -353,8 +366,9 @@ impl Ends {
         let acked = direction.opposite();
         let serial = &self.halves[direction as usize].serial;
         let lost_before = segment.len > 0 && serial.skipped() == Some(true);
-        let stamp = segment.options.timestamps.map(|it| it.value);
-        let held = self.halves[direction as usize].sender.path_held(stamp, now);
+        let value = segment.options.timestamps.map(|it| it.value);
+        let held = self.halves[direction as usize].sender.path_held(value, now);
+        let stamp = self.stamp_to_echo(segment, direction);
         let half = &mut self.halves[acked as usize];
         let flying = half.stream.flight() > 0;
         let progress = half.stream.acknowledge(segment, shift)?;
@@ -368,7 +382,7 @@ impl Ends {
         let duplicate = reports_duplicate(segment);
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
-            let echo = segment.options.timestamps.map(|it| it.echo);
+            let echo = echo_of(segment);
             let sacks = segment.options.sack.iter().next().is_some();
             let (seen, acked_up_to) = (now, progress.acked);
             let ack = Acknowledgement {
@@ -379,6 +393,8 @@ impl Ends {
                 stamp,
                 echo,
                 sacks,
+                // A FIN is a program's.
+                is_pure: segment.len == 0 && !segment.flags.fin,
                 held,
                 lost_before,
             };
@@ -392,6 +408,17 @@ impl Ends {
         lost
     }
 
+    /// Whether a packet is missing before data, and that may be an ACK without data: the capture has none of this
+    /// end, and several of its answers had one missing before them.
+    fn may_skip_ack(&mut self, direction: Direction) -> bool {
+        let answers = self.last_data.is_some_and(|it| it.0 != direction);
+        let half = &mut self.halves[direction as usize];
+        if answers && half.serial.seems_skipped() {
+            half.skipped = half.skipped.saturating_add(1);
+        }
+        half.lacks_pure_acks()
+    }
+
     /// A segment's data; `None` if it is not of this stream, or a keep-alive.
     pub(crate) fn handle_data(
         &mut self,
@@ -401,6 +428,7 @@ impl Ends {
         packet: u64,
     ) -> Option<Data> {
         let whole = self.distances.whole();
+        let may_skip_ack = self.may_skip_ack(direction);
         let half = &mut self.halves[direction as usize];
         let bytes = half.stream.place(segment)?;
         if is_keep_alive(&bytes, &half.stream) {
@@ -425,8 +453,8 @@ impl Ends {
             (Novelty::Fills(_), None) => Some(Resolution::Overtaken),
             _ => None,
         };
-        let seems_lost_before = half.serial.seems_skipped();
-        let lost_before = half.serial.take_skipped();
+        let seems_lost_before = half.serial.seems_skipped() && !may_skip_ack;
+        let lost_before = half.serial.take_skipped().filter(|_| !may_skip_ack);
         let repairs = loss == Some(Loss::Repairs);
         half.repeated += u32::from(repairs);
         let new = novelty != Novelty::Again;
@@ -449,7 +477,7 @@ impl Ends {
             missing,
             new,
             timestamp: segment.options.timestamps.map(|it| it.value),
-            echo: segment.options.timestamps.map(|it| it.echo),
+            echo: echo_of(segment),
             answers,
             lost_before,
             seems_lost_before,
@@ -466,10 +494,16 @@ impl Ends {
         Some(Data { bytes, gap, repairs, new, missing, resolution })
     }
 
-    /// A FIN, perhaps again; where its stream ends.
-    pub(crate) fn handle_fin(&mut self, segment: &Segment, direction: Direction) -> Option<u64> {
+    /// A FIN, perhaps again; where its stream ends. The other end may answer it, as with an alert of TLS.
+    pub(crate) fn handle_fin(
+        &mut self,
+        segment: &Segment,
+        direction: Direction,
+        packet: u64,
+    ) -> Option<u64> {
         let half = &mut self.halves[direction as usize];
         if half.fin.is_none() {
+            self.last_data = Some((direction, packet));
             half.fin = half.stream.place(segment).map(|bytes| bytes.end);
             half.after_fin = Some(segment.seq + segment.len + 1);
         }
@@ -496,11 +530,6 @@ fn reordering(round_trip: Nanos) -> Nanos {
         Nanos::ZERO => UNKNOWN,
         whole => whole * 3 / 4,
     }
-}
-
-/// Which of two timestamps is later (RFC 7323, section 5.2).
-const fn is_later(one: u32, other: u32) -> bool {
-    one.wrapping_sub(other).cast_signed() > 0
 }
 
 /// RFC 2883, section 4: of what arrived twice, the first SACK block tells, below the acknowledgement.

@@ -43,6 +43,8 @@ pub(crate) struct OpenExchange {
     fell_into_hole: bool,
     /// The response has begun before the request had ended.
     still_asks: bool,
+    /// How far the server is, something has shown.
+    knows_way: bool,
     /// The packet of the last interim response that came after the request; 0 if none did.
     interim: u64,
     /// How many of the connection's responses had ended when this exchange was last looked at.
@@ -77,7 +79,8 @@ pub(crate) struct AbruptEnd {
 pub(crate) enum Asked {
     /// An acknowledgement showed it, or the capture is the server's.
     Known,
-    /// An acknowledgement came, so late that it may have been the request which was late.
+    /// An acknowledgement came, so late that it may have been the request which was late; or the capture lacks those
+    /// without data.
     Late,
     /// Nothing did.
     Unheard,
@@ -111,6 +114,7 @@ impl OpenExchange {
             answered_in: [0; 2],
             fell_into_hole: false,
             still_asks: false,
+            knows_way: true,
             interim: 0,
             after: 0,
             acknowledged: None,
@@ -162,6 +166,17 @@ impl OpenExchange {
         let way = LastWay { free_at, train, held, arrives, packet };
         gap::arrive(Phase::Request, way.until(gap.until), &mut self.account);
         self.add(gap.until, Cause::ServerThink, Direction::ToClient, gap.evidence);
+    }
+
+    /// How long the `way` to the server takes may not have been known when the last of the request, `asked`, left;
+    /// or still `is_known` to nobody.
+    pub(crate) fn learn_way(&mut self, asked: Option<Departure>, way: Nanos, is_known: bool) {
+        self.knows_way = is_known;
+        if let (State::Think(last), Some(asked)) = (&mut self.state, asked)
+            && last.packet == asked.packet
+        {
+            last.arrives = last.arrives.max(asked.seen + way);
+        }
     }
 
     /// All of the request has left, in `last`, or a part of it again.
@@ -331,6 +346,8 @@ impl OpenExchange {
                 Left::AsSeen if asked => (Cause::ServerThink, None),
                 Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
             };
+            let is_way = cause == Cause::ServerThink && !self.knows_way;
+            let rival = rival.or(is_way.then_some(Cause::Propagation));
             self.wait_for_answer(sent, cause, rival, evidence);
             let stalls = round_trip.is_some_and(|it| queued > Stall::least(it));
             let rival = if stalls { Cause::PathStall } else { Cause::ServerThink };

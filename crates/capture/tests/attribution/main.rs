@@ -9,6 +9,7 @@ mod jitter;
 mod look_alikes;
 mod losses;
 mod measures;
+mod middles;
 mod misread;
 mod path_stalls;
 mod tunnels;

@@ -50,6 +50,11 @@ impl Streams {
         Self { client: client.to_vec(), server: server.to_vec() }
     }
 
+    /// The client's and the server's.
+    pub(crate) fn both(&self) -> [&[u8]; 2] {
+        [&self.client, &self.server]
+    }
+
     /// An upload of `body` bytes, answered by a head alone.
     pub(crate) fn of_upload(body: usize) -> Self {
         let head = format!("PUT / HTTP/1.1\r\nContent-Length: {body}\r\nX: ");

@@ -489,6 +489,119 @@ fn the_answer_to_a_request_that_had_arrived_was_lost_if_a_packet_of_the_server_i
 }
 
 #[test]
+fn packets_that_a_filter_for_data_took_were_no_answers() {
+    // Before each answer the server acknowledges the request, and those ACKs are missing.
+    let script = |from: &str| {
+        format!(
+            r#"
+            0     > syn
+            40    < syn ip 0
+            40.1  > ack 0
+            40.2  > 0:100 psh ack 0
+            81    < 0:600 psh ack 100 ip 7
+            {from}
+            81.1  > 100:200 psh ack 600
+            400   < 600:1200 psh ack 200 ip 9
+            400.1 > 200:300 psh ack 1200
+            720   < 1200:1800 psh ack 300 ip 11
+            720.1 > 300:400 psh ack 1800
+            1040  < 1800:2400 psh ack 400 ip 13
+            1040.1 > ack 2400
+            "#,
+        )
+    };
+    let streams = Streams::of_bodies(&[500; 4]);
+    let filtered = streams.seen_as(&script(""));
+    assert_eq!(owed(&filtered, Cause::RetransmissionTimeout), 0.0, "{:?}", filtered.exchanges);
+    assert!(owed(&filtered, Cause::ServerThink) > 700.0, "{:?}", filtered.exchanges);
+    let lost = streams.seen_as(&script("81.05 < ack 100 ip 8"));
+    assert!(owed(&lost, Cause::ServerThink) < 300.0, "{:?}", lost.exchanges);
+}
+
+#[test]
+fn next_to_the_server_no_answer_is_lost_before() {
+    let analysis = Streams::of_bodies(&[500, 500]).seen_as(
+        r#"
+        0     > syn
+        0.05  < syn ip 7
+        40.1  > ack 0
+        40.2  > 0:100 psh ack 0
+        40.3  < ack 100 ip 8
+        40.4  < 0:600 psh ack 100 ip 9
+        81.1  > 100:200 psh ack 600
+        400   < 600:1200 psh ack 200 ip 11
+        "#,
+    );
+    assert_eq!(owed(&analysis, Cause::RetransmissionTimeout), 0.0, "{:?}", analysis.exchanges);
+    assert!(owed(&analysis, Cause::ServerThink) > 300.0, "{:?}", analysis.exchanges);
+}
+
+/// RFC 7323, section 4.3.
+#[test]
+fn what_echoes_an_earlier_timestamp_than_an_acks_did_not_wait_for_that() {
+    // The path takes 30 ms each way. The server writes 200 bytes every 60 ms, and ACKs arrive a moment before.
+    let chunks = |is_late: bool| {
+        let chunk = |it: u32| {
+            let (at, from) = (81.0 + 60.0 * f64::from(it), 100 + it * 200);
+            let newest = 1_000 + it * 60;
+            let echo = if is_late { newest.saturating_sub(60) } else { newest };
+            let ours = newest + 60;
+            let to = from + 200;
+            format!(
+                "{at} < {from}:{to} psh ack 100 ts {} echo {echo}\n{} > ack {to} ts {ours} echo 1\n",
+                5_000 + it * 60,
+                at + 0.02,
+            )
+        };
+        (0..10).map(chunk).collect::<String>()
+    };
+    let streams = Streams::of_bodies(&[2_000]);
+    let said = |is_late| {
+        let analysis = streams.seen_as(&format!(
+            "
+            0    > syn ts 880
+            60   < syn ts 4900 echo 880
+            60.1 > ack 0 ts 940 echo 4900
+            60.2 > 0:100 psh ack 0 ts 940 echo 4900
+            80.9 < 0:100 psh ack 100 ts 4999 echo 940
+            80.95 > ack 100 ts 1000 echo 4999
+            {}
+            ",
+            chunks(is_late),
+        ));
+        [Cause::NagleRtt, Cause::ApplicationLimited].map(|it| owed(&analysis, it))
+    };
+    let [nagle, paused] = said(true);
+    assert!(nagle < 70.0 && paused > 400.0, "{nagle} {paused}");
+    let [nagle, paused] = said(false);
+    assert!(nagle > 400.0 && paused < 70.0, "{nagle} {paused}");
+}
+
+#[test]
+fn what_answers_a_fin_was_not_held_by_nagles_algorithm() {
+    for (fin, held) in [("fin", false), ("", true)] {
+        let analysis = Streams::of(
+            b"GET / HTTP/1.0\r\n\r\n",
+            &[&b"HTTP/1.0 200 OK\r\n\r\n"[..], &[b'.'; 2_000]].concat(),
+        )
+        .seen_as(&format!(
+            r#"
+            0    > syn
+            40   < syn
+            40.1 > ack 0
+            40.2 > 0:18 psh ack 0
+            80.3 < 0:1019 psh ack 18
+            120  > {fin} ack 1019
+            160  < 1019:1219 psh ack 18
+            160.1 < fin ack 18
+            "#,
+        ));
+        let nagle = [Cause::NagleRtt, Cause::NagleDelayedAck].map(|it| owed(&analysis, it));
+        assert_eq!(nagle.iter().sum::<f64>() > 0.0, held, "{fin}: {:?}", analysis.exchanges);
+    }
+}
+
+#[test]
 fn distance_that_later_round_trips_do_not_confirm_is_doubted() {
     for (least, expected) in [(40, Confidence::Medium), (200, Confidence::High)] {
         let analysis = Streams::of_bodies(&[500, 500, 500, 500]).seen_as(&format!(

@@ -93,6 +93,7 @@ mod tests {
                 stamp: None,
                 echo,
                 sacks,
+                is_pure: true,
                 held: Nanos::ZERO,
                 lost_before: false,
             };

@@ -3,15 +3,24 @@
 use ackwise_tcp::Instant;
 
 use super::{Acknowledgement, Arrived, Nanos, PathDelays, Sender, Stall};
+use crate::attribution::clock::is_later;
 
 impl Sender {
-    /// Acknowledgements that have arrived by `now`, or within what is `inexact` of it. All of those
-    /// together may be the reason for what is sent then.
-    pub(super) fn receive(&mut self, now: Instant, tolerance: Nanos, delays: &PathDelays) {
+    /// Acknowledgements that have arrived by `now`, or within the `tolerance`. All of those together may be the
+    /// reason for what is sent then, unless that echoes an earlier timestamp (RFC 7323, section 4.3): it left before
+    /// they arrived.
+    pub(super) fn receive(
+        &mut self,
+        now: Instant,
+        tolerance: Nanos,
+        delays: &PathDelays,
+        echo: Option<u32>,
+    ) {
         let mut together: Option<Arrived> = None;
         while let Some(ack) = self.acks_in_flight.front().copied() {
             let at = ack.seen + delays.sender;
-            if at > now + tolerance {
+            let is_later = |(stamp, echo)| is_later(stamp, echo);
+            if at > now + tolerance || ack.stamp.zip(echo).is_some_and(is_later) {
                 break;
             }
             self.acks_in_flight.pop_front();
@@ -75,7 +84,6 @@ impl Sender {
             least_window,
             sure_window,
             small_acknowledged,
-            stamp: ack.stamp,
             sacks: ack.sacks,
             in_bunch: false,
             held: ack.held,

@@ -1,12 +1,13 @@
 //! What may have happened where the vantage point sees nothing: between it and either end.
 
 use ackwise_cause::RepairedBy;
-use ackwise_tcp::Wait;
+use ackwise_tcp::{Instant, Wait};
 
-use super::{Left, PathDelays, SeenData, Sender};
+use super::{Departure, Left, PathDelays, SeenData, Sender};
 use crate::attribution::{
     LossKind, Nanos,
     acknowledgement::Arrived,
+    clock::is_later,
     gap::{LONGEST_ACK_DELAY, Missing},
     hold::{Facts, Hold, Loss},
     stall::Stall,
@@ -159,16 +160,52 @@ impl Sender {
         }
     }
 
-    /// Whether the sender had not yet received an acknowledgement that seems to have reached it: it echoes an earlier
+    /// Whether the sender had not yet received an acknowledgement that should have reached it: it echoes an earlier
     /// timestamp (RFC 7323, section 4.3).
     pub(super) fn lacks_what_it_should_have(
+        &self,
         data: &SeenData,
-        latest: Option<&Arrived>,
+        sent: Instant,
         delays: &PathDelays,
     ) -> bool {
-        let sent_later = |(ack, echo): (u32, u32)| ack.wrapping_sub(echo).cast_signed() > 0;
-        let stamp = latest.and_then(|it| it.stamp);
-        !delays.is_next_to_sender() && stamp.zip(data.echo).is_some_and(sent_later)
+        let is_due = |at: Instant| at + (delays.sender + delays.immediate) < sent;
+        let next = self.acks_in_flight.front();
+        next.is_some_and(|ack| is_due(ack.seen))
+            && !delays.is_next_to_sender()
+            && self.is_known_to_lack_ack(data)
+    }
+
+    /// Whether the timestamp that data echoes shows that the next acknowledgement had not reached the sender.
+    pub(super) fn is_known_to_lack_ack(&self, data: &SeenData) -> bool {
+        let stamp = self.acks_in_flight.front().and_then(|it| it.stamp);
+        stamp.zip(data.echo).is_some_and(|(ack, echo)| is_later(ack, echo))
+    }
+
+    /// When a segment was sent according to its timestamp, if the path delayed it by more than usual
+    /// variation.
+    pub(super) fn sent_by_clock(
+        &mut self,
+        last: &Departure,
+        data: &SeenData,
+        sent: Instant,
+        delays: &PathDelays,
+    ) -> Option<Instant> {
+        let timestamp = data.timestamp?;
+        self.clock.note(timestamp, data.seen);
+        let (since, tick) = self.clock.between(last.timestamp?, timestamp)?;
+        let by_clock = last.sent + since;
+        let on_link = self.bottleneck.before.time(data.len());
+        let held = Nanos::between(by_clock + tick, sent);
+        let varies = (delays.round_trip / 2).max(delays.immediate).max(on_link * 2);
+        (held > varies).then_some(by_clock)
+    }
+
+    /// A packet without data was seen.
+    pub(crate) fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
+        if let Some(timestamp) = timestamp {
+            self.clock.note(timestamp, seen);
+            self.heard = Some((timestamp, seen));
+        }
     }
 
     /// Whether timestamps rule out that a segment was sent as long after the previous one as it was

@@ -96,6 +96,7 @@ impl Wire {
             stamp: None,
             echo,
             sacks,
+            is_pure: true,
             held: Nanos::ZERO,
             lost_before: false,
         };
@@ -365,6 +366,7 @@ fn a_burst_that_is_acknowledged_late_shows_a_slow_link_behind_the_vantage_point(
             stamp: None,
             echo: None,
             sacks: false,
+            is_pure: true,
             held: Nanos::ZERO,
             lost_before: false,
         };
@@ -440,42 +442,33 @@ fn small_segments_that_leave_before_an_acknowledgement_has_arrived_show_that_nag
 /// RFC 7323, section 4.3.
 #[test]
 fn what_is_echoed_denies_that_a_later_acknowledgement_has_arrived() {
-    for (to_server, to_client, stamp, echo, expected) in [
-        (20, 20, Some(61), Some(61), false),
-        (20, 20, Some(61), Some(30), true),
-        (20, 20, Some(61), Some(70), false),
-        (20, 20, Some(5), Some(u32::MAX), true),
-        (20, 20, None, Some(30), false),
-        (20, 20, Some(61), None, false),
-        // Next to the sender, it has what was seen.
-        (1, 40, Some(61), Some(30), false),
+    for (to_server, to_client, late, stamp, echo, [denied, overdue]) in [
+        (20, 20, 30, Some(61), Some(61), [false, false]),
+        (20, 20, 30, Some(61), Some(30), [true, true]),
+        (20, 20, 21, Some(61), Some(30), [true, false]),
+        (20, 20, 30, Some(61), Some(70), [false, false]),
+        (20, 20, 30, Some(5), Some(u32::MAX), [true, true]),
+        (20, 20, 30, None, Some(30), [false, false]),
+        (20, 20, 30, Some(61), None, [false, false]),
+        // Next to the sender, it was only seen too early.
+        (1, 40, 30, Some(61), Some(30), [true, false]),
     ] {
-        let mut distances = Distances::default();
-        distances.sample(Direction::ToServer, Nanos::from_millis(to_server));
-        distances.sample(Direction::ToClient, Nanos::from_millis(to_client));
-        let delays = distances.path_delays(Direction::ToClient);
         let mut wire = Wire::new();
-        let data = SeenData { echo, ..wire.seen(0.0, 0..100) };
-        let arrived = Arrived { stamp, ..ARRIVED };
-        let found = Sender::lacks_what_it_should_have(&data, Some(&arrived), delays);
-        assert_eq!(found, expected, "{to_server} {stamp:?} {echo:?}");
+        wire.distances = Distances::default();
+        wire.distances.sample(Direction::ToServer, Nanos::from_millis(to_server));
+        wire.distances.sample(Direction::ToClient, Nanos::from_millis(to_client));
+        wire.push(0.0, 0..100);
+        wire.ack(40.0, 100);
+        wire.sender.acks_in_flight[0].stamp = stamp;
+        let data = SeenData { echo, ..wire.seen(40.0 + f64::from(late), 100..200) };
+        let delays = *wire.distances.path_delays(Direction::ToClient);
+        let sent = data.seen - delays.sender;
+        let found = wire.sender.lacks_what_it_should_have(&data, sent, &delays);
+        assert_eq!(found, overdue, "{to_server} {late} {stamp:?} {echo:?}");
+        wire.sender.receive(sent, Nanos::ZERO, &delays, echo);
+        assert_eq!(wire.sender.acked == 0, denied, "{to_server} {late} {stamp:?} {echo:?}");
     }
 }
-
-const ARRIVED: Arrived = Arrived {
-    packet: 1,
-    left: Instant::EPOCH,
-    at: Instant::EPOCH,
-    flight: [100, 0],
-    usable_window: None,
-    least_window: 0,
-    sure_window: 0,
-    small_acknowledged: false,
-    stamp: None,
-    sacks: false,
-    in_bunch: false,
-    held: Nanos::ZERO,
-};
 
 /// The receiver had acknowledged it, and opened its window, before it came; but neither had reached the sender.
 #[test]

@@ -56,6 +56,7 @@ impl ObservedConnection {
             direction.cut = cut;
         }
         quality.clock_steps = self.clock_steps;
+        quality.in_two_captures = self.again_elsewhere.is_so();
         let [to_server, to_client] = &self.ends.halves;
         // Without the client's ACKs, their delay is unknown.
         let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
@@ -76,6 +77,7 @@ impl ObservedConnection {
             delayed_ack: delayed_ack.map(Into::into),
             vantage: self.ends.distances.vantage(),
             round_trip: self.ends.distances.whole().into(),
+            distance_in_doubt: self.ends.distances.is_in_doubt(Direction::ToServer),
             round_trip_is_steady: self.ends.distances.are_steady(),
             pacing: [to_server, to_client].map(|it| it.sender.pacing().map(Box::new)),
             measures: self.measures.map(|it| Box::new(it.finish())),

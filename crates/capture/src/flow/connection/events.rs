@@ -87,17 +87,24 @@ impl ObservedConnection {
                     self.ends.distances.note_queued();
                 }
                 let delays = self.ends.distances.path_delays(Direction::ToClient);
-                let is_near = delays.is_next_to_sender();
+                let (is_near, way) = (delays.is_next_to_sender(), delays.sender);
+                let asked_last = self.ends.half(Direction::ToServer).sender.last().copied();
+                let is_far = self.ends.distances.round_trip(Direction::ToServer).is_some();
+                let lacks_acks = self.ends.half(Direction::ToClient).lacks_pure_acks();
                 let mut corks = self.corks;
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
+                    it.learn_way(asked_last, way, is_far);
                     if in_hole {
                         it.fall_into_hole();
                     }
                     if let Some(first) = &last {
-                        let asked =
-                            if is_near { Asked::Known } else { it.asked(heard, round_trip) };
+                        let asked = match it.asked(heard, round_trip) {
+                            _ if is_near => Asked::Known,
+                            Asked::Unheard if lacks_acks => Asked::Late,
+                            asked => asked,
+                        };
                         it.begin_response(first, asked, Some(round_trip), &mut corks);
                     }
                 });

@@ -3,9 +3,10 @@
 use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant};
 
-use super::{Ends, is_later};
+use super::{Ends, echoes::echo_of};
 use crate::{
     attribution::{
+        clock::is_later,
         gap::{Gap, Missing},
         sender::SeenData,
     },
@@ -41,8 +42,10 @@ impl Ends {
         let timestamps = segment.options.timestamps;
         let echoes_unseen = timestamps
             .is_some_and(|it| peer.latest.is_some_and(|latest| is_later(it.echo, latest)));
+        let echoes_timed = timestamps
+            .is_some_and(|it| peer.timed.is_some_and(|(timed, _)| !is_later(timed, it.echo)));
         let answers = self.last_data.is_none_or(|it| it.0 != direction);
-        if !repeats || echoes_unseen || answers {
+        if !repeats || echoes_unseen || echoes_timed || answers {
             return None;
         }
         let (bytes, full) = half.stream.find_next(segment)?;
@@ -52,8 +55,9 @@ impl Ends {
         }
         let mut serial = half.serial;
         serial.see(seen.identification, 1);
-        let seems_lost_before = serial.seems_skipped();
-        let lost_before = serial.take_skipped();
+        let may_skip_ack = half.lacks_pure_acks();
+        let seems_lost_before = serial.seems_skipped() && !may_skip_ack;
+        let lost_before = serial.take_skipped().filter(|_| !may_skip_ack);
         let pushed = segment.flags.psh;
         let data = SeenData {
             packet: seen.number,
@@ -65,7 +69,7 @@ impl Ends {
             missing: Missing::Nothing,
             new: true,
             timestamp: timestamps.map(|it| it.value),
-            echo: timestamps.map(|it| it.echo),
+            echo: echo_of(segment),
             answers: None,
             lost_before,
             seems_lost_before,
@@ -73,7 +77,7 @@ impl Ends {
         let gap = half.sender.handle_in_burst(&data, self.distances.path_delays(direction))?;
         half.serial = serial;
         half.stream.run_on(segment, &bytes);
-        half.hear_timestamp(timestamps);
+        half.hear_timestamp(timestamps, now);
         half.count_data(segment.len, peer.mss);
         peer.run = 0;
         self.last_data = Some((direction, seen.number));

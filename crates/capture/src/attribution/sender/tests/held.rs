@@ -14,6 +14,7 @@ impl Wire {
             stamp: None,
             echo: None,
             sacks: false,
+            is_pure: true,
             held: Nanos::from_millis(held),
             lost_before: false,
         };
