@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::{cmp::Reverse, slice, time::Duration};
 
 use ackwise_link::{Counters, Link, LinkConfig, Outage, Seed, Verdict};
-use ackwise_tcp::{ByteCount, Instant, Segment, Transmit};
+use ackwise_tcp::{ByteCount, Instant, Segment, Transmit, endpoint::RecoveryPhase};
 use prefetch_index::prefetch_index;
 
 use crate::{
@@ -32,6 +32,8 @@ pub(crate) struct Packet {
     pub(crate) from: Side,
     /// The sender's window when it left.
     pub(crate) congestion_window: u32,
+    /// Where its loss recovery stood.
+    pub(crate) recovery: RecoveryPhase,
 }
 
 /// What a hop has to know of a packet: little, because it travels through the links' queues.
@@ -233,14 +235,14 @@ impl Network {
         &mut self,
         transmit: &Transmit,
         (connection, from): (u32, Side),
-        congestion_window: u32,
+        (congestion_window, recovery): (u32, RecoveryPhase),
         way: Way,
         now: Instant,
     ) -> (PacketId, Pushed) {
         let segment = &transmit.segment;
         let size = HEADERS + segment.options_length() + segment.len;
         let link = self.first_link(way);
-        let packet = Packet { transmit: *transmit, connection, from, congestion_window };
+        let packet = Packet { transmit: *transmit, connection, from, congestion_window, recovery };
         let id = self.insert(Kept { packet, copies: 1 });
         (id, self.push(Moving { id, connection, size, place: way.0 }, link, now))
     }

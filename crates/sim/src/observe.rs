@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ackwise_cause::{Cause, Direction};
-use ackwise_tcp::{Instant, Transmit};
+use ackwise_cause::{Cause, Direction, InFlight};
+use ackwise_tcp::{Instant, Transmit, endpoint::RecoveryPhase};
 
 use crate::scenario::NodeId;
 
@@ -44,6 +44,8 @@ pub struct Sighting<'a> {
     pub transmit: &'a Transmit,
     /// The sender's congestion window when it left, in bytes.
     pub congestion_window: u32,
+    /// Where the sender's loss recovery stood when it left.
+    pub recovery: RecoveryPhase,
 }
 
 /// A message in a stream: a request in the client's, a response in the server's.
@@ -70,6 +72,10 @@ pub struct Blame {
     pub cause: Cause,
     /// What the sender waits for, which may not know yet that something was lost.
     pub unaware: Cause,
+    /// Where the sender's data in flight was.
+    pub in_flight: InFlight,
+    /// Where the sender's loss recovery stood.
+    pub recovery: RecoveryPhase,
     /// Which way the data goes that was waited for.
     pub direction: Direction,
     /// Since when.

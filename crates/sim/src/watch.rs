@@ -6,7 +6,9 @@
 use std::{collections::VecDeque, ops::Range};
 
 use ackwise_cause::{Direction, InFlight, Moment, RepairedBy, cause};
-use ackwise_tcp::{Instant, SeqNumber, Transmit, Wait, congestion::DUPLICATE_THRESHOLD};
+use ackwise_tcp::{
+    Instant, SeqNumber, Transmit, Wait, congestion::DUPLICATE_THRESHOLD, endpoint::RecoveryPhase,
+};
 
 use crate::{
     network::Passage,
@@ -20,6 +22,8 @@ pub(crate) struct Watched {
     since: Instant,
     /// What is true since then, but for what is under way; `None` while nobody waits.
     moment: Option<Moment>,
+    /// Where its sender's loss recovery stands.
+    recovery: RecoveryPhase,
     /// Where the message ends that is waited for, in the sequence space of its sender: 0 is the SYN.
     message_end: u64,
     /// By sender.
@@ -74,6 +78,7 @@ impl Watched {
         Self {
             since: now,
             moment: None,
+            recovery: RecoveryPhase::Open,
             message_end: 0,
             senders: Default::default(),
             window: 0,
@@ -103,6 +108,8 @@ impl Watched {
             add(Blame {
                 cause: cause(&Moment { in_flight, ..moment }),
                 unaware: cause(&Moment { in_flight: unaware, ..moment }),
+                in_flight,
+                recovery: self.recovery,
                 direction,
                 from: at,
                 until,
@@ -121,11 +128,12 @@ impl Watched {
     }
 
     /// What is true from now on of a message that ends at this place of its stream; `None` if nobody waits
-    /// for any.
-    pub(crate) fn now_is(&mut self, oldest: Option<(Moment, u64)>) {
+    /// for any. Its sender's loss recovery stands at `recovery`.
+    pub(crate) fn now_is(&mut self, oldest: Option<(Moment, u64)>, recovery: RecoveryPhase) {
         let cut_by_idle = self.cut_from.is_some();
         self.moment = oldest.map(|(moment, _)| Moment { cut_by_idle, ..moment });
         self.message_end = oldest.map_or(0, |(_, end)| end + 1);
+        self.recovery = recovery;
     }
 
     /// The server's congestion window, before anything is sent.

@@ -7,9 +7,11 @@
 //! | file | its one idea |
 //! | --- | --- |
 //! | `draw` | families of experiments, with parameters drawn by seed |
+//! | `losses` | what repairs a loss |
 //! | `watcher` | a run, with captures at both ends and what was waited for |
 
 mod draw;
+mod losses;
 mod watcher;
 
 use std::fs;

@@ -13,6 +13,7 @@ use ackwise_sim::{
 use ackwise_tcp::Instant;
 
 use super::super::case::{Connection, Interval, Place};
+use super::losses::Repairs;
 
 /// What a run leaves.
 pub(super) struct Watched {
@@ -55,29 +56,8 @@ struct Watcher<'a> {
 struct Waits {
     ends: Option<Connection>,
     blamed: Vec<Blame>,
-    /// When each end sent something again, in order.
-    repairs: Vec<Repair>,
-    /// What each end, the client first, has sent and heard.
-    senders: [Heard; 2],
-}
-
-/// What tells a tail-loss probe from a fast retransmit.
-#[derive(Clone, Copy, Default)]
-struct Heard {
-    /// Up to where it has sent.
-    highest: u64,
-    /// The latest acknowledgement that it has received reports data behind a hole.
-    sacked: bool,
-}
-
-/// A retransmission.
-struct Repair {
-    at: Instant,
-    from: Side,
-    /// The retransmission timer released it, or that of a tail-loss probe.
-    by_timer: bool,
-    /// It is a probe.
-    probes: bool,
+    /// What each end, the client first, has sent again.
+    repairs: [Repairs; 2],
 }
 
 impl Waits {
@@ -87,27 +67,16 @@ impl Waits {
             Direction::ToServer => Side::Client,
             Direction::ToClient => Side::Server,
         };
-        let first = self.repairs.partition_point(|it| it.at < blame.until);
-        let repair = self.repairs[first..].iter().find(|it| it.from == from);
-        let last = self.repairs[..first].iter().rfind(|it| it.from == from);
-        // As on the kernel: a loss that its sender does not know of yet, and the window that it waits for.
-        let window = Some(blame.unaware).filter(|it| WINDOWS.contains(it));
-        let repaired = |causes: &[Cause]| causes.iter().copied().chain(window).collect();
+        let repairs = &self.repairs[from as usize];
         match blame.cause {
-            // While a loss lasts, the simulator has to guess what will repair it.
-            Cause::RetransmissionTimeout | Cause::LossRecovery => match repair {
-                Some(Repair { by_timer: true, .. }) => vec![Cause::RetransmissionTimeout],
-                // A probe has begun it.
-                Some(Repair { by_timer: false, .. }) if last.is_some_and(|it| it.probes) => {
-                    repaired(&[Cause::RetransmissionTimeout, Cause::LossRecovery])
-                }
-                Some(Repair { by_timer: false, .. }) => repaired(&[Cause::LossRecovery]),
-                // It was not repaired before the end of the run.
-                None => vec![Cause::RetransmissionTimeout, Cause::LossRecovery],
-            },
+            Cause::RetransmissionTimeout | Cause::LossRecovery => repairs.causes(blame),
             // The data had arrived, and its ACKs were lost: the simulator blames what they would have
             // opened.
-            cause if repair.is_some_and(|it| it.by_timer && it.at == blame.until) => {
+            cause
+                if repairs
+                    .next(blame.until)
+                    .is_some_and(|it| it.by_timer() && it.at == blame.until) =>
+            {
                 vec![Cause::RetransmissionTimeout, cause]
             }
             cause => vec![cause],
@@ -148,19 +117,6 @@ impl Waits {
     }
 }
 
-/// The default of experiments, which no family changes; `draw` has no congestion control that goes
-/// back to one segment without a timeout.
-const SEGMENT: u32 = 1460;
-
-/// What an acknowledgement opens.
-const WINDOWS: [Cause; 5] = [
-    Cause::SlowStart,
-    Cause::CongestionWindow,
-    Cause::IdleRestart,
-    Cause::ReceiveWindow,
-    Cause::Pacing,
-];
-
 const WITNESS: &str = "waits of the simulated ends";
 
 impl Observer for Watcher<'_> {
@@ -172,27 +128,18 @@ impl Observer for Watcher<'_> {
             waits.ends = ends.map(|[client, server]| Connection { client, server });
         }
         let transmit = sighting.transmit;
-        let end = transmit.offset + u64::from(transmit.segment.len);
-        if sighting.transmit.retransmission {
-            // RFC 5681, section 3.1: after a timeout, the window is one segment; during fast
-            // retransmit, it is at least two. A SYN has no other repair.
-            let by_timer =
-                sighting.transmit.segment.flags.syn || sighting.congestion_window < 2 * SEGMENT;
-            // RFC 8985, section 7.3: a probe is the last segment, and nothing has told of a loss.
-            let Heard { highest, sacked } = waits.senders[sighting.from as usize];
-            let probes = !by_timer && end == highest && !sacked;
-            let by_timer = by_timer || probes;
-            waits.repairs.push(Repair { at: now, from: sighting.from, by_timer, probes });
+        if transmit.retransmission {
+            waits.repairs[sighting.from as usize].send(transmit, sighting.recovery, now);
         }
-        let highest = &mut waits.senders[sighting.from as usize].highest;
-        *highest = end.max(*highest);
     }
 
     fn on_received(&mut self, sighting: &Sighting<'_>, now: Instant) {
         self.captures.iter_mut().for_each(|it| it.on_received(sighting, now));
         let waits = self.connections.entry(sighting.connection).or_default();
-        let heard = &mut waits.senders[1 - sighting.from as usize];
-        heard.sacked = sighting.transmit.segment.options.sack.iter().next().is_some();
+        waits.repairs[sighting.from.other() as usize].hear(now);
+        if sighting.transmit.retransmission {
+            waits.repairs[sighting.from as usize].arrive(sighting.transmit.offset, now);
+        }
     }
 
     fn on_message(&mut self, message: &Message, now: Instant) {

@@ -6,6 +6,7 @@
 
 mod by_cork;
 mod by_nagle;
+mod by_window;
 mod not_shown;
 
 use ackwise_cause::{Cause, RepairedBy, Writer};
@@ -22,6 +23,8 @@ pub(crate) struct Facts {
     pub by_stamps: Nanos,
     /// Time since the latest acknowledgement arrived; `None` if none has since the data before.
     pub since_ack: Option<Nanos>,
+    /// Time since the latest acknowledgement of new data arrived; `None` if none ever has.
+    pub since_progress: Option<Nanos>,
     /// Time since a third of what was outstanding with the data before was acknowledged.
     pub since_room: Option<Nanos>,
     /// A segment that follows an acknowledgement within this time was released by it.
@@ -36,6 +39,8 @@ pub(crate) struct Facts {
     pub usable_window: Option<u64>,
     /// What the congestion window was before the latest acknowledgement, at least.
     pub least_window: u64,
+    /// What the first congestion window of the connection was, at least; 0 if nothing is known.
+    pub initial_window: u64,
     /// No congestion window is smaller, in bytes; 0 if nothing is known.
     pub sure_window: u64,
     /// The most that was outstanding before the connection was idle, until that is reached again.
@@ -208,7 +213,11 @@ impl Hold {
     /// A segment that was sent before, or that fills a hole.
     fn repair(facts: &Facts, released: bool) -> Self {
         let soon = facts.since_ack.is_some_and(|late| late <= facts.reordering_window());
-        let (wait, by) = if released || soon || facts.since_event() < Self::LEAST_TIMEOUT {
+        let is_recovery = released
+            || soon
+            || facts.since_event() < Self::LEAST_TIMEOUT
+            || facts.is_reordering_timer();
+        let (wait, by) = if is_recovery {
             (Wait::Recovery, RepairedBy::Recovery)
         } else {
             (Wait::RetransmissionTimeout, RepairedBy::Timeout)
@@ -276,6 +285,10 @@ impl Hold {
         let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
         let hold = match facts.stays {
             Plateau::No if facts.slow_start && !cut_by_idle && facts.may_be_past_threshold() => {
+                if facts.fills_restart_window() {
+                    let hold = Self::new(wait, Confidence::Medium).or(Cause::CongestionWindow);
+                    return Self { cut_by_idle: true, ..hold };
+                }
                 Self::new(Wait::CongestionWindow, Confidence::Medium).or(Cause::SlowStart)
             }
             // How large the window was before it was idle, what was sent then need not show.
@@ -328,7 +341,7 @@ impl Hold {
         if facts.cork_timer_may_have_run()
             && !facts.ended
             && facts.is_small()
-            && facts.flight[1] == 0
+            && (facts.flight[1] == 0 || facts.is_corked_beside_a_segment())
         {
             // At the sender, a program would have to pause for the time of that timer by chance.
             let fits = CorkTimer::fits(facts.since_event(), facts.round_trip);
@@ -399,6 +412,13 @@ impl Facts {
         const TICKS: Nanos = Nanos::from_millis(16);
         let rack = if self.sacked { self.round_trip / 4 + TICKS } else { Nanos::ZERO };
         rack + self.immediate * 2
+    }
+
+    /// RFC 8985, section 6.2: where segments were reordered before, RACK waits for longer, for up to a round trip. After
+    /// a SACK no probe is sent (Linux `tcp_schedule_loss_probe`), and each acknowledgement of new data starts the
+    /// retransmission timer again (RFC 6298, section 5.3).
+    fn is_reordering_timer(&self) -> bool {
+        self.sacked && self.since_progress.is_some_and(|since| since < Self::LEAST_TIMER)
     }
 
     /// Whether the receive window had no room for the segment. A small segment that does not fit, with
@@ -512,28 +532,6 @@ impl Facts {
             && self.since_room.is_some_and(|late| late * 4 <= self.since_data)
     }
 
-    /// The congestion window that may have held what Nagle's algorithm would have held: it counts segments,
-    /// small ones too, and after an idle time nobody knows how many.
-    fn window_that_may_be_full(&self) -> Option<Cause> {
-        let is_flight = self.flight[0] >= 2 * self.full;
-        let is_full = self.flight[0] + 2 * self.full > self.least_window;
-        if is_flight && self.after_idle && self.sure_window == 0 {
-            return Some(Cause::IdleRestart);
-        }
-        // Of a few segments, as those of RFC 2581 or of a route with `initcwnd`, if nothing shows that it was larger.
-        let is_first = self.flight[0] > self.full && self.most_flight <= self.flight[0];
-        let may_be_first = is_first && self.slow_start;
-        (may_be_first || (is_flight && is_full)).then(|| self.window())
-    }
-
-    /// Slow start may be over, as it is at half of what was outstanding at the timeout, or at three quarters of what
-    /// was before an idle time.
-    const fn may_be_past_threshold(&self) -> bool {
-        let least = 2 * self.full;
-        let threshold = if self.threshold > least { self.threshold } else { least };
-        self.threshold > 0 && self.flight[0] >= threshold
-    }
-
     /// What a congestion window would be called that holds it.
     const fn window(&self) -> Cause {
         if self.slow_start { Cause::SlowStart } else { Cause::CongestionWindow }
@@ -544,28 +542,9 @@ impl Facts {
         self.since_ack.is_some_and(|late| late <= self.immediate)
     }
 
-    /// Segments of the first window of most senders.
-    const INITIAL: u64 = 10;
-
     /// Its last segment is not full: segmentation offload may have handed several to the network card.
     const fn is_small(&self) -> bool {
         self.full > 0 && !self.bytes.is_multiple_of(self.full)
-    }
-
-    /// The congestion window may have held it too. Linux counts segments, small ones too, and begins with ten
-    /// (`TCP_INIT_CWND`); of a smaller window, nobody knows that it is Linux's.
-    const fn fills_window(&self) -> bool {
-        let window = self.least_window;
-        let is_full = match self.flight[0].checked_next_multiple_of(self.full) {
-            Some(flight) if window >= Self::INITIAL * self.full => flight + self.full > window,
-            _ => false,
-        };
-        is_full || !self.fits_window_in_bytes()
-    }
-
-    const fn fits_window_in_bytes(&self) -> bool {
-        let window = if self.least_window > self.full { self.least_window } else { self.full };
-        self.flight[0] + self.bytes <= window
     }
 
     /// A buffer of that size: a congestion window counts segments, and the receive window had room. Writes that

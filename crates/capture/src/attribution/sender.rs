@@ -59,6 +59,8 @@ pub(crate) struct Sender {
     opened: Option<(u64, Instant)>,
     /// When the first acknowledgement of anything arrived since the last data.
     first_ack: Option<Instant>,
+    /// When the last acknowledgement of new data arrived.
+    progress_at: Option<Instant>,
     /// When a third of what was outstanding then was acknowledged, and how much that was.
     room_at: Option<Instant>,
     room_of: u64,
@@ -180,7 +182,9 @@ impl Sender {
             if duplicate {
                 return Some(Resolution::AckLost);
             }
-            let is_shown = is_prompt || of_earlier_copy.is_some();
+            // One that acknowledges data before it, too, would have come without it.
+            let is_of_it = acked_before >= again.bytes.start;
+            let is_shown = (is_prompt && is_of_it) || of_earlier_copy.is_some();
             if !is_shown {
                 self.again = Some(Again { acked: true, ..again });
             }
@@ -288,12 +292,14 @@ impl Sender {
             since_data: gap,
             by_stamps: self.by_stamps(last, data),
             since_ack: latest.map(|it| Nanos::between(it.at, sent)),
+            since_progress: self.progress_at.map(|at| Nanos::between(at, sent)),
             immediate: delays.immediate,
             bytes: data.len(),
             full: data.full,
             flight: flights,
             usable_window: shut.map(|it| it.0).or_else(|| latest.and_then(|it| it.usable_window)),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
+            initial_window: self.window.initial,
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
             after_idle: self.window.after_idle,

@@ -121,6 +121,9 @@ impl CongestionEstimate {
             self.slow = self.slow.saturating_add(1);
         }
         if self.slow >= 2 {
+            if self.peak_before_idle.is_some_and(|before| self.peak * 2 < before) {
+                (self.peak_before_idle, self.reach_before_idle) = (None, 0);
+            }
             self.slow_start = false;
         }
     }
@@ -392,6 +395,21 @@ mod tests {
         window.idle();
         assert!(window.slow_start, "RFC 5681, section 4.1: it begins with slow start");
         assert_eq!(window.threshold, 15_000);
+    }
+
+    #[test]
+    fn what_ends_slow_start_early_after_an_idle_time_was_not_cut_by_that() {
+        for (flight, cut) in [(9_999, None), (10_000, Some(20_000))] {
+            let mut window = CongestionEstimate::default();
+            window.send(20_000, 1_000, 20_000, None);
+            window.idle();
+            let mut acked = 0;
+            for _ in 0..4 {
+                round(&mut window, &mut acked, [5_000, 5_000], flight);
+            }
+            assert!(!window.slow_start);
+            assert_eq!(window.peak_before_idle, cut, "{flight}");
+        }
     }
 
     #[test]

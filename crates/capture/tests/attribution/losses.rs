@@ -60,6 +60,34 @@ fn a_duplicate_that_is_reported_late_was_held_by_the_path() {
     assert_eq!(seen(both), [false, true]);
 }
 
+/// The acknowledgement of the data before would have come in any case.
+#[test]
+fn an_acknowledgement_of_more_than_what_was_sent_again_does_not_tell_the_copies_apart() {
+    let seen = |acks: &str| {
+        let analysis = Streams::of_bodies(&[4_000]).seen_as(&format!(
+            r#"
+            0    > syn
+            0.05 < syn
+            20.1 > ack 0
+            20.2 > 0:100 psh ack 0
+            21   < 0:1460 ack 100
+            21.1 < 1460:2120 psh ack 100
+            81.2 < 1460:2120 psh ack 100
+            {acks}
+            150.1 < 2120:4100 psh ack 100
+            170.2 > ack 4100
+            "#
+        ));
+        let exchange = &analysis.exchanges[0];
+        let owed = |cause| exchange.owed_to(cause).as_millis() > 30;
+        [Cause::RetransmissionTimeout, Cause::PathStall].map(owed)
+    };
+    assert_eq!(seen("101.3 > ack 2120\n101.4 > ack 2120 sack 1460:2120"), [false, true]);
+    assert_eq!(seen("101.3 > ack 2120"), [true, false]);
+    let apart = "41.1 > ack 1460\n101.3 > ack 2120\n101.4 > ack 2120 sack 1460:2120";
+    assert_eq!(seen(apart), [true, false]);
+}
+
 #[test]
 fn what_is_sent_again_after_the_client_had_it_costs_the_exchange_nothing() {
     shows(

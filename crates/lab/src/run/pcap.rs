@@ -81,7 +81,7 @@ impl<W: Write> Capture<W> {
     }
 
     fn try_write(&mut self, sighting: &Sighting<'_>, now: Instant) -> Result<(), CaptureError> {
-        let Sighting { connection, from, hosts, transmit, congestion_window: _ } = *sighting;
+        let Sighting { connection, from, hosts, transmit, .. } = *sighting;
         let streams = &self.open_connections.find(connection).notes;
         let subnet = streams.client.map_or_else(Subnet::default, |(_, subnet)| subnet);
         let ends = addresses(connection, client_first(from, hosts), subnet);

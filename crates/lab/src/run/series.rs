@@ -115,7 +115,7 @@ impl Row {
         sighting: &Sighting<'_>,
         now: Instant,
     ) -> io::Result<()> {
-        let Sighting { connection, from, hosts: _, transmit, congestion_window } = *sighting;
+        let Sighting { connection, from, transmit, congestion_window, .. } = *sighting;
         let from = match from {
             Side::Client => "client",
             Side::Server => "server",

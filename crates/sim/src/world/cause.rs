@@ -37,11 +37,16 @@ impl<O: Observer> World<'_, O> {
             };
             (moment(connection, it, phase, end), end)
         });
+        let sender = oldest.map_or(Side::Server, |(moment, _)| match moment.phase.direction() {
+            Direction::ToServer => Side::Client,
+            Direction::ToClient => Side::Server,
+        });
+        let recovery = connection.end(sender).endpoint.recovery_phase();
         let received = connection.ends.each_ref().map(|it| it.endpoint.received());
         if let Some(watched) = &mut connection.watched {
             watched.has_arrived(Side::Client, received[Side::Server as usize]);
             watched.has_arrived(Side::Server, received[Side::Client as usize]);
-            watched.now_is(oldest);
+            watched.now_is(oldest, recovery);
         }
     }
 

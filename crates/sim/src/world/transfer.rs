@@ -2,7 +2,10 @@
 
 use std::iter;
 
-use ackwise_tcp::{Endpoint, Event as Heard, Instant, Segment, State, Transmit, endpoint::refuse};
+use ackwise_tcp::{
+    Endpoint, Event as Heard, Instant, Segment, State, Transmit,
+    endpoint::{RecoveryPhase, refuse},
+};
 
 use super::{Event, Rest, World, proxy::Syn};
 use crate::{
@@ -69,11 +72,11 @@ impl<O: Observer> World<'_, O> {
     pub(super) fn receive(&mut self, place: u32, id: PacketId) {
         let mut connection = &mut self.connections[place as usize];
         let Taken { packet, last } = self.network.take(id);
-        let &Packet { from, ref transmit, congestion_window, .. } = packet;
+        let &Packet { from, ref transmit, congestion_window, recovery, .. } = packet;
         connection.in_flight -= u32::from(last);
         let mut segment = &transmit.segment;
         self.trace.see(Sight::Received, (connection.id.0, from), segment, self.now);
-        let sighting = sighting(connection, from, transmit, congestion_window);
+        let sighting = sighting(connection, from, transmit, (congestion_window, recovery));
         self.observer.on_received(&sighting, self.now);
         if self.scenario.watch_causes {
             self.watch_received(id);
@@ -227,11 +230,11 @@ impl<O: Observer> World<'_, O> {
     #[cold]
     fn dropped(&mut self, id: PacketId) -> u32 {
         let Taken { packet, last } = self.network.take(id);
-        let Packet { connection: place, from, transmit, congestion_window } = *packet;
+        let Packet { connection: place, from, transmit, congestion_window, recovery } = *packet;
         let connection = &mut self.connections[place as usize];
         connection.in_flight -= u32::from(last);
         self.trace.see(Sight::Dropped, (connection.id.0, from), &transmit.segment, self.now);
-        let sighting = sighting(connection, from, &transmit, congestion_window);
+        let sighting = sighting(connection, from, &transmit, (congestion_window, recovery));
         self.observer.on_dropped(&sighting, self.now);
         if self.scenario.watch_causes {
             self.watch_dropped(place, from, &transmit);
@@ -262,14 +265,13 @@ impl<O: Observer> Rest<'_, O> {
         transmit: &Transmit,
     ) -> Sent {
         let End { endpoint, way, .. } = connection.end(side);
-        let (way, congestion_window) = (*way, endpoint.windows().congestion);
+        let (way, state) = (*way, (endpoint.windows().congestion, endpoint.recovery_phase()));
         self.collector.sent(&transmit.segment, endpoint.segment_size());
         self.trace.see(Sight::Sent, (connection.id.0, side), &transmit.segment, self.now);
-        let sighting = sighting(connection, side, transmit, congestion_window);
+        let sighting = sighting(connection, side, transmit, state);
         self.observer.on_sent(&sighting, self.now);
         connection.in_flight += 1;
-        let (id, pushed) =
-            self.network.send(transmit, (place, side), congestion_window, way, self.now);
+        let (id, pushed) = self.network.send(transmit, (place, side), state, way, self.now);
         if let Pushed::Taken(Some((link, at))) = pushed {
             self.queue.push(at, Event::Link(link));
         }
@@ -308,8 +310,8 @@ fn sighting<'a>(
     connection: &Connection,
     from: Side,
     transmit: &'a Transmit,
-    congestion_window: u32,
+    (congestion_window, recovery): (u32, RecoveryPhase),
 ) -> Sighting<'a> {
     let hosts = [connection.end(from).host, connection.end(from.other()).host];
-    Sighting { connection: connection.id, from, hosts, transmit, congestion_window }
+    Sighting { connection: connection.id, from, hosts, transmit, congestion_window, recovery }
 }

@@ -94,8 +94,8 @@ fn limit(connection: &ConnectionResult) -> Option<String> {
         None => "is unknown".to_owned(),
     };
     Some(format!(
-        "--export: the capture lacks packets of this connection, or they are out of order, so what is said of its \
-         exchanges {most}. The exported file alone does not show that."
+        "--export: the capture lacks packets of this connection, or they are out of order, so what is reported \
+         about its exchanges {most}. The exported file alone does not show that."
     ))
 }
 

@@ -60,6 +60,7 @@ impl Sender {
         self.acked += newly;
         if newly > 0 {
             self.first_ack.get_or_insert(at);
+            self.progress_at = Some(at);
         }
         self.note_room(before, at);
         self.first_flight.acknowledged |= newly > 0;

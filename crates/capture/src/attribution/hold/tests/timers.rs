@@ -114,3 +114,57 @@ fn a_cork_timer_is_told_from_think_time() {
         ),
     ]);
 }
+
+#[test]
+fn a_cork_beside_a_segment_is_told_from_a_probe_of_that() {
+    let beside = Facts {
+        since_data: Nanos::from_millis(200),
+        since_ack: micros(140_000),
+        flight: [3 * FULL, FULL],
+        ..CORKED
+    };
+    let no_ack = |round_trip| Facts {
+        since_ack: None,
+        flight: [FULL; 2],
+        round_trip: Nanos::from_millis(round_trip),
+        ..beside
+    };
+    check(&[
+        ("the timer began again with the ACK", beside, Wait::Cork, Medium),
+        ("no timer ends before a round trip more", no_ack(6), Wait::Cork, Medium),
+        ("a probe, perhaps", no_ack(5), Wait::Application, Medium),
+        ("the write had ended", Facts { pushed: true, ..beside }, Wait::Application, Medium),
+        (
+            "two are outstanding",
+            Facts { flight: [4 * FULL, 2 * FULL], ..beside },
+            Wait::Application,
+            Medium,
+        ),
+        (
+            "too early",
+            Facts { since_data: Nanos::from_millis(194), ..beside },
+            Wait::Application,
+            High,
+        ),
+    ]);
+}
+
+#[test]
+fn a_repair_soon_after_progress_is_no_timeout_if_sack_told_of_the_loss() {
+    let late = Facts {
+        sacked: true,
+        since_ack: micros(38_000),
+        since_data: Nanos::from_millis(39),
+        since_progress: Some(Nanos::from_millis(194)),
+        ..REPAIR
+    };
+    let by = |facts: Facts| Hold::from_facts(&facts).lost;
+    assert_eq!(by(late), Some(RepairedBy::Recovery));
+    for other in [
+        Facts { since_progress: Some(Nanos::from_millis(195)), ..late },
+        Facts { since_progress: None, ..late },
+        Facts { sacked: false, ..late },
+    ] {
+        assert_eq!(by(other), Some(RepairedBy::Timeout), "{other:?}");
+    }
+}

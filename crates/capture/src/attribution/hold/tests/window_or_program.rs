@@ -150,3 +150,26 @@ fn exactly_as_much_outstanding_as_before_is_a_send_buffer() {
         assert_eq!(writer(other), Writer::Working, "{other:?}");
     }
 }
+
+#[test]
+fn after_an_idle_time_exactly_an_initial_window_is_the_restart_window() {
+    let full = Facts {
+        slow_start: true,
+        threshold: 5 * FULL,
+        after_idle: true,
+        outstanding: 10 * FULL,
+        reach_before_idle: 7 * FULL,
+        ..BULK
+    };
+    let hold = Hold::from_facts(&full);
+    assert_eq!((hold.cut_by_idle, hold.confidence), (true, Medium));
+    assert_eq!(hold.rival, Some(Cause::CongestionWindow));
+    for other in [
+        Facts { outstanding: 11 * FULL, ..full },
+        Facts { initial_window: 0, outstanding: 0, ..full },
+        Facts { after_idle: false, ..full },
+    ] {
+        let hold = Hold::from_facts(&other);
+        assert_eq!((hold.wait, hold.cut_by_idle), (Wait::CongestionWindow, false), "{other:?}");
+    }
+}
