@@ -952,7 +952,7 @@ fn the_first_acknowledgement_that_shows_the_distance_was_not_delayed() {
         3120.10  > ack 5840
         "#,
         r#"
-        server-think to-client 0.025 (1, 0.025) high: 5 6
+        propagation to-server 0.025 (1, 0.025) high: 5
         transmission to-client 0.040 (2, 0.020) medium: 7 8 9
         slow-start to-client 60.020 (1, 60.020) medium: 7 8 9
         propagation to-client 0.025 (1, 0.025) high: 10
