@@ -66,7 +66,7 @@ pub(crate) struct Sender {
     room_of: u64,
     /// When the last acknowledgement arrived.
     heard_at: Option<Instant>,
-    /// Since when nothing is outstanding and the receive window has room, but for a silly segment only.
+    /// Since when nothing is outstanding and the receive window has room for a silly segment only.
     silly_since: Option<Instant>,
     buffer: SendBuffer,
     /// By how much acknowledgements were late.

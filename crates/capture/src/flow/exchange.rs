@@ -347,7 +347,7 @@ impl OpenExchange {
                 Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
             };
             let is_way = cause == Cause::ServerThink && !self.knows_way;
-            let rival = rival.or(is_way.then_some(Cause::Propagation));
+            let rival = rival.or_else(|| is_way.then_some(Cause::Propagation));
             self.wait_for_answer(sent, cause, rival, evidence);
             let stalls = round_trip.is_some_and(|it| queued > Stall::least(it));
             let rival = if stalls { Cause::PathStall } else { Cause::ServerThink };

@@ -39,7 +39,7 @@ const NAGLE: [Cause; 2] = [Cause::NagleDelayedAck, Cause::NagleRtt];
 fn held_bodies(with_timestamps: bool) -> Analysis {
     capture(|at, [asked, answered]| {
         let stamps = |value: f64, echo: f64| match with_timestamps {
-            true => format!("ts {} echo {}", value as u32, echo as u32),
+            true => format!("ts {value:.0} echo {echo:.0}"),
             false => String::new(),
         };
         let (head, body, end) = (asked + 100, asked + 300, answered + 100);

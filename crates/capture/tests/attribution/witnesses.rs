@@ -490,7 +490,7 @@ fn the_answer_to_a_request_that_had_arrived_was_lost_if_a_packet_of_the_server_i
 
 #[test]
 fn packets_that_a_filter_for_data_took_were_no_answers() {
-    // Before each answer the server acknowledges the request, and those ACKs are missing, or but for the first.
+    // Before each answer the server acknowledges the request, and those ACKs are missing, all or all except the first.
     let script = |ack: &str| {
         format!(
             r#"

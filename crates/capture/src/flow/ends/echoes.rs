@@ -16,7 +16,7 @@ impl Half {
         }
         let before = self.latest.replace(value);
         // Of the first, an earlier packet that was not captured may have had the same.
-        self.timed = self.timed.or(before.map(|_| (value, now)));
+        self.timed = self.timed.or_else(|| before.map(|_| (value, now)));
     }
 }
 
