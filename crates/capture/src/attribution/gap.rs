@@ -302,7 +302,7 @@ impl Gap {
                 Confidence::Medium
             }
             (InFlight::Transmitting, None) => Confidence::High,
-            (InFlight::Transmitting, Some(_)) => self.hold.confidence.min(Confidence::Medium),
+            (InFlight::Transmitting, Some(_)) => Confidence::Medium,
             // How long a link was busy before, is not known.
             (InFlight::Nothing | InFlight::Propagating, None)
                 if self.hold.waits_for_window()

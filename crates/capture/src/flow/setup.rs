@@ -68,7 +68,7 @@ impl Setup {
     }
 
     /// The client's first segment after that, which opens the connection, unless data before it is missing
-    /// (`is_first`). If it has data, the client may have waited for that.
+    /// (`is_first`). If it has data, the client may have waited for that, but not where it came at once.
     pub(crate) fn handle_opening(
         &mut self,
         seen: Instant,
@@ -99,12 +99,13 @@ impl Setup {
             let took = Nanos::between(self.syn.seen.max(account.cursor()), seen);
             // The path may have held the SYN, its answer, or what opened the connection.
             let is_slow = took > usual + Stall::least(usual);
+            let may_have_waited = has_data && Nanos::between(self.reply.seen, seen) > AT_ONCE;
             account.add(
                 sent,
                 match is_whole {
                     false => verdict.or(Cause::ApplicationLimited),
                     true if is_slow => verdict.or(Cause::PathStall),
-                    true if has_data => verdict.or(Cause::ApplicationLimited),
+                    true if may_have_waited => verdict.or(Cause::ApplicationLimited),
                     true => verdict,
                 },
             );
@@ -177,3 +178,6 @@ impl Setup {
 const fn verdict(cause: Cause, direction: Direction, evidence: Evidence) -> Verdict {
     Verdict::new(cause, direction, evidence, Confidence::High)
 }
+
+/// A program that has waited for nothing else asks within this time. Our choice.
+const AT_ONCE: Nanos = Nanos::from_millis(1);

@@ -1,4 +1,4 @@
-//! Paths whose delay varies: what comes late at a distant capture point need not have left late.
+//! What comes late: at a distant capture point, it need not have left late.
 
 use crate::{shows, wire::Streams};
 
@@ -36,6 +36,48 @@ fn a_segment_that_the_path_made_late_still_waited_for_the_ack() {
         nagle-rtt to-client 25.050 (2, 15.025) medium or application-limited: 10 11 12
         nagle-delayed-ack to-client 40.450 (1, 40.450) medium or application-limited: 10 11 12
         propagation to-client 10.000 (1, 10.000) high: 12
+        "#,
+    );
+}
+
+/// The client's request acknowledges the SYN-ACK. Seen at the client, it came at once: it waited for nothing else.
+#[test]
+fn a_request_that_comes_at_once_with_the_last_ack_of_the_handshake_leaves_no_doubt() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0      > syn
+        20     < syn
+        20.02  > 0:100 psh ack 0
+        41     < 0:600 psh ack 100
+        41.1   > ack 600
+        "#,
+        r#"
+        handshake to-server 20.010 (1, 20.010) high: 1 2 3
+        propagation to-server 10.010 (1, 10.010) high: 3
+        server-think to-client 0.980 (1, 0.980) high: 3 4
+        propagation to-client 10.000 (1, 10.000) high: 4
+        "#,
+    );
+}
+
+/// The same, 5 ms later: the client may have been busy, and the path did not take that long.
+#[test]
+fn a_request_that_comes_late_with_the_last_ack_of_the_handshake_may_have_been_late_itself() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0      > syn
+        20     < syn
+        25     > 0:100 psh ack 0
+        46     < 0:600 psh ack 100
+        46.1   > ack 600
+        "#,
+        r#"
+        handshake to-server 24.950 (1, 24.950) medium or application-limited: 1 2 3
+        propagation to-server 10.050 (1, 10.050) high: 3
+        server-think to-client 1.000 (1, 1.000) high: 3 4
+        propagation to-client 10.000 (1, 10.000) high: 4
         "#,
     );
 }
