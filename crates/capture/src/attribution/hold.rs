@@ -136,6 +136,11 @@ impl Hold {
         Self { rival: Some(rival), ..self }
     }
 
+    /// The same, and nothing else.
+    pub(super) const fn for_sure(self) -> Self {
+        Self { confidence: Confidence::High, rival: None, ..self }
+    }
+
     /// It waited for something that only an acknowledgement changes.
     pub(super) const fn waits_for_ack(&self) -> bool {
         matches!(self.wait, Wait::Nagle | Wait::SlowStart | Wait::CongestionWindow)

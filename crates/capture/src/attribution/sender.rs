@@ -412,7 +412,7 @@ impl Sender {
             && Nanos::between(free_at, sent) * 8 >= gap;
         let same_burst = self.is_same_burst(gap, data, &facts);
         let before_nagle = self.first_ack.zip(hold.before_nagle(&facts));
-        let (hold, before) = self.with_silly_window(hold);
+        let (hold, before) = self.with_silly_window(hold, data, sent);
         Gap {
             until: sent,
             free_at: unseen.map_or(free_at, |busy| last.sent + busy),

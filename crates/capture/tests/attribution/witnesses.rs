@@ -66,7 +66,7 @@ fn what_a_receive_window_of_168_bytes_lets_go_was_not_corked() {
         application-limited to-server 0.090 (1, 0.090) high: 4
         request-upload to-server 0.023 (3, 0.020) high: 5 6 7
         receive-window to-server 40.388 (2, 20.198) medium or application-limited: 7 8 9
-        silly-window to-server 217.899 (1, 217.899) medium or application-limited: 5 6 7
+        silly-window to-server 217.899 (1, 217.899) high: 5 6 7
         propagation to-server 10.050 (1, 10.050) high: 9
         server-think to-client 0.100 (1, 0.100) high: 9 10
         transmission to-client 0.001 (1, 0.001) high: 10

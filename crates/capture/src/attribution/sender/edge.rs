@@ -39,12 +39,22 @@ impl Sender {
 
     /// What waited for the receive window waited for a silly one, since nothing was outstanding any more and it had
     /// some room; and for what it waited before, until when.
-    pub(super) fn with_silly_window(&self, hold: Hold) -> (Hold, Option<(Instant, Hold)>) {
+    pub(super) fn with_silly_window(
+        &self,
+        hold: Hold,
+        data: &SeenData,
+        sent: Instant,
+    ) -> (Hold, Option<(Instant, Hold)>) {
+        /// The shortest override timeout (RFC 9293, section 3.8.6.2.1).
+        const OVERRIDE: Nanos = Nanos::from_millis(100);
         let is_closed = hold.waits_for_receiver() && hold.lost.is_none();
-        match self.silly_since.filter(|_| is_closed) {
-            Some(since) => (Hold { wait: Wait::SillyWindow, ..hold }, Some((since, hold))),
-            None => (hold, None),
-        }
+        let Some(since) = self.silly_since.filter(|_| is_closed) else { return (hold, None) };
+        let silly = Hold { wait: Wait::SillyWindow, ..hold };
+        // That a program writes what the window has room for, to the byte, just when a timer may send it, would be
+        // a coincidence.
+        let by_timer = self.takes_silly_window(data) && Nanos::between(since, sent) >= OVERRIDE;
+        let silly = if by_timer && !self.lacks_ack { silly.for_sure() } else { silly };
+        (silly, Some((since, hold)))
     }
 
     /// Whether the latest acknowledgement opened a window that had no room for data, and that left at once.
