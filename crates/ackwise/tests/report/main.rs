@@ -43,9 +43,6 @@ fn a_report_opens_from_a_file_and_shows_the_stall() {
         "return [...document.querySelectorAll('.packets h3')].map((it) => it.textContent)";
     let headings = browser.evaluate(headings).to_string();
     assert!(headings.contains("What data to client waited for"), "{headings}");
-    let doubts = "return [doubtOf({confidence: 'medium', rival: 'queueing'}), doubtOf({confidence: 'high', rival: null})]";
-    let said = json!([" (medium confidence, rival queueing)", ""]);
-    assert_eq!(browser.evaluate(doubts), said);
     assert!(browser.evaluate("return document.querySelectorAll('.piece').length") != json!(0));
     assert!(painted(&browser), "the plot is empty");
     assert_eq!(browser.console(), Vec::<String>::new());
