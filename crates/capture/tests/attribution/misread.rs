@@ -140,7 +140,7 @@ fn what_nagle_holds_behind_100_continue_was_not_held_before_that_was_sent() {
     );
 }
 
-/// The second exchange of a connection whose server wrote the body of its first response in two pieces, so many
+/// The second exchange of a connection whose server wrote the body of its first response in two pieces, `pause`
 /// milliseconds apart, and whose second response follows 100 (Continue) when the delayed acknowledgement comes.
 fn behind_own_pauses(pause: f64) -> Vec<Share> {
     let from = 7.27 + 3.0 * pause;

@@ -3,7 +3,7 @@
 use super::*;
 
 impl Wire {
-    /// An acknowledgement that the path held for so many milliseconds, by its timestamp.
+    /// An acknowledgement that the path held for `held` milliseconds, by its timestamp.
     fn held_ack(&mut self, millis: f64, acked: u64, held: u64) -> Option<Resolution> {
         self.packets += 1;
         let ack = Acknowledgement {
