@@ -309,9 +309,9 @@ impl Pace {
         self.learn(bytes, span);
     }
 
-    /// The same of acknowledgements: if a few samples in a row are slower by far, it begins anew with them. What it had
-    /// begun with was of some that came in a bunch.
-    fn sample_of_acks(&mut self, bytes: u64, span: Nanos) {
+    /// The same; but if a few samples in a row are slower by far, it begins anew with them. What it had begun with had
+    /// come in a bunch.
+    pub(crate) fn follow(&mut self, bytes: u64, span: Nanos) {
         let sample = Self::per_byte(bytes, span);
         match self.per_byte.and_then(|pace| self.slower.note(sample, pace)) {
             Some(fastest) if !self.doubtful => self.per_byte = Some(fastest),
@@ -457,7 +457,7 @@ impl Bottleneck {
                 let is_habit =
                     self.run.len() == Self::RUN && self.run.iter().all(|it| it.bytes == newly);
                 if delay == AckDelay::None || (delay == AckDelay::ByTimer && is_habit) {
-                    self.behind.sample_of_acks(bytes, apart);
+                    self.behind.follow(bytes, apart);
                 } else if self.allows(bytes, apart) {
                     self.behind.sample_at_most(bytes, apart);
                 }
@@ -504,7 +504,7 @@ impl Bottleneck {
     /// Learns that links behind the vantage point took `span` for `bytes`, if they can have.
     pub(crate) fn sample_behind(&mut self, bytes: u64, span: Nanos) {
         if self.is_possible(bytes, span) {
-            self.behind.sample_of_acks(bytes, span);
+            self.behind.follow(bytes, span);
         }
     }
 
@@ -660,7 +660,7 @@ mod tests {
     fn acks_that_came_in_a_bunch_give_way_to_four_samples_in_a_row_that_are_far_slower() {
         let time = |samples: &[u64]| {
             let mut pace = Pace::default();
-            samples.iter().for_each(|&span| pace.sample_of_acks(960, Nanos::from_micros(span)));
+            samples.iter().for_each(|&span| pace.follow(960, Nanos::from_micros(span)));
             pace.time(1_000).get()
         };
         assert_eq!(time(&[32, 320, 640, 480]), 32_000);
