@@ -15,10 +15,12 @@ use super::{Nanos, path::Pace};
 pub(crate) struct Paces(pub [[Pace; 2]; 2]);
 
 impl Paces {
-    /// What was seen later counts, where something was.
+    /// What a connection has seen itself counts, where it has.
     fn update(&mut self, seen: &Self) {
         for (known, seen) in self.0.iter_mut().flatten().zip(seen.0.iter().flatten()) {
-            *known = seen.or(*known);
+            if seen.is_known() {
+                *known = *seen;
+            }
         }
     }
 }
@@ -123,6 +125,17 @@ mod tests {
         // 1,500 bytes take 40 ms where 1,000 take 26.67.
         assert_eq!(told(&[&[26_600], none]), [26_600, 0]);
         assert_eq!(told(&[&[26_700], none]), [26_700, 27_262], "its own is not rounded");
+    }
+
+    #[test]
+    fn what_a_connection_has_seen_itself_counts_however_doubtful() {
+        let hosts = [[10, 0, 0, 1], [10, 0, 0, 2]].map(IpAddr::from);
+        let mut known = KnownPaces::default();
+        let of = |pace| Paces([[Pace::default(), pace], [Pace::default(); 2]]);
+        let mut doubtful = Pace::default();
+        doubtful.sample_at_most(960, Nanos::from_millis(30));
+        known.add(hosts, &of(pace(&[90_000])));
+        assert_eq!(known.add(hosts, &of(doubtful)).0[0][1], doubtful);
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Distances {
     /// A program's time of this length matters nowhere. Our choice.
     const CLOSE: Nanos = Nanos::from_millis(1);
     /// No receiver delays an acknowledgement for less (Linux `TCP_DELACK_MIN`, FreeBSD `delacktime`).
-    const SHORTEST_ACK_DELAY: Nanos = Nanos::from_millis(40);
+    pub(super) const SHORTEST_ACK_DELAY: Nanos = Nanos::from_millis(40);
 
     /// An acknowledgement without data took this long; `is_prompt`: it was not delayed. No program's time is in it,
     /// so it confirms the least round trip, if it took about as little. Of those that a timer may have delayed,
@@ -285,7 +285,7 @@ impl Pace {
     }
 
     /// Learns that `bytes` took `span` at most: a receiver's timer may have ended it.
-    fn sample_at_most(&mut self, bytes: u64, span: Nanos) {
+    pub(super) fn sample_at_most(&mut self, bytes: u64, span: Nanos) {
         self.doubtful |= self.per_byte.is_none();
         if self.doubtful || span < self.time(bytes + Self::HEADERS) {
             self.learn(bytes, span);
@@ -483,6 +483,11 @@ impl Bottleneck {
     pub(crate) fn carry(&mut self, bytes: u64, now: Instant) {
         let busy = self.time(bytes + Pace::HEADERS);
         self.free_at = self.free_at.max(now) + busy;
+    }
+
+    /// It is not done before that.
+    pub(crate) fn is_busy_until(&mut self, at: Instant) {
+        self.free_at = self.free_at.max(at);
     }
 
     /// Transmission time of this many bytes.
