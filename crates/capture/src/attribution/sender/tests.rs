@@ -518,7 +518,7 @@ fn a_link_goes_on_with_what_an_acknowledgement_leaves_outstanding() {
         ("as the rate says", 60.0, 60),
         // All but what it covers was on the link when that had been delivered, a round trip ago.
         ("the rate is a little too fast", 65.0, 65),
-        ("the path has held it", 165.0, 60),
+        ("the path has held it", 165.0, 59),
     ] {
         let mut wire = on_a_slow_link();
         for start in [0, 1_000, 2_000] {
