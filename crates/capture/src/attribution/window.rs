@@ -207,8 +207,8 @@ impl CongestionEstimate {
         self.round.acked += newly;
     }
 
-    /// Whether a loss has left less than the initial window of it, by more than two segments (our choice). RFC 5681, section
-    /// 4.1: the restart window is the initial one, or what it was, if that is less.
+    /// Whether a loss has left less than the initial window of it, by more than two segments (our choice).
+    /// RFC 5681, section 4.1: the restart window is the initial one, or what it was, if that is less.
     pub(super) const fn is_no_larger_than_initial(&self, full: u64) -> bool {
         self.lossy && !self.slow_start && self.peak + 2 * full <= self.initial
     }

@@ -22,9 +22,9 @@ impl Sender {
         self.bottleneck.free_at()
     }
 
-    /// When the acknowledgement left of what links have delivered last, if it is too long ago for them to be busy: in the
-    /// time of two full segments they deliver these, and RFC 5681, section 4.2, lets no receiver wait after two, nor with
-    /// what comes behind a hole.
+    /// When the acknowledgement left of what links have delivered last, if that is too long ago for them to be
+    /// busy: they deliver two full segments in the time of two, and RFC 5681, section 4.2, lets no receiver wait
+    /// after two, nor with what comes behind a hole.
     pub(super) fn silent_since(
         &self,
         last: &Departure,
