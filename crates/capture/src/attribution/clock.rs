@@ -112,6 +112,13 @@ impl SenderClock {
         }
     }
 
+    /// Whether the later of two segments with these timestamps was sent as late as it was captured after the earlier,
+    /// which the path may have delayed.
+    pub(super) fn confirms_late(&self, span: Nanos, earlier: u32, later: u32) -> bool {
+        let is_later = |(between, tick)| between + tick + span / 8 >= span;
+        self.confirms(span, earlier, later) || self.between(earlier, later).is_some_and(is_later)
+    }
+
     /// Whether these timestamps rule out that two segments were sent as far apart as they were captured. If they
     /// were sent further apart, the path held the earlier one, which says nothing about the later.
     pub(super) fn denies(&self, span: Nanos, earlier: u32, later: u32) -> bool {
@@ -234,6 +241,25 @@ mod tests {
             let confirmed =
                 clock.confirms(Nanos::from_millis(millis), 7, 7_u32.wrapping_add(ticks));
             assert_eq!(confirmed, confirms, "{millis} ms, {ticks} ticks");
+        }
+    }
+
+    #[test]
+    fn what_left_later_than_it_was_seen_later_left_late() {
+        let (unknown, known) = (clock(&[]), clock(&[(0, 0), (250, 1_000)]));
+        for (clock, ticks, late) in [
+            (known, 75, true),
+            // The one before had waited in a queue.
+            (known, 120, true),
+            (known, 66, true),
+            (known, 64, false),
+            (known, u32::MAX, false),
+            (unknown, 300, true),
+            (unknown, 500, false),
+        ] {
+            let span = Nanos::from_millis(300);
+            let found = clock.confirms_late(span, 7, 7_u32.wrapping_add(ticks));
+            assert_eq!(found, late, "{ticks} ticks");
         }
     }
 

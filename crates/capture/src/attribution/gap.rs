@@ -17,6 +17,8 @@ pub(crate) struct Gap {
     pub until: Instant,
     /// When links were done with what was sent before.
     pub free_at: Instant,
+    /// Since then links have delivered nothing, if that is known.
+    pub silent_since: Option<Instant>,
     /// Which of them a link before the vantage point has spread.
     pub train: Train,
     /// That is known from several samples.
@@ -190,6 +192,14 @@ impl Gap {
 
     /// Puts what of the gap is still undivided into `account`.
     pub(crate) fn divide(&self, phase: Phase, account: &mut Account) {
+        if let Some(since) = self.silent_since
+            && self.hold.lost == Some(RepairedBy::Timeout)
+        {
+            // The rest was lost before a link was busy with it.
+            let (arrived, free_at) = (self.arrived.min(since), self.free_at.min(since));
+            let silent = Self { arrived, free_at, silent_since: None, ..*self };
+            return silent.divide(phase, account);
+        }
         if let Some((until, hold)) = self.before {
             // That an acknowledgement was delayed, it did not wait for yet.
             let until = until.min(self.until);
@@ -338,6 +348,12 @@ impl Gap {
             // What else was on the path, the capture does not show either.
             (InFlight::Held, Stall::None) if self.held.is_some() => Some(Cause::Queueing),
             (InFlight::Transmitting, _) if self.bit_by_bit => Some(Cause::ApplicationLimited),
+            (InFlight::Transmitting, _)
+                if self.hold.rival == Some(Cause::Transmission)
+                    && self.hold.waits_for_receiver() =>
+            {
+                Some(cause(&self.moment(moment.phase, InFlight::Nothing, None)))
+            }
             // Behind which packets it waited, the capture does not show.
             (InFlight::Queued, _) => Some(Cause::PathStall),
             _ => None,
@@ -435,6 +451,7 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
     let last = Gap {
         until: arrives,
         free_at,
+        silent_since: None,
         train,
         pace_is_sure: true,
         arrived: arrives,
@@ -462,6 +479,7 @@ mod tests {
     const HELD: Gap = Gap {
         until: at(70),
         free_at: at(10),
+        silent_since: None,
         train: Train::NONE,
         pace_is_sure: true,
         arrived: at(20),
@@ -550,6 +568,28 @@ mod tests {
         ] {
             assert_eq!(divided(&gap, from), expected, "{gap:?}");
         }
+    }
+
+    #[test]
+    fn links_are_not_busy_with_what_was_lost_before_them() {
+        use Cause::{Propagation, RetransmissionTimeout, Transmission};
+        let lost = |by| Hold { lost: Some(by), ..HELD.hold };
+        let times = |hold| {
+            let (free_at, silent_since) = (at(60), Some(at(30)));
+            let gap = Gap { hold, free_at, silent_since, delayed_until: None, ..HELD };
+            let found: Vec<_> = divided(&gap, 0).iter().map(|it| (it.0, it.1)).collect();
+            found
+        };
+        let by_timer = [(Transmission, 30), (RetransmissionTimeout, 40)];
+        assert_eq!(times(lost(RepairedBy::Timeout)), by_timer);
+        let recovered = [(Transmission, 60), (Cause::LossRecovery, 10)];
+        assert_eq!(times(lost(RepairedBy::Recovery)), recovered);
+        // The path held it: nothing had been lost.
+        let mut spurious = Gap { hold: lost(RepairedBy::Timeout), ..HELD };
+        (spurious.free_at, spurious.silent_since) = (at(60), Some(at(30)));
+        spurious.resolve(Resolution::Spurious);
+        assert_eq!(divided(&spurious, 0)[0].1, 60);
+        assert!(divided(&spurious, 0).iter().all(|it| it.0 != Propagation));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Distances {
     /// A program's time of this length matters nowhere. Our choice.
     const CLOSE: Nanos = Nanos::from_millis(1);
     /// No receiver delays an acknowledgement for less (Linux `TCP_DELACK_MIN`, FreeBSD `delacktime`).
-    const SHORTEST_ACK_DELAY: Nanos = Nanos::from_millis(40);
+    pub(super) const SHORTEST_ACK_DELAY: Nanos = Nanos::from_millis(40);
 
     /// An acknowledgement without data took this long; `is_prompt`: it was not delayed. No program's time is in it,
     /// so it confirms the least round trip, if it took about as little. Of those that a timer may have delayed,
@@ -265,6 +265,8 @@ pub(crate) struct Pace {
     doubtful: bool,
     /// All samples were of so few acknowledgements that some may have come in a bunch.
     narrow: bool,
+    /// The capture lacks packets of the connection: it tells nobody.
+    is_kept: bool,
     /// The last samples in a row that were much slower, and the fastest of them.
     slower: Slower,
 }
@@ -327,7 +329,7 @@ impl Pace {
     }
 
     /// Learns that `bytes` took `span` at most: a receiver's timer may have ended it.
-    fn sample_at_most(&mut self, bytes: u64, span: Nanos) {
+    pub(super) fn sample_at_most(&mut self, bytes: u64, span: Nanos) {
         self.doubtful |= self.per_byte.is_none();
         if self.doubtful || span < self.time(bytes + Self::HEADERS) {
             self.learn(bytes, span);
@@ -365,6 +367,16 @@ impl Pace {
             (Some(_), Some(_)) if self.doubtful && !other.doubtful => other,
             (Some(_), _) => self,
         }
+    }
+
+    /// The same, but for other connections to hear nothing of.
+    pub(crate) const fn kept(self) -> Self {
+        Self { is_kept: true, ..self }
+    }
+
+    /// Whether other connections may hear of it.
+    pub(super) const fn is_told(self) -> bool {
+        self.is_known() && !self.is_kept
     }
 
     /// Whether anything has shown it.
@@ -525,6 +537,11 @@ impl Bottleneck {
     pub(crate) fn carry(&mut self, bytes: u64, now: Instant) {
         let busy = self.time(bytes + Pace::HEADERS);
         self.free_at = self.free_at.max(now) + busy;
+    }
+
+    /// It is not done before that.
+    pub(crate) fn is_busy_until(&mut self, at: Instant) {
+        self.free_at = self.free_at.max(at);
     }
 
     /// Transmission time of this many bytes.

@@ -66,6 +66,8 @@ pub(crate) struct Sender {
     room_of: u64,
     /// When the last acknowledgement arrived.
     heard_at: Option<Instant>,
+    /// Acknowledgements of nothing new since the last of something new.
+    repeated_acks: u8,
     /// Since when nothing is outstanding and the receive window has room for a silly segment only.
     silly_since: Option<Instant>,
     buffer: SendBuffer,
@@ -219,6 +221,9 @@ impl Sender {
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
             if !may_be_delayed {
                 self.time_burst(&ack, newly, round_trip);
+            }
+            if delay == AckDelay::None {
+                self.go_on_behind(&ack, distances.path_delays(direction));
             }
         }
         if self.acks_in_flight.len() == Self::MAX_ACKS_IN_FLIGHT {
@@ -388,16 +393,6 @@ impl Sender {
             hold = hold.or(Cause::Queueing);
             hold.confidence = Confidence::Medium;
         }
-        // Whether the receiver kept the acknowledgement of all, or a slow link the data, nothing shows.
-        let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. }) && hold.lost.is_none();
-        if is_closed
-            && facts.flight[0] > 0
-            && delayed_until.is_some()
-            && self.bottleneck.is_unknown()
-        {
-            hold = hold.or(Cause::Transmission);
-            hold.confidence = hold.confidence.min(Confidence::Medium);
-        }
         if gap > facts.immediate && last.pushed {
             self.buffer.note(self.left_with[0]);
         }
@@ -405,6 +400,9 @@ impl Sender {
             self.window.was_full(facts.flight[0], data.full);
         }
         let unseen = self.busy_without_rate(&mut hold, gap);
+        let late = delayed_until.filter(|_| facts.flight[0] > 0);
+        let late = late.map(|left| Nanos::between(last.arrives, left));
+        let unseen = unseen.or_else(|| self.busy_with_window(&mut hold, late));
         // Where a link was busy for a part of the time and a window was full after that, the rate decides how
         // much is whose: less than an eighth of the time is not worth a doubt. Our choice.
         let free_at = self.bottleneck.free_at();
@@ -417,6 +415,7 @@ impl Sender {
         Gap {
             until: sent,
             free_at: unseen.map_or(free_at, |busy| last.sent + busy),
+            silent_since: self.silent_since(last, sent, delays),
             train: last.train,
             pace_is_sure: self.bottleneck.is_sure() && !is_shared && unseen.is_none(),
             arrived: self.arrived(last),

@@ -48,6 +48,8 @@ pub(crate) struct Stretches {
 struct Open {
     /// Since when the verdict is the same.
     piece: Instant,
+    /// Where only that changes, there are two stretches: what is doubtful of a long transfer is a part of it.
+    confidence: Confidence,
     swapped: Option<Cause>,
 }
 
@@ -68,7 +70,7 @@ impl Stretches {
             None => (confidence, rival),
         };
         let mut stretch = Stretch { from, until, cause, direction, confidence, evidence, rival };
-        let open = Open { piece: from, swapped };
+        let open = Open { piece: from, confidence, swapped };
         let before = self.open.replace(open).filter(|it| it.piece == from);
         match (before, self.kept.last_mut()) {
             (Some(before), Some(last)) if before == open && last.from >= from => {
@@ -145,8 +147,8 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_that_goes_on_is_replaced_and_as_sure_as_its_least_sure_part() {
-        use Confidence::{High, Low};
+    fn a_stretch_goes_on_as_long_as_it_is_as_sure() {
+        use Confidence::{High, Low, Medium};
         let verdict = |confidence| {
             let (cause, evidence) = (Cause::Propagation, Evidence::default());
             Verdict::new(cause, Direction::ToClient, evidence, confidence)
@@ -154,10 +156,15 @@ mod tests {
         let at = Instant::from_nanos;
         let mut stretches = Stretches::new(Budget::STRETCHES_PER_EXCHANGE);
         stretches.add(at(0), at(5), verdict(Low));
+        stretches.add(at(0), at(7), verdict(Low));
         stretches.add(at(0), at(9), verdict(High));
-        stretches.add(at(9), at(10), verdict(High));
+        stretches.add(at(0), at(10), verdict(Medium));
+        stretches.add(at(10), at(12), verdict(Medium));
         let kept = stretches.into_inner();
-        let found: Vec<_> = kept.iter().map(|it| (it.until.as_nanos(), it.confidence)).collect();
-        assert_eq!(found, [(9, Low), (10, High)]);
+        let found: Vec<_> = kept
+            .iter()
+            .map(|it| (it.from.as_nanos(), it.until.as_nanos(), it.confidence))
+            .collect();
+        assert_eq!(found, [(0, 7, Low), (7, 9, High), (9, 10, Medium), (10, 12, Medium)]);
     }
 }

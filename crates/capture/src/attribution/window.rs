@@ -207,6 +207,12 @@ impl CongestionEstimate {
         self.round.acked += newly;
     }
 
+    /// Whether a loss has left less than the initial window of it, by more than two segments (our choice).
+    /// RFC 5681, section 4.1: the restart window is the initial one, or what it was, if that is less.
+    pub(super) const fn is_no_larger_than_initial(&self, full: u64) -> bool {
+        self.lossy && !self.slow_start && self.peak + 2 * full <= self.initial
+    }
+
     /// An idle time is over, after which the window may be cut.
     pub(super) fn idle(&mut self) {
         // Linux lets slow start grow to twice of what is used (`tcp_is_cwnd_limited`).
@@ -430,6 +436,21 @@ mod tests {
         assert_eq!(idle.sure(1_000), 2_000, "what it has shown since");
         let one = CongestionEstimate { initial: 1_000, ..grown() };
         assert_eq!(one.sure(1_000), 0, "it may be one segment");
+    }
+
+    #[test]
+    fn an_idle_time_cuts_no_window_that_a_loss_has_left_smaller_than_the_initial_one() {
+        for (by, flight, smaller) in [
+            (RepairedBy::Recovery, 16_000, true),
+            (RepairedBy::Recovery, 17_000, false),
+            // Slow start goes on.
+            (RepairedBy::Timeout, 8_000, false),
+        ] {
+            let mut window = CongestionEstimate { initial: 10_000, ..Default::default() };
+            assert!(!window.is_no_larger_than_initial(1_000), "nothing was lost");
+            window.lose(by, flight);
+            assert_eq!(window.is_no_larger_than_initial(1_000), smaller, "{by:?} {flight}");
+        }
     }
 
     #[test]

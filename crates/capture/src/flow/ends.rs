@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        Acknowledgement, Distances, Loss, Nanos, Paces,
+        Acknowledgement, Distances, Loss, Nanos, Pace, Paces,
         gap::{Gap, Missing, Resolution},
         sender::{Promptest, SeenData, Sender},
     },
@@ -203,6 +203,7 @@ impl Ends {
     pub(crate) fn survey(&mut self, warm_up: &WarmUp) -> Survey {
         let trial = &mut *self;
         let mut setup = super::setup::Setup::default();
+        let mut lacks_packets = false;
         for (seen, direction) in warm_up.headers() {
             if seen.segment.flags.syn {
                 setup.handle_syn(direction, seen.at, seen.number);
@@ -213,12 +214,15 @@ impl Ends {
                 setup.handle_opening(seen.at, seen.number, is_first, has_data, distances);
             }
             trial.number(seen, direction);
-            trial.handle_header(&seen.segment, direction, seen.at, seen.number);
+            let lost = trial.handle_header(&seen.segment, direction, seen.at, seen.number);
+            lacks_packets |= lost.is_some();
             if seen.segment.len > 0 {
                 trial.handle_data(&seen.segment, direction, seen.at, seen.number);
             }
         }
-        let paces = Paces(trial.halves.each_ref().map(|half| half.sender.paces()));
+        let kept = |pace: Pace| if lacks_packets { pace.kept() } else { pace };
+        let paces = trial.halves.each_ref().map(|half| half.sender.paces().map(kept));
+        let paces = Paces(paces);
         let promptest = trial.halves.each_ref().map(|half| half.sender.promptest());
         let skipped = trial.halves.each_ref().map(|half| half.skipped);
         let survey = Survey { distances: trial.distances, paces, promptest, skipped };

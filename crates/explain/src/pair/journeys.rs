@@ -104,16 +104,19 @@ impl Journeys {
         let first = ways.partition_point(|it| it.arrived <= from);
         let during = ways[first..].iter().filter(|it| counts(it));
         let during = during.map(|it| it.arrived).take_while(|at| *at < until);
-        let mut silence = Duration::ZERO;
         let mut last = from;
-        for at in during.chain([until]) {
-            let pause = at.saturating_since(last);
-            silence += if pause > least { pause } else { Duration::ZERO };
-            last = at;
-        }
-        silence
+        let since_last = |at| Instant::saturating_since(at, std::mem::replace(&mut last, at));
+        let mut pauses: Vec<Duration> = during.chain([until]).map(since_last).collect();
+        pauses.sort_unstable();
+        // What comes as far apart as most does, a slow link has spread.
+        let usual = pauses.get(pauses.len() / 2).filter(|_| pauses.len() >= SEVERAL);
+        let least = usual.map_or(least, |usual| least.max(*usual * 2));
+        pauses.into_iter().filter(|it| *it > least).sum()
     }
 }
+
+/// Packets of which the spacing is known. Our choice.
+const SEVERAL: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -153,6 +156,21 @@ mod tests {
         for (ends, silence) in [([client, server], 0), ([server, client], 100)] {
             let found = other.silence_of(Direction::ToClient, ends, span, least);
             assert_eq!(found, Duration::from_millis(silence), "of this connection alone");
+        }
+    }
+
+    #[test]
+    fn packets_that_a_slow_link_has_spread_are_no_pauses() {
+        for (apart, silence) in [(30, 0), (10, 0)] {
+            let arrived: Vec<u64> = (1..10).map(|number| 100 + number * apart).collect();
+            let silent = |arrived: &[u64], until| {
+                let span = [at(100), at(until)];
+                journeys(arrived).silence(Direction::ToClient, span, Duration::from_millis(20))
+            };
+            let until = 100 + 10 * apart;
+            assert_eq!(silent(&arrived, until), Duration::from_millis(silence), "{apart}");
+            let stalled = Duration::from_millis(70);
+            assert_eq!(silent(&arrived, until - apart + 70), stalled, "{apart}, then nothing");
         }
     }
 

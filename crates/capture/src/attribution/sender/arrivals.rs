@@ -61,6 +61,9 @@ impl Sender {
         if newly > 0 {
             self.first_ack.get_or_insert(at);
             self.progress_at = Some(at);
+            self.repeated_acks = 0;
+        } else {
+            self.repeated_acks = self.repeated_acks.saturating_add(1);
         }
         self.note_room(before, at);
         self.first_flight.acknowledged |= newly > 0;

@@ -45,6 +45,7 @@ impl Sender {
         let gap = Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
+            silent_since: None,
             train: last.train,
             pace_is_sure: true,
             arrived: self.arrived(last),

@@ -4,7 +4,7 @@
 use ackwise_cause::{Cause, Writer};
 use ackwise_tcp::Wait;
 
-use super::{Confidence, Hold, Nanos, Pace, Sender};
+use super::{Confidence, Distances, Hold, Nanos, Pace, Sender};
 
 /// How late the last acknowledgements were, the least of a few.
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,6 +114,16 @@ impl Sender {
             hold.confidence = Confidence::Medium;
         }
         Some(busy.min(gap)).filter(|_| counts(busy))
+    }
+
+    /// The same of what filled the receive window, of which the acknowledgement came `late`. Whether the receiver kept
+    /// that, or a slow link the data, nothing shows; but no receiver's timer ends so soon.
+    pub(super) fn busy_with_window(&self, hold: &mut Hold, late: Option<Nanos>) -> Option<Nanos> {
+        let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. }) && hold.lost.is_none();
+        let late = late.filter(|_| is_closed && self.bottleneck.is_unknown())?;
+        *hold = hold.or(Cause::Transmission);
+        hold.confidence = hold.confidence.min(Confidence::Medium);
+        Some(late).filter(|late| *late < Distances::SHORTEST_ACK_DELAY)
     }
 }
 

@@ -22,6 +22,45 @@ impl Sender {
         self.bottleneck.free_at()
     }
 
+    /// When the acknowledgement left of what links have delivered last, if that is too long ago for them to be
+    /// busy: they deliver two full segments in the time of two, and RFC 5681, section 4.2, lets no receiver wait
+    /// after two, nor with what comes behind a hole.
+    pub(super) fn silent_since(
+        &self,
+        last: &Departure,
+        sent: Instant,
+        delays: &PathDelays,
+    ) -> Option<Instant> {
+        // One acknowledgement of nothing new may answer a probe without data.
+        let at = if self.repeated_acks > 1 { self.heard_at } else { self.progress_at };
+        let at = at.filter(|at| *at > last.sent)?;
+        let two = self.bottleneck.time(2 * (self.full + Pace::HEADERS));
+        let is_overdue = self.flight() >= 2 * self.full
+            && Nanos::between(at, sent) > two + Stall::least(delays.round_trip);
+        is_overdue.then(|| at - delays.round_trip / 2)
+    }
+
+    /// What an acknowledgement that nothing has delayed leaves outstanding, is on the link in order behind what it
+    /// covers, and that had just been delivered when it left: so errors of the rate do not add up.
+    pub(super) fn go_on_behind(&mut self, ack: &Acknowledgement, delays: &PathDelays) {
+        let is_doubtful = self.bottleneck.is_unknown() || !self.bottleneck.is_sure();
+        let is_lossy = ack.sacks || self.recover.is_some();
+        let rest = self.highest.saturating_sub(ack.acked);
+        let Some(last) = self.last.filter(|_| rest > 0 && self.full > 0) else { return };
+        if is_doubtful || is_lossy || ack.held > Nanos::ZERO || !delays.is_next_to_sender() {
+            return;
+        }
+        let way = delays.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
+        let delivered = ack.seen - (delays.receiver + way);
+        let headers = rest.div_ceil(self.full) * Pace::HEADERS;
+        let busy_until = delivered + self.bottleneck.time(rest + headers);
+        // By more than half of the time, no rate is wrong: the path has held the acknowledgement. Our choice.
+        let later = Nanos::between(self.bottleneck.free_at(), busy_until);
+        if later * 2 <= Nanos::between(last.seen, ack.seen) {
+            self.bottleneck.is_busy_until(busy_until);
+        }
+    }
+
     /// The train that data belongs to which leaves now, after `gap`.
     #[inline(always)]
     pub(super) fn train(&self, sent: Instant, gap: Option<&Gap>, delays: &PathDelays) -> Train {
@@ -55,12 +94,12 @@ impl Sender {
     }
 
     /// Whether timestamps confirm that a segment was sent as long after the previous one as it was
-    /// captured after it.
+    /// captured after it, or longer: then the path held the previous one.
     pub(super) fn left_as_seen(&self, last: &Departure, data: &SeenData) -> bool {
         let span = Nanos::between(last.seen, data.seen);
         last.timestamp
             .zip(data.timestamp)
-            .is_some_and(|(earlier, later)| self.clock.confirms(span, earlier, later))
+            .is_some_and(|(earlier, later)| self.clock.confirms_late(span, earlier, later))
     }
 
     /// The time between the previous segment and this one by their timestamps; zero if these tell nothing.

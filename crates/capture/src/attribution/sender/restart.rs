@@ -17,7 +17,9 @@ impl Sender {
             .as_ref()
             .is_some_and(|it| it.flight[0] > 0 && it.at + delays.immediate >= sent);
         let long = Nanos::between(last.sent, sent) > IDLE + delays.round_trip;
-        if self.flight() == 0 && long && !waited {
+        let is_small =
+            delays.is_next_to_sender() && self.window.is_no_larger_than_initial(self.full);
+        if self.flight() == 0 && long && !waited && !is_small {
             self.window.idle();
         }
     }

@@ -503,3 +503,76 @@ fn a_train_begins_when_the_link_before_the_vantage_point_has_nothing_to_do() {
     wire.data(100.0, 6_000..7_000);
     assert_ne!(train(&wire), first);
 }
+
+/// A link that takes 20 ms for 1,000 bytes of data, as two full segments have shown that were sent at once.
+fn on_a_slow_link() -> Wire {
+    let mut wire = Wire::new();
+    wire.sender.bottleneck.behind.sample(FULL, Nanos::from_millis(20));
+    wire.sender.bottleneck.behind.sample(FULL, Nanos::from_millis(20));
+    wire
+}
+
+#[test]
+fn a_link_goes_on_with_what_an_acknowledgement_leaves_outstanding() {
+    for (why, ack, busy_until) in [
+        ("as the rate says", 60.0, 60),
+        // All but what it covers was on the link when that had been delivered, a round trip ago.
+        ("the rate is a little too fast", 65.0, 65),
+        ("the path has held it", 165.0, 59),
+    ] {
+        let mut wire = on_a_slow_link();
+        for start in [0, 1_000, 2_000] {
+            wire.data(0.0, start..start + FULL);
+        }
+        wire.ack(ack, 2_000);
+        let free_at = wire.sender.bottleneck.free_at().saturating_since(Instant::EPOCH);
+        assert_eq!(free_at.as_millis(), busy_until, "{why}");
+    }
+}
+
+#[test]
+fn after_the_last_acknowledgement_before_a_timeout_a_link_was_idle_unless_one_is_not_overdue() {
+    for (why, sent, acks, silent_since) in [
+        ("the rest of the flight was lost", 8, &[(60.0, 2_000)][..], Some(50.0)),
+        (
+            "what came behind a hole, too",
+            8,
+            &[(60.0, 2_000), (80.0, 2_000), (100.0, 2_000)],
+            Some(90.0),
+        ),
+        ("one answers a probe", 8, &[(60.0, 2_000), (900.0, 2_000)], Some(50.0)),
+        ("a receiver may keep that of one segment", 3, &[(60.0, 2_000)], None),
+        ("nothing was acknowledged", 8, &[], None),
+        ("a segment is still on the link", 8, &[(60.0, 2_000), (940.0, 6_000)], None),
+    ] {
+        let mut wire = on_a_slow_link();
+        for number in 0..sent {
+            wire.data(0.0, number * FULL..(number + 1) * FULL);
+        }
+        for &(millis, acked) in acks {
+            wire.ack(millis, acked);
+        }
+        let gap = wire.repair(1_000.0, 2_000..3_000).unwrap();
+        let found = gap.silent_since.map(|it| it.saturating_since(Instant::EPOCH).as_millis());
+        assert_eq!(found, silent_since.map(|it: f64| it as u128), "{why}");
+    }
+}
+
+#[test]
+fn what_fills_a_window_that_is_acknowledged_late_was_on_a_link_or_with_the_receiver() {
+    for (late, on_link) in [(15.0, Some(15)), (39.9, Some(39)), (40.1, None)] {
+        let mut wire = Wire::new();
+        wire.ack_up_to(0.0, 0, FULL);
+        wire.data(0.1, 0..FULL);
+        let ack = 20.1 + late;
+        wire.ack_up_to(ack, FULL, 2 * FULL);
+        let gap = wire.data(ack, FULL..2 * FULL).unwrap();
+        assert_eq!(gap.hold.rival, Some(Cause::Transmission), "{late}");
+        assert_eq!(
+            (gap.hold.confidence, gap.pace_is_sure),
+            (Confidence::Medium, on_link.is_none())
+        );
+        let busy = gap.free_at.saturating_since(at(0.1)).as_millis();
+        assert_eq!(busy, on_link.unwrap_or(0), "{late}");
+    }
+}
