@@ -48,14 +48,22 @@ impl SenderClock {
         }
         let (first, at) = *self.first.get_or_insert((value, seen));
         let (ticks, span) = (value.wrapping_sub(first), Nanos::between(at, seen));
-        if self.likely_tick.is_none() && (Self::LIKELY..i32::MAX as u32).contains(&ticks) {
-            self.likely_tick = Self::known_tick(span, ticks);
-        }
-        if self.tick.is_some() || span < Self::LEARNT_AFTER || ticks == 0 || ticks > i32::MAX as u32
-        {
+        if self.tick.is_some() || ticks == 0 || ticks > i32::MAX as u32 {
             return;
         }
-        self.tick = Self::known_tick(span, ticks);
+        if self.likely_tick.is_none() {
+            let doubt = (Self::TICKS[1] - Self::TICKS[0]) * u64::from(Self::LIKELY);
+            let known = Self::known_tick(span, ticks).filter(|_| ticks >= Self::LIKELY);
+            self.likely_tick = known.or_else(|| Self::shortest_tick(span, ticks, doubt));
+        }
+        self.tick = match span < Self::LEARNT_AFTER {
+            true => Self::shortest_tick(span, ticks, Self::LEARNT_AFTER),
+            false => Self::known_tick(span, ticks)
+                .or_else(|| Self::shortest_tick(span, ticks, Self::LEARNT_AFTER)),
+        };
+        if self.tick.is_none() {
+            return;
+        }
         if self.tick != Some(Self::TICKS[0]) {
             self.promptest = Some((value, seen));
         }
@@ -77,15 +85,16 @@ impl SenderClock {
         Some((late, Nanos::between(at, seen) / DRIFT))
     }
 
-    /// How much longer the path took for a packet than it takes at least, in any case. RFC 6817, section
-    /// 2.1, measures queues so.
-    pub(super) fn queued(&self, value: u32, seen: Instant) -> Option<Nanos> {
-        let (tick, (late, drift)) = self.tick.zip(self.late_by(value, seen))?;
-        Some(late - (tick + drift))
+    /// The shortest tick, if the path had to delay the first packet by this much or more (`doubt`) with any other. It
+    /// may have delayed the last one, but no tick is shorter.
+    fn shortest_tick(span: Nanos, ticks: u32, doubt: Nanos) -> Option<Nanos> {
+        let [shortest, next, ..] = Self::TICKS;
+        (next * u64::from(ticks) >= span + doubt).then_some(shortest)
     }
 
-    /// The same as soon as a tick is likely known.
-    pub(super) fn likely_queued(&self, value: u32, seen: Instant) -> Option<Nanos> {
+    /// How much longer the path took for a packet than it takes at least, in any case, as soon as a tick is likely
+    /// known. RFC 6817, section 2.1, measures queues so.
+    pub(super) fn queued(&self, value: u32, seen: Instant) -> Option<Nanos> {
         let tick = self.tick.or(self.likely_tick)?;
         // Lateness is counted in ticks of 1 ms until they are known.
         if tick != self.tick.unwrap_or(Self::TICKS[0]) {
@@ -196,7 +205,7 @@ mod tests {
             (&[(0, 0), (24, 96)], None),
             (&[(0, 0), (24, 60)], None),
         ] {
-            let found = clock(known).likely_queued(30, at);
+            let found = clock(known).queued(30, at);
             assert_eq!(found.map(|it| it.get().div_ceil(1_000_000)), queued, "{known:?}");
         }
     }

@@ -304,6 +304,17 @@ impl Hold {
                 }
                 hold.or(Cause::IdleRestart)
             }
+            // Its window had no room for a full segment just where its program had written no more: a coincidence.
+            Plateau::No
+                if facts.may_miss_losses
+                    && facts.may_have_filled_buffer()
+                    && !cut_by_idle
+                    && !facts.lossy =>
+            {
+                let writer = Writer::SendBufferFull;
+                let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+                return Self { writer, ..hold };
+            }
             Plateau::No if has_room || facts.may_have_filled_buffer() => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
             }

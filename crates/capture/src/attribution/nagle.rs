@@ -66,9 +66,9 @@ impl NagleRecord {
         }
     }
 
-    /// A small segment left while another was outstanding.
-    pub(super) const fn note_despite(&mut self) {
-        self.despite = self.despite.saturating_add(1);
+    /// A small segment left while another was outstanding; `at_once` after it, where no loss probe is sent.
+    pub(super) const fn note_despite(&mut self, at_once: bool) {
+        self.despite = self.despite.saturating_add(if at_once { Self::OFF_AFTER } else { 1 });
     }
 
     /// A small segment left this much after nothing but Nagle's algorithm or its program kept it, and `pause` after
