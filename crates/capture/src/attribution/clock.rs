@@ -8,7 +8,7 @@ use super::Nanos;
 
 /// The clock of one end, as far as its timestamps show it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SenderClock {
+pub(crate) struct SenderClock {
     /// The first timestamp, and when it was seen.
     first: Option<(u32, Instant)>,
     tick: Option<Nanos>,
@@ -38,6 +38,11 @@ impl SenderClock {
     /// Ticks after which one is likely as long as it seems. A longer one would need a path that delayed the first
     /// packet by three times that. Our choice.
     const LIKELY: u32 = 24;
+
+    /// The same, before the first packet is seen again.
+    pub(super) fn for_another_look(self) -> Self {
+        Self { latest: None, ..self }
+    }
 
     /// A timestamp was seen.
     pub(super) fn note(&mut self, value: u32, seen: Instant) {

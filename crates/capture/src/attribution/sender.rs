@@ -19,11 +19,11 @@ use ackwise_tcp::{Instant, Wait};
 
 pub(crate) use self::departure::{Departure, Left, SeenData};
 pub(crate) use self::lateness::Promptest;
+pub(crate) use super::clock::SenderClock;
 use self::{again::Again, buffer::SendBuffer, lateness::Lateness};
 use super::{
     Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
-    clock::SenderClock,
     gap::{Gap, Resolution},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,

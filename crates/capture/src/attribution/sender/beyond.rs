@@ -7,7 +7,7 @@ use super::{Departure, Left, PathDelays, SeenData, Sender};
 use crate::attribution::{
     LossKind, Nanos,
     acknowledgement::Arrived,
-    clock::is_later,
+    clock::{SenderClock, is_later},
     gap::{LONGEST_ACK_DELAY, Missing},
     hold::{Facts, Hold, Loss},
     stall::Stall,
@@ -211,11 +211,23 @@ impl Sender {
         let timestamp = data.timestamp?;
         self.clock.note(timestamp, data.seen);
         let (since, tick) = self.clock.between(last.timestamp?, timestamp)?;
-        let by_clock = last.sent + since;
+        // What the data before waited for, an answer need not wait for. What it waited for the promptest did not.
+        let queued = self.queued(data, delays).unwrap_or_default();
+        let by_clock = (last.sent + since).min(sent - queued);
         let on_link = self.bottleneck.before.time(data.len());
         let held = Nanos::between(by_clock + tick, sent);
         let varies = (delays.round_trip / 2).max(delays.immediate).max(on_link * 2);
         (held > varies).then_some(by_clock)
+    }
+
+    /// What its timestamps have shown so far.
+    pub(crate) const fn clock(&self) -> SenderClock {
+        self.clock
+    }
+
+    /// What another look at the same packets has shown of its timestamps.
+    pub(crate) fn set_clock(&mut self, clock: SenderClock) {
+        self.clock = clock.for_another_look();
     }
 
     /// A packet without data was seen.
