@@ -211,13 +211,13 @@ impl Sender {
         let timestamp = data.timestamp?;
         self.clock.note(timestamp, data.seen);
         let (since, tick) = self.clock.between(last.timestamp?, timestamp)?;
-        // What the data before waited for, an answer need not wait for. What it waited for the promptest did not.
-        let queued = self.queued(data, delays).unwrap_or_default();
-        let by_clock = (last.sent + since).min(sent - queued);
+        let by_clock = last.sent + since;
         let on_link = self.bottleneck.before.time(data.len());
         let held = Nanos::between(by_clock + tick, sent);
         let varies = (delays.round_trip / 2).max(delays.immediate).max(on_link * 2);
-        (held > varies).then_some(by_clock)
+        // The data before may have waited as well: compared with the promptest, an answer waited for longer.
+        let is_in_queue = self.queued(data, delays).is_some_and(|queued| queued >= held);
+        (held > varies && !is_in_queue).then_some(by_clock)
     }
 
     /// What its timestamps have shown so far.
