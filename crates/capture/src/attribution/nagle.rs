@@ -149,17 +149,17 @@ mod tests {
     #[test]
     fn one_that_was_seen_twice_without_nagle_has_none_whatever_else_it_does() {
         let mut record = after(&[14; 20]);
-        record.note_despite();
+        record.note_despite(false);
         assert_eq!(record.habit(), NagleHabit::Holds);
-        record.note_despite();
+        record.note_despite(false);
         assert_eq!(record.habit(), NagleHabit::Off);
     }
 
     #[test]
     fn two_loss_probes_are_not_held_against_it_for_ever() {
         let mut record = NagleRecord::default();
-        record.note_despite();
-        record.note_despite();
+        record.note_despite(false);
+        record.note_despite(false);
         assert_eq!(record.habit(), NagleHabit::Off);
         for _ in 0..64 {
             record.note_after_ack(Nanos::from_micros(14), Nanos::from_millis(40), IMMEDIATE);

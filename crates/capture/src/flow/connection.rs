@@ -302,16 +302,16 @@ impl ObservedConnection {
             measures.handle_header(segment, direction, now, &self.ends);
         }
         let sender = direction.opposite();
+        let acked = self.ends.half(Direction::ToClient).stream.acked();
         if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
             self.unsettled[sender as usize].resolve_last_again(resolution);
             if let Some(lingering) =
                 self.lingering.as_mut().filter(|_| sender == Direction::ToClient)
             {
-                lingering.resolve(resolution);
+                lingering.resolve(resolution, acked);
             }
         }
         let repairs = self.ends.half(direction).repeated;
-        let acked = self.ends.half(Direction::ToClient).stream.acked();
         if self.lingering.as_ref().is_some_and(|it| it.is_over(acked)) {
             self.linger_no_more(Some(now), results);
         }
@@ -377,7 +377,8 @@ impl ObservedConnection {
         let before = self.ends.last_data;
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
-        let is_mute = answers_nothing(self.protocol, seen);
+        let flows = self.flow_control[direction.opposite() as usize].is_open();
+        let is_mute = answers_nothing(self.protocol, seen, flows);
         if is_mute {
             self.ends.last_data = before;
         }

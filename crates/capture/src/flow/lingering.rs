@@ -42,9 +42,9 @@ impl Lingering {
         }
     }
 
-    /// Records what an acknowledgement shows of what was sent again last.
-    pub(crate) fn resolve(&mut self, resolution: Resolution) {
-        if resolution != Resolution::Confirmed {
+    /// Records what an acknowledgement of all up to `acked` shows of what was sent again last.
+    pub(crate) fn resolve(&mut self, resolution: Resolution, acked: u64) {
+        if resolution != Resolution::Confirmed && self.is_over(acked) {
             // The client had it.
             self.gaps.clear();
             self.again = None;
