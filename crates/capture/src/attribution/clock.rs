@@ -91,10 +91,13 @@ impl SenderClock {
     }
 
     /// The shortest tick, if the path had to delay the first packet by this much or more (`doubt`) with any other. It
-    /// may have delayed the last one, but no tick is shorter.
+    /// may have delayed the last one, but no tick is shorter. (If it delayed that by all of the time, some stack may
+    /// have a tick that is none of these.)
     fn shortest_tick(span: Nanos, ticks: u32, doubt: Nanos) -> Option<Nanos> {
         let [shortest, next, ..] = Self::TICKS;
-        (next * u64::from(ticks) >= span + doubt).then_some(shortest)
+        let ticks = u64::from(ticks);
+        let is_nearest = span < shortest * 2 * ticks;
+        (is_nearest && next * ticks >= span + doubt).then_some(shortest)
     }
 
     /// How much longer the path took for a packet than it takes at least, in any case, as soon as a tick is likely
@@ -167,7 +170,12 @@ mod tests {
     fn a_tick_is_learnt_from_a_second_of_timestamps() {
         for (notes, tick) in [
             (&[][..], None),
-            (&[(7, 0), (1_006, 999)], None),
+            (&[(7, 0), (257, 999)], None),
+            // With any longer tick, the path would have delayed the first packet by a second.
+            (&[(7, 0), (340, 333)], None),
+            (&[(7, 0), (341, 334)], Some(1)),
+            (&[(7, 0), (607, 900)], Some(1)),
+            (&[(7, 0), (457, 900)], None),
             (&[(7, 0), (1_007, 1_000)], Some(1)),
             (&[(7, 0), (257, 1_000)], Some(4)),
             (&[(7, 0), (267, 1_000), (1_007, 4_000)], Some(4)),
@@ -198,7 +206,7 @@ mod tests {
             let found = clock(&known).queued(value, at).map(|it| it.get().div_ceil(1_000_000));
             assert_eq!(found, queued, "{value} {millis}");
         }
-        assert_eq!(clock(&[(0, 10), (500, 504)]).queued(600, Instant::EPOCH), None, "no tick yet");
+        assert_eq!(clock(&[(0, 10), (20, 24)]).queued(600, Instant::EPOCH), None, "no tick yet");
     }
 
     #[test]
@@ -209,6 +217,9 @@ mod tests {
             (&[(0, 0), (24, 24)], Some(99)),
             (&[(0, 0), (24, 96)], None),
             (&[(0, 0), (24, 60)], None),
+            // Late as this is, no tick is shorter, and the next longer one would make the first packet later.
+            (&[(0, 0), (51, 92)], Some(99)),
+            (&[(0, 0), (51, 110)], None),
         ] {
             let found = clock(known).queued(30, at);
             assert_eq!(found.map(|it| it.get().div_ceil(1_000_000)), queued, "{known:?}");

@@ -95,6 +95,8 @@ pub(crate) struct Released {
     pub cause: Cause,
     /// It left as soon as that arrived.
     pub is_sure: bool,
+    /// If its receiver had delayed it: until then.
+    pub delayed_until: Option<Instant>,
 }
 
 impl Gap {
@@ -117,7 +119,7 @@ impl Gap {
         };
         // That a program writes in the very moment in which a window opens is unlikely.
         let is_sure = self.hold.waits_for_window() || self.hold.confidence == Confidence::High;
-        Some(Released { ack, cause, is_sure })
+        Some(Released { ack, cause, is_sure, delayed_until: self.delayed_until })
     }
 
     /// Records what happened to the missing data.

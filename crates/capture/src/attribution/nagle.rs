@@ -156,6 +156,13 @@ mod tests {
     }
 
     #[test]
+    fn one_that_was_seen_without_nagle_at_once_has_none() {
+        let mut record = after(&[14; 20]);
+        record.note_despite(true);
+        assert_eq!(record.habit(), NagleHabit::Off);
+    }
+
+    #[test]
     fn two_loss_probes_are_not_held_against_it_for_ever() {
         let mut record = NagleRecord::default();
         record.note_despite(false);

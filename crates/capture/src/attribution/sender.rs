@@ -19,8 +19,8 @@ use ackwise_tcp::{Instant, Wait};
 
 pub(crate) use self::departure::{Departure, Left, SeenData};
 pub(crate) use self::lateness::Promptest;
-pub(crate) use super::clock::SenderClock;
 use self::{again::Again, buffer::SendBuffer, lateness::Lateness};
+pub(crate) use super::clock::SenderClock;
 use super::{
     Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,

@@ -27,3 +27,23 @@ fn updates_windows(payload: &[u8]) -> bool {
     !payload.is_empty()
         && frames.all(|frame| frame.len() == FRAME && frame.starts_with(&[0, 0, 4, 8, 0]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_updates_of_windows_answer_nothing() {
+        let update: &[u8] = &[0, 0, 4, 8, 0, 0, 0, 0, 1, 0, 1, 0, 0];
+        let data: &[u8] = &[0, 0, 4, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0];
+        for (payload, expected) in [
+            (update.to_vec(), true),
+            ([update, update].concat(), true),
+            ([update, data].concat(), false),
+            ([update, &[0]].concat(), false),
+            (Vec::new(), false),
+        ] {
+            assert_eq!(updates_windows(&payload), expected, "{payload:?}");
+        }
+    }
+}
