@@ -302,16 +302,17 @@ impl ObservedConnection {
             measures.handle_header(segment, direction, now, &self.ends);
         }
         let sender = direction.opposite();
-        let acked = self.ends.half(Direction::ToClient).stream.acked();
         if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
             self.unsettled[sender as usize].resolve_last_again(resolution);
+            self.setup.resolve(sender, resolution);
             if let Some(lingering) =
                 self.lingering.as_mut().filter(|_| sender == Direction::ToClient)
             {
-                lingering.resolve(resolution, acked);
+                lingering.resolve(resolution);
             }
         }
         let repairs = self.ends.half(direction).repeated;
+        let acked = self.ends.half(Direction::ToClient).stream.acked();
         if self.lingering.as_ref().is_some_and(|it| it.is_over(acked)) {
             self.linger_no_more(Some(now), results);
         }
@@ -386,6 +387,7 @@ impl ObservedConnection {
             measures.handle_data(&data, direction, now);
         }
         if direction == Direction::ToClient
+            && data.new
             && self.unsettled[Direction::ToServer as usize].is_again()
         {
             // The server answers: whatever of the request was sent again has arrived.

@@ -348,15 +348,14 @@ impl OpenExchange {
             };
             let is_way = cause == Cause::ServerThink && !self.knows_way;
             let rival = rival.or_else(|| is_way.then_some(Cause::Propagation));
-            // Once it has left, an acknowledgement is not delayed any more.
-            let left = released.and_then(|it| it.delayed_until);
-            let cause = match left.filter(|_| cause == Cause::NagleDelayedAck) {
-                Some(left) => {
-                    self.wait_for_answer(left.min(sent), cause, rival, evidence);
-                    Cause::NagleRtt
-                }
-                None => cause,
-            };
+            let held = released.filter(|it| it.cause == cause).and_then(|it| it.acknowledged);
+            if let Some([since, arrived, until]) = held {
+                self.wait_for_answer(since.min(sent), Cause::ServerThink, Some(cause), evidence);
+                // The way there and back is nobody's delay.
+                self.wait_for_answer(arrived.min(sent), Cause::NagleRtt, rival, evidence);
+                self.wait_for_answer(until.min(sent), Cause::NagleDelayedAck, rival, evidence);
+                self.wait_for_answer(sent, Cause::NagleRtt, rival, evidence);
+            }
             self.wait_for_answer(sent, cause, rival, evidence);
             let stalls = round_trip.is_some_and(|it| queued > Stall::least(it));
             let rival = if stalls { Cause::PathStall } else { Cause::ServerThink };

@@ -42,11 +42,10 @@ impl Lingering {
         }
     }
 
-    /// Records what an acknowledgement of all up to `acked` shows of what was sent again last.
-    pub(crate) fn resolve(&mut self, resolution: Resolution, acked: u64) {
-        if resolution != Resolution::Confirmed && self.is_over(acked) {
-            // The client had it.
-            self.gaps.clear();
+    /// Records what an acknowledgement shows of what was sent again last.
+    pub(crate) fn resolve(&mut self, resolution: Resolution) {
+        if resolution != Resolution::Confirmed {
+            // The client had that; whether all, what else is sent again shows.
             self.again = None;
         }
         if let Some(last) = self.gaps.last_mut() {
