@@ -8,7 +8,7 @@ use super::Nanos;
 
 /// The clock of one end, as far as its timestamps show it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SenderClock {
+pub(crate) struct SenderClock {
     /// The first timestamp, and when it was seen.
     first: Option<(u32, Instant)>,
     tick: Option<Nanos>,
@@ -39,6 +39,11 @@ impl SenderClock {
     /// packet by three times that. Our choice.
     const LIKELY: u32 = 24;
 
+    /// The same, before the first packet is seen again.
+    pub(super) fn for_another_look(self) -> Self {
+        Self { latest: None, ..self }
+    }
+
     /// A timestamp was seen.
     pub(super) fn note(&mut self, value: u32, seen: Instant) {
         // The same again and not earlier: the path has not delayed it less.
@@ -48,14 +53,22 @@ impl SenderClock {
         }
         let (first, at) = *self.first.get_or_insert((value, seen));
         let (ticks, span) = (value.wrapping_sub(first), Nanos::between(at, seen));
-        if self.likely_tick.is_none() && (Self::LIKELY..i32::MAX as u32).contains(&ticks) {
-            self.likely_tick = Self::known_tick(span, ticks);
-        }
-        if self.tick.is_some() || span < Self::LEARNT_AFTER || ticks == 0 || ticks > i32::MAX as u32
-        {
+        if self.tick.is_some() || ticks == 0 || ticks > i32::MAX as u32 {
             return;
         }
-        self.tick = Self::known_tick(span, ticks);
+        if self.likely_tick.is_none() {
+            let doubt = (Self::TICKS[1] - Self::TICKS[0]) * u64::from(Self::LIKELY);
+            let known = Self::known_tick(span, ticks).filter(|_| ticks >= Self::LIKELY);
+            self.likely_tick = known.or_else(|| Self::shortest_tick(span, ticks, doubt));
+        }
+        self.tick = match span < Self::LEARNT_AFTER {
+            true => Self::shortest_tick(span, ticks, Self::LEARNT_AFTER),
+            false => Self::known_tick(span, ticks)
+                .or_else(|| Self::shortest_tick(span, ticks, Self::LEARNT_AFTER)),
+        };
+        if self.tick.is_none() {
+            return;
+        }
         if self.tick != Some(Self::TICKS[0]) {
             self.promptest = Some((value, seen));
         }
@@ -77,15 +90,19 @@ impl SenderClock {
         Some((late, Nanos::between(at, seen) / DRIFT))
     }
 
-    /// How much longer the path took for a packet than it takes at least, in any case. RFC 6817, section
-    /// 2.1, measures queues so.
-    pub(super) fn queued(&self, value: u32, seen: Instant) -> Option<Nanos> {
-        let (tick, (late, drift)) = self.tick.zip(self.late_by(value, seen))?;
-        Some(late - (tick + drift))
+    /// The shortest tick, if the path had to delay the first packet by this much or more (`doubt`) with any other. It
+    /// may have delayed the last one, but no tick is shorter. (If it delayed that by all of the time, some stack may
+    /// have a tick that is none of these.)
+    fn shortest_tick(span: Nanos, ticks: u32, doubt: Nanos) -> Option<Nanos> {
+        let [shortest, next, ..] = Self::TICKS;
+        let ticks = u64::from(ticks);
+        let is_nearest = span < shortest * 2 * ticks;
+        (is_nearest && next * ticks >= span + doubt).then_some(shortest)
     }
 
-    /// The same as soon as a tick is likely known.
-    pub(super) fn likely_queued(&self, value: u32, seen: Instant) -> Option<Nanos> {
+    /// How much longer the path took for a packet than it takes at least, in any case, as soon as a tick is likely
+    /// known. RFC 6817, section 2.1, measures queues so.
+    pub(super) fn queued(&self, value: u32, seen: Instant) -> Option<Nanos> {
         let tick = self.tick.or(self.likely_tick)?;
         // Lateness is counted in ticks of 1 ms until they are known.
         if tick != self.tick.unwrap_or(Self::TICKS[0]) {
@@ -160,7 +177,12 @@ mod tests {
     fn a_tick_is_learnt_from_a_second_of_timestamps() {
         for (notes, tick) in [
             (&[][..], None),
-            (&[(7, 0), (1_006, 999)], None),
+            (&[(7, 0), (257, 999)], None),
+            // With any longer tick, the path would have delayed the first packet by a second.
+            (&[(7, 0), (340, 333)], None),
+            (&[(7, 0), (341, 334)], Some(1)),
+            (&[(7, 0), (607, 900)], Some(1)),
+            (&[(7, 0), (457, 900)], None),
             (&[(7, 0), (1_007, 1_000)], Some(1)),
             (&[(7, 0), (257, 1_000)], Some(4)),
             (&[(7, 0), (267, 1_000), (1_007, 4_000)], Some(4)),
@@ -191,7 +213,7 @@ mod tests {
             let found = clock(&known).queued(value, at).map(|it| it.get().div_ceil(1_000_000));
             assert_eq!(found, queued, "{value} {millis}");
         }
-        assert_eq!(clock(&[(0, 10), (500, 504)]).queued(600, Instant::EPOCH), None, "no tick yet");
+        assert_eq!(clock(&[(0, 10), (20, 24)]).queued(600, Instant::EPOCH), None, "no tick yet");
     }
 
     #[test]
@@ -202,8 +224,11 @@ mod tests {
             (&[(0, 0), (24, 24)], Some(99)),
             (&[(0, 0), (24, 96)], None),
             (&[(0, 0), (24, 60)], None),
+            // Late as this is, no tick is shorter, and the next longer one would make the first packet later.
+            (&[(0, 0), (51, 92)], Some(99)),
+            (&[(0, 0), (51, 110)], None),
         ] {
-            let found = clock(known).likely_queued(30, at);
+            let found = clock(known).queued(30, at);
             assert_eq!(found.map(|it| it.get().div_ceil(1_000_000)), queued, "{known:?}");
         }
     }

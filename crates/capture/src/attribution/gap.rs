@@ -230,7 +230,7 @@ impl Gap {
         } else {
             self.lost_or(InFlight::Propagating)
         };
-        if let Stall::Since(due) = self.stall {
+        if let Stall::Since(due) | Stall::Queued(due) = self.stall {
             return self.owe_until_held(due, phase, on_its_way, account);
         }
         if let Some(Held { from, stalls }) = self.held {
@@ -266,7 +266,11 @@ impl Gap {
             self.owe_to(at, &self.while_ack_is_delayed(phase, left), account);
         }
         self.owe(due, phase, self.lost_or(InFlight::Nothing), account);
-        self.owe(self.until, phase, InFlight::Held, account);
+        let held = match self.stall {
+            Stall::Queued(_) => InFlight::Queued,
+            _ => InFlight::Held,
+        };
+        self.owe(self.until, phase, held, account);
     }
 
     /// The time up to `at` is owed to what its data is doing, or to what the sender waits for.

@@ -185,9 +185,10 @@ impl Hold {
         Self::new(Wait::Application, Confidence::High)
     }
 
-    /// A full segment was ready, `pushed` if what was before it had PSH, and no window held it.
-    pub(super) fn ready(pushed: bool) -> Self {
-        let sure = if pushed { Confidence::Medium } else { Confidence::Low };
+    /// A full segment was ready, and no window is seen to have held it. Where it was captured far from its sender, much
+    /// is not seen.
+    pub(super) fn ready(is_likely: bool) -> Self {
+        let sure = if is_likely { Confidence::Medium } else { Confidence::Low };
         let hold = Self::new(Wait::Application, sure).or(Cause::ApplicationLimited);
         Self { paced: true, ..hold }
     }
@@ -304,6 +305,17 @@ impl Hold {
                 }
                 hold.or(Cause::IdleRestart)
             }
+            // Its window had no room for a full segment just where its program had written no more: a coincidence.
+            Plateau::No
+                if facts.may_miss_losses
+                    && facts.may_have_filled_buffer()
+                    && !cut_by_idle
+                    && !facts.lossy =>
+            {
+                let writer = Writer::SendBufferFull;
+                let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+                return Self { writer, ..hold };
+            }
             Plateau::No if has_room || facts.may_have_filled_buffer() => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
             }
@@ -373,7 +385,7 @@ impl Hold {
             return Self { unknown: true, ..Self::new(Wait::Application, Confidence::Low) };
         }
         if !facts.ended && !facts.is_small() && facts.flight[1] > 0 {
-            return Self::ready(facts.pushed);
+            return Self::ready(facts.pushed && !facts.may_miss_losses);
         }
         if let Some(rival) = facts.behind_vantage() {
             return Self::new(Wait::Application, Confidence::Medium).or(rival);

@@ -74,9 +74,9 @@ impl NagleRecord {
         }
     }
 
-    /// A small segment left while another was outstanding.
-    pub(super) const fn note_despite(&mut self) {
-        self.despite = self.despite.saturating_add(1);
+    /// A small segment left while another was outstanding; `at_once` after it, where no loss probe is sent.
+    pub(super) const fn note_despite(&mut self, at_once: bool) {
+        self.despite = self.despite.saturating_add(if at_once { Self::OFF_AFTER } else { 1 });
     }
 
     /// A small segment left this much after nothing but Nagle's algorithm or its program kept it, and `pause` after
@@ -164,17 +164,24 @@ mod tests {
     #[test]
     fn one_that_was_seen_twice_without_nagle_has_none_whatever_else_it_does() {
         let mut record = after(&[14; 20]);
-        record.note_despite();
+        record.note_despite(false);
         assert_eq!(record.habit(), NagleHabit::Holds);
-        record.note_despite();
+        record.note_despite(false);
+        assert_eq!(record.habit(), NagleHabit::Off);
+    }
+
+    #[test]
+    fn one_that_was_seen_without_nagle_at_once_has_none() {
+        let mut record = after(&[14; 20]);
+        record.note_despite(true);
         assert_eq!(record.habit(), NagleHabit::Off);
     }
 
     #[test]
     fn two_loss_probes_are_not_held_against_it_for_ever() {
         let mut record = NagleRecord::default();
-        record.note_despite();
-        record.note_despite();
+        record.note_despite(false);
+        record.note_despite(false);
         assert_eq!(record.habit(), NagleHabit::Off);
         for _ in 0..64 {
             record.note_after_ack(Nanos::from_micros(14), Nanos::from_millis(40), IMMEDIATE);

@@ -20,10 +20,10 @@ use ackwise_tcp::{Instant, Wait};
 pub(crate) use self::departure::{Departure, Left, SeenData};
 pub(crate) use self::lateness::Promptest;
 use self::{again::Again, buffer::SendBuffer, lateness::Lateness};
+pub(crate) use super::clock::SenderClock;
 use super::{
     Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
-    clock::SenderClock,
     gap::{Gap, Resolution},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
@@ -367,7 +367,7 @@ impl Sender {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
             Stall::OrLoss => hold = hold.until_probe(&facts),
-            Stall::OrDelayedAck | Stall::Shown | Stall::Since(_) => {
+            Stall::OrDelayedAck | Stall::Shown | Stall::Since(_) | Stall::Queued(_) => {
                 hold.confidence = Confidence::Medium;
             }
         }
@@ -436,7 +436,7 @@ impl Sender {
 
     /// How much longer the path took for a packet of its than it takes at least, by its timestamp.
     pub(crate) fn path_held(&self, timestamp: Option<u32>, seen: Instant) -> Nanos {
-        let held = timestamp.and_then(|value| self.clock.likely_queued(value, seen));
+        let held = timestamp.and_then(|value| self.clock.queued(value, seen));
         held.unwrap_or_default()
     }
 
@@ -497,6 +497,7 @@ impl Sender {
             left,
             queued,
             small,
+            repairs: data.loss == Some(Loss::Repairs),
             released,
             takes_silly_window,
             // Next to its sender, nothing is lost before: the capture lacks the packet.
@@ -542,7 +543,7 @@ impl Sender {
         let unacknowledged = self.small_end > self.acked && !self.lacks_ack;
         let ready = ready || self.is_known_to_lack_ack(data);
         if small && ready && unacknowledged && data.loss.is_none() {
-            self.nagle.note_despite();
+            self.nagle.note_despite(gap.is_some_and(|gap| gap.same_burst));
         }
         if small {
             self.small_end = data.bytes.end;

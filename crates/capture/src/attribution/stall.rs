@@ -21,13 +21,15 @@ pub(crate) enum Stall {
     Shown,
     /// By its timestamp, the path has held the ACK that was waited for since then.
     Since(Instant),
+    /// What was sent again waited in a queue: its ACK, which no receiver delays, was due then.
+    Queued(Instant),
 }
 
 impl Stall {
     /// A path that delivers nothing for more than this many round trips stalls. Our choice.
     const ROUND_TRIPS: u64 = 2;
     /// A shorter silence is that of a busy host. Our choice.
-    const LEAST: Nanos = Nanos::from_millis(5);
+    pub(crate) const LEAST: Nanos = Nanos::from_millis(5);
 
     /// A longer silence is a stall of the path, if nothing else explains it.
     pub(crate) fn least(round_trip: Nanos) -> Nanos {

@@ -378,7 +378,8 @@ impl ObservedConnection {
         let before = self.ends.last_data;
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
-        let is_mute = answers_nothing(self.protocol, seen);
+        let flows = self.flow_control[direction.opposite() as usize].is_open();
+        let is_mute = answers_nothing(self.protocol, seen, flows);
         if is_mute {
             self.ends.last_data = before;
         }

@@ -18,7 +18,7 @@ use crate::{
     attribution::{
         Acknowledgement, Distances, Loss, Nanos, Pace, Paces,
         gap::{Gap, Missing, Resolution},
-        sender::{Promptest, SeenData, Sender},
+        sender::{Promptest, SeenData, Sender, SenderClock},
     },
     decode::Seen,
     quality::Quality,
@@ -106,6 +106,7 @@ pub(crate) struct Survey {
     pub paces: Paces,
     /// By the direction of the data.
     pub promptest: [Promptest; 2],
+    clocks: [SenderClock; 2],
     /// How often the packet before an answer was missing, and may be an ACK without data.
     skipped: [u8; 2],
 }
@@ -224,8 +225,9 @@ impl Ends {
         let paces = trial.halves.each_ref().map(|half| half.sender.paces().map(kept));
         let paces = Paces(paces);
         let promptest = trial.halves.each_ref().map(|half| half.sender.promptest());
+        let clocks = trial.halves.each_ref().map(|half| half.sender.clock());
         let skipped = trial.halves.each_ref().map(|half| half.skipped);
-        let survey = Survey { distances: trial.distances, paces, promptest, skipped };
+        let survey = Survey { distances: trial.distances, paces, promptest, clocks, skipped };
         trial.forget();
         survey
     }
@@ -242,8 +244,11 @@ impl Ends {
     /// between the same hosts may have.
     pub(crate) fn learn(&mut self, survey: &Survey, known: &Paces) {
         self.distances = survey.distances;
-        for (half, skipped) in self.halves.iter_mut().zip(survey.skipped) {
+        for (half, (skipped, clock)) in
+            self.halves.iter_mut().zip(survey.skipped.into_iter().zip(survey.clocks))
+        {
             half.skipped = skipped;
+            half.sender.set_clock(clock);
         }
         let Paces(mut paces) = *known;
         let shown = survey.paces.0.iter().zip(survey.promptest);

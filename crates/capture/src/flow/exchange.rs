@@ -340,7 +340,7 @@ impl OpenExchange {
                 _ if short => (Cause::ServerThink, Some(Cause::Queueing)),
                 Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
                 Left::AsSeen if first.seems_lost_before => {
-                    (Cause::ServerThink, Some(Cause::RetransmissionTimeout))
+                    (Cause::RetransmissionTimeout, Some(Cause::ServerThink))
                 }
                 _ if unheard => (Cause::PathStall, Some(Cause::ServerThink)),
                 Left::AsSeen if asked => (Cause::ServerThink, None),
@@ -417,7 +417,15 @@ impl OpenExchange {
             return self.doubt(until, direction, evidence);
         }
         let verdict = Verdict::new(cause, direction, evidence, confidence);
-        self.account.add(until, rival.map_or(verdict, |rival| verdict.or(rival)));
+        let verdict = rival.map_or(verdict, |rival| verdict.or(rival));
+        // What is written under a cork and what is written late look the same, if either lasts as long as its timer.
+        let verdict = match (cause, rival) {
+            (Cause::ServerThink, Some(Cause::CorkTimer)) => {
+                Verdict { confidence: Confidence::Low, ..verdict }
+            }
+            _ => verdict,
+        };
+        self.account.add(until, verdict);
     }
 
     /// Its response cannot be identified, because the capture lacks some responses.

@@ -310,3 +310,30 @@ fn the_beginning_of_tls_that_was_sent_again_in_vain_was_not_lost() {
     assert_eq!(owed(Cause::RetransmissionTimeout), 0, "{:?}", analysis.exchanges[0]);
     assert!(owed(Cause::PathStall) > 200, "{:?}", analysis.exchanges[0]);
 }
+
+/// That a repair arrived twice says nothing of the repairs before it, as long as the response is not complete.
+#[test]
+fn what_arrived_twice_does_not_undo_earlier_repairs_of_an_incomplete_response() {
+    let analysis = Streams::of_bodies(&[5_540]).seen_as(
+        r#"
+        0      > syn
+        0.05   < syn
+        20.1   > ack 0
+        20.2   > 0:100 psh ack 0
+        20.5   < 0:1460 ack 100
+        20.51  < 1460:2920 ack 100
+        20.52  < 2920:4380 ack 100
+        20.53  < 4380:5640 psh ack 100
+        60     > ack 1460 sack 4380:5640
+        60.1   < 1460:2920 ack 100
+        360.1  < 1460:2920 ack 100
+        960.1  < 1460:2920 ack 100
+        980.2  > ack 2920 sack 1460:2920
+        980.3  < 2920:4380 ack 100
+        1000.4 > ack 5640
+        "#,
+    );
+    let millis = |cause| analysis.exchanges[0].owed_to(cause).as_secs_f64() * 1e3;
+    let found = [Cause::RetransmissionTimeout, Cause::Transmission].map(millis);
+    assert!(found[0] > 850.0 && found[1] < 5.0, "{found:?}");
+}

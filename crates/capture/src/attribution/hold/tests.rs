@@ -211,7 +211,20 @@ fn a_congestion_window_is_told_from_a_send_buffer_and_from_a_coincidence() {
             Wait::SlowStart,
             Medium,
         ),
-        ("all had left, for the first time", emptied, Wait::SlowStart, Medium),
+        ("all had left", emptied, Wait::Application, Medium),
+        (
+            "all had left, for the first time, next to the sender",
+            Facts { may_miss_losses: false, ..emptied },
+            Wait::SlowStart,
+            Medium,
+        ),
+        ("all had left after a loss", Facts { lossy: true, ..emptied }, Wait::SlowStart, Medium),
+        (
+            "all had left after an idle time",
+            Facts { peak_before_idle: Some(30 * FULL), ..emptied },
+            Wait::SlowStart,
+            Medium,
+        ),
         (
             "all had left, again",
             Facts { emptied_before: true, ..emptied },

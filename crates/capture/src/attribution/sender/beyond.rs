@@ -7,7 +7,7 @@ use super::{Departure, Left, PathDelays, SeenData, Sender};
 use crate::attribution::{
     LossKind, Nanos,
     acknowledgement::Arrived,
-    clock::is_later,
+    clock::{SenderClock, is_later},
     gap::{LONGEST_ACK_DELAY, Missing},
     hold::{Facts, Hold, Loss},
     stall::Stall,
@@ -55,6 +55,9 @@ impl Sender {
         if only_ack && hold.lost.is_none() && self.probe.is_some_and(|probe| self.acked <= probe) {
             return Stall::Since(last.sent);
         }
+        if let Some(due) = Self::queued_again(hold, ack, &last, delays) {
+            return Stall::Queued(due);
+        }
         // A closed window is in the capture, whatever was sent in vain before.
         let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. });
         if self.in_vain == Some(last.packet) && !is_closed {
@@ -77,6 +80,21 @@ impl Sender {
             false if facts.flight[0] <= facts.full && silent > LONGEST_ACK_DELAY => Stall::Shown,
             _ => Stall::None,
         }
+    }
+
+    /// When the acknowledgement of what was sent again before this was due, if it came much later: RFC 5681, section 4.2,
+    /// lets no receiver delay one that fills a hole. So what was sent again waited in a queue, or the path held it.
+    fn queued_again(
+        hold: &Hold,
+        ack: &Arrived,
+        last: &Departure,
+        delays: &PathDelays,
+    ) -> Option<Instant> {
+        let waits = hold.lost == Some(RepairedBy::Recovery) || hold.wait == Wait::Recovery;
+        let is_of_it = last.repairs && ack.packet > last.packet;
+        let usual = (delays.round_trip / 2).max(Stall::LEAST);
+        let is_late = Nanos::between(last.arrives, ack.left) > usual;
+        (waits && is_of_it && is_late).then(|| last.arrives + (delays.sender + delays.receiver))
     }
 
     /// Whether what was sent with a lost segment came as late as in a long queue: for that long, the segment would have
@@ -197,7 +215,19 @@ impl Sender {
         let on_link = self.bottleneck.before.time(data.len());
         let held = Nanos::between(by_clock + tick, sent);
         let varies = (delays.round_trip / 2).max(delays.immediate).max(on_link * 2);
-        (held > varies).then_some(by_clock)
+        // The data before may have waited as well: compared with the promptest, an answer waited for longer.
+        let is_in_queue = self.queued(data, delays).is_some_and(|queued| queued >= held);
+        (held > varies && !is_in_queue).then_some(by_clock)
+    }
+
+    /// What its timestamps have shown so far.
+    pub(crate) const fn clock(&self) -> SenderClock {
+        self.clock
+    }
+
+    /// What another look at the same packets has shown of its timestamps.
+    pub(crate) fn set_clock(&mut self, clock: SenderClock) {
+        self.clock = clock.for_another_look();
     }
 
     /// A packet without data was seen.

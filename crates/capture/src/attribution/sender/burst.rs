@@ -41,7 +41,8 @@ impl Sender {
             return None;
         }
         let is_full = data.len() == data.full;
-        let hold = if is_full { Hold::ready(last.pushed) } else { Hold::just_written() };
+        let is_likely = last.pushed && delays.sender * PathDelays::NEAR <= delays.receiver;
+        let hold = if is_full { Hold::ready(is_likely) } else { Hold::just_written() };
         let gap = Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),

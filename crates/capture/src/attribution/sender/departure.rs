@@ -31,6 +31,8 @@ pub(crate) struct Departure {
     pub queued: Option<Nanos>,
     /// It had less data than a full segment.
     pub small: bool,
+    /// It was sent again.
+    pub repairs: bool,
     /// An acknowledgement released it.
     pub released: Option<Released>,
     /// It takes all of a silly window, as what a timer sends into it.
@@ -61,6 +63,11 @@ pub(crate) enum Left {
 }
 
 impl Departure {
+    /// How long the path held it, by its timestamp.
+    pub(crate) fn held_for(&self) -> Option<Nanos> {
+        self.held.map(|held| Nanos::between(held.from, self.arrives))
+    }
+
     /// Its way to the receiver; links are done with it at `free_at`.
     pub(crate) const fn way(&self, free_at: Instant) -> LastWay {
         let &Self { train, held, arrives, packet, .. } = self;
