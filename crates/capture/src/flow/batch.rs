@@ -223,6 +223,11 @@ impl Batch {
         self.parts[part][index].pair
     }
 
+    /// How many segments of the capture are before one of a part's.
+    pub(crate) fn ordinal(&self, part: usize, index: usize) -> u64 {
+        self.locate(&self.parts[part][index]).ordinal
+    }
+
     /// One of a part's segments.
     #[inline(always)]
     pub(crate) fn get(&self, part: usize, index: usize) -> (Located, Seen<'_>) {

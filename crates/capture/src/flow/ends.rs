@@ -10,6 +10,7 @@ use ackwise_tcp::{Flags, Instant, Segment, SeqNumber, Timestamps};
 
 use self::echoes::echo_of;
 use super::{
+    packet::Packet,
     serial::Serial,
     stream::{Novelty, ObservedStream},
     warm_up::WarmUp,
@@ -20,7 +21,6 @@ use crate::{
         gap::{Gap, Missing, Resolution},
         sender::{Promptest, SeenData, Sender},
     },
-    decode::Seen,
     quality::Quality,
 };
 
@@ -203,19 +203,19 @@ impl Ends {
     pub(crate) fn survey(&mut self, warm_up: &WarmUp) -> Survey {
         let trial = &mut *self;
         let mut setup = super::setup::Setup::default();
-        for (seen, direction) in warm_up.headers() {
+        for (seen, direction) in warm_up.packets() {
             if seen.segment.flags.syn {
                 setup.handle_syn(direction, seen.at, seen.number);
             } else if direction == Direction::ToServer {
-                let is_first = trial.is_next(&seen.segment, direction);
+                let is_first = trial.is_next(seen.segment, direction);
                 let has_data = seen.segment.len > 0;
                 let distances = &mut trial.distances;
                 setup.handle_opening(seen.at, seen.number, is_first, has_data, distances);
             }
-            trial.number(seen, direction);
-            trial.handle_header(&seen.segment, direction, seen.at, seen.number);
+            trial.number(&seen, direction);
+            trial.handle_header(seen.segment, direction, seen.at, seen.number);
             if seen.segment.len > 0 {
-                trial.handle_data(&seen.segment, direction, seen.at, seen.number);
+                trial.handle_data(seen.segment, direction, seen.at, seen.number);
             }
         }
         let paces = Paces(trial.halves.each_ref().map(|half| half.sender.paces()));
@@ -227,7 +227,7 @@ impl Ends {
     }
 
     /// As new, with the memory of its queues.
-    fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.halves.iter_mut().for_each(Half::forget);
         self.distances = Distances::default();
         (self.last_data, self.reset, self.swapped) = (None, false, false);
@@ -300,7 +300,7 @@ impl Ends {
     }
 
     /// The number of a packet.
-    pub(crate) fn number(&mut self, seen: &Seen<'_>, direction: Direction) {
+    pub(crate) fn number(&mut self, seen: &Packet<'_>, direction: Direction) {
         let half = &mut self.halves[direction as usize];
         let full = half.stream.segment_size().max(1);
         let segments = seen.segment.len.div_ceil(full).max(1);
