@@ -81,14 +81,18 @@ impl Witnesses {
     fn told_of(paces: &[Pace; Self::MOST]) -> Pace {
         let seen = || paces.iter().copied().filter(|it| it.is_known());
         let any_sure = seen().any(|it| !it.is_doubtful());
-        let known: Vec<Pace> = seen().filter(|it| !any_sure || !it.is_doubtful()).collect();
-        let are_enough = known.len() >= Self::ENOUGH;
-        let told = Self::median(known);
+        // While threads wait for it: without memory of its own.
+        let (mut known, mut count) = ([Pace::default(); Self::MOST], 0);
+        for pace in seen().filter(|it| !any_sure || !it.is_doubtful()) {
+            known[count] = pace;
+            count += 1;
+        }
+        let told = Self::median(&mut known[..count]);
         let is_slow = told.time(Self::SEGMENT) >= Self::SLOW;
-        if are_enough || is_slow { told.rounded() } else { Pace::default() }
+        if count >= Self::ENOUGH || is_slow { told.rounded() } else { Pace::default() }
     }
 
-    fn median(mut paces: Vec<Pace>) -> Pace {
+    fn median(paces: &mut [Pace]) -> Pace {
         paces.sort_by_key(|it| it.time(Self::SEGMENT));
         paces.get(paces.len().saturating_sub(1) / 2).copied().unwrap_or_default()
     }

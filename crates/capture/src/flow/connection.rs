@@ -36,7 +36,6 @@ use crate::{
     },
     closing::Closing,
     conversation::{ExchangeReader, Protocol},
-    decode::Seen,
     limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},
     results::Results,
     series::{Point, Series},
@@ -48,6 +47,8 @@ pub(crate) struct ObservedConnection {
     id: u32,
     client: SocketAddr,
     server: SocketAddr,
+    /// It is the lesser of both ends.
+    client_is_first: bool,
     ends: Ends,
     /// If somebody asks for them.
     measures: Option<Box<Measures>>,
@@ -124,6 +125,11 @@ impl ObservedConnection {
         if source == self.client { Direction::ToServer } else { Direction::ToClient }
     }
 
+    /// The same if the lesser or the greater of both ends has sent it.
+    pub(crate) const fn direction_in_order(&self, in_order: bool) -> Direction {
+        if in_order == self.client_is_first { Direction::ToServer } else { Direction::ToClient }
+    }
+
     /// Whether both ends have closed, and know it of each other.
     pub(crate) fn is_over(&self) -> bool {
         self.ends.is_over()
@@ -137,12 +143,15 @@ impl ObservedConnection {
     }
 
     /// Takes a segment that was captured.
-    pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
-        let direction = self.direction(seen.source);
-        self.again_elsewhere.note(seen);
-        let packet = Packet::of(seen);
-        if !self.run_on(&packet, direction) {
-            self.handle_in_detail(&packet, direction, results);
+    pub(crate) fn handle(
+        &mut self,
+        packet: &Packet<'_>,
+        direction: Direction,
+        results: &mut Results,
+    ) {
+        self.again_elsewhere.note(packet);
+        if !self.run_on(packet, direction) {
+            self.handle_in_detail(packet, direction, results);
         }
     }
 

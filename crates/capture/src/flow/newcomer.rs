@@ -11,11 +11,12 @@ use ackwise_tcp::{Instant, Segment, SeqNumber};
 use super::{
     again_elsewhere::AgainElsewhere,
     connection::begins,
+    endpoint_pair::EndpointPair,
     ends::{Ends, Survey},
     packet::Packet,
     warm_up::WarmUp,
 };
-use crate::{attribution::Paces, closing::Closing, decode::Seen};
+use crate::{attribution::Paces, closing::Closing};
 
 /// A connection that is not judged yet.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Newcomer {
     pub(super) id: u32,
     pub(super) client: SocketAddr,
     pub(super) server: SocketAddr,
+    /// It is the lesser of both ends.
+    pub(super) client_is_first: bool,
     pub(super) warm_up: WarmUp,
     /// What its first segments have shown, once they have; what earlier connections have shown is missing
     /// then.
@@ -47,6 +50,7 @@ impl Default for Newcomer {
             id: 0,
             client: nobody,
             server: nobody,
+            client_is_first: true,
             warm_up: WarmUp::default(),
             survey: None,
             initial: None,
@@ -65,12 +69,26 @@ impl Newcomer {
     pub(crate) fn renew(&mut self, id: u32, client: SocketAddr, server: SocketAddr, now: Instant) {
         let mut warm_up = std::mem::take(&mut self.warm_up);
         warm_up.clear();
-        *self = Self { id, client, server, first_seen: now, warm_up, ..Self::default() };
+        let client_is_first = EndpointPair::is_first(client, server);
+        *self = Self {
+            id,
+            client,
+            server,
+            client_is_first,
+            first_seen: now,
+            warm_up,
+            ..Self::default()
+        };
     }
 
     /// Which way a segment from `source` goes.
-    fn direction(&self, source: SocketAddr) -> Direction {
+    pub(crate) fn direction(&self, source: SocketAddr) -> Direction {
         if source == self.client { Direction::ToServer } else { Direction::ToClient }
+    }
+
+    /// The same if the lesser or the greater of both ends has sent it.
+    pub(crate) const fn direction_in_order(&self, in_order: bool) -> Direction {
+        if in_order == self.client_is_first { Direction::ToServer } else { Direction::ToClient }
     }
 
     /// Whether this SYN begins another connection between the same ports: a client that sends another
@@ -81,14 +99,13 @@ impl Newcomer {
 
     /// Takes a segment that was captured. It is surveyed if that was the last that is put off, by `trial`, which is
     /// as new.
-    pub(crate) fn handle(&mut self, seen: &Seen<'_>, trial: &mut Ends) {
-        let direction = self.direction(seen.source);
-        self.again_elsewhere.note(seen);
-        self.closing.handle_segment(&seen.segment, direction);
-        if begins(&seen.segment) {
-            self.initial = Some(seen.segment.seq);
+    pub(crate) fn handle(&mut self, packet: &Packet<'_>, direction: Direction, trial: &mut Ends) {
+        self.again_elsewhere.note(packet);
+        self.closing.handle_segment(packet.segment, direction);
+        if begins(packet.segment) {
+            self.initial = Some(packet.segment.seq);
         }
-        if self.warm_up.add(&Packet::of(seen), direction) {
+        if self.warm_up.add(packet, direction) {
             self.survey(trial);
         }
     }

@@ -10,6 +10,7 @@ pub(crate) struct Packet<'a> {
     /// As in [`Seen`].
     pub number: u64,
     pub at: Instant,
+    pub interface: u32,
     pub identification: u16,
     pub segment: &'a Segment,
     pub payload: &'a [u8],
@@ -17,7 +18,7 @@ pub(crate) struct Packet<'a> {
 
 impl<'a> Packet<'a> {
     pub(crate) const fn of(seen: &'a Seen<'a>) -> Self {
-        let Seen { number, at, identification, ref segment, payload, .. } = *seen;
-        Self { number, at, identification, segment, payload }
+        let Seen { number, at, interface, identification, ref segment, payload, .. } = *seen;
+        Self { number, at, interface, identification, segment, payload }
     }
 }

@@ -21,10 +21,11 @@ use self::slot::{OnePacket, Slot};
 use super::{
     batch::{Batch, Located},
     closed::Closed,
-    connection::ObservedConnection,
+    connection::{ObservedConnection, begins},
     endpoint_pair::EndpointPair,
     ends::Ends,
     newcomer::Newcomer,
+    packet::Packet,
 };
 use crate::{
     attribution::{KnownPaces, Paces},
@@ -130,10 +131,6 @@ const fn charge(charged: &mut usize, cost: usize, bytes: &mut usize) {
     *charged = cost;
 }
 
-const fn begins(seen: &Seen<'_>) -> bool {
-    seen.segment.flags.syn && seen.segment.ack.is_none()
-}
-
 impl Shard {
     /// How long segments of a closed connection may still arrive: 2 MSL, as in Linux.
     const LINGER: Duration = Duration::from_secs(60);
@@ -194,12 +191,17 @@ impl Shard {
     pub(crate) fn handle_batch(&mut self, batch: &Batch, part: usize) {
         let mut index = 0;
         while (index as usize) < batch.part(part) {
-            let next = self.handle_run(batch, part, index);
-            if next == index {
-                self.handle_one(batch, part, index);
-            }
-            index = next.max(index + 1);
+            index = self.handle_next(batch, part, index);
         }
+    }
+
+    /// Takes the segment at `index`, and maybe the ones that follow it, to its connection. Which comes next.
+    fn handle_next(&mut self, batch: &Batch, part: usize, index: u32) -> u32 {
+        let next = self.handle_run(batch, part, index);
+        if next == index {
+            self.handle_one(batch, part, index);
+        }
+        next.max(index + 1)
     }
 
     /// Takes the segments from the one at `index` on to their connection, as long as they are of the same one
@@ -217,12 +219,13 @@ impl Shard {
         };
         let (mut next, mut latest, mut over) = (index, Instant::EPOCH, None);
         while (next as usize) < batch.part(part) && batch.pair(part, next as usize) == pair {
-            let (located, seen) = batch.get(part, next as usize);
+            let seen = batch.glance(part, next as usize);
             if connection.is_reused_by(&seen.segment) {
                 break;
             }
-            connection.handle(&seen, &mut self.results);
-            connection.touched = located.ordinal;
+            let direction = connection.direction_in_order(seen.in_order);
+            connection.handle(&seen.packet(), direction, &mut self.results);
+            connection.touched = seen.ordinal;
             (next, latest) = (next + 1, latest.max(seen.at));
             if connection.is_over() {
                 over = Some(seen.at);
@@ -240,23 +243,28 @@ impl Shard {
         next
     }
 
-    /// The same if it is a newcomer, until that waits for what others have shown.
+    /// The same if it is a newcomer: what comes once that waits for what others have shown, is put off.
     fn put_off_run(&mut self, batch: &Batch, part: usize, index: u32) -> u32 {
         let pair = batch.pair(part, index as usize);
         let Some(Slot::New(newcomer)) = self.slots.get_mut(&pair) else { return index };
         let (mut next, mut latest) = (index, Instant::EPOCH);
-        while newcomer.awaits_paces().is_none()
-            && (next as usize) < batch.part(part)
-            && batch.pair(part, next as usize) == pair
-        {
-            let (located, seen) = batch.get(part, next as usize);
-            if newcomer.is_reused_by(&seen.segment) {
+        while (next as usize) < batch.part(part) && batch.pair(part, next as usize) == pair {
+            let seen = batch.glance(part, next as usize);
+            if newcomer.awaits_paces().is_some() {
+                self.deferred.push(next);
+                if begins(&seen.segment) {
+                    self.reopening.get_or_insert(seen.ordinal);
+                }
+            } else if newcomer.is_reused_by(&seen.segment) {
                 break;
+            } else {
+                let direction = newcomer.direction_in_order(seen.in_order);
+                newcomer.handle(&seen.packet(), direction, &mut self.trial);
+                newcomer.touched = seen.ordinal;
+                let located = Located { ordinal: seen.ordinal, pair };
+                self.awaiting.extend(Awaiting::of(newcomer, located, seen.at));
             }
-            newcomer.handle(&seen, &mut self.trial);
-            newcomer.touched = located.ordinal;
             (next, latest) = (next + 1, latest.max(seen.at));
-            self.awaiting.extend(Awaiting::of(newcomer, located, seen.at));
         }
         if next > index {
             let cost = newcomer.cost();
@@ -270,7 +278,7 @@ impl Shard {
         let (located, seen) = batch.get(part, index as usize);
         if !self.try_handle(located, &seen) {
             self.deferred.push(index);
-            if begins(&seen) {
+            if begins(&seen.segment) {
                 self.reopening.get_or_insert(located.ordinal);
             }
         }
@@ -297,12 +305,17 @@ impl Shard {
         resumed.append(&mut self.deferred);
         // Each just before its next packet: then it is mostly over before another one begins.
         let mut beginning = told.drain(..).peekable();
+        let mut next = 0;
         for index in resumed.drain(..) {
+            if index < next {
+                continue;
+            }
             let ordinal = batch.ordinal(part, index as usize);
             while let Some(it) = beginning.next_if(|it| it.ordinal <= ordinal) {
                 self.begin(&it);
             }
-            self.handle_one(batch, part, index);
+            // All of a run were put off.
+            next = self.handle_next(batch, part, index);
         }
         beginning.for_each(|it| self.begin(&it));
         (self.told, self.resumed) = (told, resumed);
@@ -319,7 +332,7 @@ impl Shard {
         self.forget(seen.at);
         let slot = self.slots.get_mut(&pair);
         let slot = match slot {
-            Some(Slot::Over(closed)) if !begins(seen) => {
+            Some(Slot::Over(closed)) if !begins(&seen.segment) => {
                 closed.handle(seen, &mut self.results);
                 return true;
             }
@@ -330,7 +343,8 @@ impl Shard {
                 if is_reused {
                     newcomer.survey(&mut self.trial);
                 } else {
-                    newcomer.handle(seen, &mut self.trial);
+                    let direction = newcomer.direction(seen.source);
+                    newcomer.handle(&Packet::of(seen), direction, &mut self.trial);
                     newcomer.touched = located.ordinal;
                     let cost = newcomer.cost();
                     charge(&mut newcomer.charged, cost, &mut self.live_bytes);
@@ -339,7 +353,8 @@ impl Shard {
                 return !is_reused;
             }
             Some(Slot::Alive(connection)) if !connection.is_reused_by(&seen.segment) => {
-                connection.handle(seen, &mut self.results);
+                let direction = connection.direction(seen.source);
+                connection.handle(&Packet::of(seen), direction, &mut self.results);
                 connection.touched = located.ordinal;
                 let cost = connection.cost();
                 charge(&mut connection.charged, cost, &mut self.live_bytes);

@@ -24,6 +24,7 @@ struct Waiting {
     number: u64,
     at: Instant,
     segment: Segment,
+    interface: u32,
     /// Where its data is in `bytes`, which are few.
     start: u32,
     end: u32,
@@ -49,14 +50,23 @@ impl WarmUp {
             self.segments.reserve(Self::USUAL_SEGMENTS);
             self.bytes.reserve(Self::USUAL_BYTES);
         }
-        let &Packet { number, at, identification, segment, payload } = packet;
+        let &Packet { number, at, interface, identification, segment, payload } = packet;
         let start = self.place();
         self.bytes.extend_from_slice(payload);
         let end = self.place();
         let first = *self.first.get_or_insert(at);
         let segment = *segment;
         let flags = segment.flags;
-        self.segments.push(Waiting { number, at, segment, start, end, identification, direction });
+        self.segments.push(Waiting {
+            number,
+            at,
+            segment,
+            interface,
+            start,
+            end,
+            identification,
+            direction,
+        });
         self.segments.len() == Self::SEGMENTS
             || self.bytes.len() > Self::BYTES
             || flags.fin
@@ -93,10 +103,18 @@ impl WarmUp {
     /// What waits, oldest first.
     pub(crate) fn packets(&self) -> impl Iterator<Item = (Packet<'_>, Direction)> {
         self.segments.iter().map(|waiting| {
-            let &Waiting { number, at, ref segment, start, end, identification, direction } =
-                waiting;
+            let &Waiting {
+                number,
+                at,
+                ref segment,
+                interface,
+                start,
+                end,
+                identification,
+                direction,
+            } = waiting;
             let payload = &self.bytes[start as usize..end as usize];
-            (Packet { number, at, identification, segment, payload }, direction)
+            (Packet { number, at, interface, identification, segment, payload }, direction)
         })
     }
 }

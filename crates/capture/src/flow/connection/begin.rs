@@ -19,6 +19,7 @@ impl Default for ObservedConnection {
             id: 0,
             client: nobody,
             server: nobody,
+            client_is_first: true,
             ends: Ends::default(),
             measures: None,
             reassembly: Default::default(),
@@ -62,6 +63,7 @@ impl ObservedConnection {
             id,
             client,
             server,
+            client_is_first,
             warm_up,
             survey,
             initial,
@@ -73,6 +75,7 @@ impl ObservedConnection {
             spared,
         } = newcomer;
         (self.id, self.client, self.server, self.initial) = (*id, *client, *server, *initial);
+        self.client_is_first = *client_is_first;
         (self.closing, self.again_elsewhere) = (*closing, *again_elsewhere);
         (self.first_seen, self.last_seen) = (*first_seen, *first_seen);
         (self.touched, self.spared) = (*touched, *spared);
@@ -96,6 +99,7 @@ impl ObservedConnection {
             id: _,
             client: _,
             server: _,
+            client_is_first: _,
             ends,
             measures,
             reassembly,

@@ -207,7 +207,7 @@ mod tests {
             let reply = Segment { seq: SeqNumber(4_999), ack: Some(SeqNumber(1_000)), ..syn };
             let see = |this: &mut Self, after, direction, segment| {
                 let seen = this.seen(after, direction, segment, &[]);
-                this.newcomer.handle(&seen, &mut Ends::default());
+                this.newcomer.handle(&Packet::of(&seen), direction, &mut Ends::default());
             };
             see(self, 10, Direction::ToServer, syn);
             see(self, 10, Direction::ToClient, reply);

@@ -8,7 +8,7 @@ use crate::{
     decode::Seen,
     flow::{
         batch::Located, closed::Closed, connection::ObservedConnection, endpoint_pair::roles,
-        newcomer::Newcomer,
+        newcomer::Newcomer, packet::Packet,
     },
 };
 
@@ -34,7 +34,8 @@ impl Shard {
         let (client, server) = roles(first);
         let mut newcomer = self.spare_newcomers.pop().unwrap_or_default();
         newcomer.renew(id, client, server, first.at);
-        newcomer.handle(first, &mut self.trial);
+        let direction = newcomer.direction(first.source);
+        newcomer.handle(&Packet::of(first), direction, &mut self.trial);
         newcomer
     }
 
