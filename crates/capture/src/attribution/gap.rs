@@ -95,15 +95,18 @@ pub(crate) struct Released {
     pub cause: Cause,
     /// It left as soon as that arrived.
     pub is_sure: bool,
+    /// If Nagle's algorithm held it: when the data before left, when the receiver had that, and until when it delayed the
+    /// acknowledgement.
+    pub acknowledged: Option<[Instant; 3]>,
 }
 
 impl Gap {
     /// Packets of one write are not this far apart, unless a link is slow. Our choice.
     pub(super) const ONE_WRITE: Nanos = Nanos::from_millis(1);
 
-    /// By what the data was held until an acknowledgement came, if it was. `opens`: that gave the receive window
-    /// room for it.
-    pub(crate) fn released(&self, opens: bool) -> Option<Released> {
+    /// By what the data was held until an acknowledgement came, if it was, since the data before left at `sent`.
+    /// `opens`: that gave the receive window room for it.
+    pub(crate) fn released(&self, sent: Instant, opens: bool) -> Option<Released> {
         let [_, ack, _] = self.evidence.numbers();
         let cause = match self.hold.wait {
             Wait::Nagle if self.delayed_until.is_some() => Cause::NagleDelayedAck,
@@ -117,7 +120,10 @@ impl Gap {
         };
         // That a program writes in the very moment in which a window opens is unlikely.
         let is_sure = self.hold.waits_for_window() || self.hold.confidence == Confidence::High;
-        Some(Released { ack, cause, is_sure })
+        let delayed_until = self.delayed_until.unwrap_or(self.arrived);
+        let by_nagle = self.hold.wait == Wait::Nagle;
+        let acknowledged = by_nagle.then_some([sent, self.arrived, delayed_until]);
+        Some(Released { ack, cause, is_sure, acknowledged })
     }
 
     /// Records what happened to the missing data.
@@ -559,7 +565,7 @@ mod tests {
             (lost, None),
             (written, None),
         ] {
-            let found = Gap { hold, ..HELD }.released(false);
+            let found = Gap { hold, ..HELD }.released(Instant::EPOCH, false);
             assert_eq!(found.map(|it| (it.cause, it.is_sure)), released, "{hold:?}");
         }
     }

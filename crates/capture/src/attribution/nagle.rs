@@ -56,12 +56,20 @@ impl NagleRecord {
         }
     }
 
-    /// The same of one that leaves `pause` after the data before it. What its program was never seen to take, its own
-    /// pace does not explain, unless that is short enough for the acknowledgement to be a coincidence.
-    pub(super) fn habit_after(&self, pause: Nanos, immediate: Nanos) -> NagleHabit {
+    /// The same of one that leaves `pause` after the data before it, and `since_ack` after an acknowledgement. What its
+    /// program was never seen to take, its own pace does not explain, unless that is short enough for the
+    /// acknowledgement to be a coincidence. One late segment is no habit against one that is none.
+    pub(super) fn habit_after(
+        &self,
+        pause: Nanos,
+        immediate: Nanos,
+        since_ack: Option<Nanos>,
+    ) -> NagleHabit {
         let is_unusual = pause > self.longest * 2 && pause >= immediate * Self::COINCIDENCE;
+        let is_coincidence = since_ack.is_none_or(|late| late * Self::COINCIDENCE > pause);
         match self.habit() {
             NagleHabit::WritesLate if is_unusual => NagleHabit::Mixed,
+            NagleHabit::WritesLate if self.late == 1 && !is_coincidence => NagleHabit::Mixed,
             habit => habit,
         }
     }
@@ -138,11 +146,18 @@ mod tests {
             (40_000, NagleHabit::Mixed),
         ] {
             let pause = Nanos::from_micros(micros);
-            assert_eq!(record.habit_after(pause, IMMEDIATE), habit, "{micros}");
+            assert_eq!(record.habit_after(pause, IMMEDIATE, None), habit, "{micros}");
         }
-        let brief = after(&[1_300]).habit_after(Nanos::from_micros(4_799), IMMEDIATE);
+        let brief = after(&[1_300]).habit_after(Nanos::from_micros(4_799), IMMEDIATE, None);
         assert_eq!(brief, NagleHabit::WritesLate, "one in sixteen is a coincidence");
-        let prompt = after(&[14]).habit_after(Nanos::from_millis(40), IMMEDIATE);
+        let ack = Some(Nanos::from_micros(300));
+        let coincidence = after(&[1_300]).habit_after(Nanos::from_micros(4_799), IMMEDIATE, ack);
+        assert_eq!(coincidence, NagleHabit::WritesLate);
+        let no_habit = after(&[1_300]).habit_after(Nanos::from_micros(4_800), IMMEDIATE, ack);
+        assert_eq!(no_habit, NagleHabit::Mixed, "one late segment against one that follows an ACK");
+        let habit = after(&[1_300, 2_500]).habit_after(Nanos::from_micros(4_800), IMMEDIATE, ack);
+        assert_eq!(habit, NagleHabit::WritesLate);
+        let prompt = after(&[14]).habit_after(Nanos::from_millis(40), IMMEDIATE, None);
         assert_eq!(prompt, NagleHabit::Holds);
     }
 

@@ -265,6 +265,31 @@ pub(crate) struct Pace {
     doubtful: bool,
     /// All samples were of so few acknowledgements that some may have come in a bunch.
     narrow: bool,
+    /// The last samples in a row that were much slower, and the fastest of them.
+    slower: Slower,
+}
+
+/// Samples in a row that are so much slower than a pace that it must be one of packets that came in a bunch.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Slower {
+    count: u8,
+    fastest: u64,
+}
+
+impl Slower {
+    /// Our choice.
+    const TIMES: u64 = 2;
+
+    /// Notes a sample; the fastest of the last few, if they all are.
+    fn note(&mut self, sample: u64, pace: u64) -> Option<u64> {
+        if sample / Self::TIMES < pace {
+            *self = Self::default();
+            return None;
+        }
+        self.fastest = if self.count == 0 { sample } else { self.fastest.min(sample) };
+        self.count += 1;
+        (self.count == Pace::FEW).then(|| std::mem::take(self).fastest)
+    }
 }
 
 impl Pace {
@@ -275,13 +300,28 @@ impl Pace {
 
     /// Learns that `bytes` of data with their headers took `span`.
     ///
-    /// What is slower had other reasons too, and what is faster had waited somewhere and came at
-    /// once; so the pace is one that three of four samples are slower than, or as slow.
+    /// What is slower had other reasons too, and what is faster had waited somewhere and came at once; so the pace is one
+    /// that as many samples are slower than as are faster.
     pub(crate) fn sample(&mut self, bytes: u64, span: Nanos) {
         if std::mem::take(&mut self.doubtful) {
             *self = Self::default();
         }
         self.learn(bytes, span);
+    }
+
+    /// The same; but if a few samples in a row are slower by far, it begins anew with them. What it had begun with had
+    /// come in a bunch.
+    pub(crate) fn follow(&mut self, bytes: u64, span: Nanos) {
+        let sample = Self::per_byte(bytes, span);
+        match self.per_byte.and_then(|pace| self.slower.note(sample, pace)) {
+            Some(fastest) if !self.doubtful => self.per_byte = Some(fastest),
+            _ => self.sample(bytes, span),
+        }
+    }
+
+    /// Picoseconds for a byte of data or headers.
+    fn per_byte(bytes: u64, span: Nanos) -> u64 {
+        (span * 1_000).get() / (bytes + Self::HEADERS)
     }
 
     /// Learns that `bytes` took `span` at most: a receiver's timer may have ended it.
@@ -305,13 +345,13 @@ impl Pace {
     }
 
     fn learn(&mut self, bytes: u64, span: Nanos) {
-        let sample = (span * 1_000).get() / (bytes + Self::HEADERS);
+        let sample = Self::per_byte(bytes, span);
         self.samples = self.samples.saturating_add(1);
         self.per_byte = Some(match self.per_byte {
             None => sample,
             Some(pace) if self.samples <= Self::FEW => pace.min(sample),
-            // Steps of three to one lead to where three of four are on the side of the small ones.
-            Some(pace) if sample < pace => sample.max(pace - pace * 3 / 32),
+            // Equal steps lead to the median.
+            Some(pace) if sample < pace => sample.max(pace - pace / 32),
             Some(pace) => sample.min(pace + pace.max(1) / 32),
         });
     }
@@ -417,7 +457,7 @@ impl Bottleneck {
                 let is_habit =
                     self.run.len() == Self::RUN && self.run.iter().all(|it| it.bytes == newly);
                 if delay == AckDelay::None || (delay == AckDelay::ByTimer && is_habit) {
-                    self.behind.sample(bytes, apart);
+                    self.behind.follow(bytes, apart);
                 } else if self.allows(bytes, apart) {
                     self.behind.sample_at_most(bytes, apart);
                 }
@@ -464,18 +504,18 @@ impl Bottleneck {
     /// Learns that links behind the vantage point took `span` for `bytes`, if they can have.
     pub(crate) fn sample_behind(&mut self, bytes: u64, span: Nanos) {
         if self.is_possible(bytes, span) {
-            self.behind.sample(bytes, span);
+            self.behind.follow(bytes, span);
         }
     }
 
     fn is_possible(&self, bytes: u64, span: Nanos) -> bool {
-        let sample = (span * 1_000).get() / (bytes + Pace::HEADERS);
+        let sample = Pace::per_byte(bytes, span);
         self.possible.is_none_or(|most| sample <= most)
     }
 
     /// Whether links behind the vantage point may have taken so long, by the shortest round trips.
     pub(crate) fn allows(&self, bytes: u64, span: Nanos) -> bool {
-        let sample = (span * 1_000).get() / (bytes + Pace::HEADERS);
+        let sample = Pace::per_byte(bytes, span);
         self.allowed.is_none_or(|most| sample <= most)
     }
 
@@ -611,9 +651,24 @@ mod tests {
         assert_eq!(time(&[320, 640, 160, 640]), 160_000);
         assert_eq!(time(&[320, 320, 320, 320, 640]), 330_000, "slower by 1/32");
         assert_eq!(time(&[320, 320, 320, 320, 322]), 322_000, "but not than the sample");
-        assert_eq!(time(&[320, 320, 320, 320, 160]), 290_000, "faster by 3/32");
-        assert_eq!(time(&[320, 320, 320, 320, 310]), 310_000, "but not than the sample");
+        assert_eq!(time(&[320, 320, 320, 320, 160]), 310_000, "faster by 1/32");
+        assert_eq!(time(&[320, 320, 320, 320, 316]), 316_000, "but not than the sample");
         assert_eq!(pace(&[320]).time(500), Nanos::from_micros(160));
+    }
+
+    #[test]
+    fn acks_that_came_in_a_bunch_give_way_to_four_samples_in_a_row_that_are_far_slower() {
+        let time = |samples: &[u64]| {
+            let mut pace = Pace::default();
+            samples.iter().for_each(|&span| pace.follow(960, Nanos::from_micros(span)));
+            pace.time(1_000).get()
+        };
+        assert_eq!(time(&[32, 320, 640, 480]), 32_000);
+        assert_eq!(time(&[32, 320, 640, 480, 360]), 320_000, "the fastest of them");
+        assert_eq!(time(&[32, 320, 640, 480, 63]), 33_000, "less than twice as slow");
+        assert_eq!(time(&[32, 320, 640, 480, 16, 360]), 31_968, "not in a row");
+        let earlier = [320; 8];
+        assert_eq!(time(&[&earlier[..], &[960; 4]].concat()), 960_000, "the path has changed");
     }
 
     #[test]

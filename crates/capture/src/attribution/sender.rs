@@ -286,10 +286,11 @@ impl Sender {
         // Several updates in a row may open a window: what it was before the first, held the data for as
         // long as the sender took to answer it is short beside that.
         let shut = self.opened.filter(|&(_, at)| Nanos::between(at, sent) * 4 <= gap);
+        let since_ack = latest.map(|it| Nanos::between(it.at, sent));
         let facts = Facts {
             since_data: gap,
             by_stamps: self.by_stamps(last, data),
-            since_ack: latest.map(|it| Nanos::between(it.at, sent)),
+            since_ack,
             since_progress: self.progress_at.map(|at| Nanos::between(at, sent)),
             immediate: delays.immediate,
             bytes: data.len(),
@@ -322,7 +323,7 @@ impl Sender {
                 && self.buffer.is_filled_by(self.left_with[0])
                 // What a window holds of full segments is a multiple of one.
                 && (last.ended || !self.left_with[0].is_multiple_of(data.full.max(1))),
-            nagle: self.nagle.habit_after(gap, delays.immediate),
+            nagle: self.nagle.habit_after(gap, delays.immediate, since_ack),
             outstanding: self.left_with[0],
             since_room: self.room_at.map(|at| Nanos::between(at, sent)),
             window_was_full: self.left_with[0] + data.len() > self.left_with[1],
@@ -485,7 +486,7 @@ impl Sender {
         let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
         let small = data.full > 0 && !is_whole;
         let opens = self.was_opened_for(data, sent, delays);
-        let released = gap.and_then(|gap| gap.released(opens));
+        let released = gap.zip(self.last).and_then(|(gap, last)| gap.released(last.sent, opens));
         let takes_silly_window = self.takes_silly_window(data);
         let departure = Departure {
             packet,

@@ -201,6 +201,7 @@ impl ObservedConnection {
         let sender = direction.opposite();
         if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
             self.unsettled[sender as usize].resolve_last_again(resolution);
+            self.setup.resolve(sender, resolution);
             if let Some(lingering) =
                 self.lingering.as_mut().filter(|_| sender == Direction::ToClient)
             {
@@ -288,6 +289,7 @@ impl ObservedConnection {
             measures.handle_data(&data, direction, now);
         }
         if direction == Direction::ToClient
+            && data.new
             && self.unsettled[Direction::ToServer as usize].is_again()
         {
             // The server answers: whatever of the request was sent again has arrived.

@@ -348,6 +348,14 @@ impl OpenExchange {
             };
             let is_way = cause == Cause::ServerThink && !self.knows_way;
             let rival = rival.or_else(|| is_way.then_some(Cause::Propagation));
+            let held = released.filter(|it| it.cause == cause).and_then(|it| it.acknowledged);
+            if let Some([since, arrived, until]) = held {
+                self.wait_for_answer(since.min(sent), Cause::ServerThink, Some(cause), evidence);
+                // The way there and back is nobody's delay.
+                self.wait_for_answer(arrived.min(sent), Cause::NagleRtt, rival, evidence);
+                self.wait_for_answer(until.min(sent), Cause::NagleDelayedAck, rival, evidence);
+                self.wait_for_answer(sent, Cause::NagleRtt, rival, evidence);
+            }
             self.wait_for_answer(sent, cause, rival, evidence);
             let stalls = round_trip.is_some_and(|it| queued > Stall::least(it));
             let rival = if stalls { Cause::PathStall } else { Cause::ServerThink };

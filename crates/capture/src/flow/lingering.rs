@@ -45,8 +45,7 @@ impl Lingering {
     /// Records what an acknowledgement shows of what was sent again last.
     pub(crate) fn resolve(&mut self, resolution: Resolution) {
         if resolution != Resolution::Confirmed {
-            // The client had it.
-            self.gaps.clear();
+            // The client had that; whether all, what else is sent again shows.
             self.again = None;
         }
         if let Some(last) = self.gaps.last_mut() {

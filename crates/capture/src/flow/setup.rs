@@ -5,7 +5,8 @@ use ackwise_tcp::Instant;
 
 use crate::{
     attribution::{
-        Account, Confidence, Distances, Evidence, Nanos, Stall, Verdict, gap::Gap,
+        Account, Confidence, Distances, Evidence, Nanos, Stall, Verdict,
+        gap::{Gap, Resolution},
         sender::Departure,
     },
     conversation::TlsFlight,
@@ -21,6 +22,8 @@ pub(crate) struct Setup {
     first_round_trip: Option<Nanos>,
     established: bool,
     in_tls: bool,
+    /// A gap of TLS's handshake that ends with data that was sent again: the next packets show why.
+    again: Option<(Gap, Direction)>,
     /// Accounts remember which time went where, in at most so many stretches.
     pub(crate) stretches: Option<usize>,
 }
@@ -134,13 +137,31 @@ impl Setup {
         direction: Direction,
         answered: Option<&Departure>,
     ) {
+        self.divide_again();
         let Some(account) = self.account.as_mut().filter(|_| self.in_tls) else { return };
         if let Some(flight) = answered {
             let evidence = Evidence::of([flight.packet, 0, 0]);
             let on_its_way = verdict(Cause::TlsHandshake, direction.opposite(), evidence);
             account.add(flight.arrives.min(gap.until), on_its_way);
         }
-        gap.divide(Phase::Tls(direction), account);
+        if gap.sends_again() {
+            self.again = Some((*gap, direction));
+        } else {
+            gap.divide(Phase::Tls(direction), account);
+        }
+    }
+
+    /// What an acknowledgement shows of data in `direction` that was sent again last.
+    pub(crate) fn resolve(&mut self, direction: Direction, resolution: Resolution) {
+        if let Some((gap, _)) = self.again.as_mut().filter(|it| it.1 == direction) {
+            gap.resolve(resolution);
+        }
+    }
+
+    fn divide_again(&mut self) {
+        if let Some((account, (gap, direction))) = self.account.as_mut().zip(self.again.take()) {
+            gap.divide(Phase::Tls(direction), account);
+        }
     }
 
     /// A flight of the TLS handshake is over, with a packet that was seen then: its own last, or the first
@@ -152,6 +173,7 @@ impl Setup {
         packet: u64,
         distances: &Distances,
     ) {
+        self.divide_again();
         if let Some(account) = &mut self.account {
             let evidence = Evidence::of([packet, 0, 0]);
             let direction = flight.direction;
@@ -164,6 +186,7 @@ impl Setup {
     /// The first exchange begins with `first`: the account of the set-up goes on as that of the
     /// exchange, unless the connection was opened in advance.
     pub(crate) fn begin_exchange(&mut self, first: &Departure) -> Account {
+        self.divide_again();
         let account = self
             .account
             .take()

@@ -327,8 +327,8 @@ fn pacing_where_full_segments_wait_for_nothing() {
         request-upload to-server 0.005 (1, 0.005) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.739 (1, 0.739) high: 4 5
-        transmission to-client 0.486 (7, 0.150) high: 7 8
-        pacing to-client 19.500 (6, 4.952) low: 7 8
+        transmission to-client 0.487 (7, 0.150) high: 7 8
+        pacing to-client 19.499 (6, 4.951) low: 7 8
         "#,
     );
 }
@@ -592,9 +592,8 @@ fn a_link_that_is_slow_behind_the_vantage_point() {
         "#,
         r#"
         handshake to-server 10.075 (1, 10.075) high: 1 2 3
-        application-limited to-server 0.066 (1, 0.066) high: 4
-        request-upload to-server 0.047 (1, 0.047) high: 4
-        propagation to-server 10.037 (1, 10.037) high: 4
+        request-upload to-server 0.148 (1, 0.148) high: 4
+        propagation to-server 10.002 (1, 10.002) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.125 (1, 0.125) high: 14
         "#,
@@ -928,7 +927,8 @@ fn a_response_does_not_answer_the_acknowledgement_of_settings() {
         handshake to-server 20.005 (1, 20.005) high: 1 2 3
         application-limited to-server 0.010 (1, 0.010) high: 4
         propagation to-server 10.005 (1, 10.005) high: 4
-        nagle-rtt to-client 20.040 (1, 20.040) medium or server-think: 4 8
+        server-think to-client 0.010 (1, 0.010) medium or nagle-rtt: 4 8
+        nagle-rtt to-client 20.030 (1, 20.030) medium or server-think: 4 8
         propagation to-client 10.000 (1, 10.000) high: 8
         "#,
     );

@@ -598,3 +598,45 @@ fn a_short_response_to_a_long_upload_over_tls_is_no_ticket() {
         "#,
     );
 }
+
+/// A response over TLS 1.3 in two writes, of which the first is as short as a ticket. Nagle's algorithm holds the second
+/// until the client's delayed ACK: only what that was late by is its delay, not the ways, nor what the server did first.
+#[test]
+fn a_response_that_nagle_held_is_divided_although_its_beginning_looks_like_a_ticket() {
+    let record = |kind: u8, length: usize| {
+        let [high, low] = u16::try_from(length).unwrap().to_be_bytes();
+        [vec![kind, 3, 3, high, low], vec![0; length]].concat()
+    };
+    let client = [record(22, 228), record(20, 1), record(23, 69), record(23, 53)];
+    let server = [record(22, 122), record(20, 1), record(23, 520), record(23, 83), record(23, 952)];
+    shows(
+        &Streams::of(&client.concat(), &server.concat()),
+        r#"
+        0      > syn
+        0.05   < syn
+        48.05  > ack 0
+        48.06  > 0:233 psh ack 0
+        48.10  < 0:127 psh ack 233
+        96.10  > ack 127
+        96.12  < 127:658 psh ack 233
+        144.12 > ack 658
+        144.14 > 233:313 psh ack 658
+        144.16 > 313:371 psh ack 658
+        144.17 < ack 371
+        149.20 < 658:746 psh ack 371
+        237.20 > ack 746
+        237.22 < 746:1703 psh ack 371
+        285.22 > ack 1703
+        "#,
+        r#"
+        handshake to-server 24.050 (1, 24.050) high: 1 2 3
+        tls-handshake to-server 24.085 (2, 24.045) medium or queueing: 5
+        nagle-rtt to-client 96.040 (3, 48.020) medium or server-think: 5 6 7
+        tls-handshake to-client 24.005 (1, 24.005) high: 7
+        propagation to-server 24.005 (1, 24.005) high: 10
+        server-think to-client 5.030 (1, 5.030) medium or nagle-delayed-ack: 10 14
+        nagle-delayed-ack to-client 40.000 (1, 40.000) medium or server-think: 10 14
+        propagation to-client 0.005 (1, 0.005) high: 14
+        "#,
+    );
+}

@@ -188,7 +188,7 @@ fn a_pause_much_longer_than_its_programs_is_no_coincidence_with_an_ack() {
     let long = |cause| {
         move |shares: &[Share]| {
             let share = shares.iter().find(|it| it.cause == cause);
-            share.filter(|it| it.span.as_millis() >= 40).map(|it| (it.confidence, it.rival))
+            share.filter(|it| it.span.as_millis() >= 35).map(|it| (it.confidence, it.rival))
         }
     };
     let found = behind_own_pauses(5.0);

@@ -125,8 +125,14 @@ impl Sender {
         if was_shut {
             return;
         }
-        if spacing.is_of_link(before) {
+        if !spacing.is_of_link(before) {
+            return;
+        }
+        // At the sender, what comes slower than at first is paced.
+        if delays.is_next_to_sender() {
             self.bottleneck.before.sample(bytes, span);
+        } else {
+            self.bottleneck.before.follow(bytes, span);
         }
     }
 }
