@@ -65,10 +65,14 @@ impl Default for Newcomer {
 }
 
 impl Newcomer {
-    /// Becomes another one, which began at `now`.
+    /// Its first segments were judged: of the memory for them, a usual connection's is kept.
+    pub(crate) fn forget(&mut self) {
+        self.warm_up.clear();
+    }
+
+    /// Becomes another one, which began at `now`, after it was [forgotten](Self::forget).
     pub(crate) fn renew(&mut self, id: u32, client: SocketAddr, server: SocketAddr, now: Instant) {
-        let mut warm_up = std::mem::take(&mut self.warm_up);
-        warm_up.clear();
+        let warm_up = std::mem::take(&mut self.warm_up);
         let client_is_first = EndpointPair::is_first(client, server);
         *self = Self {
             id,

@@ -89,10 +89,11 @@ impl Shard {
     }
 
     /// Judges a newcomer's first segments, now that this is known.
-    fn judge(&mut self, newcomer: Box<Newcomer>, known: &Paces) -> Box<ObservedConnection> {
+    fn judge(&mut self, mut newcomer: Box<Newcomer>, known: &Paces) -> Box<ObservedConnection> {
         let mut connection = self.spare.pop().unwrap_or_default();
         connection.begin(&newcomer, known, &mut self.results);
         if self.spare_newcomers.len() < Self::MAX_SPARE_NEWCOMERS {
+            newcomer.forget();
             self.spare_newcomers.push(newcomer);
         }
         connection
