@@ -22,7 +22,7 @@ use super::{
     heard::HeardByServer,
     lingering::Lingering,
     measures::Measures,
-    packet::Packet,
+    packet::{Packet, begins},
     reassembly::{Arrival, Piece, Reassembly},
     setup::Setup,
     tunnels::Tunnels,
@@ -494,9 +494,4 @@ pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piec
         }
         Piece::Gap(Range { start, end }) => conversation.handle_gap(direction, start, end),
     }
-}
-
-/// A SYN without ACK.
-pub(super) const fn begins(segment: &Segment) -> bool {
-    segment.flags.syn && segment.ack.is_none()
 }

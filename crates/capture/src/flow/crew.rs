@@ -118,7 +118,7 @@ impl Crew {
     }
 
     /// Has a batch judged after those before it. Gives an empty one, once it is time to fill that.
-    pub(crate) fn submit(&mut self, batch: Batch) -> Batch {
+    pub(crate) fn submit(&self, batch: Batch) -> Batch {
         let mut plan = self.shared.plan();
         plan.waiting.push_back(batch);
         if plan.is_between_batches() {
@@ -132,7 +132,7 @@ impl Crew {
     }
 
     /// Helps until all batches are judged.
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn finish(&self) {
         self.work(Plan::is_done);
     }
 

@@ -10,10 +10,9 @@ use ackwise_tcp::{Instant, Segment, SeqNumber};
 
 use super::{
     again_elsewhere::AgainElsewhere,
-    connection::begins,
     endpoint_pair::EndpointPair,
     ends::{Ends, Survey},
-    packet::Packet,
+    packet::{Packet, begins},
     warm_up::WarmUp,
 };
 use crate::{attribution::Paces, closing::Closing};

@@ -22,3 +22,8 @@ impl<'a> Packet<'a> {
         Self { number, at, interface, identification, segment, payload }
     }
 }
+
+/// A SYN without ACK.
+pub(super) const fn begins(segment: &Segment) -> bool {
+    segment.flags.syn && segment.ack.is_none()
+}

@@ -21,11 +21,11 @@ use self::slot::{OnePacket, Slot};
 use super::{
     batch::{Batch, Located},
     closed::Closed,
-    connection::{ObservedConnection, begins},
+    connection::ObservedConnection,
     endpoint_pair::EndpointPair,
     ends::Ends,
     newcomer::Newcomer,
-    packet::Packet,
+    packet::{Packet, begins},
 };
 use crate::{
     attribution::{KnownPaces, Paces},
@@ -68,7 +68,6 @@ pub(crate) struct Shard {
     /// Those that are not needed any more, for the next ones.
     #[expect(clippy::vec_box, reason = "they move to where connections are, and back")]
     spare_newcomers: Vec<Box<Newcomer>>,
-    #[expect(clippy::vec_box, reason = "they move to where connections are, and back")]
     spare: Vec<Box<ObservedConnection>>,
     /// What surveys newcomers, one after the other.
     trial: Box<Ends>,

@@ -148,7 +148,7 @@ fn sort_by_place(exchanges: &mut [ExchangeResult]) {
 /// All of `parts`, each of which begins with its last one.
 fn merged<T, K: Ord>(mut parts: Vec<Vec<T>>, key: impl Fn(&T) -> K) -> Vec<T> {
     /// Results after which a part gives memory back. Our choice.
-    const SHRINKS: usize = 1 << 9;
+    const SHRINKS: usize = 1 << 8;
     let next =
         |parts: &[Vec<T>], part: usize| parts[part].last().map(|it| Reverse((key(it), part)));
     let mut all = Vec::with_capacity(parts.iter().map(Vec::len).sum());

@@ -84,7 +84,7 @@ impl Plan {
         match next {
             Next::Round(round) => self.round = Some(round),
             Next::Done(batch) => {
-                self.empty.push(batch);
+                self.empty.push(*batch);
                 self.begin_next();
             }
         }

@@ -45,7 +45,7 @@ pub(super) struct Part {
 pub(super) enum Next {
     Round(Round),
     /// The batch has been judged. It is empty.
-    Done(Batch),
+    Done(Box<Batch>),
 }
 
 impl Part {
@@ -137,7 +137,7 @@ impl Round {
         let mut batch = batch.expect("whoever is done with a part lets go of it before saying so");
         batch.clear();
         relief::relieve(shards, *extent, known);
-        Next::Done(batch)
+        Next::Done(Box::new(batch))
     }
 
     /// Goes on with all that was put off, in the order of the capture.
