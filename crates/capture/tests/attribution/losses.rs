@@ -228,3 +228,85 @@ fn a_tail_loss_probe_sends_the_last_segment_again_and_the_first_is_repaired_by_i
         "#,
     );
 }
+
+/// The end of a response was lost, and more of it, or its acknowledgement. One of the copies arrives twice; the rest was
+/// lost all the same, and sent again after that.
+#[test]
+fn a_repair_in_vain_makes_those_before_it_no_transmission() {
+    let analysis = Streams::of_bodies(&[4_320]).seen_as(
+        r#"
+        0    > syn
+        0.05 < syn
+        60   > ack 0
+        60.1 > 0:100 psh ack 0
+        60.2 < 0:1460 ack 100
+        60.2 < 1460:2920 ack 100
+        60.2 < 2920:4380 ack 100
+        60.2 < 4380:4420 psh ack 100
+        119  > ack 2920
+        244  < 4380:4420 psh ack 100
+        516  < 2920:4380 ack 100
+        1064 < 2920:4380 ack 100
+        1123 > ack 4380 sack 2920:4380
+        1123 < 4380:4420 psh ack 100
+        1181 > ack 4420
+        "#,
+    );
+    let owed = |cause| analysis.exchanges[0].owed_to(cause).as_millis();
+    assert_eq!(owed(Cause::Transmission), 0);
+    assert!(owed(Cause::RetransmissionTimeout) + owed(Cause::LossRecovery) > 1_000);
+}
+
+/// The path holds a request, and its sender's timer sends it again. What the server then sends first is its last response
+/// again: that acknowledges nothing of the request. Its answer echoes the timestamp of the first copy.
+#[test]
+fn what_an_answer_echoes_is_heard_behind_an_earlier_response_that_comes_again() {
+    let analysis = Streams::of_bodies(&[500, 500]).seen_as(
+        r#"
+        0      > syn ts 1000
+        20     < syn ts 5000
+        20.1   > ack 0 ts 1020
+        20.2   > 0:100 psh ack 0 ts 1020
+        41     < 0:600 psh ack 100 ts 5021
+        41.1   > ack 600 ts 1041
+        60     > 100:200 psh ack 600 ts 1060
+        305    > 100:200 psh ack 600 ts 1305
+        342    < 0:600 psh ack 100 ts 5310 echo 1041
+        342.1  > ack 600 ts 1342 sack 0:600
+        363    < 600:1200 psh ack 200 ts 5353 echo 1060
+        363.1  > ack 1200 ts 1363
+        "#,
+    );
+    let owed = |cause| analysis.exchanges[1].owed_to(cause).as_millis();
+    assert_eq!(owed(Cause::RetransmissionTimeout), 0, "{:?}", analysis.exchanges[1]);
+    assert!(owed(Cause::PathStall) > 200);
+}
+
+/// The same of the first message of TLS: its acknowledgement echoes the first copy's timestamp.
+#[test]
+fn the_beginning_of_tls_that_was_sent_again_in_vain_was_not_lost() {
+    let record = |kind: u8, length: usize| {
+        let [high, low] = u16::try_from(length).unwrap().to_be_bytes();
+        [vec![kind, 3, 3, high, low], vec![0; length]].concat()
+    };
+    let client = [record(22, 228), record(20, 1), record(23, 53), record(23, 53)];
+    let server = [record(22, 122), record(20, 1), record(23, 500), record(23, 400)];
+    let analysis = Streams::of(&client.concat(), &server.concat()).seen_as(
+        r#"
+        0      > syn ts 1000
+        33.2   < syn ts 5000
+        33.3   > ack 0 ts 1033
+        33.4   > 0:233 psh ack 0 ts 1034
+        276    > 0:233 psh ack 0 ts 1276
+        319.3  < ack 233 ts 5303 echo 1034
+        319.3  < 0:638 psh ack 233 ts 5303 echo 1276
+        319.4  > ack 638 ts 1319
+        319.5  > 233:355 psh ack 638 ts 1319
+        353    < 638:1043 psh ack 355 ts 5336
+        353.1  > ack 1043 ts 1353
+        "#,
+    );
+    let owed = |cause| analysis.exchanges[0].owed_to(cause).as_millis();
+    assert_eq!(owed(Cause::RetransmissionTimeout), 0, "{:?}", analysis.exchanges[0]);
+    assert!(owed(Cause::PathStall) > 200, "{:?}", analysis.exchanges[0]);
+}
