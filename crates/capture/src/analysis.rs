@@ -12,11 +12,7 @@ pub use crate::closing::{Closing, TimeWaitRule};
 pub use crate::flow::Batch;
 
 use crate::{
-    decode::Seen,
-    flow::ConnectionTable,
-    limits::Reached,
-    results::{Results, Sorted},
-    series::Budget,
+    decode::Seen, flow::ConnectionTable, limits::Reached, results::Sorted, series::Budget,
 };
 
 /// Reads segments in the order of the capture, and remembers what they meant.
@@ -121,9 +117,10 @@ impl Analyser {
     #[must_use]
     pub fn finish(self) -> Analysis {
         let Self { table, first, last, segments } = self;
+        let threads = table.threads();
         let (parts, copies) = table.finish();
         let Sorted { connections, exchanges, folded, reached, unfollowed } =
-            Results::into_sorted(parts);
+            Sorted::of(parts, threads);
         Analysis {
             first: first.unwrap_or_default(),
             last,

@@ -116,6 +116,13 @@ impl ExchangeReader {
         Self { state: State::Opening(Opening::default()), ends: [0; 2], log: Log::default() }
     }
 
+    /// As new, with the memory of its queue.
+    pub(crate) fn forget(&mut self) {
+        self.state = State::Opening(Opening::default());
+        self.ends = [0; 2];
+        self.log.forget();
+    }
+
     /// The same, which says what the bytes are that it reads instead of what that means: see
     /// [`poll_token`](Self::poll_token).
     pub(crate) fn with_tokens() -> Self {

@@ -13,6 +13,8 @@ mod flow_control;
 mod heard;
 mod lingering;
 mod measures;
+mod newcomer;
+mod packet;
 mod reassembly;
 mod relief;
 mod round_trips;

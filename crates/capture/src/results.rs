@@ -22,8 +22,9 @@ use crate::{
 };
 
 mod busy_path;
+mod sorted;
 
-use busy_path::LeastRoundTrips;
+pub(crate) use sorted::Sorted;
 
 /// A connection, as far as it was seen.
 #[derive(Clone, Debug)]
@@ -169,6 +170,11 @@ impl ExchangeResult {
         self.shares.iter().filter(|it| it.cause == cause).map(|it| it.span).sum()
     }
 
+    /// In which order they are listed: by when they began, and then by connection and packet.
+    const fn place(&self) -> (Instant, u32, u64, u32) {
+        (self.start, self.connection, self.packet, self.stream)
+    }
+
     /// Bytes that it takes in memory, about.
     fn held(&self) -> usize {
         /// What an allocation takes beside its bytes, twice.
@@ -249,46 +255,6 @@ impl ExchangeResult {
     }
 }
 
-/// Puts connections that are numbered from 0, without gaps, each in its place.
-fn sort_by_id(connections: &mut [ConnectionResult]) {
-    for place in 0..connections.len() {
-        // With each exchange, one more is in its place.
-        while connections[place].id as usize != place {
-            let id = connections[place].id as usize;
-            connections.swap(place, id);
-        }
-    }
-}
-
-/// By when they began, and then by connection and packet. Each is moved only once or twice: they are large.
-fn sort_by_start(exchanges: &mut [ExchangeResult]) {
-    exchanges.sort_by_cached_key(|it| it.start);
-    for together in exchanges.chunk_by_mut(|one, other| one.start == other.start) {
-        together.sort_unstable_by_key(|it| (it.connection, it.packet, it.stream));
-    }
-}
-
-/// The numbers in the whole capture of the connections of each part, by their numbers there: how many are listed that
-/// began earlier.
-fn numbers(parts: &[(Results, Vec<u64>)]) -> Vec<Vec<u32>> {
-    let mut numbers: Vec<Vec<u32>> = parts.iter().map(|(_, begun)| vec![0; begun.len()]).collect();
-    for ((part, _), numbers) in parts.iter().zip(&mut numbers) {
-        part.connections.iter().for_each(|it| numbers[it.id as usize] = 1);
-    }
-    let mut all: Vec<(u64, u32, u32)> = Vec::with_capacity(numbers.iter().map(Vec::len).sum());
-    for (part, (_, begun)) in (0..).zip(parts) {
-        all.extend((0..).zip(begun).map(|(local, begun)| (*begun, part, local)));
-    }
-    // Those of a part are mostly in order already, which a merge sort makes use of.
-    all.sort();
-    let mut earlier = 0;
-    for (_, part, local) in all {
-        let number = &mut numbers[part as usize][local as usize];
-        earlier += std::mem::replace(number, earlier);
-    }
-    numbers
-}
-
 /// What is known so far.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
@@ -351,68 +317,10 @@ impl Default for Room {
     }
 }
 
-/// What a whole capture has shown.
-#[derive(Debug)]
-pub(crate) struct Sorted {
-    /// In the order in which they were first seen.
-    pub connections: Vec<ConnectionResult>,
-    /// In the order in which they began.
-    pub exchanges: Vec<ExchangeResult>,
-    pub folded: Folded,
-    pub reached: Reached,
-    pub unfollowed: Unfollowed,
-}
-
 impl Results {
     /// Keeps what a report draws, too, from now on.
     pub(crate) fn keep_series(&mut self, budget: Budget) {
         self.budget = Some(budget);
-    }
-
-    /// Each part has numbered its connections from 0; beside it is which segment of the capture began
-    /// each of them.
-    pub(crate) fn into_sorted(parts: Vec<(Self, Vec<u64>)>) -> Sorted {
-        let numbers = numbers(&parts);
-        let listed = parts.iter().map(|(it, _)| it.connections.len()).sum();
-        let (mut connections, mut exchanges) = (Vec::with_capacity(listed), Vec::new());
-        let (mut folded, mut reached) = (Folded::default(), Reached::default());
-        let mut unfollowed = Unfollowed::default();
-        for ((mut part, _), numbers) in parts.into_iter().zip(numbers) {
-            part.fold_gone();
-            folded.add(&part.folded);
-            reached.add(&part.reached);
-            unfollowed.add(part.unfollowed);
-            let renumbered = |mut it: ConnectionResult| {
-                it.id = numbers[it.id as usize];
-                it
-            };
-            connections.extend(part.connections.into_iter().map(renumbered));
-            exchanges.reserve(part.exchanges.len());
-            exchanges.extend(part.exchanges.into_iter().map(|mut it| {
-                it.connection = numbers[it.connection as usize];
-                it
-            }));
-        }
-        sort_by_id(&mut connections);
-        let least = LeastRoundTrips::of(&connections);
-        for exchange in &mut exchanges {
-            // Connections are numbered from 0 without gaps.
-            let connection = &connections[exchange.connection as usize];
-            exchange.limit(&connection.quality);
-            let is_doubtful =
-                least.is_doubtful(connection) || exchange.took_path_for_longer(connection);
-            if !connection.round_trip_is_steady || is_doubtful {
-                exchange.doubt_path(connection.vantage);
-            }
-            if connection.distance_in_doubt {
-                exchange.doubt_distance();
-            }
-            if let Some(distance) = least.distance(connection) {
-                distance.correct(exchange);
-            }
-        }
-        sort_by_start(&mut exchanges);
-        Sorted { connections, exchanges, folded, reached, unfollowed }
     }
 
     /// Remembers it, unless there are too many; where, for as long as connections are not sorted.

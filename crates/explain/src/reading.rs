@@ -465,6 +465,18 @@ impl Packets {
     #[inline(always)]
     fn take(&mut self, frame: &Frame<'_>, how: Taken<'_>) {
         self.read += 1;
+        let is_usual = self.filter.is_none() && self.stripper.is_none();
+        if let (Taken::InPlace, true) = (&how, is_usual)
+            && let Some(segment) = RawSegment::find_plain(frame)
+        {
+            return self.batch.push_in_place(&segment);
+        }
+        self.take_any(frame, how);
+    }
+
+    /// The same, whatever it is.
+    #[inline(never)]
+    fn take_any(&mut self, frame: &Frame<'_>, how: Taken<'_>) {
         match RawSegment::find(frame) {
             Ok(segment) if self.filter.as_ref().is_some_and(|it| excludes(it, &segment)) => {
                 self.filtered_out += 1;

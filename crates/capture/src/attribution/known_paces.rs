@@ -1,9 +1,8 @@
 //! What connections between the same two hosts tell each other of the rate of their path: a short one shows none.
 //!
 //! No single packet of one connection should change the verdicts on others, for the capture may lack it. So they
-//! share only that a line is slow, on which a short connection's time would get a wrong name, in coarse steps, and not
-//! what a connection has shown of which the capture lacks packets. And a connection does not believe what its own
-//! acknowledgements refute.
+//! share what three have shown, in coarse steps. One alone counts only for a slow line, on which a short connection's
+//! time would get a wrong name; and a connection does not believe what its own acknowledgements refute.
 
 use std::net::IpAddr;
 
@@ -16,12 +15,10 @@ use super::{Nanos, path::Pace};
 pub(crate) struct Paces(pub [[Pace; 2]; 2]);
 
 impl Paces {
-    /// What a connection has seen itself counts, where it has.
+    /// What was seen later counts, where something was.
     fn update(&mut self, seen: &Self) {
         for (known, seen) in self.0.iter_mut().flatten().zip(seen.0.iter().flatten()) {
-            if seen.is_known() {
-                *known = *seen;
-            }
+            *known = seen.or(*known);
         }
     }
 }
@@ -61,6 +58,8 @@ struct Witnesses {
 impl Witnesses {
     /// The most that are remembered. Our choice.
     const MOST: usize = 5;
+    /// Three are believed of any line. Our choice.
+    const ENOUGH: usize = 3;
     /// A line is slow if a full segment (1,500 bytes on Ethernet) takes as long as Linux delays an acknowledgement
     /// (`TCP_DELACK_MIN`): 300 kb/s. Our choice.
     const SLOW: Nanos = Nanos::from_millis(40);
@@ -68,7 +67,7 @@ impl Witnesses {
 
     fn add(&mut self, seen: &Paces) {
         for (known, seen) in self.paces.iter_mut().flatten().zip(seen.0.iter().flatten()) {
-            if seen.is_told() {
+            if seen.is_known() {
                 known.rotate_right(1);
                 known[0] = *seen;
             }
@@ -82,13 +81,18 @@ impl Witnesses {
     fn told_of(paces: &[Pace; Self::MOST]) -> Pace {
         let seen = || paces.iter().copied().filter(|it| it.is_known());
         let any_sure = seen().any(|it| !it.is_doubtful());
-        let known: Vec<Pace> = seen().filter(|it| !any_sure || !it.is_doubtful()).collect();
-        let told = Self::median(known);
+        // While threads wait for it: without memory of its own.
+        let (mut known, mut count) = ([Pace::default(); Self::MOST], 0);
+        for pace in seen().filter(|it| !any_sure || !it.is_doubtful()) {
+            known[count] = pace;
+            count += 1;
+        }
+        let told = Self::median(&mut known[..count]);
         let is_slow = told.time(Self::SEGMENT) >= Self::SLOW;
-        if is_slow { told.rounded() } else { Pace::default() }
+        if count >= Self::ENOUGH || is_slow { told.rounded() } else { Pace::default() }
     }
 
-    fn median(mut paces: Vec<Pace>) -> Pace {
+    fn median(paces: &mut [Pace]) -> Pace {
         paces.sort_by_key(|it| it.time(Self::SEGMENT));
         paces.get(paces.len().saturating_sub(1) / 2).copied().unwrap_or_default()
     }
@@ -118,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_line_is_told_of_in_coarse_steps() {
+    fn one_alone_is_believed_of_a_slow_line_only_and_in_coarse_steps() {
         let none: &[u64] = &[];
         // 1,500 bytes take 40 ms where 1,000 take 26.67.
         assert_eq!(told(&[&[26_600], none]), [26_600, 0]);
@@ -126,34 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_connection_has_seen_itself_counts_however_doubtful() {
-        let hosts = [[10, 0, 0, 1], [10, 0, 0, 2]].map(IpAddr::from);
-        let mut known = KnownPaces::default();
-        let of = |pace| Paces([[Pace::default(), pace], [Pace::default(); 2]]);
-        let mut doubtful = Pace::default();
-        doubtful.sample_at_most(960, Nanos::from_millis(30));
-        known.add(hosts, &of(pace(&[90_000])));
-        assert_eq!(known.add(hosts, &of(doubtful)).0[0][1], doubtful);
-    }
-
-    #[test]
-    fn what_a_connection_has_shown_that_the_capture_lacks_packets_of_is_not_told() {
-        let hosts = [[10, 0, 0, 1], [10, 0, 0, 2]].map(IpAddr::from);
-        let mut known = KnownPaces::default();
-        let of = |pace| Paces([[Pace::default(), pace], [Pace::default(); 2]]);
-        let own = pace(&[90_000]).kept();
-        assert_eq!(known.add(hosts, &of(own)).0[0][1], own);
-        let told = known.add(hosts, &of(Pace::default()));
-        assert_eq!(told.0[0][1].time(1_000), Nanos::ZERO);
-    }
-
-    #[test]
-    fn of_up_to_five_the_median_counts() {
+    fn of_three_to_five_the_median_counts() {
         let none: &[u64] = &[];
-        let shown = [&[32_000][..], &[90_000], none, &[32_100], none, &[900], none];
-        assert_eq!(told(&shown), [32_000, 90_000, 31_457, 32_100, 31_457, 900, 31_457]);
-        let forgotten = [&[90_000][..], &[30_000], &[300], &[300], &[300], &[9_000], none];
-        assert_eq!(told(&forgotten).last(), Some(&0), "the last five are fast");
+        let shown = [&[320][..], &[90], none, &[321], none, &[9_000], none];
+        // Two are too few, and no single one changes what three have shown.
+        assert_eq!(told(&shown), [320, 90, 0, 321, 327, 9_000, 327]);
+        let forgotten = [&[90_000][..], &[300], &[300], &[300], &[300], &[9_000], &[9_000], none];
+        assert_eq!(told(&forgotten).last(), Some(&294), "the last five");
     }
 
     #[test]

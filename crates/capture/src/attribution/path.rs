@@ -265,8 +265,6 @@ pub(crate) struct Pace {
     doubtful: bool,
     /// All samples were of so few acknowledgements that some may have come in a bunch.
     narrow: bool,
-    /// The capture lacks packets of the connection: it tells nobody.
-    is_kept: bool,
     /// The last samples in a row that were much slower, and the fastest of them.
     slower: Slower,
 }
@@ -367,16 +365,6 @@ impl Pace {
             (Some(_), Some(_)) if self.doubtful && !other.doubtful => other,
             (Some(_), _) => self,
         }
-    }
-
-    /// The same, but for other connections to hear nothing of.
-    pub(crate) const fn kept(self) -> Self {
-        Self { is_kept: true, ..self }
-    }
-
-    /// Whether other connections may hear of it.
-    pub(super) const fn is_told(self) -> bool {
-        self.is_known() && !self.is_kept
     }
 
     /// Whether anything has shown it.

@@ -40,6 +40,16 @@ impl Log {
         Self { wanted: Wanted::Tokens(VecDeque::new()), ..Self::default() }
     }
 
+    /// As new, with the memory of its queue, which is empty.
+    pub(super) fn forget(&mut self) {
+        let Self { wanted, begun, passed_over } = self;
+        match wanted {
+            Wanted::Events(queue) => queue.clear(),
+            Wanted::Tokens(queue) => queue.clear(),
+        }
+        (*begun, *passed_over) = (0, 0);
+    }
+
     /// Where readers of one direction put their tokens.
     pub(super) const fn tokens(&mut self, direction: Direction) -> Tokens<'_> {
         let queue = match &mut self.wanted {

@@ -40,7 +40,7 @@ mod link;
 mod not_tcp;
 mod plain;
 mod remaining;
-mod tcp;
+pub(crate) mod tcp;
 mod tunnel;
 
 pub use not_tcp::{LeftOut, NotTcp};
@@ -115,13 +115,21 @@ impl<'a> RawSegment<'a> {
     /// See [`decode`].
     #[inline(always)]
     pub fn find(frame: &Frame<'a>) -> Result<Self, NotTcp> {
-        match plain::find(frame) {
+        match Self::find_plain(frame) {
             Some(segment) => Ok(segment),
             None => Self::find_anywhere(frame),
         }
     }
 
+    /// The same if nothing about the frame is unusual; `None` says nothing.
+    #[must_use]
+    #[inline(always)]
+    pub fn find_plain(frame: &Frame<'a>) -> Option<Self> {
+        plain::find(frame)
+    }
+
     /// The same, whatever it is in.
+    #[inline(never)]
     fn find_anywhere(frame: &Frame<'a>) -> Result<Self, NotTcp> {
         let (packet, station) = link::packet(frame)?;
         let datagram = ip::datagram(packet)?;

@@ -55,6 +55,34 @@ pub(super) fn decode<'a>(raw: &RawSegment<'a>) -> Seen<'a> {
         station,
     } = raw;
     let [source, destination] = raw.ends();
+    let Decoded { segment, payload, options_cut } = segment(bytes, length);
+    Seen {
+        number,
+        at,
+        interface,
+        source,
+        destination,
+        segment,
+        payload,
+        hop_limit,
+        identification,
+        fragment,
+        options_cut,
+        station,
+    }
+}
+
+/// What a TCP header says, and the data behind it.
+pub(crate) struct Decoded<'a> {
+    pub(crate) segment: Segment,
+    pub(crate) payload: &'a [u8],
+    /// Whether the options were cut off.
+    options_cut: bool,
+}
+
+/// The segment at the beginning of `bytes`, of `length` bytes on the wire.
+#[inline(always)]
+pub(crate) fn segment(bytes: &[u8], length: u32) -> Decoded<'_> {
     let (header, rest) = bytes.split_first_chunk::<FIXED_HEADER>().expect("it was found whole");
     let &[_, _, _, _, q0, q1, q2, q3, a0, a1, a2, a3, words, flags, w0, w1, ..] = header;
     let options_length = options_length(words).expect("it was checked when it was found");
@@ -63,28 +91,16 @@ pub(super) fn decode<'a>(raw: &RawSegment<'a>) -> Seen<'a> {
     let ack = SeqNumber(u32::from_be_bytes([a0, a1, a2, a3]));
     #[expect(clippy::cast_possible_truncation, reason = "no header has more than 60 bytes")]
     let header_length = (FIXED_HEADER + options_length) as u32;
-    Seen {
-        number,
-        at,
-        interface,
-        source,
-        destination,
-        segment: Segment {
-            seq: SeqNumber(u32::from_be_bytes([q0, q1, q2, q3])),
-            ack: (flags & flag::ACK != 0).then_some(ack),
-            flags: control_bits(flags),
-            window: u16::from_be_bytes([w0, w1]),
-            options: understood,
-            time_wait_holder,
-            len: length - header_length,
-        },
-        payload,
-        hop_limit,
-        identification,
-        fragment,
-        options_cut: options.len() < options_length,
-        station,
-    }
+    let segment = Segment {
+        seq: SeqNumber(u32::from_be_bytes([q0, q1, q2, q3])),
+        ack: (flags & flag::ACK != 0).then_some(ack),
+        flags: control_bits(flags),
+        window: u16::from_be_bytes([w0, w1]),
+        options: understood,
+        time_wait_holder,
+        len: length - header_length,
+    };
+    Decoded { segment, payload, options_cut: options.len() < options_length }
 }
 
 /// Bytes of options, by the byte with the header's length in words; `None` if it is too short.

@@ -5,7 +5,7 @@
 
 use ackwise_tcp::{Segment, SeqNumber};
 
-use crate::decode::Seen;
+use super::packet::Packet;
 
 /// The first packet of a connection, as long as it was seen in one capture only.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct First {
 }
 
 impl AgainElsewhere {
-    pub(super) fn note(&mut self, seen: &Seen<'_>) {
+    pub(super) fn note(&mut self, seen: &Packet<'_>) {
         match self {
             Self::NothingSeen => *self = Self::Once(First::of(seen)),
             Self::Once(first) if first.is_again(seen) => *self = Self::Yes,
@@ -40,15 +40,15 @@ impl AgainElsewhere {
 }
 
 impl First {
-    fn of(seen: &Seen<'_>) -> Self {
-        let Segment { seq, ack, options, .. } = seen.segment;
+    fn of(seen: &Packet<'_>) -> Self {
+        let &Segment { seq, ack, options, .. } = seen.segment;
         let timestamp = options.timestamps.map(|it| it.value);
         let (interface, identification) = (seen.interface, seen.identification);
         Self { interface, number: seq, ack, timestamp, identification }
     }
 
     /// A retransmission has another identification and mostly a later timestamp.
-    fn is_again(&self, seen: &Seen<'_>) -> bool {
+    fn is_again(&self, seen: &Packet<'_>) -> bool {
         let is_unique = self.identification != 0 || self.timestamp.is_some();
         seen.interface != self.interface
             && is_unique
@@ -64,26 +64,11 @@ mod tests {
 
     #[test]
     fn a_packet_with_the_same_numbers_at_another_interface_was_captured_twice() {
-        let seen = |interface, identification, number, stamp: u32| Seen {
-            number: 1,
-            at: Instant::EPOCH,
-            interface,
-            source: "10.0.0.1:50000".parse().expect("an address"),
-            destination: "10.0.0.2:80".parse().expect("an address"),
-            segment: Segment {
-                seq: SeqNumber(number),
-                options: Options {
-                    timestamps: (stamp > 0).then_some(Timestamps { value: stamp, echo: 0 }),
-                    ..Options::NONE
-                },
-                ..Segment::default()
-            },
-            payload: &[],
-            hop_limit: 64,
-            identification,
-            fragment: false,
-            options_cut: false,
-            station: None,
+        let seen = |interface, identification, number, stamp: u32| {
+            let timestamps = (stamp > 0).then_some(Timestamps { value: stamp, echo: 0 });
+            let options = Options { timestamps, ..Options::NONE };
+            let segment = Segment { seq: SeqNumber(number), options, ..Segment::default() };
+            (interface, identification, segment)
         };
         for (why, first, second, twice) in [
             ("the same", seen(0, 7, 5, 9), seen(1, 7, 5, 9), true),
@@ -94,8 +79,16 @@ mod tests {
             ("nothing tells copies apart", seen(0, 0, 5, 0), seen(1, 0, 5, 0), false),
         ] {
             let mut again = AgainElsewhere::default();
-            again.note(&first);
-            again.note(&second);
+            for (interface, identification, segment) in [&first, &second] {
+                again.note(&Packet {
+                    number: 1,
+                    at: Instant::EPOCH,
+                    interface: *interface,
+                    identification: *identification,
+                    segment,
+                    payload: &[],
+                });
+            }
             assert_eq!(again.is_so(), twice, "{why}");
         }
     }

@@ -1,9 +1,9 @@
 //! Packets that are found before any of them is judged.
 
-use ackwise_tcp::Instant;
+use ackwise_tcp::{Instant, Segment};
 
-use super::endpoint_pair::EndpointPair;
-use crate::decode::{RawSegment, Seen, Station};
+use super::{endpoint_pair::EndpointPair, packet};
+use crate::decode::{RawSegment, Seen, Station, tcp};
 
 /// Segments in the order of the capture, with what was captured of their data.
 ///
@@ -70,6 +70,30 @@ pub(crate) struct Located {
     /// Segments before it.
     pub ordinal: u64,
     pub pair: EndpointPair,
+}
+
+/// A segment, without what tells whose it is.
+#[derive(Debug)]
+pub(super) struct Glance<'a> {
+    /// Segments of the capture before it.
+    pub ordinal: u64,
+    /// The lesser end of the pair has sent it.
+    pub in_order: bool,
+    pub number: u64,
+    pub at: Instant,
+    pub interface: u32,
+    pub identification: u16,
+    pub segment: Segment,
+    pub payload: &'a [u8],
+}
+
+impl Glance<'_> {
+    /// It as a packet of its connection.
+    #[inline(always)]
+    pub(super) const fn packet(&self) -> packet::Packet<'_> {
+        let Self { number, at, interface, identification, ref segment, payload, .. } = *self;
+        packet::Packet { number, at, interface, identification, segment, payload }
+    }
 }
 
 impl Batch {
@@ -223,6 +247,21 @@ impl Batch {
         self.parts[part][index].pair
     }
 
+    /// The same for a connection that is known.
+    #[inline(always)]
+    pub(super) fn glance(&self, part: usize, index: usize) -> Glance<'_> {
+        let packet = &self.parts[part][index];
+        let &Packet { number, at, interface, place, identification, in_order, length, .. } = packet;
+        let ordinal = self.before + u64::from(place);
+        let tcp::Decoded { segment, payload, .. } = tcp::segment(self.bytes_of(packet), length);
+        Glance { ordinal, in_order, number, at, interface, identification, segment, payload }
+    }
+
+    /// How many segments of the capture are before one of a part's.
+    pub(crate) fn ordinal(&self, part: usize, index: usize) -> u64 {
+        self.locate(&self.parts[part][index]).ordinal
+    }
+
     /// One of a part's segments.
     #[inline(always)]
     pub(crate) fn get(&self, part: usize, index: usize) -> (Located, Seen<'_>) {
@@ -235,15 +274,25 @@ impl Batch {
         Located { ordinal: self.before + u64::from(packet.place), pair: packet.pair }
     }
 
+    /// A TCP header, and what was captured of the data.
+    #[inline(always)]
+    fn bytes_of(&self, packet: &Packet) -> &[u8] {
+        let base = if self.in_place { self.bytes.as_ptr().addr() } else { 0 };
+        let start = packet.start.wrapping_sub(base);
+        let end = start.checked_add(packet.captured as usize);
+        let bytes = end.and_then(|end| self.bytes.get(start..end));
+        bytes.expect("the batch owns the block in which its segments lie")
+    }
+
     #[inline(always)]
     fn decode(&self, packet: &Packet) -> Seen<'_> {
-        let base = if self.in_place { self.bytes.as_ptr().addr() } else { 0 };
+        let bytes = self.bytes_of(packet);
         let &Packet {
             pair,
             number,
             at,
-            start,
-            captured,
+            start: _,
+            captured: _,
             length,
             interface,
             place: _,
@@ -253,8 +302,6 @@ impl Batch {
             fragment,
             in_order,
         } = packet;
-        let start = start.wrapping_sub(base);
-        let bytes = start.checked_add(captured as usize).and_then(|end| self.bytes.get(start..end));
         let (addresses, ports, is_v6) = pair.ends(in_order);
         let segment = RawSegment {
             number,
@@ -263,7 +310,7 @@ impl Batch {
             addresses,
             ports,
             is_v6,
-            bytes: bytes.expect("the batch owns the block in which its segments lie"),
+            bytes,
             length,
             hop_limit,
             identification,

@@ -1,16 +1,13 @@
 //! One connection of a capture: both ends, what they say to each other, and what that takes.
 
+mod begin;
 mod cost;
 mod end;
 mod events;
 mod mute;
 mod run_on;
 
-use std::{
-    collections::VecDeque,
-    net::{IpAddr, SocketAddr},
-    ops::Range,
-};
+use std::{collections::VecDeque, net::SocketAddr, ops::Range};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
@@ -19,53 +16,42 @@ use self::mute::answers_nothing;
 use super::{
     again_elsewhere::AgainElsewhere,
     closed::{Closed, Swap},
-    ends::{Ends, Lost, Survey},
+    ends::{Ends, Lost},
     exchange::{Asked, EarlierEnd, OpenExchange},
     flow_control::FlowControl,
     heard::HeardByServer,
     lingering::Lingering,
     measures::Measures,
+    packet::{Packet, begins},
     reassembly::{Arrival, Piece, Reassembly},
     setup::Setup,
     tunnels::Tunnels,
     unsettled::Unsettled,
-    warm_up::WarmUp,
 };
 use crate::{
     attribution::{
-        CorkHabit, KnownPaces, Nanos, Paces, Stall,
+        CorkHabit, Nanos, Stall,
         gap::{Gap, Missing, Resolution},
         sender::Departure,
     },
     closing::Closing,
     conversation::{ExchangeReader, Protocol},
-    decode::Seen,
     limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},
     results::Results,
     series::{Point, Series},
 };
 
-/// How far the beginning of a connection is judged.
-#[derive(Debug)]
-enum Beginning {
-    /// Its first segments are put off.
-    WarmsUp(WarmUp),
-    /// They have shown what they can; what earlier connections have shown is missing.
-    Surveyed(WarmUp, Box<Survey>),
-    /// They are judged.
-    Judged,
-}
-
-/// A connection that is not over.
+/// A connection that is judged, and not over.
 #[derive(Debug)]
 pub(crate) struct ObservedConnection {
     id: u32,
     client: SocketAddr,
     server: SocketAddr,
+    /// It is the lesser of both ends.
+    client_is_first: bool,
     ends: Ends,
     /// If somebody asks for them.
     measures: Option<Box<Measures>>,
-    beginning: Beginning,
     reassembly: [Reassembly; 2],
     conversation: ExchangeReader,
     setup: Setup,
@@ -113,53 +99,6 @@ pub(crate) struct ObservedConnection {
 }
 
 impl ObservedConnection {
-    /// One whose first segments `warm_up` holds, which is empty.
-    pub(crate) fn new(
-        id: u32,
-        client: SocketAddr,
-        server: SocketAddr,
-        now: Instant,
-        warm_up: WarmUp,
-    ) -> Self {
-        Self {
-            id,
-            client,
-            server,
-            ends: Ends::default(),
-            measures: None,
-            beginning: Beginning::WarmsUp(warm_up),
-            reassembly: Default::default(),
-            conversation: ExchangeReader::new(),
-            setup: Setup::default(),
-            open: VecDeque::new(),
-            earlier_end: EarlierEnd::default(),
-            closed_at: None,
-            protocol: None,
-            tunnels: Tunnels::default(),
-            flow_control: Default::default(),
-            corks: CorkHabit::default(),
-            unsettled: Default::default(),
-            behind_hole: None,
-            heard_by_server: HeardByServer::default(),
-            cut: [0; 2],
-            initial: None,
-            lingering: None,
-            exchanges: 0,
-            closed_first: None,
-            closing: Closing::default(),
-            first_seen: now,
-            last_seen: now,
-            clock_steps: 0,
-            again_elsewhere: AgainElsewhere::default(),
-            series: None,
-            divisions: SAVED_DIVISIONS,
-            undivided: false,
-            touched: 0,
-            charged: 0,
-            spared: false,
-        }
-    }
-
     /// Remembers what a report draws of it: of each exchange, at most so many stretches.
     pub(crate) fn keep_series(&mut self, stretches: usize) {
         self.series.get_or_insert_default();
@@ -186,98 +125,56 @@ impl ObservedConnection {
         if source == self.client { Direction::ToServer } else { Direction::ToClient }
     }
 
+    /// The same if the lesser or the greater of both ends has sent it.
+    pub(crate) const fn direction_in_order(&self, in_order: bool) -> Direction {
+        if in_order == self.client_is_first { Direction::ToServer } else { Direction::ToClient }
+    }
+
     /// Whether both ends have closed, and know it of each other.
     pub(crate) fn is_over(&self) -> bool {
         self.ends.is_over()
     }
 
-    /// Whether this SYN begins another connection between the same ports: a client that sends another
-    /// initial sequence number has forgotten the old connection, whatever ended it.
+    /// Whether this SYN begins another connection between the same ports, as
+    /// [`Newcomer::is_reused_by`](super::newcomer::Newcomer::is_reused_by); so does any if it is closing.
     pub(crate) fn is_reused_by(&self, segment: &Segment) -> bool {
         let other = self.initial.is_some_and(|initial| initial != segment.seq);
         begins(segment) && (other || self.ends.is_closing())
     }
 
     /// Takes a segment that was captured.
-    pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
-        let direction = self.direction(seen.source);
-        self.again_elsewhere.note(seen);
-        if !self.run_on(seen, direction) {
-            self.handle_in_detail(seen, direction, results);
+    pub(crate) fn handle(
+        &mut self,
+        packet: &Packet<'_>,
+        direction: Direction,
+        results: &mut Results,
+    ) {
+        self.again_elsewhere.note(packet);
+        if !self.run_on(packet, direction) {
+            self.handle_in_detail(packet, direction, results);
         }
     }
 
     /// The same, whatever the segment is.
-    fn handle_in_detail(&mut self, seen: &Seen<'_>, direction: Direction, results: &mut Results) {
-        self.closing.handle_segment(&seen.segment, direction);
-        if begins(&seen.segment) {
-            self.initial = Some(seen.segment.seq);
+    fn handle_in_detail(
+        &mut self,
+        packet: &Packet<'_>,
+        direction: Direction,
+        results: &mut Results,
+    ) {
+        self.closing.handle_segment(packet.segment, direction);
+        if begins(packet.segment) {
+            self.initial = Some(packet.segment.seq);
         }
-        match &mut self.beginning {
-            Beginning::WarmsUp(warm_up) => {
-                if warm_up.add(seen, direction) {
-                    self.survey();
-                }
-            }
-            Beginning::Surveyed(..) | Beginning::Judged => self.judge(seen, direction, results),
-        }
+        self.judge(packet, direction, results);
     }
 
-    /// The path is known as well as the first segments can show it.
-    pub(crate) fn survey(&mut self) {
-        self.beginning = match std::mem::replace(&mut self.beginning, Beginning::Judged) {
-            Beginning::WarmsUp(warm_up) => {
-                let survey = self.ends.survey(&warm_up);
-                Beginning::Surveyed(warm_up, Box::new(survey))
-            }
-            other => other,
-        };
-    }
-
-    /// Which hosts' earlier connections it has to learn from, and what it has to teach, before it can
-    /// go on.
-    pub(crate) const fn awaits_paces(&self) -> Option<([IpAddr; 2], &Paces)> {
-        match &self.beginning {
-            Beginning::Surveyed(_, survey) => {
-                Some(([self.client.ip(), self.server.ip()], &survey.paces))
-            }
-            Beginning::WarmsUp(_) | Beginning::Judged => None,
-        }
-    }
-
-    /// Whether its first segments are still put off.
-    pub(crate) const fn warms_up(&self) -> bool {
-        matches!(self.beginning, Beginning::WarmsUp(_))
-    }
-
-    /// What was put off is judged, now that the path is known as well as it can be. Gives the memory back
-    /// in which it was.
-    pub(crate) fn begin(&mut self, known: &Paces, results: &mut Results) -> Option<WarmUp> {
-        let beginning = std::mem::replace(&mut self.beginning, Beginning::Judged);
-        let Beginning::Surveyed(mut warm_up, survey) = beginning else { return None };
-        self.ends.learn(&survey, known);
-        for (seen, direction) in warm_up.segments() {
-            self.judge(&seen, direction, results);
-        }
-        warm_up.clear();
-        Some(warm_up)
-    }
-
-    /// The same at once, with what is known by now.
-    pub(crate) fn begin_now(&mut self, known: &mut KnownPaces, results: &mut Results) {
-        self.survey();
-        if let Some((hosts, seen)) = self.awaits_paces() {
-            let paces = known.add(hosts, seen);
-            self.begin(&paces, results);
-        }
-    }
-
-    fn judge(&mut self, seen: &Seen<'_>, direction: Direction, results: &mut Results) {
+    fn judge(&mut self, seen: &Packet<'_>, direction: Direction, results: &mut Results) {
         // Files that were joined may go back in time, and so may the clock.
         let (before, now) = (self.last_seen, seen.at.max(self.last_seen));
         self.clock_steps += u32::from(Nanos::between(seen.at, now) > CLOCK_STEP);
         self.last_seen = now;
-        let segment = &seen.segment;
+        let segment = seen.segment;
         let closes = direction == Direction::ToClient && (segment.flags.fin || segment.flags.rst);
         let way = self.ends.distances.path_delays(direction).sender;
         self.closed_at = closes.then(|| (now - way).max(self.first_seen));
@@ -330,8 +227,14 @@ impl ObservedConnection {
 
     /// Remembers a segment for the plot.
     #[inline(never)]
-    fn draw(&mut self, seen: &Seen<'_>, direction: Direction, again: bool, results: &mut Results) {
-        let bytes = self.ends.half(direction).stream.find(&seen.segment);
+    fn draw(
+        &mut self,
+        seen: &Packet<'_>,
+        direction: Direction,
+        again: bool,
+        results: &mut Results,
+    ) {
+        let bytes = self.ends.half(direction).stream.find(seen.segment);
         let other = &self.ends.half(direction.opposite()).stream;
         let point = Point {
             at: self.last_seen,
@@ -368,7 +271,7 @@ impl ObservedConnection {
 
     fn handle_data(
         &mut self,
-        seen: &Seen<'_>,
+        seen: &Packet<'_>,
         direction: Direction,
         now: Instant,
         results: &mut Results,
@@ -376,7 +279,7 @@ impl ObservedConnection {
         self.divisions =
             SAVED_DIVISIONS.min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
         let before = self.ends.last_data;
-        let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
+        let data = self.ends.handle_data(seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
         let flows = self.flow_control[direction.opposite() as usize].is_open();
         let is_mute = answers_nothing(self.protocol, seen, flows);
@@ -592,9 +495,4 @@ pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piec
         }
         Piece::Gap(Range { start, end }) => conversation.handle_gap(direction, start, end),
     }
-}
-
-/// A SYN without ACK.
-const fn begins(segment: &Segment) -> bool {
-    segment.flags.syn && segment.ack.is_none()
 }

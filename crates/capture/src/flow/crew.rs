@@ -1,203 +1,260 @@
-//! Threads that judge a batch of packets together.
+//! Threads that judge batches of packets together.
+//!
+//! Each of them takes what is next: one shard's part of the batch that is under way. Whoever is done last with that
+//! says what comes next, so that nobody waits for somebody in particular. The thread that reads works, too, and
+//! reads on when it has nothing else to do.
+
+mod plan;
+mod round;
 
 use std::{
-    cmp::Reverse,
-    hint, panic,
+    any::Any,
+    hint,
+    num::NonZeroUsize,
+    panic::{self, AssertUnwindSafe},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, RecvError, SyncSender, TryRecvError, sync_channel},
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
 };
 
+use self::{
+    plan::Plan,
+    round::{Next, Round},
+};
 use super::{batch::Batch, endpoint_pair::EndpointPair, shard::Shard};
+use crate::{attribution::KnownPaces, limits::Extent};
 
-/// All connections, by parts that know nothing of each other.
+/// All connections, by parts that know nothing of each other, and those who judge them.
 #[derive(Debug)]
-pub(crate) struct Shards(Box<[Mutex<Shard>]>);
-
-impl Shards {
-    pub(crate) fn new(count: usize) -> Self {
-        Self((0..count).map(|_| Mutex::default()).collect())
-    }
-
-    pub(crate) const fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub(crate) fn lock(&self, number: usize) -> MutexGuard<'_, Shard> {
-        // Who panics with it takes the whole analysis down.
-        self.0[number].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn of(&self, pair: &EndpointPair) -> MutexGuard<'_, Shard> {
-        self.lock(pair.part(self.len()))
-    }
-
-    pub(crate) fn lock_all(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
-        (0..self.len()).map(|number| self.lock(number))
-    }
-}
-
-/// A batch that every shard goes through once. Whoever has time takes the next shard.
-#[derive(Debug)]
-pub(crate) struct Round {
-    shards: Arc<Shards>,
-    batch: Batch,
-    task: Task,
-    /// The shards, those with most to do first: so the threads are done at about the same time.
-    order: Box<[usize]>,
-    /// Whether somebody has taken it, by shard.
-    taken: Box<[AtomicBool]>,
-    /// How many threads go through them.
-    threads: usize,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Task {
-    Handle,
-    Resume,
-}
-
-impl Round {
-    /// One for the threads of a crew.
-    pub(crate) fn new(shards: &Arc<Shards>, batch: Batch, crew: &Crew) -> Arc<Self> {
-        let mut order: Box<[usize]> = (0..shards.len()).collect();
-        order.sort_by_key(|&shard| Reverse(batch.part(shard)));
-        let taken = order.iter().map(|_| AtomicBool::new(false)).collect();
-        let (shards, threads) = (Arc::clone(shards), crew.helpers.len() + 1);
-        Arc::new(Self { shards, batch, task: Task::Handle, order, taken, threads })
-    }
-
-    /// The same batch once more, for what was put off. Nobody is at it any more.
-    pub(crate) fn resume(this: Arc<Self>) -> Arc<Self> {
-        let parts = Self::into_parts(this);
-        parts.taken.iter().for_each(|it| it.store(false, Ordering::Relaxed));
-        Arc::new(Self { task: Task::Resume, ..parts })
-    }
-
-    /// The batch.
-    pub(crate) const fn batch(&self) -> &Batch {
-        &self.batch
-    }
-
-    /// The batch, at which nobody is any more.
-    pub(crate) fn into_batch(this: Arc<Self>) -> Batch {
-        Self::into_parts(this).batch
-    }
-
-    fn into_parts(this: Arc<Self>) -> Self {
-        Arc::into_inner(this).expect("helpers let go of a round before they say that it is done")
-    }
-
-    /// Does what nobody else does, as one of the threads: the same shards in each round as far as possible, which are
-    /// in its processor's cache, and then what is left of the others', from their ends.
-    pub(crate) fn work(&self, thread: usize) {
-        let is_own = |shard: &&usize| **shard % self.threads == thread;
-        let own = self.order.iter().filter(is_own);
-        let others = self.order.iter().rev().filter(|it| !is_own(it));
-        for &number in own.chain(others) {
-            if self.taken[number].swap(true, Ordering::Relaxed) {
-                continue;
-            }
-            let mut shard = self.shards.lock(number);
-            match self.task {
-                Task::Handle => shard.handle_batch(&self.batch, number),
-                Task::Resume => shard.resume(&self.batch, number),
-            }
-        }
-    }
-}
-
-/// Threads beside the one that reads.
-#[derive(Debug, Default)]
 pub(crate) struct Crew {
-    helpers: Vec<Helper>,
+    shared: Arc<Shared>,
+    helpers: Vec<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Helper {
-    /// `None` once it is sent home.
-    rounds: Option<SyncSender<Arc<Round>>>,
-    done: Receiver<()>,
-    thread: Option<JoinHandle<()>>,
+struct Shared {
+    shards: Box<[Mutex<Shard>]>,
+    between: Mutex<Between>,
+    plan: Mutex<Plan>,
+    /// How often the plan has changed in a way that somebody may wait for.
+    changes: AtomicU64,
+    changed: Condvar,
+}
+
+/// What is used only while nobody is at the shards.
+#[derive(Debug, Default)]
+pub(crate) struct Between {
+    pub known: KnownPaces,
+    /// How much of what the limits allow is kept.
+    pub extent: Extent,
 }
 
 impl Crew {
-    /// As many as the system gives, at most `helpers`.
-    pub(crate) fn new(helpers: usize) -> Self {
-        Self { helpers: (1..=helpers).map_while(Helper::start).collect() }
+    /// The caller's thread, for this number of shards.
+    pub(crate) fn new(shards: usize) -> Self {
+        let shared = Shared {
+            shards: (0..shards).map(|_| Mutex::default()).collect(),
+            between: Mutex::default(),
+            plan: Mutex::default(),
+            changes: AtomicU64::new(0),
+            changed: Condvar::new(),
+        };
+        Self { shared: Arc::new(shared), helpers: Vec::new() }
     }
 
-    /// The helpers begin; the caller may do something else meanwhile.
-    pub(crate) fn begin(&self, round: &Arc<Round>) {
-        for rounds in self.helpers.iter().filter_map(|it| it.rounds.as_ref()) {
-            // One that is gone has panicked, which `finish` finds.
-            let _ = rounds.send(Arc::clone(round));
+    /// From now on with as many threads beside the caller's as the system gives, at most `helpers`.
+    pub(crate) fn hire(&mut self, helpers: usize) {
+        self.dismiss();
+        self.shared.plan().is_over = false;
+        let start = |number| {
+            let shared = Arc::clone(&self.shared);
+            let work = move || shared.help(number);
+            thread::Builder::new().name("explain".to_owned()).spawn(work).ok()
+        };
+        let most = self.shards().saturating_sub(1);
+        self.helpers = (1..=helpers.min(most)).map_while(start).collect();
+        self.shared.plan().threads = self.helpers.len() + 1;
+    }
+
+    fn dismiss(&mut self) {
+        self.shared.plan().is_over = true;
+        self.shared.note_change();
+        for helper in self.helpers.drain(..) {
+            // A panic has been handed on already, or is being handled.
+            let _ = helper.join();
         }
     }
 
-    /// Helps, and waits until all is done.
-    ///
+    /// How many threads there are.
+    pub(crate) const fn threads(&self) -> NonZeroUsize {
+        NonZeroUsize::MIN.saturating_add(self.helpers.len())
+    }
+
+    /// How many shards there are.
+    pub(crate) fn shards(&self) -> usize {
+        self.shared.shards.len()
+    }
+
+    /// One of them.
+    pub(crate) fn shard(&self, number: usize) -> MutexGuard<'_, Shard> {
+        self.shared.shard(number)
+    }
+
+    /// That of a connection.
+    pub(crate) fn shard_of(&self, pair: &EndpointPair) -> MutexGuard<'_, Shard> {
+        self.shard(pair.part(self.shards()))
+    }
+
+    /// All of them. Nobody is at them.
+    pub(crate) fn lock_all(&self) -> Vec<MutexGuard<'_, Shard>> {
+        self.shared.lock_all()
+    }
+
+    /// What is used only while nobody is at them.
+    pub(crate) fn between(&self) -> MutexGuard<'_, Between> {
+        self.shared.between()
+    }
+
+    /// Has a batch judged after those before it. Gives an empty one, once it is time to fill that.
+    pub(crate) fn submit(&self, batch: Batch) -> Batch {
+        let mut plan = self.shared.plan();
+        plan.waiting.push_back(batch);
+        if plan.is_between_batches() {
+            plan.begin_next();
+        }
+        drop(plan);
+        self.shared.note_change();
+        let is_alone = self.helpers.is_empty();
+        self.work(|plan| if is_alone { plan.is_done() } else { plan.wants_more() });
+        self.shared.plan().empty.pop().unwrap_or_default()
+    }
+
+    /// Helps until all batches are judged.
+    pub(crate) fn finish(&self) {
+        self.work(Plan::is_done);
+    }
+
     /// # Panics
     ///
     /// If a helper has panicked.
-    pub(crate) fn finish(&mut self, round: &Round) {
-        round.work(0);
-        for helper in &mut self.helpers {
-            if receive(&helper.done).is_err()
-                && let Some(thread) = helper.thread.take()
-                && let Err(what) = thread.join()
-            {
-                panic::resume_unwind(what);
-            }
+    fn work(&self, is_enough: impl Fn(&Plan) -> bool) {
+        if let Err(what) = self.shared.work(0, is_enough) {
+            panic::resume_unwind(what);
         }
     }
 }
 
-/// Waits for a message. Whoever sends it is about to: to sleep and be woken takes as long as the rest of
-/// a shard.
-fn receive<T>(messages: &Receiver<T>) -> Result<T, RecvError> {
-    /// Looks before sleeping: some 30 us. Our choice.
-    const LOOKS: u32 = 1_000;
-    for _ in 0..LOOKS {
-        match messages.try_recv() {
-            Ok(message) => return Ok(message),
-            Err(TryRecvError::Empty) => hint::spin_loop(),
-            Err(TryRecvError::Disconnected) => return Err(RecvError),
-        }
-    }
-    messages.recv()
-}
-
-impl Helper {
-    /// The thread with this number; the caller's has 0.
-    fn start(thread: usize) -> Option<Self> {
-        let (rounds, to_do) = sync_channel::<Arc<Round>>(1);
-        let (say_done, done) = sync_channel(1);
-        let work = move || {
-            while let Ok(round) = receive(&to_do) {
-                round.work(thread);
-                drop(round);
-                if say_done.send(()).is_err() {
-                    return;
-                }
-            }
-        };
-        let thread = thread::Builder::new().name("explain".to_owned()).spawn(work).ok()?;
-        Some(Self { rounds: Some(rounds), done, thread: Some(thread) })
-    }
-}
-
-impl Drop for Helper {
+impl Drop for Crew {
     fn drop(&mut self) {
-        self.rounds = None;
-        // Unblocks one that waits to say that it is done.
-        while self.done.try_recv().is_ok() {}
-        if let Some(thread) = self.thread.take() {
-            // A panic has been handed on already, or is being handled.
-            let _ = thread.join();
+        self.dismiss();
+    }
+}
+
+/// Whoever panics with a lock takes the whole analysis down.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Looks before somebody who waits sleeps: some 30 us. What is waited for is mostly about to happen, and to sleep
+    /// and be woken takes as long as the rest of a shard. Our choice.
+    const LOOKS: u32 = 1_000;
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        lock(&self.plan)
+    }
+
+    fn between(&self) -> MutexGuard<'_, Between> {
+        lock(&self.between)
+    }
+
+    fn shard(&self, number: usize) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[number])
+    }
+
+    fn lock_all(&self) -> Vec<MutexGuard<'_, Shard>> {
+        self.shards.iter().map(lock).collect()
+    }
+
+    /// What a helper does, until all is over.
+    fn help(&self, thread: usize) {
+        let work = AssertUnwindSafe(|| self.work(thread, |plan| plan.is_over));
+        if let Err(what) = panic::catch_unwind(work) {
+            self.plan().panic = Some(what);
+            self.note_change();
         }
+    }
+
+    /// Does what nobody else does, until it is enough. An error is what somebody else has panicked with.
+    fn work(
+        &self,
+        thread: usize,
+        is_enough: impl Fn(&Plan) -> bool,
+    ) -> Result<(), Box<dyn Any + Send>> {
+        let mut plan = self.plan();
+        loop {
+            if thread == 0
+                && let Some(what) = plan.panic.take()
+            {
+                return Err(what);
+            }
+            if is_enough(&plan) {
+                return Ok(());
+            }
+            let Some(part) = plan.take_part(thread) else {
+                plan = self.wait(plan);
+                continue;
+            };
+            drop(plan);
+            part.judge(&mut self.shard(part.number));
+            drop(part);
+            plan = self.plan();
+            if let Some(round) = plan.end_part() {
+                drop(plan);
+                let next = self.go_on(round);
+                plan = self.plan();
+                plan.go_on(next);
+                drop(plan);
+                self.note_change();
+                plan = self.plan();
+            }
+        }
+    }
+
+    /// All shards are done with a round.
+    fn go_on(&self, round: Round) -> Next {
+        round.go_on(&mut self.lock_all(), &mut self.between())
+    }
+
+    /// Wakes those who wait for the plan to change, which it has.
+    fn note_change(&self) {
+        let plan = self.plan();
+        self.changes.fetch_add(1, Ordering::Release);
+        let somebody_sleeps = plan.asleep > 0;
+        drop(plan);
+        if somebody_sleeps {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for a change of the plan.
+    fn wait<'a>(&'a self, plan: MutexGuard<'a, Plan>) -> MutexGuard<'a, Plan> {
+        let before = self.changes.load(Ordering::Acquire);
+        drop(plan);
+        for _ in 0..Self::LOOKS {
+            if self.changes.load(Ordering::Acquire) != before {
+                return self.plan();
+            }
+            hint::spin_loop();
+        }
+        let mut plan = self.plan();
+        if self.changes.load(Ordering::Acquire) == before {
+            plan.asleep += 1;
+            plan = self.changed.wait(plan).unwrap_or_else(PoisonError::into_inner);
+            plan.asleep -= 1;
+        }
+        plan
     }
 }

@@ -19,6 +19,12 @@ impl EndpointPair {
         Self::in_order(addresses, [one.port(), other.port()], one.is_ipv6()).0
     }
 
+    /// Whether `one` is the lesser of both ends.
+    pub(crate) fn is_first(one: SocketAddr, other: SocketAddr) -> bool {
+        let addresses = [number(one.ip()), number(other.ip())];
+        Self::in_order(addresses, [one.port(), other.port()], one.is_ipv6()).1
+    }
+
     /// The pair, and whether the first end is the lesser one.
     #[inline(always)]
     pub(crate) fn in_order([a, b]: [u128; 2], ports: [u16; 2], is_v6: bool) -> (Self, bool) {

@@ -10,17 +10,17 @@ use ackwise_tcp::{Flags, Instant, Segment, SeqNumber, Timestamps};
 
 use self::echoes::echo_of;
 use super::{
+    packet::Packet,
     serial::Serial,
     stream::{Novelty, ObservedStream},
     warm_up::WarmUp,
 };
 use crate::{
     attribution::{
-        Acknowledgement, Distances, Loss, Nanos, Pace, Paces,
+        Acknowledgement, Distances, Loss, Nanos, Paces,
         gap::{Gap, Missing, Resolution},
         sender::{Promptest, SeenData, Sender, SenderClock},
     },
-    decode::Seen,
     quality::Quality,
 };
 
@@ -204,26 +204,22 @@ impl Ends {
     pub(crate) fn survey(&mut self, warm_up: &WarmUp) -> Survey {
         let trial = &mut *self;
         let mut setup = super::setup::Setup::default();
-        let mut lacks_packets = false;
-        for (seen, direction) in warm_up.headers() {
+        for (seen, direction) in warm_up.packets() {
             if seen.segment.flags.syn {
                 setup.handle_syn(direction, seen.at, seen.number);
             } else if direction == Direction::ToServer {
-                let is_first = trial.is_next(&seen.segment, direction);
+                let is_first = trial.is_next(seen.segment, direction);
                 let has_data = seen.segment.len > 0;
                 let distances = &mut trial.distances;
                 setup.handle_opening(seen.at, seen.number, is_first, has_data, distances);
             }
-            trial.number(seen, direction);
-            let lost = trial.handle_header(&seen.segment, direction, seen.at, seen.number);
-            lacks_packets |= lost.is_some();
+            trial.number(&seen, direction);
+            trial.handle_header(seen.segment, direction, seen.at, seen.number);
             if seen.segment.len > 0 {
-                trial.handle_data(&seen.segment, direction, seen.at, seen.number);
+                trial.handle_data(seen.segment, direction, seen.at, seen.number);
             }
         }
-        let kept = |pace: Pace| if lacks_packets { pace.kept() } else { pace };
-        let paces = trial.halves.each_ref().map(|half| half.sender.paces().map(kept));
-        let paces = Paces(paces);
+        let paces = Paces(trial.halves.each_ref().map(|half| half.sender.paces()));
         let promptest = trial.halves.each_ref().map(|half| half.sender.promptest());
         let clocks = trial.halves.each_ref().map(|half| half.sender.clock());
         let skipped = trial.halves.each_ref().map(|half| half.skipped);
@@ -233,7 +229,7 @@ impl Ends {
     }
 
     /// As new, with the memory of its queues.
-    fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.halves.iter_mut().for_each(Half::forget);
         self.distances = Distances::default();
         (self.last_data, self.reset, self.swapped) = (None, false, false);
@@ -309,7 +305,7 @@ impl Ends {
     }
 
     /// The number of a packet.
-    pub(crate) fn number(&mut self, seen: &Seen<'_>, direction: Direction) {
+    pub(crate) fn number(&mut self, seen: &Packet<'_>, direction: Direction) {
         let half = &mut self.halves[direction as usize];
         let full = half.stream.segment_size().max(1);
         let segments = seen.segment.len.div_ceil(full).max(1);

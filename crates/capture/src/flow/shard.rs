@@ -5,6 +5,7 @@
 //! ([`Shard::handle_batch`]); then all learn of each other in the order of the capture; then each shard
 //! does what is left ([`Shard::resume`]). The result is that of one packet after the other.
 
+mod life;
 mod slot;
 
 use std::{
@@ -21,8 +22,10 @@ use super::{
     batch::{Batch, Located},
     closed::Closed,
     connection::ObservedConnection,
-    endpoint_pair::{EndpointPair, roles},
-    warm_up::WarmUp,
+    endpoint_pair::EndpointPair,
+    ends::Ends,
+    newcomer::Newcomer,
+    packet::{Packet, begins},
 };
 use crate::{
     attribution::{KnownPaces, Paces},
@@ -62,8 +65,12 @@ pub(crate) struct Shard {
     deferred: Vec<u32>,
     /// Room for those while they are handled.
     resumed: Vec<u32>,
-    /// Memory for the first segments of connections.
-    spare: Vec<WarmUp>,
+    /// Those that are not needed any more, for the next ones.
+    #[expect(clippy::vec_box, reason = "they move to where connections are, and back")]
+    spare_newcomers: Vec<Box<Newcomer>>,
+    spare: Vec<Box<ObservedConnection>>,
+    /// What surveys newcomers, one after the other.
+    trial: Box<Ends>,
     /// The first segment among them that may begin another connection, which has something to tell.
     reopening: Option<u64>,
 }
@@ -99,9 +106,9 @@ pub(crate) struct Unfinished {
 }
 
 impl Awaiting {
-    /// The connection, if it waits.
-    fn of(connection: &ObservedConnection, located: Located, at: Instant) -> Option<Self> {
-        let (hosts, paces) = connection.awaits_paces()?;
+    /// A newcomer, if it waits.
+    fn of(newcomer: &Newcomer, located: Located, at: Instant) -> Option<Self> {
+        let (hosts, paces) = newcomer.awaits_paces()?;
         let Located { ordinal, pair } = located;
         Some(Self { ordinal, hosts, paces: *paces, told: false, at, pair })
     }
@@ -118,14 +125,9 @@ pub(crate) struct Load {
 }
 
 /// Counts what a connection takes.
-fn charge(connection: &mut ObservedConnection, bytes: &mut usize) {
-    let cost = connection.cost();
-    *bytes = *bytes - connection.charged + cost;
-    connection.charged = cost;
-}
-
-const fn begins(seen: &Seen<'_>) -> bool {
-    seen.segment.flags.syn && seen.segment.ack.is_none()
+const fn charge(charged: &mut usize, cost: usize, bytes: &mut usize) {
+    *bytes = *bytes - *charged + cost;
+    *charged = cost;
 }
 
 impl Shard {
@@ -134,9 +136,6 @@ impl Shard {
     /// The most closed connections that a shard remembers. Our choice: of all shards together as many as
     /// a server closes in a second, and few enough to stay in the processor's cache.
     const MAX_OVER: usize = 1 << 10;
-
-    /// The most memory that is kept for connections to come. Our choice.
-    const MAX_SPARE: usize = 1 << 6;
 
     pub(crate) fn keep_series(&mut self, budget: Budget) {
         self.results.keep_series(budget);
@@ -182,8 +181,7 @@ impl Shard {
         let packets = std::mem::take(&mut self.deferred).into_iter();
         let awaiting = awaiting.map(|it| (it.ordinal, Rest::Awaiting(Box::new(it))));
         awaiting.chain(
-            packets
-                .map(move |index| (batch.get(part, index as usize).0.ordinal, Rest::Packet(index))),
+            packets.map(move |index| (batch.ordinal(part, index as usize), Rest::Packet(index))),
         )
     }
 
@@ -192,12 +190,17 @@ impl Shard {
     pub(crate) fn handle_batch(&mut self, batch: &Batch, part: usize) {
         let mut index = 0;
         while (index as usize) < batch.part(part) {
-            let next = self.handle_run(batch, part, index);
-            if next == index {
-                self.handle_one(batch, part, index);
-            }
-            index = next.max(index + 1);
+            index = self.handle_next(batch, part, index);
         }
+    }
+
+    /// Takes the segment at `index`, and maybe the ones that follow it, to its connection. Which comes next.
+    fn handle_next(&mut self, batch: &Batch, part: usize, index: u32) -> u32 {
+        let next = self.handle_run(batch, part, index);
+        if next == index {
+            self.handle_one(batch, part, index);
+        }
+        next.max(index + 1)
     }
 
     /// Takes the segments from the one at `index` on to their connection, as long as they are of the same one
@@ -208,30 +211,29 @@ impl Shard {
     /// latest of their times is to forget it by each.
     fn handle_run(&mut self, batch: &Batch, part: usize, index: u32) -> u32 {
         let pair = batch.pair(part, index as usize);
-        let slot = self.slots.get_mut(&pair);
-        let Some(Slot::Alive(connection)) = slot.filter(|it| !it.awaits_paces()) else {
-            return index;
+        let connection = match self.slots.get_mut(&pair) {
+            Some(Slot::New(_)) => return self.put_off_run(batch, part, index),
+            Some(Slot::Alive(connection)) => connection,
+            _ => return index,
         };
         let (mut next, mut latest, mut over) = (index, Instant::EPOCH, None);
         while (next as usize) < batch.part(part) && batch.pair(part, next as usize) == pair {
-            let (located, seen) = batch.get(part, next as usize);
+            let seen = batch.glance(part, next as usize);
             if connection.is_reused_by(&seen.segment) {
                 break;
             }
-            connection.handle(&seen, &mut self.results);
-            connection.touched = located.ordinal;
+            let direction = connection.direction_in_order(seen.in_order);
+            connection.handle(&seen.packet(), direction, &mut self.results);
+            connection.touched = seen.ordinal;
             (next, latest) = (next + 1, latest.max(seen.at));
             if connection.is_over() {
                 over = Some(seen.at);
                 break;
             }
-            if let Some(awaiting) = Awaiting::of(connection, located, seen.at) {
-                self.awaiting.push(awaiting);
-                break;
-            }
         }
         if next > index {
-            charge(connection, &mut self.live_bytes);
+            let cost = connection.cost();
+            charge(&mut connection.charged, cost, &mut self.live_bytes);
             self.forget(latest);
         }
         if let Some(at) = over {
@@ -240,11 +242,42 @@ impl Shard {
         next
     }
 
+    /// The same if it is a newcomer: what comes once that waits for what others have shown, is put off.
+    fn put_off_run(&mut self, batch: &Batch, part: usize, index: u32) -> u32 {
+        let pair = batch.pair(part, index as usize);
+        let Some(Slot::New(newcomer)) = self.slots.get_mut(&pair) else { return index };
+        let (mut next, mut latest) = (index, Instant::EPOCH);
+        while (next as usize) < batch.part(part) && batch.pair(part, next as usize) == pair {
+            let seen = batch.glance(part, next as usize);
+            if newcomer.awaits_paces().is_some() {
+                self.deferred.push(next);
+                if begins(&seen.segment) {
+                    self.reopening.get_or_insert(seen.ordinal);
+                }
+            } else if newcomer.is_reused_by(&seen.segment) {
+                break;
+            } else {
+                let direction = newcomer.direction_in_order(seen.in_order);
+                newcomer.handle(&seen.packet(), direction, &mut self.trial);
+                newcomer.touched = seen.ordinal;
+                let located = Located { ordinal: seen.ordinal, pair };
+                self.awaiting.extend(Awaiting::of(newcomer, located, seen.at));
+            }
+            (next, latest) = (next + 1, latest.max(seen.at));
+        }
+        if next > index {
+            let cost = newcomer.cost();
+            charge(&mut newcomer.charged, cost, &mut self.live_bytes);
+            self.forget(latest);
+        }
+        next
+    }
+
     fn handle_one(&mut self, batch: &Batch, part: usize, index: u32) {
         let (located, seen) = batch.get(part, index as usize);
         if !self.try_handle(located, &seen) {
             self.deferred.push(index);
-            if begins(&seen) {
+            if begins(&seen.segment) {
                 self.reopening.get_or_insert(located.ordinal);
             }
         }
@@ -264,20 +297,32 @@ impl Shard {
     /// Goes on with the connections that were told, and with what was put off for them.
     pub(crate) fn resume(&mut self, batch: &Batch, part: usize) {
         let mut told = std::mem::take(&mut self.told);
-        told.append(&mut self.awaiting);
-        for it in told.drain(..) {
-            if it.told {
-                self.begin(&it);
-            } else {
-                self.awaiting.push(it);
-            }
-        }
-        self.told = told;
+        told.extend(self.awaiting.extract_if(.., |it| it.told));
+        told.sort_by_key(|it| it.ordinal);
         self.reopening = None;
         let mut resumed = std::mem::take(&mut self.resumed);
         resumed.append(&mut self.deferred);
-        resumed.drain(..).for_each(|index| self.handle_one(batch, part, index));
-        self.resumed = resumed;
+        // Each just before its next packet: then it is mostly over before another one begins.
+        let mut beginning = told.drain(..).peekable();
+        let mut next = 0;
+        for index in resumed.drain(..) {
+            if index < next {
+                continue;
+            }
+            let ordinal = batch.ordinal(part, index as usize);
+            while let Some(it) = beginning.next_if(|it| it.ordinal <= ordinal) {
+                self.begin(&it);
+            }
+            // All of a run were put off.
+            next = self.handle_next(batch, part, index);
+        }
+        beginning.for_each(|it| self.begin(&it));
+        (self.told, self.resumed) = (told, resumed);
+    }
+
+    /// Whether there is something to go on with.
+    pub(crate) fn has_rest(&self) -> bool {
+        !self.deferred.is_empty() || self.awaiting.iter().any(|it| it.told)
     }
 
     /// False if the connection first has to be told what others have shown.
@@ -286,27 +331,36 @@ impl Shard {
         self.forget(seen.at);
         let slot = self.slots.get_mut(&pair);
         let slot = match slot {
-            Some(Slot::Over(closed)) if !begins(seen) => {
+            Some(Slot::Over(closed)) if !begins(&seen.segment) => {
                 closed.handle(seen, &mut self.results);
                 return true;
             }
             Some(Slot::OnePacket(_)) => return self.go_on(located, seen),
-            Some(Slot::Alive(connection)) if connection.awaits_paces().is_some() => return false,
+            Some(Slot::New(newcomer)) if newcomer.awaits_paces().is_some() => return false,
+            Some(Slot::New(newcomer)) => {
+                let is_reused = newcomer.is_reused_by(&seen.segment);
+                if is_reused {
+                    newcomer.survey(&mut self.trial);
+                } else {
+                    let direction = newcomer.direction(seen.source);
+                    newcomer.handle(&Packet::of(seen), direction, &mut self.trial);
+                    newcomer.touched = located.ordinal;
+                    let cost = newcomer.cost();
+                    charge(&mut newcomer.charged, cost, &mut self.live_bytes);
+                }
+                self.awaiting.extend(Awaiting::of(newcomer, located, seen.at));
+                return !is_reused;
+            }
             Some(Slot::Alive(connection)) if !connection.is_reused_by(&seen.segment) => {
-                connection.handle(seen, &mut self.results);
+                let direction = connection.direction(seen.source);
+                connection.handle(&Packet::of(seen), direction, &mut self.results);
                 connection.touched = located.ordinal;
-                charge(connection, &mut self.live_bytes);
+                let cost = connection.cost();
+                charge(&mut connection.charged, cost, &mut self.live_bytes);
                 if connection.is_over() {
                     self.end(pair, seen.at);
-                } else {
-                    self.awaiting.extend(Awaiting::of(connection, located, seen.at));
                 }
                 return true;
-            }
-            Some(Slot::Alive(connection)) if connection.warms_up() => {
-                connection.survey();
-                self.awaiting.extend(Awaiting::of(connection, located, seen.at));
-                return false;
             }
             // An end that nobody saw the beginning of.
             None if seen.segment.len == 0 && !seen.segment.flags.syn => return true,
@@ -328,104 +382,9 @@ impl Shard {
             self.one_packet_count += 1;
             return true;
         }
-        let mut connection = self.open(id, seen);
-        connection.handle(seen, &mut self.results);
-        self.keep(located, connection, seen.at);
+        let newcomer = self.open(id, seen);
+        self.keep(located, newcomer, seen.at);
         true
-    }
-
-    /// A number for a connection that the segment `ordinal` begins.
-    fn number(&mut self, ordinal: u64) -> u32 {
-        if let Some(id) = self.free.pop() {
-            self.begun[id as usize] = ordinal;
-            return id;
-        }
-        self.begun.push(ordinal);
-        // Each takes a packet of a capture, and packets are fewer.
-        u32::try_from(self.begun.len() - 1).unwrap_or(u32::MAX)
-    }
-
-    fn open(&mut self, id: u32, first: &Seen<'_>) -> Box<ObservedConnection> {
-        let (client, server) = roles(first);
-        let warm_up = self.spare.pop().unwrap_or_default();
-        let mut connection =
-            Box::new(ObservedConnection::new(id, client, server, first.at, warm_up));
-        if let Some(budget) = &self.results.budget {
-            connection.keep_series(budget.stretches_per_exchange());
-        }
-        if self.results.keeps_measures {
-            connection.keep_measures();
-        }
-        connection
-    }
-
-    fn keep(&mut self, located: Located, mut connection: Box<ObservedConnection>, at: Instant) {
-        // Its only packet may be the last.
-        self.awaiting.extend(Awaiting::of(&connection, located, at));
-        connection.touched = located.ordinal;
-        charge(&mut connection, &mut self.live_bytes);
-        self.live_count += 1;
-        if self.live.len() > 2 * self.live_count + Self::MAX_OVER {
-            self.live.retain(|(_, pair)| matches!(self.slots.get(pair), Some(Slot::Alive(_))));
-        }
-        self.live.push_back((located.ordinal, located.pair));
-        self.slots.insert(located.pair, Slot::Alive(connection));
-    }
-
-    /// A connection of which one packet was seen goes on, unless another takes its place.
-    fn go_on(&mut self, located: Located, seen: &Seen<'_>) -> bool {
-        let Some(Slot::OnePacket(first)) = self.slots.remove(&located.pair) else {
-            return true;
-        };
-        self.one_packet_count -= 1;
-        let begun = Located { ordinal: self.begun[first.id as usize], ..located };
-        let mut connection = self.open(first.id, &first.seen());
-        connection.handle(&first.seen(), &mut self.results);
-        if connection.is_reused_by(&seen.segment) && connection.warms_up() {
-            // One packet has shown nothing that others could learn from.
-            connection.begin_now(&mut KnownPaces::default(), &mut self.results);
-            connection.finish(&mut self.results);
-        } else {
-            self.keep(begun, connection, first.seen.at);
-        }
-        self.try_handle(located, seen)
-    }
-
-    fn finish_one(&mut self, connection: Box<ObservedConnection>) -> Closed {
-        self.live_count -= 1;
-        self.live_bytes -= connection.charged;
-        connection.finish(&mut self.results)
-    }
-
-    /// The connection goes on, and may be over.
-    fn begin(&mut self, awaiting: &Awaiting) {
-        let Some(Slot::Alive(connection)) = self.slots.get_mut(&awaiting.pair) else { return };
-        let warm_up = connection.begin(&awaiting.paces, &mut self.results);
-        self.spare.extend(warm_up.filter(|_| self.spare.len() < Self::MAX_SPARE));
-        charge(connection, &mut self.live_bytes);
-        if connection.is_over() {
-            self.end(awaiting.pair, awaiting.at);
-        }
-    }
-
-    fn end(&mut self, pair: EndpointPair, now: Instant) {
-        if let Some(Slot::Alive(connection)) = self.slots.remove(&pair) {
-            let closed = self.finish_one(connection);
-            self.slots.insert(pair, Slot::Over(closed));
-        }
-        self.over.push_back((now, pair));
-    }
-
-    fn forget(&mut self, now: Instant) {
-        while let Some((at, pair)) = self.over.front().copied() {
-            if self.over.len() <= Self::MAX_OVER && now.saturating_since(at) < Self::LINGER {
-                return;
-            }
-            self.over.pop_front();
-            if matches!(self.slots.get(&pair), Some(Slot::Over(_))) {
-                self.slots.remove(&pair);
-            }
-        }
     }
 
     /// The connections whose end the capture does not show, in any order.
@@ -459,6 +418,7 @@ impl Shard {
     ) -> Option<Unfinished> {
         let last = match self.slots.get(pair)? {
             Slot::OnePacket(one_packet) => self.begun[one_packet.id as usize],
+            Slot::New(newcomer) => newcomer.touched,
             Slot::Alive(connection) => connection.touched,
             Slot::Over(_) => return None,
         };
@@ -476,12 +436,22 @@ impl Shard {
                 self.results.unfollowed.count(0);
                 Err(one_packet.id)
             }
+            Slot::New(newcomer) => {
+                self.live_count -= 1;
+                self.live_bytes -= newcomer.charged;
+                let id = newcomer.id;
+                let is_listed = judges && {
+                    let mut connection = self.begin_now(newcomer, known);
+                    connection.abandon(&mut self.results)
+                };
+                if !judges {
+                    self.results.unfollowed.count(0);
+                }
+                is_listed.then_some(()).ok_or(id)
+            }
             Slot::Alive(mut connection) => {
                 self.live_count -= 1;
                 self.live_bytes -= connection.charged;
-                if judges {
-                    connection.begin_now(known, &mut self.results);
-                }
                 let id = connection.id();
                 connection.abandon(&mut self.results).then_some(()).ok_or(id)
             }
@@ -496,15 +466,15 @@ impl Shard {
     pub(crate) fn finish(&mut self, unfinished: Unfinished, known: &mut KnownPaces) {
         let mut connection = match unfinished.slot {
             Slot::Alive(connection) => connection,
+            Slot::New(newcomer) => self.begin_now(newcomer, known),
             Slot::OnePacket(one_packet) => {
-                let mut connection = self.open(one_packet.id, &one_packet.seen());
-                connection.handle(&one_packet.seen(), &mut self.results);
-                connection
+                let newcomer = self.open(one_packet.id, &one_packet.seen());
+                self.begin_now(newcomer, known)
             }
             Slot::Over(_) => return,
         };
-        connection.begin_now(known, &mut self.results);
         connection.finish(&mut self.results);
+        self.spare_connection(connection);
     }
 
     /// What it holds.
@@ -546,18 +516,35 @@ impl Shard {
     pub(crate) fn let_go(&mut self, known: &mut KnownPaces) {
         let Some((seen, pair)) = self.live.pop_front() else { return };
         let Entry::Occupied(mut slot) = self.slots.entry(pair) else { return };
-        let Slot::Alive(connection) = slot.get_mut() else { return };
-        let spares = !connection.spared && connection.is_mutual();
-        if connection.touched > seen || spares {
-            connection.spared |= spares;
-            self.live.push_back((connection.touched, pair));
+        let (touched, spared, is_mutual) = match slot.get_mut() {
+            Slot::New(it) => {
+                let is_mutual = it.is_mutual();
+                (it.touched, &mut it.spared, is_mutual)
+            }
+            Slot::Alive(it) => {
+                let is_mutual = it.is_mutual();
+                (it.touched, &mut it.spared, is_mutual)
+            }
+            Slot::OnePacket(_) | Slot::Over(_) => return,
+        };
+        let spares = !*spared && is_mutual;
+        if touched > seen || spares {
+            *spared |= spares;
+            self.live.push_back((touched, pair));
             return;
         }
-        if let Slot::Alive(mut connection) = slot.remove() {
-            connection.begin_now(known, &mut self.results);
-            self.finish_one(connection);
-            self.results.reached.count(Limit::LiveConnections, 1);
-        }
+        let connection = match slot.remove() {
+            Slot::New(newcomer) => {
+                let charged = newcomer.charged;
+                let mut connection = self.begin_now(newcomer, known);
+                connection.charged = charged;
+                connection
+            }
+            Slot::Alive(connection) => connection,
+            Slot::OnePacket(_) | Slot::Over(_) => return,
+        };
+        self.finish_one(connection);
+        self.results.reached.count(Limit::LiveConnections, 1);
     }
 
     /// Lets go of exchanges whose connections are not listed.

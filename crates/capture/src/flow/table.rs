@@ -1,40 +1,31 @@
 //! Which connection a segment belongs to, and who judges it.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, MutexGuard},
-};
+use std::{net::SocketAddr, num::NonZeroUsize};
 
 use hashbrown::HashMap;
 
 use super::{
     batch::{Batch, Located},
     copies::Copies,
-    crew::{Crew, Round, Shards},
+    crew::{Between, Crew},
     endpoint_pair::EndpointPair,
     relief,
-    shard::{Rest, Shard, Unfinished},
+    shard::Unfinished,
 };
-use crate::{
-    attribution::KnownPaces, decode::Seen, limits::Extent, results::Results, series::Budget,
-};
+use crate::{decode::Seen, results::Results, series::Budget};
 
 /// All connections of a capture.
 #[derive(Debug)]
 pub(crate) struct ConnectionTable {
-    shards: Arc<Shards>,
-    known: KnownPaces,
+    crew: Crew,
+    /// It may be at some batches.
+    is_under_way: bool,
     copies: Copies,
     copied: u64,
     /// Addresses behind NAT, as they are before it.
     aliases: HashMap<[SocketAddr; 2], [SocketAddr; 2]>,
-    crew: Crew,
-    /// The batch that the crew is at.
-    under_way: Option<Arc<Round>>,
     /// Bytes since memory was looked at.
     unrelieved: usize,
-    /// How much of what the limits allow is kept.
-    extent: Extent,
 }
 
 impl Default for ConnectionTable {
@@ -46,16 +37,11 @@ impl Default for ConnectionTable {
 impl ConnectionTable {
     /// One for each part of a batch.
     pub(crate) const SHARDS: usize = Batch::PARTS;
-    /// So many connections are worth waking others for. Our choice.
-    const MANY: usize = 16;
     /// Bytes after which memory is looked at, if segments do not come in batches: each may name a path of
     /// a compression table, which takes a thousand times as much. Our choice.
     const RELIEVES: usize = 64 << 10;
     /// What a segment counts beside its payload: so memory is looked at every 256 segments. Our choice.
     const PACKET_COST: usize = Self::RELIEVES / 256;
-    /// Rounds after which the rest of a batch is judged in order: in each, all that was put off is looked
-    /// at again. Our choice.
-    const ROUNDS: usize = 8;
     /// Connections that end together before memory is looked at. Our choice.
     const FINISHES: usize = 32;
     /// When many connections are abandoned together, the first segments of this many of them are judged,
@@ -66,15 +52,12 @@ impl ConnectionTable {
 
     fn new(shards: usize) -> Self {
         Self {
-            shards: Arc::new(Shards::new(shards)),
-            known: KnownPaces::default(),
+            crew: Crew::new(shards),
+            is_under_way: false,
             copies: Copies::default(),
             copied: 0,
             aliases: HashMap::default(),
-            crew: Crew::default(),
-            under_way: None,
             unrelieved: 0,
-            extent: Extent::default(),
         }
     }
 
@@ -82,37 +65,41 @@ impl ConnectionTable {
     /// beside it.
     pub(crate) fn with_series(budget: Budget) -> Self {
         let table = Self::new(1);
-        table.shards.lock(0).keep_series(budget);
+        table.crew.shard(0).keep_series(budget);
         table
     }
 
     /// From now on connections are measured that begin.
     pub(crate) fn keep_measures(&self) {
-        for shard in 0..self.shards.len() {
-            self.shards.lock(shard).keep_measures();
-        }
+        self.crew.lock_all().iter_mut().for_each(|it| it.keep_measures());
     }
 
     /// From now on keeps at most one `divisor`th of what the limits allow.
     pub(crate) fn divide_limits(&mut self, divisor: usize) {
         self.complete();
-        self.extent.divide(divisor);
-        for mut shard in self.shards.lock_all() {
-            shard.results().reached.set_extent(self.extent);
+        let mut between = self.crew.between();
+        between.extent.divide(divisor);
+        for mut shard in self.crew.lock_all() {
+            shard.results().reached.set_extent(between.extent);
         }
+        drop(between);
         self.relieve();
     }
 
     /// From now on batches are judged by this many threads beside the caller's.
     pub(crate) fn set_helpers(&mut self, helpers: usize) {
-        self.crew = Crew::new(helpers.min(self.shards.len() - 1));
+        self.complete();
+        self.crew.hire(helpers);
+    }
+
+    /// How many threads judge them.
+    pub(crate) const fn threads(&self) -> NonZeroUsize {
+        self.crew.threads()
     }
 
     /// Takes a segment to its connection; `ordinal` were before it.
     pub(crate) fn handle(&mut self, seen: &Seen<'_>, ordinal: u64) {
-        if self.under_way.is_some() {
-            self.complete();
-        }
+        self.complete();
         if let Some(original) = self.copies.original(seen) {
             self.copied += 1;
             self.translate(seen, original);
@@ -127,9 +114,8 @@ impl ConnectionTable {
             }
         };
         let pair = EndpointPair::of(seen.source, seen.destination);
-        let mut shard = self.shards.of(&pair);
-        shard.handle(Located { ordinal, pair }, seen, &mut self.known);
-        drop(shard);
+        let located = Located { ordinal, pair };
+        self.crew.shard_of(&pair).handle(located, seen, &mut self.crew.between().known);
         self.unrelieved += Self::PACKET_COST + seen.payload.len();
         if self.unrelieved >= Self::RELIEVES {
             self.relieve();
@@ -139,22 +125,19 @@ impl ConnectionTable {
     /// Keeps to the limits of memory. Nobody is at the shards.
     fn relieve(&mut self) {
         self.unrelieved = 0;
-        let mut shards: Vec<_> = self.shards.lock_all().collect();
-        relief::relieve(&mut shards, self.extent, &mut self.known);
+        let Between { known, extent } = &mut *self.crew.between();
+        relief::relieve(&mut self.crew.lock_all(), *extent, known);
     }
 
     /// Takes the segments of `batch` to their connections; `before` were before them. They may be judged
     /// while the caller reads on. An empty batch comes back.
     pub(crate) fn handle_batch(&mut self, mut batch: Batch, before: u64) -> Batch {
         batch.follow(before);
-        if self.shards.len() != Self::SHARDS || self.copies.may_be_among(&batch) {
+        if self.crew.shards() != Self::SHARDS || self.copies.may_be_among(&batch) {
             return self.handle_one_by_one(batch);
         }
-        let empty = self.complete();
-        let round = Round::new(&self.shards, batch, &self.crew);
-        self.crew.begin(&round);
-        self.under_way = Some(round);
-        empty
+        self.is_under_way = true;
+        self.crew.submit(batch)
     }
 
     /// A copy of a packet is told by the packets before it, and may rename its connection. What a report
@@ -167,66 +150,10 @@ impl ConnectionTable {
         batch
     }
 
-    /// Waits until the batch that is under way has been judged. Gives its memory back.
-    fn complete(&mut self) -> Batch {
-        let Some(mut round) = self.under_way.take() else { return Batch::default() };
-        self.crew.finish(&round);
-        for rounds in 0.. {
-            if rounds == Self::ROUNDS {
-                self.finish_in_order(&round);
-                break;
-            }
-            let awaiting = self.tell_all();
-            if awaiting == 0 {
-                break;
-            }
-            round = Round::resume(round);
-            if awaiting >= Self::MANY {
-                self.crew.begin(&round);
-                self.crew.finish(&round);
-            } else {
-                round.work(0);
-            }
-        }
-        let mut batch = Round::into_batch(round);
-        batch.clear();
-        self.relieve();
-        batch
-    }
-
-    /// Tells the connections that wait what others have shown, in the order of the capture. How many
-    /// they are.
-    fn tell_all(&mut self) -> usize {
-        let mut shards: Vec<MutexGuard<'_, Shard>> = self.shards.lock_all().collect();
-        let reopening = shards.iter().filter_map(|it| it.reopening()).min().unwrap_or(u64::MAX);
-        let awaiting = shards.iter_mut().flat_map(|it| it.awaiting());
-        let mut awaiting: Vec<_> = awaiting.filter(|it| it.ordinal <= reopening).collect();
-        awaiting.sort_unstable_by_key(|it| it.ordinal);
-        for it in &mut awaiting {
-            it.paces = self.known.add(it.hosts, &it.paces);
-            it.told = true;
-        }
-        awaiting.len()
-    }
-
-    /// Goes on with all that was put off, in the order of the capture.
-    fn finish_in_order(&mut self, round: &Round) {
-        let batch = round.batch();
-        let mut shards: Vec<MutexGuard<'_, Shard>> = self.shards.lock_all().collect();
-        let mut rest: Vec<(u64, usize, Rest)> = Vec::new();
-        for (number, shard) in shards.iter_mut().enumerate() {
-            rest.extend(shard.take_rest(batch, number).map(|(ordinal, it)| (ordinal, number, it)));
-        }
-        // What a connection has shown is told before the next segment.
-        rest.sort_by_key(|(ordinal, ..)| *ordinal);
-        for (_, number, it) in rest {
-            match it {
-                Rest::Awaiting(awaiting) => shards[number].tell(*awaiting, &mut self.known),
-                Rest::Packet(index) => {
-                    let (located, seen) = batch.get(number, index as usize);
-                    shards[number].handle(located, &seen, &mut self.known);
-                }
-            }
+    /// Waits until all batches have been judged.
+    fn complete(&mut self) {
+        if std::mem::take(&mut self.is_under_way) {
+            self.crew.finish();
         }
     }
 
@@ -234,7 +161,7 @@ impl ConnectionTable {
     fn translate(&mut self, copy: &Seen<'_>, original: [SocketAddr; 2]) {
         let addresses = [copy.source, copy.destination];
         let pair = EndpointPair::of(copy.source, copy.destination);
-        if addresses == original || self.shards.of(&pair).contains(&pair) {
+        if addresses == original || self.crew.shard_of(&pair).contains(&pair) {
             return;
         }
         if self.aliases.len() >= Self::MAX_ALIASES {
@@ -256,28 +183,29 @@ impl ConnectionTable {
     /// Abandons all open connections except those that `keeps` wants, given both ends.
     pub(crate) fn keep_only(&mut self, keeps: impl Fn([SocketAddr; 2]) -> bool) {
         self.complete();
-        let mut shards: Vec<_> = self.shards.lock_all().collect();
+        let Between { known, extent } = &mut *self.crew.between();
+        let mut shards = self.crew.lock_all();
         let mut abandoned: Vec<(usize, Unfinished)> = Vec::new();
         for (number, shard) in shards.iter_mut().enumerate() {
             abandoned.extend(shard.take_unless(&keeps).into_iter().map(|it| (number, it)));
         }
         abandoned.sort_unstable_by_key(|(_, it)| it.begun);
         for (done, (number, it)) in abandoned.into_iter().enumerate() {
-            shards[number].abandon(it, done < Self::JUDGED_WHEN_ABANDONED, &mut self.known);
+            shards[number].abandon(it, done < Self::JUDGED_WHEN_ABANDONED, known);
             if done.is_multiple_of(Self::FINISHES) {
-                relief::relieve_results(&mut shards, self.extent);
+                relief::relieve_results(&mut shards, *extent);
             }
         }
-        relief::relieve_results(&mut shards, self.extent);
+        relief::relieve_results(&mut shards, *extent);
     }
 
     /// Abandons the connection of `seen` unless it was seen since the segment `ordinal`.
     pub(crate) fn keep_if_seen_since(&mut self, seen: &Seen<'_>, ordinal: u64) {
         self.complete();
         let pair = EndpointPair::of(seen.source, seen.destination);
-        let mut shard = self.shards.of(&pair);
+        let mut shard = self.crew.shard_of(&pair);
         if let Some(before) = shard.take_unless_seen_since(&pair, ordinal) {
-            shard.abandon(before, true, &mut self.known);
+            shard.abandon(before, true, &mut self.crew.between().known);
         }
     }
 
@@ -286,19 +214,20 @@ impl ConnectionTable {
     pub(crate) fn finish(mut self) -> (Vec<(Results, Vec<u64>)>, u64) {
         self.complete();
         self.relieve();
-        let mut shards: Vec<_> = self.shards.lock_all().collect();
+        let Between { known, extent } = &mut *self.crew.between();
+        let mut shards = self.crew.lock_all();
         let mut unfinished: Vec<(usize, Unfinished)> = Vec::new();
         for (number, shard) in shards.iter_mut().enumerate() {
             unfinished.extend(shard.take_unfinished().into_iter().map(|it| (number, it)));
         }
         unfinished.sort_unstable_by_key(|(_, it)| it.begun);
         for (done, (number, it)) in unfinished.into_iter().enumerate() {
-            shards[number].finish(it, &mut self.known);
+            shards[number].finish(it, known);
             if done.is_multiple_of(Self::FINISHES) {
-                relief::relieve_results(&mut shards, self.extent);
+                relief::relieve_results(&mut shards, *extent);
             }
         }
-        relief::relieve_results(&mut shards, self.extent);
+        relief::relieve_results(&mut shards, *extent);
         (shards.iter_mut().map(|it| it.take_results()).collect(), self.copied)
     }
 }

@@ -3,19 +3,33 @@
 //! How far away the ends are and how fast the path is, is known only some segments later than it is
 //! first needed. So a connection's first segments are looked at twice.
 
-use std::{ops::Range, time::Duration};
+use std::time::Duration;
 
 use ackwise_cause::Direction;
-use ackwise_tcp::Instant;
+use ackwise_tcp::{Instant, Segment};
 
-use crate::decode::Seen;
+use super::packet::Packet;
 
 /// Segments that wait to be judged.
 #[derive(Debug, Default)]
 pub(crate) struct WarmUp {
-    segments: Vec<(Seen<'static>, Direction, Range<usize>)>,
+    segments: Vec<Waiting>,
     bytes: Vec<u8>,
     first: Option<Instant>,
+}
+
+/// One of them. Many wait at the same time: so it has what will be looked at, and nothing else.
+#[derive(Debug)]
+struct Waiting {
+    number: u64,
+    at: Instant,
+    segment: Segment,
+    interface: u32,
+    /// Where its data is in `bytes`, which are few.
+    start: u32,
+    end: u32,
+    identification: u16,
+    direction: Direction,
 }
 
 impl WarmUp {
@@ -30,35 +44,51 @@ impl WarmUp {
     const SPAN: Duration = Duration::from_secs(2);
 
     /// Puts a segment off; whether all that wait should be judged now.
-    pub(crate) fn add(&mut self, seen: &Seen<'_>, direction: Direction) -> bool {
+    pub(crate) fn add(&mut self, packet: &Packet<'_>, direction: Direction) -> bool {
         if self.segments.is_empty() {
             // What a short exchange takes: no memory is asked for again.
             self.segments.reserve(Self::USUAL_SEGMENTS);
             self.bytes.reserve(Self::USUAL_BYTES);
         }
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(seen.payload);
-        let first = *self.first.get_or_insert(seen.at);
-        let bytes = start..self.bytes.len();
-        self.segments.push((Seen { payload: &[], ..*seen }, direction, bytes));
-        let flags = seen.segment.flags;
+        let &Packet { number, at, interface, identification, segment, payload } = packet;
+        let start = self.place();
+        self.bytes.extend_from_slice(payload);
+        let end = self.place();
+        let first = *self.first.get_or_insert(at);
+        let segment = *segment;
+        let flags = segment.flags;
+        self.segments.push(Waiting {
+            number,
+            at,
+            segment,
+            interface,
+            start,
+            end,
+            identification,
+            direction,
+        });
         self.segments.len() == Self::SEGMENTS
             || self.bytes.len() > Self::BYTES
             || flags.fin
             || flags.rst
-            || seen.at.saturating_since(first) > Self::SPAN
+            || at.saturating_since(first) > Self::SPAN
+    }
+
+    /// Where the next data begins.
+    fn place(&self) -> u32 {
+        // `BYTES` and one packet.
+        u32::try_from(self.bytes.len()).unwrap_or(u32::MAX)
     }
 
     /// Whether both ends have sent something.
     pub(crate) fn is_mutual(&self) -> bool {
-        let first = self.segments.first().map(|(_, direction, _)| *direction);
-        self.segments.iter().any(|(_, direction, _)| Some(*direction) != first)
+        let first = self.segments.first().map(|it| it.direction);
+        self.segments.iter().any(|it| Some(it.direction) != first)
     }
 
     /// Bytes that it takes in memory, about.
     pub(crate) fn held(&self) -> usize {
-        self.segments.capacity() * size_of::<(Seen<'_>, Direction, Range<usize>)>()
-            + self.bytes.capacity()
+        self.segments.capacity() * size_of::<Waiting>() + self.bytes.capacity()
     }
 
     /// Forgets what waited. Memory for more than a usual connection's is given back.
@@ -70,15 +100,21 @@ impl WarmUp {
         self.first = None;
     }
 
-    /// What waits, without its data, oldest first.
-    pub(crate) fn headers(&self) -> impl Iterator<Item = (&Seen<'static>, Direction)> {
-        self.segments.iter().map(|(seen, direction, _)| (seen, *direction))
-    }
-
     /// What waits, oldest first.
-    pub(crate) fn segments(&self) -> impl Iterator<Item = (Seen<'_>, Direction)> {
-        self.segments.iter().map(|(seen, direction, bytes)| {
-            (Seen { payload: &self.bytes[bytes.clone()], ..*seen }, *direction)
+    pub(crate) fn packets(&self) -> impl Iterator<Item = (Packet<'_>, Direction)> {
+        self.segments.iter().map(|waiting| {
+            let &Waiting {
+                number,
+                at,
+                ref segment,
+                interface,
+                start,
+                end,
+                identification,
+                direction,
+            } = waiting;
+            let payload = &self.bytes[start as usize..end as usize];
+            (Packet { number, at, interface, identification, segment, payload }, direction)
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::attribution::{Confidence, Share, Stretch};
 /// The least round trips between hosts, of all connections.
 #[derive(Debug, Default)]
 pub(crate) struct LeastRoundTrips {
-    // Looked up, never walked: the order of a hash table shows nowhere.
+    // Looked up, and walked only for their least: the order of a hash table shows nowhere.
     by_hosts: HashMap<[IpAddr; 2], Duration>,
 }
 
@@ -33,6 +33,14 @@ impl LeastRoundTrips {
             *least = (*least).min(it.round_trip);
         }
         Self { by_hosts }
+    }
+
+    /// The least of both.
+    pub(crate) fn join(&mut self, others: &Self) {
+        for (hosts, round_trip) in &others.by_hosts {
+            let least = self.by_hosts.entry(*hosts).or_insert(*round_trip);
+            *least = (*least).min(*round_trip);
+        }
     }
 
     /// What they say of a connection; `None` if its own round trips were no longer. Behind an address

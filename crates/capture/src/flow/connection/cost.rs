@@ -1,19 +1,14 @@
 //! What a connection takes, and whether it is worth that.
 
-use super::{Beginning, ObservedConnection, OpenExchange};
+use super::{ObservedConnection, OpenExchange};
 
 impl ObservedConnection {
     /// Bytes that it takes in memory, about.
     pub(in crate::flow) fn cost(&self) -> usize {
         /// What is behind the pointers of an open exchange, mostly.
         const BEHIND: usize = 500;
-        let warm_up = match &self.beginning {
-            Beginning::WarmsUp(warm_up) | Beginning::Surveyed(warm_up, _) => warm_up.held(),
-            Beginning::Judged => 0,
-        };
         let [one, other] = &self.reassembly;
         size_of::<Self>()
-            + warm_up
             + one.held()
             + other.held()
             + self.open.len() * (size_of::<OpenExchange>() + BEHIND)
@@ -23,9 +18,6 @@ impl ObservedConnection {
 
     /// Whether both ends have sent something.
     pub(in crate::flow) fn is_mutual(&self) -> bool {
-        match &self.beginning {
-            Beginning::WarmsUp(warm_up) | Beginning::Surveyed(warm_up, _) => warm_up.is_mutual(),
-            Beginning::Judged => self.ends.halves.iter().all(|it| it.stream.highest() > 0),
-        }
+        self.ends.halves.iter().all(|it| it.stream.highest() > 0)
     }
 }

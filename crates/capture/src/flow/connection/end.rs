@@ -12,7 +12,7 @@ use crate::{
 
 impl ObservedConnection {
     /// The capture is over, or the connection, which has begun.
-    pub(crate) fn finish(mut self: Box<Self>, results: &mut Results) -> Closed {
+    pub(crate) fn finish(&mut self, results: &mut Results) -> Closed {
         self.linger_no_more(None, results);
         for direction in [Direction::ToServer, Direction::ToClient] {
             self.unsettled[direction as usize].resolve(Resolution::Never);
@@ -30,7 +30,7 @@ impl ObservedConnection {
 
     /// It goes on, but is not captured any more: nobody is to blame for what its open exchanges wait for,
     /// so they are only counted. Whether it has an exchange that is listed.
-    pub(crate) fn abandon(mut self: Box<Self>, results: &mut Results) -> bool {
+    pub(crate) fn abandon(&mut self, results: &mut Results) -> bool {
         self.linger_no_more(None, results);
         let open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
         results.unfollowed.count(open);
@@ -38,12 +38,14 @@ impl ObservedConnection {
         let is_listed = self.exchanges > 0;
         if is_listed {
             self.close(true, results);
+        } else {
+            self.forget();
         }
         is_listed
     }
 
-    /// What there is to say about it.
-    fn close(mut self: Box<Self>, abandoned: bool, results: &mut Results) -> Closed {
+    /// What there is to say about it. Then it is as new.
+    fn close(&mut self, abandoned: bool, results: &mut Results) -> Closed {
         if let Some(series) = &mut self.series {
             series.finish();
         }
@@ -57,6 +59,7 @@ impl ObservedConnection {
         }
         quality.clock_steps = self.clock_steps;
         quality.in_two_captures = self.again_elsewhere.is_so();
+        let tunnels = std::mem::take(&mut self.tunnels);
         let [to_server, to_client] = &self.ends.halves;
         // Without the client's ACKs, their delay is unknown.
         let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
@@ -66,7 +69,7 @@ impl ObservedConnection {
             client: self.client,
             server: self.server,
             protocol: self.protocol,
-            tunnels: self.tunnels.finish(self.last_seen),
+            tunnels: tunnels.finish(self.last_seen),
             exchanges: self.exchanges,
             closed_first: self.closed_first,
             reset: self.ends.reset,
@@ -80,20 +83,22 @@ impl ObservedConnection {
             distance_in_doubt: self.ends.distances.is_in_doubt(Direction::ToServer),
             round_trip_is_steady: self.ends.distances.are_steady(),
             pacing: [to_server, to_client].map(|it| it.sender.pacing().map(Box::new)),
-            measures: self.measures.map(|it| Box::new(it.finish())),
+            measures: self.measures.as_ref().map(|it| Box::new(it.finish())),
             repeated: [to_server.repeated, to_client.repeated],
             quality,
             bytes: [to_server.stream.highest(), to_client.stream.highest()],
             first_seen: self.first_seen,
             last_seen: self.last_seen,
             abandoned,
-            series: self.series,
+            series: self.series.take(),
         });
         if let (true, Some(result)) = (swapped, result) {
             results.swap_time_wait(result);
         }
+        self.forget();
         Closed { result, swap: swap.filter(|_| !swapped) }
     }
+
     /// Who holds TIME-WAIT, if both ends have closed in order. The end that relies on the other forgets the connection
     /// and answers what comes late with an RST, which the other ignores.
     fn holds_time_wait(&self, in_order: bool) -> Option<(Party, TimeWaitRule)> {

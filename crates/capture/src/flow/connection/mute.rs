@@ -1,12 +1,12 @@
 //! Segments that nobody waits for.
 
-use crate::{conversation::Protocol, decode::Seen};
+use crate::{conversation::Protocol, flow::packet::Packet};
 
 /// Whether nobody waits for a segment, and it for nobody. A change_cipher_spec alone: TLS 1.3 sends it for middleboxes
 /// (RFC 8446, appendix D.4), and in TLS 1.2 nothing happens before what follows it. The acknowledgement of settings
 /// alone (RFC 9113, section 6.5.3). Updates of HTTP/2's windows alone, if none of the other end's is used up (it
 /// `flows`).
-pub(super) fn answers_nothing(protocol: Option<Protocol>, seen: &Seen<'_>, flows: bool) -> bool {
+pub(super) fn answers_nothing(protocol: Option<Protocol>, seen: &Packet<'_>, flows: bool) -> bool {
     const CHANGE_CIPHER_SPEC: u32 = 6;
     const SETTINGS_ACK: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
     match protocol {

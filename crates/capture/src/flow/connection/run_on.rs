@@ -2,11 +2,10 @@
 
 use ackwise_cause::{Cause, Direction};
 
-use super::{Beginning, CLOCK_STEP, ObservedConnection};
+use super::{CLOCK_STEP, ObservedConnection, Packet};
 use crate::{
     attribution::{Confidence, Nanos, Verdict},
     conversation::Protocol,
-    decode::Seen,
     limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},
 };
 
@@ -17,8 +16,8 @@ impl ObservedConnection {
     /// [`judge`](Self::judge) does the same in more steps. The segment acknowledges what was known, is next in its
     /// stream, and is content that ends no message; nothing waits to be divided, and nobody measures or draws. So
     /// all there is to tell is that a link was busy.
-    pub(super) fn run_on(&mut self, seen: &Seen<'_>, direction: Direction) -> bool {
-        let segment = &seen.segment;
+    pub(super) fn run_on(&mut self, seen: &Packet<'_>, direction: Direction) -> bool {
+        let segment = seen.segment;
         if direction != Direction::ToClient || !self.may_run_on() {
             return false;
         }
@@ -59,8 +58,7 @@ impl ObservedConnection {
             && self.lingering.is_none()
             && self.behind_hole.is_none();
         let [to_server, to_client] = &self.unsettled;
-        matches!(self.beginning, Beginning::Judged)
-            && self.protocol == Some(Protocol::Http1)
+        self.protocol == Some(Protocol::Http1)
             && is_quiet
             && to_client.is_empty()
             && !to_server.is_again()
@@ -79,7 +77,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{attribution::KnownPaces, flow::warm_up::WarmUp, results::Results};
+    use crate::{
+        attribution::KnownPaces,
+        decode::Seen,
+        flow::{Ends, newcomer::Newcomer},
+        results::Results,
+    };
 
     const FULL: u32 = 1_000;
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
@@ -141,6 +144,8 @@ mod tests {
 
     /// A connection of which two copies see the same.
     struct Pair {
+        /// What both are before they begin.
+        newcomer: Newcomer,
         short: Box<ObservedConnection>,
         long: Box<ObservedConnection>,
         results: [Results; 2],
@@ -159,14 +164,12 @@ mod tests {
     impl Pair {
         fn new() -> Self {
             let [client, server] = Self::ends();
-            let new = || {
-                let warm_up = WarmUp::default();
-                let at = Instant::EPOCH;
-                Box::new(ObservedConnection::new(0, client, server, at, warm_up))
-            };
+            let mut newcomer = Newcomer::default();
+            newcomer.renew(0, client, server, Instant::EPOCH);
             let mut pair = Self {
-                short: new(),
-                long: new(),
+                newcomer,
+                short: Box::default(),
+                long: Box::default(),
                 results: [Results::default(), Results::default()],
                 at: Instant::EPOCH,
                 number: 0,
@@ -202,13 +205,21 @@ mod tests {
                 ..Segment::default()
             };
             let reply = Segment { seq: SeqNumber(4_999), ack: Some(SeqNumber(1_000)), ..syn };
-            self.see(10, Direction::ToServer, syn, &[]);
-            self.see(10, Direction::ToClient, reply, &[]);
-            self.see(9_000, Direction::ToServer, self.segment(Direction::ToServer), &[]);
+            let see = |this: &mut Self, after, direction, segment| {
+                let seen = this.seen(after, direction, segment, &[]);
+                this.newcomer.handle(&Packet::of(&seen), direction, &mut Ends::default());
+            };
+            see(self, 10, Direction::ToServer, syn);
+            see(self, 10, Direction::ToClient, reply);
+            let opening = self.segment(Direction::ToServer);
+            see(self, 9_000, Direction::ToServer, opening);
+            self.newcomer.survey(&mut Ends::default());
+            let awaits = self.newcomer.awaits_paces();
+            let paces = awaits.map(|(hosts, seen)| KnownPaces::default().add(hosts, seen));
             for (connection, results) in
                 [&mut self.short, &mut self.long].into_iter().zip(&mut self.results)
             {
-                connection.begin_now(&mut KnownPaces::default(), results);
+                connection.begin(&self.newcomer, &paces.unwrap(), results);
             }
         }
 
@@ -225,7 +236,13 @@ mod tests {
             Segment { seq, ack: Some(ack), window: self.window, options, ..Segment::default() }
         }
 
-        fn see(&mut self, after: u64, direction: Direction, segment: Segment, payload: &[u8]) {
+        fn seen<'a>(
+            &mut self,
+            after: u64,
+            direction: Direction,
+            segment: Segment,
+            payload: &'a [u8],
+        ) -> Seen<'a> {
             self.at = self.at + Nanos::from_micros(after);
             self.number += 1;
             let [client, server] = Self::ends();
@@ -251,12 +268,18 @@ mod tests {
                 station: None,
             };
             self.identification += u16::from(direction == Direction::ToClient);
+            seen
+        }
+
+        fn see(&mut self, after: u64, direction: Direction, segment: Segment, payload: &[u8]) {
+            let seen = self.seen(after, direction, segment, payload);
+            let packet = Packet::of(&seen);
             let [short, long] = &mut self.results;
-            match self.short.run_on(&seen, direction) {
+            match self.short.run_on(&packet, direction) {
                 true => self.short_ways += 1,
-                false => self.short.handle_in_detail(&seen, direction, short),
+                false => self.short.handle_in_detail(&packet, direction, short),
             }
-            self.long.handle_in_detail(&seen, direction, long);
+            self.long.handle_in_detail(&packet, direction, long);
             let both = |connection: &ObservedConnection, results: &Results| {
                 format!("{connection:?} {results:?}")
             };

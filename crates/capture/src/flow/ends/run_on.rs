@@ -3,14 +3,11 @@
 use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant};
 
-use super::{Ends, echoes::echo_of};
-use crate::{
-    attribution::{
-        clock::is_later,
-        gap::{Gap, Missing},
-        sender::SeenData,
-    },
-    decode::Seen,
+use super::{Ends, Packet, echoes::echo_of};
+use crate::attribution::{
+    clock::is_later,
+    gap::{Gap, Missing},
+    sender::SeenData,
 };
 
 impl Ends {
@@ -22,11 +19,11 @@ impl Ends {
     #[inline(always)]
     pub(crate) fn run_on(
         &mut self,
-        seen: &Seen<'_>,
+        seen: &Packet<'_>,
         direction: Direction,
         now: Instant,
     ) -> Option<Gap> {
-        let segment = &seen.segment;
+        let segment = seen.segment;
         let [one, other] = &mut self.halves;
         let (half, peer) = match direction {
             Direction::ToServer => (one, other),

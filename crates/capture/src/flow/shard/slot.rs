@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 
 use crate::{
     decode::Seen,
-    flow::{closed::Closed, connection::ObservedConnection},
+    flow::{closed::Closed, connection::ObservedConnection, newcomer::Newcomer},
 };
 
 #[derive(Debug)]
 pub(super) enum Slot {
     OnePacket(Box<OnePacket>),
+    New(Box<Newcomer>),
     Alive(Box<ObservedConnection>),
     Over(Closed),
 }
@@ -33,20 +34,17 @@ impl Slot {
     /// The number of the connection, unless it is over.
     pub(super) const fn id(&self) -> Option<u32> {
         match self {
+            Self::New(newcomer) => Some(newcomer.id),
             Self::Alive(connection) => Some(connection.id()),
             Self::OnePacket(one_packet) => Some(one_packet.id),
             Self::Over(_) => None,
         }
     }
 
-    /// Whether it is a connection that first has to be told what others have shown.
-    pub(super) const fn awaits_paces(&self) -> bool {
-        matches!(self, Self::Alive(connection) if connection.awaits_paces().is_some())
-    }
-
     /// Both ends.
     pub(super) const fn ends(&self) -> Option<[SocketAddr; 2]> {
         match self {
+            Self::New(it) => Some([it.client, it.server]),
             Self::Alive(connection) => Some(connection.both_ends()),
             Self::OnePacket(it) => Some([it.seen.source, it.seen.destination]),
             Self::Over(_) => None,

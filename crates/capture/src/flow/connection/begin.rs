@@ -1,0 +1,149 @@
+//! How a connection begins: as a newcomer, whose first segments are judged now, in the memory of another one.
+
+use std::{collections::VecDeque, net::SocketAddr};
+
+use ackwise_tcp::Instant;
+
+use super::{
+    AgainElsewhere, Closing, CorkHabit, EarlierEnd, Ends, ExchangeReader, HeardByServer,
+    ObservedConnection, Setup, Tunnels,
+};
+use crate::{
+    attribution::Paces, flow::newcomer::Newcomer, limits::SAVED_DIVISIONS, results::Results,
+};
+
+impl Default for ObservedConnection {
+    fn default() -> Self {
+        let nobody = SocketAddr::from(([0; 4], 0));
+        Self {
+            id: 0,
+            client: nobody,
+            server: nobody,
+            client_is_first: true,
+            ends: Ends::default(),
+            measures: None,
+            reassembly: Default::default(),
+            conversation: ExchangeReader::new(),
+            setup: Setup::default(),
+            open: VecDeque::new(),
+            earlier_end: EarlierEnd::default(),
+            closed_at: None,
+            protocol: None,
+            tunnels: Tunnels::default(),
+            flow_control: Default::default(),
+            corks: CorkHabit::default(),
+            unsettled: Default::default(),
+            behind_hole: None,
+            heard_by_server: HeardByServer::default(),
+            cut: [0; 2],
+            initial: None,
+            lingering: None,
+            exchanges: 0,
+            closed_first: None,
+            closing: Closing::default(),
+            first_seen: Instant::EPOCH,
+            last_seen: Instant::EPOCH,
+            clock_steps: 0,
+            again_elsewhere: AgainElsewhere::default(),
+            series: None,
+            divisions: SAVED_DIVISIONS,
+            undivided: false,
+            touched: 0,
+            charged: 0,
+            spared: false,
+        }
+    }
+}
+
+impl ObservedConnection {
+    /// Becomes what `newcomer` was, after another one that is over. What was put off is judged, now that the path is
+    /// known as well as it can be.
+    pub(crate) fn begin(&mut self, newcomer: &Newcomer, known: &Paces, results: &mut Results) {
+        let Newcomer {
+            id,
+            client,
+            server,
+            client_is_first,
+            warm_up,
+            survey,
+            initial,
+            closing,
+            first_seen,
+            again_elsewhere,
+            touched,
+            charged: _,
+            spared,
+        } = newcomer;
+        (self.id, self.client, self.server, self.initial) = (*id, *client, *server, *initial);
+        self.client_is_first = *client_is_first;
+        (self.closing, self.again_elsewhere) = (*closing, *again_elsewhere);
+        (self.first_seen, self.last_seen) = (*first_seen, *first_seen);
+        (self.touched, self.spared) = (*touched, *spared);
+        if let Some(budget) = &results.budget {
+            self.keep_series(budget.stretches_per_exchange());
+        }
+        if results.keeps_measures {
+            self.keep_measures();
+        }
+        if let Some(survey) = survey {
+            self.ends.learn(survey, known);
+        }
+        for (packet, direction) in warm_up.packets() {
+            self.judge(&packet, direction, results);
+        }
+    }
+
+    /// As new, with the memory of its queues. Field by field: a whole one would have to be copied.
+    pub(super) fn forget(&mut self) {
+        let Self {
+            id: _,
+            client: _,
+            server: _,
+            client_is_first: _,
+            ends,
+            measures,
+            reassembly,
+            conversation,
+            setup,
+            open,
+            earlier_end,
+            closed_at,
+            protocol,
+            tunnels,
+            flow_control,
+            corks,
+            unsettled,
+            behind_hole,
+            heard_by_server,
+            cut,
+            initial: _,
+            lingering,
+            exchanges,
+            closed_first,
+            closing: _,
+            first_seen: _,
+            last_seen: _,
+            clock_steps,
+            again_elsewhere: _,
+            series,
+            divisions,
+            undivided,
+            touched: _,
+            charged,
+            spared: _,
+        } = self;
+        ends.forget();
+        (*measures, *series, *lingering) = (None, None, None);
+        (*reassembly, *unsettled) = Default::default();
+        conversation.forget();
+        *setup = Setup::default();
+        open.clear();
+        open.shrink_to(1);
+        (*earlier_end, *heard_by_server) = Default::default();
+        (*closed_at, *protocol, *behind_hole, *closed_first) = (None, None, None, None);
+        *tunnels = Tunnels::default();
+        (*flow_control, *corks) = Default::default();
+        (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
+        (*divisions, *undivided) = (SAVED_DIVISIONS, false);
+    }
+}

@@ -1,0 +1,141 @@
+//! A connection of which only the first segments were seen: they are put off.
+//!
+//! Many connections are so at the same time, and in a busy server's capture most are over when they are
+//! judged at last. So a newcomer takes little memory, which is used again for the next one.
+
+use std::net::{IpAddr, SocketAddr};
+
+use ackwise_cause::Direction;
+use ackwise_tcp::{Instant, Segment, SeqNumber};
+
+use super::{
+    again_elsewhere::AgainElsewhere,
+    endpoint_pair::EndpointPair,
+    ends::{Ends, Survey},
+    packet::{Packet, begins},
+    warm_up::WarmUp,
+};
+use crate::{attribution::Paces, closing::Closing};
+
+/// A connection that is not judged yet.
+#[derive(Debug)]
+pub(crate) struct Newcomer {
+    pub(super) id: u32,
+    pub(super) client: SocketAddr,
+    pub(super) server: SocketAddr,
+    /// It is the lesser of both ends.
+    pub(super) client_is_first: bool,
+    pub(super) warm_up: WarmUp,
+    /// What its first segments have shown, once they have; what earlier connections have shown is missing
+    /// then.
+    pub(super) survey: Option<Survey>,
+    /// The client's initial sequence number, if its SYN was seen.
+    pub(super) initial: Option<SeqNumber>,
+    pub(super) closing: Closing,
+    pub(super) first_seen: Instant,
+    pub(super) again_elsewhere: AgainElsewhere,
+    /// The segment of the capture that it was seen in last.
+    pub(super) touched: u64,
+    /// What it costs, as its shard counts it.
+    pub(super) charged: usize,
+    /// It was seen to be used when memory was short.
+    pub(super) spared: bool,
+}
+
+impl Default for Newcomer {
+    fn default() -> Self {
+        let nobody = SocketAddr::from(([0; 4], 0));
+        Self {
+            id: 0,
+            client: nobody,
+            server: nobody,
+            client_is_first: true,
+            warm_up: WarmUp::default(),
+            survey: None,
+            initial: None,
+            closing: Closing::default(),
+            first_seen: Instant::EPOCH,
+            again_elsewhere: AgainElsewhere::default(),
+            touched: 0,
+            charged: 0,
+            spared: false,
+        }
+    }
+}
+
+impl Newcomer {
+    /// Its first segments were judged: of the memory for them, a usual connection's is kept.
+    pub(crate) fn forget(&mut self) {
+        self.warm_up.clear();
+    }
+
+    /// Becomes another one, which began at `now`, after it was [forgotten](Self::forget).
+    pub(crate) fn renew(&mut self, id: u32, client: SocketAddr, server: SocketAddr, now: Instant) {
+        let warm_up = std::mem::take(&mut self.warm_up);
+        let client_is_first = EndpointPair::is_first(client, server);
+        *self = Self {
+            id,
+            client,
+            server,
+            client_is_first,
+            first_seen: now,
+            warm_up,
+            ..Self::default()
+        };
+    }
+
+    /// Which way a segment from `source` goes.
+    pub(crate) fn direction(&self, source: SocketAddr) -> Direction {
+        if source == self.client { Direction::ToServer } else { Direction::ToClient }
+    }
+
+    /// The same if the lesser or the greater of both ends has sent it.
+    pub(crate) const fn direction_in_order(&self, in_order: bool) -> Direction {
+        if in_order == self.client_is_first { Direction::ToServer } else { Direction::ToClient }
+    }
+
+    /// Whether this SYN begins another connection between the same ports: a client that sends another
+    /// initial sequence number has forgotten the old connection, whatever ended it.
+    pub(crate) fn is_reused_by(&self, segment: &Segment) -> bool {
+        begins(segment) && self.initial.is_some_and(|initial| initial != segment.seq)
+    }
+
+    /// Takes a segment that was captured. It is surveyed if that was the last that is put off, by `trial`, which is
+    /// as new.
+    pub(crate) fn handle(&mut self, packet: &Packet<'_>, direction: Direction, trial: &mut Ends) {
+        self.again_elsewhere.note(packet);
+        self.closing.handle_segment(packet.segment, direction);
+        if begins(packet.segment) {
+            self.initial = Some(packet.segment.seq);
+        }
+        if self.warm_up.add(packet, direction) {
+            self.survey(trial);
+        }
+    }
+
+    /// The path is known as well as the first segments can show it.
+    pub(crate) fn survey(&mut self, trial: &mut Ends) {
+        if self.survey.is_none() {
+            self.survey = Some(trial.survey(&self.warm_up));
+        }
+    }
+
+    /// Which hosts' earlier connections it has to learn from, and what it has to teach, before it can
+    /// go on; `None` as long as its first segments are put off.
+    pub(crate) const fn awaits_paces(&self) -> Option<([IpAddr; 2], &Paces)> {
+        match &self.survey {
+            Some(survey) => Some(([self.client.ip(), self.server.ip()], &survey.paces)),
+            None => None,
+        }
+    }
+
+    /// Whether both ends have sent something.
+    pub(crate) fn is_mutual(&self) -> bool {
+        self.warm_up.is_mutual()
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(crate) fn cost(&self) -> usize {
+        size_of::<Self>() + self.warm_up.held()
+    }
+}

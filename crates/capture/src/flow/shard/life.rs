@@ -1,0 +1,158 @@
+//! How connections begin and end in a shard. Those that are over leave their memory to the next ones.
+
+use ackwise_tcp::Instant;
+
+use super::{Awaiting, EndpointPair, Shard, Slot, charge};
+use crate::{
+    attribution::{KnownPaces, Paces},
+    decode::Seen,
+    flow::{
+        batch::Located, closed::Closed, connection::ObservedConnection, endpoint_pair::roles,
+        newcomer::Newcomer, packet::Packet,
+    },
+};
+
+impl Shard {
+    /// The most newcomers that are kept for connections to come: as many as a batch has of short ones. Our choice.
+    const MAX_SPARE_NEWCOMERS: usize = 1 << 6;
+    /// The most connections that are. Our choice: short ones are judged one after the other.
+    const MAX_SPARE: usize = 1 << 2;
+
+    /// A number for a connection that the segment `ordinal` begins.
+    pub(super) fn number(&mut self, ordinal: u64) -> u32 {
+        if let Some(id) = self.free.pop() {
+            self.begun[id as usize] = ordinal;
+            return id;
+        }
+        self.begun.push(ordinal);
+        // Each takes a packet of a capture, and packets are fewer.
+        u32::try_from(self.begun.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// A connection that has begun with this segment.
+    pub(super) fn open(&mut self, id: u32, first: &Seen<'_>) -> Box<Newcomer> {
+        let (client, server) = roles(first);
+        let mut newcomer = self.spare_newcomers.pop().unwrap_or_default();
+        newcomer.renew(id, client, server, first.at);
+        let direction = newcomer.direction(first.source);
+        newcomer.handle(&Packet::of(first), direction, &mut self.trial);
+        newcomer
+    }
+
+    pub(super) fn keep(&mut self, located: Located, mut newcomer: Box<Newcomer>, at: Instant) {
+        // Its only packet may be the last.
+        self.awaiting.extend(Awaiting::of(&newcomer, located, at));
+        newcomer.touched = located.ordinal;
+        let cost = newcomer.cost();
+        charge(&mut newcomer.charged, cost, &mut self.live_bytes);
+        self.live_count += 1;
+        if self.live.len() > 2 * self.live_count + Self::MAX_OVER {
+            let is_live = |slot: Option<&Slot>| matches!(slot, Some(Slot::New(_) | Slot::Alive(_)));
+            self.live.retain(|(_, pair)| is_live(self.slots.get(pair)));
+        }
+        self.live.push_back((located.ordinal, located.pair));
+        self.slots.insert(located.pair, Slot::New(newcomer));
+    }
+
+    /// A connection of which one packet was seen goes on, unless another takes its place.
+    pub(super) fn go_on(&mut self, located: Located, seen: &Seen<'_>) -> bool {
+        let Some(Slot::OnePacket(first)) = self.slots.remove(&located.pair) else {
+            return true;
+        };
+        self.one_packet_count -= 1;
+        let begun = Located { ordinal: self.begun[first.id as usize], ..located };
+        let newcomer = self.open(first.id, &first.seen());
+        if newcomer.is_reused_by(&seen.segment) && newcomer.awaits_paces().is_none() {
+            // One packet has shown nothing that others could learn from.
+            let mut connection = self.begin_now(newcomer, &mut KnownPaces::default());
+            connection.finish(&mut self.results);
+            self.spare_connection(connection);
+        } else {
+            self.keep(begun, newcomer, first.seen.at);
+        }
+        self.try_handle(located, seen)
+    }
+
+    pub(super) fn finish_one(&mut self, mut connection: Box<ObservedConnection>) -> Closed {
+        self.live_count -= 1;
+        self.live_bytes -= connection.charged;
+        let closed = connection.finish(&mut self.results);
+        self.spare_connection(connection);
+        closed
+    }
+
+    /// Keeps the memory of one that is over.
+    pub(super) fn spare_connection(&mut self, connection: Box<ObservedConnection>) {
+        if self.spare.len() < Self::MAX_SPARE {
+            self.spare.push(connection);
+        }
+    }
+
+    /// Judges a newcomer's first segments, now that this is known.
+    fn judge(&mut self, mut newcomer: Box<Newcomer>, known: &Paces) -> Box<ObservedConnection> {
+        let mut connection = self.spare.pop().unwrap_or_default();
+        connection.begin(&newcomer, known, &mut self.results);
+        if self.spare_newcomers.len() < Self::MAX_SPARE_NEWCOMERS {
+            newcomer.forget();
+            self.spare_newcomers.push(newcomer);
+        }
+        connection
+    }
+
+    /// The same at once, with what is known by now.
+    pub(super) fn begin_now(
+        &mut self,
+        mut newcomer: Box<Newcomer>,
+        known: &mut KnownPaces,
+    ) -> Box<ObservedConnection> {
+        newcomer.survey(&mut self.trial);
+        let paces = newcomer.awaits_paces().map(|(hosts, seen)| known.add(hosts, seen));
+        self.judge(newcomer, &paces.unwrap_or_default())
+    }
+
+    /// The connection goes on, and may be over.
+    pub(super) fn begin(&mut self, awaiting: &Awaiting) {
+        let slot = self.slots.get_mut(&awaiting.pair);
+        let Some(slot @ Slot::New(_)) = slot else { return };
+        let Slot::New(newcomer) = std::mem::replace(slot, Slot::Over(Closed::default())) else {
+            return;
+        };
+        let charged = newcomer.charged;
+        let mut connection = self.judge(newcomer, &awaiting.paces);
+        connection.charged = charged;
+        if connection.is_over() {
+            let closed = self.finish_one(connection);
+            self.note_over(awaiting.pair, closed, awaiting.at);
+        } else {
+            let cost = connection.cost();
+            charge(&mut connection.charged, cost, &mut self.live_bytes);
+            self.slots.insert(awaiting.pair, Slot::Alive(connection));
+        }
+    }
+
+    pub(super) fn end(&mut self, pair: EndpointPair, now: Instant) {
+        let Some(slot @ Slot::Alive(_)) = self.slots.get_mut(&pair) else { return };
+        let slot = std::mem::replace(slot, Slot::Over(Closed::default()));
+        if let Slot::Alive(connection) = slot {
+            let closed = self.finish_one(connection);
+            self.note_over(pair, closed, now);
+        }
+    }
+
+    fn note_over(&mut self, pair: EndpointPair, closed: Closed, now: Instant) {
+        self.slots.insert(pair, Slot::Over(closed));
+        self.over.push_back((now, pair));
+    }
+
+    pub(super) fn forget(&mut self, now: Instant) {
+        while let Some((at, pair)) = self.over.front().copied() {
+            if self.over.len() <= Self::MAX_OVER && now.saturating_since(at) < Self::LINGER {
+                return;
+            }
+            self.over.pop_front();
+            if matches!(self.slots.get(&pair), Some(Slot::Over(_))) {
+                self.slots.remove(&pair);
+            }
+        }
+    }
+}

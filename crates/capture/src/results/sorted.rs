@@ -1,0 +1,189 @@
+//! What all parts of a capture have shown, put together.
+//!
+//! A busy server's capture has a hundred thousand results, which are large: threads share that work, too. Each result
+//! is moved from its part to where it stays, and the part's memory is given back meanwhile.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, binary_heap::PeekMut},
+    num::NonZeroUsize,
+    sync::{Mutex, PoisonError},
+    thread,
+};
+
+use super::{ConnectionResult, ExchangeResult, Results, Unfollowed, busy_path::LeastRoundTrips};
+use crate::{folded::Folded, limits::Reached};
+
+/// What a whole capture has shown.
+#[derive(Debug)]
+pub(crate) struct Sorted {
+    /// In the order in which they were first seen.
+    pub connections: Vec<ConnectionResult>,
+    /// In the order in which they began.
+    pub exchanges: Vec<ExchangeResult>,
+    pub folded: Folded,
+    pub reached: Reached,
+    pub unfollowed: Unfollowed,
+}
+
+/// What a part has shown.
+#[derive(Debug)]
+struct Part {
+    results: Results,
+    /// The numbers in the whole capture of its connections, by their numbers here.
+    numbers: Vec<u32>,
+    /// Where they are.
+    places: Vec<u32>,
+    least: LeastRoundTrips,
+}
+
+impl Sorted {
+    /// Each part has numbered its connections from 0; beside it is which segment of the capture began
+    /// each of them.
+    pub(crate) fn of(parts: Vec<(Results, Vec<u64>)>, threads: NonZeroUsize) -> Self {
+        let numbers = numbers(&parts);
+        let mut parts: Vec<Part> = parts
+            .into_iter()
+            .zip(numbers)
+            .map(|((it, _), numbers)| Part::new(it, numbers))
+            .collect();
+        share(&mut parts, threads, Part::sort_connections);
+        let mut least = LeastRoundTrips::default();
+        parts.iter().for_each(|it| least.join(&it.least));
+        share(&mut parts, threads, |it| it.judge_and_sort_exchanges(&least));
+        let (mut folded, mut reached) = (Folded::default(), Reached::default());
+        let mut unfollowed = Unfollowed::default();
+        for Part { results, .. } in &parts {
+            folded.add(&results.folded);
+            reached.add(&results.reached);
+            unfollowed.add(results.unfollowed);
+        }
+        let take = |it: Part| (it.results.connections, it.results.exchanges);
+        let (connections, exchanges) = parts.into_iter().map(take).unzip();
+        let (connections, exchanges) = thread::scope(|scope| {
+            let exchanges = || merged(exchanges, ExchangeResult::place);
+            let exchanges = match threads.get() {
+                1 => Err(exchanges),
+                _ => Ok(scope.spawn(exchanges)),
+            };
+            let connections = merged(connections, |it| it.id);
+            let exchanges = match exchanges {
+                Ok(thread) => thread.join().unwrap_or_else(|what| std::panic::resume_unwind(what)),
+                Err(exchanges) => exchanges(),
+            };
+            (connections, exchanges)
+        });
+        Self { connections, exchanges, folded, reached, unfollowed }
+    }
+}
+
+impl Part {
+    fn new(results: Results, numbers: Vec<u32>) -> Self {
+        Self { results, numbers, places: Vec::new(), least: LeastRoundTrips::default() }
+    }
+
+    /// Gives the connections their numbers. The last one comes first.
+    fn sort_connections(&mut self) {
+        self.results.fold_gone();
+        let connections = &mut self.results.connections;
+        connections.sort_by_cached_key(|it| Reverse(self.numbers[it.id as usize]));
+        self.places = vec![0; self.numbers.len()];
+        for (place, it) in (0..).zip(connections.iter_mut()) {
+            self.places[it.id as usize] = place;
+            it.id = self.numbers[it.id as usize];
+        }
+        self.least = LeastRoundTrips::of(connections);
+    }
+
+    /// Says of the exchanges what only all connections show. The last one comes first.
+    fn judge_and_sort_exchanges(&mut self, least: &LeastRoundTrips) {
+        let Results { connections, exchanges, .. } = &mut self.results;
+        for exchange in &mut *exchanges {
+            // All that are left are of connections that are listed.
+            let connection = &connections[self.places[exchange.connection as usize] as usize];
+            exchange.connection = connection.id;
+            exchange.limit(&connection.quality);
+            let is_doubtful =
+                least.is_doubtful(connection) || exchange.took_path_for_longer(connection);
+            if !connection.round_trip_is_steady || is_doubtful {
+                exchange.doubt_path(connection.vantage);
+            }
+            if connection.distance_in_doubt {
+                exchange.doubt_distance();
+            }
+            if let Some(distance) = least.distance(connection) {
+                distance.correct(exchange);
+            }
+        }
+        sort_by_place(exchanges);
+        exchanges.reverse();
+    }
+}
+
+/// Does something with each of `items`, on as many threads.
+fn share<T: Send>(items: &mut [T], threads: NonZeroUsize, act: impl Fn(&mut T) + Sync) {
+    let items = Mutex::new(items.iter_mut());
+    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(item) = next() {
+            act(item);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.get() {
+            scope.spawn(work);
+        }
+        work();
+    });
+}
+
+/// By [place](ExchangeResult::place). Each is moved only once or twice: they are large.
+fn sort_by_place(exchanges: &mut [ExchangeResult]) {
+    exchanges.sort_by_cached_key(|it| it.start);
+    for together in exchanges.chunk_by_mut(|one, other| one.start == other.start) {
+        together.sort_by_key(ExchangeResult::place);
+    }
+}
+
+/// All of `parts`, each of which begins with its last one.
+fn merged<T, K: Ord>(mut parts: Vec<Vec<T>>, key: impl Fn(&T) -> K) -> Vec<T> {
+    /// Results after which a part gives memory back. Our choice.
+    const SHRINKS: usize = 1 << 8;
+    let next =
+        |parts: &[Vec<T>], part: usize| parts[part].last().map(|it| Reverse((key(it), part)));
+    let mut all = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    let mut heap: BinaryHeap<_> = (0..parts.len()).filter_map(|part| next(&parts, part)).collect();
+    while let Some(mut first) = heap.peek_mut() {
+        let Reverse((_, part)) = *first;
+        all.extend(parts[part].pop());
+        if parts[part].len().is_multiple_of(SHRINKS) {
+            parts[part].shrink_to_fit();
+        }
+        match next(&parts, part) {
+            Some(next) => *first = next,
+            None => drop(PeekMut::pop(first)),
+        }
+    }
+    all
+}
+
+/// The numbers in the whole capture of the connections of each part, by their numbers there: how many are listed that
+/// began earlier.
+fn numbers(parts: &[(Results, Vec<u64>)]) -> Vec<Vec<u32>> {
+    let mut numbers: Vec<Vec<u32>> = parts.iter().map(|(_, begun)| vec![0; begun.len()]).collect();
+    for ((part, _), numbers) in parts.iter().zip(&mut numbers) {
+        part.connections.iter().for_each(|it| numbers[it.id as usize] = 1);
+    }
+    let mut all: Vec<(u64, u32, u32)> = Vec::with_capacity(numbers.iter().map(Vec::len).sum());
+    for (part, (_, begun)) in (0..).zip(parts) {
+        all.extend((0..).zip(begun).map(|(local, begun)| (*begun, part, local)));
+    }
+    // Those of a part are mostly in order already, which a merge sort makes use of.
+    all.sort();
+    let mut earlier = 0;
+    for (_, part, local) in all {
+        let number = &mut numbers[part as usize][local as usize];
+        earlier += std::mem::replace(number, earlier);
+    }
+    numbers
+}
