@@ -74,9 +74,9 @@ impl NagleRecord {
         }
     }
 
-    /// A small segment left while another was outstanding; `at_once` after it, where no loss probe is sent.
-    pub(super) const fn note_despite(&mut self, at_once: bool) {
-        self.despite = self.despite.saturating_add(if at_once { Self::OFF_AFTER } else { 1 });
+    /// A small segment left while another was outstanding; `promptly` after it, when no loss probe is sent.
+    pub(super) const fn note_despite(&mut self, promptly: bool) {
+        self.despite = self.despite.saturating_add(if promptly { Self::OFF_AFTER } else { 1 });
     }
 
     /// A small segment left this much after nothing but Nagle's algorithm or its program kept it, and `pause` after
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_seen_without_nagle_at_once_has_none() {
+    fn one_that_was_seen_promptly_without_nagle_has_none() {
         let mut record = after(&[14; 20]);
         record.note_despite(true);
         assert_eq!(record.habit(), NagleHabit::Off);

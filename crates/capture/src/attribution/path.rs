@@ -280,7 +280,7 @@ impl Slower {
     /// Our choice.
     const TIMES: u64 = 2;
     /// A gap between two acknowledgements is in as many samples as a run has; so many have two.
-    const COUNT: u8 = Bottleneck::RUN as u8 + 1;
+    const COUNT: usize = Bottleneck::RUN + 1;
 
     /// Notes a sample; the fastest of the last ones, if they all are.
     fn note(&mut self, sample: u64, pace: u64) -> Option<u64> {
@@ -290,7 +290,7 @@ impl Slower {
         }
         self.fastest = if self.count == 0 { sample } else { self.fastest.min(sample) };
         self.count += 1;
-        (self.count == Self::COUNT).then(|| std::mem::take(self).fastest)
+        (usize::from(self.count) == Self::COUNT).then(|| std::mem::take(self).fastest)
     }
 }
 

@@ -592,8 +592,9 @@ fn a_link_that_is_slow_behind_the_vantage_point() {
         "#,
         r#"
         handshake to-server 10.075 (1, 10.075) high: 1 2 3
-        request-upload to-server 0.148 (1, 0.148) high: 4
-        propagation to-server 10.002 (1, 10.002) high: 4
+        application-limited to-server 0.066 (1, 0.066) high: 4
+        request-upload to-server 0.047 (1, 0.047) high: 4
+        propagation to-server 10.037 (1, 10.037) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.125 (1, 0.125) high: 14
         "#,

@@ -82,7 +82,8 @@ impl ObservedConnection {
                 let last = self.ends.half(Direction::ToClient).sender.last().copied();
                 let in_hole = self.fell_into_hole(Direction::ToClient, position);
                 let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
-                let queued = last.and_then(|it| it.queued.or(it.held_for())).unwrap_or_default();
+                let queued =
+                    last.and_then(|it| it.queued.or_else(|| it.held_for())).unwrap_or_default();
                 if queued > round_trip / 8 {
                     self.ends.distances.note_queued();
                 }
