@@ -407,7 +407,7 @@ impl Ends {
             half.again = again.or(half.again);
         } else if duplicate {
             let delays = self.distances.path_delays(acked);
-            let again = half.sender.hear_after_acknowledgement(duplicate, delays);
+            let again = half.sender.hear_duplicate(delays);
             half.again = again.or(half.again);
         }
         lost

@@ -1,5 +1,6 @@
 //! What kind of loss was repaired.
 
+use ackwise_capture::attribution::Confidence;
 use ackwise_cause::Cause;
 
 use crate::{shows, wire::Streams};
@@ -336,4 +337,29 @@ fn what_arrived_twice_does_not_undo_earlier_repairs_of_an_incomplete_response() 
     let millis = |cause| analysis.exchanges[0].owed_to(cause).as_secs_f64() * 1e3;
     let found = [Cause::RetransmissionTimeout, Cause::Transmission].map(millis);
     assert!(found[0] > 850.0 && found[1] < 5.0, "{found:?}");
+}
+
+/// At the client: the acknowledgement of the head is in the capture, and was lost behind it, as the echoed timestamps and the
+/// duplicate show that the client reports. What the server waited for meanwhile, nothing shows.
+#[test]
+fn a_head_that_is_sent_again_because_its_ack_was_lost_leaves_a_doubt() {
+    let analysis = Streams::of_bodies(&[1_000]).seen_as(
+        r#"
+        0      > syn ts 1000
+        40     < syn ts 1020
+        40     > ack 0 ts 1040
+        40.1   > 0:100 psh ack 0 ts 1040
+        80.2   < ack 100 ts 1060 echo 1040
+        350    < 0:100 psh ack 100 ts 1330 echo 1040
+        350.1  > ack 100 ts 1350
+        594    < 0:100 psh ack 100 ts 1574 echo 1040
+        594.1  > ack 100 ts 1594 sack 0:100
+        634    < 100:1100 psh ack 100 ts 1614 echo 1594
+        634.1  > ack 1100 ts 1634
+        "#,
+    );
+    let waits: Vec<_> = analysis.exchanges[0].shares.iter().collect();
+    let lost = waits.iter().find(|it| it.cause == Cause::RetransmissionTimeout).unwrap();
+    assert_eq!(lost.confidence, Confidence::Medium, "{waits:?}");
+    assert_eq!(lost.kind.map(|it| it.name()), Some("ack-lost"), "{waits:?}");
 }

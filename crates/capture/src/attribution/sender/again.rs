@@ -61,6 +61,13 @@ impl Sender {
         (self.in_vain, self.recover) = (Some(again.packet), None);
         Some(Resolution::Spurious)
     }
+
+    /// Nothing is outstanding, and the receiver reports that something arrived twice: if it is what was sent again, the
+    /// acknowledgement of the first copy was lost, which the capture has.
+    pub(crate) fn hear_duplicate(&mut self, delays: &PathDelays) -> Option<Resolution> {
+        let late = self.hear_after_acknowledgement(true, delays);
+        late.or_else(|| self.again.take().map(|_| Resolution::AckLost))
+    }
 }
 
 #[cfg(test)]
