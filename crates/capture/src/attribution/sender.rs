@@ -543,7 +543,9 @@ impl Sender {
         let unacknowledged = self.small_end > self.acked && !self.lacks_ack;
         let ready = ready || self.is_known_to_lack_ack(data);
         if small && ready && unacknowledged && data.loss.is_none() {
-            self.nagle.note_despite(gap.is_some_and(|gap| gap.same_burst));
+            // An acknowledgement that the capture has already may have reached it, on a short path.
+            let heard = self.acks_in_flight.back().is_some_and(|ack| ack.acked >= self.small_end);
+            self.nagle.note_despite(!heard && gap.is_some_and(|gap| gap.same_burst));
         }
         if small {
             self.small_end = data.bytes.end;
