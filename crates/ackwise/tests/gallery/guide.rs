@@ -110,7 +110,8 @@ fn sentence(report: &str) -> &str {
 /// Numbers differ from run to run, and so do a confidence that nine tenths of the time just have and the
 /// rival that comes with a lower one.
 fn without_values(text: &str) -> String {
-    let words = text.split_whitespace().filter(|word| !["high", "medium", "low"].contains(word));
+    let is_level = |word: &&str| ["high", "medium", "low"].contains(&word.trim_start_matches('('));
+    let words = text.split_whitespace().filter(|word| !is_level(word));
     let text: String = words.map(|word| word.replace(|it: char| it.is_ascii_digit(), "")).collect();
     match text.split_once("confidence") {
         Some((before, doubt)) => [before, doubt.split_once(')').map_or(doubt, |it| it.1)].concat(),
