@@ -279,7 +279,8 @@ struct Slower {
 impl Slower {
     /// Our choice.
     const TIMES: u64 = 2;
-    /// A gap between two acknowledgements is in as many samples as a run has; so many have two.
+    /// A pause between two acknowledgements is in as many samples in a row as a run has acknowledgements: one more
+    /// cannot be due to it.
     const COUNT: usize = Bottleneck::RUN + 1;
 
     /// Notes a sample; the fastest of the last ones, if they all are.

@@ -1,9 +1,6 @@
 //! One exchange while it goes on.
 
-use std::{
-    num::{NonZeroU32, NonZeroU64},
-    ops::RangeInclusive,
-};
+use std::num::{NonZeroU32, NonZeroU64};
 
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
@@ -13,7 +10,7 @@ use crate::{
     attribution::{
         Account, Confidence, CorkHabit, CorkTimer, Evidence, Nanos, Share, Stall, Verdict,
         gap::{self, Gap, LastWay, Released},
-        sender::{Departure, Left},
+        sender::{Departure, Left, Sender},
     },
     conversation::{ExchangeId, RequestHead},
     results::ExchangeResult,
@@ -275,10 +272,6 @@ impl OpenExchange {
         if late <= round_trip + Self::SHORT_ACK_DELAY { Asked::Known } else { Asked::Late }
     }
 
-    /// RFC 9293, section 3.8.6.2.1: a sender that has less room than a segment sends it all the same when "the
-    /// override timeout occurs", for which it recommends a range of 0.1 to 1.0 seconds.
-    const OVERRIDE: RangeInclusive<Nanos> = Nanos::from_millis(100)..=Nanos::from_millis(1_000);
-
     /// What the server did until `first` of the response was sent.
     /// Where `round_trip` is known, a long silence may be that of the path, and a short beginning may
     /// have been corked.
@@ -322,10 +315,10 @@ impl OpenExchange {
                     }
                 }
                 // Whether the server had it ready so long, nothing shows.
-                _ if first.takes_silly_window && Self::OVERRIDE.contains(&since) => {
+                _ if first.takes_silly_window && Sender::OVERRIDE.contains(&since) => {
                     (Cause::SillyWindow, Some(Cause::ServerThink))
                 }
-                _ if first.takes_silly_window && since > *Self::OVERRIDE.end() => {
+                _ if first.takes_silly_window && since > *Sender::OVERRIDE.end() => {
                     (Cause::ServerThink, Some(Cause::SillyWindow))
                 }
                 // Behind the data before, and nothing of the answer came: that is what was lost.

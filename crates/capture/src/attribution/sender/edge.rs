@@ -1,5 +1,7 @@
 //! What the edge of the receive window shows besides room.
 
+use std::ops::RangeInclusive;
+
 use std::ops::Range;
 
 use ackwise_tcp::{Instant, Wait};
@@ -7,6 +9,11 @@ use ackwise_tcp::{Instant, Wait};
 use super::{Acknowledgement, Hold, Nanos, PathDelays, SeenData, Sender};
 
 impl Sender {
+    /// RFC 9293, section 3.8.6.2.1: a sender that has less room than a segment sends it all the same when "the
+    /// override timeout occurs", for which it recommends a range of 0.1 to 1.0 seconds.
+    pub(crate) const OVERRIDE: RangeInclusive<Nanos> =
+        Nanos::from_millis(100)..=Nanos::from_millis(1_000);
+
     /// Whether the receiver's program may have delayed an acknowledgement: Linux waits for it while the window
     /// shrinks, and acknowledges when it has read enough to double one that is used up (`__tcp_cleanup_rbuf`). And
     /// whether it may have without that, because the window is used up.
@@ -45,14 +52,13 @@ impl Sender {
         data: &SeenData,
         sent: Instant,
     ) -> (Hold, Option<(Instant, Hold)>) {
-        /// The shortest override timeout (RFC 9293, section 3.8.6.2.1).
-        const OVERRIDE: Nanos = Nanos::from_millis(100);
         let is_closed = hold.waits_for_receiver() && hold.lost.is_none();
         let Some(since) = self.silly_since.filter(|_| is_closed) else { return (hold, None) };
         let silly = Hold { wait: Wait::SillyWindow, ..hold };
         // That a program writes what the window has room for, to the byte, just when a timer may send it, would be
         // a coincidence.
-        let by_timer = self.takes_silly_window(data) && Nanos::between(since, sent) >= OVERRIDE;
+        let by_timer =
+            self.takes_silly_window(data) && Nanos::between(since, sent) >= *Self::OVERRIDE.start();
         let silly = if by_timer && !self.lacks_ack { silly.for_sure() } else { silly };
         (silly, Some((since, hold)))
     }

@@ -59,7 +59,7 @@ impl Part {
 }
 
 impl Round {
-    /// So many connections are worth sharing. Our choice.
+    /// This many connections are worth sharing. Our choice.
     const MANY: usize = 16;
     /// Rounds after which the rest of a batch is judged in order: in each, all that was put off is looked
     /// at again. Our choice.
