@@ -30,10 +30,10 @@ use super::{
 };
 use crate::{
     attribution::{
-        CorkHabit, Nanos, Stall,
+        Nanos, Stall,
         gap::{Gap, Missing, Resolution},
         sender::Departure,
-        think::Asked,
+        think::{Asked, ServerHabits},
     },
     closing::Closing,
     conversation::{ExchangeReader, Protocol},
@@ -65,8 +65,8 @@ pub(crate) struct ObservedConnection {
     tunnels: Tunnels,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],
-    /// What its responses show of corks.
-    corks: CorkHabit,
+    /// What its exchanges have shown so far.
+    habits: ServerHabits,
     /// Gaps whose cause is not known yet, by the direction of the data.
     unsettled: [Unsettled; 2],
     /// The server's first data after a hole: its response has begun.
@@ -316,7 +316,7 @@ impl ObservedConnection {
                 self.setup.handle_gap(gap, direction, answered);
             }
             if direction == Direction::ToClient && gap.hold.wait == Wait::Cork {
-                self.corks.note_cork();
+                self.habits.corks = true;
             }
             self.settle(gap, direction, data.new);
         }
@@ -402,7 +402,7 @@ impl ObservedConnection {
             if exchange.waits_for_response() {
                 // The missing data before it was sent even earlier.
                 let round_trip = Some(self.ends.distances.whole());
-                exchange.begin_response(&first, Asked::Known, round_trip, &mut self.corks);
+                exchange.begin_response(&first, Asked::Known, round_trip, self.habits);
             }
         }
         for gap in self.unsettled[direction as usize].take() {

@@ -5,8 +5,8 @@ use std::{collections::VecDeque, net::SocketAddr};
 use ackwise_tcp::Instant;
 
 use super::{
-    AgainElsewhere, Closing, CorkHabit, EarlierEnd, Ends, ExchangeReader, HeardByServer,
-    ObservedConnection, Setup, Tunnels,
+    AgainElsewhere, Closing, EarlierEnd, Ends, ExchangeReader, HeardByServer, ObservedConnection,
+    ServerHabits, Setup, Tunnels,
 };
 use crate::{
     attribution::Paces, flow::newcomer::Newcomer, limits::SAVED_DIVISIONS, results::Results,
@@ -31,7 +31,7 @@ impl Default for ObservedConnection {
             protocol: None,
             tunnels: Tunnels::default(),
             flow_control: Default::default(),
-            corks: CorkHabit::default(),
+            habits: ServerHabits::default(),
             unsettled: Default::default(),
             behind_hole: None,
             heard_by_server: HeardByServer::default(),
@@ -112,7 +112,7 @@ impl ObservedConnection {
             protocol,
             tunnels,
             flow_control,
-            corks,
+            habits,
             unsettled,
             behind_hole,
             heard_by_server,
@@ -143,7 +143,7 @@ impl ObservedConnection {
         (*earlier_end, *heard_by_server) = Default::default();
         (*closed_at, *protocol, *behind_hole, *closed_first) = (None, None, None, None);
         *tunnels = Tunnels::default();
-        (*flow_control, *corks) = Default::default();
+        (*flow_control, *habits) = Default::default();
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
         (*divisions, *undivided) = (SAVED_DIVISIONS, false);
     }

@@ -93,7 +93,8 @@ impl ObservedConnection {
                 let asked_last = self.ends.half(Direction::ToServer).sender.last().copied();
                 let is_far = self.ends.distances.round_trip(Direction::ToServer).is_some();
                 let lacks_acks = self.ends.half(Direction::ToClient).lacks_pure_acks();
-                let mut corks = self.corks;
+                self.habits.note_held(queued);
+                let mut habits = self.habits;
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
@@ -102,15 +103,17 @@ impl ObservedConnection {
                         it.fall_into_hole();
                     }
                     if let Some(first) = &last {
-                        let asked = match it.asked(heard, round_trip) {
+                        let asked = match it.asked(heard, way, round_trip) {
                             _ if is_near => Asked::Known,
                             Asked::Unheard if lacks_acks => Asked::Late,
                             asked => asked,
                         };
-                        it.begin_response(first, asked, Some(round_trip), &mut corks);
+                        habits.acks_at_once |=
+                            asked == Asked::Known && !is_near && it.waits_for_response();
+                        it.begin_response(first, asked, Some(round_trip), habits);
                     }
                 });
-                self.corks = corks;
+                self.habits = habits;
             }
             Event::ResponseHead { exchange, head } => {
                 self.with(exchange, |it| it.status = head.status);
@@ -161,11 +164,12 @@ impl ObservedConnection {
         let (free_at, last) = (request.free_at(), request.last().copied());
         let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
         let delays = self.ends.distances.path_delays(Direction::ToClient);
-        let is_near = delays.is_next_to_sender();
+        let (is_near, way) = (delays.is_next_to_sender(), delays.sender);
+        let habits = self.habits;
         if let (Some(last), Some(interim)) = (last, answered) {
             self.with(exchange, |it| {
-                let asked = if is_near { Asked::Known } else { it.asked(heard, round_trip) };
-                it.think_until_interim(&interim, asked, round_trip);
+                let asked = if is_near { Asked::Known } else { it.asked(heard, way, round_trip) };
+                it.think_until_interim(&interim, asked, round_trip, habits);
                 it.handle_interim(free_at, &last, &interim);
             });
         }
