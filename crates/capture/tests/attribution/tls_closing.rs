@@ -84,12 +84,20 @@ impl Tls {
     }
 }
 
+/// What an exchange took, and of what.
+#[derive(Debug, PartialEq)]
+struct Account {
+    duration: Duration,
+    complete: bool,
+    shares: Vec<(Cause, u128)>,
+}
+
 /// What each exchange took, and of what, to a tenth of a millisecond: what comes later shows the distance better.
-fn accounts(tls: &Tls) -> Vec<(Duration, bool, Vec<(Cause, u128)>)> {
+fn accounts(tls: &Tls) -> Vec<Account> {
     let rounded = |span: Duration| (span.as_micros() + 110) / 500;
     let account = |it: &ExchangeResult| {
         let shares = it.shares.iter().map(|it| (it.cause, rounded(it.span))).collect();
-        (it.duration, it.complete, shares)
+        Account { duration: it.duration, complete: it.complete, shares }
     };
     tls.seen().exchanges.iter().map(account).collect()
 }
@@ -104,42 +112,45 @@ fn is_like(found: &Tls, expected: &Tls) {
 const ALERTS: [(&str, &str); 5] =
     [("1.3", "23:19"), ("1.3", "23:35"), ("1.2", "21:26"), ("1.2", "21:18"), ("1.2", "21:48")];
 
+/// A way to close a connection: its name, and what is seen from a time on, with an alert.
+struct Close(&'static str, fn(&mut Tls, f64, &str));
+
 /// How a connection is closed behind a response, from `at` on, with `alert`.
-const CLOSES: [(&str, fn(&mut Tls, f64, &str)); 10] = [
-    ("server, FIN with the alert", |tls, at, alert| {
+const CLOSES: [Close; 10] = [
+    Close("server, FIN with the alert", |tls, at, alert| {
         tls.send(at, SERVER, &format!("{alert} fin"));
         tls.ack(at + 0.02, CLIENT);
         tls.send(at + 0.1, CLIENT, "fin");
         tls.ack(at + 10.0, SERVER);
     }),
-    ("server, FIN behind the alert, client's alert in answer", |tls, at, alert| {
+    Close("server, FIN behind the alert, client's alert in answer", |tls, at, alert| {
         tls.send(at, SERVER, alert);
         tls.send(at + 0.02, SERVER, "fin");
         tls.send(at + 0.1, CLIENT, &format!("{alert} fin"));
         tls.send(at + 10.0, SERVER, "rst");
     }),
-    ("client, FIN with the alert, FIN in answer", |tls, at, alert| {
+    Close("client, FIN with the alert, FIN in answer", |tls, at, alert| {
         tls.send(at, CLIENT, &format!("{alert} fin"));
         tls.send(at + 10.0, SERVER, "fin");
         tls.ack(at + 10.1, CLIENT);
     }),
-    ("client, FIN behind the alert, server's alert in answer, RST", |tls, at, alert| {
+    Close("client, FIN behind the alert, server's alert in answer, RST", |tls, at, alert| {
         tls.send(at, CLIENT, alert);
         tls.send(at + 0.1, CLIENT, "fin");
         tls.send(at + 10.0, SERVER, alert);
         tls.send(at + 10.1, CLIENT, "rst");
     }),
-    ("client without an alert, server's alert and FIN in answer", |tls, at, alert| {
+    Close("client without an alert, server's alert and FIN in answer", |tls, at, alert| {
         tls.send(at, CLIENT, "fin");
         tls.send(at + 10.0, SERVER, &format!("{alert} fin"));
         tls.send(at + 10.1, CLIENT, "rst");
     }),
-    ("client without an alert, server's alert late in answer, RST", |tls, at, alert| {
+    Close("client without an alert, server's alert late in answer, RST", |tls, at, alert| {
         tls.send(at, CLIENT, "fin");
         tls.send(at + 3_000.0, SERVER, alert);
         tls.send(at + 3_000.1, CLIENT, "rst");
     }),
-    ("both at the same time", |tls, at, alert| {
+    Close("both at the same time", |tls, at, alert| {
         let asked = tls.streams[CLIENT].len();
         tls.send(at, CLIENT, alert);
         tls.send(at + 0.1, SERVER, &format!("{alert} fin"));
@@ -150,18 +161,18 @@ const CLOSES: [(&str, fn(&mut Tls, f64, &str)); 10] = [
         tls.send(at + 0.2, CLIENT, "fin");
         tls.ack(at + 10.0, SERVER);
     }),
-    ("server's alert alone, and half a minute later the client's FIN", |tls, at, alert| {
+    Close("server's alert alone, and half a minute later the client's FIN", |tls, at, alert| {
         tls.send(at, SERVER, alert);
         tls.ack(at + 0.02, CLIENT);
         tls.send(at + 30_000.0, CLIENT, &format!("{alert} fin"));
         tls.send(at + 30_010.0, SERVER, "fin");
     }),
-    ("alerts of both, and an RST", |tls, at, alert| {
+    Close("alerts of both, and an RST", |tls, at, alert| {
         tls.send(at, CLIENT, alert);
         tls.send(at + 10.0, SERVER, alert);
         tls.send(at + 10.1, CLIENT, "rst");
     }),
-    ("server, and the capture ends", |tls, at, alert| tls.send(at, SERVER, alert)),
+    Close("server, and the capture ends", |tls, at, alert| tls.send(at, SERVER, alert)),
 ];
 
 #[test]
@@ -170,7 +181,7 @@ fn nobody_waits_for_a_close_notify() {
         let answered = Tls::answered(version);
         assert_eq!(answered.seen().exchanges.len(), 1);
         assert_eq!(answered.seen().exchanges[0].duration, Duration::from_micros(51_020));
-        for (name, close) in CLOSES {
+        for Close(name, close) in CLOSES {
             for idle in [400.0, 1_500.0, 60_000.0] {
                 let mut closed = answered.clone();
                 close(&mut closed, 51.0 + idle, alert);
@@ -185,7 +196,7 @@ fn nobody_waits_for_a_close_notify() {
 fn nor_for_one_at_once_behind_the_response() {
     for (version, alert) in ALERTS {
         let answered = Tls::answered(version);
-        for (name, close) in CLOSES {
+        for Close(name, close) in CLOSES {
             // What a server sends last, alone, at once, and without closing, may be content.
             if name.starts_with("server's alert alone") || name.ends_with("capture ends") {
                 continue;
