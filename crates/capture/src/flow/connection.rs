@@ -6,13 +6,14 @@ mod end;
 mod events;
 mod mute;
 mod run_on;
+mod shutdown;
 
 use std::{collections::VecDeque, net::SocketAddr, ops::Range};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
-use self::mute::answers_nothing;
+use self::{mute::answers_nothing, shutdown::HeldShutdown};
 use super::{
     again_elsewhere::AgainElsewhere,
     closed::{Closed, Swap},
@@ -78,6 +79,9 @@ pub(crate) struct ObservedConnection {
     /// The client's initial sequence number, if its SYN was seen.
     initial: Option<SeqNumber>,
     lingering: Option<Box<Lingering>>,
+    /// What may close TLS, by direction, and which ends have closed, by the direction of their data.
+    shutdowns: [Option<Box<HeldShutdown>>; 2],
+    closed_ends: [bool; 2],
     exchanges: u32,
     closed_first: Option<Party>,
     closing: Closing,
@@ -279,11 +283,14 @@ impl ObservedConnection {
     ) {
         self.divisions =
             SAVED_DIVISIONS.min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
+        let shutdown = self.shutdown_in(seen, direction);
+        self.decide_shutdowns(seen, direction, shutdown, results);
         let before = self.ends.last_data;
+        let sent_before = shutdown.and_then(|_| self.ends.half(direction).sender.last_new());
         let data = self.ends.handle_data(seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
         let flows = self.flow_control[direction.opposite() as usize].is_open();
-        let is_mute = answers_nothing(self.protocol, seen, flows);
+        let is_mute = shutdown.is_some() || answers_nothing(self.protocol, seen, flows);
         if is_mute {
             self.ends.last_data = before;
         }
@@ -304,6 +311,10 @@ impl ObservedConnection {
         }
         if let Some(resolution) = data.resolution {
             self.unsettled[direction as usize].resolve(resolution);
+        }
+        if let Some(kind) = shutdown {
+            let place = (direction, data.bytes.start);
+            return self.hold_shutdown(kind, seen, place, data.gap, sent_before);
         }
         if let Some(gap) = &mut data.gap {
             if self.flow_control[direction as usize].delays_data() {
@@ -456,6 +467,7 @@ impl ObservedConnection {
             return;
         }
         self.closed_first.get_or_insert_with(|| direction.sender());
+        self.close_shutdowns(direction, segment.flags.rst, results);
         if segment.flags.rst {
             self.conversation.handle_abort();
         } else if self.ends.handle_fin(segment, direction, packet)

@@ -5,6 +5,7 @@
 mod causes;
 mod first_windows;
 mod holes;
+mod in_advance;
 mod jitter;
 mod look_alikes;
 mod losses;
@@ -12,6 +13,7 @@ mod measures;
 mod middles;
 mod misread;
 mod path_stalls;
+mod tls_closing;
 mod tunnels;
 mod windows;
 mod wire;

@@ -38,6 +38,8 @@ impl Default for ObservedConnection {
             cut: [0; 2],
             initial: None,
             lingering: None,
+            shutdowns: [None, None],
+            closed_ends: [false; 2],
             exchanges: 0,
             closed_first: None,
             closing: Closing::default(),
@@ -119,6 +121,8 @@ impl ObservedConnection {
             cut,
             initial: _,
             lingering,
+            shutdowns,
+            closed_ends,
             exchanges,
             closed_first,
             closing: _,
@@ -135,7 +139,7 @@ impl ObservedConnection {
         } = self;
         ends.forget();
         (*measures, *series, *lingering) = (None, None, None);
-        (*reassembly, *unsettled) = Default::default();
+        (*reassembly, *unsettled, *shutdowns, *closed_ends) = Default::default();
         conversation.forget();
         *setup = Setup::default();
         open.clear();

@@ -64,15 +64,14 @@ impl ObservedConnection {
                 self.with(exchange, |it| it.head = Some(head));
             }
             Event::RequestEnds { exchange, position, exact } => {
-                let sender = &self.ends.half(Direction::ToServer).sender;
-                let (free_at, last) = (sender.free_at(), sender.last().copied());
+                let last = self.last_sent(Direction::ToServer);
                 let in_hole = self.fell_into_hole(Direction::ToServer, position.saturating_sub(1));
                 self.with(exchange, |it| {
                     it.request[1] = position;
                     it.exact &= exact;
                     it.request_exact &= exact;
-                    if let Some(last) = &last {
-                        it.request_sent(free_at, last);
+                    if let Some((last, free_at)) = &last {
+                        it.request_sent(*free_at, last);
                     }
                     if in_hole {
                         it.fall_into_hole();
@@ -80,7 +79,7 @@ impl ObservedConnection {
                 });
             }
             Event::ResponseBegins { exchange, position, exact } => {
-                let last = self.ends.half(Direction::ToClient).sender.last().copied();
+                let last = self.last_sent(Direction::ToClient).map(|it| it.0);
                 let in_hole = self.fell_into_hole(Direction::ToClient, position);
                 let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
                 let queued =
@@ -90,7 +89,7 @@ impl ObservedConnection {
                 }
                 let delays = self.ends.distances.path_delays(Direction::ToClient);
                 let (is_near, way) = (delays.is_next_to_sender(), delays.sender);
-                let asked_last = self.ends.half(Direction::ToServer).sender.last().copied();
+                let asked_last = self.last_sent(Direction::ToServer).map(|it| it.0);
                 let is_far = self.ends.distances.round_trip(Direction::ToServer).is_some();
                 let lacks_acks = self.ends.half(Direction::ToClient).lacks_pure_acks();
                 self.habits.note_held(queued);
@@ -194,7 +193,7 @@ impl ObservedConnection {
             self.lingering = Some(Box::new(Lingering::new(open, position, sent)));
             return;
         }
-        if let Some((last, free_at)) = self.ends.half(Direction::ToClient).sender.last_new() {
+        if let Some((last, free_at)) = self.last_new(Direction::ToClient) {
             open.end_response(free_at, &last);
             if open.stream == 0 {
                 let count = self.earlier_end.count + 1;
@@ -210,7 +209,7 @@ impl ObservedConnection {
         let behind =
             matches!(self.ends.distances.vantage(), Vantage::At(Party::Server) | Vantage::Between);
         let alone = open.stream == 0 && self.open.is_empty() && half.stream.flight() > 0;
-        half.sender.last_new().filter(|_| behind && alone)
+        self.last_new(Direction::ToClient).filter(|_| behind && alone)
     }
 
     #[inline(never)]
