@@ -45,9 +45,9 @@ pub(crate) struct ThinkFacts {
 pub(crate) enum Asked {
     /// An acknowledgement came at once, or the capture is the server's.
     Known,
-    /// An acknowledgement came, so late that it may have been the request which was late; or the capture lacks those
-    /// without data.
-    Late,
+    /// An acknowledgement came so much later, or the capture lacks those without data: by so much the request may
+    /// have been late.
+    Late(Nanos),
     /// Nothing did.
     Unheard,
 }
@@ -150,6 +150,15 @@ impl ThinkFacts {
         self.asked == Asked::Unheard && (least..=LEAST_TIMEOUT).contains(&self.since)
     }
 
+    /// By how much the request may have been late, at most; `None` if nothing bounds it.
+    const fn lateness(&self) -> Option<Nanos> {
+        match self.asked {
+            Asked::Known => Some(Nanos::ZERO),
+            Asked::Late(by) => Some(by),
+            Asked::Unheard => None,
+        }
+    }
+
     /// The time is short beside the round trip, or at all.
     fn is_brief(&self) -> bool {
         self.round_trip.is_none_or(|it| self.since <= (it / 8).max(BRIEF))
@@ -164,7 +173,7 @@ const USUAL_ACK_DELAY: Nanos = Nanos::from_millis(200);
 /// Linux does within 40 ms (`TCP_ATO_MIN`), and its timer is late by a tick or two of 4 ms.
 const SHORT_ACK_DELAY: Nanos = Nanos::from_millis(50);
 /// A request that is not acknowledged is sent again after this time, whatever sends it: RFC 6298, section 2.
-const LEAST_TIMEOUT: Nanos = Nanos::from_millis(1_000);
+pub(crate) const LEAST_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 
 fn held_answer(facts: &ThinkFacts) -> Option<[Cause; 2]> {
     let Released { cause, is_sure, .. } = facts.released?;
@@ -202,7 +211,8 @@ fn unheard_request(facts: &ThinkFacts) -> Option<[Cause; 2]> {
 
 /// Responses are seen to be held on this path for as long, by their timestamps: so requests are.
 fn varying_path(facts: &ThinkFacts) -> Option<[Cause; 2]> {
-    let varies = facts.since <= facts.habits.varies() && facts.asked != Asked::Known;
+    let late = facts.lateness().is_none_or(|late| late >= facts.since);
+    let varies = late && facts.since <= facts.habits.varies();
     (varies && !facts.is_brief()).then_some([Cause::Queueing, Cause::ServerThink])
 }
 
@@ -222,10 +232,12 @@ fn may_be_corked(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
     (may_be && facts.small && is_shown).then_some((Cause::CorkTimer, Confidence::Medium))
 }
 
-/// Nothing shows when the request arrived, or that the answer left so late: the path may have held either.
+/// Nothing shows when the request arrived, or that the answer left so late: the path may have held either. An eighth
+/// of the time is not worth a doubt. Our choice.
 fn quiet_path(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
     facts.round_trip?;
-    let is_shown = facts.asked == Asked::Known && (facts.left == Left::AsSeen || facts.queued);
+    let has_left = facts.left == Left::AsSeen || facts.queued;
+    let is_shown = has_left && facts.lateness().is_some_and(|late| late * 8 <= facts.since);
     let rival = if facts.is_short() { Cause::Queueing } else { Cause::PathStall };
     (!is_shown && !facts.is_brief()).then_some((rival, Confidence::Medium))
 }

@@ -249,6 +249,16 @@ impl OpenExchange {
         }
     }
 
+    /// Where the response begins: with `behind_hole`, which came before what it is behind, if it answers the request.
+    pub(crate) fn first_of(
+        &self,
+        behind_hole: Option<Departure>,
+        last: Option<Departure>,
+    ) -> Option<Departure> {
+        let State::Think(way) = self.state else { return last };
+        behind_hole.filter(|it| it.packet > way.packet).or(last)
+    }
+
     /// Whether an acknowledgement showed that the server had the request, and came at once: it is captured `way` after
     /// it left.
     pub(crate) fn asked(&self, heard: HeardByServer, way: Nanos, round_trip: Nanos) -> Asked {
@@ -258,7 +268,10 @@ impl OpenExchange {
         }
         // What varies without a queue, or a busy host. Our choice.
         let at_once = arrives + (way + (round_trip / 8).max(Nanos::from_millis(1)));
-        if heard.at <= at_once { Asked::Known } else { Asked::Late }
+        match heard.at <= at_once {
+            true => Asked::Known,
+            false => Asked::Late(Nanos::between(arrives + way, heard.at)),
+        }
     }
 
     /// What the server did until `first` of the response was sent.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
 
+mod answers;
 mod causes;
 mod first_windows;
 mod holes;

@@ -148,8 +148,9 @@ fn a_server_that_thinks_long_acknowledges_the_request_before() {
     for (ack, answer, expected) in [
         ("80 < ack 100 ts 80", 2_000.0, (ServerThink, Confidence::High)),
         // A cork may have held all of a short answer, for longer than its timer usually runs.
-        ("80 < ack 100 ts 80", 342.0, (ServerThink, Confidence::Low)),
-        ("", 80.0, (ServerThink, Confidence::High)),
+        ("80 < ack 100 ts 80", 342.0, (ServerThink, Confidence::Medium)),
+        // The request may have been as late.
+        ("", 80.0, (ServerThink, Confidence::Medium)),
         // Linux would have acknowledged it after 40 ms, and others within 200 ms.
         ("", 100.0, (ServerThink, Confidence::Medium)),
         ("", 200.0, (ServerThink, Confidence::Medium)),
@@ -191,7 +192,9 @@ fn a_timestamp_tells_a_server_that_thinks_from_a_queue() {
         let near = |found: f64, expected: f64| (found - expected).abs() < 2.0;
         assert!(near(found[0], think) && near(found[1], queue), "{timestamp}: {found:?}");
         let sure = exchange.shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap();
-        assert_eq!(sure.confidence, Confidence::High, "{timestamp}");
+        // Nothing bounds the way of the request, but what is brief beside the round trip needs no bound.
+        let expected = if timestamp == 1_512 { Confidence::High } else { Confidence::Medium };
+        assert_eq!(sure.confidence, expected, "{timestamp}");
     }
 }
 
@@ -252,7 +255,8 @@ fn a_timestamp_tells_a_server_that_thinks_from_a_path_that_held_its_answer() {
     use Cause::{PathStall, ServerThink};
     use Confidence::{High, Medium};
     for (answer, timestamp, expected) in [
-        (80.0, "ts 80", (ServerThink, High)),
+        // The request may have been late.
+        (80.0, "ts 80", (ServerThink, Medium)),
         // By then, a server would have acknowledged the request.
         (200.0, "ts 200", (ServerThink, Medium)),
         (450.0, "ts 450", (PathStall, Medium)),
@@ -261,7 +265,7 @@ fn a_timestamp_tells_a_server_that_thinks_from_a_path_that_held_its_answer() {
         (300.0, "", (PathStall, Medium)),
         // Nothing shows whether the server or a queue took a shorter time, unless it is brief.
         (60.0, "", (ServerThink, Medium)),
-        (60.0, "ts 60", (ServerThink, High)),
+        (60.0, "ts 60", (ServerThink, Medium)),
         (42.0, "", (ServerThink, High)),
     ] {
         assert_eq!(answered("", answer, timestamp), expected, "{answer} {timestamp}");
@@ -663,12 +667,13 @@ fn distance_that_later_round_trips_do_not_confirm_is_doubted() {
     }
 }
 
-/// Linux delays an acknowledgement by 40 ms, so one that comes later than that and a round trip is of a request that
-/// may have been late itself.
+/// An acknowledgement that comes at once shows when the request arrived. One that Linux has delayed by 40 ms looks like
+/// one of a request that was late itself.
 #[test]
 fn a_server_thinks_for_sure_only_if_it_acknowledged_the_request_in_time() {
     use Confidence::{High, Medium};
-    for (acked, expected) in [(1_081, (High, None)), (1_150, (Medium, Some(Cause::PathStall)))] {
+    let in_doubt = (Medium, Some(Cause::PathStall));
+    for (acked, expected) in [(1_044, (High, None)), (1_081, in_doubt), (1_150, in_doubt)] {
         let analysis = Streams::of_bodies(&[500, 500]).seen_as(&format!(
             r#"
             0     > syn ts 1

@@ -5,7 +5,11 @@ use ackwise_tcp::Instant;
 
 use super::ObservedConnection;
 use crate::{
-    attribution::{Vantage, sender::Departure, think::Asked},
+    attribution::{
+        Vantage,
+        sender::Departure,
+        think::{Asked, LEAST_TIMEOUT},
+    },
     closing::RequestKind,
     conversation::{Event, ExchangeId, Protocol},
     flow::{
@@ -94,6 +98,7 @@ impl ObservedConnection {
                 let lacks_acks = self.ends.half(Direction::ToClient).lacks_pure_acks();
                 self.habits.note_held(queued);
                 let mut habits = self.habits;
+                let behind_hole = self.behind_hole;
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
@@ -101,10 +106,11 @@ impl ObservedConnection {
                     if in_hole {
                         it.fall_into_hole();
                     }
-                    if let Some(first) = &last {
+                    if let Some(first) = &it.first_of(behind_hole, last) {
                         let asked = match it.asked(heard, way, round_trip) {
                             _ if is_near => Asked::Known,
-                            Asked::Unheard if lacks_acks => Asked::Late,
+                            // The request was not sent again: it was late by less than a timeout.
+                            Asked::Unheard if lacks_acks => Asked::Late(LEAST_TIMEOUT),
                             asked => asked,
                         };
                         habits.acks_at_once |=
