@@ -162,7 +162,13 @@ fn record(
 ) -> anyhow::Result<Vec<Recorded>> {
     match world {
         World::Kernel => {
-            let options = kernel::Options { seed: settings.seed, numbers, deadline, folder };
+            let options = kernel::Options {
+                set: settings.set,
+                seed: settings.seed,
+                numbers,
+                deadline,
+                folder,
+            };
             kernel::record(&options)?.iter().map(|it| Recorded::read(it)).collect()
         }
         World::Sim => numbers.map(|it| sim::record(settings.seed, it, folder)).collect(),
