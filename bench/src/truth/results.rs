@@ -8,6 +8,7 @@ use anyhow::Context;
 
 use super::case::{Case, Recorded, World};
 use super::damage::Damage;
+use super::ordinary::{clocks::Clocks, refute::Ordinary};
 use super::reading::{self, Needed, Said, Vantage};
 use super::remove::Removal;
 use super::score::{self, Row, View};
@@ -18,6 +19,10 @@ use crate::dice::Dice;
 pub(super) struct Results {
     pub(super) cases: Vec<Facts>,
     pub(super) rows: Vec<Row>,
+    /// The same of what reports print: amounts of each exchange, of whole captures.
+    pub(super) printed: Vec<Row>,
+    /// Ordinary traffic, which has no truth but the programs' clocks.
+    pub(super) ordinary: Ordinary,
     /// What one missing packet changed.
     pub(super) removals: Vec<Removal>,
     /// Readings that failed, and why.
@@ -105,6 +110,11 @@ impl Results {
         removals: u32,
         dice: Dice,
     ) -> anyhow::Result<()> {
+        if let Some(clocks) = Clocks::read(&recorded.folder)? {
+            let packets = reading::load(&recorded.folder, &recorded.case.captures)?;
+            self.ordinary.add(recorded, &clocks, &packets);
+            return Ok(());
+        }
         let facts = Facts::of(recorded);
         let is_disturbed = facts.disturbed.is_some();
         self.cases.push(facts);
@@ -148,6 +158,9 @@ impl Results {
                 Ok(None) => {}
                 Ok(Some(said)) => {
                     self.rows.extend(score::rows(recorded, view, &said));
+                    if damage.is_none() {
+                        self.printed.extend(score::printed_rows(recorded, view, &said));
+                    }
                     all.insert(vantage, said);
                 }
                 Err(why) => self.failures.push((case.name.clone(), view, format!("{why:#}"))),

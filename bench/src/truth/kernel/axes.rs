@@ -88,7 +88,9 @@ fn accept_queue(dice: &mut Dice, plan: &mut Plan) {
     // All the same: which of them the server takes first is not ours to say.
     let response = Message::whole(size(dice, 200.0, 20_000.0));
     let exchange = Exchange { server_think: think, ..Exchange::simple(response) };
-    plan.connections = vec![vec![exchange]; dice.between(6, 12) as usize];
+    // Some more than find room: each waits for seconds, and weighs accordingly.
+    let most = u32::try_from(plan.backlog).unwrap_or(1) + 4;
+    plan.connections = vec![vec![exchange]; dice.between(most - 1, most) as usize];
 }
 
 /// An upload that the server begins to read late, as one that asks elsewhere who the client is. Bodies of up to

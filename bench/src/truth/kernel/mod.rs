@@ -37,6 +37,7 @@ use self::judge::{Span, judge};
 use self::lab::{Lab, Links};
 use self::plan::Plan;
 use self::play::Played;
+pub(super) use self::tap::Tap;
 use self::view::Records;
 use super::case::{Captures, Case, Connection, Interval, OneWay, Place, Recorded, Truth, World};
 use super::options::Set;
@@ -136,7 +137,7 @@ fn run(plan: &Plan, number: u64, folder: &Path) -> anyhow::Result<PathBuf> {
     let played = play::play(plan, &lab, port, clock)?;
     Lab::settle(plan);
     let events = tracer.stop()?;
-    taps.into_iter().try_for_each(tap::Tap::stop)?;
+    taps.into_iter().try_for_each(Tap::stop)?;
     let links = lab.stop()?;
     let real = clock.stop();
     let (truth, share) = truth(plan, &played, &links, &events, clock, real);
