@@ -12,6 +12,7 @@
 //! | `reading` | what the analyser says of a case, at each place |
 //! | `damage` | what a capture may lack |
 //! | `remove` | what one missing packet changes |
+//! | `amounts` | captures of others, of which only sums are known |
 //! | `compare` | truth and statements of one exchange, gap by gap |
 //! | `score` | which statements are right, added up |
 //! | `results` | all of that, case after case |
@@ -20,6 +21,7 @@
 //! | `wrong` | what is said to be a cause and is not, and the other way round |
 //! | `table`, `show`, `json`, `markdown` | the results, printed |
 
+mod amounts;
 pub(crate) mod case;
 mod compare;
 mod damage;

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use ackwise_cause::Cause;
 use anyhow::Context;
 
+use super::amounts::{self, Told};
 use super::case::{Case, Recorded, World};
 use super::damage::Damage;
 use super::ordinary::{clocks::Clocks, refute::Ordinary};
@@ -21,6 +22,8 @@ pub(super) struct Results {
     pub(super) rows: Vec<Row>,
     /// The same of what reports print: amounts of each exchange, of whole captures.
     pub(super) printed: Vec<Row>,
+    /// Captures of others, of which amounts are known.
+    pub(super) told: Vec<Told>,
     /// Ordinary traffic, which has no truth but the programs' clocks.
     pub(super) ordinary: Ordinary,
     /// What one missing packet changed.
@@ -115,6 +118,9 @@ impl Results {
             self.ordinary.add(recorded, &clocks, &packets);
             return Ok(());
         }
+        if !recorded.truth.amounts.is_empty() {
+            return self.add_amounts(recorded);
+        }
         let facts = Facts::of(recorded);
         let is_disturbed = facts.disturbed.is_some();
         self.cases.push(facts);
@@ -139,6 +145,27 @@ impl Results {
         let mut removing = dice.of("remove", 0);
         for _ in 0..removals {
             self.removals.extend(Removal::draw(recorded, &whole, &said, &mut removing));
+        }
+        Ok(())
+    }
+
+    /// Reads a case of which amounts are known.
+    fn add_amounts(&mut self, recorded: &Recorded) -> anyhow::Result<()> {
+        let case = &recorded.case;
+        let packets = reading::load(&recorded.folder, &case.captures)?;
+        // Both ends are there to be read as a pair.
+        let is_pair = case.captures.client.is_some() && case.captures.server.is_some();
+        for vantage in Vantage::ALL.into_iter().filter(|it| !is_pair || *it == Vantage::Pair) {
+            match reading::read(vantage, &case.captures, &case.one_way_ms, &packets) {
+                Ok(said) => {
+                    self.told
+                        .extend(said.iter().flat_map(|it| amounts::told(recorded, vantage, it)));
+                }
+                Err(why) => {
+                    let view = View { world: case.world, vantage, damage: None };
+                    self.failures.push((case.name.clone(), view, format!("{why:#}")));
+                }
+            }
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 
 use ackwise_cause::Cause;
 
+use super::amounts;
 use super::case::World;
 use super::damage::Damage;
 use super::reach::{self, Bound, Line};
@@ -16,6 +17,9 @@ use super::score::{Group, Row, Share, Sureness, ms, precision, recall};
 pub(super) fn text(results: &Results) -> String {
     let mut out = String::new();
     worlds(&mut out, results).expect("a string takes everything");
+    if !results.told.is_empty() {
+        out.push_str(&amounts::text(&results.told));
+    }
     if !results.ordinary.is_empty() {
         out.push_str(&results.ordinary.text());
     }

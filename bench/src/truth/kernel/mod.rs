@@ -168,7 +168,7 @@ fn truth(
     let (intervals, shares): (Vec<_>, Vec<f64>) = played.iter().map(of_connection).unzip();
     #[expect(clippy::cast_precision_loss, reason = "there are few connections")]
     let share = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-    (Truth { intervals: intervals.concat() }, share)
+    (Truth { intervals: intervals.concat(), ..Truth::default() }, share)
 }
 
 /// `None` if nobody knows.

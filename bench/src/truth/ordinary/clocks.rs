@@ -34,7 +34,8 @@ pub(crate) struct Clock {
 
 impl Clocks {
     /// Joins what both programs printed: the exchanges of a port are in order.
-    pub(super) fn join(client: &str, server: &str) -> Self {
+    /// Of a connection's first one, TLS takes more than the server counts.
+    pub(super) fn join(client: &str, server: &str, tls: bool) -> Self {
         let mut asked: BTreeMap<u16, VecDeque<[Option<u64>; 2]>> = BTreeMap::new();
         for (port, values) in client.lines().filter_map(client_line) {
             asked.entry(port).or_default().push_back(values);
@@ -57,7 +58,8 @@ impl Clocks {
             }
             for number in 0..asked_count.or(served_count).unwrap_or_default() {
                 let asked = asked.as_ref().map_or([None; 2], |it| it[number]);
-                let server_ns = served.as_ref().map(|it| it[number]);
+                let served = served.as_ref().filter(|_| !tls || number > 0);
+                let server_ns = served.map(|it| it[number]);
                 let [total_ns, client_ns] = asked;
                 exchanges.push(Clock { port, number, total_ns, client_ns, server_ns });
             }
@@ -105,7 +107,7 @@ fn client_line(line: &str) -> Option<(u16, [Option<u64>; 2])> {
 /// `PORT TIME`, or nothing of ours.
 fn server_line(line: &str) -> Option<(u16, u64)> {
     let (port, time) = line.trim().split_once(' ')?;
-    Some((port.parse().ok()?, span(time)?))
+    Some((port.parse().ok()?, span(&time.replace(' ', ""))?))
 }
 
 /// A number with its unit.
@@ -127,7 +129,7 @@ mod tests {
     #[test]
     fn both_programs_lines_are_joined_by_port_and_order() {
         let client = "40000 100 350 20\n40001 0.5s\nwarning\n40000 400 500 0\n40002 0.1s\n";
-        let server = "40000 3us\n40001 0.002s\n40000 1ms\n40002 1us\n40002 1us\n";
+        let server = "40000 3us\n40001 0.002s\n40000 1 ms\n40002 1us\n40002 1us\n";
         let clock = |port, number, total, client, server| Clock {
             port,
             number,
@@ -140,6 +142,9 @@ mod tests {
             clock(40_000, 1, 100, Some(0), 1_000_000),
             clock(40_001, 0, 500_000_000, None, 2_000_000),
         ];
-        assert_eq!(Clocks::join(client, server).exchanges, expected);
+        assert_eq!(Clocks::join(client, server, false).exchanges, expected);
+        let over_tls = Clocks::join(client, server, true).exchanges;
+        assert_eq!(over_tls[0], Clock { server_ns: None, ..expected[0].clone() });
+        assert_eq!(over_tls[1], expected[1]);
     }
 }

@@ -116,7 +116,7 @@ fn run(session: &Session, folder: &Path) -> anyhow::Result<Clocks> {
     let served = running.stop()?;
     let report = emulator.stop()?;
     fs::remove_dir_all(&files).context("cannot remove the programs' files")?;
-    let clocks = Clocks::join(&asked, &served);
+    let clocks = Clocks::join(&asked, &served, session.tls);
     Ok(Clocks { dropped: dropped(&report), ..disturbed(clocks, &report, clock, clock.stop()) })
 }
 

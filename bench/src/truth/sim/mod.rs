@@ -58,7 +58,11 @@ pub(super) fn record(seed: u64, number: u64, folder: &Path) -> anyhow::Result<Re
         },
         disturbed: None,
     };
-    let recorded = Recorded { folder, case, truth: Truth { intervals: watched.intervals } };
+    let recorded = Recorded {
+        folder,
+        case,
+        truth: Truth { intervals: watched.intervals, ..Truth::default() },
+    };
     recorded.write()?;
     for (file, bytes) in [client, server].into_iter().zip(&watched.captures) {
         let path = recorded.folder.join(file);

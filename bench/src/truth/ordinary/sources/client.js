@@ -13,7 +13,7 @@ const one = () => new Promise((done, failed) => {
   });
   request.on('error', failed);
 });
-const rest = () => Math.random() < 0.1 ? Number(idle) : -Math.log(1 - Math.random()) * Number(think);
+const rest = () => Math.random() < 0.05 ? Number(idle) : -Math.log(1 - Math.random()) * Number(think);
 (async () => {
   for (let number = 0; number < Number(count); number++) {
     await one();

@@ -22,8 +22,8 @@ SIZES = [100, 1000, 10000, 100000]
 
 
 def think(dice):
-    """Exponential; one in ten is a pool's idle time."""
-    rest = IDLE if dice.random() < 0.1 else dice.expovariate(1 / THINK) if THINK else 0
+    """Exponential; one in twenty is a pool's idle time."""
+    rest = IDLE if dice.random() < 0.05 else dice.expovariate(1 / THINK) if THINK else 0
     time.sleep(rest / 1000)
 
 
