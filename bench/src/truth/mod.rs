@@ -179,7 +179,9 @@ fn record(
             };
             kernel::record(&options)?.iter().map(|it| Recorded::read(it)).collect()
         }
-        World::Sim => numbers.map(|it| sim::record(settings.seed, it, folder)).collect(),
+        World::Sim => {
+            numbers.map(|it| sim::record(settings.set, settings.seed, it, folder)).collect()
+        }
     }
 }
 

@@ -109,13 +109,13 @@ impl Default for Settings {
 pub(crate) const HELP: &str = "\
 cargo xtask bench truth [OPTION]...
     Compare what `explain` says with what connections really waited for.
-    --set SET         Draw from this set of families: first (by default) or axes; or record ordinary
-                      programs: ordinary.
+    --set SET         Draw from this set of families: first (by default), axes (what the first holds fixed), or
+                      ordinary (programs that provoke nothing, against their own clocks; needs root).
     --seed N          Seed of all random numbers (1 by default).
     --runs N          Record N cases in each world (650 by default).
     --world WORLD     Record cases in this world only: kernel (needs root) or sim.
     --subset SECONDS  Begin no case after SECONDS, and check the limits for CI (bench/truth.json).
-    --from FOLDER     Read the cases in FOLDER instead of recording some.
+    --from FOLDER     Read the cases in FOLDER instead of recording some: ours, or captures of others with amounts.
     --keep FOLDER     Keep the cases in FOLDER: captures, truth, and how each was made.
     --show CASE       Print truth and statements of one case side by side.
     --removals N      Remove N single packets from each case, one at a time (2 by default).
@@ -126,6 +126,7 @@ cargo xtask bench truth [OPTION]...
     --json            Print JSON.
     Examples: cargo xtask bench truth --world sim --runs 60
               cargo xtask bench truth --keep /tmp/cases
+              cargo xtask bench truth --set ordinary --runs 50
               cargo xtask bench truth --from /tmp/cases --show kernel-0017
               cargo xtask bench truth --from /tmp/cases --wrong nagle-rtt
     Exit: 0 measured, 1 could not measure or, with --subset, a limit was missed.
@@ -175,6 +176,9 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             other => return Err(other.unexpected().into()),
         }
     }
+    if settings.set == Set::Ordinary {
+        settings.worlds = vec![World::Kernel];
+    }
     let reads = settings.from.is_some();
     ensure!(!reads || settings.keep.is_none(), "--from keeps its cases: --keep is not needed");
     ensure!(
@@ -209,6 +213,8 @@ mod tests {
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");
         }
+        let ordinary = parsed("--set ordinary").unwrap().unwrap();
+        assert_eq!((ordinary.set, ordinary.worlds), (Set::Ordinary, vec![World::Kernel]));
         assert_eq!(parsed("--help").unwrap(), None);
     }
 

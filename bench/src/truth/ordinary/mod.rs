@@ -110,22 +110,32 @@ fn run(session: &Session, folder: &Path) -> anyhow::Result<Clocks> {
         Tap::at(&client, emulator.client_device(), &folder.join("client.pcap"))?,
         Tap::at(&server, emulator.server_device(), &folder.join("server.pcap"))?,
     ];
+    let watching = programs::watch(&server, &files)?;
     let asked = programs::ask(session, &client, emulator.server_address(), &files)?;
     std::thread::sleep(SETTLE);
     taps.into_iter().try_for_each(Tap::stop)?;
-    let served = running.stop()?;
+    let (served, waited) = (running.stop()?, watching.stop()?);
     let report = emulator.stop()?;
     fs::remove_dir_all(&files).context("cannot remove the programs' files")?;
     let clocks = Clocks::join(&asked, &served, session.tls);
-    Ok(Clocks { dropped: dropped(&report), ..disturbed(clocks, &report, clock, clock.stop()) })
+    Ok(Clocks {
+        dropped: dropped(&report),
+        ..disturbed(clocks, &report, &waited, clock, clock.stop())
+    })
 }
 
 fn dropped(report: &Report) -> u64 {
     report.to_server.dropped() + report.to_client.dropped()
 }
 
-/// Adds when a processor paused, or a packet was late: what follows within a delayed ACK's time may be late, too.
-fn disturbed(clocks: Clocks, report: &Report, clock: Clock, real: RealTime) -> Clocks {
+/// Adds when a processor paused, a program waited for one, or a packet was late: what follows within a delayed ACK's time may be late, too.
+fn disturbed(
+    clocks: Clocks,
+    report: &Report,
+    waited: &str,
+    clock: Clock,
+    real: RealTime,
+) -> Clocks {
     let time = |at| real.of(clock.nanos(at));
     let pauses = report.pauses.iter().map(|it| [time(it[0]), time(it[1])]);
     let late = report.packets.iter().filter(|it| it.lateness > LATE);
@@ -133,7 +143,11 @@ fn disturbed(clocks: Clocks, report: &Report, clock: Clock, real: RealTime) -> C
     let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     let around =
         |[from, until]: [u64; 2]| [from.saturating_sub(nanos(BEFORE)), until + nanos(AFTER)];
-    let disturbed_ns = pauses.chain(late).map(around).collect();
+    let waits = waited.lines().filter_map(|line| {
+        let (from, until) = line.split_once(' ')?;
+        Some([from.parse().ok()?, until.parse().ok()?])
+    });
+    let disturbed_ns = pauses.chain(late).chain(waits).map(around).collect();
     Clocks { disturbed_ns, ..clocks }
 }
 

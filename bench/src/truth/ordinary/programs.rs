@@ -85,6 +85,19 @@ impl Drop for Running {
     }
 }
 
+/// Watches how long programs wait for each processor, until it is dropped.
+pub(super) fn watch(host: &Namespace, folder: &Path) -> anyhow::Result<Running> {
+    let (path, log) = (folder.join("watch.py"), folder.join("watch.log"));
+    fs::write(&path, include_str!("sources/watch.py"))?;
+    let mut running = Running { processes: Vec::new(), log: log.clone() };
+    for processor in 0..thread::available_parallelism()?.get() {
+        let mut command = Command::new(find("python3", "python3")?);
+        command.arg(&path).arg(processor.to_string());
+        running.processes.push(spawn(&command, host, &log)?);
+    }
+    Ok(running)
+}
+
 fn server(session: &Session, folder: &Path, log: &Path) -> anyhow::Result<Command> {
     let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let script = |program: &'static str,
