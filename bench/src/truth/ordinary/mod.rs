@@ -77,6 +77,9 @@ fn draw(seed: u64, number: u64) -> Session {
     let place = usize::try_from(number).unwrap_or_default();
     let (server, client) =
         (SERVERS[place % SERVERS.len()], CLIENTS[place / SERVERS.len() % CLIENTS.len()]);
+    // The servers that are programs of ours have no page.
+    let serves_pages = !matches!(server, "python" | "node");
+    let server = if client == "chromium" && !serves_pages { "nginx" } else { server };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a delay")]
     let delay_us = dice.scaled(200.0, 30_000.0) as u32;
     // wrk asks for as long as it runs: a longer path bounds how often.

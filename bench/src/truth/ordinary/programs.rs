@@ -28,10 +28,14 @@ pub(super) struct Session {
 }
 
 pub(super) const SERVERS: &[&str] = &["nginx", "python", "node", "apache", "haproxy"];
-pub(super) const CLIENTS: &[&str] =
-    &["kept", "curl", "ab", "single", "wrk", "pool", "ab-k", "session", "wget", "node"];
+pub(super) const CLIENTS: &[&str] = &[
+    "kept", "curl", "ab", "chromium", "single", "wrk", "pool", "go", "ab-k", "session", "wget",
+    "node", "java",
+];
 /// In bytes, as the clients ask for them.
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
+/// Of a page; our choice, and what a page of a shop has at least.
+const IMAGES: usize = 30;
 const PORT: u16 = 8_000;
 /// Of a server behind a proxy.
 const BEHIND: u16 = 8_001;
@@ -132,6 +136,7 @@ fn nginx(folder: &Path, port: u16, tls: bool, log: &Path) -> anyhow::Result<Comm
         http {{
             client_body_temp_path {root}/body; proxy_temp_path {root}/proxy;
             fastcgi_temp_path {root}/fastcgi; uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
+            types {{ text/html html; }}
             log_format own '$remote_port ${{request_time}}s';
             access_log {log} own; sendfile on; keepalive_timeout 1s;
             ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem;
@@ -151,6 +156,7 @@ fn apache(folder: &Path, tls: bool, log: &Path) -> anyhow::Result<Command> {
     let mut more = vec![module("mime")];
     more.extend([
         "TypesConfig /dev/null".to_owned(),
+        "AddType text/html .html".to_owned(),
         "LogFormat \"%{remote}p %Dus\" own".to_owned(),
         format!("CustomLog {} own", log.display()),
         "KeepAliveTimeout 1".to_owned(),
@@ -191,6 +197,9 @@ fn documents(folder: &Path) -> anyhow::Result<()> {
     for size in SIZES {
         fs::write(documents.join(size.to_string()), "x".repeat(size))?;
     }
+    let image = |it: usize| format!("<img src=\"{}?{it}\">", SIZES[it % SIZES.len()]);
+    let images: String = (0..IMAGES).map(image).collect();
+    fs::write(documents.join("page.html"), format!("<title>page</title>{images}"))?;
     Ok(())
 }
 
@@ -248,6 +257,27 @@ fn client(session: &Session, url: &str, folder: &Path) -> anyhow::Result<Command
         "ab-k" => _ = command.args(["ab", "-q", "-k", "-n", "300", "-c", "2", &document]),
         // As long as gives some hundred exchanges: wrk knows no number.
         "wrk" => _ = command.args(["wrk", "-t1", "-c2", "-d1s", &document]),
+        // It loads the page, and what the page has.
+        "chromium" => {
+            command.args(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]);
+            command.args(["--ignore-certificate-errors", "--disable-background-networking"]);
+            command.arg(format!("--user-data-dir={}", folder.join("profile").display()));
+            command.arg(format!("{url}/page.html"));
+        }
+        "go" => {
+            let path = folder.join("client.go");
+            fs::write(&path, include_str!("sources/client.go"))?;
+            command.args(["go", "run"]).arg(path).arg(url).env("GO111MODULE", "off");
+            command.args([count, *think, IDLE_MS].map(|it| it.to_string()));
+        }
+        "java" => {
+            let path = folder.join("Client.java");
+            fs::write(&path, include_str!("sources/Client.java"))?;
+            // It offers no name for an address, so it would refuse the certificate's.
+            command.args(["java", "-Djdk.internal.httpclient.disableHostnameVerification"]);
+            command.arg(path).arg(url);
+            command.args([count, *think, IDLE_MS].map(|it| it.to_string()));
+        }
         "node" => {
             let path = folder.join("client.js");
             fs::write(&path, include_str!("sources/client.js"))?;
@@ -296,6 +326,6 @@ const IDLE_MS: u32 = 1_300;
 /// A program that waits for its turn on a busy machine is late by a clock that only the program's own work counts for.
 const PREFERRED: [&str; 2] = ["-n", "-19"];
 /// In seconds.
-const PATIENCE: &str = "60";
+const PATIENCE: &str = "150";
 const START_LIMIT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
