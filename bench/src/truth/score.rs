@@ -210,6 +210,19 @@ pub(super) fn rows(recorded: &Recorded, view: View, said: &Said) -> Vec<Row> {
     rows
 }
 
+/// Compares what a report prints of a case's exchanges with what is true. A share has no place in time, so each
+/// exchange is one gap.
+pub(super) fn printed_rows(recorded: &Recorded, view: View, said: &Said) -> Vec<Row> {
+    let truths = Truths::of(&recorded.truth.intervals, &recorded.case.one_way_ms);
+    let of_exchange = |(number, exchange): (usize, &Exchange)| {
+        let (from, known) = truths.of_exchange(exchange, said);
+        let cells = compare([from, exchange.until_ns], &[], known, &exchange.printed);
+        let title = format!("#{} {}", number + 1, exchange.request);
+        summed(&recorded.case.name, view, title, &cells)
+    };
+    said.exchanges.iter().enumerate().flat_map(of_exchange).collect()
+}
+
 /// What is late because of a loss, is late since it was first sent: while data before it was still on its way, or
 /// a repair that comes before it, both are right. That is for as long as the way takes, at most.
 fn admit_losses(known: &mut [Known], one_way: &OneWay) {
@@ -407,7 +420,8 @@ mod tests {
         let (direction, confidence) = (Direction::ToClient, High);
         let claim = Claim { from: from_ns, until: until_ns, cause, direction, confidence };
         let (connection, request) = (connection(1), String::new());
-        Exchange { connection, from_ns, until_ns, oldest_from_ns, request, claims: vec![claim] }
+        let [claims, printed] = [vec![claim], vec![claim]];
+        Exchange { connection, from_ns, until_ns, oldest_from_ns, request, claims, printed }
     }
 
     /// Truth, statement, nanoseconds, in the order of exchanges.
