@@ -12,7 +12,8 @@ pub use crate::closing::{Closing, TimeWaitRule};
 pub use crate::flow::Batch;
 
 use crate::{
-    decode::Seen, flow::ConnectionTable, limits::Reached, results::Sorted, series::Budget,
+    attribution::Rule, decode::Seen, flow::ConnectionTable, limits::Reached, results::Sorted,
+    series::Budget,
 };
 
 /// Reads segments in the order of the capture, and remembers what they meant.
@@ -51,6 +52,14 @@ impl Analyser {
     #[must_use]
     pub fn with_measures(self) -> Self {
         self.table.keep_measures();
+        self
+    }
+
+    /// Decides without this rule, to see what it is worth. Nothing may have been read yet. Only rows and doubts on
+    /// what a sender waited for, and on the time before a response, can be switched off.
+    #[must_use]
+    pub fn without(self, rule: Rule) -> Self {
+        self.table.switch_off(rule);
         self
     }
 

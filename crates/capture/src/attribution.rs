@@ -19,7 +19,9 @@
 //! | `window` | what its flights show of its congestion window |
 //! | `nagle` | what its small segments show of Nagle's algorithm |
 //! | `cork` | the timer that ends a cork |
+//! | `rule` | the rules that decide, by name |
 //! | `hold` | why a segment left when it did and not earlier |
+//! | `think` | what the time before the first byte of a response was |
 //! | `loss_kind` | what was lost, or was not |
 //! | `stall` | a path that delivers nothing |
 //! | `gap` | the time between two departures, divided |
@@ -41,11 +43,13 @@ mod nagle;
 mod pacing;
 mod path;
 mod round_trips;
+mod rule;
 pub(crate) mod sender;
 mod shares;
 mod spacing;
 mod stall;
 mod stretch;
+pub(crate) mod think;
 mod train;
 mod verdict;
 mod window;
@@ -60,6 +64,7 @@ pub use loss_kind::LossKind;
 pub use pacing::Pacing;
 pub(crate) use path::Distances;
 pub use path::Vantage;
+pub use rule::{Rule, RuleKind};
 pub use shares::{Shares, SharesIter};
 pub(crate) use stall::Stall;
 pub use stretch::Stretch;

@@ -11,7 +11,7 @@ use ackwise_cause::{Cause, Party};
 use ackwise_tcp::Instant;
 
 use crate::{
-    attribution::{Confidence, Pacing, Share, Shares, Stretch, Vantage},
+    attribution::{Confidence, Pacing, Rule, Share, Shares, Stretch, Vantage, Verdict},
     closing::{Closing, TimeWaitRule},
     conversation::{Protocol, Tunnel},
     folded::Folded,
@@ -200,25 +200,22 @@ impl ExchangeResult {
             Cause::ServerThink | Cause::Transmission => !at_server,
             _ => false,
         };
-        self.doubt(is_doubtful, Cause::Queueing);
+        self.doubt(is_doubtful, Rule::StandingQueue, Cause::Queueing);
     }
 
     /// What was taken for distance may be the server's own time.
     fn doubt_distance(&mut self) {
-        self.doubt(|cause| cause == Cause::Propagation, Cause::ServerThink);
+        self.doubt(|cause| cause == Cause::Propagation, Rule::UnknownWay, Cause::ServerThink);
     }
 
-    fn doubt(&mut self, is_doubtful: impl Fn(Cause) -> bool, rival: Cause) {
-        let mut shares: Vec<Share> = self.shares.iter().collect();
-        for share in shares.iter_mut().filter(|it| is_doubtful(it.cause)) {
-            share.confidence = share.confidence.min(Confidence::Medium);
-            share.rival = share.rival.or(Some(rival));
-        }
-        self.shares = shares.into_iter().collect();
-        for stretch in self.stretches.iter_mut().filter(|it| is_doubtful(it.cause)) {
-            stretch.confidence = stretch.confidence.min(Confidence::Medium);
-            stretch.rival = stretch.rival.or(Some(rival));
-        }
+    fn doubt(&mut self, is_doubtful: impl Fn(Cause) -> bool, doubt: Rule, rival: Cause) {
+        self.revise(|verdict| match is_doubtful(verdict.cause) {
+            true => {
+                let rival = verdict.rival.unwrap_or(rival);
+                verdict.doubted(doubt, rival)
+            }
+            false => verdict,
+        });
     }
 
     /// Limits its causes to what the capture supports.
@@ -226,31 +223,35 @@ impl ExchangeResult {
         if quality.confidence() == Some(Confidence::High) {
             return;
         }
-        let mut limited: Vec<Share> = Vec::new();
-        for mut share in &self.shares {
-            match quality.supports(share.cause, share.direction) {
-                Some(limit) => share.confidence = share.confidence.min(limit),
-                None => {
-                    (share.cause, share.confidence) = (Cause::Unknown, Confidence::Low);
-                    (share.rival, share.kind) = (None, None);
-                }
+        self.revise(|verdict| match quality.supports(verdict.cause, verdict.direction) {
+            Some(limit) if limit < verdict.confidence => {
+                let doubt = verdict.doubt.or(Some(Rule::CaptureQuality));
+                Verdict { confidence: limit, doubt, ..verdict }
             }
+            Some(_) => verdict,
+            None => {
+                let (rule, cause) = (Rule::CaptureGap, Cause::Unknown);
+                let Verdict { direction, evidence, .. } = verdict;
+                Verdict::new(rule, cause, direction, evidence, Confidence::Low)
+            }
+        });
+    }
+
+    /// Changes what is said of its time, and of each stretch of it.
+    fn revise(&mut self, change: impl Fn(Verdict) -> Verdict) {
+        let mut revised: Vec<Share> = Vec::new();
+        for share in &self.shares {
+            let share = share.with(change(share.verdict()));
             let is_same =
                 |it: &&mut Share| (it.cause, it.direction) == (share.cause, share.direction);
-            match limited.iter_mut().find(is_same) {
+            match revised.iter_mut().find(is_same) {
                 Some(sum) => sum.add(&share),
-                None => limited.push(share),
+                None => revised.push(share),
             }
         }
-        self.shares = limited.into_iter().collect();
+        self.shares = revised.into_iter().collect();
         for stretch in &mut self.stretches {
-            match quality.supports(stretch.cause, stretch.direction) {
-                Some(limit) => stretch.confidence = stretch.confidence.min(limit),
-                None => {
-                    (stretch.cause, stretch.confidence) = (Cause::Unknown, Confidence::Low);
-                    stretch.rival = None;
-                }
-            }
+            *stretch = stretch.with(change(stretch.verdict()));
         }
     }
 }
@@ -278,6 +279,8 @@ pub(crate) struct Results {
     pub(crate) budget: Option<Budget>,
     /// Somebody asks for [`ConnectionResult::measures`].
     pub(crate) keeps_measures: bool,
+    /// A rule that is switched off.
+    pub(crate) without: Option<Rule>,
 }
 
 /// What a live capture stopped following, because it would have taken too much time.

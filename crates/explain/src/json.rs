@@ -18,7 +18,7 @@ use ackwise_capture::{
         AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TimeWaitRule,
         TunnelResult,
     },
-    attribution::{Confidence, LossKind, Share},
+    attribution::{Confidence, LossKind, Rule, Share},
     conversation::Tunnel,
     quality::DirectionQuality,
 };
@@ -314,6 +314,10 @@ struct Cause {
     /// Kind of the loss, for `loss-recovery` and `retransmission-timeout`; null if unknown.
     #[schemars(schema_with = "kinds")]
     kind: Option<&'static str>,
+    /// The rule that decided, of the longest wait (`ackwise explain --rules`; names may change).
+    rule: &'static str,
+    /// The doubt that limits the confidence, if one does.
+    doubt: Option<&'static str>,
     /// Numbers of the packets that show the longest wait, in ascending order.
     packets: Vec<u64>,
 }
@@ -552,6 +556,8 @@ fn cause(share: Share) -> Cause {
         confidence: share.confidence.name(),
         rival: share.rival.map(ackwise_cause::Cause::name),
         kind: share.kind.map(LossKind::name),
+        rule: share.rule.name(),
+        doubt: share.doubt.map(Rule::name),
         packets: in_order(&share),
     }
 }

@@ -19,6 +19,7 @@
 //! | `paths` | exchanges by URL path |
 //! | `exchanges` | single exchanges, with their numbers |
 //! | `clock_time` | points in time |
+//! | `rules` | the rules of attribution, listed |
 //! | `notes` | what a report does not cover |
 //! | `followed` | which part of all connections a live capture followed |
 //! | `shown` | which part of a capture the reports show, and in which words |
@@ -43,6 +44,7 @@ mod parquet;
 mod paths;
 mod quality;
 mod reading;
+mod rules;
 mod sentence;
 mod servers;
 mod shown;
@@ -63,6 +65,7 @@ pub use pair::{End, PairError, RecordedFrames};
 pub use parquet::parquet;
 pub use quality::CaptureQuality;
 pub use reading::{Explained, Frames, Packets, Reading, Step, UnreadFiles};
+pub use rules::{rules, rules_markdown};
 pub use sentence::sentence;
 pub use servers::{Ends, Idle, Server};
 pub use shown::ReportOptions;

@@ -14,10 +14,11 @@ use std::{
     time::Duration,
 };
 
-use ackwise_capture::{analysis::Analyser, filter::Filter, read::Source};
+use ackwise_capture::{analysis::Analyser, attribution::Rule, filter::Filter, read::Source};
 use ackwise_cause::Cause;
 use ackwise_explain::{
-    End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, markdown, text, write_json,
+    End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, markdown, rules, text,
+    write_json,
 };
 use ackwise_report::{
     OutputFile,
@@ -101,6 +102,16 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "CAUSE[=MS]", value_parser = Limit::parse)]
     fail_on: Vec<Limit>,
 
+    /// List the rules that decide, and the doubts that limit confidence
+    ///
+    /// JSON names the rule of each verdict.
+    #[arg(long)]
+    rules: bool,
+
+    /// Explain one rule
+    #[arg(long, value_name = "NAME", value_parser = rule)]
+    explain_rule: Option<Rule>,
+
     /// Print JSON
     #[arg(long, group = "format")]
     json: bool,
@@ -165,6 +176,7 @@ Examples:
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
   ackwise explain --filter 'host 10.0.0.1 and port 80' --by path --time absolute capture.pcap
   ackwise explain --export 17 exchange.pcapng capture.pcap
+  ackwise explain --explain-rule nagle-held
 
 Exit codes:
   0  the report was printed
@@ -226,6 +238,15 @@ impl Limit {
     }
 }
 
+fn rule(name: &str) -> Result<Rule, String> {
+    let rule = Rule::ALL.iter().find(|rule| rule.name() == name);
+    rule.copied().ok_or_else(|| "unknown rule (expected a name from --rules)".to_owned())
+}
+
+fn explained(rule: Rule) -> String {
+    format!("{rule} ({}): {}\n", rule.kind().name(), rule.text())
+}
+
 fn not_millis(text: &str) -> String {
     format!("invalid limit {text:?} (expected milliseconds, such as 10 or 0.5)")
 }
@@ -233,6 +254,12 @@ fn not_millis(text: &str) -> String {
 /// Reads, prints, and judges.
 pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.color.apply();
+    if explain.rules {
+        return output::print(&rules(), Outcome::Good);
+    }
+    if let Some(rule) = explain.explain_rule {
+        return output::print(&explained(rule), Outcome::Good);
+    }
     explain.check_input()?;
     explain.check_files()?;
     let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));

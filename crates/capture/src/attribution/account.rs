@@ -4,7 +4,7 @@ use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
 use super::{
-    LossKind, Nanos,
+    LossKind, Nanos, Rule,
     stretch::{Stretch, Stretches},
     verdict::{Confidence, Evidence, Share, Verdict},
 };
@@ -33,6 +33,8 @@ struct Sum {
     confidence: Confidence,
     rival: Option<Cause>,
     kind: Option<LossKind>,
+    rule: Rule,
+    doubt: Option<Rule>,
 }
 
 impl Account {
@@ -81,7 +83,17 @@ impl Account {
         }
         let span = Nanos::between(self.cursor, until);
         self.cursor = until;
-        let Verdict { cause, direction, evidence, confidence, rival, kind, swapped: _ } = verdict;
+        let Verdict {
+            cause,
+            direction,
+            evidence,
+            confidence,
+            rival,
+            kind,
+            swapped: _,
+            rule,
+            doubt,
+        } = verdict;
         let is_same = |it: &Sum| (it.cause, it.direction) == (cause, direction);
         let goes_on = self.open.filter(|open| self.sums.get(open.0).is_some_and(is_same));
         let piece = span + goes_on.map_or(Nanos::ZERO, |(_, so_far)| so_far);
@@ -98,7 +110,7 @@ impl Account {
         sum.confidence = sum.confidence.min(confidence);
         if sum.longest < piece {
             sum.longest = piece;
-            sum.evidence = evidence;
+            (sum.evidence, sum.rule, sum.doubt) = (evidence, rule, doubt);
             (sum.rival, sum.kind) = (rival.or(sum.rival), kind.or(sum.kind));
         } else {
             (sum.rival, sum.kind) = (sum.rival.or(rival), sum.kind.or(kind));
@@ -120,6 +132,8 @@ impl Account {
             confidence: Confidence::High,
             rival: None,
             kind: None,
+            rule: Rule::Written,
+            doubt: None,
         });
         self.sums.len() - 1
     }
@@ -139,10 +153,33 @@ impl Account {
 
 impl Sum {
     fn share(&self) -> Share {
-        let &Self { cause, direction, span, times, longest, evidence, confidence, rival, kind } =
-            self;
+        let &Self {
+            cause,
+            direction,
+            span,
+            times,
+            longest,
+            evidence,
+            confidence,
+            rival,
+            kind,
+            rule,
+            doubt,
+        } = self;
         let (span, longest) = (span.into(), longest.into());
-        Share { cause, direction, span, times, longest, evidence, confidence, rival, kind }
+        Share {
+            cause,
+            direction,
+            span,
+            times,
+            longest,
+            evidence,
+            confidence,
+            rival,
+            kind,
+            rule,
+            doubt,
+        }
     }
 }
 
@@ -157,7 +194,7 @@ mod tests {
 
     fn verdict(cause: Cause, packet: u64) -> Verdict {
         let evidence = Evidence::of([packet, 0, 0]);
-        Verdict::new(cause, Direction::ToClient, evidence, Confidence::High)
+        Verdict::new(Rule::Written, cause, Direction::ToClient, evidence, Confidence::High)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use ackwise_cause::{Cause, Direction, InFlight, Moment, Phase, RepairedBy, Write
 use ackwise_tcp::{AckWait, Instant, Wait};
 
 use super::{
-    Account, Confidence, Evidence, LossKind, Nanos, Verdict,
+    Account, Confidence, Evidence, LossKind, Nanos, Rule, Verdict,
     hold::Hold,
     stall::{Held, Stall},
     train::Train,
@@ -152,6 +152,7 @@ impl Gap {
             (Missing::JustBefore, SentAgain) if self.hold.wait == Wait::Application => {
                 self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
                 self.hold.rival = self.hold.rival.or(Some(Cause::RetransmissionTimeout));
+                self.hold.doubt = self.hold.doubt.or(Some(Rule::MayBeTimer));
             }
             (Missing::Nothing, _)
             | (_, SentAgain | Spurious | WindowClosed | AckLost | Confirmed)
@@ -162,6 +163,7 @@ impl Gap {
                 // The sender's state is less certain while some of its data is missing.
                 self.hold.lost = None;
                 self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
+                self.hold.doubt = self.hold.doubt.or(Some(Rule::MissingData));
             }
         }
     }
@@ -286,7 +288,10 @@ impl Gap {
         let (cause, confidence) = (cause(moment), self.confidence(moment));
         let is_loss = matches!(cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
         let kind = self.kind.filter(|_| is_loss);
-        let verdict = Verdict { kind, ..Verdict::new(cause, direction, evidence, confidence) };
+        let (rule, doubt) = self.rules(moment);
+        let verdict = Verdict::new(rule, cause, direction, evidence, confidence);
+        let doubt = doubt.filter(|_| confidence < Confidence::High);
+        let verdict = Verdict { kind, doubt, ..verdict };
         let verdict = match self.rival(moment).filter(|rival| *rival != cause) {
             Some(rival) => verdict.or(rival),
             None => verdict,
@@ -335,6 +340,32 @@ impl Gap {
         }
     }
 
+    /// Which rule decides what data does then, and which doubt limits that.
+    fn rules(&self, moment: &Moment) -> (Rule, Option<Rule>) {
+        let of_hold = self.hold.doubt.or(Some(Rule::RateUnsure));
+        match (moment.in_flight, self.stall) {
+            (InFlight::Transmitting, _) if self.bit_by_bit => {
+                (Rule::LinkBusy, Some(Rule::MayBeProgram))
+            }
+            (InFlight::Transmitting, _) => (Rule::LinkBusy, Some(Rule::RateUnsure)),
+            (InFlight::Propagating, _) if cause(moment) == Cause::Propagation => {
+                (Rule::OnItsWay, self.hold.doubt)
+            }
+            (InFlight::Queued, Stall::Queued(_)) => (Rule::QueuedAgain, None),
+            (InFlight::Held, Stall::OrTimeout | Stall::OrLoss) => (Rule::LateOrLost, None),
+            (InFlight::Held, Stall::Shown) if self.kind == Some(LossKind::Spurious) => {
+                (Rule::SentInVain, None)
+            }
+            (InFlight::Held, Stall::None) | (InFlight::Queued, _) => {
+                (Rule::HeldByPath, Some(Rule::HoldsTimestamp))
+            }
+            (InFlight::Held, _) => (Rule::PathSilent, None),
+            (InFlight::Propagating | InFlight::Nothing | InFlight::Lost(_), _) => {
+                (self.hold.rule, of_hold)
+            }
+        }
+    }
+
     /// What else the packets admit.
     fn rival(&self, moment: &Moment) -> Option<Cause> {
         match (moment.in_flight, self.stall) {
@@ -374,7 +405,10 @@ impl Gap {
     /// Attributes the rest of the gap to an unknown cause.
     fn doubt(&self, direction: Direction, account: &mut Account) {
         let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
-        account.add(self.until, Verdict::new(cause, direction, evidence, confidence));
+        account.add(
+            self.until,
+            Verdict::new(Rule::CaptureGap, cause, direction, evidence, confidence),
+        );
     }
 
     /// Whether the sender waited for an acknowledgement longer than any receiver may delay it.
@@ -409,6 +443,7 @@ impl Gap {
         }
         if matches!(self.hold.wait, Wait::Application) {
             self.hold.writer = Writer::FlowControlled;
+            (self.hold.rule, self.hold.doubt) = (Rule::FlowControlled, None);
             self.hold.rival = None;
             if at_sender && self.hold.lost.is_none() {
                 self.hold.confidence = Confidence::High;
@@ -502,6 +537,8 @@ mod tests {
             unknown: false,
             confidence: Confidence::Medium,
             rival: None,
+            rule: Rule::NagleHeld,
+            doubt: None,
         },
         held: None,
         stall: Stall::None,

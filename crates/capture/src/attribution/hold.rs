@@ -7,12 +7,15 @@
 mod by_cork;
 mod by_nagle;
 mod by_window;
+mod doubts;
 mod not_shown;
+mod rows;
 
 use ackwise_cause::{Cause, RepairedBy, Writer};
 use ackwise_tcp::Wait;
 
-use super::{Confidence, CorkTimer, Nanos, nagle::NagleHabit, stall::Stall, window::Plateau};
+use self::rows::{OF_LOSS, RELEASED, Row, UNRELEASED};
+use super::{Confidence, CorkTimer, Nanos, Rule, nagle::NagleHabit, stall::Stall, window::Plateau};
 
 /// All that the decision may depend on. Times are those at the sender, bytes those of its stream.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +97,8 @@ pub(crate) struct Facts {
     pub answers: bool,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.
     pub loss: Option<Loss>,
+    /// A rule that is switched off.
+    pub without: Option<Rule>,
 }
 
 /// What a segment has to do with a loss.
@@ -122,13 +127,26 @@ pub(crate) struct Hold {
     pub confidence: Confidence,
     /// What else the packets admit.
     pub rival: Option<Cause>,
+    /// Which rule says so, and which doubt limits its confidence first.
+    pub rule: Rule,
+    pub doubt: Option<Rule>,
 }
 
 impl Hold {
     const fn new(wait: Wait, confidence: Confidence) -> Self {
-        let (lost, writer, rival) = (None, Writer::Working, None);
-        let [cut_by_idle, cut_by_loss, paced, unknown] = [false; 4];
-        Self { wait, lost, writer, cut_by_idle, cut_by_loss, paced, unknown, confidence, rival }
+        Self {
+            wait,
+            lost: None,
+            writer: Writer::Working,
+            cut_by_idle: false,
+            cut_by_loss: false,
+            paced: false,
+            unknown: false,
+            confidence,
+            rival: None,
+            rule: Rule::Written,
+            doubt: None,
+        }
     }
 
     /// The same, where the packets admit `rival` as well.
@@ -150,8 +168,8 @@ impl Hold {
     /// after that.
     pub(super) fn before_nagle(&self, facts: &Facts) -> Option<Self> {
         let held_first = self.wait == Wait::Nagle && facts.window_may_have_held_it_first();
-        let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
-        held_first.then(|| Self::new(wait, Confidence::Medium).or(Cause::NagleRtt))
+        let hold = || Self::new(facts.window_wait(), Confidence::Medium).or(Cause::NagleRtt);
+        held_first.then(|| Self { rule: Rule::WindowFull, doubt: Some(Rule::MayBeNagle), ..hold() })
     }
 
     /// It waited for the congestion window.
@@ -161,12 +179,13 @@ impl Hold {
 
     /// It waited for room in the receive window, whatever it sent again meanwhile.
     pub(super) const fn full_window() -> Self {
-        Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium)
+        let hold = Self::receive_window(Confidence::Medium);
+        Self { rule: Rule::FullWindowAgain, ..hold }
     }
 
     /// The same, if a tail-loss probe ended it: the timer runs where the window lets nothing go, too.
     pub(super) fn until_probe(self, facts: &Facts) -> Self {
-        let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
+        let wait = facts.window_wait();
         Self { wait, paced: false, confidence: Confidence::Medium, ..self }
     }
 
@@ -185,12 +204,18 @@ impl Hold {
         Self::new(Wait::Application, Confidence::High)
     }
 
+    /// That, and nothing else.
+    pub(super) fn is_just_written(&self) -> bool {
+        let is_sure = self.confidence == Confidence::High && self.rival.is_none();
+        self.rule == Rule::Written && is_sure
+    }
+
     /// A full segment was ready, and no window is seen to have held it. Where it was captured far from its sender, much
     /// is not seen.
     pub(super) fn ready(is_likely: bool) -> Self {
         let sure = if is_likely { Confidence::Medium } else { Confidence::Low };
         let hold = Self::new(Wait::Application, sure).or(Cause::ApplicationLimited);
-        Self { paced: true, ..hold }
+        Self { paced: true, rule: Rule::Paced, doubt: Some(Rule::MayBeProgram), ..hold }
     }
 
     /// It waits for nothing: the whole message has left.
@@ -198,218 +223,54 @@ impl Hold {
         Self { writer: Writer::Done, ..Self::new(Wait::Application, Confidence::High) }
     }
 
+    /// A timer sent it after a loss that the capture lacks.
+    fn sent_by_timer() -> Self {
+        let (wait, lost) = (Wait::RetransmissionTimeout, Some(RepairedBy::Timeout));
+        let hold = Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
+        Self { lost, ..hold }
+    }
+
+    /// It waited for room in the receive window.
+    const fn receive_window(confidence: Confidence) -> Self {
+        Self::new(Wait::ReceiveWindow { probing: false }, confidence)
+    }
+
+    /// It waited for room in the send buffer, unless a window held it.
+    const fn send_buffer(facts: &Facts) -> Self {
+        let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+        Self { writer: Writer::SendBufferFull, ..hold }
+    }
+
+    /// It waited for the congestion window.
+    const fn window(facts: &Facts, wait: Wait, confidence: Confidence) -> Self {
+        let (cut_by_idle, cut_by_loss) = (facts.is_below_peak(), facts.lossy && !facts.after_idle);
+        Self { cut_by_idle, cut_by_loss, ..Self::new(wait, confidence) }
+    }
+
     /// Decides what the sender of a segment waited for.
     pub(crate) fn from_facts(facts: &Facts) -> Self {
-        let released =
-            facts.is_released() || facts.window_was_closed() || facts.nagle_released_it_late();
-        match facts.loss {
-            Some(Loss::Repairs) => return Self::repair(facts, released),
-            Some(Loss::Repaired) if released || facts.follows_ack() => {
-                return Self::new(Wait::Recovery, Confidence::Medium).or(facts.window());
-            }
-            _ => {}
+        let table = if facts.was_released() { RELEASED } else { UNRELEASED };
+        let of_loss = facts.loss.and_then(|_| Self::by_rows(OF_LOSS, facts));
+        if let Some(hold) = of_loss {
+            return hold;
         }
-        let hold = if released { Self::released(facts) } else { Self::unreleased(facts) };
+        let hold = Self::first_of(table, facts).with_doubts(facts);
         match facts.loss {
             Some(Loss::Missing) => Self { lost: Some(RepairedBy::Recovery), ..hold },
             _ => hold,
         }
     }
 
-    /// A segment that was sent before, or that fills a hole.
-    fn repair(facts: &Facts, released: bool) -> Self {
-        let soon = facts.since_ack.is_some_and(|late| late <= facts.reordering_window());
-        let is_recovery = released
-            || soon
-            || facts.since_event() < Self::LEAST_TIMEOUT
-            || facts.is_reordering_timer();
-        let (wait, by) = if is_recovery {
-            (Wait::Recovery, RepairedBy::Recovery)
-        } else {
-            (Wait::RetransmissionTimeout, RepairedBy::Timeout)
-        };
-        Self { lost: Some(by), ..Self::new(wait, Confidence::High) }
+    /// What the first row that applies says.
+    fn by_rows(table: &[Row], facts: &Facts) -> Option<Self> {
+        let is_on = |row: &&Row| facts.without != Some(row.rule);
+        let hold = |row: &Row| Some(Self { rule: row.rule, ..(row.detect)(facts)? });
+        table.iter().filter(is_on).find_map(hold)
     }
 
-    /// An acknowledgement released the segment: decides by what that changed.
-    fn released(facts: &Facts) -> Self {
-        if facts.receive_window_had_no_room() {
-            return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::High);
-        }
-        if facts.is_held_by_same_buffer() {
-            let writer = Writer::SendBufferFull;
-            let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
-            return Self { writer, ..hold };
-        }
-        if facts.may_be_held_by_nagle() {
-            return match facts.nagle {
-                // Its own pace explains it as well: nobody is accused.
-                NagleHabit::WritesLate => {
-                    Self::new(Wait::Application, Confidence::Low).or(Cause::NagleRtt)
-                }
-                _ if facts.window_may_have_held_it_first() => {
-                    Self::new(Wait::Nagle, Confidence::Medium).or(facts.window())
-                }
-                _ if facts.is_released() && facts.nagle != NagleHabit::Mixed => {
-                    match facts.window_that_may_be_full() {
-                        Some(window) => Self::new(Wait::Nagle, Confidence::Medium).or(window),
-                        None => Self::new(Wait::Nagle, Confidence::High),
-                    }
-                }
-                _ => Self::new(Wait::Nagle, Confidence::Medium).or(Cause::ApplicationLimited),
-            };
-        }
-        if facts.waits_for_two_segments_of_window() {
-            let wait = Wait::ReceiveWindow { probing: false };
-            return Self::new(wait, Confidence::Medium).or(facts.window());
-        }
-        let has_room = facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window;
-        // Without PSH, more was ready.
-        if facts.pushed && has_room {
-            let is_large = facts.flight[0] >= 2 * facts.full;
-            let is_buffer = (is_large && !facts.answers) || facts.may_be_all_of_a_buffer();
-            if !is_buffer && facts.may_fill_first_window() {
-                return Self::new(Wait::SlowStart, Confidence::Medium)
-                    .or(Cause::ApplicationLimited);
-            }
-            let writer = if is_buffer { Writer::SendBufferFull } else { Writer::Working };
-            let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
-            return Self { writer, ..hold };
-        }
-        let stays = facts.stays == Plateau::Yes;
-        if facts.flight[0] == 0 || (stays && facts.flight[0] < 2 * facts.full) {
-            // Nothing was outstanding, or less than any send buffer holds: a coincidence.
-            return Self::new(Wait::Application, Confidence::Medium);
-        }
-        let is_usual = facts.emptied_before && facts.may_have_filled_buffer();
-        if is_usual || (stays && facts.pushed && facts.is_near_most_flight()) {
-            let writer = Writer::SendBufferFull;
-            let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
-            return Self { writer, ..hold };
-        }
-        let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
-        let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
-        let hold = match facts.stays {
-            Plateau::No if facts.slow_start && !cut_by_idle && facts.may_be_past_threshold() => {
-                if facts.fills_restart_window() {
-                    let hold = Self::new(wait, Confidence::Medium).or(Cause::CongestionWindow);
-                    return Self { cut_by_idle: true, ..hold };
-                }
-                Self::new(Wait::CongestionWindow, Confidence::Medium).or(Cause::SlowStart)
-            }
-            // How large the window was before it was idle, what was sent then need not show.
-            Plateau::No if facts.slow_start && facts.after_idle && !cut_by_idle => {
-                let hold = Self::new(wait, Confidence::Medium);
-                if facts.flight[0] < facts.reach_before_idle {
-                    return Self { cut_by_idle: true, ..hold.or(Cause::SlowStart) };
-                }
-                hold.or(Cause::IdleRestart)
-            }
-            // Its window had no room for a full segment just where its program had written no more: a coincidence.
-            Plateau::No
-                if facts.may_miss_losses
-                    && facts.may_have_filled_buffer()
-                    && !cut_by_idle
-                    && !facts.lossy =>
-            {
-                let writer = Writer::SendBufferFull;
-                let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
-                return Self { writer, ..hold };
-            }
-            Plateau::No if has_room || facts.may_have_filled_buffer() => {
-                Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
-            }
-            // How fast a link is that drops packets, shows less well.
-            Plateau::No if facts.lossy && !facts.slow_start => {
-                Self::new(wait, Confidence::Medium).or(Cause::Transmission)
-            }
-            Plateau::No if facts.nagle_may_hold_it_too() => {
-                Self::new(wait, Confidence::Medium).or(Cause::NagleRtt)
-            }
-            Plateau::No => Self::new(wait, Confidence::High),
-            Plateau::Perhaps | Plateau::Yes => {
-                Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
-            }
-        };
-        let cut_by_loss = facts.lossy && !facts.after_idle;
-        Self { cut_by_idle, cut_by_loss, ..hold }
-    }
-
-    fn unreleased(facts: &Facts) -> Self {
-        if facts.fills_receive_window && (facts.is_small() || facts.takes_last_of_window()) {
-            // A timer sends a segment that fills the window to its last byte, whatever was written.
-            let wait = Wait::ReceiveWindow { probing: false };
-            return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
-        }
-        if facts.lost_before == Some(true)
-            && facts.may_miss_losses
-            && facts.flight[1] == 0
-            && facts.since_event() >= Self::LEAST_TIMEOUT
-        {
-            let lost = Some(RepairedBy::Timeout);
-            let hold = Self::new(Wait::RetransmissionTimeout, Confidence::Medium);
-            return Self { lost, ..hold.or(Cause::ApplicationLimited) };
-        }
-        if facts.was_ready_after_ack() && facts.since_event() < Self::LEAST_TIMEOUT {
-            let hold = Self::released(facts);
-            return Self { confidence: hold.confidence.min(Confidence::Medium), ..hold };
-        }
-        // The end of a write has PSH; a segment followed by more data of the same write has not.
-        if facts.cork_timer_may_have_run()
-            && !facts.ended
-            && facts.is_small()
-            && (facts.flight[1] == 0 || facts.is_corked_beside_a_segment())
-        {
-            // At the sender, a program would have to pause for the time of that timer by chance.
-            let fits = CorkTimer::fits(facts.since_event(), facts.round_trip);
-            if fits && !facts.pushed && !facts.may_miss_losses {
-                return Self::new(Wait::Cork, Confidence::High);
-            }
-            return Self::new(Wait::Cork, Confidence::Medium).or(Cause::ApplicationLimited);
-        }
-        if facts.may_have_been_lost() && facts.since_event() >= Self::LEAST_TIMEOUT {
-            if facts.left_late && facts.is_too_soon_for_timeout() {
-                return Self::new(Wait::Application, Confidence::Medium)
-                    .or(Cause::RetransmissionTimeout);
-            }
-            if facts.left_late {
-                // It was ready, nothing held it, and it was sent late: a timer retransmitted it after
-                // a loss before the vantage point.
-                let lost = Some(RepairedBy::Timeout);
-                let wait = Wait::RetransmissionTimeout;
-                let hold = Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
-                return Self { lost, ..hold };
-            }
-            // It was ready and nothing held it. Either a copy was lost before the vantage point or the
-            // path delayed it; without a retransmission, the capture does not show which.
-            return Self { unknown: true, ..Self::new(Wait::Application, Confidence::Low) };
-        }
-        if !facts.ended && !facts.is_small() && facts.flight[1] > 0 {
-            return Self::ready(facts.pushed && !facts.may_miss_losses);
-        }
-        if let Some(rival) = facts.behind_vantage() {
-            return Self::new(Wait::Application, Confidence::Medium).or(rival);
-        }
-        // The write before it went on: its program, or what else holds the end of a write.
-        let may_be_corked = [facts.since_event(), facts.since_data]
-            .iter()
-            .any(|&since| CorkTimer::cannot_be_excluded(since, facts.round_trip));
-        if (!facts.ended || facts.forced) && facts.is_small() && may_be_corked {
-            return Self::new(Wait::Application, Confidence::Medium).or(Cause::CorkTimer);
-        }
-        if facts.may_have_waited_for_memory() {
-            let hold = Self::new(Wait::Application, Confidence::Medium);
-            if facts.emptied_before {
-                let writer = Writer::SendBufferFull;
-                return Self { writer, ..hold.or(Cause::ApplicationLimited) };
-            }
-            return hold.or(Cause::SendBuffer);
-        }
-        if facts.may_be_a_probe() {
-            return Self::new(Wait::Application, Confidence::Medium)
-                .or(Cause::RetransmissionTimeout);
-        }
-        Self::just_written()
+    /// The same; if none applies, its program wrote it then.
+    fn first_of(table: &[Row], facts: &Facts) -> Self {
+        Self::by_rows(table, facts).unwrap_or_else(Self::just_written)
     }
 
     /// The shortest retransmission timeout. Our choice: Linux sent tail loss probes (RFC 8985, section
@@ -418,6 +279,40 @@ impl Hold {
 }
 
 impl Facts {
+    /// Whether an acknowledgement released the segment, as far as that shows.
+    fn was_released(&self) -> bool {
+        self.is_released() || self.window_was_closed() || self.nagle_released_it_late()
+    }
+
+    /// No congestion window is so small that it had no room.
+    fn has_room(&self) -> bool {
+        self.flight[0] + self.bytes.min(self.full) <= self.sure_window
+    }
+
+    /// Less was outstanding than before the connection was idle.
+    const fn is_below_peak(&self) -> bool {
+        matches!(self.peak_before_idle, Some(peak) if self.flight[0] < peak)
+    }
+
+    /// The window that may have held it, as a reason to wait.
+    const fn window_wait(&self) -> Wait {
+        if self.slow_start { Wait::SlowStart } else { Wait::CongestionWindow }
+    }
+
+    /// It was ready, and came late: perhaps for the second time.
+    fn is_late_though_ready(&self) -> bool {
+        self.may_have_been_lost() && self.since_event() >= Hold::LEAST_TIMEOUT
+    }
+
+    /// The write before it went on, as far as that shows, and it came when the timer of a cork ends.
+    fn may_be_corked(&self) -> bool {
+        (!self.ended || self.forced)
+            && self.is_small()
+            && [self.since_event(), self.since_data]
+                .iter()
+                .any(|&since| CorkTimer::cannot_be_excluded(since, self.round_trip))
+    }
+
     /// Time since anything happened at the sender: data sent or an acknowledgement received.
     pub(super) fn since_event(&self) -> Nanos {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))

@@ -16,7 +16,7 @@ use ackwise_cause::{Cause, Writer};
 use ackwise_tcp::{Instant, Wait};
 
 use self::phases::{Cycle, ProbeRtt, Start};
-use super::{Confidence, Nanos, hold::Hold, path::PathDelays};
+use super::{Confidence, Nanos, Rule, hold::Hold, path::PathDelays};
 
 /// How a sender spread its segments, as far as its packets show.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -177,7 +177,8 @@ impl PacingRecord {
         let (wait, writer) = (Wait::CongestionWindow, Writer::Working);
         let confidence = Confidence::Medium;
         let rival = hold.rival.filter(|_| hold.wait == wait);
-        let hold = Hold { wait, writer, cut_by_idle: false, confidence, ..hold };
+        let rule = Rule::ProbeRtt;
+        let hold = Hold { wait, writer, cut_by_idle: false, confidence, rule, ..hold };
         hold.or(rival.unwrap_or(Cause::SendBuffer))
     }
 

@@ -22,7 +22,7 @@ pub(crate) use self::lateness::Promptest;
 use self::{again::Again, buffer::SendBuffer, lateness::Lateness};
 pub(crate) use super::clock::SenderClock;
 use super::{
-    Acknowledgement, Confidence, Evidence, LossKind, Nanos,
+    Acknowledgement, Confidence, Evidence, LossKind, Nanos, Rule,
     acknowledgement::Arrived,
     gap::{Gap, Resolution},
     hold::{Facts, Hold, Loss},
@@ -115,6 +115,8 @@ pub(crate) struct Sender {
     /// By how much acknowledgements were delayed.
     delays: VecDeque<Nanos>,
     pacing: PacingRecord,
+    /// A rule that is switched off.
+    pub without: Option<Rule>,
 }
 
 impl Sender {
@@ -335,21 +337,25 @@ impl Sender {
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
             loss: data.loss,
+            without: self.without,
         };
         let in_vain = data.loss == Some(Loss::Repairs) && self.is_known_to_fill_window(data);
         let hold = if in_vain { Hold::full_window() } else { Hold::from_facts(&facts) };
-        let mut hold = self.pacing.correct(hold);
-        if self.lacks_ack {
+        let is_on = |rule| self.without != Some(rule);
+        let mut hold = if is_on(Rule::ProbeRtt) { self.pacing.correct(hold) } else { hold };
+        if self.lacks_ack && is_on(Rule::AckMissing) {
             hold = hold.without_ack(&facts, self.is_beyond_window(data));
         }
-        if self.edge.is_none() && hold.lost.is_none() {
+        if self.edge.is_none() && hold.lost.is_none() && is_on(Rule::NoReceiveWindow) {
             hold = hold.without_receive_window();
         }
-        if hold == Hold::just_written() && self.lacks_what_it_should_have(data, sent, delays) {
-            hold = hold.or(Cause::PathStall);
-            hold.confidence = Confidence::Medium;
+        if hold.is_just_written()
+            && is_on(Rule::AckLate)
+            && self.lacks_what_it_should_have(data, sent, delays)
+        {
+            hold = hold.doubted(Rule::AckLate, Confidence::Medium, Cause::PathStall);
         }
-        if delays.sender_in_doubt {
+        if delays.sender_in_doubt && is_on(Rule::SenderNearer) {
             hold = hold.where_sender_may_be_nearer(&facts, !self.acks_in_flight.is_empty());
         }
         let stall = self.stall(&hold, &facts, data, latest, delays);
@@ -359,9 +365,16 @@ impl Sender {
             hold.confidence = Confidence::Medium;
         }
         let may_be_in_vain = !in_vain && self.may_be_in_vain(data, delays);
-        let odd = self.is_odd_delay(&hold, latest, delays) || may_be_in_vain;
-        if stall == Stall::None && (odd && hold.lost != Some(RepairedBy::Recovery)) {
-            (hold.rival, hold.confidence) = (Some(Cause::PathStall), Confidence::Medium);
+        let path = [
+            (Rule::OddDelay, self.is_odd_delay(&hold, latest, delays)),
+            (Rule::MayHaveArrived, may_be_in_vain),
+        ];
+        let doubt = path.iter().find(|it| it.1 && is_on(it.0));
+        if let Some(&(doubt, _)) =
+            doubt.filter(|_| stall == Stall::None && hold.lost != Some(RepairedBy::Recovery))
+        {
+            (hold.rival, hold.doubt) = (Some(Cause::PathStall), Some(doubt));
+            hold.confidence = Confidence::Medium;
         }
         match stall {
             Stall::None => {}
@@ -389,9 +402,9 @@ impl Sender {
             .filter(|it| it.flight[1] == 0)
             .map(|it| it.left)
             .filter(|&left| Nanos::between(last.arrives, left) > delays.prompt_ack);
-        if self.waited_for_queue(&hold, &facts, latest, delays) {
+        if is_on(Rule::BeforeTimer) && self.waited_for_queue(&hold, &facts, latest, delays) {
             hold = hold.or(Cause::Queueing);
-            hold.confidence = Confidence::Medium;
+            (hold.confidence, hold.doubt) = (Confidence::Medium, Some(Rule::BeforeTimer));
         }
         if gap > facts.immediate && last.pushed {
             self.buffer.note(self.left_with[0]);
@@ -399,7 +412,7 @@ impl Sender {
         if hold.waits_for_window() && hold.confidence == Confidence::High && facts.is_released() {
             self.window.was_full(facts.flight[0], data.full);
         }
-        let unseen = self.busy_without_rate(&mut hold, gap);
+        let unseen = self.busy_without_rate(&mut hold, gap).filter(|_| is_on(Rule::BusyLink));
         let late = delayed_until.filter(|_| facts.flight[0] > 0);
         let late = late.map(|left| Nanos::between(last.arrives, left));
         let unseen = unseen.or_else(|| self.busy_with_window(&mut hold, late));

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use ackwise_cause::{Cause, Direction};
 
-use super::{Confidence, Evidence, LossKind, Share};
+use super::{Confidence, Evidence, LossKind, Rule, Share};
 
 /// What an exchange owes to each cause. A capture has many exchanges, and their shares are most of what
 /// is kept of them: so they are kept as numbers of variable length, some 15 bytes each, and taken out
@@ -80,7 +80,19 @@ const KIND_BITS: u32 = 3;
 const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
 
 fn write(share: &Share, bytes: &mut Vec<u8>) {
-    let Share { cause, direction, span, times, longest, evidence, confidence, rival, kind } = share;
+    let Share {
+        cause,
+        direction,
+        span,
+        times,
+        longest,
+        evidence,
+        confidence,
+        rival,
+        kind,
+        rule,
+        doubt,
+    } = share;
     let place = *cause as u64;
     let sure = CONFIDENCES.iter().position(|it| it == confidence).unwrap_or_default() as u64;
     let one_piece = span == longest;
@@ -96,6 +108,7 @@ fn write(share: &Share, bytes: &mut Vec<u8>) {
     if details > 0 {
         push(details, bytes);
     }
+    push(rules(*rule, *doubt), bytes);
     push(nanos(*span), bytes);
     push(u64::from(*times), bytes);
     if !one_piece {
@@ -114,6 +127,7 @@ fn read(bytes: &mut &[u8]) -> Option<Share> {
     let details = if first >> DETAILS & 1 == 0 { 0 } else { pull(bytes)? };
     let rival = details >> KIND_BITS;
     let kind = details & ((1 << KIND_BITS) - 1);
+    let rules = pull(bytes)?;
     let span = Duration::from_nanos(pull(bytes)?);
     let times = u32::try_from(pull(bytes)?).unwrap_or(u32::MAX);
     let one_piece = first & ONE_PIECE != 0;
@@ -138,6 +152,8 @@ fn read(bytes: &mut &[u8]) -> Option<Share> {
         confidence: *CONFIDENCES.get(sure)?,
         rival: rival.checked_sub(1).and_then(cause),
         kind: kind.checked_sub(1).and_then(loss_kind),
+        rule: rule(rules & ((1 << RULE_BITS) - 1))?,
+        doubt: (rules >> RULE_BITS).checked_sub(1).and_then(rule),
     })
 }
 
@@ -145,6 +161,18 @@ fn read(bytes: &mut &[u8]) -> Option<Share> {
 fn details(rival: Option<Cause>, kind: Option<LossKind>) -> u64 {
     let rival = rival.map_or(0, |it| it as u64 + 1);
     rival << KIND_BITS | kind.map_or(0, |it| it as u64 + 1)
+}
+
+/// A rule takes this many bits: with no doubt, one byte.
+const RULE_BITS: u32 = 7;
+
+/// The doubt counted from 1, so that 0 is none of them.
+fn rules(rule: Rule, doubt: Option<Rule>) -> u64 {
+    doubt.map_or(0, |it| it as u64 + 1) << RULE_BITS | rule as u64
+}
+
+fn rule(place: u64) -> Option<Rule> {
+    Rule::ALL.get(usize::try_from(place).ok()?).copied()
 }
 
 fn loss_kind(place: u64) -> Option<LossKind> {
@@ -202,18 +230,23 @@ mod tests {
         let packets = proptest::array::uniform3(prop_oneof![Just(0), 0..1_u64 << 60]);
         let rival = prop_oneof![Just(None), (0..Cause::ALL.len()).prop_map(Some)];
         let kind = prop_oneof![Just(None), (0..LossKind::ALL.len()).prop_map(Some)];
-        let causes = (0..Cause::ALL.len(), rival, kind);
+        let doubt = prop_oneof![Just(None), (0..Rule::ALL.len()).prop_map(Some)];
+        let causes = (0..Cause::ALL.len(), rival, kind, 0..Rule::ALL.len(), doubt);
         (causes, any::<bool>(), 0..3_usize, spans, any::<u32>(), packets).prop_map(
-            |((cause, rival, kind), back, sure, (span, longest), times, packets)| Share {
-                cause: Cause::ALL[cause],
-                direction: if back { Direction::ToClient } else { Direction::ToServer },
-                span: Duration::from_nanos(span),
-                times,
-                longest: Duration::from_nanos(longest.unwrap_or(span)),
-                evidence: Evidence::of(packets),
-                confidence: CONFIDENCES[sure],
-                rival: rival.map(|it| Cause::ALL[it]),
-                kind: kind.map(|it| LossKind::ALL[it]),
+            |((cause, rival, kind, rule, doubt), back, sure, (span, longest), times, packets)| {
+                Share {
+                    cause: Cause::ALL[cause],
+                    direction: if back { Direction::ToClient } else { Direction::ToServer },
+                    span: Duration::from_nanos(span),
+                    times,
+                    longest: Duration::from_nanos(longest.unwrap_or(span)),
+                    evidence: Evidence::of(packets),
+                    confidence: CONFIDENCES[sure],
+                    rival: rival.map(|it| Cause::ALL[it]),
+                    kind: kind.map(|it| LossKind::ALL[it]),
+                    rule: Rule::ALL[rule],
+                    doubt: doubt.map(|it| Rule::ALL[it]),
+                }
             },
         )
     }
@@ -238,8 +271,10 @@ mod tests {
             confidence: Confidence::High,
             rival: None,
             kind: None,
+            rule: Rule::NagleHeld,
+            doubt: None,
         };
         let kept: Shares = [share].into_iter().collect();
-        assert!(kept.0.len() <= 2 + 4 + 1 + 3 + 1 + 1, "{:?}", kept.0);
+        assert!(kept.0.len() <= 2 + 1 + 4 + 1 + 3 + 1 + 1, "{:?}", kept.0);
     }
 }

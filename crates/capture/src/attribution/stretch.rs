@@ -5,7 +5,10 @@ use std::time::Duration;
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
-use super::verdict::{Confidence, Evidence, Verdict};
+use super::{
+    Rule,
+    verdict::{Confidence, Evidence, Verdict},
+};
 
 /// Some time of an exchange, all of it under one cause.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,9 +28,26 @@ pub struct Stretch {
     pub evidence: Evidence,
     /// What else the packets admit.
     pub rival: Option<Cause>,
+    /// Which rule decided.
+    pub rule: Rule,
+    /// Which doubt limits its confidence first, if one does.
+    pub doubt: Option<Rule>,
 }
 
 impl Stretch {
+    /// What it says.
+    pub(crate) const fn verdict(&self) -> Verdict {
+        let Self { cause, direction, evidence, confidence, rival, rule, doubt, .. } = *self;
+        let (kind, swapped) = (None, None);
+        Verdict { cause, direction, evidence, confidence, rival, kind, swapped, rule, doubt }
+    }
+
+    /// The same time, under another verdict.
+    pub(crate) const fn with(self, verdict: Verdict) -> Self {
+        let Verdict { cause, direction, evidence, confidence, rival, rule, doubt, .. } = verdict;
+        Self { cause, direction, confidence, evidence, rival, rule, doubt, ..self }
+    }
+
     fn length(&self) -> Duration {
         self.until.since(self.from)
     }
@@ -51,6 +71,8 @@ struct Open {
     /// Where only that changes, there are two stretches: what is doubtful of a long transfer is a part of it.
     confidence: Confidence,
     swapped: Option<Cause>,
+    rule: Rule,
+    doubt: Option<Rule>,
 }
 
 impl Stretches {
@@ -64,13 +86,25 @@ impl Stretches {
 
     /// The exchange went on at `until`; under the same verdict since `from`.
     pub(crate) fn add(&mut self, from: Instant, until: Instant, verdict: Verdict) {
-        let Verdict { cause, direction, evidence, confidence, rival, kind: _, swapped } = verdict;
+        let Verdict {
+            cause,
+            direction,
+            evidence,
+            confidence,
+            rival,
+            kind: _,
+            swapped,
+            rule,
+            doubt,
+        } = verdict;
+        let doubt = doubt.or(swapped.map(|_| Rule::PlaceOfLink));
         let (confidence, rival) = match swapped {
             Some(other) => (confidence.min(Confidence::Medium), rival.or(Some(other))),
             None => (confidence, rival),
         };
-        let mut stretch = Stretch { from, until, cause, direction, confidence, evidence, rival };
-        let open = Open { piece: from, confidence, swapped };
+        let mut stretch =
+            Stretch { from, until, cause, direction, confidence, evidence, rival, rule, doubt };
+        let open = Open { piece: from, confidence, swapped, rule, doubt };
         let before = self.open.replace(open).filter(|it| it.piece == from);
         match (before, self.kept.last_mut()) {
             (Some(before), Some(last)) if before == open && last.from >= from => {
@@ -114,7 +148,7 @@ mod tests {
             let cause = if number % 2 == 0 { Cause::Propagation } else { Cause::Transmission };
             let (direction, evidence) = (Direction::ToClient, Evidence::default());
             let confidence = Confidence::High;
-            let verdict = Verdict::new(cause, direction, evidence, confidence);
+            let verdict = Verdict::new(Rule::Written, cause, direction, evidence, confidence);
             stretches.add(from, from + length, verdict);
             from = from + length;
         }
@@ -128,7 +162,8 @@ mod tests {
     fn the_part_that_may_have_been_another_cause_is_a_stretch_of_its_own() {
         let verdict = |swapped| {
             let (cause, evidence) = (Cause::Transmission, Evidence::default());
-            let sure = Verdict::new(cause, Direction::ToClient, evidence, Confidence::High);
+            let sure =
+                Verdict::new(Rule::Written, cause, Direction::ToClient, evidence, Confidence::High);
             Verdict { swapped, ..sure }
         };
         let at = Instant::from_nanos;
@@ -151,7 +186,7 @@ mod tests {
         use Confidence::{High, Low, Medium};
         let verdict = |confidence| {
             let (cause, evidence) = (Cause::Propagation, Evidence::default());
-            Verdict::new(cause, Direction::ToClient, evidence, confidence)
+            Verdict::new(Rule::Written, cause, Direction::ToClient, evidence, confidence)
         };
         let at = Instant::from_nanos;
         let mut stretches = Stretches::new(Budget::STRETCHES_PER_EXCHANGE);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ackwise_cause::{Cause, Direction};
 
-use super::LossKind;
+use super::{LossKind, Rule};
 
 /// The packets that show why, by their numbers in the capture, in the order in which they were seen.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -76,9 +76,36 @@ pub struct Share {
     pub rival: Option<Cause>,
     /// If it is a loss, what is known of it: of the longest piece of which something is.
     pub kind: Option<LossKind>,
+    /// Which rule decided, of the longest piece.
+    pub rule: Rule,
+    /// And which doubt limits its confidence first, if one does.
+    pub doubt: Option<Rule>,
 }
 
 impl Share {
+    /// What it says.
+    pub(crate) const fn verdict(&self) -> Verdict {
+        let Self { cause, direction, evidence, confidence, rival, kind, rule, doubt, .. } = *self;
+        let swapped = None;
+        Verdict { cause, direction, evidence, confidence, rival, kind, swapped, rule, doubt }
+    }
+
+    /// The same time, under another verdict.
+    pub(crate) const fn with(self, verdict: Verdict) -> Self {
+        let Verdict {
+            cause,
+            direction,
+            evidence,
+            confidence,
+            rival,
+            kind,
+            swapped: _,
+            rule,
+            doubt,
+        } = verdict;
+        Self { cause, direction, evidence, confidence, rival, kind, rule, doubt, ..self }
+    }
+
     /// Adds another share, which is under the same cause.
     pub(crate) fn add(&mut self, other: &Self) {
         (self.rival, self.kind) = match self.longest < other.longest {
@@ -87,6 +114,7 @@ impl Share {
         };
         if self.longest < other.longest {
             (self.longest, self.evidence) = (other.longest, other.evidence);
+            (self.rule, self.doubt) = (other.rule, other.doubt);
         }
         self.span += other.span;
         self.times = self.times.saturating_add(other.times);
@@ -112,18 +140,24 @@ pub struct Verdict {
     /// That so much time is owed to it is as sure as that. But when it was is less sure: it may have been the time
     /// of this cause instead, and the other way round.
     pub swapped: Option<Cause>,
+    /// Which rule decided.
+    pub rule: Rule,
+    /// Which doubt limits its confidence first, if one does.
+    pub doubt: Option<Rule>,
 }
 
 impl Verdict {
-    /// That the time is owed to `cause`, and nothing else is known.
+    /// That by `rule` the time is owed to `cause`, and nothing else is known.
     #[must_use]
     pub const fn new(
+        rule: Rule,
         cause: Cause,
         direction: Direction,
         evidence: Evidence,
         confidence: Confidence,
     ) -> Self {
-        Self { cause, direction, evidence, confidence, rival: None, kind: None, swapped: None }
+        let (rival, kind, swapped, doubt) = (None, None, None, None);
+        Self { cause, direction, evidence, confidence, rival, kind, swapped, rule, doubt }
     }
 
     /// The same, where the packets admit `rival` as well.
@@ -131,6 +165,12 @@ impl Verdict {
     pub fn or(self, rival: Cause) -> Self {
         let confidence = self.confidence.min(Confidence::Medium);
         Self { confidence, rival: Some(rival), ..self }
+    }
+
+    /// The same, because of a doubt.
+    #[must_use]
+    pub fn doubted(self, doubt: Rule, rival: Cause) -> Self {
+        Self { doubt: self.doubt.or(Some(doubt)), ..self.or(rival) }
     }
 }
 
@@ -159,6 +199,8 @@ mod tests {
             confidence,
             rival,
             kind: None,
+            rule: if packet == 7 { Rule::Written } else { Rule::Paced },
+            doubt: None,
         };
         let (pacing, queueing) = (Some(Cause::Pacing), Some(Cause::Queueing));
         for (rivals, rival) in [
@@ -179,6 +221,7 @@ mod tests {
             assert_eq!((sum.span.as_millis(), sum.times), (16, 3));
             assert_eq!((sum.longest.as_millis(), sum.confidence), (6, Medium));
             assert_eq!(sum.evidence.packets().collect::<Vec<_>>(), [8]);
+            assert_eq!(sum.rule, Rule::Paced, "that of the longest");
         }
     }
 

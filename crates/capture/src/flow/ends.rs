@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        Acknowledgement, Distances, Loss, Nanos, Paces,
+        Acknowledgement, Distances, Loss, Nanos, Paces, Rule,
         gap::{Gap, Missing, Resolution},
         sender::{Promptest, SeenData, Sender, SenderClock},
     },
@@ -165,6 +165,11 @@ impl Half {
 }
 
 impl Ends {
+    /// From now on decides without this rule.
+    pub(crate) fn switch_off(&mut self, rule: Option<Rule>) {
+        self.halves.iter_mut().for_each(|half| half.sender.without = rule);
+    }
+
     pub(crate) const fn half(&self, direction: Direction) -> &Half {
         &self.halves[direction as usize]
     }

@@ -8,9 +8,10 @@ use ackwise_tcp::{Instant, Wait};
 use super::heard::HeardByServer;
 use crate::{
     attribution::{
-        Account, Confidence, CorkHabit, CorkTimer, Evidence, Nanos, Share, Stall, Verdict,
-        gap::{self, Gap, LastWay, Released},
-        sender::{Departure, Left, Sender},
+        Account, Confidence, CorkHabit, CorkTimer, Evidence, Nanos, Rule, Share, Stall, Verdict,
+        gap::{self, Gap, LastWay},
+        sender::{Departure, Left},
+        think::{Asked, SHORT_ACK_DELAY, ThinkFacts, Thought},
     },
     conversation::{ExchangeId, RequestHead},
     results::ExchangeResult,
@@ -48,6 +49,8 @@ pub(crate) struct OpenExchange {
     after: u64,
     /// When the last byte of the response was acknowledged, if that was waited for.
     pub acknowledged: Option<Instant>,
+    /// A rule that is switched off.
+    pub without: Option<Rule>,
 }
 
 /// The last response on a connection that has ended.
@@ -69,18 +72,6 @@ pub(crate) struct AbruptEnd {
     pub last: Option<LastWay>,
     /// The client reset the connection although the server had acknowledged all that it had sent: it had waited.
     pub given_up: bool,
-}
-
-/// Whether the server had the request, by what was seen before its response.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Asked {
-    /// An acknowledgement showed it, or the capture is the server's.
-    Known,
-    /// An acknowledgement came, so late that it may have been the request which was late; or the capture lacks those
-    /// without data.
-    Late,
-    /// Nothing did.
-    Unheard,
 }
 
 /// How far an exchange is.
@@ -115,6 +106,7 @@ impl OpenExchange {
             interim: 0,
             after: 0,
             acknowledged: None,
+            without: None,
         }
     }
 
@@ -162,7 +154,10 @@ impl OpenExchange {
         let Gap { free_at, train, held, arrived: arrives, .. } = *gap;
         let way = LastWay { free_at, train, held, arrives, packet };
         gap::arrive(Phase::Request, way.until(gap.until), &mut self.account);
-        self.add(gap.until, Cause::ServerThink, Direction::ToClient, gap.evidence);
+        self.account.add(
+            gap.until,
+            Self::verdict(Rule::Thinks, Cause::ServerThink, Direction::ToClient, gap.evidence),
+        );
     }
 
     /// How long the `way` to the server takes may not have been known when the last of the request, `asked`, left;
@@ -215,8 +210,9 @@ impl OpenExchange {
         let way = last.way(free_at).until(interim.sent);
         gap::arrive(Phase::Request, way, &mut self.account);
         let evidence = Evidence::of([last.packet, interim.packet, 0]);
-        self.add(interim.sent, Cause::ServerThink, Direction::ToClient, evidence);
-        self.add(interim.arrives, Cause::Propagation, Direction::ToClient, evidence);
+        let of = |rule, cause| Self::verdict(rule, cause, Direction::ToClient, evidence);
+        self.account.add(interim.sent, of(Rule::Thinks, Cause::ServerThink));
+        self.account.add(interim.arrives, of(Rule::OnItsWay, Cause::Propagation));
     }
 
     /// The same if the server has the whole request: what it does then has an account of its own, because nothing can
@@ -247,20 +243,10 @@ impl OpenExchange {
         if std::mem::replace(&mut self.after, count) < count && self.waits_for_response() {
             self.arrive_at_server(until);
             let evidence = Evidence::of([packet, 0, 0]);
-            self.add(until, Cause::HeadOfLine, Direction::ToClient, evidence);
+            let (rule, cause) = (Rule::InOrder, Cause::HeadOfLine);
+            self.account.add(until, Self::verdict(rule, cause, Direction::ToClient, evidence));
         }
     }
-
-    /// A server takes as long for an answer without anybody's fault. Our choice.
-    const BRIEF: Nanos = Nanos::from_millis(1);
-    /// A server acknowledges a request within this time, whatever it does: of the stacks in use, Windows and
-    /// BSD wait longest. RFC 1122, section 4.2.3.2, allows 0.5 s.
-    const USUAL_ACK_DELAY: Nanos = Nanos::from_millis(200);
-    /// Linux does within 40 ms (`TCP_ATO_MIN`), and its timer is late by a tick or two of 4 ms.
-    const SHORT_ACK_DELAY: Nanos = Nanos::from_millis(50);
-
-    /// A request that is not acknowledged is sent again after this time, whatever sends it: RFC 6298, section 2.
-    const LEAST_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 
     /// Whether an acknowledgement showed in time that the server had the request.
     pub(crate) fn asked(&self, heard: HeardByServer, round_trip: Nanos) -> Asked {
@@ -269,7 +255,7 @@ impl OpenExchange {
             return Asked::Unheard;
         }
         let late = Nanos::between(arrives, heard.at);
-        if late <= round_trip + Self::SHORT_ACK_DELAY { Asked::Known } else { Asked::Late }
+        if late <= round_trip + SHORT_ACK_DELAY { Asked::Known } else { Asked::Late }
     }
 
     /// What the server did until `first` of the response was sent.
@@ -282,78 +268,59 @@ impl OpenExchange {
         round_trip: Option<Nanos>,
         corks: &mut CorkHabit,
     ) {
-        if let State::Think(LastWay { packet, .. }) = self.state {
-            let queued = first.queued.unwrap_or_default();
-            let sent = first.sent - queued;
-            self.arrive_at_server(sent);
-            let since = Nanos::between(self.account.cursor(), sent);
-            // Longer than any server keeps its ACK: the request was not there. Or the capture lacks the ACK, if
-            // the client did not send again.
-            let usual = Self::USUAL_ACK_DELAY + Self::BRIEF..=Self::LEAST_TIMEOUT;
-            let unheard = asked == Asked::Unheard && usual.contains(&since);
-            let asked = asked == Asked::Known || since <= Self::SHORT_ACK_DELAY;
-            let short = round_trip.is_none_or(|it| since <= Stall::least(it));
-            let shown = first.left == Left::AsSeen || first.queued.is_some();
-            let is_brief = round_trip.is_none_or(|it| since <= (it / 8).max(Self::BRIEF));
-            let corked =
-                first.small && round_trip.is_some_and(|it| CorkTimer::may_have_run(since, it));
-            let far = |it| CorkTimer::may_have_run_far_away(since, it);
-            let may_be_corked = corked || (first.small && round_trip.is_some_and(far));
-            let is_habit = corked
-                && first.left != Left::Earlier
-                && round_trip.is_some_and(|it| corks.note(since, it));
-            // An acknowledgement of its own, behind the request, released it.
-            let before = packet.max(self.interim);
-            let released = first.released.filter(|it| it.ack > before);
-            let from = if released.is_some() { before } else { packet };
-            let evidence = Evidence::of([from, first.packet, 0]);
-            let (cause, rival) = match first.left {
-                _ if let Some(Released { cause, is_sure, .. }) = released => {
-                    match is_sure || self.interim > 0 {
-                        true => (cause, Some(Cause::ServerThink)),
-                        false => (Cause::ServerThink, Some(cause)),
-                    }
-                }
-                // Whether the server had it ready so long, nothing shows.
-                _ if first.takes_silly_window && Sender::OVERRIDE.contains(&since) => {
-                    (Cause::SillyWindow, Some(Cause::ServerThink))
-                }
-                _ if first.takes_silly_window && since > *Sender::OVERRIDE.end() => {
-                    (Cause::ServerThink, Some(Cause::SillyWindow))
-                }
-                // Behind the data before, and nothing of the answer came: that is what was lost.
-                _ if !short && first.lost_before => {
-                    (Cause::RetransmissionTimeout, Some(Cause::ServerThink))
-                }
-                _ if is_habit => (Cause::CorkTimer, Some(Cause::ServerThink)),
-                Left::AsSeen if may_be_corked && !unheard => {
-                    (Cause::ServerThink, Some(Cause::CorkTimer))
-                }
-                _ if short && (is_brief || shown) => (Cause::ServerThink, None),
-                _ if short => (Cause::ServerThink, Some(Cause::Queueing)),
-                Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
-                Left::AsSeen if first.seems_lost_before => {
-                    (Cause::RetransmissionTimeout, Some(Cause::ServerThink))
-                }
-                _ if unheard => (Cause::PathStall, Some(Cause::ServerThink)),
-                Left::AsSeen if asked => (Cause::ServerThink, None),
-                Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
-            };
-            let is_way = cause == Cause::ServerThink && !self.knows_way;
-            let rival = rival.or_else(|| is_way.then_some(Cause::Propagation));
-            let held = released.filter(|it| it.cause == cause).and_then(|it| it.acknowledged);
-            if let Some([since, arrived, until]) = held {
-                self.wait_for_answer(since.min(sent), Cause::ServerThink, Some(cause), evidence);
-                // The way there and back is nobody's delay.
-                self.wait_for_answer(arrived.min(sent), Cause::NagleRtt, rival, evidence);
-                self.wait_for_answer(until.min(sent), Cause::NagleDelayedAck, rival, evidence);
-                self.wait_for_answer(sent, Cause::NagleRtt, rival, evidence);
-            }
-            self.wait_for_answer(sent, cause, rival, evidence);
-            let stalls = round_trip.is_some_and(|it| queued > Stall::least(it));
-            let rival = if stalls { Cause::PathStall } else { Cause::ServerThink };
-            self.wait_for_answer(first.sent, Cause::Queueing, Some(rival), evidence);
+        let State::Think(LastWay { packet, .. }) = self.state else { return };
+        let queued = first.queued.unwrap_or_default();
+        let sent = first.sent - queued;
+        self.arrive_at_server(sent);
+        let since = Nanos::between(self.account.cursor(), sent);
+        // An acknowledgement of its own, behind the request, released it.
+        let before = packet.max(self.interim);
+        let released = first.released.filter(|it| it.ack > before);
+        let may_be_corked =
+            first.small && round_trip.is_some_and(|it| CorkTimer::may_have_run(since, it));
+        let corks = may_be_corked
+            && first.left != Left::Earlier
+            && round_trip.is_some_and(|it| corks.note(since, it));
+        let thought = ThinkFacts {
+            since,
+            round_trip,
+            left: first.left,
+            queued: first.queued.is_some(),
+            released,
+            after_interim: self.interim > 0,
+            takes_silly_window: first.takes_silly_window,
+            lost_before: first.lost_before,
+            seems_lost_before: first.seems_lost_before,
+            small: first.small,
+            corks,
+            asked,
+            knows_way: self.knows_way,
+            without: self.without,
         }
+        .decide();
+        let from = if released.is_some() { before } else { packet };
+        let evidence = Evidence::of([from, first.packet, 0]);
+        let held = released.filter(|it| it.cause == thought.cause).and_then(|it| it.acknowledged);
+        if let Some([since, arrived, until]) = held {
+            let as_cause = |cause| Thought { cause, ..thought };
+            let written = Thought { rival: Some(thought.cause), ..as_cause(Cause::ServerThink) };
+            self.wait_for_answer(since.min(sent), written, evidence);
+            // The way there and back is nobody's delay.
+            self.wait_for_answer(arrived.min(sent), as_cause(Cause::NagleRtt), evidence);
+            self.wait_for_answer(until.min(sent), as_cause(Cause::NagleDelayedAck), evidence);
+            self.wait_for_answer(sent, as_cause(Cause::NagleRtt), evidence);
+        }
+        self.wait_for_answer(sent, thought, evidence);
+        let stalls = round_trip.is_some_and(|it| queued > Stall::least(it));
+        let rival = if stalls { Cause::PathStall } else { Cause::ServerThink };
+        let queued = Thought {
+            cause: Cause::Queueing,
+            rival: Some(rival),
+            confidence: Confidence::Medium,
+            rule: Rule::QueuedAnswer,
+            doubt: Some(Rule::HoldsTimestamp),
+        };
+        self.wait_for_answer(first.sent, queued, evidence);
     }
 
     /// The first data of the response is sent in `first`.
@@ -381,10 +348,17 @@ impl OpenExchange {
         let evidence = Evidence::of([first.packet, 0, 0]);
         let arrives = self.account.cursor() + round_trip.unwrap_or_default() / 2;
         let on_its_way =
-            Verdict::new(Cause::Propagation, Direction::ToServer, evidence, Confidence::High);
-        self.account.add(arrives.min(first.sent), on_its_way.or(Cause::ServerThink));
-        let rival = Some(Cause::ApplicationLimited);
-        self.wait_for_answer(first.sent, Cause::ServerThink, rival, evidence);
+            Self::verdict(Rule::OnItsWay, Cause::Propagation, Direction::ToServer, evidence);
+        let (at, doubt) = (arrives.min(first.sent), Rule::StillAsking);
+        self.account.add(at, on_its_way.doubted(doubt, Cause::ServerThink));
+        let thought = Thought {
+            cause: Cause::ServerThink,
+            rival: Some(Cause::ApplicationLimited),
+            confidence: Confidence::Medium,
+            rule: Rule::Thinks,
+            doubt: Some(doubt),
+        };
+        self.wait_for_answer(first.sent, thought, evidence);
     }
 
     /// The last of the response was seen in `last`.
@@ -398,27 +372,14 @@ impl OpenExchange {
     }
 
     /// Attributes the time before the response, unless the capture lacks what would show why.
-    fn wait_for_answer(
-        &mut self,
-        until: Instant,
-        cause: Cause,
-        rival: Option<Cause>,
-        evidence: Evidence,
-    ) {
-        let (direction, confidence) = (Direction::ToClient, Confidence::High);
+    fn wait_for_answer(&mut self, until: Instant, thought: Thought, evidence: Evidence) {
+        let direction = Direction::ToClient;
         if self.fell_into_hole {
             return self.doubt(until, direction, evidence);
         }
-        let verdict = Verdict::new(cause, direction, evidence, confidence);
-        let verdict = rival.map_or(verdict, |rival| verdict.or(rival));
-        // What is written under a cork and what is written late look the same, if either lasts as long as its timer.
-        let verdict = match (cause, rival) {
-            (Cause::ServerThink, Some(Cause::CorkTimer)) => {
-                Verdict { confidence: Confidence::Low, ..verdict }
-            }
-            _ => verdict,
-        };
-        self.account.add(until, verdict);
+        let Thought { cause, rival, confidence, rule, doubt } = thought;
+        let verdict = Verdict::new(rule, cause, direction, evidence, confidence);
+        self.account.add(until, Verdict { rival, doubt, ..verdict });
     }
 
     /// Its response cannot be identified, because the capture lacks some responses.
@@ -463,14 +424,15 @@ impl OpenExchange {
         };
         // Why the rest does not come, nothing shows before it has come.
         let evidence = Evidence::of([packet, 0, 0]);
-        let verdict = Verdict::new(cause, direction, evidence, Confidence::High);
+        let verdict = Self::verdict(Rule::Unanswered, cause, direction, evidence);
         let rival = match closed {
             Some(_) => None,
             None if is_guess => Some(Cause::ApplicationLimited),
             None => Some(Cause::PathStall),
         };
         self.account.add(left, rival.map_or(verdict, |rival| verdict.or(rival)));
-        self.add(now, Cause::Propagation, direction, Evidence::default());
+        let (rule, cause) = (Rule::OnItsWay, Cause::Propagation);
+        self.account.add(now, Self::verdict(rule, cause, direction, Evidence::default()));
     }
 
     /// What of the time up to `limit` the request was on its way.
@@ -495,7 +457,7 @@ impl OpenExchange {
                     == (Cause::ApplicationLimited, Direction::ToServer)
         };
         let sure = |share: Share| match is_guess(&share) {
-            true => Share { confidence: Confidence::Low, ..share },
+            true => Share { confidence: Confidence::Low, doubt: Some(Rule::Guessed), ..share },
             false => share,
         };
         let request = self.head.as_ref().map(|head| {
@@ -529,10 +491,16 @@ impl OpenExchange {
 
     fn doubt(&mut self, until: Instant, direction: Direction, evidence: Evidence) {
         let (cause, confidence) = (Cause::Unknown, Confidence::Low);
-        self.account.add(until, Verdict::new(cause, direction, evidence, confidence));
+        let verdict = Verdict::new(Rule::CaptureGap, cause, direction, evidence, confidence);
+        self.account.add(until, verdict);
     }
 
-    fn add(&mut self, until: Instant, cause: Cause, direction: Direction, evidence: Evidence) {
-        self.account.add(until, Verdict::new(cause, direction, evidence, Confidence::High));
+    const fn verdict(
+        rule: Rule,
+        cause: Cause,
+        direction: Direction,
+        evidence: Evidence,
+    ) -> Verdict {
+        Verdict::new(rule, cause, direction, evidence, Confidence::High)
     }
 }

@@ -5,7 +5,7 @@ use ackwise_tcp::Instant;
 
 use crate::{
     attribution::{
-        Account, Confidence, Distances, Evidence, Nanos, Stall, Verdict,
+        Account, Confidence, Distances, Evidence, Nanos, Rule, Stall, Verdict,
         gap::{Gap, Resolution},
         sender::Departure,
     },
@@ -58,7 +58,10 @@ impl Setup {
         }
         if let Some(account) = self.account.as_mut().filter(|_| again) {
             let evidence = Evidence::of([before.packet, packet, 0]);
-            account.add(seen, verdict(Cause::RetransmissionTimeout, direction, evidence));
+            account.add(
+                seen,
+                verdict(Rule::SynAgain, Cause::RetransmissionTimeout, direction, evidence),
+            );
         }
     }
 
@@ -97,7 +100,7 @@ impl Setup {
             let evidence = Evidence::of([self.syn.packet, self.reply.packet, packet]);
             // The client had the answer when it sent this.
             let sent = seen - distances.path_delays(Direction::ToClient).receiver;
-            let verdict = verdict(Cause::Handshake, Direction::ToServer, evidence);
+            let verdict = verdict(Rule::SetUp, Cause::Handshake, Direction::ToServer, evidence);
             let usual = distances.whole();
             let took = Nanos::between(self.syn.seen.max(account.cursor()), seen);
             // The path may have held the SYN, its answer, or what opened the connection.
@@ -141,7 +144,8 @@ impl Setup {
         let Some(account) = self.account.as_mut().filter(|_| self.in_tls) else { return };
         if let Some(flight) = answered {
             let evidence = Evidence::of([flight.packet, 0, 0]);
-            let on_its_way = verdict(Cause::TlsHandshake, direction.opposite(), evidence);
+            let on_its_way =
+                verdict(Rule::SetUp, Cause::TlsHandshake, direction.opposite(), evidence);
             account.add(flight.arrives.min(gap.until), on_its_way);
         }
         if gap.sends_again() {
@@ -179,7 +183,7 @@ impl Setup {
             let direction = flight.direction;
             let last = if flight.done { direction } else { direction.opposite() };
             let left = seen - distances.path_delays(last).sender;
-            account.add(left, verdict(Cause::TlsHandshake, direction, evidence));
+            account.add(left, verdict(Rule::SetUp, Cause::TlsHandshake, direction, evidence));
         }
     }
 
@@ -193,13 +197,14 @@ impl Setup {
             .filter(|it| Nanos::between(it.cursor(), first.sent) <= Self::IN_ADVANCE);
         let Some(mut account) = account else { return self.new_account(first.seen) };
         let evidence = Evidence::of([first.packet, 0, 0]);
-        account.add(first.sent, verdict(Cause::ApplicationLimited, Direction::ToServer, evidence));
+        let (rule, cause) = (Rule::Asking, Cause::ApplicationLimited);
+        account.add(first.sent, verdict(rule, cause, Direction::ToServer, evidence));
         account
     }
 }
 
-const fn verdict(cause: Cause, direction: Direction, evidence: Evidence) -> Verdict {
-    Verdict::new(cause, direction, evidence, Confidence::High)
+const fn verdict(rule: Rule, cause: Cause, direction: Direction, evidence: Evidence) -> Verdict {
+    Verdict::new(rule, cause, direction, evidence, Confidence::High)
 }
 
 /// A program that has waited for nothing else asks within this time. Our choice.

@@ -28,7 +28,7 @@ use super::{
     packet::{Packet, begins},
 };
 use crate::{
-    attribution::{KnownPaces, Paces},
+    attribution::{KnownPaces, Paces, Rule},
     decode::Seen,
     limits::{Limit, ONE_PACKET_BYTES},
     results::Results,
@@ -143,6 +143,10 @@ impl Shard {
 
     pub(crate) fn keep_measures(&mut self) {
         self.results.keeps_measures = true;
+    }
+
+    pub(crate) fn switch_off(&mut self, rule: Rule) {
+        self.results.without = Some(rule);
     }
 
     pub(crate) fn contains(&self, pair: &EndpointPair) -> bool {

@@ -12,7 +12,7 @@ use super::{
     relief,
     shard::Unfinished,
 };
-use crate::{decode::Seen, results::Results, series::Budget};
+use crate::{attribution::Rule, decode::Seen, results::Results, series::Budget};
 
 /// All connections of a capture.
 #[derive(Debug)]
@@ -72,6 +72,11 @@ impl ConnectionTable {
     /// From now on connections are measured that begin.
     pub(crate) fn keep_measures(&self) {
         self.crew.lock_all().iter_mut().for_each(|it| it.keep_measures());
+    }
+
+    /// From now on connections are judged without this rule that begin.
+    pub(crate) fn switch_off(&self, rule: Rule) {
+        self.crew.lock_all().iter_mut().for_each(|it| it.switch_off(rule));
     }
 
     /// From now on keeps at most one `divisor`th of what the limits allow.

@@ -11,7 +11,7 @@ use std::{
 
 use ackwise_capture::{
     analysis::{Analysis, ConnectionResult, ExchangeResult},
-    attribution::{Confidence, Evidence, Share, Shares, Vantage},
+    attribution::{Confidence, Evidence, Rule, Share, Shares, Vantage},
     series::Stretch,
 };
 use ackwise_cause::{Cause, Direction};
@@ -227,6 +227,8 @@ fn of_way(cause: Cause, span: Duration) -> Share {
         confidence: Confidence::Medium,
         rival: None,
         kind: None,
+        rule: Rule::BothClocks,
+        doubt: None,
     }
 }
 

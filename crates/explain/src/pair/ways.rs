@@ -8,7 +8,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use ackwise_capture::{
     analysis::ExchangeResult,
-    attribution::{Confidence, Evidence, Share, Shares},
+    attribution::{Confidence, Evidence, Rule, Share, Shares},
     series::Stretch,
 };
 use ackwise_cause::{Cause, Direction};
@@ -264,6 +264,7 @@ fn drawn(
         (stretch.from, stretch.until, stretch.evidence) = (from, until, evidence);
         (stretch.cause, stretch.direction) = (cause, direction);
         (stretch.confidence, stretch.rival) = (confidence, rival);
+        (stretch.rule, stretch.doubt) = (Rule::BothClocks, None);
         from = until;
         stretch
     };
@@ -285,6 +286,8 @@ impl Part {
             confidence,
             rival,
             kind: None,
+            rule: Rule::BothClocks,
+            doubt: None,
         }
     }
 

@@ -3,7 +3,10 @@
 use ackwise_cause::{Cause, Writer};
 use ackwise_tcp::Wait;
 
-use super::{super::Confidence, Facts, Hold};
+use super::{
+    super::{Confidence, Rule},
+    Facts, Hold,
+};
 
 impl Hold {
     /// The same, if nothing shows how large the receive window is: that may have held it as well.
@@ -13,21 +16,24 @@ impl Hold {
             _ if self.waits_for_window() => Confidence::Medium,
             _ => return self,
         };
-        Self { confidence: self.confidence.min(most), ..self.or(Cause::ReceiveWindow) }
+        let doubt = Some(Rule::NoReceiveWindow);
+        Self { confidence: self.confidence.min(most), doubt, ..self.or(Cause::ReceiveWindow) }
     }
 
     /// The same, where the capture lacks an acknowledgement that reached the sender meanwhile: it may have
     /// released the segment. `was_shut`: it opened the receive window.
     pub(in super::super) fn without_ack(self, facts: &Facts, was_shut: bool) -> Self {
         if was_shut && facts.since_event() > facts.immediate {
-            let wait = Wait::ReceiveWindow { probing: false };
-            return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
+            let hold =
+                Self { rule: Rule::ClosedWindow, ..Self::receive_window(Confidence::Medium) };
+            return hold.doubted(Rule::AckMissing, Confidence::Medium, Cause::ApplicationLimited);
         }
         if facts.is_released() || facts.loss.is_some() {
-            return Self { confidence: self.confidence.min(Confidence::Medium), ..self };
+            let confidence = self.confidence.min(Confidence::Medium);
+            return Self { confidence, doubt: self.doubt.or(Some(Rule::AckMissing)), ..self };
         }
         let rival = if facts.is_small() { Cause::NagleRtt } else { facts.window() };
-        Self { confidence: Confidence::Low, rival: self.rival.or(Some(rival)), ..self }
+        self.doubted(Rule::AckMissing, Confidence::Low, rival)
     }
 
     /// The same, where the sender may be nearer than the least round trip says, because a program's time may be in
@@ -40,12 +46,11 @@ impl Hold {
     ) -> Self {
         let rival = match self.wait {
             Wait::Nagle => Cause::ApplicationLimited,
-            Wait::Application if more_acks && facts.is_small() && self == Self::just_written() => {
+            Wait::Application if more_acks && facts.is_small() && self.is_just_written() => {
                 Cause::NagleRtt
             }
             _ => return self,
         };
-        let confidence = self.confidence.min(Confidence::Medium);
-        Self { confidence, rival: self.rival.or(Some(rival)), ..self }
+        self.doubted(Rule::SenderNearer, Confidence::Medium, rival)
     }
 }

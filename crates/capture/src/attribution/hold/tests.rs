@@ -46,6 +46,7 @@ const LATE: Facts = Facts {
     nagle: NagleHabit::Unknown,
     answers: false,
     loss: None,
+    without: None,
 };
 
 /// A small segment, right after an acknowledgement of all that was outstanding.

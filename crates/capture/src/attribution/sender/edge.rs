@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ackwise_tcp::{Instant, Wait};
 
-use super::{Acknowledgement, Hold, Nanos, PathDelays, SeenData, Sender};
+use super::{Acknowledgement, Hold, Nanos, PathDelays, Rule, SeenData, Sender};
 
 impl Sender {
     /// RFC 9293, section 3.8.6.2.1: a sender that has less room than a segment sends it all the same when "the
@@ -54,7 +54,7 @@ impl Sender {
     ) -> (Hold, Option<(Instant, Hold)>) {
         let is_closed = hold.waits_for_receiver() && hold.lost.is_none();
         let Some(since) = self.silly_since.filter(|_| is_closed) else { return (hold, None) };
-        let silly = Hold { wait: Wait::SillyWindow, ..hold };
+        let silly = Hold { wait: Wait::SillyWindow, rule: Rule::SillyWindow, ..hold };
         // That a program writes what the window has room for, to the byte, just when a timer may send it, would be
         // a coincidence.
         let by_timer =

@@ -4,7 +4,7 @@
 use ackwise_cause::{Cause, Writer};
 use ackwise_tcp::Wait;
 
-use super::{Confidence, Distances, Hold, Nanos, Pace, Sender};
+use super::{Confidence, Distances, Hold, Nanos, Pace, Rule, Sender};
 
 /// How late the last acknowledgements were, the least of a few.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,9 +109,9 @@ impl Sender {
         }
         let [busy, perhaps] = [self.lateness.prompt.least(), self.lateness.any.least()];
         let counts = |late: Nanos| late * 8 >= gap;
-        if counts(busy) || counts(perhaps) {
+        if (counts(busy) || counts(perhaps)) && self.without != Some(Rule::BusyLink) {
             *hold = hold.or(Cause::Transmission);
-            hold.confidence = Confidence::Medium;
+            (hold.confidence, hold.doubt) = (Confidence::Medium, Some(Rule::BusyLink));
         }
         Some(busy.min(gap)).filter(|_| counts(busy))
     }
@@ -123,6 +123,7 @@ impl Sender {
         let late = late.filter(|_| is_closed && self.bottleneck.is_unknown())?;
         *hold = hold.or(Cause::Transmission);
         hold.confidence = hold.confidence.min(Confidence::Medium);
+        hold.doubt = Some(Rule::BusyLink);
         Some(late).filter(|late| *late < Distances::SHORTEST_ACK_DELAY)
     }
 }

@@ -85,6 +85,7 @@ impl ObservedConnection {
         if results.keeps_measures {
             self.keep_measures();
         }
+        self.ends.switch_off(results.without);
         if let Some(survey) = survey {
             self.ends.learn(survey, known);
         }

@@ -5,11 +5,11 @@ use ackwise_tcp::Instant;
 
 use super::ObservedConnection;
 use crate::{
-    attribution::{Vantage, sender::Departure},
+    attribution::{Vantage, sender::Departure, think::Asked},
     closing::RequestKind,
     conversation::{Event, ExchangeId, Protocol},
     flow::{
-        exchange::{AbruptEnd, Asked, EarlierEnd, OpenExchange},
+        exchange::{AbruptEnd, EarlierEnd, OpenExchange},
         flow_control::FlowControl,
         lingering::Lingering,
     },
@@ -50,6 +50,7 @@ impl ObservedConnection {
                 self.exchanges += 1;
                 let open = OpenExchange::new(exchange, stream, account, position);
                 let mut open = open.behind(&self.earlier_end);
+                open.without = self.ends.half(Direction::ToServer).sender.without;
                 (open.exact, open.request_exact, open.first_packet) = (exact, exact, packet);
                 if self.open.is_empty() {
                     // Most connections have one exchange at a time.

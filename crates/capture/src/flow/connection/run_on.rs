@@ -4,7 +4,7 @@ use ackwise_cause::{Cause, Direction};
 
 use super::{CLOCK_STEP, ObservedConnection, Packet};
 use crate::{
-    attribution::{Confidence, Nanos, Verdict},
+    attribution::{Confidence, Nanos, Rule, Verdict},
     conversation::Protocol,
     limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},
 };
@@ -45,7 +45,10 @@ impl ObservedConnection {
         if let Some(exchange) = self.open.front_mut() {
             exchange.handle_earlier_end(&self.earlier_end);
             let confidence = if gap.pace_is_sure { Confidence::High } else { Confidence::Medium };
-            let verdict = Verdict::new(Cause::Transmission, direction, gap.evidence, confidence);
+            let (rule, cause) = (Rule::LinkBusy, Cause::Transmission);
+            let doubt = Some(Rule::RateUnsure).filter(|_| !gap.pace_is_sure);
+            let verdict = Verdict::new(rule, cause, direction, gap.evidence, confidence);
+            let verdict = Verdict { doubt, ..verdict };
             exchange.account.add(gap.until, verdict);
         }
         true

@@ -1,0 +1,199 @@
+//! What the time before the first byte of a response was: rules in order, then doubts.
+
+use ackwise_cause::Cause;
+
+use super::{
+    Confidence, CorkTimer, Nanos, Rule, Stall,
+    gap::Released,
+    sender::{Left, Sender},
+};
+
+/// All that the decision may depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThinkFacts {
+    /// From the arrival of the request to the departure of the first byte.
+    pub since: Nanos,
+    /// The shortest round trip between the ends, where a silence may be that of the path.
+    pub round_trip: Option<Nanos>,
+    /// What timestamps show of when the first byte left.
+    pub left: Left,
+    /// By its timestamp, it waited in a queue: that is another part of the time.
+    pub queued: bool,
+    /// An acknowledgement of its own, behind the request, released it.
+    pub released: Option<Released>,
+    /// An interim response came before.
+    pub after_interim: bool,
+    /// It takes all of a silly window.
+    pub takes_silly_window: bool,
+    /// A packet of the server is missing before it, or seems to be.
+    pub lost_before: bool,
+    pub seems_lost_before: bool,
+    /// It has less data than a full segment.
+    pub small: bool,
+    /// Responses of this connection were corked, and this one came when the timer ends.
+    pub corks: bool,
+    /// Whether the server had the request.
+    pub asked: Asked,
+    /// Something has shown how far the server is.
+    pub knows_way: bool,
+    /// A rule that is switched off.
+    pub without: Option<Rule>,
+}
+
+/// Whether the server had the request, by what was seen before its response.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Asked {
+    /// An acknowledgement showed it, or the capture is the server's.
+    Known,
+    /// An acknowledgement came, so late that it may have been the request which was late; or the capture lacks those
+    /// without data.
+    Late,
+    /// Nothing did.
+    Unheard,
+}
+
+/// What it was.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Thought {
+    pub cause: Cause,
+    pub rival: Option<Cause>,
+    pub confidence: Confidence,
+    pub rule: Rule,
+    pub doubt: Option<Rule>,
+}
+
+struct Row {
+    rule: Rule,
+    detect: fn(&ThinkFacts) -> Option<[Cause; 2]>,
+}
+
+/// Each names the cause and its rival.
+const ROWS: &[Row] = &[
+    Row { rule: Rule::HeldAnswer, detect: held_answer },
+    Row { rule: Rule::ForcedAnswer, detect: forced_answer },
+    Row { rule: Rule::LostAnswer, detect: lost_answer },
+    Row { rule: Rule::CorkedAnswer, detect: corked_answer },
+    Row { rule: Rule::HeldOnWay, detect: held_on_way },
+    Row { rule: Rule::UnheardRequest, detect: unheard_request },
+];
+
+struct Doubt {
+    rule: Rule,
+    applies: fn(&ThinkFacts) -> Option<(Cause, Confidence)>,
+}
+
+/// Each names what else it may have been than the server's time, and how sure that is at most.
+const DOUBTS: &[Doubt] = &[
+    Doubt { rule: Rule::MayBeHeld, applies: may_be_held },
+    Doubt { rule: Rule::MayBeCorked, applies: may_be_corked },
+    Doubt { rule: Rule::QuietPath, applies: quiet_path },
+    Doubt { rule: Rule::UnknownWay, applies: unknown_way },
+];
+
+impl ThinkFacts {
+    /// Decides.
+    pub(crate) fn decide(&self) -> Thought {
+        let is_on = |rule| self.without != Some(rule);
+        let mut rows = ROWS.iter().filter(|it| is_on(it.rule));
+        if let Some((rule, [cause, rival])) =
+            rows.find_map(|it| Some((it.rule, (it.detect)(self)?)))
+        {
+            let (rival, confidence) = (Some(rival), Confidence::Medium);
+            return Thought { cause, rival, confidence, rule, doubt: None };
+        }
+        let mut doubts = DOUBTS.iter().filter(|it| is_on(it.rule));
+        let doubt = doubts.find_map(|it| Some((it.rule, (it.applies)(self)?)));
+        let (rival, confidence) =
+            doubt.map_or((None, Confidence::High), |(_, (rival, most))| (Some(rival), most));
+        let (cause, rule) = (Cause::ServerThink, Rule::Thinks);
+        Thought { cause, rival, confidence, rule, doubt: doubt.map(|it| it.0) }
+    }
+
+    /// A path that is silent for no longer does not stall.
+    fn is_short(&self) -> bool {
+        self.round_trip.is_none_or(|it| self.since <= Stall::least(it))
+    }
+
+    /// Longer than any server keeps its acknowledgement: the request was not there. Or the capture lacks the
+    /// acknowledgement, if the client did not send again.
+    fn is_unheard(&self) -> bool {
+        let usual = USUAL_ACK_DELAY + BRIEF..=LEAST_TIMEOUT;
+        self.asked == Asked::Unheard && usual.contains(&self.since)
+    }
+}
+
+/// A server takes as long for an answer without anybody's fault. Our choice.
+const BRIEF: Nanos = Nanos::from_millis(1);
+/// A server acknowledges a request within this time, whatever it does: of the stacks in use, Windows and
+/// BSD wait longest. RFC 1122, section 4.2.3.2, allows 0.5 s.
+const USUAL_ACK_DELAY: Nanos = Nanos::from_millis(200);
+/// Linux does within 40 ms (`TCP_ATO_MIN`), and its timer is late by a tick or two of 4 ms.
+pub(crate) const SHORT_ACK_DELAY: Nanos = Nanos::from_millis(50);
+/// A request that is not acknowledged is sent again after this time, whatever sends it: RFC 6298, section 2.
+const LEAST_TIMEOUT: Nanos = Nanos::from_millis(1_000);
+
+fn held_answer(facts: &ThinkFacts) -> Option<[Cause; 2]> {
+    let Released { cause, is_sure, .. } = facts.released?;
+    (is_sure || facts.after_interim).then_some([cause, Cause::ServerThink])
+}
+
+/// Whether the server had it ready so long, nothing shows.
+fn forced_answer(facts: &ThinkFacts) -> Option<[Cause; 2]> {
+    let by_timer = facts.takes_silly_window && Sender::OVERRIDE.contains(&facts.since);
+    by_timer.then_some([Cause::SillyWindow, Cause::ServerThink])
+}
+
+/// Behind the data before, and nothing of the answer came: that is what was lost.
+fn lost_answer(facts: &ThinkFacts) -> Option<[Cause; 2]> {
+    let seems_lost = facts.seems_lost_before && facts.left == Left::AsSeen;
+    let is_lost = facts.lost_before || seems_lost;
+    (is_lost && !facts.is_short()).then_some([Cause::RetransmissionTimeout, Cause::ServerThink])
+}
+
+fn corked_answer(facts: &ThinkFacts) -> Option<[Cause; 2]> {
+    (facts.corks && facts.left != Left::Earlier).then_some([Cause::CorkTimer, Cause::ServerThink])
+}
+
+fn held_on_way(facts: &ThinkFacts) -> Option<[Cause; 2]> {
+    let held = facts.left == Left::Earlier && !facts.is_short();
+    held.then_some([Cause::PathStall, Cause::ServerThink])
+}
+
+fn unheard_request(facts: &ThinkFacts) -> Option<[Cause; 2]> {
+    (facts.is_unheard() && !facts.is_short()).then_some([Cause::PathStall, Cause::ServerThink])
+}
+
+/// An acknowledgement, or the timer of a silly window, may have let it go.
+fn may_be_held(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
+    let late = facts.takes_silly_window && facts.since > *Sender::OVERRIDE.end();
+    let cause = facts.released.map(|it| it.cause).or(late.then_some(Cause::SillyWindow));
+    cause.map(|cause| (cause, Confidence::Medium))
+}
+
+/// What is written under a cork and what is written late look the same, if either lasts as long as its timer.
+fn may_be_corked(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
+    let round_trip = facts.round_trip?;
+    let may_be = CorkTimer::may_have_run(facts.since, round_trip)
+        || CorkTimer::may_have_run_far_away(facts.since, round_trip);
+    let is_shown = facts.left == Left::AsSeen;
+    (may_be && facts.small && is_shown).then_some((Cause::CorkTimer, Confidence::Low))
+}
+
+/// Nothing shows that the request had arrived, or that the answer left so late: the path may have held either.
+fn quiet_path(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
+    let round_trip = facts.round_trip?;
+    let (is_short, shown) = (facts.is_short(), facts.left == Left::AsSeen);
+    let is_brief = facts.since <= (round_trip / 8).max(BRIEF);
+    let asked = facts.asked == Asked::Known || facts.since <= SHORT_ACK_DELAY;
+    let is_sure = match is_short {
+        true => is_brief || shown || facts.queued,
+        false => shown && asked,
+    };
+    let rival = if is_short { Cause::Queueing } else { Cause::PathStall };
+    (!is_sure).then_some((rival, Confidence::Medium))
+}
+
+/// How far the server is, nothing has shown: part of the time may be distance.
+fn unknown_way(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
+    (!facts.knows_way).then_some((Cause::Propagation, Confidence::Medium))
+}
