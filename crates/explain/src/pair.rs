@@ -17,6 +17,8 @@ use ackwise_capture::{
 mod clocks;
 mod join;
 mod journeys;
+#[cfg(test)]
+mod tests;
 mod ways;
 
 use clocks::Sightings;

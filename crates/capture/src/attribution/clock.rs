@@ -12,6 +12,8 @@ pub(crate) struct SenderClock {
     /// The first timestamp, and when it was seen.
     first: Option<(u32, Instant)>,
     tick: Option<Nanos>,
+    /// How long after the first timestamp its ticks seemed to be microseconds.
+    micros_after: Option<Nanos>,
     /// What it likely is, until that is known.
     likely_tick: Option<Nanos>,
     /// The timestamp of the packet that the path delayed least, and when that was seen.
@@ -21,7 +23,9 @@ pub(crate) struct SenderClock {
 }
 
 impl SenderClock {
-    /// Ticks that stacks use: Linux by its HZ or in milliseconds, BSD of old. RFC 7323, section 5.4: "a
+    /// Linux 6.7 and later, on routes with the feature `tcp_usec_ts`.
+    const MICROSECOND: Nanos = Nanos::from_micros(1);
+    /// Ticks that stacks use otherwise: Linux by its HZ or in milliseconds, BSD of old. RFC 7323, section 5.4: "a
     /// period of 1 ms to 1 s".
     const TICKS: [Nanos; 5] = [
         Nanos::from_millis(1),
@@ -32,6 +36,10 @@ impl SenderClock {
     ];
     /// A tick is known after this time: delays of the path vary by less than a tenth of it. Our choice.
     const LEARNT_AFTER: Nanos = Nanos::from_millis(1_000);
+
+    /// No clock tells more exactly when a segment left: a busy host stamps it so long before it is captured. Our
+    /// choice: as clocks that tick in milliseconds.
+    const PRECISION: Nanos = Nanos::from_millis(1);
 
     /// Ticks needed to determine the length of one. Our choice.
     const ENOUGH: u32 = 8;
@@ -53,11 +61,23 @@ impl SenderClock {
         }
         let (first, at) = *self.first.get_or_insert((value, seen));
         let (ticks, span) = (value.wrapping_sub(first), Nanos::between(at, seen));
-        if self.tick.is_some() || ticks == 0 || ticks > i32::MAX as u32 {
+        let may_be_shorter = self.tick.is_none_or(|tick| tick == Self::TICKS[0]);
+        if !may_be_shorter || ticks == 0 || ticks > i32::MAX as u32 {
+            return;
+        }
+        let doubt = (Self::TICKS[1] - Self::TICKS[0]) * u64::from(Self::LIKELY);
+        if self.note_microseconds(span, ticks, doubt) {
+            self.promptest = Some((value, seen));
+        }
+        if self.micros_after.is_some() || self.tick.is_some() {
+            return;
+        }
+        // No path holds the first packet for so long: it was of another clock, or this one is faster.
+        if Self::TICKS[0] * u64::from(ticks) >= span + Self::LEARNT_AFTER {
+            self.first = Some((value, seen));
             return;
         }
         if self.likely_tick.is_none() {
-            let doubt = (Self::TICKS[1] - Self::TICKS[0]) * u64::from(Self::LIKELY);
             let known = Self::known_tick(span, ticks).filter(|_| ticks >= Self::LIKELY);
             self.likely_tick = known.or_else(|| Self::shortest_tick(span, ticks, doubt));
         }
@@ -74,6 +94,24 @@ impl SenderClock {
         }
     }
 
+    /// Ticks are microseconds if they are as many as microseconds went by, and the path would have held the first
+    /// packet for `doubt` with any longer ones; and if they still are after twice the time, for one clock may follow
+    /// another. Whether that is known now.
+    fn note_microseconds(&mut self, span: Nanos, ticks: u32, doubt: Nanos) -> bool {
+        let [millisecond, ..] = Self::TICKS;
+        let is_likely = Self::is_tick(Self::MICROSECOND, span / u64::from(ticks))
+            && millisecond * u64::from(ticks) >= span + doubt;
+        if !is_likely {
+            self.micros_after = None;
+            return false;
+        }
+        let is_known = span >= *self.micros_after.get_or_insert(span) * 2;
+        if is_known {
+            (self.tick, self.likely_tick) = (Some(Self::MICROSECOND), Some(Self::MICROSECOND));
+        }
+        is_known
+    }
+
     /// How much longer the path took for a packet than for the promptest, and what of that two clocks may
     /// differ by since then.
     fn late_by(&self, value: u32, seen: Instant) -> Option<(Nanos, Nanos)> {
@@ -82,21 +120,36 @@ impl SenderClock {
         // Until it is known, Linux's.
         let tick = self.tick.unwrap_or(Self::TICKS[0]);
         let (prompt, at) = self.promptest?;
-        let ticks = value.wrapping_sub(prompt);
-        let late = match ticks <= i32::MAX as u32 {
-            true => Nanos::between(at + tick * u64::from(ticks), seen),
-            false => Nanos::between(at, seen + tick * u64::from(ticks.wrapping_neg())),
+        let span = Nanos::between(at, seen);
+        let late = match Self::ticks(tick, span, prompt, value) {
+            Some(ticks) => Nanos::between(at + tick * ticks, seen),
+            None => {
+                let back = prompt.wrapping_sub(value);
+                Nanos::between(at, seen + tick * u64::from(back))
+            }
         };
-        Some((late, Nanos::between(at, seen) / DRIFT))
+        Some((late, span / DRIFT))
+    }
+
+    /// The ticks from the earlier timestamp to the later, which was seen `span` after it; `None` if they go back. They
+    /// wrap around: microseconds every 71 minutes.
+    fn ticks(tick: Nanos, span: Nanos, earlier: u32, later: u32) -> Option<u64> {
+        const HALF: u64 = 1 << 31;
+        let ticks = u64::from(later.wrapping_sub(earlier));
+        // Nearest to what went by.
+        let most = (span.get() / tick.get()).saturating_add(HALF - 1);
+        let turns = most.checked_sub(ticks)? >> 32;
+        Some(ticks + (turns << 32))
     }
 
     /// The shortest tick, if the path had to delay the first packet by this much or more (`doubt`) with any other. It
-    /// may have delayed the last one, but no tick is shorter. (If it delayed that by all of the time, some stack may
+    /// may have delayed the last one, but no tick is little shorter. (If it delayed that by all of the time, some stack may
     /// have a tick that is none of these.)
     fn shortest_tick(span: Nanos, ticks: u32, doubt: Nanos) -> Option<Nanos> {
         let [shortest, next, ..] = Self::TICKS;
         let ticks = u64::from(ticks);
-        let is_nearest = span < shortest * 2 * ticks;
+        // Of much less, it would be microseconds.
+        let is_nearest = span < shortest * 2 * ticks && span * 2 > shortest * ticks;
         (is_nearest && next * ticks >= span + doubt).then_some(shortest)
     }
 
@@ -109,20 +162,25 @@ impl SenderClock {
             return None;
         }
         let (late, drift) = self.late_by(value, seen)?;
-        Some(late - (tick + drift))
+        Some(late - (tick.max(Self::PRECISION) + drift))
     }
 
     /// The known tick that is nearest to `span` divided by `ticks`.
     fn known_tick(span: Nanos, ticks: u32) -> Option<Nanos> {
         let tick = span / u64::from(ticks);
-        Self::TICKS.into_iter().find(|known| tick.abs_diff(*known) <= *known / 8)
+        Self::TICKS.into_iter().find(|known| Self::is_tick(*known, tick))
+    }
+
+    /// Whether a tick that seems so long is this one, as far as delays of the path vary. Our choice.
+    fn is_tick(known: Nanos, seems: Nanos) -> bool {
+        seems.abs_diff(known) <= known / 8
     }
 
     /// Whether two segments with these timestamps were sent about as far apart as they were captured,
     /// so that the path delayed neither.
     pub(super) fn confirms(&self, span: Nanos, earlier: u32, later: u32) -> bool {
         let ticks = later.wrapping_sub(earlier);
-        match self.between(earlier, later) {
+        match self.between(span, earlier, later) {
             Some((between, tick)) => between.abs_diff(span) <= tick + span / 8,
             None if self.tick.is_some() || ticks > i32::MAX as u32 => false,
             None => ticks >= Self::ENOUGH && Self::known_tick(span, ticks).is_some(),
@@ -133,26 +191,33 @@ impl SenderClock {
     /// which the path may have delayed.
     pub(super) fn confirms_late(&self, span: Nanos, earlier: u32, later: u32) -> bool {
         let is_later = |(between, tick)| between + tick + span / 8 >= span;
-        self.confirms(span, earlier, later) || self.between(earlier, later).is_some_and(is_later)
+        self.confirms(span, earlier, later)
+            || self.between(span, earlier, later).is_some_and(is_later)
     }
 
     /// Whether these timestamps rule out that two segments were sent as far apart as they were captured. If they
     /// were sent further apart, the path held the earlier one, which says nothing about the later.
     pub(super) fn denies(&self, span: Nanos, earlier: u32, later: u32) -> bool {
         let ticks = later.wrapping_sub(earlier);
-        let admits = |tick: &Nanos| (*tick * u64::from(ticks)).abs_diff(span) <= *tick + span / 8;
-        ticks <= i32::MAX as u32
-            && match self.tick {
-                Some(tick) => tick * (u64::from(ticks) + 1) + span / 8 < span,
-                None => !Self::TICKS.iter().any(admits),
+        let admits = |tick: Nanos| (tick * u64::from(ticks)).abs_diff(span) <= tick + span / 8;
+        match self.tick {
+            Some(_) => {
+                let is_shorter = |(between, tick)| between + tick + span / 8 < span;
+                self.between(span, earlier, later).is_some_and(is_shorter)
             }
+            None => {
+                let mut known = [Self::MICROSECOND].into_iter().chain(Self::TICKS);
+                ticks <= i32::MAX as u32 && !known.any(admits)
+            }
+        }
     }
 
-    /// The time between two segments with these timestamps, and by how much it may be wrong: a tick.
-    pub(super) fn between(&self, earlier: u32, later: u32) -> Option<(Nanos, Nanos)> {
-        let ticks = later.wrapping_sub(earlier);
-        let tick = self.tick.filter(|_| ticks <= i32::MAX as u32)?;
-        Some((tick * u64::from(ticks), tick))
+    /// The time between two segments with these timestamps, which were captured `span` apart, and by how much it may
+    /// be wrong: a tick.
+    pub(super) fn between(&self, span: Nanos, earlier: u32, later: u32) -> Option<(Nanos, Nanos)> {
+        let tick = self.tick?;
+        let ticks = Self::ticks(tick, span, earlier, later)?;
+        Some((tick * ticks, tick.max(Self::PRECISION)))
     }
 }
 
@@ -194,6 +259,87 @@ mod tests {
         ] {
             let tick = tick.map(Nanos::from_millis);
             assert_eq!(clock(notes).tick, tick, "{notes:?}");
+        }
+    }
+
+    /// After these timestamps, each with the microsecond at which it was seen.
+    fn by_micros(notes: &[(u32, u64)]) -> SenderClock {
+        let mut clock = SenderClock::default();
+        for &(value, micros) in notes {
+            clock.note(value, Instant::EPOCH + Nanos::from_micros(micros));
+        }
+        clock
+    }
+
+    #[test]
+    fn ticks_of_a_microsecond_are_learnt_from_two_packets_that_agree() {
+        let (micro, milli) = (Some(Nanos::from_micros(1)), Some(Nanos::from_millis(1)));
+        for (why, notes, tick) in [
+            ("one packet", &[(7, 0), (40_007, 40_000)][..], None),
+            ("twice the time", &[(7, 0), (40_007, 40_050), (81_000, 81_050)], micro),
+            ("less", &[(7, 0), (40_007, 40_050), (79_000, 79_050)], None),
+            ("around zero", &[(u32::MAX, 0), (999, 1_000), (4_999, 5_000)], micro),
+            ("the path varies", &[(0, 0), (100, 200), (1_000, 1_110), (9_000, 9_100)], micro),
+            // Too few: the first packet may have been late, by milliseconds.
+            ("a burst", &[(0, 0), (30, 30), (60, 60)], None),
+            ("a burst that a slow link spreads", &[(0, 0), (300, 300_000), (600, 600_000)], milli),
+            // A packet that was held, and the next one beside it.
+            ("held", &[(0, 0), (80, 80), (90, 10_000), (1_090, 1_010_000)], milli),
+            // A load balancer has answered the SYN, by its own clock.
+            ("another clock", &[(0, 0), (40_000, 40_000), (40_100, 140_000)], None),
+            (
+                "and then the server's",
+                &[(0, 0), (40_000, 20_000), (40_100, 120_000), (40_400, 420_000)],
+                milli,
+            ),
+            // What seemed to be milliseconds.
+            (
+                "corrected",
+                &[(0, 0), (400, 400_000), (900_000, 900_000), (1_900_000, 1_900_000)],
+                micro,
+            ),
+        ] {
+            let clock = by_micros(notes);
+            assert_eq!(clock.tick, tick, "{why}");
+            let likely = clock.likely_tick.filter(|_| tick == micro);
+            assert!(likely.is_none() || likely == micro, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_clock_in_microseconds_wraps_around() {
+        const HOUR: u64 = 3_600_000_000;
+        #[expect(clippy::cast_possible_truncation, reason = "so it wraps around")]
+        let stamp = |micros: u64| micros as u32;
+        let clock = by_micros(&[(0, 0), (50_000, 50_000), (100_000, 100_000)]);
+        for hours in [0, 1, 2, 30] {
+            let at = 100_000 + hours * HOUR;
+            let queued = |late: u64| {
+                let seen = Instant::EPOCH + Nanos::from_micros(at + late);
+                clock.queued(stamp(at), seen).map(|it| it.get() / 1_000_000)
+            };
+            // Of an hour, crystals may differ by 360 ms.
+            assert_eq!(queued(100), Some(0), "{hours} hours");
+            assert_eq!(queued(60_000), Some(if hours == 0 { 58 } else { 0 }), "{hours} hours");
+            let span = Nanos::from_micros(hours * HOUR + 30_000);
+            let later = |micros: u64| stamp(at + micros);
+            assert!(clock.confirms(span, stamp(100_000), later(30_000)), "{hours} hours");
+            assert!(!clock.denies(span, stamp(100_000), later(30_000)), "{hours} hours");
+            let (between, _) = clock.between(span, stamp(100_000), later(20_000)).unwrap();
+            assert_eq!(between, Nanos::from_micros(hours * HOUR + 20_000));
+        }
+        assert_eq!(clock.between(Nanos::ZERO, 7, 6), None, "clocks do not go back");
+    }
+
+    #[test]
+    fn a_clock_in_microseconds_is_no_more_exact_than_one_in_milliseconds() {
+        let clock = by_micros(&[(0, 0), (50_000, 50_000), (100_000, 100_000)]);
+        for (micros, ticks, denies) in
+            [(900, 0, false), (1_200, 0, true), (40_000, 34_000, false), (40_000, 33_000, true)]
+        {
+            let span = Nanos::from_micros(micros);
+            assert_eq!(clock.denies(span, 7, 7 + ticks), denies, "{micros} {ticks}");
+            assert_eq!(clock.confirms(span, 7, 7 + ticks), !denies, "{micros} {ticks}");
         }
     }
 
@@ -314,9 +460,9 @@ mod tests {
     fn the_time_between_two_timestamps_is_known_within_a_tick() {
         let known = clock(&[(0, 0), (250, 1_000)]);
         let tick = Nanos::from_millis(4);
-        assert_eq!(known.between(5, 5), Some((Nanos::ZERO, tick)));
-        assert_eq!(known.between(u32::MAX, 1), Some((Nanos::from_millis(8), tick)));
-        assert_eq!(known.between(1, 0), None, "clocks do not go back");
-        assert_eq!(clock(&[(0, 0)]).between(0, 1), None);
+        assert_eq!(known.between(Nanos::ZERO, 5, 5), Some((Nanos::ZERO, tick)));
+        assert_eq!(known.between(tick, u32::MAX, 1), Some((Nanos::from_millis(8), tick)));
+        assert_eq!(known.between(tick, 1, 0), None, "clocks do not go back");
+        assert_eq!(clock(&[(0, 0)]).between(tick, 0, 1), None);
     }
 }

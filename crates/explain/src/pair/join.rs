@@ -83,6 +83,9 @@ impl<'a> Theirs<'a> {
     /// Both ends say when an exchange began, or when it ended, but for what they do not know of the path:
     /// what was lost at one of the two is sent again late. Ours.
     const NEAR: Duration = Duration::from_millis(10);
+    /// Within a minute, over which they are compared once, clocks drift by less: crystals differ by up to 100 ppm. Our
+    /// choice.
+    const DRIFT: Duration = Duration::from_millis(6);
     /// The most exchanges among which the same one is sought. Ours.
     const MAX_CANDIDATES: usize = 1 << 10;
 
@@ -120,6 +123,10 @@ impl<'a> Theirs<'a> {
     }
 
     /// The same exchange on the connection with this index.
+    ///
+    /// A request arrives after it left, and so does a response: at the server an exchange begins later than at the
+    /// client, and ends earlier, however long the path held either. Of those, the one counts whose ends are nearest;
+    /// a capture that lacks packets may have other ends.
     fn exchange(&mut self, connection: usize, ours: &ExchangeResult) -> Option<&'a ExchangeResult> {
         let round_trip = self.server.connections[connection].round_trip;
         let near = self.clocks.max_error() + round_trip + Self::NEAR;
@@ -138,17 +145,23 @@ impl<'a> Theirs<'a> {
             let ends = [is_near(begun(it), ours.start), is_near(over(it), end)];
             ends.into_iter().filter(|it| *it).count()
         };
-        let place_of = |wanted: usize| {
+        let is_within = |it: &ExchangeResult| {
+            begun(it) + Self::DRIFT >= ours.start && over(it) <= end + Self::DRIFT
+        };
+        let place_of = |fits: &dyn Fn(&ExchangeResult) -> bool| {
             candidates
                 .iter()
                 .take(Self::MAX_CANDIDATES)
                 .take_while(|it| begun(it) <= end + near)
                 .position(|it| {
                     let same = (it.stream, &it.request) == (ours.stream, &ours.request);
-                    same && nearness(it) >= wanted
+                    same && fits(it)
                 })
         };
-        let place = place_of(2).or_else(|| place_of(1))?;
+        let place = place_of(&|it| is_within(it) && nearness(it) == 2)
+            .or_else(|| place_of(&is_within))
+            .or_else(|| place_of(&|it| nearness(it) == 2))
+            .or_else(|| place_of(&|it| nearness(it) == 1))?;
         candidates.remove(place)
     }
 }

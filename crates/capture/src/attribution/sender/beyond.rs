@@ -210,7 +210,8 @@ impl Sender {
     ) -> Option<Instant> {
         let timestamp = data.timestamp?;
         self.clock.note(timestamp, data.seen);
-        let (since, tick) = self.clock.between(last.timestamp?, timestamp)?;
+        let span = Nanos::between(last.seen, data.seen);
+        let (since, tick) = self.clock.between(span, last.timestamp?, timestamp)?;
         let by_clock = last.sent + since;
         let on_link = self.bottleneck.before.time(data.len());
         let held = Nanos::between(by_clock + tick, sent);

@@ -104,8 +104,9 @@ impl Sender {
 
     /// The time between the previous segment and this one by their timestamps; zero if these tell nothing.
     pub(super) fn by_stamps(&self, last: &Departure, data: &SeenData) -> Nanos {
+        let span = Nanos::between(last.seen, data.seen);
         let stamps = last.timestamp.zip(data.timestamp);
-        let between = stamps.and_then(|(earlier, later)| self.clock.between(earlier, later));
+        let between = stamps.and_then(|(earlier, later)| self.clock.between(span, earlier, later));
         between.map_or(Nanos::ZERO, |(between, _)| between)
     }
 
