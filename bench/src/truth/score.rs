@@ -98,17 +98,6 @@ impl Group {
     /// `None` for [`Cause::Unknown`].
     pub(super) const fn of(cause: Cause) -> Option<Self> {
         Some(match cause {
-            Cause::NagleDelayedAck
-            | Cause::NagleRtt
-            | Cause::ShortInitialSegment
-            | Cause::CorkTimer
-            | Cause::SillyWindow
-            | Cause::ReceiveWindow
-            | Cause::SendBuffer
-            | Cause::H2FlowControl
-            | Cause::IdleRestart
-            | Cause::HeadOfLine
-            | Cause::RetransmissionTimeout => Self::Stall(cause),
             Cause::Handshake | Cause::TlsHandshake | Cause::Propagation => Self::Distance,
             Cause::RequestUpload | Cause::Transmission | Cause::Queueing | Cause::PathStall => {
                 Self::Rate
@@ -117,6 +106,7 @@ impl Group {
             Cause::LossRecovery => Self::Loss,
             Cause::ServerThink | Cause::ApplicationLimited => Self::Programs,
             Cause::Unknown => return None,
+            stall => Self::Stall(stall),
         })
     }
 

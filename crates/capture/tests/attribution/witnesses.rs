@@ -498,6 +498,47 @@ fn a_packet_that_is_missing_before_an_answer_was_the_answer() {
     }
 }
 
+/// A path that reorders packets without data delays nothing by that.
+#[test]
+fn a_packet_that_is_overtaken_by_a_later_one_is_not_missing_before_an_answer() {
+    use Cause::{RetransmissionTimeout, ServerThink};
+    let parts = [Streams::of_bodies(&[500]), Streams::of_upload(5_000)];
+    let joined = |end: usize| parts.each_ref().map(|it| it.both()[end]).concat();
+    let streams = Streams::of(&joined(0), &joined(1));
+    for (order, expected) in [
+        ([10, 11, 12], ServerThink),
+        ([10, 12, 11], ServerThink),
+        ([12, 10, 11], ServerThink),
+        ([12, 11, 0], RetransmissionTimeout),
+        ([10, 12, 0], RetransmissionTimeout),
+    ] {
+        let place = |(at, number): (&str, u32)| match number {
+            0 => String::new(),
+            _ => format!("{at} < ack {} ip {number}", 1_560 + (number - 10) * 1_460),
+        };
+        let acks = ["50.2", "50.21", "50.22"].into_iter().zip(order).map(place);
+        let acks = acks.collect::<Vec<_>>().join("\n");
+        let analysis = streams.seen_as(&format!(
+            r#"
+            0     > syn
+            10    < syn ip 7
+            10.1  > ack 0
+            10.2  > 0:100 psh ack 0
+            20.3  < ack 100 ip 8
+            20.4  < 0:600 psh ack 100 ip 9
+            40.1  > 100:4480 psh ack 600
+            {acks}
+            50.3  > 4480:5200 psh ack 600
+            60.4  < ack 5200 ip 13
+            130   < 600:700 psh ack 5200 ip 14
+            130.1 > ack 700
+            "#,
+        ));
+        let longest = analysis.exchanges[1].shares.iter().max_by_key(|it| it.span).unwrap();
+        assert_eq!(longest.cause, expected, "{order:?}: {:?}", analysis.exchanges);
+    }
+}
+
 #[test]
 fn the_answer_to_a_request_that_had_arrived_was_lost_if_a_packet_of_the_server_is_missing() {
     let (lost, held) = (Some(LossKind::AckLost), None);
