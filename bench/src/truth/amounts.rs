@@ -180,7 +180,7 @@ mod tests {
         confidence: Confidence,
     ) -> Claim {
         let [from, until] = [from, until].map(|it| it * 1_000_000);
-        Claim { from, until, cause, direction, confidence }
+        Claim { from, until, cause, direction, confidence, by: (Rule::Written, None) }
     }
 
     fn faults(amount: &Amount, claims: &[Claim]) -> usize {

@@ -16,7 +16,7 @@
 //! A statement with the right cause and the wrong direction is wrong if the direction changes who has to
 //! act ([`Cause::party`]); so `propagation` is the same in both directions, and `nagle-rtt` is not.
 
-use ackwise_capture::attribution::Confidence;
+use ackwise_capture::attribution::{Confidence, Rule};
 use ackwise_cause::{Cause, Direction};
 
 use super::case::Place;
@@ -40,7 +40,11 @@ pub(super) struct Claim {
     pub(super) cause: Cause,
     pub(super) direction: Direction,
     pub(super) confidence: Confidence,
+    pub(super) by: By,
 }
+
+/// Which rule decided, and which doubt limits that.
+pub(super) type By = (Rule, Option<Rule>);
 
 /// Some nanoseconds of a gap, for which one thing is true and one is said.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -51,6 +55,7 @@ pub(super) struct Cell {
     /// `None` if it is not judged.
     pub(super) truth: Option<Label>,
     pub(super) said: Option<(Cause, Direction, Confidence)>,
+    pub(super) by: Option<By>,
 }
 
 /// What is true. Of several causes that are right, what was said if that is one, else the likeliest.
@@ -126,7 +131,7 @@ fn settle([from, until]: [u64; 2], known: &[Known], claims: &[Claim], cells: &mu
     let push = |cells: &mut Vec<Cell>, truth: Option<Label>, claim: Option<&Claim>, nanos| {
         if nanos > 0 {
             let said = claim.map(|it| (it.cause, it.direction, it.confidence));
-            cells.push(Cell { gap: from, nanos, truth, said });
+            cells.push(Cell { gap: from, nanos, truth, said, by: claim.map(|it| it.by) });
         }
     };
     for (claim, left) in &mut said {
@@ -178,7 +183,8 @@ mod tests {
     }
 
     fn claim(from: u64, until: u64, cause: Cause) -> Claim {
-        Claim { from, until, cause, direction: ToClient, confidence: High }
+        let by = (Rule::Written, None);
+        Claim { from, until, cause, direction: ToClient, confidence: High, by }
     }
 
     /// What is true, what is said, for how long, and whether that is right.

@@ -18,6 +18,7 @@
 //! | `results` | all of that, case after case |
 //! | `reach` | what must be reached |
 //! | `limits` | what a subset must reach in CI |
+//! | `rules` | what each rule decides, and what switching it off costs |
 //! | `wrong` | what is said to be a cause and is not, and the other way round |
 //! | `table`, `show`, `json`, `markdown` | the results, printed |
 
@@ -35,6 +36,7 @@ mod reach;
 mod reading;
 mod remove;
 mod results;
+mod rules;
 mod score;
 mod show;
 mod sim;
@@ -73,6 +75,12 @@ pub(super) const QUESTION: &str = "is what `explain` says true?";
 pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     if let Some(name) = &settings.show {
         return show(settings, name);
+    }
+    if settings.rules {
+        let mut worth = rules::Worth::default();
+        each_case(settings, |recorded| worth.add(recorded))?;
+        print(&worth.text())?;
+        return Ok(ExitCode::SUCCESS);
     }
     let mut results = Results::default();
     each_case(settings, |recorded| {

@@ -36,6 +36,8 @@ pub(crate) struct Settings {
     pub(super) worst: usize,
     /// Print what is wrong of this.
     pub(super) wrong: Option<Wrong>,
+    /// Print what each rule is worth.
+    pub(super) rules: bool,
     /// What to print.
     pub(super) format: Format,
 }
@@ -101,6 +103,7 @@ impl Default for Settings {
             removals: REMOVALS,
             worst: 0,
             wrong: None,
+            rules: false,
             format: Format::Text,
         }
     }
@@ -122,6 +125,7 @@ cargo xtask bench truth [OPTION]...
     --worst N         Print the N packets whose removal changes most.
     --wrong CAUSE     Print what is said to be CAUSE and is not, and the other way round: the longest first.
     --wrong high      Print what is said with high confidence and is wrong: sums, then the longest.
+    --rules           Print what each rule decides, how much of that is right, and what switching it off costs.
     --markdown        Write the calibration table into docs/explain.md.
     --json            Print JSON.
     Examples: cargo xtask bench truth --world sim --runs 60
@@ -170,6 +174,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
                 let wrong = cause.map(Wrong::Cause).or(high);
                 settings.wrong = Some(wrong.with_context(|| format!("no cause `{name}`"))?);
             }
+            Long("rules") => settings.rules = true,
             Long("json") => settings.format = Format::Json,
             Long("markdown") => settings.format = Format::Markdown,
             Short('h') | Long("help") => return Ok(None),
@@ -199,7 +204,7 @@ mod tests {
     #[test]
     fn every_option_is_read_and_in_the_help() {
         let line = "--set axes --seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --wrong \
-                    nagle-rtt --removals 5 --worst 3 --json";
+                    nagle-rtt --removals 5 --worst 3 --rules --json";
         let settings = parsed(line).unwrap().unwrap();
         assert_eq!((settings.set, settings.seed, settings.runs), (Set::Axes, 7, 9));
         assert_eq!(settings.worlds, [World::Sim]);
@@ -209,6 +214,7 @@ mod tests {
         assert_eq!((settings.removals, settings.worst), (5, 3));
         assert_eq!(settings.wrong, Some(Wrong::Cause(Cause::NagleRtt)));
         assert_eq!(parsed("--wrong high").unwrap().unwrap().wrong, Some(Wrong::High));
+        assert!(settings.rules);
         assert_eq!(settings.format, Format::Json);
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");

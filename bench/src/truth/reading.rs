@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ackwise_capture::{
     analysis::{Analyser, Analysis},
-    attribution::{Share, Shares},
+    attribution::{Rule, Share, Shares},
     decode::decode,
     read::{Drops, Frame, LinkType, Source},
     series::Stretch,
@@ -193,7 +193,7 @@ pub(super) struct Exchange {
 /// The captures of a case that one reading needs.
 pub(super) type Needed<'a> = BTreeMap<&'a str, Packets>;
 
-/// Reads a case at one place; `None` if it has no capture there.
+/// Reads a case at one place, perhaps without a rule; `None` if it has no capture there.
 ///
 /// # Errors
 ///
@@ -203,15 +203,17 @@ pub(super) fn read(
     captures: &Captures,
     one_way: &OneWay,
     packets: &Needed<'_>,
+    without: Option<Rule>,
 ) -> anyhow::Result<Option<Said>> {
     let files = vantage.files(captures).unwrap_or_default();
     let files: Option<Vec<&Packets>> = files.iter().map(|it| packets.get(it.as_str())).collect();
     let analysis = match &files.unwrap_or_default()[..] {
         [] => return Ok(None),
-        [one] => explain(one, &End::default()).analysis,
+        [one] => explain(one, &End::default(), without).analysis,
         [client, server, ..] => {
             let ends = [End::default(), End::default()];
-            let [ours, theirs] = [explain(client, &ends[0]), explain(server, &ends[1])];
+            let ours = explain(client, &ends[0], without);
+            let theirs = explain(server, &ends[1], without);
             End::join((&ends[0], ours), (&ends[1], theirs))?.analysis
         }
     };
@@ -252,11 +254,15 @@ pub(super) fn load<'a>(folder: &Path, captures: &'a Captures) -> anyhow::Result<
 
 /// What one capture says.
 pub(super) fn analyse(packets: &Packets) -> Analysis {
-    explain(packets, &End::default()).analysis
+    explain(packets, &End::default(), None).analysis
 }
 
-fn explain(packets: &Packets, end: &End) -> Explained {
-    let reading = Reading::by(Analyser::default().with_all_stretches());
+fn explain(packets: &Packets, end: &End, without: Option<Rule>) -> Explained {
+    let analyser = Analyser::default().with_all_stretches();
+    let reading = Reading::by(match without {
+        Some(rule) => analyser.without(rule),
+        None => analyser,
+    });
     reading.read(&mut end.record(packets.frames()));
     reading.end().expect("nobody else ends it")
 }
@@ -319,7 +325,7 @@ fn printed(from_ns: u64, shares: &Shares) -> Vec<Claim> {
         let (from, span) = (cursor, u64::try_from(it.span.as_nanos()).unwrap_or(u64::MAX));
         cursor = cursor.saturating_add(span);
         let (cause, direction, confidence) = (it.cause, it.direction, it.confidence);
-        Claim { from, until: cursor, cause, direction, confidence }
+        Claim { from, until: cursor, cause, direction, confidence, by: (it.rule, it.doubt) }
     };
     shares.iter().map(claim).filter(|it| it.from < it.until).collect()
 }
@@ -332,7 +338,14 @@ fn claims(stretches: &[Stretch]) -> Vec<Claim> {
         let (from, until) = (it.from.as_nanos().max(cursor), it.until.as_nanos());
         if from < until {
             let (cause, direction, confidence) = (it.cause, it.direction, it.confidence);
-            claims.push(Claim { from, until, cause, direction, confidence });
+            claims.push(Claim {
+                from,
+                until,
+                cause,
+                direction,
+                confidence,
+                by: (it.rule, it.doubt),
+            });
             cursor = until;
         }
     }

@@ -66,7 +66,8 @@ impl Removal {
             .map(|(client, server)| Connection { client, server })
             .find(|it| before.exchanges.iter().any(|exchange| exchange.connection == *it))?;
         let without = Needed::from([(file, packets)]);
-        let after = reading::read(vantage, &case.captures, &case.one_way_ms, &without).ok()??;
+        let after =
+            reading::read(vantage, &case.captures, &case.one_way_ms, &without, None).ok()??;
         let (change, moves, others) = Change::of(connection, before, &after);
         Some(Self {
             world: case.world,

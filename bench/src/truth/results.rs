@@ -156,7 +156,7 @@ impl Results {
         // Both ends are there to be read as a pair.
         let is_pair = case.captures.client.is_some() && case.captures.server.is_some();
         for vantage in Vantage::ALL.into_iter().filter(|it| !is_pair || *it == Vantage::Pair) {
-            match reading::read(vantage, &case.captures, &case.one_way_ms, &packets) {
+            match reading::read(vantage, &case.captures, &case.one_way_ms, &packets, None) {
                 Ok(said) => {
                     self.told
                         .extend(said.iter().flat_map(|it| amounts::told(recorded, vantage, it)));
@@ -181,7 +181,7 @@ impl Results {
         let mut all = BTreeMap::new();
         for vantage in Vantage::ALL {
             let view = View { world: case.world, vantage, damage };
-            match reading::read(vantage, &case.captures, &case.one_way_ms, packets) {
+            match reading::read(vantage, &case.captures, &case.one_way_ms, packets, None) {
                 Ok(None) => {}
                 Ok(Some(said)) => {
                     self.rows.extend(score::rows(recorded, view, &said));

@@ -6,7 +6,7 @@ use ackwise_capture::attribution::Confidence;
 use ackwise_cause::{Cause, Direction};
 
 use super::case::{Connection, Interval, OneWay, Recorded, World};
-use super::compare::{Cell, Known, Label, compare};
+use super::compare::{By, Cell, Known, Label, compare};
 use super::damage::Damage;
 use super::reading::{Exchange, Said, Vantage};
 
@@ -29,6 +29,7 @@ pub(super) struct Row {
     longest: u64,
     pub(super) truth: Option<Label>,
     pub(super) said: Option<Statement>,
+    pub(super) by: Option<By>,
     pub(super) nanos: u64,
 }
 
@@ -343,6 +344,7 @@ impl Truths {
                         right: false,
                     }),
                     said: None,
+                    by: None,
                 }));
             }
         }
@@ -354,7 +356,7 @@ fn summed(case: &str, view: View, exchange: String, cells: &[Cell]) -> Vec<Row> 
     let mut sums: BTreeMap<_, Row> = BTreeMap::new();
     for cell in cells {
         let said = cell.said.map(|(cause, _, confidence)| (cause, confidence));
-        let row = sums.entry((cell.truth, said)).or_insert_with(|| Row {
+        let row = sums.entry((cell.truth, said, cell.by)).or_insert_with(|| Row {
             case: case.to_owned(),
             view,
             exchange: exchange.clone(),
@@ -362,6 +364,7 @@ fn summed(case: &str, view: View, exchange: String, cells: &[Cell]) -> Vec<Row> 
             longest: 0,
             truth: cell.truth,
             said,
+            by: cell.by,
             nanos: 0,
         });
         row.nanos += cell.nanos;
@@ -381,6 +384,8 @@ pub(super) fn ms(nanos: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
+
+    use ackwise_capture::attribution::Rule;
 
     use super::*;
     use crate::truth::case::Place;
@@ -408,7 +413,8 @@ mod tests {
 
     fn exchange(from_ns: u64, until_ns: u64, oldest_from_ns: u64, cause: Cause) -> Exchange {
         let (direction, confidence) = (Direction::ToClient, High);
-        let claim = Claim { from: from_ns, until: until_ns, cause, direction, confidence };
+        let by = (Rule::Written, None);
+        let claim = Claim { from: from_ns, until: until_ns, cause, direction, confidence, by };
         let (connection, request) = (connection(1), String::new());
         let [claims, printed] = [vec![claim], vec![claim]];
         Exchange { connection, from_ns, until_ns, oldest_from_ns, request, claims, printed }

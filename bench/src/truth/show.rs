@@ -31,7 +31,7 @@ pub(super) fn show(recorded: &Recorded) -> anyhow::Result<String> {
         .with_context(|| format!("case {}", case.name))?;
     let truths = Truths::of(&recorded.truth.intervals, &recorded.case.one_way_ms);
     for vantage in Vantage::ALL {
-        let said = match reading::read(vantage, &case.captures, &case.one_way_ms, &packets) {
+        let said = match reading::read(vantage, &case.captures, &case.one_way_ms, &packets, None) {
             Ok(Some(said)) => said,
             Ok(None) => continue,
             Err(why) => {

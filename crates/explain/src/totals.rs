@@ -66,19 +66,7 @@ struct Sum {
 
 impl Sum {
     fn confidence(&self) -> Confidence {
-        confidence(self.span, [self.high, self.medium])
-    }
-}
-
-/// That of a time of which these parts have high and medium confidence.
-fn confidence(span: Duration, [high, medium]: [Duration; 2]) -> Confidence {
-    /// Tenths of the time that must have a confidence. Our choice.
-    const DECISIVE: u32 = 9;
-    let decides = |part: Duration| part * 10 >= span * DECISIVE;
-    match () {
-        () if decides(high) => Confidence::High,
-        () if decides(high + medium) => Confidence::Medium,
-        () => Confidence::Low,
+        Confidence::of_parts(self.span, [self.high, self.medium])
     }
 }
 
@@ -87,7 +75,7 @@ impl Total {
     fn with_other_direction(self, other: &Self) -> Self {
         let span = self.span + other.span;
         let sure = [0, 1].map(|place| self.sure[place] + other.sure[place]);
-        let confidence = confidence(span, sure);
+        let confidence = Confidence::of_parts(span, sure);
         let rival = self.rival.or(other.rival).filter(|_| confidence < Confidence::High);
         // An exchange may have both.
         let exchanges = self.exchanges.max(other.exchanges);

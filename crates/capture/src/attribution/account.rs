@@ -1,5 +1,7 @@
 //! The time of one exchange, divided without a rest.
 
+use std::time::Duration;
+
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
@@ -30,7 +32,8 @@ struct Sum {
     times: u32,
     longest: Nanos,
     evidence: Evidence,
-    confidence: Confidence,
+    /// How much of it has high confidence, and medium.
+    sure: [Nanos; 2],
     rival: Option<Cause>,
     kind: Option<LossKind>,
     rule: Rule,
@@ -107,7 +110,11 @@ impl Account {
         let sum = &mut self.sums[place];
         sum.span = sum.span + span;
         sum.times += u32::from(goes_on.is_none());
-        sum.confidence = sum.confidence.min(confidence);
+        match confidence {
+            Confidence::High => sum.sure[0] = sum.sure[0] + span,
+            Confidence::Medium => sum.sure[1] = sum.sure[1] + span,
+            Confidence::Low => {}
+        }
         if sum.longest < piece {
             sum.longest = piece;
             (sum.evidence, sum.rule, sum.doubt) = (evidence, rule, doubt);
@@ -129,7 +136,7 @@ impl Account {
             times: 0,
             longest: Nanos::ZERO,
             evidence: Evidence::default(),
-            confidence: Confidence::High,
+            sure: [Nanos::ZERO; 2],
             rival: None,
             kind: None,
             rule: Rule::Written,
@@ -160,14 +167,15 @@ impl Sum {
             times,
             longest,
             evidence,
-            confidence,
+            sure,
             rival,
             kind,
             rule,
             doubt,
         } = self;
         let (span, longest) = (span.into(), longest.into());
-        Share {
+        let confidence = Confidence::of_parts(span, sure.map(Duration::from));
+        let mut share = Share {
             cause,
             direction,
             span,
@@ -179,14 +187,14 @@ impl Sum {
             kind,
             rule,
             doubt,
-        }
+        };
+        share.keep_doubt_if_any();
+        share
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -235,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_as_sure_as_the_least_sure_of_its_pieces() {
+    fn a_share_is_as_sure_as_nine_tenths_of_it() {
         use Confidence::{High, Low, Medium};
         for (pieces, expected) in [
             (&[High, High][..], High),
@@ -243,6 +251,9 @@ mod tests {
             (&[Medium, High], Medium),
             (&[Low, Medium, High], Low),
             (&[High, Low, Medium], Low),
+            (&[High, High, High, High, High, High, High, High, High, Low], High),
+            (&[High, High, High, High, High, High, High, High, Low], Low),
+            (&[High, Medium, Medium, Medium, Medium, Medium, Medium, Medium, Medium, Low], Medium),
         ] {
             let mut account = Account::new(Instant::EPOCH);
             account.keep_stretches(Budget::STRETCHES_PER_EXCHANGE);

@@ -44,6 +44,19 @@ pub enum Confidence {
 }
 
 impl Confidence {
+    /// That of some time of which these parts have high and medium confidence: what nine tenths of it have at least.
+    #[must_use]
+    pub fn of_parts(span: Duration, [high, medium]: [Duration; 2]) -> Self {
+        /// Tenths of the time that decide. Our choice.
+        const DECISIVE: u32 = 9;
+        let decides = |part: Duration| part * 10 >= span * DECISIVE;
+        match () {
+            () if decides(high) => Self::High,
+            () if decides(high + medium) => Self::Medium,
+            () => Self::Low,
+        }
+    }
+
     /// In a word.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -70,9 +83,9 @@ pub struct Share {
     pub longest: Duration,
     /// Which packets show the longest.
     pub evidence: Evidence,
-    /// The least of all its pieces.
+    /// That of nine tenths of it.
     pub confidence: Confidence,
-    /// What else the packets of some piece admit, the longest if there are several.
+    /// If it is not high: what else the packets of some piece admit, the longest if there are several.
     pub rival: Option<Cause>,
     /// If it is a loss, what is known of it: of the longest piece of which something is.
     pub kind: Option<LossKind>,
@@ -108,6 +121,13 @@ impl Share {
 
     /// Adds another share, which is under the same cause.
     pub(crate) fn add(&mut self, other: &Self) {
+        let of = |confidence| {
+            let part =
+                |it: &Self| if it.confidence == confidence { it.span } else { Duration::ZERO };
+            part(self) + part(other)
+        };
+        let parts = [Confidence::High, Confidence::Medium].map(of);
+        self.confidence = Confidence::of_parts(self.span + other.span, parts);
         (self.rival, self.kind) = match self.longest < other.longest {
             true => (other.rival.or(self.rival), other.kind.or(self.kind)),
             false => (self.rival.or(other.rival), self.kind.or(other.kind)),
@@ -118,7 +138,14 @@ impl Share {
         }
         self.span += other.span;
         self.times = self.times.saturating_add(other.times);
-        self.confidence = self.confidence.min(other.confidence);
+        self.keep_doubt_if_any();
+    }
+
+    /// What is sure has no rival.
+    pub(super) fn keep_doubt_if_any(&mut self) {
+        if self.confidence == Confidence::High {
+            (self.rival, self.doubt) = (None, None);
+        }
     }
 }
 

@@ -53,7 +53,7 @@ fn slow_start_seen_at_the_client() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.030 (1, 10.030) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.420 (3, 0.200) medium: 36 37 38
+        transmission to-client 0.420 (3, 0.200) high: 36 37 38
         slow-start to-client 40.400 (2, 20.200) high: 14 16 17
         propagation to-client 10.000 (1, 10.000) high: 49
         "#,
@@ -88,7 +88,7 @@ fn congestion_avoidance_where_a_window_grows_by_a_segment_a_round() {
         request-upload to-server 0.004 (1, 0.004) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 4.365 (6, 1.035) medium: 104 105 106
+        transmission to-client 4.365 (6, 1.035) high: 104 105 106
         slow-start to-client 78.915 (4, 20.100) high: 14 15 16
         congestion-window to-client 19.515 (1, 19.515) high: 104 105 106
         "#,
@@ -381,7 +381,7 @@ fn a_fast_retransmit_seen_at_the_client() {
         propagation to-server 10.024 (1, 10.024) high: 4
         server-think to-client 0.748 (1, 0.748) high: 4 5
         transmission to-client 0.175 (3, 0.100) medium: 6 7 8
-        loss-recovery to-client 20.225 (2, 20.200) medium: 6 7 8
+        loss-recovery to-client 20.225 (2, 20.200) high: 6 7 8
         propagation to-client 9.999 (1, 9.999) high: 9
         "#,
     );

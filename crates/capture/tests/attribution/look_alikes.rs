@@ -575,7 +575,7 @@ fn a_short_response_to_a_long_upload_over_tls_is_no_ticket() {
         "#,
         r#"
         handshake to-server 20.005 (1, 20.005) high: 1 2 3
-        tls-handshake to-server 10.027 (3, 10.015) medium or slow-start: 5
+        tls-handshake to-server 10.027 (3, 10.015) high: 5
         tls-handshake to-client 10.013 (2, 10.013) high: 5
         request-upload to-server 0.570 (2, 0.450) high: 51 52 53
         receive-window to-server 19.640 (1, 19.640) high: 51 52 53
@@ -622,7 +622,7 @@ fn a_response_that_nagle_held_is_divided_although_its_beginning_looks_like_a_tic
         "#,
         r#"
         handshake to-server 24.050 (1, 24.050) high: 1 2 3
-        tls-handshake to-server 24.085 (2, 24.045) medium or queueing: 5
+        tls-handshake to-server 24.085 (2, 24.045) high: 5
         nagle-rtt to-client 96.040 (3, 48.020) medium or server-think: 5 6 7
         tls-handshake to-client 24.005 (1, 24.005) high: 7
         propagation to-server 24.005 (1, 24.005) high: 10

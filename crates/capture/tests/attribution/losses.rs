@@ -164,7 +164,7 @@ fn a_segment_that_the_capture_point_saw_was_lost_behind_it() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.110 (2, 0.100) medium: 14 15 16
+        transmission to-client 0.110 (2, 0.100) high: 14 15 16
         loss-recovery (behind-capture) to-client 20.200 (1, 20.200) high: 14 15 16
         propagation to-client 5.000 (1, 5.000) high: 16
         "#,

@@ -244,7 +244,7 @@ fn a_timer_fills_a_window_that_is_too_small_for_a_segment() {
         propagation to-server 10.030 (1, 10.030) high: 4
         server-think to-client 0.140 (1, 0.140) high: 4 6
         transmission to-client 0.227 (3, 0.120) high: 31
-        receive-window to-client 259.600 (2, 239.540) medium or application-limited: 17 19 20
+        receive-window to-client 259.600 (2, 239.540) high: 17 19 20
         silly-window to-client 219.943 (1, 219.943) high: 15 16 17
         propagation to-client 0.025 (1, 0.025) high: 31
         "#,

@@ -103,7 +103,7 @@ fn a_small_segment_that_left_when_the_ack_came_and_was_held_by_the_path_was_not_
         propagation to-client 15.000 (1, 15.000) high: 6
         propagation to-server 15.000 (1, 15.000) high: 8
         server-think to-client 1.000 (1, 1.000) high: 8 9
-        transmission to-client 0.216 (2, 0.120) medium: 11 13 14
+        transmission to-client 0.216 (2, 0.120) high: 11 13 14
         nagle-rtt to-client 31.990 (1, 31.990) medium or idle-restart: 11 13 14
         propagation to-client 14.958 (1, 14.958) high: 14
         path-stall to-client 172.836 (1, 172.836) medium or queueing: 14
