@@ -54,7 +54,10 @@ impl Cause {
             }
             Self::H2FlowControl => "an HTTP/2 flow-control window was exhausted",
             Self::HeadOfLine => "an earlier response on the connection was still being sent",
-            Self::ApplicationLimited => "the program paused in the middle of a message",
+            Self::ApplicationLimited => {
+                "the program paused in the middle of a message, or before the first request on a \
+                 connection that it had opened"
+            }
             Self::Unknown => {
                 "the capture does not show the cause: packets are missing, or exchanges overlap \
                  and cannot be separated"
