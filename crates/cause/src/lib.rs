@@ -8,6 +8,7 @@
 //! | `finding` | [`FindingId`]: the checks of a live server |
 //! | `meaning` | the meaning of each check in one sentence |
 //! | `party` | which end can change something, and the direction of the data |
+//! | `check` | how to decide between a cause and its rival |
 //! | `remedy`, `software` | what to change, by server, language and system |
 //! | `moment` | derives the cause from what both ends wait for |
 //!
@@ -18,6 +19,7 @@
 #[cfg(test)]
 extern crate alloc;
 
+mod check;
 mod finding;
 mod meaning;
 mod moment;

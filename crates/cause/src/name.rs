@@ -142,7 +142,8 @@ causes! {
         "an earlier response on the connection was still being sent"
     /// The sender's application has not written, or the receiver's has not read.
     ApplicationLimited "application-limited" Sender time
-        "the program paused in the middle of a message"
+        "the program paused in the middle of a message, or before the first request on a connection \
+         that it had opened"
     /// The observations do not determine the cause.
     Unknown "unknown" Nobody time
         "the capture does not show the cause: packets are missing, or exchanges overlap \

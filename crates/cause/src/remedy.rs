@@ -112,7 +112,7 @@ const fn finding(id: FindingId, by: By, text: &'static str) -> Row {
 
 use By::{Client, Either, Server, Software as At};
 use Cause::{
-    ApplicationLimited, CorkTimer, H2FlowControl, Handshake, HeadOfLine, IdleRestart,
+    ApplicationLimited, CorkTimer, H2FlowControl, Handshake, HeadOfLine, IdleRestart, LossRecovery,
     NagleDelayedAck, NagleRtt, PathStall, Queueing, ReceiveWindow, RetransmissionTimeout,
     SendBuffer, ServerThink, ShortInitialSegment, SillyWindow, SlowStart, TlsHandshake,
 };
@@ -133,6 +133,8 @@ const FULL_FIRST_REQUEST: &str = "write the request in one call, so that it begi
     segment, or raise the initial window; TCP_NODELAY does not help here";
 const SHORT_QUEUES: &str = "keep the queue at the bottleneck short and shared fairly between \
     connections (fq_codel or CAKE)";
+const LOOK_FOR_DROPS: &str = "look where packets are dropped: counters of interfaces (`ip -s link`, `ethtool -S`), \
+    queues and policers at the bottleneck (`tc -s qdisc`), Wi-Fi retries";
 const KEEP_WINDOW: &str = "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0, with pacing; \
     without it, the kept window is sent in one burst";
 
@@ -190,9 +192,8 @@ const REMEDIES: &[Row] = &[
     of(ReceiveWindow, Server, SERVER_READS),
     of(H2FlowControl, Either, "raise SETTINGS_INITIAL_WINDOW_SIZE at the receiver"),
     of(HeadOfLine, Either, "send the request on another connection, or use HTTP/2 or HTTP/3"),
-    of(RetransmissionTimeout, Either, "find the cause of the loss; a loss at the end of a message \
-                                       costs a timeout unless the sender supports tail loss probes \
-                                       (RFC 8985)"),
+    of(LossRecovery, Either, LOOK_FOR_DROPS),
+    of(RetransmissionTimeout, Either, LOOK_FOR_DROPS),
 
     of(PathStall, Either, SHORT_QUEUES),
     of(Queueing, Either, SHORT_QUEUES),
@@ -212,7 +213,7 @@ const REMEDIES: &[Row] = &[
         "profile the server: it paused in the middle of the response, as a stream of events \
          (`text/event-stream`) does by design",
     ),
-    of(ApplicationLimited, Client, "profile the client: it paused in the middle of the request"),
+    of(ApplicationLimited, Client, "profile the client: it was slow to send the request, or paused in the middle of it"),
 
     finding(KeepAlive, At(Nginx), "keepalive_timeout 75s; keepalive_requests 1000;"),
     finding(KeepAlive, At(Apache), "KeepAlive On"),
@@ -278,7 +279,7 @@ mod tests {
         (Cause::CongestionWindow, [None,        None]),
         (IdleRestart,            [Some(Either), Some(Either)]),
         (Cause::Pacing,          [None,         None]),
-        (Cause::LossRecovery,    [None,         None]),
+        (LossRecovery,           [Some(Either), Some(Either)]),
         (RetransmissionTimeout,  [Some(Either), Some(Either)]),
         (ReceiveWindow,          [Some(Server), Some(Client)]),
         (SendBuffer,             [Some(Either), Some(Either)]),

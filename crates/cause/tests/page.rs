@@ -54,6 +54,7 @@ fn page() -> String {
         let by_direction = [Direction::ToServer, Direction::ToClient].map(|it| cause.remedy(it));
         let special = finding.into_iter().flat_map(FindingId::remedies);
         remedies(&mut out, special.chain(by_direction.into_iter().flatten()));
+        checks(&mut out, cause);
     }
     out.push_str("\n## Other checks\n\nWhat else `ackwise check` tests.\n");
     for id in FindingId::ALL.into_iter().filter(|id| id.cause().is_none()) {
@@ -102,6 +103,15 @@ fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
         let tested = if remedy.tested.is_some() { " (tested on our server)" } else { "" };
         let begin = if seen.len() == 1 { "\n" } else { "" };
         writeln!(out, "{begin}- {software}{colon}{}{tested}", remedy.text).expect(STRING);
+    }
+}
+
+/// How to be sure, whatever the rival.
+fn checks(out: &mut String, cause: Cause) {
+    let checks = [Direction::ToServer, Direction::ToClient].map(|it| cause.check(it, None));
+    let checks: BTreeSet<_> = checks.into_iter().flatten().collect();
+    for check in checks {
+        writeln!(out, "\nTo be sure: {check}.").expect(STRING);
     }
 }
 

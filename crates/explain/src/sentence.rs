@@ -1,13 +1,23 @@
 //! The sentences that come first: what took most of the time, who waited for whom, how often, how
-//! long, how sure that is, and what to change.
+//! long, how sure that is, and what to change or to look at. Where nothing matters, they say that first.
 
-use std::{fmt::Write as _, net::SocketAddr, time::Duration};
+mod advice;
+mod loss;
+mod matters;
+mod words;
 
-use ackwise_capture::{analysis::Analysis, attribution::Confidence};
-use ackwise_cause::{Cause, Direction, Party};
+use std::{net::SocketAddr, time::Duration};
+
+use ackwise_capture::analysis::Analysis;
+use ackwise_cause::{Cause, Direction};
 use ackwise_report::words::{counted, grouped, rounded};
 
-use super::totals::{Total, Totals, TotalsScope};
+use self::{
+    advice::add_advice,
+    matters::{is_explained, is_worth_saying, largest_avoidable, largest_stall},
+    words::{did, happened},
+};
+use super::totals::{Total, Totals, TotalsScope, percentile};
 
 /// What took most of the time of a capture, and what can be changed, in a few sentences.
 #[must_use]
@@ -30,32 +40,45 @@ pub(super) fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
         return "No time can be attributed: in this capture, no exchange has a duration."
             .to_owned();
     };
-    let stall = totals.causes.iter().filter(|it| it.cause.is_stall()).max_by_key(|it| it.span);
-    match stall.filter(|it| it.span * WORTH_SAYING > totals.span) {
-        Some(stall) if stall.cause == first.cause => of_stall(analysis, stall, totals),
-        Some(stall) => {
-            let most = of_most(&first, totals);
-            format!("{most}\nLargest avoidable part: {}", of_stall(analysis, stall, totals))
-        }
-        None => of_none(&first, totals),
+    let is_first = |it: &Total| it.cause == first.cause;
+    if let Some(stall) = largest_stall(totals) {
+        let stalled = of_stall(analysis, &stall, totals);
+        return if is_first(&stall) { stalled } else { beside(&first, &stalled, totals) };
+    }
+    match largest_avoidable(analysis, totals) {
+        Some(work) if is_first(&work) => of_largest(analysis, &first, totals),
+        Some(work) => beside(&first, &of_work(analysis, &work, totals), totals),
+        None if is_healthy(analysis, totals) => of_health(analysis, &first, totals),
+        None => of_largest(analysis, &first, totals),
     }
 }
 
-/// A stall below this part of all time is not what matters. Ours.
-const WORTH_SAYING: u32 = 50;
+/// What took most of the time, and what else can be changed.
+fn beside(first: &Total, avoidable: &str, totals: &Totals) -> String {
+    format!("{}\nLargest avoidable part: {avoidable}", of_most(first, totals))
+}
 
 fn of_stall(analysis: &Analysis, stall: &Total, totals: &Totals) -> String {
     let worst = worst_host(analysis, stall.cause, stall.direction);
     let who = worst.map_or_else(|| "The sender".to_owned(), named);
+    let what = format!("{who} {}", did(stall.cause, stall.direction));
+    of_part(analysis, &what, stall, totals)
+}
+
+/// A part of the time that is not the largest and no stall.
+fn of_work(analysis: &Analysis, work: &Total, totals: &Totals) -> String {
+    of_part(analysis, happened(work.cause, work.direction), work, totals)
+}
+
+fn of_part(analysis: &Analysis, what: &str, part: &Total, totals: &Totals) -> String {
     let mut out = format!(
-        "{who} {}: {}, {} ({}, {}).",
-        did(stall.cause, stall.direction),
-        how_often(stall, totals.exchanges as u64),
-        how_long(stall),
-        how_much(stall, totals),
-        how_sure(stall),
+        "{what}: {}, {} ({}, {}).",
+        how_often(part, totals.exchanges as u64),
+        how_long(part),
+        how_much(part, totals),
+        how_sure(part),
     );
-    add_remedy(stall, &mut out);
+    add_advice(analysis, part, &mut out);
     out
 }
 
@@ -65,37 +88,66 @@ fn of_most(first: &Total, totals: &Totals) -> String {
     format!("{happened}: {} ({}).", how_much(first, totals), how_sure(first))
 }
 
-/// The summary if no stall is significant.
-fn of_none(first: &Total, totals: &Totals) -> String {
-    let share = share(first, totals);
-    if first.party() == Some(Party::Path) && share >= NOTHING_ELSE {
-        return format!("Nothing to change. {}", of_most(first, totals));
-    }
-    if first.cause == Cause::Unknown {
-        return of_most(first, totals);
-    }
+/// The summary if no stall is significant, but what took most of the time may be changed, or is not explained.
+fn of_largest(analysis: &Analysis, first: &Total, totals: &Totals) -> String {
+    let mut out = of_most(first, totals);
     let exchanges = counted(totals.exchanges as u64, "exchange");
-    let most = of_most(first, totals);
     // Losses and a path that stands still are stalls, too, for whoever waits.
-    let stalls = match first.cause {
-        Cause::LossRecovery | Cause::PathStall => "No other significant stall",
-        _ => "No significant stall caused by TCP",
+    out += &match first.cause {
+        Cause::Unknown => String::new(),
+        Cause::LossRecovery | Cause::PathStall => {
+            format!(" No other significant stall in {exchanges}.")
+        }
+        _ => format!(" No significant stall caused by TCP in {exchanges}."),
     };
-    let mut out = format!("{most} {stalls} in {exchanges}.");
-    add_remedy(first, &mut out);
+    let incomplete = incomplete(analysis);
+    if is_worth_saying(incomplete, totals.exchanges) {
+        out +=
+            &format!(" {} of {exchanges} without a complete response.", grouped(incomplete as u64));
+    }
+    if matters::matters(analysis, first, totals) || first.cause == Cause::Unknown {
+        add_advice(analysis, first, &mut out);
+    }
     out
 }
 
-/// If the path takes at least this part of the time, neither end can change much. Our choice.
-const NOTHING_ELSE: f64 = 0.9;
+/// Whether all that took time is explained, and nothing of that can be avoided.
+fn is_healthy(analysis: &Analysis, totals: &Totals) -> bool {
+    is_explained(totals) && !is_worth_saying(incomplete(analysis), totals.exchanges)
+}
 
-fn add_remedy(total: &Total, out: &mut String) {
-    // A guess is not worth anybody's work.
-    if total.confidence == Confidence::Low {
-        return;
+fn incomplete(analysis: &Analysis) -> usize {
+    analysis.exchanges.iter().filter(|it| !it.complete).count()
+}
+
+/// The summary of a healthy capture: how many exchanges, how fast they are, and what most of that is if an exchange
+/// has any of it to speak of.
+fn of_health(analysis: &Analysis, first: &Total, totals: &Totals) -> String {
+    let exchanges = counted(totals.exchanges as u64, "exchange");
+    let out = format!("Nothing to change: {exchanges}, {}.", how_fast(analysis, totals));
+    match matters::is_considerable(first.notable, totals) {
+        true => format!("{out} {}", of_most(first, totals)),
+        false => out,
     }
-    if let Some(remedy) = total.cause.remedy(total.direction) {
-        let _ = write!(out, "\nFix: {}.", remedy.text);
+}
+
+/// `median 0.40 ms, slowest 3.00 ms`.
+fn how_fast(analysis: &Analysis, totals: &Totals) -> String {
+    let mut durations: Vec<_> = analysis.exchanges.iter().map(|it| it.duration).collect();
+    durations.sort_unstable();
+    let slowest = durations.last().copied().unwrap_or(totals.shortest);
+    if totals.exchanges == 1 {
+        return rounded(totals.span);
+    }
+    // What is not listed is faster than what is, and only its sum is known.
+    match analysis.folded.exchanges {
+        0 => {
+            format!("median {}, slowest {}", rounded(percentile(&durations, 50)), rounded(slowest))
+        }
+        _ => {
+            let mean = totals.span / u32::try_from(totals.exchanges).unwrap_or(u32::MAX);
+            format!("mean {}, slowest {}", rounded(mean), rounded(slowest))
+        }
     }
 }
 
@@ -113,29 +165,6 @@ fn how_sure(total: &Total) -> String {
     let rival = |rival| format!("; the packets also admit {rival}");
     let rival = total.rival.map_or(String::new(), rival);
     format!("{} confidence{rival}", total.confidence.name())
-}
-
-/// What happened during the time of a cause that is not a stall.
-const fn happened(cause: Cause, direction: Direction) -> &'static str {
-    let to_client = matches!(direction, Direction::ToClient);
-    match cause {
-        Cause::Handshake => "Connections were being opened (TCP handshake)",
-        Cause::TlsHandshake => "Connections were being opened (TLS handshake)",
-        Cause::RequestUpload => "A link was busy with requests",
-        Cause::Transmission => "A link was busy with responses",
-        Cause::Queueing => "Data waited behind packets of other connections",
-        Cause::PathStall => "The path delivered nothing",
-        Cause::Propagation => "Data was in transit (distance)",
-        Cause::ServerThink => "The server was working on responses",
-        Cause::SlowStart => "The congestion window was full during slow start",
-        Cause::CongestionWindow => "The congestion window was full",
-        Cause::Pacing => "The sender spread its segments over time",
-        Cause::LossRecovery => "Losses were being repaired",
-        Cause::ApplicationLimited if to_client => "The server paused in the middle of responses",
-        Cause::ApplicationLimited => "The client paused in the middle of requests",
-        Cause::Unknown => "The capture does not show the cause",
-        _ => "A stall took most of the time",
-    }
 }
 
 /// In how many exchanges, and how often if that is another number.
@@ -156,23 +185,6 @@ fn how_long(stall: &Total) -> String {
             let mean = rounded(stall.span / times);
             format!("{mean} each on average, {} in total", rounded(stall.span))
         }
-    }
-}
-
-/// What the party did, after its name.
-const fn did(cause: Cause, direction: Direction) -> &'static str {
-    let to_client = matches!(direction, Direction::ToClient);
-    match cause {
-        Cause::NagleDelayedAck if to_client => {
-            "held the last segment of a response (Nagle) until the client's delayed ACK"
-        }
-        Cause::NagleDelayedAck => {
-            "held the last segment of a request (Nagle) until the server's delayed ACK"
-        }
-        _ => match cause.deed() {
-            Some(deed) => deed,
-            None => "waited",
-        },
     }
 }
 
@@ -205,34 +217,47 @@ fn named(host: SocketAddr) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ackwise_capture::attribution::Confidence;
+
     use super::*;
-    use crate::Reading;
+    use crate::{Reading, totals::Notable};
 
     use Cause::{
-        IdleRestart, LossRecovery, NagleDelayedAck, Propagation, ServerThink, Transmission,
+        ApplicationLimited, CongestionWindow, IdleRestart, LossRecovery, NagleDelayedAck,
+        Propagation, Queueing, RetransmissionTimeout, ServerThink, Transmission, Unknown,
     };
     use Confidence::{High, Low, Medium};
 
-    /// The summary of 1,000 ms, of which each cause took this many.
-    fn said(causes: &[(Cause, u64, Confidence)]) -> String {
-        let total = |&(cause, millis, confidence): &(Cause, u64, Confidence)| Total {
+    /// A thousand exchanges of one millisecond each. Of all that, causes took so many milliseconds, at that confidence, and
+    /// as many of these in exchanges that one notices.
+    fn said_of(causes: &[(Cause, u64, Confidence, u64)]) -> String {
+        let total = |&(cause, millis, confidence, notable): &(Cause, u64, Confidence, u64)| Total {
             cause,
             direction: Direction::ToClient,
             span: Duration::from_millis(millis),
             exchanges: 1,
             times: 2,
             confidence,
-            rival: (confidence == Medium).then_some(Cause::PathStall),
+            rival: (confidence < High).then_some(Cause::PathStall),
             sure: [Duration::ZERO; 2],
+            notable: Notable {
+                span: Duration::from_millis(notable),
+                exchanges: usize::from(notable > 0),
+            },
         };
         let totals = Totals {
             scope: TotalsScope::All,
-            exchanges: 3,
+            exchanges: 1_000,
             shortest: Duration::ZERO,
             span: Duration::from_secs(1),
             causes: causes.iter().map(total).collect(),
         };
         of_totals(&Reading::new().end().unwrap().analysis, &totals)
+    }
+
+    /// The same, if all of it is noticed.
+    fn said(causes: &[(Cause, u64, Confidence)]) -> String {
+        said_of(&causes.iter().map(|&(cause, ms, sure)| (cause, ms, sure, ms)).collect::<Vec<_>>())
     }
 
     #[test]
@@ -244,12 +269,21 @@ mod tests {
                     [..],
             ),
             (
-                &[(ServerThink, 900, High), (NagleDelayedAck, 30, Medium)],
+                &[(ServerThink, 900, High), (NagleDelayedAck, 30, High)],
                 &[
                     "The server was working on responses: 90 % of the time (high confidence).",
                     "Largest avoidable part: The sender held",
-                    "(3 % of the time, medium confidence; the packets also admit path-stall)",
-                    "Fix: ",
+                    "(3 % of the time, high confidence)",
+                    "Fix: set TCP_NODELAY",
+                ],
+            ),
+            (
+                &[(Propagation, 600, High), (ServerThink, 390, High)],
+                &[
+                    "Data was in transit (distance): 60 %",
+                    "Largest avoidable part: The server was working on responses: ",
+                    "(39 % of the time, high confidence)",
+                    "Fix: profile the server",
                 ],
             ),
             (
@@ -257,22 +291,27 @@ mod tests {
                 &["Losses were being repaired: 50 %", "Largest avoidable part: ", "low confidence"],
             ),
             (
-                &[(Transmission, 950, High), (NagleDelayedAck, 20, High)],
-                &["Nothing to change. A link was busy with responses: 95 % of the time"],
-            ),
-            (
-                &[(Propagation, 600, High), (Transmission, 390, High)],
-                &["Data was in transit (distance): 60 %", "No significant stall"],
-            ),
-            (
                 &[(LossRecovery, 460, Medium), (Propagation, 440, High)],
-                &["Losses were being repaired: 46 %", "No other significant stall in 3 exchanges."],
+                &[
+                    "Losses were being repaired: 46 %",
+                    "No other significant stall in 1,000 exchanges.",
+                    "If so: look where packets are dropped",
+                    "Check: capture at the receiver",
+                ],
+            ),
+            (
+                &[(Queueing, 950, Medium)],
+                &["Data waited behind packets of other connections: 95 %", "If so: ", "Check: "],
             ),
             (
                 &[(ServerThink, 1_000, High)],
                 &["The server was working", "No significant stall", "Fix: profile the server"],
             ),
-            (&[(Cause::Unknown, 990, Low)], &["The capture does not show the cause: 99 %"]),
+            (
+                &[(Propagation, 600, High), (CongestionWindow, 390, High)],
+                &["Data was in transit (distance): 60 %", "No significant stall caused by TCP"],
+            ),
+            (&[(Unknown, 990, Low)], &["The capture does not show the cause: 99 %", "Check: "]),
         ] {
             let text = said(causes);
             let mut rest = text.as_str();
@@ -281,15 +320,68 @@ mod tests {
                 rest = after;
             }
             assert!(text.starts_with(expected[0]), "{text}");
+            assert!(!text.contains("Nothing to change"), "{text}");
         }
     }
 
     #[test]
-    fn a_verdict_with_low_confidence_comes_without_advice() {
-        for (confidence, advises) in [(Low, false), (Medium, true), (High, true)] {
-            let text = said(&[(ServerThink, 500, High), (NagleDelayedAck, 300, confidence)]);
-            assert_eq!(text.contains("Fix: "), advises, "{text}");
+    fn a_healthy_capture_needs_no_change() {
+        let nothing = "Nothing to change: 1,000 exchanges, median ";
+        for (causes, expected) in [
+            (
+                &[(Propagation, 600, High, 600), (Transmission, 390, High, 390)][..],
+                "Data was in transit (distance): 60 % of the time (high confidence).",
+            ),
+            (
+                &[(Transmission, 950, High, 950), (NagleDelayedAck, 20, High, 20)],
+                "A link was busy with responses: 95 %",
+            ),
+            // A path of nine tenths: neither end can change much.
+            (&[(Propagation, 910, High, 910), (ServerThink, 90, High, 90)], "Data was in transit"),
+            // What no exchange has to speak of is not worth a word, whatever its share.
+            (&[(ServerThink, 1_000, High, 0)], ""),
+            (&[(ServerThink, 900, High, 50), (Transmission, 100, High, 0)], ""),
+            (&[(ApplicationLimited, 900, High, 0), (NagleDelayedAck, 100, High, 10)], ""),
+            (&[(RetransmissionTimeout, 900, Medium, 0), (Unknown, 100, Low, 0)], ""),
+            (&[(Cause::Handshake, 900, High, 900)], "Connections were being opened"),
+        ] {
+            let text = said_of(causes);
+            assert!(text.starts_with(nothing), "{text}");
+            assert_eq!(text.lines().count(), 1, "{text}");
+            let (_, rest) = text.split_once(". ").unwrap_or((&text, ""));
+            assert!(rest.contains(expected), "{text}");
+            assert!(!expected.is_empty() || text.ends_with("ms."), "{text}");
         }
+    }
+
+    #[test]
+    fn a_stall_of_a_few_exchanges_leads_among_many_that_are_fast() {
+        let text = said_of(&[(ServerThink, 900, High, 0), (NagleDelayedAck, 80, High, 80)]);
+        assert!(text.contains("Largest avoidable part: The sender held"), "{text}");
+        let text = said_of(&[(Transmission, 500, High, 0), (ServerThink, 480, High, 400)]);
+        assert!(text.contains("Largest avoidable part: The server was working"), "{text}");
+    }
+
+    #[test]
+    fn advice_is_as_firm_as_its_verdict() {
+        for (confidence, labels) in
+            [(Low, &["Check: "][..]), (Medium, &["If so: ", "Check: "]), (High, &["Fix: "])]
+        {
+            for cause in [NagleDelayedAck, ServerThink, ApplicationLimited, Queueing] {
+                let text = said(&[(cause, 900, confidence)]);
+                let lines: Vec<_> = text.lines().skip(1).collect();
+                assert_eq!(lines.len(), labels.len(), "{text}");
+                for (line, label) in lines.iter().zip(labels) {
+                    assert!(line.starts_with(label) && line.ends_with('.'), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_pauses_within_a_request_before_it_begins() {
+        let words = happened(ApplicationLimited, Direction::ToServer);
+        assert_eq!(words, "The client was slow to send its requests");
     }
 
     #[test]

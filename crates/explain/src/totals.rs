@@ -50,6 +50,15 @@ pub struct Total {
     pub rival: Option<Cause>,
     /// What of the time has high, and what has medium confidence.
     pub(super) sure: [Duration; 2],
+    /// What of the time is of exchanges that owe so much to the cause that somebody may notice, and how many these are.
+    pub(super) notable: Notable,
+}
+
+/// Time that matters, because an exchange spends much of it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Notable {
+    pub(super) span: Duration,
+    pub(super) exchanges: usize,
 }
 
 /// The time of a cause that is being added up, by the confidence of its parts.
@@ -62,6 +71,7 @@ struct Sum {
     medium: Duration,
     /// What else the packets admit of a share, and how long that is.
     rival: Option<(Duration, Cause)>,
+    notable: Notable,
 }
 
 impl Sum {
@@ -80,7 +90,11 @@ impl Total {
         // An exchange may have both.
         let exchanges = self.exchanges.max(other.exchanges);
         let times = self.times + other.times;
-        Self { span, exchanges, times, confidence, rival, sure, ..self }
+        let notable = Notable {
+            span: self.notable.span + other.notable.span,
+            exchanges: self.notable.exchanges.max(other.notable.exchanges),
+        };
+        Self { span, exchanges, times, confidence, rival, sure, notable, ..self }
     }
 
     /// Where the cause can be changed.
@@ -158,6 +172,7 @@ impl Totals {
             confidence: sum.confidence(),
             rival: sum.rival.filter(|_| sum.confidence() < Confidence::High).map(|it| it.1),
             sure: [sum.high, sum.medium],
+            notable: sum.notable,
         };
         for cause in Cause::ALL {
             for direction in [Direction::ToServer, Direction::ToClient] {
@@ -174,18 +189,19 @@ impl Totals {
     /// The cause that took most of the time. What the path takes in both directions is one cause; of the
     /// others, each direction has another host that can change it.
     pub(super) fn largest(&self) -> Option<Total> {
+        // Of equal ones, the first.
+        self.whole_causes().reduce(|most, it| if it.span > most.span { it } else { most })
+    }
+
+    /// All causes; what the path takes in both directions is one, at the place of its larger part.
+    pub(super) fn whole_causes(&self) -> impl Iterator<Item = Total> {
         let whole = |(place, total): (usize, &Total)| {
             let other = self.causes[place + 1..].iter().find(|it| it.cause == total.cause);
             let other =
                 other.filter(|_| total.party() == Some(Party::Path) && !total.cause.is_stall());
             other.map_or(*total, |other| total.with_other_direction(other))
         };
-        // Of equal ones, the first.
-        self.causes
-            .iter()
-            .enumerate()
-            .map(whole)
-            .reduce(|most, it| if it.span > most.span { it } else { most })
+        self.causes.iter().enumerate().map(whole)
     }
 }
 
@@ -196,6 +212,10 @@ fn add(causes: &mut [[Sum; 2]; Cause::ALL.len()], exchange: &ExchangeResult) {
         sum.exchanges += 1;
         sum.times += u64::from(share.times);
         sum.rival = sum.rival.max(share.rival.map(|rival| (share.span, rival)));
+        if share.span >= least_notable(share.cause) {
+            sum.notable.span += share.span;
+            sum.notable.exchanges += 1;
+        }
         match share.confidence {
             Confidence::High => sum.high += share.span,
             Confidence::Medium => sum.medium += share.span,
@@ -212,7 +232,32 @@ fn add_folded(causes: &mut [[Sum; 2]; Cause::ALL.len()], folded: &Folded) {
         sum.times += cause.times;
         sum.high += cause.high;
         sum.medium += cause.medium;
+        // They are the fastest exchanges, and only their mean is known.
+        let count = u32::try_from(cause.exchanges).unwrap_or(u32::MAX).max(1);
+        if cause.span / count >= least_notable(*name) {
+            sum.notable.span += cause.span;
+            sum.notable.exchanges += usize::try_from(cause.exchanges).unwrap_or(usize::MAX);
+        }
     }
+}
+
+/// The least that an exchange must owe to a cause for anybody to do something about that. Our choice.
+///
+/// A wait that one end causes the other is worth a setting from 1 ms on: below that, a busy host delays a program as long
+/// at random, and every exchange of a healthy server has such times. What a program works and the setup of a
+/// connection are worth a look from 20 ms on: a person takes up to 100 ms for immediate (Nielsen, Usability
+/// Engineering, 1993, chapter 5), and few pages wait for less than five exchanges, one after the other. A path that
+/// delays or loses data is in between: at 5 ms, it is no longer a burst on a switch.
+pub(super) const fn least_notable(cause: Cause) -> Duration {
+    Duration::from_millis(match cause {
+        Cause::ServerThink
+        | Cause::ApplicationLimited
+        | Cause::Handshake
+        | Cause::TlsHandshake
+        | Cause::SlowStart => 20,
+        _ if cause.is_stall() => 1,
+        _ => 5,
+    })
 }
 
 /// The duration that divides what is added up from what is not.
@@ -263,6 +308,7 @@ mod tests {
             confidence: if high == millis { High } else { Medium },
             rival: (high < millis).then_some(Cause::Queueing),
             sure: [high, medium].map(Duration::from_millis),
+            notable: Notable::default(),
         };
         let largest = |causes: &[Total]| {
             let causes = causes.to_vec();

@@ -1,5 +1,6 @@
 //! One module for each way of wasting time.
 
+mod closing;
 mod cork;
 mod loss;
 mod nagle;

@@ -1,0 +1,36 @@
+//! What to do: at high confidence, what to change; at medium, that and how to be sure; at low, only the latter, for a
+//! guess is not worth anybody's work.
+
+use std::fmt::Write as _;
+
+use ackwise_capture::{analysis::Analysis, attribution::Confidence};
+use ackwise_cause::Cause;
+
+use super::loss::of_loss;
+use crate::totals::Total;
+
+/// Adds the lines of advice.
+pub(super) fn add_advice(analysis: &Analysis, total: &Total, out: &mut String) {
+    let remedy = total.cause.remedy(total.direction).map(|it| it.text);
+    let check = total.cause.check(total.direction, total.rival);
+    let is_loss = matches!(total.cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
+    let loss = is_loss.then(|| of_loss(analysis, total)).flatten();
+    if let Some(loss) = &loss
+        && total.confidence > Confidence::Low
+    {
+        let _ = write!(out, "\n{}", loss.text);
+    }
+    let label = match total.confidence {
+        Confidence::High if is_loss => "Next",
+        Confidence::High => "Fix",
+        Confidence::Medium => "If so",
+        Confidence::Low => "",
+    };
+    let is_moot = loss.is_some_and(|it| it.is_needless);
+    if let Some(remedy) = remedy.filter(|_| !label.is_empty() && !is_moot) {
+        let _ = write!(out, "\n{label}: {remedy}.");
+    }
+    if let Some(check) = check.filter(|_| total.confidence < Confidence::High) {
+        let _ = write!(out, "\nCheck: {check}.");
+    }
+}
