@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `programs` | servers and clients |
 //! | `clocks` | what they say of their exchanges |
-//! | `refute` | what is said of them, and whether the clocks refute it |
+//! | `refute` | what is reported about them, and whether the clocks refute it |
 
 pub(super) mod clocks;
 mod programs;
@@ -144,13 +144,14 @@ fn disturbed(
     let late = report.packets.iter().filter(|it| it.lateness > LATE);
     let late = late.filter_map(|it| Some([time(it.delivered? - it.lateness), time(it.delivered?)]));
     let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-    let around =
-        |[from, until]: [u64; 2]| [from.saturating_sub(nanos(BEFORE)), until + nanos(AFTER)];
+    let around = |[from, until]: [u64; 2], after: Duration| {
+        [from.saturating_sub(nanos(BEFORE)), until + nanos(after)]
+    };
     let waits = waited.lines().filter_map(|line| {
         let (from, until) = line.split_once(' ')?;
-        Some([from.parse().ok()?, until.parse().ok()?])
+        Some(around([from.parse().ok()?, until.parse().ok()?], AFTER_A_WAIT))
     });
-    let disturbed_ns = pauses.chain(late).chain(waits).map(around).collect();
+    let disturbed_ns = pauses.chain(late).map(|it| around(it, AFTER)).chain(waits).collect();
     Clocks { disturbed_ns, ..clocks }
 }
 
@@ -190,3 +191,5 @@ const SETTLE: Duration = Duration::from_millis(300);
 const LATE: Duration = Duration::from_millis(2);
 const BEFORE: Duration = Duration::from_millis(2);
 const AFTER: Duration = Duration::from_millis(50);
+/// Another program waits no longer than the one that watches, or hardly. Our choice.
+const AFTER_A_WAIT: Duration = Duration::from_millis(5);

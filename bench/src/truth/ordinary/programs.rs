@@ -13,7 +13,7 @@ use ackwise_linux::testing::debian::{self, APACHE_MODULES, apache_configuration,
 use anyhow::{Context, bail, ensure};
 use serde::Serialize;
 
-/// What a session's programs are told.
+/// What a session's programs do.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Session {
     pub(super) server: &'static str,

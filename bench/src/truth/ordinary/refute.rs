@@ -1,4 +1,4 @@
-//! Whether the programs' clocks refute what is said of ordinary traffic.
+//! Whether the programs' clocks refute what is reported about ordinary traffic.
 //!
 //! | what is said | refuted if |
 //! | --- | --- |
