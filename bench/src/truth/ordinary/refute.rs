@@ -271,9 +271,9 @@ fn line(name: &str, clock: &Clock, share: &Share) -> String {
 
 /// In nanoseconds. An accusation of less matters to nobody.
 const LEAST_ACCUSED: u128 = 5_000_000;
-/// What a program's clock may lose: nginx and HAProxy count milliseconds, and a program that is to run waits for its
-/// turn on a busy machine. Our choice.
-const RESOLUTION: u64 = 3_000_000;
+/// What a program's clock may lose: nginx and HAProxy read theirs once for each round of events, which may have some
+/// ms of work for other connections, and a program that is to run waits for its turn. Our choice.
+const RESOLUTION: u64 = 5_000_000;
 /// Less than this in an exchange is no reason to change a program. Our choice.
 const SMALL: u64 = 1_000_000;
 /// Between the last packet and the program's clock. Our choice, for a busy machine.
