@@ -84,15 +84,18 @@ fn draw(seed: u64, number: u64) -> Session {
     let delay_us = dice.scaled(200.0, 30_000.0) as u32;
     // wrk asks for as long as it runs: a longer path bounds how often.
     let delay_us = if client == "wrk" { delay_us.max(4_000) } else { delay_us };
-    Session {
+    let mut session = Session {
         server,
         client,
         tls: dice.between(0, 3) == 0,
+        http2: false,
         server_think: [0, 0, 2, 10][dice.between(0, 3) as usize],
         think: [0, 5, 20, 60][dice.between(0, 3) as usize],
         delay_us,
         seed: dice.between(0, 1_000_000),
-    }
+    };
+    session.http2 = session.tls && dice.between(0, 1) == 0;
+    session
 }
 
 fn run(session: &Session, folder: &Path) -> anyhow::Result<Clocks> {
