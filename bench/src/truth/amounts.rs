@@ -8,41 +8,11 @@ use std::fmt::{self, Write as _};
 
 use ackwise_capture::attribution::Confidence;
 use ackwise_cause::Cause;
-use serde::{Deserialize, Serialize};
 
-use super::case::Recorded;
+use super::case::{Amount, Recorded};
 use super::compare::Claim;
 use super::reading::{Said, Vantage};
 use super::score::ms;
-
-/// What is true of all exchanges of a capture together.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(default)]
-pub(crate) struct Amount {
-    /// Names of causes, any of which is right; those that this build does not know are never said.
-    pub(crate) causes: Vec<String>,
-    /// How long they took.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ms: Option<f64>,
-    /// Only in this direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) direction: Option<String>,
-    /// Right as well, if it is said with at most medium confidence.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) doubted: Vec<String>,
-    /// Wrong, however little of it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) never: Vec<String>,
-    /// Packets cannot tell, so none of it is high.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) never_high: bool,
-    /// It need not take most of the time.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_minor: bool,
-    /// All exchanges together take no longer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) total_at_most_ms: Option<f64>,
-}
 
 /// What was said of a capture, beside one amount.
 #[derive(Clone, Debug)]
@@ -72,15 +42,15 @@ impl Told {
         };
         let total = sum(&|_| true);
         let right = [
-            sum(&|it| amount.admits(it)),
-            sum(&|it| amount.admits(it) && it.confidence >= Confidence::Medium),
+            sum(&|it| admits(amount, it)),
+            sum(&|it| admits(amount, it) && it.confidence >= Confidence::Medium),
         ];
         let mut spans: BTreeMap<(Cause, bool), u64> = BTreeMap::new();
         for it in claims {
-            *spans.entry((it.cause, amount.admits(it))).or_default() += it.until - it.from;
+            *spans.entry((it.cause, admits(amount, it))).or_default() += it.until - it.from;
         }
         let leads = spans.into_iter().max_by_key(|it| it.1).map(|((cause, admitted), span)| {
-            let of_it = |it: &&Claim| it.cause == cause && amount.admits(it) == admitted;
+            let of_it = |it: &&Claim| it.cause == cause && admits(amount, it) == admitted;
             let longest = claims.iter().filter(of_it).max_by_key(|it| it.until - it.from);
             (cause, admitted, ms(span), longest.map_or(Confidence::Low, |it| it.confidence))
         });
@@ -107,7 +77,8 @@ impl Told {
         }
         let sure = sum(&|it| {
             let doubted = amount.doubted.iter().any(|name| it.cause.name() == name);
-            it.confidence == Confidence::High && (doubted || amount.never_high && amount.admits(it))
+            it.confidence == Confidence::High
+                && (doubted || amount.never_high && admits(amount, it))
         });
         if sure > LEAST_TOLERANCE {
             faults.push(format!("{sure:.1} ms too sure"));
@@ -117,14 +88,12 @@ impl Told {
     }
 }
 
-impl Amount {
-    fn admits(&self, claim: &Claim) -> bool {
-        let name = claim.cause.name();
-        let towards = self.direction.as_ref().is_none_or(|it| claim.direction.name() == it);
-        let doubted =
-            claim.confidence < Confidence::High && self.doubted.iter().any(|it| it == name);
-        towards && (doubted || self.causes.iter().any(|it| it == name))
-    }
+/// Whether what is said is part of the amount.
+fn admits(amount: &Amount, claim: &Claim) -> bool {
+    let name = claim.cause.name();
+    let towards = amount.direction.as_ref().is_none_or(|it| claim.direction.name() == it);
+    let doubted = claim.confidence < Confidence::High && amount.doubted.iter().any(|it| it == name);
+    towards && (doubted || amount.causes.iter().any(|it| it == name))
 }
 
 /// One line for each capture and amount.

@@ -9,7 +9,6 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::amounts::Amount;
 use ackwise_cause::{Cause, Direction};
 use anyhow::{Context, ensure};
 use serde::de::{DeserializeOwned, Error as _};
@@ -113,6 +112,35 @@ pub(crate) struct Truth {
     pub(crate) amounts: Vec<Amount>,
 }
 
+/// What is true of all exchanges of a capture together.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+pub(crate) struct Amount {
+    /// Names of causes, any of which is right; those that this build does not know are never said.
+    pub(crate) causes: Vec<String>,
+    /// How long they took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ms: Option<f64>,
+    /// Only in this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) direction: Option<String>,
+    /// Right as well, if it is said with at most medium confidence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) doubted: Vec<String>,
+    /// Wrong, however little of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) never: Vec<String>,
+    /// Packets cannot tell, so none of it is high.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) never_high: bool,
+    /// It need not take most of the time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_minor: bool,
+    /// All exchanges together take no longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) total_at_most_ms: Option<f64>,
+}
+
 /// Some time and its cause.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Interval {
@@ -195,9 +223,19 @@ impl Truth {
     }
 }
 
+/// The witness of time in which a server had not accepted a connection, while its queue was full.
+pub(crate) const ACCEPT_QUEUE: &str = "accept queue";
+
 impl Interval {
     fn parse(value: Value) -> anyhow::Result<Self> {
-        let it: Self = serde_json::from_value(value)?;
+        let mut it: Self = serde_json::from_value(value)?;
+        // It was recorded before there was a cause of this name, if there is one.
+        if it.witness == ACCEPT_QUEUE
+            && let Ok(cause) = "accept-queue-full".parse()
+            && !it.causes.contains(&cause)
+        {
+            it.causes.insert(0, cause);
+        }
         ensure!(
             it.from_ns <= it.until_ns,
             "until_ns: {} is before from_ns, {}",

@@ -71,6 +71,12 @@ pub(super) fn lines(results: &Results, world: World) -> Vec<Line> {
     lines.at_most("unknown", "unknown", share_of(&at_sender, Sureness::Unknown), 0.05);
     (lines.prefix, lines.title) = ("elsewhere.", "other places: ");
     statements(&elsewhere, 0.40, &mut lines);
+    let printed: Vec<&Row> = results.printed.iter().filter(undamaged).collect();
+    let (at_sender, elsewhere): (Vec<_>, Vec<_>) = printed.iter().partition(|it| it.is_at_sender());
+    (lines.prefix, lines.title) = ("printed.sender.", "as printed, sender's side and --pair: ");
+    confidence(&at_sender, [0.98, 0.88, 0.40], &mut lines);
+    (lines.prefix, lines.title) = ("printed.elsewhere.", "as printed, other places: ");
+    confidence(&elsewhere, [0.98, 0.85, 0.30], &mut lines);
     (lines.prefix, lines.title) = ("", "");
     if world == World::Kernel {
         about_cases(&results.cases, &mut lines);
@@ -83,18 +89,7 @@ pub(super) fn lines(results: &Results, world: World) -> Vec<Line> {
 
 /// What is said, and how much of it is right.
 fn statements(rows: &[&Row], coverage: f64, lines: &mut Lines) {
-    let right = |sureness| {
-        let said = rows.iter().copied().filter(|it| it.sureness() == sureness);
-        Share::of(said, Row::is_right).ratio()
-    };
-    lines.at_least("high.right", "right of what is high", right(Sureness::High), 0.98);
-    lines.at_least("medium.right", "right of what is medium", right(Sureness::Medium), 0.85);
-    lines.at_least(
-        "high.share",
-        "share of time that is high",
-        share_of(rows, Sureness::High),
-        coverage,
-    );
+    confidence(rows, [0.98, 0.85, coverage], lines);
     for group in Group::all() {
         let is_stall = matches!(group, Group::Stall(_));
         let (least, name) = (if is_stall { 0.97 } else { 0.9 }, group.name());
@@ -113,6 +108,22 @@ fn statements(rows: &[&Row], coverage: f64, lines: &mut Lines) {
             0.9,
         );
     }
+}
+
+/// What is right of high and of medium, and the share that is high.
+fn confidence(rows: &[&Row], [high, medium, coverage]: [f64; 3], lines: &mut Lines) {
+    let right = |sureness| {
+        let said = rows.iter().copied().filter(|it| it.sureness() == sureness);
+        Share::of(said, Row::is_right).ratio()
+    };
+    lines.at_least("high.right", "right of what is high", right(Sureness::High), high);
+    lines.at_least("medium.right", "right of what is medium", right(Sureness::Medium), medium);
+    lines.at_least(
+        "high.share",
+        "share of time that is high",
+        share_of(rows, Sureness::High),
+        coverage,
+    );
 }
 
 fn share_of(rows: &[&Row], sureness: Sureness) -> Option<f64> {

@@ -81,7 +81,7 @@ fn held(dice: &mut Dice, plan: &mut Plan, ways: Ways, spans: [f64; 2]) {
 /// careless program asks for.
 fn accept_queue(dice: &mut Dice, plan: &mut Plan) {
     Path::draw(dice, [20.0, 300.0], [0, 20]).lay(dice, plan);
-    plan.at_once = true;
+    plan.concurrent = true;
     plan.backlog = *one_of(dice, &[1, 1, 2, 4]);
     note(plan, "backlog", json!(plan.backlog));
     let think = millis(dice.between(20, 120));

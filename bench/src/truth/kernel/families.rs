@@ -8,11 +8,9 @@ use std::time::Duration;
 use ackwise_link::Seed;
 use serde_json::json;
 
-use super::axes;
 use super::paths::{Path, note};
 use super::plan::{Congestion, Cross, Exchange, Message, Plan, Protocol, Reading, Step};
 use crate::dice::Dice;
-use crate::truth::options::Set;
 
 /// A name, and how its runs are drawn.
 pub(super) type Family = (&'static str, fn(&mut Dice, &mut Plan));
@@ -56,8 +54,7 @@ pub(super) const FAMILIES: &[Family] = &[
 ];
 
 /// Draws a run. The same seed and number give the same run.
-pub(super) fn draw(set: Set, seed: u64, number: u64) -> Plan {
-    let families = if set == Set::Axes { axes::FAMILIES } else { FAMILIES };
+pub(super) fn draw(families: &[Family], seed: u64, number: u64) -> Plan {
     let turn = usize::try_from(number).unwrap_or_default() % families.len();
     let (family, shape) = families[turn];
     let mut dice = Dice::new(seed).of(family, number);
@@ -68,7 +65,6 @@ pub(super) fn draw(set: Set, seed: u64, number: u64) -> Plan {
     shape(&mut dice, &mut plan);
     let exchanges: usize = plan.connections.iter().map(Vec::len).sum();
     let facts = [
-        ("set", json!(set.name())),
         ("congestion", json!(plan.congestion.name())),
         ("protocol", json!(plan.protocol.name())),
         ("connections", json!(plan.connections.len())),

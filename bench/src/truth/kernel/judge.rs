@@ -9,6 +9,7 @@ use super::play::Played;
 use super::steps::Steps;
 use super::view::{Records, View, of_flow};
 use super::waits::wait;
+use crate::truth::case::ACCEPT_QUEUE;
 use crate::witness::clock::Nanos;
 use ackwise_cause::Cause::{self, *};
 
@@ -40,7 +41,7 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
     ));
     let Some((requests, responses)) = views else { return Vec::new() };
     let mut spans = Vec::new();
-    let queued = if records.plan.at_once { queued(records, played, &mut spans) } else { None };
+    let queued = if records.plan.concurrent { queued(records, played, &mut spans) } else { None };
     let setup = setup(records, client, server).filter(|_| queued.is_none());
     if let Some((syn, established)) = setup {
         spans.push(span((syn, established), Direction::ToServer, Handshake, LINKS, 0));
@@ -293,5 +294,3 @@ fn merge(spans: Vec<Span>) -> Vec<Span> {
 
 const LINKS: &str = "emulator";
 const PROGRAM: &str = "program";
-/// The server's program, which had not accepted the connection.
-const ACCEPT_QUEUE: &str = "accept queue";

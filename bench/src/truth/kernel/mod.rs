@@ -88,6 +88,10 @@ pub(crate) fn record(options: &Options<'_>) -> anyhow::Result<Vec<PathBuf>> {
     Tracer::prepare()?;
     let next = AtomicU64::new(options.numbers.start);
     let outcome = Mutex::new((Vec::new(), Vec::new()));
+    let families = match options.set {
+        Set::Axes => axes::FAMILIES,
+        Set::First | Set::Ordinary => families::FAMILIES,
+    };
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -95,7 +99,7 @@ pub(crate) fn record(options: &Options<'_>) -> anyhow::Result<Vec<PathBuf>> {
             if number >= options.numbers.end || late || process::interrupted() {
                 return;
             }
-            let plan = families::draw(options.set, options.seed, number);
+            let plan = families::draw(families, options.seed, number);
             let case = run(&plan, number, options.folder)
                 .with_context(|| format!("kernel case {number}, {}", plan.family));
             let mut outcome = outcome.lock().expect("nobody panics with it");

@@ -29,7 +29,7 @@ pub(super) struct Plan {
     /// Another connection that shares the path.
     pub(super) cross: Option<Cross>,
     /// All connections are opened at the same time, and served one after the other.
-    pub(super) at_once: bool,
+    pub(super) concurrent: bool,
     /// How many connections wait for `accept` (`listen(2)`).
     pub(super) backlog: i32,
     /// What is set for all sockets of both hosts.
@@ -80,7 +80,7 @@ impl Plan {
             connections: Vec::new(),
             pipelined: false,
             cross: None,
-            at_once: false,
+            concurrent: false,
             backlog: BACKLOG,
             kernel: Kernel::default(),
             one_host: false,

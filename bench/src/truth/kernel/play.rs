@@ -50,8 +50,8 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
         let client = scope.spawn(|| {
             let _scheduling = Scheduling::prefer_round_robin();
             let run = |exchanges: &Vec<Exchange>| ask(plan, asking, address, exchanges, clock);
-            if plan.at_once {
-                return at_once(&plan.connections, run);
+            if plan.concurrent {
+                return concurrent(&plan.connections, run);
             }
             plan.connections.iter().map(run).collect::<anyhow::Result<Vec<_>>>()
         });
@@ -73,7 +73,7 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
 }
 
 /// Runs all connections at the same time.
-fn at_once<T: Send>(
+fn concurrent<T: Send>(
     connections: &[Vec<Exchange>],
     run: impl Fn(&Vec<Exchange>) -> anyhow::Result<T> + Sync,
 ) -> anyhow::Result<Vec<T>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::journeys::{Hop, Journey, Place};
 use super::judge::{Span, judge};
 use super::line::Diary;
-use super::plan::Plan;
+use super::plan::{Plan, Protocol};
 use super::play::Played;
 use super::view::Records;
 use crate::witness::clock::Nanos;
@@ -14,6 +14,8 @@ use crate::witness::trace::{Event, State, What};
 
 /// A connection that is recorded by hand. The request has 40 bytes, and arrives at 40 ms.
 struct Script {
+    plan: Plan,
+    accepted: Nanos,
     journeys: Vec<Journey>,
     events: Vec<Event>,
     client: Diary,
@@ -28,7 +30,11 @@ const MS: Nanos = 1_000_000;
 impl Script {
     fn new() -> Self {
         let (client, server) = (Diary::default(), Diary::default());
-        let mut script = Self { journeys: Vec::new(), events: Vec::new(), client, server };
+        let mut plan = Plan::ideal("by hand", 1);
+        (plan.links[0].to_server.delay, plan.links[0].to_client.delay) =
+            (Duration::from_nanos(WAY), Duration::from_nanos(WAY));
+        let (journeys, events) = (Vec::new(), Vec::new());
+        let mut script = Self { plan, accepted: 0, journeys, events, client, server };
         script.packet(true, 0, (0, 0), 0).syn = true;
         script.packet(false, 10, (0, 0), 0).syn = true;
         script.packet(true, 30, (1, 41), 1);
@@ -98,28 +104,29 @@ impl Script {
     }
 
     /// What the response of this size waited for: causes, from and until.
-    fn response(mut self, size: u64) -> Vec<(String, u64, u64)> {
+    fn response(self, size: u64) -> Vec<(String, u64, u64)> {
+        self.waits(size).into_iter().filter(|it| it.1 >= 40).collect()
+    }
+
+    /// The same of the setup and the request, too.
+    fn waits(mut self, size: u64) -> Vec<(String, u64, u64)> {
         self.server.messages.push((0, size));
         self.journeys.sort_by_key(|it| it.sent);
         self.events.sort_by_key(|it| it.at);
-        let mut plan = Plan::ideal("by hand", 1);
-        (plan.links[0].to_server.delay, plan.links[0].to_client.delay) =
-            (Duration::from_nanos(WAY), Duration::from_nanos(WAY));
-        let records = Records { journeys: &self.journeys, events: &self.events, plan: &plan };
+        let records = Records { journeys: &self.journeys, events: &self.events, plan: &self.plan };
         let played = Played {
             client_address: CLIENT,
             server_address: SERVER,
             client: self.client,
             server: self.server,
-            accepted: 0,
+            accepted: self.accepted,
         };
         let spans: Vec<Span> = judge(records, &played);
-        let of_response = spans.into_iter().filter(|it| it.from >= 40 * MS);
         let line = |it: Span| {
             let names: Vec<&str> = it.reasons.iter().map(|reason| reason.name()).collect();
             (names.join(" "), it.from / MS, it.until / MS)
         };
-        of_response.map(line).collect()
+        spans.into_iter().map(line).collect()
     }
 }
 
@@ -302,4 +309,89 @@ fn a_path_that_holds_what_it_has_stalls() {
     packet.arrived = Some(250 * MS);
     let expected = [("server-think", 40, 45), ("propagation", 45, 55), ("path-stall", 55, 250)];
     assert_eq!(script.response(100), spans(&expected));
+}
+
+#[test]
+fn what_a_full_accept_queue_dropped_had_arrived_and_waits_for_the_server() {
+    // The server drops the first SYN, answers the second, and accepts late.
+    let mut script = Script::new().write(1_100, 100).data(1_100, (1, 101)).ack(1_110, 101, 60_000);
+    script.plan.concurrent = true;
+    script.accepted = 1_090 * MS;
+    for packet in &mut script.journeys {
+        let later = if packet.syn && packet.from == CLIENT { 0 } else { 1_000 * MS };
+        packet.sent += if packet.sent < 1_000 * MS { later } else { 0 };
+        packet.arrived = Some(packet.sent + WAY);
+        (packet.hops[0].offered, packet.hops[0].begins, packet.hops[0].ends) =
+            (packet.sent, packet.sent, packet.sent);
+        packet.hops[0].delivered = packet.arrived;
+    }
+    script.client.written[0].0 += 1_000 * MS;
+    script.packet(true, 1_000, (0, 0), 0).syn = true;
+    let expected = [
+        ("handshake", 0, 10),
+        ("server-think", 10, 1_010),
+        ("handshake", 1_010, 1_020),
+        ("propagation", 1_030, 1_040),
+        ("server-think", 1_040, 1_090),
+        ("server-think", 1_090, 1_100),
+        ("propagation", 1_100, 1_110),
+    ];
+    assert_eq!(script.waits(100), spans(&expected));
+}
+
+#[test]
+fn a_response_without_a_length_ends_with_the_fin() {
+    for (closed, waits) in [(45, None), (85, Some(("application-limited server-think", 55, 85)))] {
+        let mut script = Script::new().write(45, 100).data(45, (1, 101)).ack(55, 101, 60_000);
+        script.plan.protocol = Protocol::Closes;
+        script.server.closed = Some(closed * MS);
+        script.packet(false, closed + 1, (101, 101), 41).fin = true;
+        let first = [("server-think", 40, 45), ("propagation", 45, 55)];
+        let last = [("propagation", closed.max(55), closed + 11)];
+        let expected: Vec<_> = first.into_iter().chain(waits).chain(last).collect();
+        let mut joined: Vec<(&str, u64, u64)> = Vec::new();
+        for it in expected {
+            match joined.last_mut() {
+                Some(before) if before.0 == it.0 && before.2 == it.1 => before.2 = it.2,
+                _ => joined.push(it),
+            }
+        }
+        assert_eq!(script.response(100), spans(&joined));
+    }
+}
+
+#[test]
+fn a_hold_of_less_than_two_round_trips_counts_if_the_family_means_it() {
+    for (counts, name) in [(false, "propagation"), (true, "queueing path-stall")] {
+        let mut script = Script::new().write(45, 100);
+        script.plan.each_hold_counts = counts;
+        let held = script.packet(false, 45, (1, 101), 41);
+        (held.arrived, held.hops[0].delivered) = (Some(75 * MS), Some(75 * MS));
+        let mut expected = vec![("server-think", 40, 45), ("propagation", 45, 55)];
+        match counts {
+            true => expected.push((name, 55, 75)),
+            false => expected[1].2 = 75,
+        }
+        assert_eq!(script.response(100), spans(&expected));
+    }
+}
+
+#[test]
+fn an_ack_that_a_program_which_does_not_read_delays_is_that_programs() {
+    for away in [false, true] {
+        let mut script = Script::new().write(45, 12_000);
+        // The window of ten segments is full, and the client's ACK comes 40 ms late.
+        let mut from = 1;
+        for _ in 0..10 {
+            script.packet(false, 45, (from, from + 1_000), 41);
+            from += 1_000;
+        }
+        let mut script =
+            script.ack(95, 10_001, 60_000).data(105, (10_001, 11_001)).data(105, (11_001, 12_001));
+        script.server.no_delay = true;
+        script.client.away.extend(away.then_some((50 * MS, 95 * MS)));
+        let waits = script.response(12_000);
+        let late = waits.iter().find(|it| it.1 == 55).expect("it is divided there");
+        assert_eq!(late.0.starts_with("receive-window"), away, "{waits:?}");
+    }
 }

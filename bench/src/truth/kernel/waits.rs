@@ -192,8 +192,8 @@ fn congested(view: &View, message: (u64, u64), at: Nanos) -> Vec<Cause> {
         State::Recovery => vec![LossRecovery, CongestionWindow],
         State::Loss => vec![SlowStart, LossRecovery, RetransmissionTimeout],
         _ if view.congestion == Congestion::Bbr => vec![SlowStart, CongestionWindow, Pacing],
-        // Who does not read does not acknowledge: Linux's ACK waits until the program reads, or for
-        // its timer (`__tcp_ack_snd_check`).
+        // Linux's ACK waits until the receiving program reads, or for its timer
+        // (`__tcp_ack_snd_check`).
         _ if delayed && view.away.at(at) > 0 => {
             vec![view.receiver_is_busy, ShortInitialSegment, phase]
         }

@@ -84,9 +84,10 @@ impl Clocks {
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Whether a processor paused while an exchange went on.
-    pub(crate) fn is_disturbed(&self, from: u64, until: u64) -> bool {
-        self.disturbed_ns.iter().any(|it| it[0] < until && from < it[1])
+    /// How long processors paused while an exchange went on; of two at a time, both count.
+    pub(crate) fn disturbed(&self, from: u64, until: u64) -> u64 {
+        let within = |it: &[u64; 2]| it[1].min(until).saturating_sub(it[0].max(from));
+        self.disturbed_ns.iter().map(within).sum()
     }
 }
 

@@ -13,12 +13,14 @@ use ackwise_linux::testing::debian::{self, APACHE_MODULES, apache_configuration,
 use anyhow::{Context, bail, ensure};
 use serde::Serialize;
 
-/// What a session's programs are told.
+/// What a session's programs do.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Session {
     pub(super) server: &'static str,
     pub(super) client: &'static str,
     pub(super) tls: bool,
+    /// nginx offers HTTP/2.
+    pub(super) http2: bool,
     /// Mean think time of a server that is a program of ours, in ms.
     pub(super) server_think: u32,
     /// Mean time between requests, in ms.
@@ -61,7 +63,7 @@ impl Running {
         let behind = session.server == "haproxy";
         let mut commands = Vec::new();
         if behind {
-            commands.push((BEHIND, nginx(folder, BEHIND, false, "/dev/null".as_ref())?));
+            commands.push((BEHIND, nginx(folder, BEHIND, "", "/dev/null".as_ref())?));
         }
         commands.push((PORT, server(session, folder, &log)?));
         for (port, command) in commands {
@@ -123,13 +125,16 @@ fn server(session: &Session, folder: &Path, log: &Path) -> anyhow::Result<Comman
         "node" => script("node", "nodejs", "server.js", include_str!("sources/server.js")),
         "apache" => apache(folder, session.tls, log),
         "haproxy" => haproxy(folder, session.tls),
-        _ => nginx(folder, PORT, session.tls, log),
+        _ if session.http2 => nginx(folder, PORT, " ssl http2", log),
+        _ if session.tls => nginx(folder, PORT, " ssl", log),
+        _ => nginx(folder, PORT, "", log),
     }
 }
 
-fn nginx(folder: &Path, port: u16, tls: bool, log: &Path) -> anyhow::Result<Command> {
+/// `more` are parameters of `listen`.
+fn nginx(folder: &Path, port: u16, more: &str, log: &Path) -> anyhow::Result<Command> {
     let config = folder.join(format!("nginx-{port}.conf"));
-    let (secure, root) = (if tls { " ssl" } else { "" }, folder.display());
+    let root = folder.display();
     let text = format!(
         "daemon off; pid {root}/pid-{port}; error_log stderr; worker_processes 1; user root;
         events {{}}
@@ -140,7 +145,7 @@ fn nginx(folder: &Path, port: u16, tls: bool, log: &Path) -> anyhow::Result<Comm
             log_format own '$remote_port ${{request_time}}s';
             access_log {log} own; sendfile on; keepalive_timeout 1s;
             ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem;
-            server {{ listen {port}{secure}; root {root}/documents; }}
+            server {{ listen {port}{more}; root {root}/documents; }}
         }}",
         log = log.display(),
     );

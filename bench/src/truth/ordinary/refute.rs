@@ -1,4 +1,4 @@
-//! Whether the programs' clocks refute what is said of ordinary traffic.
+//! Whether the programs' clocks refute what is reported about ordinary traffic.
 //!
 //! | what is said | refuted if |
 //! | --- | --- |
@@ -36,7 +36,7 @@ pub(in crate::truth) struct Ordinary {
 #[derive(Debug, Default)]
 struct Counts {
     exchanges: u32,
-    /// Without a clock, or while a processor paused.
+    /// Without a clock.
     unjudged: u32,
     accused: u32,
     refuted: u32,
@@ -85,11 +85,13 @@ impl Ordinary {
             counts.exchanges += 1;
             let from = exchange.start.as_nanos();
             let until = (exchange.start + exchange.duration).as_nanos();
-            let Some(clock) = clock.filter(|_| !clocks.is_disturbed(from, until)) else {
+            let Some(clock) = clock else {
                 counts.unjudged += 1;
                 continue;
             };
-            if let Some(total) = clock.total_ns.filter(|_| vantage == Vantage::Client) {
+            let disturbed = clocks.disturbed(from, until);
+            let is_timed = vantage == Vantage::Client && disturbed == 0;
+            if let Some(total) = clock.total_ns.filter(|_| is_timed) {
                 counts.timed += 1;
                 counts.sums[0] += until - from;
                 counts.sums[1] += total;
@@ -98,7 +100,7 @@ impl Ordinary {
             }
             let accusations: Vec<Share> = exchange.shares.iter().filter(accuses).collect();
             let refuted: Vec<&Share> =
-                accusations.iter().filter(|it| is_refuted(it, clock)).collect();
+                accusations.iter().filter(|it| is_refuted(it, clock, disturbed)).collect();
             counts.accused += u32::from(!accusations.is_empty());
             counts.refuted += u32::from(!refuted.is_empty());
             let line = |it: &Share| line(name, clock, it);
@@ -191,9 +193,10 @@ fn accuses(share: &Share) -> bool {
         && share.span.as_nanos() >= LEAST_ACCUSED
 }
 
-fn is_refuted(share: &Share, clock: &Clock) -> bool {
+/// A machine that paused may have made a program late by as much.
+fn is_refuted(share: &Share, clock: &Clock, disturbed: u64) -> bool {
     let span = u64::try_from(share.span.as_nanos()).unwrap_or(u64::MAX);
-    clears((share.cause, share.direction), span, clock)
+    clears((share.cause, share.direction), span.saturating_sub(disturbed), clock)
 }
 
 /// Whether the clock clears who is accused.
@@ -271,9 +274,9 @@ fn line(name: &str, clock: &Clock, share: &Share) -> String {
 
 /// In nanoseconds. An accusation of less matters to nobody.
 const LEAST_ACCUSED: u128 = 5_000_000;
-/// What a program's clock may lose: nginx and HAProxy count milliseconds, and a program that is to run waits for its
-/// turn on a busy machine. Our choice.
-const RESOLUTION: u64 = 3_000_000;
+/// What a program's clock may lose: nginx and HAProxy read theirs once for each round of events, which may have some
+/// ms of work for other connections, and a program that is to run waits for its turn. Our choice.
+const RESOLUTION: u64 = 5_000_000;
 /// Less than this in an exchange is no reason to change a program. Our choice.
 const SMALL: u64 = 1_000_000;
 /// Between the last packet and the program's clock. Our choice, for a busy machine.

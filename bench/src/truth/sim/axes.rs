@@ -96,14 +96,13 @@ mod tests {
     use ackwise_lab::experiment::Experiment;
 
     use super::*;
-    use crate::truth::options::Set;
     use crate::truth::sim::draw::{BASE, draw};
 
     #[test]
     fn every_family_is_an_experiment() {
         for number in 0..60 {
             let [mut dice, mut sender] = ["sim", "sender"].map(|it| Dice::new(5).of(it, number));
-            let drawn = draw(Set::Axes, number, &mut dice, &mut sender);
+            let drawn = draw(FAMILIES, number, &mut dice, &mut sender);
             let base = Experiment::parse("base", BASE).unwrap();
             let experiment = base.with_all_set(drawn.settings.iter().map(String::as_str));
             let experiment = experiment.unwrap_or_else(|why| panic!("{}: {why}", drawn.family));

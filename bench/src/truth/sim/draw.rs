@@ -3,9 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::axes;
 use crate::dice::Dice;
-use crate::truth::options::Set;
 
 /// An experiment that was drawn.
 pub(super) struct Drawn {
@@ -65,8 +63,12 @@ behaviour = { preset = "fixed" }
 
 /// Draws a path, and what the family with this number provokes. The sender has dice of its own: a case in
 /// which it is `linux-6` is the same as before there were others.
-pub(super) fn draw(set: Set, number: u64, dice: &mut Dice, sender: &mut Dice) -> Drawn {
-    let families = if set == Set::Axes { axes::FAMILIES } else { FAMILIES };
+pub(super) fn draw(
+    families: &[(&'static str, Provoke)],
+    number: u64,
+    dice: &mut Dice,
+    sender: &mut Dice,
+) -> Drawn {
     let count = u64::try_from(families.len()).expect("a few families");
     let place = usize::try_from(number % count).expect("below the number of families");
     let (family, provoke) = families[place];
@@ -109,7 +111,7 @@ pub(super) type Provoke = fn(&mut Drawn, &mut Dice);
 
 /// By name, in turn. A cause that the others provoke rarely has one of its own, so that 650 cases have
 /// at least 30 with each cause.
-const FAMILIES: &[(&str, Provoke)] = &[
+pub(super) const FAMILIES: &[(&str, Provoke)] = &[
     ("plain", plain),
     ("nagle", nagle),
     ("cork", cork),
@@ -341,7 +343,7 @@ mod tests {
     fn every_family_is_an_experiment() {
         for number in 0..100 {
             let [mut dice, mut sender] = ["sim", "sender"].map(|it| Dice::new(5).of(it, number));
-            let drawn = draw(Set::First, number, &mut dice, &mut sender);
+            let drawn = draw(FAMILIES, number, &mut dice, &mut sender);
             let base = Experiment::parse("base", BASE).unwrap();
             let settings = drawn.settings.iter().map(String::as_str);
             let experiment = base.with_all_set(settings);
@@ -356,17 +358,13 @@ mod tests {
         for number in 0..400 {
             let dice = || Dice::new(5).of("sim", number);
             let mut sender = Dice::new(5).of("sender", number);
-            let drawn = draw(Set::First, number, &mut dice(), &mut sender);
+            let drawn = draw(FAMILIES, number, &mut dice(), &mut sender);
             match drawn.sender {
                 BBR => senders[1] += 1,
                 sender => {
                     senders[0] += u32::from(sender == LINUX);
-                    let again = draw(
-                        Set::First,
-                        number,
-                        &mut dice(),
-                        &mut Dice::new(6).of("sender", number),
-                    );
+                    let again =
+                        draw(FAMILIES, number, &mut dice(), &mut Dice::new(6).of("sender", number));
                     let same = again.sender != sender || again.settings == drawn.settings;
                     assert!(same, "case {number}");
                 }

@@ -32,9 +32,13 @@ use crate::dice::Dice;
 ///
 /// If the experiment does not run, or a file cannot be written.
 pub(super) fn record(set: Set, seed: u64, number: u64, folder: &Path) -> anyhow::Result<Recorded> {
+    let families = match set {
+        Set::Axes => axes::FAMILIES,
+        Set::First | Set::Ordinary => draw::FAMILIES,
+    };
     let mut dice = Dice::new(seed).of("sim", number);
     let mut sender = Dice::new(seed).of("sender", number);
-    let drawn = draw::draw(set, number, &mut dice, &mut sender);
+    let drawn = draw::draw(families, number, &mut dice, &mut sender);
     let name = format!("sim-{number:04}");
     let experiment = Experiment::parse(&name, draw::BASE)
         .and_then(|it| it.with_all_set(drawn.settings.iter().map(String::as_str)))

@@ -24,6 +24,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = b"x" * int(self.path[1:])
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
+        if self.headers.get("Connection", "").lower() == "keep-alive":
+            # A client of HTTP/1.0 would wait for the end of the connection.
+            self.send_header("Connection", "keep-alive")
         self.end_headers()
         self.wfile.write(body)
         micros = (time.monotonic_ns() - self.begins) // 1000
