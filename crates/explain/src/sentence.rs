@@ -61,7 +61,12 @@ fn of_stall(analysis: &Analysis, stall: &Total, totals: &Totals) -> String {
 
 /// The largest cause, if it is not a stall.
 fn of_most(first: &Total, totals: &Totals) -> String {
-    let happened = happened(first.cause, first.direction);
+    let happened = match (first.cause, first.rival) {
+        (Cause::Propagation, Some(Cause::Queueing)) => {
+            "Data was in transit (distance, or a queue that never empties)"
+        }
+        _ => happened(first.cause, first.direction),
+    };
     format!("{happened}: {} ({}).", how_much(first, totals), how_sure(first))
 }
 
