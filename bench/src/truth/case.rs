@@ -9,6 +9,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use super::amounts::Amount;
 use ackwise_cause::{Cause, Direction};
 use anyhow::{Context, ensure};
 use serde::de::{DeserializeOwned, Error as _};
@@ -107,6 +108,9 @@ impl OneWay {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Truth {
     pub(crate) intervals: Vec<Interval>,
+    /// Where only sums over all exchanges are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) amounts: Vec<Amount>,
 }
 
 /// Some time and its cause.
@@ -179,13 +183,15 @@ impl Truth {
         #[derive(Deserialize)]
         struct Raw {
             intervals: Vec<Value>,
+            #[serde(default)]
+            amounts: Vec<Amount>,
         }
         let raw: Raw = parse(text)?;
         let one = |(number, value): (usize, Value)| {
             Interval::parse(value).with_context(|| format!("intervals[{number}]"))
         };
         let intervals = raw.intervals.into_iter().enumerate().map(one).collect::<Result<_, _>>()?;
-        Ok(Self { intervals })
+        Ok(Self { intervals, amounts: raw.amounts })
     }
 }
 

@@ -41,6 +41,7 @@ fn of_world(results: &Results, world: World) -> Value {
         "seeds": results.seeds(world),
         "cases": cases.collect::<Vec<_>>(),
         "matrix": matrix(results.rows.iter().filter(|it| it.view.world == world)),
+        "printed": matrix(results.printed.iter().filter(|it| it.view.world == world)),
         "must_reach": reach::lines(results, world).iter().map(line).collect::<Vec<_>>(),
         "wrong": worst(results, world),
         "failures": failures.collect::<Vec<_>>(),

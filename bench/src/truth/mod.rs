@@ -7,10 +7,12 @@
 //! | `options` | the command line |
 //! | `case` | captures and truth of one run, as files |
 //! | `kernel` | cases from the kernel |
+//! | `ordinary` | ordinary traffic, against the clocks of its programs |
 //! | `sim` | cases from the simulator |
 //! | `reading` | what the analyser says of a case, at each place |
 //! | `damage` | what a capture may lack |
 //! | `remove` | what one missing packet changes |
+//! | `amounts` | captures of others, of which only sums are known |
 //! | `compare` | truth and statements of one exchange, gap by gap |
 //! | `score` | which statements are right, added up |
 //! | `results` | all of that, case after case |
@@ -19,6 +21,7 @@
 //! | `wrong` | what is said to be a cause and is not, and the other way round |
 //! | `table`, `show`, `json`, `markdown` | the results, printed |
 
+mod amounts;
 pub(crate) mod case;
 mod compare;
 mod damage;
@@ -27,6 +30,7 @@ mod kernel;
 mod limits;
 mod markdown;
 mod options;
+mod ordinary;
 mod reach;
 mod reading;
 mod remove;
@@ -52,7 +56,7 @@ use self::results::Results;
 use crate::dice::Dice;
 use crate::progress::Progress;
 
-use self::options::Format;
+use self::options::{Format, Set};
 pub(crate) use self::options::{HELP, Settings, parse};
 
 /// Its name in `cargo xtask bench NAME`.
@@ -124,7 +128,8 @@ fn each_case(
         let mut progress = Progress::new(settings.runs);
         let mut number = 0;
         while number < settings.runs && deadline.is_none_or(|it| Instant::now() < it) {
-            let end = settings.runs.min(number + batch(world));
+            let batch = if settings.set == Set::Ordinary { 1 } else { batch(world) };
+            let end = settings.runs.min(number + batch);
             for recorded in record(settings, world, number..end, deadline, &work.path)? {
                 ensure!(!process::interrupted(), "interrupted");
                 handle(&recorded)?;
@@ -160,12 +165,23 @@ fn record(
     deadline: Option<Instant>,
     folder: &Path,
 ) -> anyhow::Result<Vec<Recorded>> {
+    if settings.set == Set::Ordinary {
+        return ordinary::record_all(settings.seed, numbers, folder);
+    }
     match world {
         World::Kernel => {
-            let options = kernel::Options { seed: settings.seed, numbers, deadline, folder };
+            let options = kernel::Options {
+                set: settings.set,
+                seed: settings.seed,
+                numbers,
+                deadline,
+                folder,
+            };
             kernel::record(&options)?.iter().map(|it| Recorded::read(it)).collect()
         }
-        World::Sim => numbers.map(|it| sim::record(settings.seed, it, folder)).collect(),
+        World::Sim => {
+            numbers.map(|it| sim::record(settings.set, settings.seed, it, folder)).collect()
+        }
     }
 }
 

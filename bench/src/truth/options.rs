@@ -14,6 +14,8 @@ use super::case::World;
 /// Options of a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Settings {
+    /// What is drawn.
+    pub(super) set: Set,
     /// Seed of all random numbers.
     pub(super) seed: u64,
     /// Runs in each world.
@@ -36,6 +38,29 @@ pub(crate) struct Settings {
     pub(super) wrong: Option<Wrong>,
     /// What to print.
     pub(super) format: Format,
+}
+
+/// A set of families. Rules are made with the others; each shows what they were fitted to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Set {
+    /// Each family provokes a cause.
+    First,
+    /// Each family varies what the first set holds fixed.
+    Axes,
+    /// Ordinary programs, which provoke nothing.
+    Ordinary,
+}
+
+impl Set {
+    const ALL: [Self; 3] = [Self::First, Self::Axes, Self::Ordinary];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Axes => "axes",
+            Self::Ordinary => "ordinary",
+        }
+    }
 }
 
 /// Of which wrong statements there is to be a list.
@@ -65,6 +90,7 @@ const REMOVALS: u32 = 2;
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            set: Set::First,
             seed: 1,
             runs: RUNS,
             worlds: World::ALL.to_vec(),
@@ -83,11 +109,13 @@ impl Default for Settings {
 pub(crate) const HELP: &str = "\
 cargo xtask bench truth [OPTION]...
     Compare what `explain` says with what connections really waited for.
+    --set SET         Draw from this set of families: first (by default), axes (what the first holds fixed), or
+                      ordinary (programs that provoke nothing, against their own clocks; needs root).
     --seed N          Seed of all random numbers (1 by default).
     --runs N          Record N cases in each world (650 by default).
     --world WORLD     Record cases in this world only: kernel (needs root) or sim.
     --subset SECONDS  Begin no case after SECONDS, and check the limits for CI (bench/truth.json).
-    --from FOLDER     Read the cases in FOLDER instead of recording some.
+    --from FOLDER     Read the cases in FOLDER instead of recording some: ours, or captures of others with amounts.
     --keep FOLDER     Keep the cases in FOLDER: captures, truth, and how each was made.
     --show CASE       Print truth and statements of one case side by side.
     --removals N      Remove N single packets from each case, one at a time (2 by default).
@@ -98,6 +126,7 @@ cargo xtask bench truth [OPTION]...
     --json            Print JSON.
     Examples: cargo xtask bench truth --world sim --runs 60
               cargo xtask bench truth --keep /tmp/cases
+              cargo xtask bench truth --set ordinary --runs 50
               cargo xtask bench truth --from /tmp/cases --show kernel-0017
               cargo xtask bench truth --from /tmp/cases --wrong nagle-rtt
     Exit: 0 measured, 1 could not measure or, with --subset, a limit was missed.
@@ -113,6 +142,11 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
     let mut settings = Settings::default();
     while let Some(arg) = parser.next()? {
         match arg {
+            Long("set") => {
+                let name = parser.value()?.string()?;
+                let set = Set::ALL.into_iter().find(|it| it.name() == name);
+                settings.set = set.with_context(|| format!("no set `{name}`"))?;
+            }
             Long("seed") => settings.seed = parser.value()?.parse()?,
             Long("runs") => settings.runs = parser.value()?.parse::<NonZeroU64>()?.get(),
             Long("world") => {
@@ -142,6 +176,9 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             other => return Err(other.unexpected().into()),
         }
     }
+    if settings.set == Set::Ordinary {
+        settings.worlds = vec![World::Kernel];
+    }
     let reads = settings.from.is_some();
     ensure!(!reads || settings.keep.is_none(), "--from keeps its cases: --keep is not needed");
     ensure!(
@@ -161,10 +198,10 @@ mod tests {
 
     #[test]
     fn every_option_is_read_and_in_the_help() {
-        let line = "--seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --wrong \
+        let line = "--set axes --seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --wrong \
                     nagle-rtt --removals 5 --worst 3 --json";
         let settings = parsed(line).unwrap().unwrap();
-        assert_eq!((settings.seed, settings.runs), (7, 9));
+        assert_eq!((settings.set, settings.seed, settings.runs), (Set::Axes, 7, 9));
         assert_eq!(settings.worlds, [World::Sim]);
         assert_eq!(settings.subset, Some(Duration::from_secs(90)));
         assert_eq!(settings.keep, Some("k".into()));
@@ -176,12 +213,15 @@ mod tests {
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");
         }
+        let ordinary = parsed("--set ordinary").unwrap().unwrap();
+        assert_eq!((ordinary.set, ordinary.worlds), (Set::Ordinary, vec![World::Kernel]));
         assert_eq!(parsed("--help").unwrap(), None);
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let lines = ["--runs 0", "--world moon", "--from a --keep b", "--from a --subset 9"];
+        let lines =
+            ["--runs 0", "--world moon", "--set all", "--from a --keep b", "--from a --subset 9"];
         for line in lines.into_iter().chain(["--wrong nagel", "page"]) {
             assert!(parsed(line).is_err(), "{line}");
         }

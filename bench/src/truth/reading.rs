@@ -7,6 +7,7 @@ use std::path::Path;
 
 use ackwise_capture::{
     analysis::{Analyser, Analysis},
+    attribution::{Share, Shares},
     decode::decode,
     read::{Drops, Frame, LinkType, Source},
     series::Stretch,
@@ -185,6 +186,8 @@ pub(super) struct Exchange {
     pub(super) request: String,
     /// What it waited for: in order, without overlap.
     pub(super) claims: Vec<Claim>,
+    /// What a report prints of it: amounts by cause, end to end.
+    pub(super) printed: Vec<Claim>,
 }
 
 /// The captures of a case that one reading needs.
@@ -247,6 +250,11 @@ pub(super) fn load<'a>(folder: &Path, captures: &'a Captures) -> anyhow::Result<
         .collect()
 }
 
+/// What one capture says.
+pub(super) fn analyse(packets: &Packets) -> Analysis {
+    explain(packets, &End::default()).analysis
+}
+
 fn explain(packets: &Packets, end: &End) -> Explained {
     let reading = Reading::by(Analyser::default().with_all_stretches());
     reading.read(&mut end.record(packets.frames()));
@@ -297,10 +305,23 @@ fn exchanges(analysis: Analysis) -> Vec<Exchange> {
             until_ns,
             oldest_from_ns,
             claims: claims(&it.stretches),
+            printed: printed(from_ns, &it.shares),
             request: it.request.map(String::from).unwrap_or_default(),
         }
     };
     analysis.exchanges.into_iter().map(exchange).collect()
+}
+
+/// Shares have no times of their own.
+fn printed(from_ns: u64, shares: &Shares) -> Vec<Claim> {
+    let mut cursor = from_ns;
+    let claim = |it: Share| {
+        let (from, span) = (cursor, u64::try_from(it.span.as_nanos()).unwrap_or(u64::MAX));
+        cursor = cursor.saturating_add(span);
+        let (cause, direction, confidence) = (it.cause, it.direction, it.confidence);
+        Claim { from, until: cursor, cause, direction, confidence }
+    };
+    shares.iter().map(claim).filter(|it| it.from < it.until).collect()
 }
 
 /// A stretch that begins before another ends begins when that one ends.

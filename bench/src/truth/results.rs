@@ -6,8 +6,10 @@ use std::net::SocketAddr;
 use ackwise_cause::Cause;
 use anyhow::Context;
 
+use super::amounts::{self, Told};
 use super::case::{Case, Recorded, World};
 use super::damage::Damage;
+use super::ordinary::{clocks::Clocks, refute::Ordinary};
 use super::reading::{self, Needed, Said, Vantage};
 use super::remove::Removal;
 use super::score::{self, Row, View};
@@ -18,6 +20,12 @@ use crate::dice::Dice;
 pub(super) struct Results {
     pub(super) cases: Vec<Facts>,
     pub(super) rows: Vec<Row>,
+    /// The same of what reports print: amounts of each exchange, of whole captures.
+    pub(super) printed: Vec<Row>,
+    /// Captures of others, of which amounts are known.
+    pub(super) told: Vec<Told>,
+    /// Ordinary traffic, which has no truth but the programs' clocks.
+    pub(super) ordinary: Ordinary,
     /// What one missing packet changed.
     pub(super) removals: Vec<Removal>,
     /// Readings that failed, and why.
@@ -105,6 +113,14 @@ impl Results {
         removals: u32,
         dice: Dice,
     ) -> anyhow::Result<()> {
+        if let Some(clocks) = Clocks::read(&recorded.folder)? {
+            let packets = reading::load(&recorded.folder, &recorded.case.captures)?;
+            self.ordinary.add(recorded, &clocks, &packets);
+            return Ok(());
+        }
+        if !recorded.truth.amounts.is_empty() {
+            return self.add_amounts(recorded);
+        }
         let facts = Facts::of(recorded);
         let is_disturbed = facts.disturbed.is_some();
         self.cases.push(facts);
@@ -133,6 +149,27 @@ impl Results {
         Ok(())
     }
 
+    /// Reads a case of which amounts are known.
+    fn add_amounts(&mut self, recorded: &Recorded) -> anyhow::Result<()> {
+        let case = &recorded.case;
+        let packets = reading::load(&recorded.folder, &case.captures)?;
+        // Both ends are there to be read as a pair.
+        let is_pair = case.captures.client.is_some() && case.captures.server.is_some();
+        for vantage in Vantage::ALL.into_iter().filter(|it| !is_pair || *it == Vantage::Pair) {
+            match reading::read(vantage, &case.captures, &case.one_way_ms, &packets) {
+                Ok(said) => {
+                    self.told
+                        .extend(said.iter().flat_map(|it| amounts::told(recorded, vantage, it)));
+                }
+                Err(why) => {
+                    let view = View { world: case.world, vantage, damage: None };
+                    self.failures.push((case.name.clone(), view, format!("{why:#}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Reads a case at all places.
     fn read(
         &mut self,
@@ -148,6 +185,9 @@ impl Results {
                 Ok(None) => {}
                 Ok(Some(said)) => {
                     self.rows.extend(score::rows(recorded, view, &said));
+                    if damage.is_none() {
+                        self.printed.extend(score::printed_rows(recorded, view, &said));
+                    }
                     all.insert(vantage, said);
                 }
                 Err(why) => self.failures.push((case.name.clone(), view, format!("{why:#}"))),

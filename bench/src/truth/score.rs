@@ -98,17 +98,6 @@ impl Group {
     /// `None` for [`Cause::Unknown`].
     pub(super) const fn of(cause: Cause) -> Option<Self> {
         Some(match cause {
-            Cause::NagleDelayedAck
-            | Cause::NagleRtt
-            | Cause::ShortInitialSegment
-            | Cause::CorkTimer
-            | Cause::SillyWindow
-            | Cause::ReceiveWindow
-            | Cause::SendBuffer
-            | Cause::H2FlowControl
-            | Cause::IdleRestart
-            | Cause::HeadOfLine
-            | Cause::RetransmissionTimeout => Self::Stall(cause),
             Cause::Handshake | Cause::TlsHandshake | Cause::Propagation => Self::Distance,
             Cause::RequestUpload | Cause::Transmission | Cause::Queueing | Cause::PathStall => {
                 Self::Rate
@@ -117,6 +106,7 @@ impl Group {
             Cause::LossRecovery => Self::Loss,
             Cause::ServerThink | Cause::ApplicationLimited => Self::Programs,
             Cause::Unknown => return None,
+            stall => Self::Stall(stall),
         })
     }
 
@@ -208,6 +198,19 @@ pub(super) fn rows(recorded: &Recorded, view: View, said: &Said) -> Vec<Row> {
     let missed = truths.missed(said);
     rows.extend(summed(&recorded.case.name, view, "no exchange".to_owned(), &missed));
     rows
+}
+
+/// Compares what a report prints of a case's exchanges with what is true. A share has no place in time, so each
+/// exchange is one gap.
+pub(super) fn printed_rows(recorded: &Recorded, view: View, said: &Said) -> Vec<Row> {
+    let truths = Truths::of(&recorded.truth.intervals, &recorded.case.one_way_ms);
+    let of_exchange = |(number, exchange): (usize, &Exchange)| {
+        let (from, known) = truths.of_exchange(exchange, said);
+        let cells = compare([from, exchange.until_ns], &[], known, &exchange.printed);
+        let title = format!("#{} {}", number + 1, exchange.request);
+        summed(&recorded.case.name, view, title, &cells)
+    };
+    said.exchanges.iter().enumerate().flat_map(of_exchange).collect()
 }
 
 /// What is late because of a loss, is late since it was first sent: while data before it was still on its way, or
@@ -407,7 +410,8 @@ mod tests {
         let (direction, confidence) = (Direction::ToClient, High);
         let claim = Claim { from: from_ns, until: until_ns, cause, direction, confidence };
         let (connection, request) = (connection(1), String::new());
-        Exchange { connection, from_ns, until_ns, oldest_from_ns, request, claims: vec![claim] }
+        let [claims, printed] = [vec![claim], vec![claim]];
+        Exchange { connection, from_ns, until_ns, oldest_from_ns, request, claims, printed }
     }
 
     /// Truth, statement, nanoseconds, in the order of exchanges.

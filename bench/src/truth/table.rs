@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 
 use ackwise_cause::Cause;
 
+use super::amounts;
 use super::case::World;
 use super::damage::Damage;
 use super::reach::{self, Bound, Line};
@@ -16,6 +17,12 @@ use super::score::{Group, Row, Share, Sureness, ms, precision, recall};
 pub(super) fn text(results: &Results) -> String {
     let mut out = String::new();
     worlds(&mut out, results).expect("a string takes everything");
+    if !results.told.is_empty() {
+        out.push_str(&amounts::text(&results.told));
+    }
+    if !results.ordinary.is_empty() {
+        out.push_str(&results.ordinary.text());
+    }
     out
 }
 
@@ -40,7 +47,10 @@ fn of_world(out: &mut String, results: &Results, world: World) -> fmt::Result {
     let rows: Vec<&Row> = results.rows.iter().filter(|it| it.view.world == world).collect();
     let whole: Vec<&Row> = rows.iter().copied().filter(|it| it.view.damage.is_none()).collect();
     cases(out, results, world)?;
-    writeln!(out, "\nTime by confidence, and how much of that is right")?;
+    writeln!(
+        out,
+        "\nTime by confidence, and how much of that is right (by stretches; as printed: by each exchange's shares)"
+    )?;
     writeln!(out, "  {:<28} {CALIBRATION}", "read")?;
     for vantage in Vantage::ALL {
         calibration(out, vantage.name(), &of(&whole, |it| it.view.vantage == vantage))?;
@@ -48,6 +58,10 @@ fn of_world(out: &mut String, results: &Results, world: World) -> fmt::Result {
     let [sender, elsewhere] = sides(&whole);
     calibration(out, "sender's side and --pair", &sender)?;
     calibration(out, "other places", &elsewhere)?;
+    let printed: Vec<&Row> = results.printed.iter().filter(|it| it.view.world == world).collect();
+    let [printed_at_sender, printed_elsewhere] = sides(&printed);
+    calibration(out, "as printed, sender's side", &printed_at_sender)?;
+    calibration(out, "as printed, other places", &printed_elsewhere)?;
     for damage in Damage::ALL {
         calibration(out, damage.name(), &of(&rows, |it| it.view.damage == Some(damage)))?;
     }

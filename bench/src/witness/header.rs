@@ -10,6 +10,7 @@ pub(crate) struct Header {
     pub(crate) seq: u32,
     pub(crate) ack: u32,
     pub(crate) syn: bool,
+    pub(crate) fin: bool,
     pub(crate) window: u16,
     /// Of a SYN: the shift of the window.
     pub(crate) scale: u8,
@@ -38,6 +39,7 @@ impl Header {
             seq: long(4)?,
             ack: long(8)?,
             syn: *tcp.get(13)? & 2 != 0,
+            fin: *tcp.get(13)? & 1 != 0,
             window: word(14)?,
             scale: window_scale(tcp.get(20..tcp_len)?),
             len: u32::try_from(length.checked_sub(ip_len + tcp_len)?).ok()?,

@@ -57,7 +57,7 @@ mod window;
 pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
-pub(crate) use cork::{CorkHabit, CorkTimer};
+pub(crate) use cork::CorkTimer;
 pub(crate) use hold::Loss;
 pub(crate) use known_paces::{KnownPaces, Paces};
 pub use loss_kind::LossKind;

@@ -59,6 +59,7 @@ use http2::Http2;
 use log::Log;
 use opening::Opening;
 use span::Span;
+pub(crate) use tls::Shutdown;
 use tls::Tls;
 use turns::Turns;
 
@@ -199,6 +200,42 @@ impl ExchangeReader {
     pub fn handle_silence(&mut self) {
         if let State::Tls(tls) = &mut self.state {
             tls.handle_silence();
+        }
+    }
+
+    /// What the next `len` bytes of a stream may be, if they may be what an end closes TLS with and nothing else. Then the caller decides later: it gives them to [`handle_content`](Self::handle_content), or
+    /// [passes over](Self::pass_over) them.
+    pub(crate) fn shutdown(
+        &self,
+        direction: Direction,
+        len: u32,
+        bytes: &[u8],
+    ) -> Option<Shutdown> {
+        let State::Tls(tls) = &self.state else { return None };
+        tls.shutdown(direction, len, bytes)
+    }
+
+    /// As [`handle_data`](Self::handle_data), of bytes that turned out not to close anything.
+    pub(crate) fn handle_content(
+        &mut self,
+        direction: Direction,
+        position: u64,
+        len: u32,
+        bytes: &[u8],
+    ) {
+        self.expect_content(true);
+        self.handle_data(direction, position, len, bytes);
+        self.expect_content(false);
+    }
+
+    /// Passes over whole records that nobody waits for, up to `position`.
+    pub(crate) const fn pass_over(&mut self, direction: Direction, position: u64) {
+        *self.end(direction) = position;
+    }
+
+    fn expect_content(&mut self, content: bool) {
+        if let State::Tls(tls) = &mut self.state {
+            tls.expect_content(content);
         }
     }
 

@@ -4,9 +4,9 @@
 //!
 //! | module | purpose |
 //! | --- | --- |
-//! | `name` | [`Cause`]: why an exchange makes no progress at some moment |
+//! | `name` | [`Cause`]: why an exchange makes no progress at some moment, with name, meaning and owner |
 //! | `finding` | [`FindingId`]: the checks of a live server |
-//! | `meaning` | the meaning of each name in one sentence |
+//! | `meaning` | the meaning of each check in one sentence |
 //! | `party` | which end can change something, and the direction of the data |
 //! | `remedy`, `software` | what to change, by server, language and system |
 //! | `moment` | derives the cause from what both ends wait for |

@@ -1,6 +1,6 @@
 //! Which end has to change something.
 
-use super::Cause;
+use super::{Cause, name::Owner};
 
 /// The party that has to change something.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -85,34 +85,17 @@ impl Cause {
     ///
     /// A small segment held by Nagle becomes a stall only with both ends; it is attributed to the
     /// sender, which can fix it for all its peers. Connection setup is attributed to the path: only
-    /// earlier connections show which end could have kept one open.
+    /// earlier connections show which end could have kept one open. A client that pipelines requests
+    /// chooses to wait for all responses in order.
     #[must_use]
     pub const fn party(self, direction: Direction) -> Option<Party> {
-        Some(match self {
-            Self::Handshake
-            | Self::TlsHandshake
-            | Self::RequestUpload
-            | Self::Propagation
-            | Self::PathStall
-            | Self::Transmission
-            | Self::Queueing
-            | Self::CongestionWindow
-            | Self::LossRecovery
-            | Self::RetransmissionTimeout => Party::Path,
-            Self::ServerThink => Party::Server,
-            // A client that pipelines requests chooses to wait for all responses in order.
-            Self::HeadOfLine => Party::Client,
-            Self::ShortInitialSegment
-            | Self::NagleDelayedAck
-            | Self::NagleRtt
-            | Self::CorkTimer
-            | Self::SlowStart
-            | Self::IdleRestart
-            | Self::Pacing
-            | Self::SendBuffer
-            | Self::ApplicationLimited => direction.sender(),
-            Self::SillyWindow | Self::ReceiveWindow | Self::H2FlowControl => direction.receiver(),
-            Self::Unknown => return None,
+        Some(match self.owner() {
+            Owner::Path => Party::Path,
+            Owner::Client => Party::Client,
+            Owner::Server => Party::Server,
+            Owner::Sender => direction.sender(),
+            Owner::Receiver => direction.receiver(),
+            Owner::Nobody => return None,
         })
     }
 }

@@ -11,6 +11,8 @@ const OTHER_VOCABULARIES: &[(&str, &str)] = &[
     // The option of the `Connection` field (RFC 9110, section 7.6.1).
     ("http/src/persistence.rs", "keep-alive"),
     ("capture/src/strip/mask/", "keep-alive"),
+    // Rules are named after what they see.
+    ("capture/src/attribution/rule.rs", ""),
 ];
 
 #[test]

@@ -11,7 +11,7 @@ use ackwise_report::{
     words::{counted, grouped, rounded, span},
 };
 
-use super::totals::{Total, Totals, TotalsScope, is_stall, percentile};
+use super::totals::{Total, Totals, TotalsScope, percentile};
 
 /// What the exchanges with one path have in common.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl<'a> PathGroup<'a> {
             exchanges.iter().filter_map(|it| Some(method_and_path(it)?.0)).collect();
         methods.sort_unstable();
         methods.dedup();
-        let stalls = totals.causes.iter().filter(|it| is_stall(it.cause));
+        let stalls = totals.causes.iter().filter(|it| it.cause.is_stall());
         Self {
             path,
             methods,

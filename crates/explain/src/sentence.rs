@@ -7,7 +7,7 @@ use ackwise_capture::{analysis::Analysis, attribution::Confidence};
 use ackwise_cause::{Cause, Direction, Party};
 use ackwise_report::words::{counted, grouped, rounded};
 
-use super::totals::{Total, Totals, TotalsScope, is_stall};
+use super::totals::{Total, Totals, TotalsScope};
 
 /// What took most of the time of a capture, and what can be changed, in a few sentences.
 #[must_use]
@@ -30,7 +30,7 @@ pub(super) fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
         return "No time can be attributed: in this capture, no exchange has a duration."
             .to_owned();
     };
-    let stall = totals.causes.iter().filter(|it| is_stall(it.cause)).max_by_key(|it| it.span);
+    let stall = totals.causes.iter().filter(|it| it.cause.is_stall()).max_by_key(|it| it.span);
     match stall.filter(|it| it.span * WORTH_SAYING > totals.span) {
         Some(stall) if stall.cause == first.cause => of_stall(analysis, stall, totals),
         Some(stall) => {
@@ -168,27 +168,16 @@ fn how_long(stall: &Total) -> String {
 const fn did(cause: Cause, direction: Direction) -> &'static str {
     let to_client = matches!(direction, Direction::ToClient);
     match cause {
-        Cause::ShortInitialSegment => "waited for a delayed ACK with its congestion window full",
         Cause::NagleDelayedAck if to_client => {
             "held the last segment of a response (Nagle) until the client's delayed ACK"
         }
         Cause::NagleDelayedAck => {
             "held the last segment of a request (Nagle) until the server's delayed ACK"
         }
-        Cause::NagleRtt => "held a small segment (Nagle) for a round trip",
-        Cause::CorkTimer => {
-            "held a small segment (TCP_CORK or MSG_MORE) until the cork timer expired"
-        }
-        // A window that is full of data in flight holds it as well as one of 0 bytes.
-        Cause::SillyWindow | Cause::ReceiveWindow => {
-            "offered too small a receive window, or closed it"
-        }
-        Cause::IdleRestart => "cut its congestion window after an idle period",
-        Cause::SendBuffer => "was limited by its send buffer",
-        Cause::H2FlowControl => "kept its HTTP/2 flow-control window closed",
-        Cause::HeadOfLine => "waited for earlier responses on the same connection",
-        Cause::RetransmissionTimeout => "waited for its retransmission timer after a loss",
-        _ => "waited",
+        _ => match cause.deed() {
+            Some(deed) => deed,
+            None => "waited",
+        },
     }
 }
 

@@ -189,7 +189,7 @@ impl Totals {
         let whole = |(place, total): (usize, &Total)| {
             let other = self.causes[place + 1..].iter().find(|it| it.cause == total.cause);
             let other =
-                other.filter(|_| total.party() == Some(Party::Path) && !is_stall(total.cause));
+                other.filter(|_| total.party() == Some(Party::Path) && !total.cause.is_stall());
             other.map_or(*total, |other| total.with_other_direction(other))
         };
         // Of equal ones, the first.
@@ -225,24 +225,6 @@ fn add_folded(causes: &mut [[Sum; 2]; Cause::ALL.len()], folded: &Folded) {
         sum.high += cause.high;
         sum.medium += cause.medium;
     }
-}
-
-/// Time that one end wastes on the other, rather than work, distance or loss.
-pub(super) const fn is_stall(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::ShortInitialSegment
-            | Cause::NagleDelayedAck
-            | Cause::NagleRtt
-            | Cause::CorkTimer
-            | Cause::SillyWindow
-            | Cause::IdleRestart
-            | Cause::ReceiveWindow
-            | Cause::SendBuffer
-            | Cause::H2FlowControl
-            | Cause::HeadOfLine
-            | Cause::RetransmissionTimeout
-    )
 }
 
 /// The duration that divides what is added up from what is not.

@@ -8,9 +8,11 @@ use std::time::Duration;
 use ackwise_link::Seed;
 use serde_json::json;
 
+use super::axes;
 use super::paths::{Path, note};
 use super::plan::{Congestion, Cross, Exchange, Message, Plan, Protocol, Reading, Step};
 use crate::dice::Dice;
+use crate::truth::options::Set;
 
 /// A name, and how its runs are drawn.
 pub(super) type Family = (&'static str, fn(&mut Dice, &mut Plan));
@@ -54,9 +56,10 @@ pub(super) const FAMILIES: &[Family] = &[
 ];
 
 /// Draws a run. The same seed and number give the same run.
-pub(super) fn draw(seed: u64, number: u64) -> Plan {
-    let turn = usize::try_from(number).unwrap_or_default() % FAMILIES.len();
-    let (family, shape) = FAMILIES[turn];
+pub(super) fn draw(set: Set, seed: u64, number: u64) -> Plan {
+    let families = if set == Set::Axes { axes::FAMILIES } else { FAMILIES };
+    let turn = usize::try_from(number).unwrap_or_default() % families.len();
+    let (family, shape) = families[turn];
     let mut dice = Dice::new(seed).of(family, number);
     let mut plan = Plan::ideal(family, seed);
     let faults = Seed(seed).named(&format!("{family} {number}"));
@@ -65,6 +68,7 @@ pub(super) fn draw(seed: u64, number: u64) -> Plan {
     shape(&mut dice, &mut plan);
     let exchanges: usize = plan.connections.iter().map(Vec::len).sum();
     let facts = [
+        ("set", json!(set.name())),
         ("congestion", json!(plan.congestion.name())),
         ("protocol", json!(plan.protocol.name())),
         ("connections", json!(plan.connections.len())),
@@ -159,7 +163,7 @@ fn slow_reader(dice: &mut Dice, plan: &mut Plan) {
     note(plan, "receive_buffer", json!(buffer));
     let exchange = |dice: &mut Dice| {
         let chunk = size(dice, 0.1 * buffer as f64, buffer as f64);
-        let reading = Reading { chunk, pause: millis(dice.between(10, 120)) };
+        let reading = Reading { chunk, pause: millis(dice.between(10, 120)), ..Reading::FAST };
         let response = Message::whole(3 * buffer + size(dice, 1.0, 4_000.0));
         Exchange { reading, ..Exchange::simple(response) }
     };
@@ -388,7 +392,7 @@ fn mix(dice: &mut Dice, plan: &mut Plan) {
     plan.connections = (0..2).map(|_| repeat(dice, 4, exchange)).collect();
 }
 
-fn any_protocol(dice: &mut Dice) -> Protocol {
+pub(super) fn any_protocol(dice: &mut Dice) -> Protocol {
     let protocols = [
         Protocol::Http1,
         Protocol::Http1,
@@ -403,7 +407,7 @@ fn any_protocol(dice: &mut Dice) -> Protocol {
 }
 
 /// Two writes or more where one would do.
-fn pieces(dice: &mut Dice) -> Vec<Step> {
+pub(super) fn pieces(dice: &mut Dice) -> Vec<Step> {
     match dice.between(0, 3) {
         0 | 1 => vec![Step::Head, Step::Rest],
         2 => vec![Step::Bytes(size(dice, 300.0, 4_500.0)), Step::Rest],
@@ -422,12 +426,12 @@ fn blocks(dice: &mut Dice, body: usize) -> Vec<Step> {
 }
 
 /// A duration of at most `most` milliseconds in one of `one_in` cases, and none in the others.
-fn at_times(dice: &mut Dice, one_in: u32, most: u32) -> Duration {
+pub(super) fn at_times(dice: &mut Dice, one_in: u32, most: u32) -> Duration {
     let span = dice.between(most / 8, most);
     if dice.between(1, one_in) == 1 { millis(span) } else { Duration::ZERO }
 }
 
-fn repeat(
+pub(super) fn repeat(
     dice: &mut Dice,
     times: usize,
     exchange: impl Fn(&mut Dice) -> Exchange,
@@ -435,16 +439,16 @@ fn repeat(
     (0..times).map(|_| exchange(dice)).collect()
 }
 
-fn one_of<'a, T>(dice: &mut Dice, choices: &'a [T]) -> &'a T {
+pub(super) fn one_of<'a, T>(dice: &mut Dice, choices: &'a [T]) -> &'a T {
     let last = u32::try_from(choices.len() - 1).expect("there are few");
     &choices[dice.between(0, last) as usize]
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and small")]
-fn size(dice: &mut Dice, least: f64, most: f64) -> usize {
+pub(super) fn size(dice: &mut Dice, least: f64, most: f64) -> usize {
     dice.scaled(least, most) as usize
 }
 
-fn millis(span: u32) -> Duration {
+pub(super) fn millis(span: u32) -> Duration {
     Duration::from_millis(span.into())
 }

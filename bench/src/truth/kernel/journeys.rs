@@ -16,6 +16,7 @@ pub(super) struct Journey {
     pub(super) seq: u32,
     pub(super) ack: u32,
     pub(super) syn: bool,
+    pub(super) fin: bool,
     pub(super) window: u16,
     /// Of a SYN: the shift of the window.
     pub(super) scale: u8,
@@ -117,7 +118,8 @@ impl Key {
 }
 
 fn parse(headers: &[u8], length: usize, sent: Nanos) -> Option<Journey> {
-    let Header { from, to, seq, ack, syn, window, scale, len } = Header::parse(headers, length)?;
+    let Header { from, to, seq, ack, syn, fin, window, scale, len } =
+        Header::parse(headers, length)?;
     let (hops, arrived, lost) = (Vec::new(), None, None);
-    Some(Journey { from, to, seq, ack, syn, window, scale, len, sent, hops, arrived, lost })
+    Some(Journey { from, to, seq, ack, syn, fin, window, scale, len, sent, hops, arrived, lost })
 }

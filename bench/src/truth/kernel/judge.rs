@@ -27,15 +27,21 @@ pub(super) struct Span {
 /// The spans of all exchanges of a connection. None if the records lack its setup.
 pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
     let (client, server) = (played.client_address, played.server_address);
-    let views = View::of(records, client, server, &played.client).zip(View::of(
+    if records.plan.one_host {
+        return on_one_host(played);
+    }
+    let diaries = [&played.client, &played.server];
+    let views = View::of(records, client, server, diaries, Direction::ToServer).zip(View::of(
         records,
         server,
         client,
-        &played.server,
+        [diaries[1], diaries[0]],
+        Direction::ToClient,
     ));
     let Some((requests, responses)) = views else { return Vec::new() };
     let mut spans = Vec::new();
-    let setup = setup(records, client, server);
+    let queued = if records.plan.at_once { queued(records, played, &mut spans) } else { None };
+    let setup = setup(records, client, server).filter(|_| queued.is_none());
     if let Some((syn, established)) = setup {
         spans.push(span((syn, established), Direction::ToServer, Handshake, LINKS, 0));
     }
@@ -43,9 +49,11 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
     let mut free = Free::default();
     for (number, (request, response)) in pairs.enumerate() {
         let views = (&requests, &responses);
-        let exchange = Exchange { views, request, response, number };
+        let accepted = queued.filter(|_| number == 0);
+        let exchange = Exchange { views, request, response, number, accepted };
         if let Some(end) = exchange.divide(free, &mut spans) {
             free = end;
+            closing(records, played, free, number, &mut spans);
         }
     }
     if records.plan.protocol == Protocol::Tls
@@ -72,6 +80,8 @@ struct Exchange<'a> {
     request: (u64, u64),
     response: (u64, u64),
     number: usize,
+    /// When the server took the connection from a queue that had been full.
+    accepted: Option<Nanos>,
 }
 
 impl Exchange<'_> {
@@ -90,7 +100,9 @@ impl Exchange<'_> {
         spans.push(span((asked, behind), to_client, HeadOfLine, LINKS, self.number));
         let mut own = Vec::new();
         let answered = answered.max(behind);
-        own.push(span((behind, answered), to_client, ServerThink, PROGRAM, self.number));
+        let accepted = self.accepted.map_or(behind, |it| it.clamp(behind, answered));
+        own.push(span((behind, accepted), to_client, ServerThink, ACCEPT_QUEUE, self.number));
+        own.push(span((accepted, answered), to_client, ServerThink, PROGRAM, self.number));
         self.message(responses, self.response, (answered, ends), to_client, &mut own);
         // While the earlier one is on its way, both are true.
         for part in own {
@@ -205,6 +217,61 @@ fn setup(
     answer.arrived.filter(|_| alone).map(|arrived| (syn.sent, arrived))
 }
 
+/// The setup of a connection that found the server's accept queue full, so that the server dropped what had
+/// arrived (`tcp_conn_request`, `tcp_v4_syn_recv_sock`). When the server accepted it; `None` if nothing was
+/// dropped there.
+fn queued(records: Records<'_>, played: &Played, spans: &mut Vec<Span>) -> Option<Nanos> {
+    let (client, server) = (played.client_address, played.server_address);
+    let syns: Vec<_> = of_flow(records.journeys, client, server).filter(|it| it.syn).collect();
+    let answers: Vec<_> = of_flow(records.journeys, server, client).filter(|it| it.syn).collect();
+    let (syn, answer) = (syns.first()?, answers.first()?);
+    if syns.len() + answers.len() == 2 {
+        return None;
+    }
+    let (arrived, answered) = (syn.arrived?, answer.arrived?);
+    let to_server = Direction::ToServer;
+    spans.push(span((syn.sent, arrived), to_server, Handshake, LINKS, 0));
+    let dropped = (arrived, answer.sent.max(arrived));
+    spans.push(span(dropped, Direction::ToClient, ServerThink, ACCEPT_QUEUE, 0));
+    spans.push(span((dropped.1, answered), to_server, Handshake, LINKS, 0));
+    Some(played.accepted)
+}
+
+/// A response without a length ends with the FIN, which the program may send late.
+fn closing(
+    records: Records<'_>,
+    played: &Played,
+    free: Free,
+    number: usize,
+    spans: &mut Vec<Span>,
+) {
+    let (client, server) = (played.client_address, played.server_address);
+    let closes = records.plan.protocol == Protocol::Closes;
+    let fin = || of_flow(records.journeys, server, client).find(|it| it.fin)?.arrived;
+    let Some((closed, arrived)) = played.server.closed.filter(|_| closes).zip(fin()) else {
+        return;
+    };
+    let to_client = Direction::ToClient;
+    let late = closed.max(free.arrived);
+    let waits = Span {
+        reasons: vec![ApplicationLimited, ServerThink],
+        ..span((free.arrived, late), to_client, ApplicationLimited, PROGRAM, number)
+    };
+    spans.extend([waits, span((late, arrived), to_client, Propagation, LINKS, number)]);
+}
+
+/// Nothing is on a path: what is known is how long the server had a request and had not begun to answer.
+fn on_one_host(played: &Played) -> Vec<Span> {
+    let (requests, responses) = (&played.server.received, &played.server.messages);
+    let written = Steps::growing(played.server.written.clone());
+    let think = |(number, (asked, response)): (usize, (&Nanos, &(u64, u64)))| {
+        let answered = reaches(&written, response.0 + 1)?;
+        let thinks = (*asked, answered.max(*asked));
+        Some(span(thinks, Direction::ToClient, ServerThink, PROGRAM, number))
+    };
+    requests.iter().zip(responses).enumerate().filter_map(think).collect()
+}
+
 /// Joins neighbours that say the same.
 fn merge(spans: Vec<Span>) -> Vec<Span> {
     let mut merged: Vec<Span> = Vec::new();
@@ -213,7 +280,8 @@ fn merge(spans: Vec<Span>) -> Vec<Span> {
             Some(last)
                 if last.until == span.from
                     && (last.exchange, last.direction) == (span.exchange, span.direction)
-                    && last.reasons == span.reasons =>
+                    && last.reasons == span.reasons
+                    && (last.witness == ACCEPT_QUEUE) == (span.witness == ACCEPT_QUEUE) =>
             {
                 last.until = span.until;
             }
@@ -225,3 +293,5 @@ fn merge(spans: Vec<Span>) -> Vec<Span> {
 
 const LINKS: &str = "emulator";
 const PROGRAM: &str = "program";
+/// The server's program, which had not accepted the connection.
+const ACCEPT_QUEUE: &str = "accept queue";

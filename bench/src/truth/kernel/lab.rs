@@ -1,16 +1,19 @@
 //! Client, middle and server, each in a namespace, and an emulated link on each side of the middle.
 
 use std::fs;
-use std::net::Ipv4Addr;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ackwise_linux::emulator::{Disturbance, EmulatorOptions, PacketRecord};
+use ackwise_linux::emulator::{Disturbance, PacketRecord};
 use ackwise_linux::{Emulator, Namespace};
 use anyhow::{Context, ensure};
 
+use super::plan::{Plan, Stamps};
+use super::route;
 use super::tap::Tap;
 
 /// The namespaces die with the process, and the links with this.
@@ -37,11 +40,9 @@ pub(super) struct Links {
 }
 
 impl Lab {
-    /// Joins the three. `initial_window` is in segments, of both ends; the kernel's own without.
-    pub(super) fn build(
-        [near, far]: [&EmulatorOptions; 2],
-        initial_window: Option<u32>,
-    ) -> anyhow::Result<Self> {
+    /// Joins the three.
+    pub(super) fn build(plan: &Plan) -> anyhow::Result<Self> {
+        let [near, far] = &plan.links;
         let [client, middle, server] =
             [Namespace::create()?, Namespace::create()?, Namespace::create()?];
         let near = Emulator::between(&client, &middle, near)?;
@@ -49,12 +50,13 @@ impl Lab {
         let forward = || fs::write("/proc/sys/net/ipv4/ip_forward", "1");
         middle.run(forward)?.context("cannot forward packets in the middle")?;
         let lab = Self { client, server, middle, near, far };
-        let window = initial_window.map_or_else(String::new, |n| format!(" initcwnd {n}"));
-        let route = |to: Ipv4Addr, device: &str| format!("route add {to}/32 dev {device}{window}");
-        let to_server = route(lab.server_address(), lab.near.client_device());
-        lab.client.run(|| ip(&to_server))??;
-        let to_client = route(lab.client_address(), lab.far.server_device());
-        lab.server.run(|| ip(&to_client))??;
+        let ends = [
+            (&lab.client, lab.server_address(), lab.near.client_device()),
+            (&lab.server, lab.client_address(), lab.far.server_device()),
+        ];
+        for (host, to, device) in ends {
+            host.run(|| prepare(plan, to, device))??;
+        }
         Ok(lab)
     }
 
@@ -67,13 +69,26 @@ impl Lab {
     }
 
     /// Captures at the client, in the middle and at the server.
-    pub(super) fn tap(&self, folder: &Path) -> anyhow::Result<[Tap; 3]> {
+    pub(super) fn tap(&self, plan: &Plan, folder: &Path) -> anyhow::Result<Vec<Tap>> {
         let file = |name: &str| folder.join(name);
-        Ok([
-            Tap::at(&self.client, self.near.client_device(), &file("client.pcap"))?,
+        if plan.one_host {
+            return Ok(vec![Tap::at(&self.server, "lo", &file("host.pcap"))?]);
+        }
+        let [mut client, mut server] = [self.near.client_device(), self.far.server_device()];
+        if plan.all_interfaces {
+            [client, server] = ["any"; 2];
+        }
+        let taps = vec![
+            Tap::at(&self.client, client, &file("client.pcap"))?,
             Tap::at(&self.middle, self.near.server_device(), &file("middle.pcap"))?,
-            Tap::at(&self.server, self.far.server_device(), &file("server.pcap"))?,
-        ])
+            Tap::at(&self.server, server, &file("server.pcap"))?,
+        ];
+        if plan.all_interfaces {
+            [&self.client, &self.server]
+                .into_iter()
+                .try_for_each(|it| it.run(talk_to_itself)?)?;
+        }
+        Ok(taps)
     }
 
     /// Waits for what is in flight, and stops the links.
@@ -87,9 +102,42 @@ impl Lab {
     }
 
     /// The last packets reach the captures.
-    pub(super) fn settle() {
-        thread::sleep(SETTLE);
+    pub(super) fn settle(plan: &Plan) {
+        thread::sleep(SETTLE.max(plan.round_trip() + SETTLE / 5));
     }
+}
+
+/// The route from the current namespace to the other end, and what is set for all sockets.
+fn prepare(plan: &Plan, to: Ipv4Addr, device: &str) -> anyhow::Result<()> {
+    let window = plan.initial_window.map_or_else(String::new, |n| format!(" initcwnd {n}"));
+    match plan.kernel.stamps {
+        Stamps::Microseconds => route::with_microseconds(to, device)?,
+        _ => ip(&format!("route add {to}/32 dev {device}{window}"))?,
+    }
+    if plan.kernel.stamps == Stamps::Without {
+        set("tcp_timestamps")?;
+    }
+    if plan.kernel.keeps_idle_window {
+        set("tcp_slow_start_after_idle")?;
+    }
+    Ok(())
+}
+
+/// Sets a value of the current namespace to 0.
+fn set(name: &str) -> anyhow::Result<()> {
+    let path = format!("/proc/sys/net/ipv4/{name}");
+    fs::write(&path, "0").with_context(|| format!("cannot write {path}"))
+}
+
+/// A few bytes over the loopback interface of the current namespace.
+fn talk_to_itself() -> anyhow::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let mut asks = TcpStream::connect(listener.local_addr()?)?;
+    asks.write_all(b"ping\n")?;
+    let (mut answers, _) = listener.accept()?;
+    answers.write_all(b"pong\n")?;
+    asks.read_exact(&mut [0; 5])?;
+    Ok(())
 }
 
 fn ip(arguments: &str) -> anyhow::Result<()> {
@@ -100,5 +148,5 @@ fn ip(arguments: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Our choice: longer than the round trip of any path in the lab.
+/// At least; longer on a longer path. Our choice.
 const SETTLE: Duration = Duration::from_millis(250);

@@ -1,7 +1,7 @@
 //! A program's end of a connection, which keeps a diary.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,6 +32,12 @@ pub(super) struct Diary {
     pub(super) cork: Vec<(Nanos, bool)>,
     /// Whether Nagle's algorithm was off.
     pub(super) no_delay: bool,
+    /// Times in which the program did not read what had arrived.
+    pub(super) away: Vec<(Nanos, Nanos)>,
+    /// When each message had been read.
+    pub(super) received: Vec<Nanos>,
+    /// When the program closed its direction.
+    pub(super) closed: Option<Nanos>,
     /// Each message: where it begins and ends in the stream of bytes.
     pub(super) messages: Vec<(u64, u64)>,
 }
@@ -72,6 +78,25 @@ impl Line {
         // Removing it sends what it held: the time before counts.
         self.diary.cork.push((self.clock.now(), on));
         SockRef::from(&self.socket).set_tcp_cork(on)
+    }
+
+    /// Does not read for a while.
+    pub(super) fn stay_away(&mut self, span: Duration) {
+        if !span.is_zero() {
+            let from = self.clock.now();
+            pause(span);
+            self.diary.away.push((from, self.clock.now()));
+        }
+    }
+
+    pub(super) fn wait_for_data(&self) -> io::Result<()> {
+        self.wait(PollFlags::POLLIN)
+    }
+
+    /// Closes this direction.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        self.diary.closed = Some(self.clock.now());
+        self.socket.shutdown(Shutdown::Write)
     }
 
     /// The window that was offered stays; what is read from now on opens it no further than this allows.

@@ -3,10 +3,12 @@
 //!
 //! | module | its one idea |
 //! | --- | --- |
-//! | `families` | what is drawn by seed |
+//! | `families` | what is drawn by seed: the first set |
+//! | `axes` | the second set, which varies what the first holds fixed |
 //! | `plan` | a run as data |
 //! | `paths` | its links |
 //! | `lab` | three namespaces and two links |
+//! | `route` | a route with timestamps in microseconds |
 //! | `tap` | tcpdump |
 //! | `play` | the programs, one thread for each end |
 //! | `wire`, `h2` | how their messages look |
@@ -35,12 +37,15 @@ use self::judge::{Span, judge};
 use self::lab::{Lab, Links};
 use self::plan::Plan;
 use self::play::Played;
+pub(super) use self::tap::Tap;
 use self::view::Records;
 use super::case::{Captures, Case, Connection, Interval, OneWay, Place, Recorded, Truth, World};
+use super::options::Set;
 use crate::witness::clock::{Clock, RealTime};
 use crate::witness::trace::{Event, Tracer};
 use xtask::process;
 
+mod axes;
 mod disturbed;
 mod families;
 mod h2;
@@ -51,6 +56,7 @@ mod line;
 mod paths;
 mod plan;
 mod play;
+mod route;
 mod steps;
 mod tap;
 #[cfg(test)]
@@ -62,6 +68,7 @@ mod wire;
 /// What to record.
 #[derive(Clone, Debug)]
 pub(crate) struct Options<'a> {
+    pub(crate) set: Set,
     pub(crate) seed: u64,
     /// The runs; the families take turns.
     pub(crate) numbers: Range<u64>,
@@ -88,7 +95,7 @@ pub(crate) fn record(options: &Options<'_>) -> anyhow::Result<Vec<PathBuf>> {
             if number >= options.numbers.end || late || process::interrupted() {
                 return;
             }
-            let plan = families::draw(options.seed, number);
+            let plan = families::draw(options.set, options.seed, number);
             let case = run(&plan, number, options.folder)
                 .with_context(|| format!("kernel case {number}, {}", plan.family));
             let mut outcome = outcome.lock().expect("nobody panics with it");
@@ -122,15 +129,15 @@ fn run(plan: &Plan, number: u64, folder: &Path) -> anyhow::Result<PathBuf> {
     let folder = folder.join(&name);
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let clock = Clock::start();
-    let lab = Lab::build([&plan.links[0], &plan.links[1]], plan.initial_window)?;
-    let taps = lab.tap(&folder)?;
+    let lab = Lab::build(plan)?;
+    let taps = lab.tap(plan, &folder)?;
     // Each run has its own ports, by which the tracers tell them apart.
     let port = FIRST_PORT + 2 * u16::try_from(number % 20_000)?;
     let tracer = Tracer::start(port)?;
     let played = play::play(plan, &lab, port, clock)?;
-    Lab::settle();
+    Lab::settle(plan);
     let events = tracer.stop()?;
-    taps.into_iter().try_for_each(tap::Tap::stop)?;
+    taps.into_iter().try_for_each(Tap::stop)?;
     let links = lab.stop()?;
     let real = clock.stop();
     let (truth, share) = truth(plan, &played, &links, &events, clock, real);
@@ -161,7 +168,7 @@ fn truth(
     let (intervals, shares): (Vec<_>, Vec<f64>) = played.iter().map(of_connection).unzip();
     #[expect(clippy::cast_precision_loss, reason = "there are few connections")]
     let share = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-    (Truth { intervals: intervals.concat() }, share)
+    (Truth { intervals: intervals.concat(), ..Truth::default() }, share)
 }
 
 /// `None` if nobody knows.
@@ -195,25 +202,36 @@ fn case(plan: &Plan, name: String, links: &Links, real: RealTime, share: f64) ->
     }
     let millis = |delay: Duration| delay.as_secs_f64() * 1e3;
     let [near, far] = &plan.links;
+    let one_way_ms = match plan.one_host {
+        true => OneWay::default(),
+        false => OneWay {
+            client_to_middle: millis(near.to_server.delay),
+            middle_to_server: millis(far.to_server.delay),
+            server_to_middle: millis(far.to_client.delay),
+            middle_to_client: millis(near.to_client.delay),
+        },
+    };
     Case {
         name,
         world: World::Kernel,
         family: plan.family.to_owned(),
         seed: plan.seed,
         parameters,
-        captures: Captures {
-            client: Some("client.pcap".to_owned()),
-            server: Some("server.pcap".to_owned()),
-            middle: Some("middle.pcap".to_owned()),
-        },
-        one_way_ms: OneWay {
-            client_to_middle: millis(near.to_server.delay),
-            middle_to_server: millis(far.to_server.delay),
-            server_to_middle: millis(far.to_client.delay),
-            middle_to_client: millis(near.to_client.delay),
-        },
+        captures: captures(plan),
+        one_way_ms,
         disturbed: (!why.is_empty()).then(|| why.join("; ")),
     }
+}
+
+/// One host has one capture, which is read as the server's: what is known there is how long the server had
+/// a request.
+fn captures(plan: &Plan) -> Captures {
+    let file = |name: &str| Some(name.to_owned());
+    if plan.one_host {
+        return Captures { server: file("host.pcap"), ..Captures::default() };
+    }
+    let [client, server, middle] = ["client.pcap", "server.pcap", "middle.pcap"].map(file);
+    Captures { client, server, middle }
 }
 
 /// Runs of one batch that may fail, for example because another program took a processor away for

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use ackwise_link::{Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate};
-use ackwise_linux::emulator::Hold;
+use ackwise_linux::emulator::{Hold, Ways};
 use serde_json::{Value, json};
 
 use super::plan::Plan;
@@ -25,6 +25,12 @@ pub(super) struct Path {
     pub(super) jitter: bool,
     /// From and until, in ms after the links were laid.
     pub(super) holds: Vec<(u32, u32)>,
+    /// The directions that are held.
+    pub(super) ways: Ways,
+    /// The link at the server holds instead of the one at the client.
+    pub(super) held_far: bool,
+    /// Of each packet to the client, and by how many microseconds it comes late.
+    pub(super) reordered: Option<(f64, u32)>,
 }
 
 impl Path {
@@ -35,7 +41,22 @@ impl Path {
         if dice.between(0, 1) == 0 {
             delay.reverse();
         }
-        Self { rate, delay, queue: 500, loss: 0.0, jitter: false, holds: Vec::new() }
+        Self { rate, delay, queue: 500, ..Self::of(rate, delay) }
+    }
+
+    /// Without queues that matter, and without faults.
+    pub(super) const fn of(rate: f64, delay: [u32; 2]) -> Self {
+        Self {
+            rate,
+            delay,
+            queue: 500,
+            loss: 0.0,
+            jitter: false,
+            holds: Vec::new(),
+            ways: Ways::Both,
+            held_far: false,
+            reordered: None,
+        }
     }
 
     /// Makes links of it. The bottleneck may be either.
@@ -55,21 +76,25 @@ impl Path {
         }
         let near = &mut plan.links[0];
         if self.loss > 0.0 {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
-            let loss = Probability::per_million((self.loss * 1e6) as u32);
-            let loss = loss.map_or(Pick::Never, Pick::Random);
-            let faults = Faults { loss, ..Faults::NONE };
+            let faults = Faults { loss: random(self.loss), ..Faults::NONE };
             (near.to_server.faults, near.to_client.faults) = (faults.clone(), faults);
         }
         let hold = |&(from, until): &(u32, u32)| {
             let [from, until] = [from, until].map(|at| Duration::from_millis(at.into()));
-            Hold { from, until }
+            Hold { from, until, ways: self.ways }
         };
-        near.holds = self.holds.iter().map(hold).collect();
-        if self.jitter {
-            near.holds = jitter(dice);
+        let holds = self.holds.iter().map(hold).collect();
+        near.holds = if self.jitter { jitter(dice) } else { Vec::new() };
+        if !self.jitter {
+            plan.links[usize::from(self.held_far)].holds = holds;
         }
-        let Self { rate, delay, queue, loss, jitter, holds: _ } = self;
+        if let Some((share, micros)) = self.reordered {
+            let faults = &mut plan.links[0].to_client.faults;
+            faults.reordering = random(share);
+            faults.lateness = Duration::from_micros(micros.into());
+            note(plan, "reordered", json!([share, micros]));
+        }
+        let Self { rate, delay, queue, loss, jitter, .. } = self;
         let numbers = [
             ("rate_mbit", json!(rate)),
             ("delay_ms", json!(delay)),
@@ -82,13 +107,19 @@ impl Path {
     }
 }
 
+/// A share of all packets, by chance.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+fn random(share: f64) -> Pick {
+    Probability::per_million((share * 1e6) as u32).map_or(Pick::Never, Pick::Random)
+}
+
 /// Holds of some milliseconds, as a radio link has them.
 fn jitter(dice: &mut Dice) -> Vec<Hold> {
     let (mut at, mut holds) = (0, Vec::new());
     while at < JITTERS_FOR {
         let from = Duration::from_millis(u64::from(at + dice.between(5, 50)));
         let span = Duration::from_micros(u64::from(dice.between(200, 5_000)));
-        holds.push(Hold { from, until: from + span });
+        holds.push(Hold { from, until: from + span, ways: Ways::Both });
         at += 60;
     }
     holds

@@ -28,6 +28,37 @@ pub(super) struct Plan {
     pub(super) pipelined: bool,
     /// Another connection that shares the path.
     pub(super) cross: Option<Cross>,
+    /// All connections are opened at the same time, and served one after the other.
+    pub(super) at_once: bool,
+    /// How many connections wait for `accept` (`listen(2)`).
+    pub(super) backlog: i32,
+    /// What is set for all sockets of both hosts.
+    pub(super) kernel: Kernel,
+    /// Client and server are one host, and the links are not used.
+    pub(super) one_host: bool,
+    /// Captures are taken from all interfaces of a host, and there is a little traffic on a second one.
+    pub(super) all_interfaces: bool,
+    /// Any hold of the path counts, not only those of two round trips, and it may be called a queue.
+    pub(super) each_hold_counts: bool,
+}
+
+/// What the administrator of both hosts set.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Kernel {
+    /// `tcp_slow_start_after_idle=0`
+    pub(super) keeps_idle_window: bool,
+    pub(super) stamps: Stamps,
+}
+
+/// Timestamps (RFC 7323).
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Stamps {
+    #[default]
+    Milliseconds,
+    /// `ip route … features tcp_usec_ts`
+    Microseconds,
+    /// `tcp_timestamps=0`
+    Without,
 }
 
 impl Plan {
@@ -49,6 +80,12 @@ impl Plan {
             connections: Vec::new(),
             pipelined: false,
             cross: None,
+            at_once: false,
+            backlog: BACKLOG,
+            kernel: Kernel::default(),
+            one_host: false,
+            all_interfaces: false,
+            each_hold_counts: false,
         }
     }
 
@@ -82,6 +119,8 @@ pub(super) enum Protocol {
     },
     /// HTTP/1 below TLS 1.3.
     Tls,
+    /// HTTP/1 whose responses end when the server closes the connection.
+    Closes,
     /// Messages with a length before them.
     Unknown,
 }
@@ -99,10 +138,14 @@ pub(super) struct Host {
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
     pub(super) request: Message,
+    /// How the server reads the request.
+    pub(super) request_reading: Reading,
     pub(super) server_think: Duration,
     pub(super) response: Message,
     /// How the client reads the response.
     pub(super) reading: Reading,
+    /// From the response's last byte until the server closes, if it does.
+    pub(super) closes_after: Duration,
     /// Until the next request.
     pub(super) client_think: Duration,
 }
@@ -133,9 +176,10 @@ pub(super) enum Step {
     Cork(bool),
 }
 
-/// A reader that takes at most `chunk` bytes, and then pauses.
+/// A reader that comes late, takes at most `chunk` bytes, and then pauses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
+    pub(super) late: Duration,
     pub(super) chunk: usize,
     pub(super) pause: Duration,
 }
@@ -165,6 +209,7 @@ impl Protocol {
             Self::Http1 => "http/1",
             Self::Http2 { .. } => "h2",
             Self::Tls => "tls",
+            Self::Closes => "http/1, closes",
             Self::Unknown => "unknown",
         }
     }
@@ -179,7 +224,8 @@ impl Message {
 
 impl Reading {
     /// As fast as it comes.
-    pub(super) const FAST: Self = Self { chunk: 65_536, pause: Duration::ZERO };
+    pub(super) const FAST: Self =
+        Self { late: Duration::ZERO, chunk: 65_536, pause: Duration::ZERO };
 }
 
 impl Exchange {
@@ -187,10 +233,15 @@ impl Exchange {
     pub(super) fn simple(response: Message) -> Self {
         Self {
             request: Message::whole(0),
+            request_reading: Reading::FAST,
             server_think: Duration::ZERO,
             response,
             reading: Reading::FAST,
+            closes_after: Duration::ZERO,
             client_think: Duration::ZERO,
         }
     }
 }
+
+/// Our choice: more than any run needs that does not mean to fill it.
+const BACKLOG: i32 = 16;

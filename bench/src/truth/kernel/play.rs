@@ -13,9 +13,9 @@ use socket2::{Domain, SockRef, Socket, Type};
 
 use super::lab::Lab;
 use super::line::{Diary, Line, pause};
-use super::plan::{Congestion, Cross, Exchange, Host, Kind, Plan, Reading};
+use super::plan::{Congestion, Cross, Exchange, Host, Kind, Plan, Protocol};
 use super::wire::Wire;
-use crate::witness::clock::Clock;
+use crate::witness::clock::{Clock, Nanos};
 
 /// Both diaries of a connection.
 #[derive(Debug)]
@@ -24,13 +24,16 @@ pub(super) struct Played {
     pub(super) server_address: SocketAddrV4,
     pub(super) client: Diary,
     pub(super) server: Diary,
+    /// When the server took the connection from the queue.
+    pub(super) accepted: Nanos,
 }
 
 /// Runs all connections of the plan over the lab; the server listens on `port`, and on the next one
 /// for the other traffic.
 pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::Result<Vec<Played>> {
     let address = SocketAddrV4::new(lab.server_address(), port);
-    let listener = listen(&lab.server, address, plan.server, plan.congestion)?;
+    let listener = listen(&lab.server, address, plan.server, (plan.congestion, plan.backlog))?;
+    let asking = if plan.one_host { &lab.server } else { &lab.client };
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let over = &over;
@@ -46,7 +49,10 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
         });
         let client = scope.spawn(|| {
             let _scheduling = Scheduling::prefer_round_robin();
-            let run = |exchanges: &Vec<Exchange>| ask(plan, &lab.client, address, exchanges, clock);
+            let run = |exchanges: &Vec<Exchange>| ask(plan, asking, address, exchanges, clock);
+            if plan.at_once {
+                return at_once(&plan.connections, run);
+            }
             plan.connections.iter().map(run).collect::<anyhow::Result<Vec<_>>>()
         });
         let (client, server) = (client.join(), server.join());
@@ -56,14 +62,37 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
         }
         let client = client.map_err(|_| anyhow!("the client panicked"))?.context("the client")?;
         let server = server.map_err(|_| anyhow!("the server panicked"))?.context("the server")?;
-        let pair = |((client_address, client), server)| Played {
-            client_address,
-            server_address: address,
-            client,
-            server,
+        let pair = |(client_address, client): (SocketAddrV4, Diary)| {
+            let served = server.iter().find(|it| it.peer == client_address);
+            let served = served.context("a connection without a server")?;
+            let (server, accepted) = (served.diary.clone(), served.accepted);
+            Ok(Played { client_address, server_address: address, client, server, accepted })
         };
-        Ok(client.into_iter().zip(server).map(pair).collect())
+        client.into_iter().map(pair).collect()
     })
+}
+
+/// Runs all connections at the same time.
+fn at_once<T: Send>(
+    connections: &[Vec<Exchange>],
+    run: impl Fn(&Vec<Exchange>) -> anyhow::Result<T> + Sync,
+) -> anyhow::Result<Vec<T>> {
+    thread::scope(|scope| {
+        let run = &run;
+        let threads: Vec<_> =
+            connections.iter().map(|exchanges| scope.spawn(move || run(exchanges))).collect();
+        let end = |it: thread::ScopedJoinHandle<'_, _>| {
+            it.join().map_err(|_| anyhow!("a client panicked"))?
+        };
+        threads.into_iter().map(end).collect()
+    })
+}
+
+/// A connection as the server saw it.
+struct Served {
+    peer: SocketAddrV4,
+    accepted: Nanos,
+    diary: Diary,
 }
 
 fn ask(
@@ -95,6 +124,9 @@ fn ask(
         if let Some(bytes) = later.take() {
             wire.line().shrink_receive_buffer(bytes)?;
         }
+        if plan.protocol == Protocol::Closes {
+            wire.line().drain()?;
+        }
         pause(exchange.client_think);
     }
     Ok((ours, wire.line().diary.clone()))
@@ -105,23 +137,29 @@ fn serve(
     listener: &TcpListener,
     exchanges: &[Exchange],
     clock: Clock,
-) -> anyhow::Result<Diary> {
-    let (stream, _) = accept(listener)?;
+) -> anyhow::Result<Served> {
+    let (stream, peer) = accept(listener)?;
+    let accepted = clock.now();
+    let std::net::SocketAddr::V4(peer) = peer else { return Err(anyhow!("not IPv4")) };
     let mut wire = Wire::server(Line::new(stream, plan.server.no_delay, clock)?, plan.protocol)?;
     for exchange in exchanges {
-        wire.read(Kind::Request, exchange.request.body, Reading::FAST)?;
+        wire.read(Kind::Request, exchange.request.body, exchange.request_reading)?;
         pause(exchange.server_think);
         wire.write(Kind::Response, &exchange.response)?;
+        if plan.protocol == Protocol::Closes {
+            pause(exchange.closes_after);
+            wire.line().close()?;
+        }
     }
     // The client closes first, so that no FIN shares a segment with data.
     wire.line().drain()?;
-    Ok(wire.line().diary.clone())
+    Ok(Served { peer, accepted, diary: wire.line().diary.clone() })
 }
 
 /// A client that fetches without end.
 fn run_cross(cross: Cross, lab: &Lab, port: u16, over: &AtomicBool) -> anyhow::Result<()> {
     let address = SocketAddrV4::new(lab.server_address(), port);
-    let listener = listen(&lab.server, address, Host::default(), Congestion::Cubic)?;
+    let listener = listen(&lab.server, address, Host::default(), (Congestion::Cubic, 1))?;
     thread::scope(|scope| {
         let server = scope.spawn(|| -> anyhow::Result<()> {
             let (mut stream, _) = accept(&listener)?;
@@ -148,14 +186,14 @@ fn listen(
     namespace: &Namespace,
     address: SocketAddrV4,
     host: Host,
-    congestion: Congestion,
+    (congestion, backlog): (Congestion, i32),
 ) -> anyhow::Result<TcpListener> {
     let socket = namespace.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
     // Accepted sockets inherit it.
     prepare(&socket, host, congestion)?;
     let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, address.port());
     socket.bind(&any.into())?;
-    socket.listen(BACKLOG)?;
+    socket.listen(backlog)?;
     Ok(socket.into())
 }
 
@@ -178,7 +216,6 @@ fn prepare(socket: &Socket, host: Host, congestion: Congestion) -> anyhow::Resul
     Ok(())
 }
 
-const BACKLOG: i32 = 16;
 /// Our choices: nothing takes as long.
 const ACCEPT_LIMIT: Duration = Duration::from_secs(20);
 const WRITE_LIMIT: Duration = Duration::from_millis(200);

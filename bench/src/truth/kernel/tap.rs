@@ -11,14 +11,14 @@ use nix::unistd::Pid;
 
 /// A capture that is running.
 #[derive(Debug)]
-pub(super) struct Tap {
+pub(crate) struct Tap {
     tcpdump: Child,
     said: BufReader<ChildStderr>,
 }
 
 impl Tap {
     /// Captures the TCP packets of `interface` into `file`, from now on.
-    pub(super) fn at(namespace: &Namespace, interface: &str, file: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn at(namespace: &Namespace, interface: &str, file: &Path) -> anyhow::Result<Self> {
         let mut command = Command::new("tcpdump");
         command
             .args(["-n", "-U", "--immediate-mode", "--time-stamp-precision=nano"])
@@ -38,7 +38,7 @@ impl Tap {
     }
 
     /// Ends the capture. An error if it is incomplete.
-    pub(super) fn stop(mut self) -> anyhow::Result<()> {
+    pub(crate) fn stop(mut self) -> anyhow::Result<()> {
         let pid = Pid::from_raw(i32::try_from(self.tcpdump.id())?);
         kill(pid, Signal::SIGINT)?;
         let mut said = String::new();

@@ -52,6 +52,7 @@ impl Script {
             seq: seq.0,
             ack,
             syn: false,
+            fin: false,
             window: 60_000,
             scale: 0,
             len: seq.1 - seq.0,
@@ -110,6 +111,7 @@ impl Script {
             server_address: SERVER,
             client: self.client,
             server: self.server,
+            accepted: 0,
         };
         let spans: Vec<Span> = judge(records, &played);
         let of_response = spans.into_iter().filter(|it| it.from >= 40 * MS);

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
+use ackwise_cause::{Cause, Direction};
+
 use super::journeys::{Hop, Journey, Place};
 use super::line::Diary;
-use super::plan::{Congestion, Plan};
+use super::plan::{Congestion, Plan, Stamps};
 use super::steps::Steps;
 use crate::witness::clock::Nanos;
 use crate::witness::trace::{Event, State, What};
@@ -16,6 +18,10 @@ use crate::witness::trace::{Event, State, What};
 pub(super) struct View {
     pub(super) diary: Diary,
     pub(super) congestion: Congestion,
+    /// As the plan has it.
+    pub(super) each_hold_counts: bool,
+    /// What it is called if the receiver's program does not read.
+    pub(super) receiver_is_busy: Cause,
     /// The longest segment's data.
     pub(super) mss: u64,
     /// Each copy of a segment, as sent.
@@ -50,6 +56,11 @@ pub(super) struct View {
     pub(super) path_holds_data: Steps<i32>,
     /// The same of what the receiver sends.
     pub(super) path_holds_acks: Steps<i32>,
+    /// Data that the path delays, for however short.
+    pub(super) path_delays_data: Steps<i32>,
+    pub(super) path_delays_acks: Steps<i32>,
+    /// Times in which the receiver's program does not read.
+    pub(super) away: Steps<i32>,
     /// Times in which all that was sent has arrived, and the receiver withholds its ACK.
     delayed_acks: Steps<i32>,
     pub(super) blocked: Steps<i32>,
@@ -93,8 +104,14 @@ impl View {
         records: Records<'_>,
         sender: SocketAddrV4,
         receiver: SocketAddrV4,
-        diary: &Diary,
+        [diary, receiver_diary]: [&Diary; 2],
+        direction: Direction,
     ) -> Option<Self> {
+        // A program that does not read is at work (RFC 9293 knows only the window that it leaves).
+        let receiver_is_busy = match direction {
+            Direction::ToServer => Cause::ServerThink,
+            Direction::ToClient => Cause::ReceiveWindow,
+        };
         let forth: Vec<&Journey> = of_flow(records.journeys, sender, receiver).collect();
         let back: Vec<&Journey> = of_flow(records.journeys, receiver, sender).collect();
         let (our_syn, their_syn) =
@@ -128,7 +145,14 @@ impl View {
         Some(Self {
             delayed_acks: delayed_acks(&arrived, &ack_sent, &in_transit),
             congestion: records.plan.congestion,
-            mss: segment_limit(back.iter().copied().filter(|it| !it.syn), their_syn.scale),
+            each_hold_counts: records.plan.each_hold_counts,
+            receiver_is_busy,
+            mss: segment_limit(
+                records.plan,
+                back.iter().copied().filter(|it| !it.syn),
+                their_syn.scale,
+            ),
+            away: spans(&receiver_diary.away),
             by_start,
             firsts,
             written: Steps::growing(diary.written.clone()),
@@ -143,8 +167,10 @@ impl View {
             in_transit,
             on_link: Steps::count(data(&forth).flat_map(on_links)),
             behind_others: behind_others(records.journeys, &forth),
-            path_holds_data: path_holds(records.plan, data(&forth)),
-            path_holds_acks: path_holds(records.plan, back.iter().copied()),
+            path_holds_data: path_holds(records.plan, data(&forth), true),
+            path_holds_acks: path_holds(records.plan, back.iter().copied(), true),
+            path_delays_data: path_holds(records.plan, data(&forth), false),
+            path_delays_acks: path_holds(records.plan, back.iter().copied(), false),
             blocked: spans(&diary.blocked),
             flow_controlled: spans(&diary.flow_controlled),
             corked: Steps::new(false, diary.cork.clone()),
@@ -223,6 +249,9 @@ impl View {
             &self.behind_others,
             &self.path_holds_data,
             &self.path_holds_acks,
+            &self.path_delays_data,
+            &self.path_delays_acks,
+            &self.away,
             &self.blocked,
             &self.flow_controlled,
         ] {
@@ -236,10 +265,10 @@ impl View {
 
 /// The most data that a segment can have: what the MTU leaves with timestamps, and half of the largest
 /// window (Linux, `tcp_bound_to_half_wnd`).
-fn segment_limit<'a>(acks: impl Iterator<Item = &'a Journey>, scale: u8) -> u64 {
-    const FULL: u64 = 1_448;
+fn segment_limit<'a>(plan: &Plan, acks: impl Iterator<Item = &'a Journey>, scale: u8) -> u64 {
+    let full = if plan.kernel.stamps == Stamps::Without { 1_460 } else { 1_448 };
     let largest = acks.map(|it| u64::from(it.window) << scale).max();
-    largest.map_or(FULL, |window| FULL.min(window / 2)).max(1)
+    largest.map_or(full, |window| full.min(window / 2)).max(1)
 }
 
 /// The packets of one direction of a connection.
@@ -329,8 +358,12 @@ fn behind_others(all: &[Journey], forth: &[&Journey]) -> Steps<i32> {
     Steps::count(waits)
 }
 
-/// Times of at least two round trips in which packets are late: shorter ones are jitter.
-fn path_holds<'a>(plan: &Plan, journeys: impl Iterator<Item = &'a Journey>) -> Steps<i32> {
+/// Times in which packets are late. Long ones have at least two round trips: shorter ones are jitter.
+fn path_holds<'a>(
+    plan: &Plan,
+    journeys: impl Iterator<Item = &'a Journey>,
+    long: bool,
+) -> Steps<i32> {
     /// No hold is shorter (our choice).
     const SHORTEST: Nanos = 2_000_000;
     let nanos = |span: Duration| Nanos::try_from(span.as_nanos()).unwrap_or(Nanos::MAX);
@@ -348,7 +381,8 @@ fn path_holds<'a>(plan: &Plan, journeys: impl Iterator<Item = &'a Journey>) -> S
             _ => joined.push((from, until)),
         }
     }
-    joined.retain(|(from, until)| until - from >= nanos(2 * plan.round_trip()).max(5 * SHORTEST));
+    let least = nanos(2 * plan.round_trip()).max(5 * SHORTEST);
+    joined.retain(|(from, until)| !long || until - from >= least);
     Steps::count(joined)
 }
 

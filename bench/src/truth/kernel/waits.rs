@@ -20,6 +20,11 @@ pub(super) fn wait(view: &View, message: (u64, u64), at: Nanos) -> Option<Verdic
     if view.path_holds_acks.at(at) > 0 && reasons.iter().all(|it| ends_with_an_ack(*it)) {
         reasons.insert(0, PathStall);
     }
+    let late = view.each_hold_counts && view.path_delays_acks.at(at) > 0;
+    if late && reasons.iter().all(|it| *it == PathStall || ends_with_an_ack(*it)) {
+        reasons.extend([PathStall, Queueing]);
+        reasons.dedup();
+    }
     Some((reasons, witness))
 }
 
@@ -27,12 +32,17 @@ fn wait_on_path_without_holds(view: &View, message: (u64, u64), at: Nanos) -> Op
     let arrived = view.arrived.at(at);
     let busy = view.on_link.at(at) > 0;
     if view.path_holds_data.at(at) > 0 {
-        let reasons = if busy { vec![PathStall, Transmission] } else { vec![PathStall] };
+        let mut reasons = vec![PathStall];
+        reasons.extend(busy.then_some(Transmission));
+        reasons.extend(view.each_hold_counts.then_some(Queueing));
         return Some((reasons, LINKS));
     }
     if busy {
         let waits = view.behind_others.at(at) > 0;
         return Some((vec![if waits { Queueing } else { Transmission }], LINKS));
+    }
+    if view.each_hold_counts && view.path_delays_data.at(at) > 0 {
+        return Some((vec![Queueing, PathStall], LINKS));
     }
     let repair = if view.sent.at(at) > arrived { repair(view, arrived, at) } else { None };
     let detected = matches!(view.state.at(at), State::Recovery | State::Loss);
@@ -182,6 +192,11 @@ fn congested(view: &View, message: (u64, u64), at: Nanos) -> Vec<Cause> {
         State::Recovery => vec![LossRecovery, CongestionWindow],
         State::Loss => vec![SlowStart, LossRecovery, RetransmissionTimeout],
         _ if view.congestion == Congestion::Bbr => vec![SlowStart, CongestionWindow, Pacing],
+        // Who does not read does not acknowledge: Linux's ACK waits until the program reads, or for
+        // its timer (`__tcp_ack_snd_check`).
+        _ if delayed && view.away.at(at) > 0 => {
+            vec![view.receiver_is_busy, ShortInitialSegment, phase]
+        }
         _ if delayed && view.begins_short(message) => vec![ShortInitialSegment],
         _ if delayed => vec![ShortInitialSegment, phase],
         _ if window.cut_by_idle => vec![IdleRestart],

@@ -27,7 +27,7 @@ pub(super) enum Wire {
 impl Wire {
     pub(super) fn client(line: Line, protocol: Protocol) -> anyhow::Result<Self> {
         Ok(match protocol {
-            Protocol::Http1 | Protocol::Unknown => Self::Plain(line, protocol),
+            Protocol::Http1 | Protocol::Closes | Protocol::Unknown => Self::Plain(line, protocol),
             Protocol::Http2 { window } => Self::Http2(h2::Peer::client(line, window)?),
             Protocol::Tls => {
                 let name = ServerName::try_from("server")?;
@@ -43,7 +43,7 @@ impl Wire {
 
     pub(super) fn server(line: Line, protocol: Protocol) -> anyhow::Result<Self> {
         Ok(match protocol {
-            Protocol::Http1 | Protocol::Unknown => Self::Plain(line, protocol),
+            Protocol::Http1 | Protocol::Closes | Protocol::Unknown => Self::Plain(line, protocol),
             Protocol::Http2 { .. } => Self::Http2(h2::Peer::server(line)?),
             Protocol::Tls => {
                 let session = ServerConnection::new(server_config()?)?;
@@ -93,6 +93,11 @@ impl Wire {
             return peer.read(kind, reading);
         }
         let mut left = self.head(kind, body).len() + body;
+        if !reading.late.is_zero() {
+            // Late for what has come, not for what will.
+            self.line().wait_for_data()?;
+            self.line().stay_away(reading.late);
+        }
         let mut buffer = vec![0; reading.chunk];
         while left > 0 {
             let part = left.min(buffer.len());
@@ -101,9 +106,11 @@ impl Wire {
                 len => left -= len,
             }
             if left > 0 {
-                pause(reading.pause);
+                self.line().stay_away(reading.pause);
             }
         }
+        let now = self.line().now();
+        self.line().diary.received.push(now);
         Ok(())
     }
 
@@ -135,6 +142,9 @@ impl Wire {
             (Kind::Request, _) => {
                 format!("POST /upload HTTP/1.1\r\nHost: server\r\nContent-Length: {body}\r\n\r\n")
                     .into()
+            }
+            (Kind::Response, _) if matches!(self, Self::Plain(_, Protocol::Closes)) => {
+                b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n".to_vec()
             }
             (Kind::Response, _) => {
                 let fields = format!("Content-Type: text/plain\r\nContent-Length: {body}");

@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value};
 
+use super::axes;
 use crate::dice::Dice;
+use crate::truth::options::Set;
 
 /// An experiment that was drawn.
 pub(super) struct Drawn {
@@ -26,7 +28,7 @@ impl Drawn {
         self.settings.iter().filter_map(pair).chain([sender]).collect()
     }
 
-    fn set(&mut self, key: &str, value: impl std::fmt::Display) {
+    pub(super) fn set(&mut self, key: &str, value: impl std::fmt::Display) {
         self.settings.push(format!("{key}={value}"));
     }
 }
@@ -63,10 +65,11 @@ behaviour = { preset = "fixed" }
 
 /// Draws a path, and what the family with this number provokes. The sender has dice of its own: a case in
 /// which it is `linux-6` is the same as before there were others.
-pub(super) fn draw(number: u64, dice: &mut Dice, sender: &mut Dice) -> Drawn {
-    let count = u64::try_from(FAMILIES.len()).expect("a few families");
+pub(super) fn draw(set: Set, number: u64, dice: &mut Dice, sender: &mut Dice) -> Drawn {
+    let families = if set == Set::Axes { axes::FAMILIES } else { FAMILIES };
+    let count = u64::try_from(families.len()).expect("a few families");
     let place = usize::try_from(number % count).expect("below the number of families");
-    let (family, provoke) = FAMILIES[place];
+    let (family, provoke) = families[place];
     let delay_ms = round(dice.scaled(0.2, 150.0));
     let mut drawn = Drawn { family, sender: LINUX, settings: Vec::new(), delay_ms };
     drawn.set("link.path.delay", format!("\"{delay_ms} ms\""));
@@ -102,7 +105,7 @@ const BBR: &str = "linux-6-bbr";
 const BBR_ONE_IN: u32 = 4;
 
 /// Sets what provokes something.
-type Provoke = fn(&mut Drawn, &mut Dice);
+pub(super) type Provoke = fn(&mut Drawn, &mut Dice);
 
 /// By name, in turn. A cause that the others provoke rarely has one of its own, so that 650 cases have
 /// at least 30 with each cause.
@@ -307,24 +310,24 @@ fn application_limited(drawn: &mut Drawn, dice: &mut Dice) {
 }
 
 /// Another range of the delay than that of all families.
-fn delay(drawn: &mut Drawn, dice: &mut Dice, least: f64, most: f64) {
+pub(super) fn delay(drawn: &mut Drawn, dice: &mut Dice, least: f64, most: f64) {
     drawn.delay_ms = round(dice.scaled(least, most));
     drawn.set("link.path.delay", format!("\"{} ms\"", drawn.delay_ms));
 }
 
 /// A page of one file.
-fn page(drawn: &mut Drawn, dice: &mut Dice, least: f64, most: f64) {
+pub(super) fn page(drawn: &mut Drawn, dice: &mut Dice, least: f64, most: f64) {
     let size = dice.scaled(least, most).round();
     drawn.set("application.web.workload.primary", format!("\"{size} B\""));
 }
 
 /// Shares of packets have four decimal places in experiments.
-fn ratio(percent: f64) -> f64 {
+pub(super) fn ratio(percent: f64) -> f64 {
     (percent * 1e4).round() / 1e4
 }
 
 /// Three digits are enough for a delay, and readable.
-fn round(value: f64) -> f64 {
+pub(super) fn round(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
@@ -338,7 +341,7 @@ mod tests {
     fn every_family_is_an_experiment() {
         for number in 0..100 {
             let [mut dice, mut sender] = ["sim", "sender"].map(|it| Dice::new(5).of(it, number));
-            let drawn = draw(number, &mut dice, &mut sender);
+            let drawn = draw(Set::First, number, &mut dice, &mut sender);
             let base = Experiment::parse("base", BASE).unwrap();
             let settings = drawn.settings.iter().map(String::as_str);
             let experiment = base.with_all_set(settings);
@@ -353,12 +356,17 @@ mod tests {
         for number in 0..400 {
             let dice = || Dice::new(5).of("sim", number);
             let mut sender = Dice::new(5).of("sender", number);
-            let drawn = draw(number, &mut dice(), &mut sender);
+            let drawn = draw(Set::First, number, &mut dice(), &mut sender);
             match drawn.sender {
                 BBR => senders[1] += 1,
                 sender => {
                     senders[0] += u32::from(sender == LINUX);
-                    let again = draw(number, &mut dice(), &mut Dice::new(6).of("sender", number));
+                    let again = draw(
+                        Set::First,
+                        number,
+                        &mut dice(),
+                        &mut Dice::new(6).of("sender", number),
+                    );
                     let same = again.sender != sender || again.settings == drawn.settings;
                     assert!(same, "case {number}");
                 }

@@ -6,10 +6,12 @@
 //!
 //! | file | its one idea |
 //! | --- | --- |
+//! | `axes` | the second set of families |
 //! | `draw` | families of experiments, with parameters drawn by seed |
 //! | `losses` | what repairs a loss |
 //! | `watcher` | a run, with captures at both ends and what was waited for |
 
+mod axes;
 mod draw;
 mod losses;
 mod watcher;
@@ -21,6 +23,7 @@ use ackwise_lab::experiment::Experiment;
 use anyhow::Context;
 
 use super::case::{Captures, Case, OneWay, Recorded, Truth, World};
+use super::options::Set;
 use crate::dice::Dice;
 
 /// Runs the experiment that `seed` and `number` draw, and writes it as a case below `folder`.
@@ -28,10 +31,10 @@ use crate::dice::Dice;
 /// # Errors
 ///
 /// If the experiment does not run, or a file cannot be written.
-pub(super) fn record(seed: u64, number: u64, folder: &Path) -> anyhow::Result<Recorded> {
+pub(super) fn record(set: Set, seed: u64, number: u64, folder: &Path) -> anyhow::Result<Recorded> {
     let mut dice = Dice::new(seed).of("sim", number);
     let mut sender = Dice::new(seed).of("sender", number);
-    let drawn = draw::draw(number, &mut dice, &mut sender);
+    let drawn = draw::draw(set, number, &mut dice, &mut sender);
     let name = format!("sim-{number:04}");
     let experiment = Experiment::parse(&name, draw::BASE)
         .and_then(|it| it.with_all_set(drawn.settings.iter().map(String::as_str)))
@@ -58,7 +61,11 @@ pub(super) fn record(seed: u64, number: u64, folder: &Path) -> anyhow::Result<Re
         },
         disturbed: None,
     };
-    let recorded = Recorded { folder, case, truth: Truth { intervals: watched.intervals } };
+    let recorded = Recorded {
+        folder,
+        case,
+        truth: Truth { intervals: watched.intervals, ..Truth::default() },
+    };
     recorded.write()?;
     for (file, bytes) in [client, server].into_iter().zip(&watched.captures) {
         let path = recorded.folder.join(file);
@@ -76,7 +83,8 @@ mod tests {
     fn what_is_reported_about_a_case_covers_each_exchange_without_a_rest() {
         let temporary = std::env::temp_dir().join(format!("ackwise-sim-{}", std::process::id()));
         for number in 0..4 {
-            let Recorded { folder, case, truth } = record(1, number, &temporary).unwrap();
+            let Recorded { folder, case, truth } =
+                record(Set::First, 1, number, &temporary).unwrap();
             assert!(!truth.intervals.is_empty(), "{}", case.name);
             let packets = load(&folder, &case.captures).unwrap();
             for vantage in [Vantage::Client, Vantage::Server, Vantage::Pair] {

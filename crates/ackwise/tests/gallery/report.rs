@@ -32,13 +32,12 @@ impl Report {
 
     /// Time that one end wastes on the other.
     pub(crate) fn stalls_millis(&self) -> f64 {
-        self.sum(|name, _| STALLS.iter().any(|stall| stall.name() == name))
+        self.sum(|name, _| is_stall(name))
     }
 
     /// Stalls of another name, as a part of all time.
     pub(crate) fn other_stalls(&self, cause: Cause) -> f64 {
         let others = |name: &str| name != cause.name();
-        let is_stall = |name: &str| STALLS.iter().any(|stall| stall.name() == name);
         self.sum(|name, _| others(name) && is_stall(name)) / self.all() * 100.0
     }
 
@@ -74,18 +73,8 @@ fn explain(capture: &Path, options: &[&str]) -> String {
 }
 
 /// What nobody may be accused of who has not done it.
-const STALLS: [Cause; 13] = [
-    Cause::ShortInitialSegment,
-    Cause::NagleDelayedAck,
-    Cause::NagleRtt,
-    Cause::CorkTimer,
-    Cause::SillyWindow,
-    Cause::IdleRestart,
-    Cause::ReceiveWindow,
-    Cause::SendBuffer,
-    Cause::H2FlowControl,
-    Cause::HeadOfLine,
-    Cause::LossRecovery,
-    Cause::RetransmissionTimeout,
-    Cause::Unknown,
-];
+fn is_stall(name: &str) -> bool {
+    let of =
+        |cause: Cause| cause.is_stall() || matches!(cause, Cause::LossRecovery | Cause::Unknown);
+    Cause::ALL.into_iter().any(|cause| of(cause) && cause.name() == name)
+}

@@ -67,7 +67,7 @@ impl CorkTimer {
     }
 
     /// Whether it would have run for this time on this path, and not a program's timer of 200 ms.
-    pub(super) fn fits(span: Nanos, round_trip: Nanos) -> bool {
+    pub(crate) fn fits(span: Nanos, round_trip: Nanos) -> bool {
         /// A kernel's timer is late by up to a tick, a program's is not. Our choice.
         const TICK: Nanos = Nanos::from_millis(1);
         Self::usually_runs(span, round_trip) && span >= Self::RELEASE + round_trip + TICK
@@ -76,36 +76,6 @@ impl CorkTimer {
     fn is_within(span: Nanos, latest: Nanos, round_trip: Nanos) -> bool {
         let earliest = Self::RELEASE - Self::EARLY;
         round_trip <= Self::LONGEST_ROUND_TRIP && (earliest..=latest).contains(&span)
-    }
-}
-
-/// Responses of one connection that may have been corked as a whole.
-///
-/// One that begins after the time of the timer may have been thought about for as long. Several that
-/// begin after the same such time were corked.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CorkHabit {
-    last: Option<Nanos>,
-    /// The end of a response was corked.
-    corks: bool,
-}
-
-impl CorkHabit {
-    /// Runs of the same timer differ by less: two ticks of 4 ms. Our choice.
-    const SAME: Nanos = Nanos::from_millis(8);
-
-    /// The end of a response was corked.
-    pub(crate) const fn note_cork(&mut self) {
-        self.corks = true;
-    }
-
-    /// A response began after this time; whether the timer of a cork has released it, as it did before.
-    pub(crate) fn note(&mut self, span: Nanos, round_trip: Nanos) -> bool {
-        if !CorkTimer::fits(span, round_trip) {
-            return false;
-        }
-        let before = self.last.replace(span);
-        self.corks || before.is_some_and(|before| before.abs_diff(span) <= Self::SAME)
     }
 }
 
@@ -126,21 +96,5 @@ mod tests {
         assert_eq!(may(200, &[536, 562, 626, 633]), [true; 4]);
         assert_eq!(may(200, &[150, 700]), [false; 2]);
         assert_eq!(may(20, &[240]), [false], "on a short path, `usually_runs` says");
-    }
-
-    #[test]
-    fn responses_that_begin_after_the_same_time_were_corked_if_that_is_the_timers() {
-        let said = |round_trip, spans: &[u64]| {
-            let mut habit = CorkHabit::default();
-            let note = |&span| habit.note(Nanos::from_millis(span), Nanos::from_millis(round_trip));
-            spans.iter().map(note).collect::<Vec<_>>()
-        };
-        assert_eq!(said(42, &[249, 245, 246]), [false, true, true]);
-        assert_eq!(said(42, &[249, 260, 265]), [false, false, true]);
-        assert_eq!(said(42, &[249, 90, 245]), [false, false, true], "others do not count");
-        assert_eq!(said(42, &[200, 200, 242]), [false, false, false], "a program's timer");
-        assert_eq!(said(0, &[200, 200]), [false, false]);
-        assert_eq!(said(2, &[204, 205]), [false, true]);
-        assert_eq!(said(20, &[300, 300]), [false, false], "later than the timer");
     }
 }

@@ -30,12 +30,12 @@ pub(crate) struct ThinkFacts {
     pub seems_lost_before: bool,
     /// It has less data than a full segment.
     pub small: bool,
-    /// Responses of this connection were corked, and this one came when the timer ends.
-    pub corks: bool,
     /// Whether the server had the request.
     pub asked: Asked,
     /// Something has shown how far the server is.
     pub knows_way: bool,
+    /// What its requests and responses have shown of the server and the path.
+    pub habits: ServerHabits,
     /// A rule that is switched off.
     pub without: Option<Rule>,
 }
@@ -43,13 +43,38 @@ pub(crate) struct ThinkFacts {
 /// Whether the server had the request, by what was seen before its response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Asked {
-    /// An acknowledgement showed it, or the capture is the server's.
+    /// An acknowledgement came at once, or the capture is the server's.
     Known,
-    /// An acknowledgement came, so late that it may have been the request which was late; or the capture lacks those
-    /// without data.
-    Late,
+    /// An acknowledgement came so much later, or the capture lacks those without data: by so much the request may
+    /// have been late.
+    Late(Nanos),
     /// Nothing did.
     Unheard,
+}
+
+/// What earlier exchanges of the connection have shown, as far as it bears on the next one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ServerHabits {
+    /// The server has acknowledged a request at once, without data. So does Linux first of all (its quick-ACK
+    /// mode), and no other stack in use.
+    pub acks_at_once: bool,
+    /// The end of a response was corked.
+    pub corks: bool,
+    /// For how long the path held responses, by their timestamps: the longest, and the second longest.
+    varies: [Nanos; 2],
+}
+
+impl ServerHabits {
+    /// By its timestamp, the path held the beginning of a response for so long.
+    pub(crate) fn note_held(&mut self, held: Nanos) {
+        let [longest, second] = self.varies;
+        self.varies = [longest.max(held), second.max(longest.min(held))];
+    }
+
+    /// By how much the path varies. Once may be an accident.
+    const fn varies(&self) -> Nanos {
+        self.varies[1]
+    }
 }
 
 /// What it was.
@@ -75,6 +100,7 @@ const ROWS: &[Row] = &[
     Row { rule: Rule::CorkedAnswer, detect: corked_answer },
     Row { rule: Rule::HeldOnWay, detect: held_on_way },
     Row { rule: Rule::UnheardRequest, detect: unheard_request },
+    Row { rule: Rule::VaryingPath, detect: varying_path },
 ];
 
 struct Doubt {
@@ -117,8 +143,25 @@ impl ThinkFacts {
     /// Longer than any server keeps its acknowledgement: the request was not there. Or the capture lacks the
     /// acknowledgement, if the client did not send again.
     fn is_unheard(&self) -> bool {
-        let usual = USUAL_ACK_DELAY + BRIEF..=LEAST_TIMEOUT;
-        self.asked == Asked::Unheard && usual.contains(&self.since)
+        // Linux keeps it for 40 ms, or for a round trip as it has measured that, which contains such a delay of
+        // the client (`tcp_send_delayed_ack`).
+        let linux = SHORT_ACK_DELAY + self.round_trip.unwrap_or_default();
+        let least = if self.habits.acks_at_once { linux } else { USUAL_ACK_DELAY + BRIEF };
+        self.asked == Asked::Unheard && (least..=LEAST_TIMEOUT).contains(&self.since)
+    }
+
+    /// By how much the request may have been late, at most; `None` if nothing bounds it.
+    const fn lateness(&self) -> Option<Nanos> {
+        match self.asked {
+            Asked::Known => Some(Nanos::ZERO),
+            Asked::Late(by) => Some(by),
+            Asked::Unheard => None,
+        }
+    }
+
+    /// The time is short beside the round trip, or at all.
+    fn is_brief(&self) -> bool {
+        self.round_trip.is_none_or(|it| self.since <= (it / 8).max(BRIEF))
     }
 }
 
@@ -128,9 +171,9 @@ const BRIEF: Nanos = Nanos::from_millis(1);
 /// BSD wait longest. RFC 1122, section 4.2.3.2, allows 0.5 s.
 const USUAL_ACK_DELAY: Nanos = Nanos::from_millis(200);
 /// Linux does within 40 ms (`TCP_ATO_MIN`), and its timer is late by a tick or two of 4 ms.
-pub(crate) const SHORT_ACK_DELAY: Nanos = Nanos::from_millis(50);
+const SHORT_ACK_DELAY: Nanos = Nanos::from_millis(50);
 /// A request that is not acknowledged is sent again after this time, whatever sends it: RFC 6298, section 2.
-const LEAST_TIMEOUT: Nanos = Nanos::from_millis(1_000);
+pub(crate) const LEAST_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 
 fn held_answer(facts: &ThinkFacts) -> Option<[Cause; 2]> {
     let Released { cause, is_sure, .. } = facts.released?;
@@ -150,8 +193,11 @@ fn lost_answer(facts: &ThinkFacts) -> Option<[Cause; 2]> {
     (is_lost && !facts.is_short()).then_some([Cause::RetransmissionTimeout, Cause::ServerThink])
 }
 
+/// Only where the end of another response shows a cork: a program that waits for as long looks the same.
 fn corked_answer(facts: &ThinkFacts) -> Option<[Cause; 2]> {
-    (facts.corks && facts.left != Left::Earlier).then_some([Cause::CorkTimer, Cause::ServerThink])
+    let fits = facts.round_trip.is_some_and(|it| CorkTimer::fits(facts.since, it));
+    let corked = facts.habits.corks && facts.small && fits && facts.left != Left::Earlier;
+    corked.then_some([Cause::CorkTimer, Cause::ServerThink])
 }
 
 fn held_on_way(facts: &ThinkFacts) -> Option<[Cause; 2]> {
@@ -161,6 +207,13 @@ fn held_on_way(facts: &ThinkFacts) -> Option<[Cause; 2]> {
 
 fn unheard_request(facts: &ThinkFacts) -> Option<[Cause; 2]> {
     (facts.is_unheard() && !facts.is_short()).then_some([Cause::PathStall, Cause::ServerThink])
+}
+
+/// Responses are seen to be held on this path for as long, by their timestamps: so requests are.
+fn varying_path(facts: &ThinkFacts) -> Option<[Cause; 2]> {
+    let late = facts.lateness().is_none_or(|late| late >= facts.since);
+    let varies = late && facts.since <= facts.habits.varies();
+    (varies && !facts.is_brief()).then_some([Cause::Queueing, Cause::ServerThink])
 }
 
 /// An acknowledgement, or the timer of a silly window, may have let it go.
@@ -176,21 +229,17 @@ fn may_be_corked(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
     let may_be = CorkTimer::may_have_run(facts.since, round_trip)
         || CorkTimer::may_have_run_far_away(facts.since, round_trip);
     let is_shown = facts.left == Left::AsSeen;
-    (may_be && facts.small && is_shown).then_some((Cause::CorkTimer, Confidence::Low))
+    (may_be && facts.small && is_shown).then_some((Cause::CorkTimer, Confidence::Medium))
 }
 
-/// Nothing shows that the request had arrived, or that the answer left so late: the path may have held either.
+/// Nothing shows when the request arrived, or that the answer left so late: the path may have held either. An eighth
+/// of the time is not worth a doubt. Our choice.
 fn quiet_path(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
-    let round_trip = facts.round_trip?;
-    let (is_short, shown) = (facts.is_short(), facts.left == Left::AsSeen);
-    let is_brief = facts.since <= (round_trip / 8).max(BRIEF);
-    let asked = facts.asked == Asked::Known || facts.since <= SHORT_ACK_DELAY;
-    let is_sure = match is_short {
-        true => is_brief || shown || facts.queued,
-        false => shown && asked,
-    };
-    let rival = if is_short { Cause::Queueing } else { Cause::PathStall };
-    (!is_sure).then_some((rival, Confidence::Medium))
+    facts.round_trip?;
+    let has_left = facts.left == Left::AsSeen || facts.queued;
+    let is_shown = has_left && facts.lateness().is_some_and(|late| late * 8 <= facts.since);
+    let rival = if facts.is_short() { Cause::Queueing } else { Cause::PathStall };
+    (!is_shown && !facts.is_brief()).then_some((rival, Confidence::Medium))
 }
 
 /// How far the server is, nothing has shown: part of the time may be distance.

@@ -8,13 +8,21 @@ mod control;
 mod handshake;
 mod hello;
 mod records;
+mod shutdown;
 
 use ackwise_cause::Direction;
 use handshake::{Handshake, Place};
 use hello::Hello;
 use records::{Found, Kind, Record, Records};
 
-use super::{Alpn, Event, TokenKind, log::Log, span::Span, turns::Turns};
+use super::{
+    Alpn, Event, TokenKind,
+    log::Log,
+    span::Span,
+    turns::{self, Turns},
+};
+
+pub(crate) use shutdown::Shutdown;
 
 /// Both directions of a TLS connection.
 #[derive(Clone, Debug)]
@@ -24,6 +32,10 @@ pub(super) struct Tls {
     /// `None` once it is done.
     handshake: Option<Handshake>,
     version_13: bool,
+    /// The handshake is in the capture.
+    from_beginning: bool,
+    /// What is being read is content for sure, as long as an alert or not.
+    is_content: bool,
     /// The hello that is being read, and whose it is.
     hello: Option<(Direction, Hello)>,
     /// Where its message begins, and the record ends that it begins in.
@@ -79,6 +91,8 @@ impl Tls {
             server: Records::new(from_beginning),
             handshake: from_beginning.then(Handshake::default),
             version_13: false,
+            from_beginning,
+            is_content: false,
             hello: from_beginning.then(|| (Direction::ToServer, Hello::default())),
             hello_at: [0; 2],
             http2: Inside::MayBeHttp2,
@@ -90,6 +104,11 @@ impl Tls {
             answered_to: 0,
             last_length: 0,
         }
+    }
+
+    /// What is read next is `content`, or may be an alert.
+    pub(super) const fn expect_content(&mut self, content: bool) {
+        self.is_content = content;
     }
 
     pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
@@ -263,7 +282,7 @@ impl Tls {
         let version_13 = self.version_13;
         record.kind == Kind::ApplicationData
             && ((may_be_control && control::is_http2_control(record, version_13, moment))
-                || (version_13 && control::is_alert(record)))
+                || (version_13 && !self.is_content && control::is_alert(record)))
     }
 
     fn handle_request(&mut self, record: &Record, interrupts: bool, log: &mut Log) {

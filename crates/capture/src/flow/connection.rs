@@ -6,13 +6,14 @@ mod end;
 mod events;
 mod mute;
 mod run_on;
+mod shutdown;
 
 use std::{collections::VecDeque, net::SocketAddr, ops::Range};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
-use self::mute::answers_nothing;
+use self::{mute::answers_nothing, shutdown::HeldShutdown};
 use super::{
     again_elsewhere::AgainElsewhere,
     closed::{Closed, Swap},
@@ -30,10 +31,10 @@ use super::{
 };
 use crate::{
     attribution::{
-        CorkHabit, Nanos, Stall,
+        Nanos, Stall,
         gap::{Gap, Missing, Resolution},
         sender::Departure,
-        think::Asked,
+        think::{Asked, ServerHabits},
     },
     closing::Closing,
     conversation::{ExchangeReader, Protocol},
@@ -65,8 +66,8 @@ pub(crate) struct ObservedConnection {
     tunnels: Tunnels,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],
-    /// What its responses show of corks.
-    corks: CorkHabit,
+    /// What its exchanges have shown so far.
+    habits: ServerHabits,
     /// Gaps whose cause is not known yet, by the direction of the data.
     unsettled: [Unsettled; 2],
     /// The server's first data after a hole: its response has begun.
@@ -78,6 +79,9 @@ pub(crate) struct ObservedConnection {
     /// The client's initial sequence number, if its SYN was seen.
     initial: Option<SeqNumber>,
     lingering: Option<Box<Lingering>>,
+    /// What may close TLS, by direction, and which ends have closed, by the direction of their data.
+    shutdowns: [Option<Box<HeldShutdown>>; 2],
+    closed_ends: [bool; 2],
     exchanges: u32,
     closed_first: Option<Party>,
     closing: Closing,
@@ -279,11 +283,14 @@ impl ObservedConnection {
     ) {
         self.divisions =
             SAVED_DIVISIONS.min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
+        let shutdown = self.shutdown_in(seen, direction);
+        self.decide_shutdowns(seen, direction, shutdown, results);
         let before = self.ends.last_data;
+        let sent_before = shutdown.and_then(|_| self.ends.half(direction).sender.last_new());
         let data = self.ends.handle_data(seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
         let flows = self.flow_control[direction.opposite() as usize].is_open();
-        let is_mute = answers_nothing(self.protocol, seen, flows);
+        let is_mute = shutdown.is_some() || answers_nothing(self.protocol, seen, flows);
         if is_mute {
             self.ends.last_data = before;
         }
@@ -305,6 +312,10 @@ impl ObservedConnection {
         if let Some(resolution) = data.resolution {
             self.unsettled[direction as usize].resolve(resolution);
         }
+        if let Some(kind) = shutdown {
+            let place = (direction, data.bytes.start);
+            return self.hold_shutdown(kind, seen, place, data.gap, sent_before);
+        }
         if let Some(gap) = &mut data.gap {
             if self.flow_control[direction as usize].delays_data() {
                 let at_sender = self.ends.distances.path_delays(direction).is_next_to_sender();
@@ -316,7 +327,7 @@ impl ObservedConnection {
                 self.setup.handle_gap(gap, direction, answered);
             }
             if direction == Direction::ToClient && gap.hold.wait == Wait::Cork {
-                self.corks.note_cork();
+                self.habits.corks = true;
             }
             self.settle(gap, direction, data.new);
         }
@@ -402,7 +413,7 @@ impl ObservedConnection {
             if exchange.waits_for_response() {
                 // The missing data before it was sent even earlier.
                 let round_trip = Some(self.ends.distances.whole());
-                exchange.begin_response(&first, Asked::Known, round_trip, &mut self.corks);
+                exchange.begin_response(&first, Asked::Known, round_trip, self.habits);
             }
         }
         for gap in self.unsettled[direction as usize].take() {
@@ -456,6 +467,7 @@ impl ObservedConnection {
             return;
         }
         self.closed_first.get_or_insert_with(|| direction.sender());
+        self.close_shutdowns(direction, segment.flags.rst, results);
         if segment.flags.rst {
             self.conversation.handle_abort();
         } else if self.ends.handle_fin(segment, direction, packet)

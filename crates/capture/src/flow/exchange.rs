@@ -8,10 +8,10 @@ use ackwise_tcp::{Instant, Wait};
 use super::heard::HeardByServer;
 use crate::{
     attribution::{
-        Account, Confidence, CorkHabit, CorkTimer, Evidence, Nanos, Rule, Share, Stall, Verdict,
+        Account, Confidence, Evidence, Nanos, Rule, Share, Stall, Verdict,
         gap::{self, Gap, LastWay},
-        sender::{Departure, Left},
-        think::{Asked, SHORT_ACK_DELAY, ThinkFacts, Thought},
+        sender::Departure,
+        think::{Asked, ServerHabits, ThinkFacts, Thought},
     },
     conversation::{ExchangeId, RequestHead},
     results::ExchangeResult,
@@ -222,9 +222,10 @@ impl OpenExchange {
         interim: &Departure,
         asked: Asked,
         round_trip: Nanos,
+        habits: ServerHabits,
     ) {
         if self.waits_for_response() {
-            self.think(interim, asked, Some(round_trip), &mut CorkHabit::default());
+            self.think(interim, asked, Some(round_trip), habits);
             self.interim = interim.packet;
         }
     }
@@ -248,14 +249,29 @@ impl OpenExchange {
         }
     }
 
-    /// Whether an acknowledgement showed in time that the server had the request.
-    pub(crate) fn asked(&self, heard: HeardByServer, round_trip: Nanos) -> Asked {
+    /// Where the response begins: with `behind_hole`, which came before what it is behind, if it answers the request.
+    pub(crate) fn first_of(
+        &self,
+        behind_hole: Option<Departure>,
+        last: Option<Departure>,
+    ) -> Option<Departure> {
+        let State::Think(way) = self.state else { return last };
+        behind_hole.filter(|it| it.packet > way.packet).or(last)
+    }
+
+    /// Whether an acknowledgement showed that the server had the request, and came at once: it is captured `way` after
+    /// it left.
+    pub(crate) fn asked(&self, heard: HeardByServer, way: Nanos, round_trip: Nanos) -> Asked {
         let State::Think(LastWay { arrives, .. }) = self.state else { return Asked::Known };
         if heard.position < self.request[1] {
             return Asked::Unheard;
         }
-        let late = Nanos::between(arrives, heard.at);
-        if late <= round_trip + SHORT_ACK_DELAY { Asked::Known } else { Asked::Late }
+        // What varies without a queue, or a busy host. Our choice.
+        let at_once = arrives + (way + (round_trip / 8).max(Nanos::from_millis(1)));
+        match heard.at <= at_once {
+            true => Asked::Known,
+            false => Asked::Late(Nanos::between(arrives + way, heard.at)),
+        }
     }
 
     /// What the server did until `first` of the response was sent.
@@ -266,7 +282,7 @@ impl OpenExchange {
         first: &Departure,
         asked: Asked,
         round_trip: Option<Nanos>,
-        corks: &mut CorkHabit,
+        habits: ServerHabits,
     ) {
         let State::Think(LastWay { packet, .. }) = self.state else { return };
         let queued = first.queued.unwrap_or_default();
@@ -276,11 +292,6 @@ impl OpenExchange {
         // An acknowledgement of its own, behind the request, released it.
         let before = packet.max(self.interim);
         let released = first.released.filter(|it| it.ack > before);
-        let may_be_corked =
-            first.small && round_trip.is_some_and(|it| CorkTimer::may_have_run(since, it));
-        let corks = may_be_corked
-            && first.left != Left::Earlier
-            && round_trip.is_some_and(|it| corks.note(since, it));
         let thought = ThinkFacts {
             since,
             round_trip,
@@ -292,9 +303,9 @@ impl OpenExchange {
             lost_before: first.lost_before,
             seems_lost_before: first.seems_lost_before,
             small: first.small,
-            corks,
             asked,
             knows_way: self.knows_way,
+            habits,
             without: self.without,
         }
         .decide();
@@ -329,9 +340,9 @@ impl OpenExchange {
         first: &Departure,
         asked: Asked,
         round_trip: Option<Nanos>,
-        corks: &mut CorkHabit,
+        habits: ServerHabits,
     ) {
-        self.think(first, asked, round_trip, corks);
+        self.think(first, asked, round_trip, habits);
         if matches!(self.state, State::Request) {
             self.begin_early(first, round_trip);
         }
@@ -364,7 +375,7 @@ impl OpenExchange {
     /// The last of the response was seen in `last`.
     pub(crate) fn end_response(&mut self, free_at: Instant, last: &Departure) {
         if !matches!(self.state, State::Response) {
-            self.begin_response(last, Asked::Known, None, &mut CorkHabit::default());
+            self.begin_response(last, Asked::Known, None, ServerHabits::default());
         }
         self.answered_in[1] = last.packet;
         let way = LastWay { arrives: last.seen, ..last.way(free_at) };

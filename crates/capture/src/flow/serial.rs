@@ -9,8 +9,11 @@ pub(crate) struct Serial {
     next: Option<u16>,
     /// How many numbers followed the one before.
     in_order: u8,
-    /// Since the last data: some number was skipped, or nothing can be said.
-    skipped: bool,
+    /// The numbers before it that were skipped since the last data, the nearest in the lowest bit.
+    skipped: u64,
+    /// Some are farther away.
+    gone: bool,
+    /// Since the last data, nothing can be said.
     unsure: bool,
 }
 
@@ -18,7 +21,7 @@ impl Serial {
     /// Numbers in a row after which a sender is known to count. Two random ones follow each other by
     /// accident once in 65,536 times. Our choice.
     const ENOUGH: u8 = 2;
-    /// A larger step is not of a counter, or it counts for all connections. Our choice.
+    /// A larger step is not of a counter, or it counts for all connections: as many as there are bits for. Our choice.
     const LARGEST_STEP: u16 = 64;
 
     /// A packet, which offloads may have joined from several segments.
@@ -30,35 +33,67 @@ impl Serial {
         };
         let step = identification.wrapping_sub(expected);
         if step > Self::LARGEST_STEP {
-            self.unsure = true;
-            // One that was overtaken.
-            if step.wrapping_neg() <= Self::LARGEST_STEP {
+            let late = step.wrapping_neg();
+            if late <= Self::LARGEST_STEP {
+                // One that was overtaken: it is not missing, if it is of those since the last data.
+                self.unsure |= !self.fill(late, segments);
                 return;
             }
-            self.in_order = 0;
-        } else if step > 0 {
-            self.skipped = true;
+            (self.in_order, self.unsure) = (0, true);
+            self.push(u16::MAX);
         } else {
-            self.in_order = self.in_order.saturating_add(1);
+            if step == 0 {
+                self.in_order = self.in_order.saturating_add(1);
+            }
+            self.push(step);
+            self.skipped |= Self::bits(step);
+            self.push(segments);
         }
         self.next = Some(next);
+    }
+
+    /// So many numbers are between those that were skipped and the next one.
+    const fn push(&mut self, numbers: u16) {
+        let kept = Self::bits(Self::LARGEST_STEP.saturating_sub(numbers));
+        self.gone |= self.skipped & !kept != 0;
+        self.skipped = match self.skipped.checked_shl(numbers as u32) {
+            Some(skipped) => skipped,
+            None => 0,
+        };
+    }
+
+    /// The numbers from so many before the next one on have come after all; whether they were skipped.
+    const fn fill(&mut self, late: u16, segments: u16) -> bool {
+        let before = Self::bits(late.saturating_sub(segments));
+        let filled = Self::bits(late) & !before;
+        let were_skipped = self.skipped & filled == filled;
+        self.skipped &= !filled;
+        were_skipped
+    }
+
+    /// So many of the lowest bits.
+    const fn bits(count: u16) -> u64 {
+        match 1_u64.checked_shl(count as u32) {
+            Some(next) => next - 1,
+            None => u64::MAX,
+        }
     }
 
     /// Whether a number seems to be skipped since the last data, though it is not known yet that the sender
     /// counts.
     pub(crate) const fn seems_skipped(&self) -> bool {
-        self.skipped
+        self.skipped != 0 || self.gone
     }
 
     /// Whether a packet is missing since the last data; `None` if the numbers do not tell.
     pub(crate) const fn skipped(&self) -> Option<bool> {
-        if self.unsure || self.in_order < Self::ENOUGH { None } else { Some(self.skipped) }
+        if self.unsure || self.in_order < Self::ENOUGH { None } else { Some(self.seems_skipped()) }
     }
 
     /// The same, and that was data.
     pub(crate) const fn take_skipped(&mut self) -> Option<bool> {
         let skipped = self.skipped();
-        (self.skipped, self.unsure) = (false, false);
+        (self.skipped, self.gone, self.unsure) = (0, false, false);
         skipped
     }
 }
@@ -97,6 +132,58 @@ mod tests {
             (&[5, 6, 7, 9, 8, 10], Some(false)),
         ] {
             assert_eq!(said(numbers), skipped, "{numbers:?}");
+        }
+    }
+
+    /// The last packet has data; those before it since the first do not.
+    #[test]
+    fn a_packet_that_comes_late_closes_its_gap() {
+        for (numbers, missing) in [
+            (&[8, 9][..], Some(false)),
+            (&[9], Some(true)),
+            (&[9, 8, 10], Some(false)),
+            (&[10, 8, 9, 11], Some(false)),
+            // One of two is still missing.
+            (&[10, 9, 11], Some(true)),
+            (&[10, 8, 11], Some(true)),
+            // Of those before the first: whether it was missing there, nobody asks any more.
+            (&[9, 6, 10], None),
+            // It comes twice.
+            (&[9, 8, 8, 10], None),
+            (&[71, 8, 72], Some(true)),
+            // Not of this counter.
+            (&[9, 30_000, 10], None),
+        ] {
+            let mut serial = Serial::default();
+            for &number in [5, 6, 7].iter() {
+                serial.see(number, 1);
+                serial.take_skipped();
+            }
+            for &number in numbers {
+                serial.see(number, 1);
+            }
+            assert_eq!(serial.take_skipped(), missing, "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn joined_segments_that_come_late_close_all_of_their_gap() {
+        for (late, behind, missing) in [
+            ((8, 3), 1, false),
+            ((8, 2), 1, true),
+            ((9, 2), 1, true),
+            // What is far behind cannot come any more, and is missing all the same.
+            ((8, 2), 70, true),
+            ((8, 3), 70, false),
+        ] {
+            let mut serial = Serial::default();
+            for (number, segments) in [(5, 1), (6, 1), (7, 1), (11, 1), late, (12, behind)] {
+                serial.see(number, segments);
+                if number == 7 {
+                    serial.take_skipped();
+                }
+            }
+            assert_eq!(serial.take_skipped(), Some(missing), "{late:?} {behind}");
         }
     }
 

@@ -674,10 +674,7 @@ fn an_idle_time_that_cut_the_window_seen_at_the_client() {
         2041.7 > ack 89300
         "#,
         r#"
-        handshake to-server 20.050 (1, 20.050) high: 1 2 3
-        application-limited to-server 40.099 (1, 40.099) high: 4
-        request-upload to-server 0.001 (1, 0.001) high: 4
-        propagation to-server 10.050 (1, 10.050) high: 4
+        propagation to-server 10.000 (1, 10.000) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
         transmission to-client 0.420 (3, 0.200) medium: 35 36 37
         slow-start to-client 40.550 (2, 20.300) high: 35 36 37
@@ -707,10 +704,7 @@ fn a_receive_window_that_opens_late_seen_at_the_client() {
         161.4  > ack 8100
         "#,
         r#"
-        handshake to-server 20.055 (1, 20.055) high: 1 2 3
-        application-limited to-server 40.100 (1, 40.100) high: 4
-        request-upload to-server 0.001 (1, 0.001) high: 4
-        propagation to-server 10.045 (1, 10.045) high: 4
+        propagation to-server 10.001 (1, 10.001) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
         transmission to-client 0.060 (2, 0.040) high: 12
         receive-window to-client 80.180 (1, 80.180) high: 6 8 9

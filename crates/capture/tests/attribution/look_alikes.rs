@@ -398,10 +398,7 @@ fn what_fills_a_hole_within_three_quarters_of_a_round_trip_was_overtaken() {
         96.2  > ack 5100
         "#,
         r#"
-        handshake to-server 20.050 (1, 20.050) high: 1 2 3
-        application-limited to-server 40.100 (1, 40.100) high: 4
-        request-upload to-server 0.005 (1, 0.005) high: 4
-        propagation to-server 10.049 (1, 10.049) high: 4
+        propagation to-server 10.003 (1, 10.003) high: 4
         server-think to-client 0.748 (1, 0.748) high: 4 5
         transmission to-client 0.200 (2, 0.100) high: 9
         pacing to-client 14.950 (1, 14.950) low or application-limited: 6 8
@@ -427,10 +424,7 @@ fn what_fills_a_hole_later_was_sent_again() {
         96.3  > ack 5100
         "#,
         r#"
-        handshake to-server 20.075 (1, 20.075) high: 1 2 3
-        application-limited to-server 40.100 (1, 40.100) high: 4
-        request-upload to-server 0.005 (1, 0.005) high: 4
-        propagation to-server 10.024 (1, 10.024) high: 4
+        propagation to-server 10.003 (1, 10.003) high: 4
         server-think to-client 0.748 (1, 0.748) high: 4 5
         transmission to-client 0.175 (3, 0.100) medium: 6 8
         retransmission-timeout (tail) to-client 15.100 (1, 15.100) high: 6 8
@@ -529,9 +523,7 @@ fn a_pause_that_ends_with_a_delayed_ack_is_not_a_send_buffer_of_a_few_bytes() {
         250.3 > ack 1800
         "#,
         r#"
-        handshake to-server 0.040 (1, 0.040) high: 1 2 3
-        application-limited to-server 9.950 (1, 9.950) high: 4
-        propagation to-server 0.025 (1, 0.025) high: 4
+        propagation to-server 0.015 (1, 0.015) high: 4
         server-think to-client 0.070 (1, 0.070) high: 4 5
         application-limited to-client 35.000 (1, 35.000) medium or path-stall: 5 6
         propagation to-client 0.015 (1, 0.015) high: 6

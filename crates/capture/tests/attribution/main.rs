@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
 
+mod answers;
 mod causes;
 mod first_windows;
 mod holes;
+mod in_advance;
 mod jitter;
 mod look_alikes;
 mod losses;
@@ -13,6 +15,7 @@ mod middles;
 mod misread;
 mod path_stalls;
 mod standing;
+mod tls_closing;
 mod tunnels;
 mod windows;
 mod wire;

@@ -376,7 +376,7 @@ fn a_response_that_fits_into_a_silly_window_did_not_wait_for_it() {
         server-think to-client 0.150 (1, 0.150) high: 4 6
         propagation to-client 0.025 (1, 0.025) high: 6
         propagation to-server 0.025 (1, 0.025) high: 8
-        server-think to-client 220.950 (1, 220.950) low or cork-timer: 8 10
+        server-think to-client 220.950 (1, 220.950) medium or cork-timer: 8 10
         propagation to-client 0.025 (1, 0.025) high: 10
         "#,
     );

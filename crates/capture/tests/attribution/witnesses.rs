@@ -148,8 +148,9 @@ fn a_server_that_thinks_long_acknowledges_the_request_before() {
     for (ack, answer, expected) in [
         ("80 < ack 100 ts 80", 2_000.0, (ServerThink, Confidence::High)),
         // A cork may have held all of a short answer, for longer than its timer usually runs.
-        ("80 < ack 100 ts 80", 342.0, (ServerThink, Confidence::Low)),
-        ("", 80.0, (ServerThink, Confidence::High)),
+        ("80 < ack 100 ts 80", 342.0, (ServerThink, Confidence::Medium)),
+        // The request may have been as late.
+        ("", 80.0, (ServerThink, Confidence::Medium)),
         // Linux would have acknowledged it after 40 ms, and others within 200 ms.
         ("", 100.0, (ServerThink, Confidence::Medium)),
         ("", 200.0, (ServerThink, Confidence::Medium)),
@@ -191,7 +192,9 @@ fn a_timestamp_tells_a_server_that_thinks_from_a_queue() {
         let near = |found: f64, expected: f64| (found - expected).abs() < 2.0;
         assert!(near(found[0], think) && near(found[1], queue), "{timestamp}: {found:?}");
         let sure = exchange.shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap();
-        assert_eq!(sure.confidence, Confidence::High, "{timestamp}");
+        // Nothing bounds the way of the request, but what is brief beside the round trip needs no bound.
+        let expected = if timestamp == 1_512 { Confidence::High } else { Confidence::Medium };
+        assert_eq!(sure.confidence, expected, "{timestamp}");
     }
 }
 
@@ -252,7 +255,8 @@ fn a_timestamp_tells_a_server_that_thinks_from_a_path_that_held_its_answer() {
     use Cause::{PathStall, ServerThink};
     use Confidence::{High, Medium};
     for (answer, timestamp, expected) in [
-        (80.0, "ts 80", (ServerThink, High)),
+        // The request may have been late.
+        (80.0, "ts 80", (ServerThink, Medium)),
         // By then, a server would have acknowledged the request.
         (200.0, "ts 200", (ServerThink, Medium)),
         (450.0, "ts 450", (PathStall, Medium)),
@@ -261,7 +265,7 @@ fn a_timestamp_tells_a_server_that_thinks_from_a_path_that_held_its_answer() {
         (300.0, "", (PathStall, Medium)),
         // Nothing shows whether the server or a queue took a shorter time, unless it is brief.
         (60.0, "", (ServerThink, Medium)),
-        (60.0, "ts 60", (ServerThink, High)),
+        (60.0, "ts 60", (ServerThink, Medium)),
         (42.0, "", (ServerThink, High)),
     ] {
         assert_eq!(answered("", answer, timestamp), expected, "{answer} {timestamp}");
@@ -494,6 +498,47 @@ fn a_packet_that_is_missing_before_an_answer_was_the_answer() {
     }
 }
 
+/// A path that reorders packets without data delays nothing by that.
+#[test]
+fn a_packet_that_is_overtaken_by_a_later_one_is_not_missing_before_an_answer() {
+    use Cause::{RetransmissionTimeout, ServerThink};
+    let parts = [Streams::of_bodies(&[500]), Streams::of_upload(5_000)];
+    let joined = |end: usize| parts.each_ref().map(|it| it.both()[end]).concat();
+    let streams = Streams::of(&joined(0), &joined(1));
+    for (order, expected) in [
+        ([10, 11, 12], ServerThink),
+        ([10, 12, 11], ServerThink),
+        ([12, 10, 11], ServerThink),
+        ([12, 11, 0], RetransmissionTimeout),
+        ([10, 12, 0], RetransmissionTimeout),
+    ] {
+        let place = |(at, number): (&str, u32)| match number {
+            0 => String::new(),
+            _ => format!("{at} < ack {} ip {number}", 1_560 + (number - 10) * 1_460),
+        };
+        let acks = ["50.2", "50.21", "50.22"].into_iter().zip(order).map(place);
+        let acks = acks.collect::<Vec<_>>().join("\n");
+        let analysis = streams.seen_as(&format!(
+            r#"
+            0     > syn
+            10    < syn ip 7
+            10.1  > ack 0
+            10.2  > 0:100 psh ack 0
+            20.3  < ack 100 ip 8
+            20.4  < 0:600 psh ack 100 ip 9
+            40.1  > 100:4480 psh ack 600
+            {acks}
+            50.3  > 4480:5200 psh ack 600
+            60.4  < ack 5200 ip 13
+            130   < 600:700 psh ack 5200 ip 14
+            130.1 > ack 700
+            "#,
+        ));
+        let longest = analysis.exchanges[1].shares.iter().max_by_key(|it| it.span).unwrap();
+        assert_eq!(longest.cause, expected, "{order:?}: {:?}", analysis.exchanges);
+    }
+}
+
 #[test]
 fn the_answer_to_a_request_that_had_arrived_was_lost_if_a_packet_of_the_server_is_missing() {
     let (lost, held) = (Some(LossKind::AckLost), None);
@@ -663,12 +708,13 @@ fn distance_that_later_round_trips_do_not_confirm_is_doubted() {
     }
 }
 
-/// Linux delays an acknowledgement by 40 ms, so one that comes later than that and a round trip is of a request that
-/// may have been late itself.
+/// An acknowledgement that comes at once shows when the request arrived. One that Linux has delayed by 40 ms looks like
+/// one of a request that was late itself.
 #[test]
 fn a_server_thinks_for_sure_only_if_it_acknowledged_the_request_in_time() {
     use Confidence::{High, Medium};
-    for (acked, expected) in [(1_081, (High, None)), (1_150, (Medium, Some(Cause::PathStall)))] {
+    let in_doubt = (Medium, Some(Cause::PathStall));
+    for (acked, expected) in [(1_044, (High, None)), (1_081, in_doubt), (1_150, in_doubt)] {
         let analysis = Streams::of_bodies(&[500, 500]).seen_as(&format!(
             r#"
             0     > syn ts 1

@@ -79,7 +79,7 @@ pub use log::PacketRecord;
 pub use network::{
     EmulatedNetwork, Hosts, NetworkReport, OpenNetwork, Port, Way, Wire, WireReport,
 };
-pub use options::{CUBIC, EmulatorOptions, Hold};
+pub use options::{CUBIC, EmulatorOptions, Hold, Ways};
 pub use processor_watch::{Pauses, ProcessorWatch};
 pub use recorder::SegmentRecord;
 pub use report::{DirectionReport, Lateness, Report};

@@ -20,8 +20,7 @@ pub struct EmulatorOptions {
     /// Maximum packet size in bytes, IP header included. A TCP segment has 40 bytes less, or 52
     /// less with timestamps.
     pub mtu: u16,
-    /// Times at which nothing is delivered in either direction, as on a path that stalls. In order,
-    /// and not overlapping.
+    /// Times at which nothing is delivered, as on a path that stalls. In order, and not overlapping.
     pub holds: Vec<Hold>,
     /// Whether to keep a [`PacketRecord`](super::PacketRecord) of each packet.
     pub log: bool,
@@ -35,6 +34,30 @@ pub struct Hold {
     pub from: Duration,
     /// End.
     pub until: Duration,
+    /// The directions in which it holds.
+    pub ways: Ways,
+}
+
+/// Directions of a link.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Ways {
+    /// To the server and to the client.
+    Both,
+    /// From client to server only.
+    ToServer,
+    /// From server to client only.
+    ToClient,
+}
+
+impl Ways {
+    /// Whether this direction is one of them.
+    pub(super) const fn has(self, to_server: bool) -> bool {
+        match self {
+            Self::Both => true,
+            Self::ToServer => to_server,
+            Self::ToClient => !to_server,
+        }
+    }
 }
 
 impl EmulatorOptions {

@@ -40,13 +40,14 @@ impl LinkRelay {
         let (client, server) = (Arc::new(client), Arc::new(server));
         let [to_server, to_client] = options.seeded_links();
         let clock = Clock::new();
-        let holds = Holds::new(&options.holds, clock);
+        let start = clock.now();
+        let holds = |to_server| Holds::new(&options.holds, to_server, start);
         let log = |to_server| options.log.then(|| Log::new(to_server));
         let (input, output) = (Arc::clone(&client), Arc::clone(&server));
         Self {
             devices: [Arc::clone(&client), Arc::clone(&server)],
-            to_server: Forwarder::new(input, output, to_server, holds.clone(), log(true)),
-            to_client: Forwarder::new(server, client, to_client, holds, log(false)),
+            to_server: Forwarder::new(input, output, to_server, holds(true), log(true)),
+            to_client: Forwarder::new(server, client, to_client, holds(false), log(false)),
             unread: [from_client, from_server],
             lateness: LatenessRecord::new(),
             clock,

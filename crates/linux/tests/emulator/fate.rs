@@ -12,7 +12,7 @@ use std::{
 use ackwise_link::{DropReason, Faults, Link, LinkConfig, Pick, Probability, Seed};
 use ackwise_linux::{
     Emulator, Namespace,
-    emulator::{EmulatorOptions, Hold},
+    emulator::{EmulatorOptions, Hold, Ways},
     testing::skip,
 };
 use ackwise_tcp::{ByteCount, Instant};
@@ -172,7 +172,7 @@ fn nothing_arrives_within_a_hold_and_the_log_has_the_fate_of_each_packet() {
     let lossy = Faults { loss: Pick::Nth(vec![3]), ..Faults::NONE };
     let options = EmulatorOptions {
         to_server: LinkConfig { faults: lossy, ..LinkConfig::IDEAL },
-        holds: vec![Hold { from: Duration::ZERO, until: held }],
+        holds: vec![Hold { from: Duration::ZERO, until: held, ways: Ways::Both }],
         log: true,
         ..EmulatorOptions::default()
     };

@@ -90,6 +90,11 @@ impl Records {
         }
     }
 
+    /// Whether the next byte begins a record.
+    pub(super) const fn is_between_records(&self) -> bool {
+        matches!(self.stage, Stage::Header { seen: 0, .. })
+    }
+
     /// Whether a record has begun and not ended.
     pub(super) const fn is_within_record(&self) -> bool {
         matches!(self.stage, Stage::Payload { .. } | Stage::Header { seen: 1.., .. })

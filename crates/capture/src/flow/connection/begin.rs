@@ -5,8 +5,8 @@ use std::{collections::VecDeque, net::SocketAddr};
 use ackwise_tcp::Instant;
 
 use super::{
-    AgainElsewhere, Closing, CorkHabit, EarlierEnd, Ends, ExchangeReader, HeardByServer,
-    ObservedConnection, Setup, Tunnels,
+    AgainElsewhere, Closing, EarlierEnd, Ends, ExchangeReader, HeardByServer, ObservedConnection,
+    ServerHabits, Setup, Tunnels,
 };
 use crate::{
     attribution::Paces, flow::newcomer::Newcomer, limits::SAVED_DIVISIONS, results::Results,
@@ -31,13 +31,15 @@ impl Default for ObservedConnection {
             protocol: None,
             tunnels: Tunnels::default(),
             flow_control: Default::default(),
-            corks: CorkHabit::default(),
+            habits: ServerHabits::default(),
             unsettled: Default::default(),
             behind_hole: None,
             heard_by_server: HeardByServer::default(),
             cut: [0; 2],
             initial: None,
             lingering: None,
+            shutdowns: [None, None],
+            closed_ends: [false; 2],
             exchanges: 0,
             closed_first: None,
             closing: Closing::default(),
@@ -112,13 +114,15 @@ impl ObservedConnection {
             protocol,
             tunnels,
             flow_control,
-            corks,
+            habits,
             unsettled,
             behind_hole,
             heard_by_server,
             cut,
             initial: _,
             lingering,
+            shutdowns,
+            closed_ends,
             exchanges,
             closed_first,
             closing: _,
@@ -135,7 +139,7 @@ impl ObservedConnection {
         } = self;
         ends.forget();
         (*measures, *series, *lingering) = (None, None, None);
-        (*reassembly, *unsettled) = Default::default();
+        (*reassembly, *unsettled, *shutdowns, *closed_ends) = Default::default();
         conversation.forget();
         *setup = Setup::default();
         open.clear();
@@ -143,7 +147,7 @@ impl ObservedConnection {
         (*earlier_end, *heard_by_server) = Default::default();
         (*closed_at, *protocol, *behind_hole, *closed_first) = (None, None, None, None);
         *tunnels = Tunnels::default();
-        (*flow_control, *corks) = Default::default();
+        (*flow_control, *habits) = Default::default();
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
         (*divisions, *undivided) = (SAVED_DIVISIONS, false);
     }

@@ -18,6 +18,7 @@ impl ObservedConnection {
             self.unsettled[direction as usize].resolve(Resolution::Never);
             self.divide_unsettled(direction);
         }
+        self.finish_shutdowns(results);
         self.conversation.handle_abort();
         self.handle_events(self.last_seen, 0, results);
         while let Some(mut exchange) = self.open.pop_front() {

@@ -5,7 +5,11 @@ use ackwise_tcp::Instant;
 
 use super::ObservedConnection;
 use crate::{
-    attribution::{Vantage, sender::Departure, think::Asked},
+    attribution::{
+        Vantage,
+        sender::Departure,
+        think::{Asked, LEAST_TIMEOUT},
+    },
     closing::RequestKind,
     conversation::{Event, ExchangeId, Protocol},
     flow::{
@@ -64,15 +68,14 @@ impl ObservedConnection {
                 self.with(exchange, |it| it.head = Some(head));
             }
             Event::RequestEnds { exchange, position, exact } => {
-                let sender = &self.ends.half(Direction::ToServer).sender;
-                let (free_at, last) = (sender.free_at(), sender.last().copied());
+                let last = self.last_sent(Direction::ToServer);
                 let in_hole = self.fell_into_hole(Direction::ToServer, position.saturating_sub(1));
                 self.with(exchange, |it| {
                     it.request[1] = position;
                     it.exact &= exact;
                     it.request_exact &= exact;
-                    if let Some(last) = &last {
-                        it.request_sent(free_at, last);
+                    if let Some((last, free_at)) = &last {
+                        it.request_sent(*free_at, last);
                     }
                     if in_hole {
                         it.fall_into_hole();
@@ -80,7 +83,7 @@ impl ObservedConnection {
                 });
             }
             Event::ResponseBegins { exchange, position, exact } => {
-                let last = self.ends.half(Direction::ToClient).sender.last().copied();
+                let last = self.last_sent(Direction::ToClient).map(|it| it.0);
                 let in_hole = self.fell_into_hole(Direction::ToClient, position);
                 let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
                 let queued =
@@ -90,10 +93,12 @@ impl ObservedConnection {
                 }
                 let delays = self.ends.distances.path_delays(Direction::ToClient);
                 let (is_near, way) = (delays.is_next_to_sender(), delays.sender);
-                let asked_last = self.ends.half(Direction::ToServer).sender.last().copied();
+                let asked_last = self.last_sent(Direction::ToServer).map(|it| it.0);
                 let is_far = self.ends.distances.round_trip(Direction::ToServer).is_some();
                 let lacks_acks = self.ends.half(Direction::ToClient).lacks_pure_acks();
-                let mut corks = self.corks;
+                self.habits.note_held(queued);
+                let mut habits = self.habits;
+                let behind_hole = self.behind_hole;
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
@@ -101,16 +106,19 @@ impl ObservedConnection {
                     if in_hole {
                         it.fall_into_hole();
                     }
-                    if let Some(first) = &last {
-                        let asked = match it.asked(heard, round_trip) {
+                    if let Some(first) = &it.first_of(behind_hole, last) {
+                        let asked = match it.asked(heard, way, round_trip) {
                             _ if is_near => Asked::Known,
-                            Asked::Unheard if lacks_acks => Asked::Late,
+                            // The request was not sent again: it was late by less than a timeout.
+                            Asked::Unheard if lacks_acks => Asked::Late(LEAST_TIMEOUT),
                             asked => asked,
                         };
-                        it.begin_response(first, asked, Some(round_trip), &mut corks);
+                        habits.acks_at_once |=
+                            asked == Asked::Known && !is_near && it.waits_for_response();
+                        it.begin_response(first, asked, Some(round_trip), habits);
                     }
                 });
-                self.corks = corks;
+                self.habits = habits;
             }
             Event::ResponseHead { exchange, head } => {
                 self.with(exchange, |it| it.status = head.status);
@@ -161,11 +169,12 @@ impl ObservedConnection {
         let (free_at, last) = (request.free_at(), request.last().copied());
         let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
         let delays = self.ends.distances.path_delays(Direction::ToClient);
-        let is_near = delays.is_next_to_sender();
+        let (is_near, way) = (delays.is_next_to_sender(), delays.sender);
+        let habits = self.habits;
         if let (Some(last), Some(interim)) = (last, answered) {
             self.with(exchange, |it| {
-                let asked = if is_near { Asked::Known } else { it.asked(heard, round_trip) };
-                it.think_until_interim(&interim, asked, round_trip);
+                let asked = if is_near { Asked::Known } else { it.asked(heard, way, round_trip) };
+                it.think_until_interim(&interim, asked, round_trip, habits);
                 it.handle_interim(free_at, &last, &interim);
             });
         }
@@ -190,7 +199,7 @@ impl ObservedConnection {
             self.lingering = Some(Box::new(Lingering::new(open, position, sent)));
             return;
         }
-        if let Some((last, free_at)) = self.ends.half(Direction::ToClient).sender.last_new() {
+        if let Some((last, free_at)) = self.last_new(Direction::ToClient) {
             open.end_response(free_at, &last);
             if open.stream == 0 {
                 let count = self.earlier_end.count + 1;
@@ -206,7 +215,7 @@ impl ObservedConnection {
         let behind =
             matches!(self.ends.distances.vantage(), Vantage::At(Party::Server) | Vantage::Between);
         let alone = open.stream == 0 && self.open.is_empty() && half.stream.flight() > 0;
-        half.sender.last_new().filter(|_| behind && alone)
+        self.last_new(Direction::ToClient).filter(|_| behind && alone)
     }
 
     #[inline(never)]

@@ -1,0 +1,192 @@
+//! Ordinary traffic: programs that provoke nothing, over a path that holds and loses nothing.
+//!
+//! There is no truth by interval here. What the programs' own clocks say of each exchange refutes what a report must
+//! not say: that an end of it waited, or is to be changed, which had done its part within a millisecond.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | `programs` | servers and clients |
+//! | `clocks` | what they say of their exchanges |
+//! | `refute` | what is said of them, and whether the clocks refute it |
+
+pub(super) mod clocks;
+mod programs;
+pub(super) mod refute;
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+
+use ackwise_link::{Limit, LinkConfig, Queue, Rate};
+use ackwise_linux::emulator::{EmulatorOptions, Report};
+use ackwise_linux::{Emulator, Namespace};
+use anyhow::Context;
+use serde_json::{Map, Value};
+
+use self::clocks::Clocks;
+use self::programs::{CLIENTS, Running, SERVERS, Session};
+use super::case::{Captures, Case, OneWay, Recorded, Truth, World};
+use super::kernel::Tap;
+use crate::dice::Dice;
+use crate::witness::clock::{Clock, RealTime};
+
+/// Runs the session that `seed` and `number` draw, and writes it as a case below `folder`.
+///
+/// # Errors
+///
+/// If a program is missing or fails.
+pub(super) fn record(seed: u64, number: u64, folder: &Path) -> anyhow::Result<Recorded> {
+    let session = draw(seed, number);
+    let name = format!("ordinary-{number:04}");
+    let family = format!("{}-{}", session.server, session.client);
+    let folder = folder.join(&name);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let clocks = run(&session, &folder).with_context(|| format!("{name}, {family}"))?;
+    clocks.write(&folder)?;
+    let case = case(name, family, seed, &session)?;
+    let recorded = Recorded { folder, case, truth: Truth::default() };
+    recorded.write()?;
+    Ok(recorded)
+}
+
+/// The same for each of these numbers. A session that fails is left out, and said on standard error.
+///
+/// # Errors
+///
+/// None yet: a caller expects them.
+pub(super) fn record_all(
+    seed: u64,
+    numbers: Range<u64>,
+    folder: &Path,
+) -> anyhow::Result<Vec<Recorded>> {
+    let mut sessions = Vec::new();
+    for number in numbers {
+        match record(seed, number, folder) {
+            Ok(it) => sessions.push(it),
+            Err(why) => eprintln!("left out: {why:#}"),
+        }
+    }
+    Ok(sessions)
+}
+
+/// Round trips from a LAN's to another country's, think times from none to a reader's. All servers meet all clients in
+/// turn; a quarter of the sessions is over TLS.
+fn draw(seed: u64, number: u64) -> Session {
+    let mut dice = Dice::new(seed).of("ordinary", number);
+    let place = usize::try_from(number).unwrap_or_default();
+    let (server, client) =
+        (SERVERS[place % SERVERS.len()], CLIENTS[place / SERVERS.len() % CLIENTS.len()]);
+    // The servers that are programs of ours have no page.
+    let serves_pages = !matches!(server, "python" | "node");
+    let server = if client == "chromium" && !serves_pages { "nginx" } else { server };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a delay")]
+    let delay_us = dice.scaled(200.0, 30_000.0) as u32;
+    // wrk asks for as long as it runs: a longer path bounds how often.
+    let delay_us = if client == "wrk" { delay_us.max(4_000) } else { delay_us };
+    Session {
+        server,
+        client,
+        tls: dice.between(0, 3) == 0,
+        server_think: [0, 0, 2, 10][dice.between(0, 3) as usize],
+        think: [0, 5, 20, 60][dice.between(0, 3) as usize],
+        delay_us,
+        seed: dice.between(0, 1_000_000),
+    }
+}
+
+fn run(session: &Session, folder: &Path) -> anyhow::Result<Clocks> {
+    let [client, server] = [Namespace::create()?, Namespace::create()?];
+    let link = LinkConfig {
+        rate: Rate::bits_per_second(RATE),
+        delay: Duration::from_micros(session.delay_us.into()),
+        queue: Queue::DropTail(Limit::Packets(QUEUE)),
+        ..LinkConfig::IDEAL
+    };
+    let options = EmulatorOptions { log: true, ..EmulatorOptions::symmetric(link) };
+    let clock = Clock::start();
+    let emulator = Emulator::between(&client, &server, &options)?;
+    let files = folder.join("files");
+    fs::create_dir_all(&files)?;
+    let running = Running::start(session, &server, &files)?;
+    let taps = [
+        Tap::at(&client, emulator.client_device(), &folder.join("client.pcap"))?,
+        Tap::at(&server, emulator.server_device(), &folder.join("server.pcap"))?,
+    ];
+    let watching = programs::watch(&server, &files)?;
+    let asked = programs::ask(session, &client, emulator.server_address(), &files)?;
+    std::thread::sleep(SETTLE);
+    taps.into_iter().try_for_each(Tap::stop)?;
+    let (served, waited) = (running.stop()?, watching.stop()?);
+    let report = emulator.stop()?;
+    fs::remove_dir_all(&files).context("cannot remove the programs' files")?;
+    let clocks = Clocks::join(&asked, &served, session.tls);
+    Ok(Clocks {
+        dropped: dropped(&report),
+        ..disturbed(clocks, &report, &waited, clock, clock.stop())
+    })
+}
+
+fn dropped(report: &Report) -> u64 {
+    report.to_server.dropped() + report.to_client.dropped()
+}
+
+/// Adds when a processor paused, a program waited for one, or a packet was late: what follows within a delayed ACK's time may be late, too.
+fn disturbed(
+    clocks: Clocks,
+    report: &Report,
+    waited: &str,
+    clock: Clock,
+    real: RealTime,
+) -> Clocks {
+    let time = |at| real.of(clock.nanos(at));
+    let pauses = report.pauses.iter().map(|it| [time(it[0]), time(it[1])]);
+    let late = report.packets.iter().filter(|it| it.lateness > LATE);
+    let late = late.filter_map(|it| Some([time(it.delivered? - it.lateness), time(it.delivered?)]));
+    let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+    let around =
+        |[from, until]: [u64; 2]| [from.saturating_sub(nanos(BEFORE)), until + nanos(AFTER)];
+    let waits = waited.lines().filter_map(|line| {
+        let (from, until) = line.split_once(' ')?;
+        Some([from.parse().ok()?, until.parse().ok()?])
+    });
+    let disturbed_ns = pauses.chain(late).chain(waits).map(around).collect();
+    Clocks { disturbed_ns, ..clocks }
+}
+
+fn case(name: String, family: String, seed: u64, session: &Session) -> anyhow::Result<Case> {
+    let parameters = match serde_json::to_value(session)? {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    let delay = f64::from(session.delay_us) / 1e3;
+    let file = |name: &str| Some(name.to_owned());
+    Ok(Case {
+        name,
+        world: World::Kernel,
+        family,
+        seed,
+        parameters,
+        captures: Captures {
+            client: file("client.pcap"),
+            server: file("server.pcap"),
+            middle: None,
+        },
+        one_way_ms: OneWay {
+            client_to_middle: delay,
+            middle_to_client: delay,
+            ..OneWay::default()
+        },
+        disturbed: None,
+    })
+}
+
+/// Fast enough that no queue matters.
+const RATE: u64 = 1_000_000_000;
+const QUEUE: std::num::NonZeroU32 = std::num::NonZeroU32::new(10_000).expect("not 0");
+/// The last packets reach the captures, and servers write their logs.
+const SETTLE: Duration = Duration::from_millis(300);
+/// As for the kernel's cases.
+const LATE: Duration = Duration::from_millis(2);
+const BEFORE: Duration = Duration::from_millis(2);
+const AFTER: Duration = Duration::from_millis(50);

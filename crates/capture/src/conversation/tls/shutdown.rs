@@ -1,0 +1,98 @@
+//! What an end sends when it closes the connection, and nobody waits for: close_notify (RFC 8446, section 6.1), and
+//! GOAWAY (RFC 9113, section 6.8) before it.
+//!
+//! TLS 1.3 encrypts the type of an alert, so its length must do, and a body of two bytes is as long. What follows
+//! decides which it was: an alert is the last record of its direction.
+
+use ackwise_cause::Direction;
+
+use super::{
+    super::guess::{self, Guess},
+    First, Inside, Tls,
+    turns::Turns,
+};
+
+/// What the records of a segment may be, if they may be what an end closes with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Shutdown {
+    /// An alert by its type.
+    Alert,
+    /// An alert by its length.
+    MayBeAlert,
+    /// A GOAWAY by its length, which an alert may follow.
+    MayBeGoaway,
+}
+
+impl Tls {
+    /// What the next `len` bytes may be, if they may be what an end closes with and nothing else; `bytes` are those
+    /// that were captured.
+    pub(in super::super) fn shutdown(
+        &self,
+        direction: Direction,
+        len: u32,
+        bytes: &[u8],
+    ) -> Option<Shutdown> {
+        /// A GOAWAY and an alert.
+        const MOST_RECORDS: usize = 2;
+        let records = if direction == Direction::ToServer { &self.client } else { &self.server };
+        if self.handshake.is_some() || !records.is_between_records() {
+            return None;
+        }
+        let mut at = 0;
+        for _ in 0..MOST_RECORDS {
+            let header = bytes.get(at..at + 5)?;
+            if guess::tls_record(header, 21..=23) != Guess::Yes {
+                return None;
+            }
+            let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
+            let found = match header[0] {
+                21 => Shutdown::Alert,
+                23 => self.shutdown_of_length(direction, length)?,
+                _ => return None,
+            };
+            at += 5 + length;
+            if at == len as usize {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// What a record of encrypted content may be.
+    fn shutdown_of_length(&self, direction: Direction, length: usize) -> Option<Shutdown> {
+        /// A level and a description, the type and a tag of 16.
+        const ALERT: usize = 2 + 17;
+        /// The same from Java, which pads each record of TLS 1.3 by 16 bytes.
+        const PADDED_ALERT: usize = ALERT + 16;
+        /// A GOAWAY without debug data, in TLS 1.3, and in TLS 1.2 with ChaCha20-Poly1305 and GCM.
+        const GOAWAY: [usize; 3] = [17 + 17, 17 + 16, 17 + 24];
+        let may_be_13 = self.version_13 || !self.from_beginning;
+        // Longer ones may be a whole message: only behind a response they are not waited for.
+        match length {
+            ALERT if may_be_13 => Some(Shutdown::MayBeAlert),
+            PADDED_ALERT if may_be_13 && self.is_behind_response(direction) => {
+                Some(Shutdown::MayBeAlert)
+            }
+            _ if GOAWAY.contains(&length)
+                && self.http2 != Inside::Other
+                && self.is_behind_response(direction) =>
+            {
+                Some(Shutdown::MayBeGoaway)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a response may be what was sent last.
+    const fn is_behind_response(&self, direction: Direction) -> bool {
+        match self.turns {
+            Turns::Response { .. } => true,
+            // The server has closed, or nobody has asked yet.
+            Turns::Idle => {
+                matches!(direction, Direction::ToClient) || matches!(self.first, First::Data)
+            }
+            Turns::Request { .. } => matches!(self.first, First::Ticket { asked: true, .. }),
+            Turns::Asked { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What may be the end of a TLS connection waits here for what follows: nobody waits for a close_notify, so it
+//! neither ends a response later nor begins an exchange. What turns out to be content is judged as if it had
+//! not waited.
+
+use std::iter;
+
+use ackwise_cause::Direction;
+use ackwise_tcp::Instant;
+
+use super::ObservedConnection;
+use crate::{
+    attribution::{Nanos, gap::Gap, sender::Departure},
+    conversation::Shutdown,
+    flow::packet::Packet,
+    results::Results,
+};
+
+/// Segments of one direction that may close TLS.
+#[derive(Debug)]
+pub(super) struct HeldShutdown {
+    kind: Shutdown,
+    /// What the sender had sent before them.
+    before: Option<(Departure, Instant)>,
+    /// Both ends had been silent for longer than anything holds the last segment of a message.
+    is_idle: bool,
+    /// The other end had closed.
+    answers_close: bool,
+    /// The other end has closed since, and this one had not.
+    was_closed: bool,
+    /// They are nothing that anybody waited for.
+    is_over: bool,
+    segments: Vec<HeldSegment>,
+}
+
+#[derive(Debug)]
+struct HeldSegment {
+    gap: Option<Gap>,
+    position: u64,
+    len: u32,
+    bytes: Box<[u8]>,
+    at: Instant,
+    packet: u64,
+}
+
+impl HeldShutdown {
+    /// Whether it closes the connection, now that the connection ends.
+    ///
+    /// An end that closes first sends its FIN with the alert or just behind it. If the other end has closed in between,
+    /// the records may be the end of a response that makes the client close; then the reading is right in which nobody
+    /// has waited for an idle connection.
+    fn closes(&self, direction: Direction) -> bool {
+        let is_first = self.answers_close || !self.was_closed;
+        self.kind == Shutdown::Alert || is_first || direction == Direction::ToServer || self.is_idle
+    }
+
+    /// Whether it is content, as more follows from the other end. No request has two bytes.
+    fn is_answered(&self, direction: Direction) -> bool {
+        match self.kind {
+            Shutdown::Alert => false,
+            Shutdown::MayBeAlert if direction == Direction::ToServer => self.is_long(),
+            Shutdown::MayBeAlert | Shutdown::MayBeGoaway => !self.is_idle,
+        }
+    }
+
+    /// Whether it is longer than an alert without padding.
+    fn is_long(&self) -> bool {
+        const ALERT: u32 = 5 + 19;
+        self.segments.iter().any(|it| it.len > ALERT)
+    }
+}
+
+impl ObservedConnection {
+    /// What a segment with new data in order may be, if it may close TLS.
+    pub(super) fn shutdown_in(&self, seen: &Packet<'_>, direction: Direction) -> Option<Shutdown> {
+        let half = self.ends.half(direction);
+        let position = half.stream.find(seen.segment)?.start;
+        let is_next = position == half.stream.highest()
+            && self.reassembly[direction as usize].is_in_order_at(position);
+        let len = seen.segment.len;
+        is_next.then(|| self.conversation.shutdown(direction, len, seen.payload)).flatten()
+    }
+
+    /// A segment comes that may be a `shutdown` as well, or decides what those before it were.
+    pub(super) fn decide_shutdowns(
+        &mut self,
+        seen: &Packet<'_>,
+        direction: Direction,
+        shutdown: Option<Shutdown>,
+        results: &mut Results,
+    ) {
+        if self.shutdowns.iter().all(Option::is_none) || !self.is_new(seen, direction) {
+            return;
+        }
+        if let Some(held) = &self.shutdowns[direction as usize] {
+            let is_alert = shutdown.is_some_and(|it| it != Shutdown::MayBeGoaway);
+            let goes_on = held.kind == Shutdown::MayBeGoaway && is_alert;
+            if !goes_on {
+                // An alert is the last of its direction.
+                self.settle_shutdown(direction, held.is_over, results);
+                self.shutdowns[direction as usize] = None;
+            }
+        }
+        let other = direction.opposite();
+        if let (Some(held), None) = (&self.shutdowns[other as usize], shutdown) {
+            self.settle_shutdown(other, held.is_over || !held.is_answered(other), results);
+        }
+    }
+
+    fn is_new(&self, seen: &Packet<'_>, direction: Direction) -> bool {
+        let stream = &self.ends.half(direction).stream;
+        stream.find(seen.segment).is_some_and(|bytes| bytes.end > stream.highest())
+    }
+
+    /// Puts off what a segment is that may close TLS; `before` it, this was sent.
+    pub(super) fn hold_shutdown(
+        &mut self,
+        kind: Shutdown,
+        seen: &Packet<'_>,
+        (direction, position): (Direction, u64),
+        gap: Option<Gap>,
+        before: Option<(Departure, Instant)>,
+    ) {
+        let (at, len) = (self.last_seen, seen.segment.len);
+        self.reassembly[direction as usize].run_on(position, len);
+        let (bytes, packet) = (seen.payload.into(), seen.number);
+        let segment = HeldSegment { gap, position, len, bytes, at, packet };
+        let other = self.ends.half(direction.opposite()).sender.last().map(|it| it.seen);
+        let last = before.map(|it| it.0.seen).max(other);
+        // Nothing holds the last segment of a message for longer: not a delayed ACK, not the timer of a cork.
+        let longest_hold = LONGEST_HOLD + self.ends.distances.whole();
+        let is_idle = last.is_none_or(|last| Nanos::between(last, at) > longest_hold);
+        let answers_close = self.has_closed(direction.opposite());
+        match &mut self.shutdowns[direction as usize] {
+            Some(held) => {
+                held.kind = kind;
+                held.segments.push(segment);
+            }
+            held @ None => {
+                *held = Some(Box::new(HeldShutdown {
+                    kind,
+                    before,
+                    is_idle,
+                    answers_close,
+                    was_closed: false,
+                    is_over: false,
+                    segments: iter::once(segment).collect(),
+                }));
+            }
+        }
+    }
+
+    /// Whether the end that sends in `direction` has closed, as far as is known.
+    fn has_closed(&self, direction: Direction) -> bool {
+        let held = self.shutdowns[direction as usize].as_ref();
+        self.closed_ends[direction as usize]
+            || held.is_some_and(|it| it.kind != Shutdown::MayBeGoaway)
+    }
+
+    /// One end closes, or both do.
+    pub(super) fn close_shutdowns(&mut self, by: Direction, reset: bool, results: &mut Results) {
+        self.closed_ends[by as usize] = true;
+        if let Some(held) = &mut self.shutdowns[by.opposite() as usize] {
+            held.was_closed |= !self.closed_ends[by.opposite() as usize];
+        }
+        self.finish_shutdown(by, results);
+        if reset {
+            self.finish_shutdown(by.opposite(), results);
+        }
+    }
+
+    /// The capture ends, or the connection.
+    pub(super) fn finish_shutdowns(&mut self, results: &mut Results) {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            let is_open = !self.closed_ends[direction as usize];
+            if let Some(held) = &mut self.shutdowns[direction as usize] {
+                held.was_closed |= is_open;
+            }
+            self.finish_shutdown(direction, results);
+        }
+    }
+
+    /// Nothing more comes in `direction`.
+    fn finish_shutdown(&mut self, direction: Direction, results: &mut Results) {
+        if let Some(held) = &self.shutdowns[direction as usize] {
+            self.settle_shutdown(direction, held.is_over || held.closes(direction), results);
+        }
+    }
+
+    /// Decides that what waits in `direction` closes the connection, or else is content.
+    fn settle_shutdown(&mut self, direction: Direction, closes: bool, results: &mut Results) {
+        let Some(held) = &mut self.shutdowns[direction as usize] else { return };
+        let segments = std::mem::take(&mut held.segments);
+        if closes {
+            held.is_over = true;
+            if let Some(last) = segments.last() {
+                let end = last.position + u64::from(last.len);
+                self.conversation.pass_over(direction, end);
+            }
+            return;
+        }
+        self.shutdowns[direction as usize] = None;
+        for HeldSegment { gap, position, len, bytes, at, packet } in segments {
+            if let Some(gap) = gap {
+                self.settle(&gap, direction, true);
+            }
+            self.conversation.handle_content(direction, position, len, &bytes);
+            self.handle_events(at, packet, results);
+        }
+    }
+
+    /// The last that was sent in `direction` before what closes the connection, and when links were done with it.
+    pub(super) fn last_sent(&self, direction: Direction) -> Option<(Departure, Instant)> {
+        match &self.shutdowns[direction as usize] {
+            Some(held) => held.before,
+            None => self.ends.half(direction).sender.last_with_link(),
+        }
+    }
+
+    /// The same, without what was sent again.
+    pub(super) fn last_new(&self, direction: Direction) -> Option<(Departure, Instant)> {
+        match &self.shutdowns[direction as usize] {
+            Some(held) => held.before,
+            None => self.ends.half(direction).sender.last_new(),
+        }
+    }
+}
+
+/// The longest that a TCP holds the last segment of a message, without a round trip: for a delayed ACK (200 ms; Linux
+/// waits for 40) or in a cork (200 ms, `tcp_cork` in tcp(7)), and ticks of the timers. Servers keep idle connections
+/// for seconds.
+const LONGEST_HOLD: Nanos = Nanos::from_millis(250);
