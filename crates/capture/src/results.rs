@@ -11,7 +11,7 @@ use ackwise_cause::{Cause, Party};
 use ackwise_tcp::Instant;
 
 use crate::{
-    attribution::{Confidence, Pacing, Rule, Share, Shares, Stretch, Vantage, Verdict},
+    attribution::{Alike, Confidence, Pacing, Rule, Share, Shares, Stretch, Vantage, Verdict},
     closing::{Closing, TimeWaitRule},
     conversation::{Protocol, Tunnel},
     folded::Folded,
@@ -61,9 +61,9 @@ pub struct ConnectionResult {
     pub vantage: Vantage,
     /// The least round-trip time that was seen.
     pub round_trip: Duration,
-    /// Several round trips took about as little. If not, the path may never have been idle, and what
-    /// it adds to the least round trip is not known.
-    pub round_trip_is_steady: bool,
+    /// How many round trips took as little. If none did, the path may never have been idle, and what it adds to the
+    /// least round trip is not known.
+    pub(crate) round_trips_alike: Alike,
     /// The capture begins in the middle of it, and nothing showed how much of the least round trip to the server is
     /// a program's time.
     pub distance_in_doubt: bool,

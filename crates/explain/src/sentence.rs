@@ -84,7 +84,12 @@ fn of_part(analysis: &Analysis, what: &str, part: &Total, totals: &Totals) -> St
 
 /// The largest cause, if it is not a stall.
 fn of_most(first: &Total, totals: &Totals) -> String {
-    let happened = happened(first.cause, first.direction);
+    let happened = match (first.cause, first.rival) {
+        (Cause::Propagation, Some(Cause::Queueing)) => {
+            "Data was in transit (distance, or a queue that never empties)"
+        }
+        _ => happened(first.cause, first.direction),
+    };
     format!("{happened}: {} ({}).", how_much(first, totals), how_sure(first))
 }
 

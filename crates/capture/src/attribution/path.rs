@@ -12,8 +12,8 @@ use super::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Distances {
     round_trips: [Option<Nanos>; 2],
-    /// How many took about as little.
-    near_least: [u8; 2],
+    /// Those of packets that nothing of their own connection or of a program delayed, beside the least.
+    alike: [Alike; 2],
     /// Which of them may be a program's time: without a handshake, until something shows that they are not.
     in_doubt: [bool; 2],
     /// How many ACKs without data took about as little, as long as they are in doubt.
@@ -27,9 +27,8 @@ pub(crate) struct Distances {
 impl Default for Distances {
     fn default() -> Self {
         let path_delays = [PathDelays::new(Nanos::ZERO, Nanos::ZERO); 2];
-        let (round_trips, counts, in_doubt) = ([None; 2], [0; 2], [false; 2]);
-        let (near_least, near_acks) = (counts, counts);
-        Self { round_trips, near_least, in_doubt, near_acks, queued: 0, path_delays }
+        let (round_trips, alike, in_doubt) = ([None; 2], [Alike::default(); 2], [false; 2]);
+        Self { round_trips, alike, in_doubt, near_acks: [0; 2], queued: 0, path_delays }
     }
 }
 
@@ -37,15 +36,14 @@ impl Distances {
     /// Records how long the receiver of data in `direction` took to answer.
     pub(crate) fn sample(&mut self, direction: Direction, round_trip: Nanos) {
         let least = &mut self.round_trips[direction as usize];
-        let near = &mut self.near_least[direction as usize];
-        let is_near = |least: Nanos| is_near(least, round_trip);
-        *near = if least.is_some_and(is_near) { near.saturating_add(1) } else { (*near).max(1) };
         if least.is_some_and(|it| it <= round_trip) {
             return;
         }
-        if !least.is_some_and(is_near) {
-            *near = 1;
+        if !least.is_some_and(|least| is_near(least, round_trip)) {
             self.near_acks[direction as usize] = 0;
+        }
+        if let Some(least) = *least {
+            self.alike[direction as usize].begin_lower(least, round_trip);
         }
         *least = Some(round_trip);
         self.in_doubt[direction as usize] &= round_trip > Self::CLOSE;
@@ -113,16 +111,28 @@ impl Distances {
         self.queued = self.queued.saturating_add(1);
     }
 
-    /// Whether the least round trips are those of an idle path: several took about as little, and answers
-    /// are not seen to wait. Behind a queue that never empties they vary.
-    pub(crate) fn are_steady(&self) -> bool {
+    /// The first packet after all before it was acknowledged, or a SYN, was answered after this time by the kernel of
+    /// the receiver of data in `direction`, and no timer delayed that: no queue of the connection and no program's
+    /// time is in it. Whether other packets had a queue there shows by how much that varies.
+    pub(crate) fn compare(&mut self, direction: Direction, round_trip: Nanos) {
+        if let Some(least) = self.round_trips[direction as usize] {
+            self.alike[direction as usize].note(least, round_trip);
+        }
+    }
+
+    /// The same packets are seen again: each counts once.
+    pub(crate) const fn for_another_look(self) -> Self {
+        Self { alike: [Alike { near: 0, beyond: 0 }; 2], queued: 0, ..self }
+    }
+
+    /// How much alike the round trips are to the end that is further away; those of a queue are not.
+    pub(crate) fn alike(&self) -> Alike {
         /// One may be an accident. Our choice.
         const SEVERAL: u8 = 2;
-        if self.queued >= SEVERAL {
-            return false;
-        }
-        let seen = self.round_trips.iter().zip(self.near_least).filter(|(it, _)| it.is_some());
-        seen.max_by_key(|(it, _)| **it).is_some_and(|(_, near)| near >= SEVERAL)
+        let seen = self.round_trips.iter().zip(self.alike).filter(|(it, _)| it.is_some());
+        let further = seen.max_by_key(|(it, _)| **it).map_or(Alike::default(), |(_, alike)| alike);
+        let beyond = if self.queued >= SEVERAL { u8::MAX } else { further.beyond };
+        Alike { beyond, ..further }
     }
 
     /// The least round-trip time to the end that data in `direction` goes to.
@@ -150,6 +160,82 @@ impl Distances {
             (_, true) => Vantage::At(Party::Server),
             (false, false) => Vantage::Between,
         }
+    }
+}
+
+/// How many round trips took as little as the least, and how many a little longer, of those of which nothing but other
+/// traffic makes any longer.
+///
+/// A queue that other senders keep filled takes every packet some time, and never two as long: it holds one packet
+/// more or less, and grows and shrinks with its senders' windows. So its least round trip is seen once, and distance
+/// many times.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Alike {
+    pub near: u8,
+    pub beyond: u8,
+}
+
+impl Alike {
+    /// By so much they differ on an idle path: the hosts at its ends need as much, if they are busy. A full packet takes
+    /// longer where less than 40 Mb/s pass. Our choice.
+    pub(crate) const SAME: Nanos = Nanos::from_micros(300);
+
+    /// Data that a link of 10 Mb/s takes no longer for is compared with SYNs.
+    pub(super) const SMALL: u64 = 375;
+
+    /// Whether a round trip that took so much more than the least may be one of those that a queue made longer: a
+    /// receiver's timer makes it longer by more. A queue with a control of its delay varies by some milliseconds (RFC
+    /// 8289, section 4.2: 5 ms), any other by a good part of its length. Our choice.
+    fn may_vary(least: Nanos, longer: Nanos) -> bool {
+        longer <= (least / 4).max(Self::SAME * 8).min(Distances::SHORTEST_ACK_DELAY * 3 / 4)
+    }
+
+    fn note(&mut self, least: Nanos, round_trip: Nanos) {
+        let longer = round_trip - least;
+        let count = match longer <= Self::SAME {
+            true => &mut self.near,
+            false if Self::may_vary(least, longer) => &mut self.beyond,
+            false => return,
+        };
+        *count += 1;
+        if *count == u8::MAX {
+            *self = Self { near: self.near / 2, beyond: self.beyond / 2 };
+        }
+    }
+
+    /// One took less than all before.
+    fn begin_lower(&mut self, before: Nanos, least: Nanos) {
+        let lower = before - least;
+        *self = match lower <= Self::SAME {
+            true => *self,
+            false if Self::may_vary(least, lower) => {
+                Self { near: 0, beyond: self.beyond.saturating_add(self.near).min(u8::MAX - 1) }
+            }
+            false => Self::default(),
+        };
+    }
+
+    /// Those of two connections between the same hosts, each with its least round trip.
+    pub(crate) fn join(pair: [(Nanos, Self); 2]) -> Self {
+        let [one, two] = pair;
+        let ((least, lower), (before, mut higher)) =
+            if one.0 > two.0 { (two, one) } else { (one, two) };
+        higher.begin_lower(before, least);
+        let sum = |one: u8, two: u8| one.saturating_add(two).min(u8::MAX - 1);
+        Self { near: sum(lower.near, higher.near), beyond: sum(lower.beyond, higher.beyond) }
+    }
+
+    /// One may be an accident: the first packet on a path waits for ARP, too. Our choice.
+    const SEVERAL: u8 = 2;
+
+    /// Whether they are those of an idle path.
+    pub(crate) const fn are_steady(self) -> bool {
+        self.near >= Self::SEVERAL && self.beyond <= self.near
+    }
+
+    /// Whether they are not. Too few show neither.
+    pub(crate) const fn vary(self) -> bool {
+        self.beyond >= Self::SEVERAL && self.beyond > self.near
     }
 }
 
@@ -761,23 +847,91 @@ mod tests {
         }
     }
 
-    #[test]
-    fn round_trips_are_those_of_an_idle_path_if_several_took_about_as_little() {
-        for (millis, steady) in [
-            (&[][..], false),
-            (&[10], false),
-            (&[10, 11], true),
-            (&[10, 12], false),
-            (&[80, 82, 10], false),
-            (&[80, 82, 10, 90, 11], true),
-            (&[11, 10], true),
-        ] {
-            let mut distances = Distances::default();
-            for &it in millis {
-                distances.sample(ToServer, Nanos::from_millis(it));
-            }
-            assert_eq!(distances.are_steady(), steady, "{millis:?}");
+    /// Round trips in microseconds, of packets that nothing of their own delays.
+    fn alike(micros: &[u64]) -> Alike {
+        let mut distances = Distances::default();
+        for &it in micros {
+            distances.sample(ToServer, Nanos::from_micros(it));
+            distances.compare(ToServer, Nanos::from_micros(it));
         }
+        distances.alike()
+    }
+
+    #[test]
+    fn round_trips_are_those_of_an_idle_path_if_several_took_as_little() {
+        for (micros, [steady, vary]) in [
+            (&[][..], [false, false]),
+            (&[10_000], [false, false]),
+            (&[10_000, 10_300], [true, false]),
+            (&[10_300, 10_000], [true, false]),
+            (&[10_000, 10_301], [false, false]),
+            (&[10_000, 10_301, 10_400], [false, true]),
+            (&[49_400, 40_400], [false, false]),
+            // A receiver's timer, or a program.
+            (&[10_000, 50_000], [false, false]),
+            (&[10_000, 10_100, 50_000, 51_000, 52_000], [true, false]),
+            // As a standing queue of 120 ms has them, that holds a packet of 2.4 ms more or less.
+            (&[131_490, 131_560, 130_900, 131_720, 129_080, 130_950], [false, true]),
+            (&[131_490, 131_560], [true, false]),
+            // An idle path with some other traffic.
+            (&[40_000, 40_100, 42_000, 40_050, 45_000], [true, false]),
+            (&[40_000, 40_100, 42_000, 43_050, 45_000], [false, true]),
+            // Another path, or the queue was empty then.
+            (&[80_000, 82_000, 10_000], [false, false]),
+            (&[80_000, 82_000, 10_000, 90_000, 10_020], [true, false]),
+        ] {
+            let found = alike(micros);
+            assert_eq!([found.are_steady(), found.vary()], [steady, vary], "{micros:?} {found:?}");
+        }
+    }
+
+    #[test]
+    fn round_trips_in_which_a_program_has_time_are_not_compared() {
+        let mut distances = Distances::default();
+        for micros in [40_000, 40_900, 40_050, 41_700, 42_000] {
+            distances.sample(ToServer, Nanos::from_micros(micros));
+        }
+        assert_eq!(distances.alike(), Alike::default());
+        // Nor are others like one that a program made longer.
+        distances.compare(ToServer, Nanos::from_micros(41_000));
+        assert_eq!(distances.alike(), Alike { near: 0, beyond: 1 });
+    }
+
+    #[test]
+    fn two_answers_that_waited_in_a_queue_show_that_the_path_is_not_idle() {
+        let mut distances = Distances::default();
+        for (queued, steady) in [(0, true), (1, true), (2, false)] {
+            distances.sample(ToServer, Nanos::from_micros(10_000));
+            distances.compare(ToServer, Nanos::from_micros(10_000));
+            distances.compare(ToServer, Nanos::from_micros(10_000));
+            assert_eq!(distances.alike().are_steady(), steady, "{queued}");
+            distances.note_queued();
+        }
+    }
+
+    #[test]
+    fn connections_between_the_same_hosts_bear_witness_for_each_other() {
+        let of = |least: u64, near, beyond| (Nanos::from_micros(least), Alike { near, beyond });
+        for (one, two, joined) in [
+            (of(10_000, 1, 0), of(10_200, 1, 1), [2, 1]),
+            (of(10_000, 1, 0), of(11_000, 3, 0), [1, 3]),
+            (of(11_000, 3, 0), of(10_000, 1, 0), [1, 3]),
+            // Another way, or a busy time.
+            (of(10_000, 1, 0), of(60_000, 3, 2), [1, 0]),
+            (of(10_000, 254, 3), of(10_000, 9, 254), [254, 254]),
+        ] {
+            let Alike { near, beyond } = Alike::join([one, two]);
+            assert_eq!([near, beyond], joined, "{one:?} {two:?}");
+        }
+    }
+
+    #[test]
+    fn many_round_trips_are_counted_in_proportion() {
+        let steady = |of_ten: usize| {
+            let micros = |it: usize| if it % 10 < of_ten { 10_000 } else { 10_500 };
+            alike(&(0..2_000).map(micros).collect::<Vec<_>>()).are_steady()
+        };
+        assert!(steady(6) && !steady(4));
     }
 
     /// Acknowledgements of 960 bytes, each sent and answered at these times; the last is the last.

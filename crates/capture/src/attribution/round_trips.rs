@@ -30,6 +30,8 @@ struct Burst {
     end: Option<u64>,
     /// Up to where the last acknowledgement went, and when that was seen.
     last: Option<(u64, Instant)>,
+    /// Some of it is acknowledged.
+    is_answered: bool,
 }
 
 /// What of a burst is acknowledged.
@@ -53,6 +55,8 @@ pub(super) struct Answer {
     pub newly: u64,
     /// More is outstanding.
     pub more: bool,
+    /// Nothing was when it was sent, or the first of what was sent with it: it waited for nothing of its own.
+    pub first: bool,
 }
 
 impl RoundTrips {
@@ -69,7 +73,8 @@ impl RoundTrips {
     /// Data was seen for the first time; up to `highest` was sent before.
     pub(super) fn sent(&mut self, bytes: &Range<u64>, highest: u64, seen: Instant) {
         if self.timed.is_empty() && self.acked >= highest {
-            self.burst = Some(Burst { start: bytes.start, seen, end: None, last: None });
+            let (start, end, last) = (bytes.start, None, None);
+            self.burst = Some(Burst { start, seen, end, last, is_answered: false });
         }
         if self.timed.len() < Self::MAX_TIMED {
             self.timed.push_back(Timed { end: bytes.end, bytes: bytes.end - bytes.start, seen });
@@ -84,8 +89,10 @@ impl RoundTrips {
             newest = Some(timed);
         }
         let newly = acked.saturating_sub(std::mem::replace(&mut self.acked, acked));
+        let burst = self.burst.as_mut().filter(|it| acked > it.start);
+        let first = burst.is_some_and(|it| !std::mem::replace(&mut it.is_answered, true));
         let Timed { seen, bytes, .. } = newest.filter(|it| it.end == acked)?;
-        Some(Answer { seen, bytes, newly, more: !self.timed.is_empty() })
+        Some(Answer { seen, bytes, newly, more: !self.timed.is_empty(), first })
     }
 
     /// What of the burst is acknowledged with `acked`, which is seen `now`; up to `highest` was sent by then.
@@ -134,7 +141,10 @@ mod tests {
         for (number, start) in (1..).zip([0, 100, 200, 300]) {
             trips.sent(&(start..start + 100), start, at(number));
         }
-        let answer = |seen, newly, more| Some(Answer { seen: at(seen), bytes: 100, newly, more });
+        let answer = |seen, newly, more| {
+            let first = false; // A part of the first segment is acknowledged before.
+            Some(Answer { seen: at(seen), bytes: 100, newly, more, first })
+        };
         for (acked, expected) in [
             (50, None),
             (100, answer(1, 50, true)),
@@ -180,7 +190,7 @@ mod tests {
             trips.sent(&(start..start + 100), start, at(number));
         }
         trips.forget(200);
-        let answer = Answer { seen: at(2), bytes: 100, newly: 200, more: false };
+        let answer = Answer { seen: at(2), bytes: 100, newly: 200, more: false, first: true };
         assert_eq!(trips.acknowledged(200), Some(answer));
         let of_burst = OfBurst { bytes: 200, since: at(1), step: None };
         assert_eq!(trips.of_burst(200, 300, at(9)), Some(of_burst));

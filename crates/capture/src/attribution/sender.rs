@@ -22,7 +22,7 @@ pub(crate) use self::lateness::Promptest;
 use self::{again::Again, buffer::SendBuffer, lateness::Lateness};
 pub(crate) use super::clock::SenderClock;
 use super::{
-    Acknowledgement, Confidence, Evidence, LossKind, Nanos, Rule,
+    Acknowledgement, Alike, Confidence, Evidence, LossKind, Nanos, Rule,
     acknowledgement::Arrived,
     gap::{Gap, Resolution},
     hold::{Facts, Hold, Loss},
@@ -194,9 +194,12 @@ impl Sender {
         });
         let [may_be_delayed, is_used_up] = self.may_wait_for_reader(&ack);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
-            let Answer { seen, bytes, newly, more } = answer;
+            let Answer { seen, bytes, newly, more, first } = answer;
             distances.sample(direction, Nanos::between(seen, ack.seen));
             if ack.is_pure {
+                if first && newly <= Alike::SMALL {
+                    distances.compare(direction, Nanos::between(seen, ack.seen));
+                }
                 let is_prompt = newly >= 2 * self.full && self.full > 0;
                 distances.confirm(direction, Nanos::between(seen, ack.seen), is_prompt);
             }

@@ -244,7 +244,7 @@ impl Ends {
     /// Begins with what the first segments have shown, and what they have not, earlier connections
     /// between the same hosts may have.
     pub(crate) fn learn(&mut self, survey: &Survey, known: &Paces) {
-        self.distances = survey.distances;
+        self.distances = survey.distances.for_another_look();
         for (half, (skipped, clock)) in
             self.halves.iter_mut().zip(survey.skipped.into_iter().zip(survey.clocks))
         {

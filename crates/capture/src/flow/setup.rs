@@ -86,10 +86,13 @@ impl Setup {
         // The client has the answer, and the capture does not; or the client had it earlier.
         let is_whole = is_first && self.reply.packet > 0;
         if is_whole && self.reply.times == 1 {
-            distances.sample(Direction::ToClient, Nanos::between(self.reply.seen, seen));
+            let to_client = Nanos::between(self.reply.seen, seen);
+            distances.sample(Direction::ToClient, to_client);
+            distances.compare(Direction::ToClient, to_client);
             if self.syn.times == 1 {
-                let round_trip = Nanos::between(self.syn.seen, self.reply.seen);
-                distances.sample(Direction::ToServer, round_trip);
+                let to_server = Nanos::between(self.syn.seen, self.reply.seen);
+                distances.sample(Direction::ToServer, to_server);
+                distances.compare(Direction::ToServer, to_server);
             }
         }
         if let Some(account) = &mut self.account {

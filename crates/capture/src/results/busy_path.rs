@@ -9,13 +9,20 @@ use ackwise_cause::Cause;
 use hashbrown::HashMap;
 
 use super::{ConnectionResult, ExchangeResult};
-use crate::attribution::{Confidence, Share, Stretch};
+use crate::attribution::{Alike, Confidence, Nanos, Share, Stretch};
 
 /// The least round trips between hosts, of all connections.
 #[derive(Debug, Default)]
 pub(crate) struct LeastRoundTrips {
     // Looked up, and walked only for their least: the order of a hash table shows nowhere.
-    by_hosts: HashMap<[IpAddr; 2], Duration>,
+    by_hosts: HashMap<[IpAddr; 2], Least>,
+}
+
+/// The least round trip between two hosts, and how many others were like it.
+#[derive(Clone, Copy, Debug)]
+struct Least {
+    round_trip: Duration,
+    alike: Alike,
 }
 
 /// How much of a connection's least round trip is distance.
@@ -27,29 +34,45 @@ pub(crate) struct Distance {
 
 impl LeastRoundTrips {
     pub(crate) fn of(connections: &[ConnectionResult]) -> Self {
-        let mut by_hosts: HashMap<_, Duration> = HashMap::default();
+        let mut least = Self::default();
         for it in connections.iter().filter(|it| !it.round_trip.is_zero()) {
-            let least = by_hosts.entry(hosts(it)).or_insert(it.round_trip);
-            *least = (*least).min(it.round_trip);
+            least.add(hosts(it), Least::of(it));
         }
-        Self { by_hosts }
+        least
     }
 
     /// The least of both.
     pub(crate) fn join(&mut self, others: &Self) {
-        for (hosts, round_trip) in &others.by_hosts {
-            let least = self.by_hosts.entry(*hosts).or_insert(*round_trip);
-            *least = (*least).min(*round_trip);
+        for (hosts, least) in &others.by_hosts {
+            self.add(*hosts, *least);
+        }
+    }
+
+    fn add(&mut self, hosts: [IpAddr; 2], least: Least) {
+        self.by_hosts.entry(hosts).and_modify(|it| *it = it.join(least)).or_insert(least);
+    }
+
+    /// Whether the least round trip of a connection may be that of a queue which never empties: those of its packets
+    /// vary, and no other connection between the same hosts shows that it is not. If a connection has too few, the
+    /// others count.
+    pub(crate) fn vary(&self, connection: &ConnectionResult) -> bool {
+        let own = Least::of(connection);
+        let others = self.by_hosts.get(&hosts(connection)).filter(|it| it.is_like(own));
+        let others = others.map_or(own.alike, |it| it.alike);
+        match own.alike.are_steady() {
+            true => false,
+            false => (own.alike.vary() && !others.are_steady()) || others.vary(),
         }
     }
 
     /// What they say of a connection; `None` if its own round trips were no longer. Behind an address
     /// translation there may be hosts at other distances: so only of a connection whose round trips vary.
     pub(crate) fn distance(&self, connection: &ConnectionResult) -> Option<Distance> {
-        let (least, own) = (*self.by_hosts.get(&hosts(connection))?, connection.round_trip);
+        let least = self.by_hosts.get(&hosts(connection))?.round_trip;
+        let own = connection.round_trip;
         // Less varies without a queue. Our choice.
         let is_longer = own > least + least / 8 + Duration::from_millis(1);
-        (is_longer && !connection.round_trip_is_steady).then_some(Distance { least, own })
+        (is_longer && connection.round_trips_alike.vary()).then_some(Distance { least, own })
     }
 
     /// Whether another connection between the same hosts had so much shorter round trips that a queue is
@@ -58,7 +81,29 @@ impl LeastRoundTrips {
         /// Our choice.
         const TIMES: u32 = 2;
         let least = self.by_hosts.get(&hosts(connection));
-        least.is_some_and(|&least| connection.round_trip > least * TIMES + Duration::from_millis(1))
+        least.is_some_and(|it| {
+            connection.round_trip > it.round_trip * TIMES + Duration::from_millis(1)
+        })
+    }
+}
+
+impl Least {
+    const fn of(connection: &ConnectionResult) -> Self {
+        Self { round_trip: connection.round_trip, alike: connection.round_trips_alike }
+    }
+
+    fn join(self, other: Self) -> Self {
+        let pair = [self, other].map(|it| {
+            let round_trip = u64::try_from(it.round_trip.as_nanos()).unwrap_or(u64::MAX);
+            (Nanos::new(round_trip), it.alike)
+        });
+        let alike = Alike::join(pair);
+        Self { round_trip: self.round_trip.min(other.round_trip), alike }
+    }
+
+    /// Whether the other's round trip differs no more than those of an idle path.
+    fn is_like(self, other: Self) -> bool {
+        self.round_trip.abs_diff(other.round_trip) <= Alike::SAME.into()
     }
 }
 

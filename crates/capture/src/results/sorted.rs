@@ -105,7 +105,7 @@ impl Part {
             exchange.limit(&connection.quality);
             let is_doubtful =
                 least.is_doubtful(connection) || exchange.took_path_for_longer(connection);
-            if !connection.round_trip_is_steady || is_doubtful {
+            if least.vary(connection) || is_doubtful {
                 exchange.doubt_path(connection.vantage);
             }
             if connection.distance_in_doubt {

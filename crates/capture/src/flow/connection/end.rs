@@ -82,7 +82,7 @@ impl ObservedConnection {
             vantage: self.ends.distances.vantage(),
             round_trip: self.ends.distances.whole().into(),
             distance_in_doubt: self.ends.distances.is_in_doubt(Direction::ToServer),
-            round_trip_is_steady: self.ends.distances.are_steady(),
+            round_trips_alike: self.ends.distances.alike(),
             pacing: [to_server, to_client].map(|it| it.sender.pacing().map(Box::new)),
             measures: self.measures.as_ref().map(|it| Box::new(it.finish())),
             repeated: [to_server.repeated, to_client.repeated],
