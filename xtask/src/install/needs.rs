@@ -59,6 +59,7 @@ pub const DEBIAN: &[Package] = &[
     package("nftables", "masquerade and DNAT for the TUN driver"),
     package("ethtool", "offloads off"),
     package("tcpdump", "captures of what the tests saw"),
+    package("openssl", "closes TLS connections whose captures are explained"),
     package("procps", "sysctl in a namespace"),
     package("libelf-dev", "the feature ebpf: libbpf reads objects with it"),
     package("make", "the feature ebpf: compiles libbpf"),
