@@ -140,7 +140,8 @@ impl Distances {
         /// One may be an accident. Our choice.
         const SEVERAL: u8 = 2;
         let seen = self.round_trips.iter().zip(self.alike).filter(|(it, _)| it.is_some());
-        let further = seen.max_by_key(|(it, _)| **it).map_or(Alike::default(), |(_, alike)| alike);
+        let further =
+            seen.max_by_key(|(it, _)| **it).map_or_else(Alike::default, |(_, alike)| alike);
         let beyond = if self.queued >= SEVERAL { u8::MAX } else { further.beyond };
         Alike { beyond, ..further }
     }
