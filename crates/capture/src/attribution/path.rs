@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::Instant;
 
-use super::Nanos;
+use super::{Alike, Nanos, Vantage};
 
 /// Round-trip times from the vantage point to each end: the least that were seen.
 #[derive(Clone, Copy, Debug)]
@@ -177,82 +177,6 @@ impl Distances {
     }
 }
 
-/// How many round trips took as little as the least, and how many a little longer, of those of which nothing but other
-/// traffic makes any longer.
-///
-/// A queue that other senders keep filled takes every packet some time, and never two as long: it holds one packet
-/// more or less, and grows and shrinks with its senders' windows. So its least round trip is seen once, and distance
-/// many times.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Alike {
-    pub near: u8,
-    pub beyond: u8,
-}
-
-impl Alike {
-    /// By so much they differ on an idle path: the hosts at its ends need as much, if they are busy. A full packet takes
-    /// longer where less than 40 Mb/s pass. Our choice.
-    pub(crate) const SAME: Nanos = Nanos::from_micros(300);
-
-    /// Data that a link of 10 Mb/s takes no longer for is compared with SYNs.
-    pub(super) const SMALL: u64 = 375;
-
-    /// Whether a round trip that took so much more than the least may be one of those that a queue made longer: a
-    /// receiver's timer makes it longer by more. A queue with a control of its delay varies by some milliseconds (RFC
-    /// 8289, section 4.2: 5 ms), any other by a good part of its length. Our choice.
-    fn may_vary(least: Nanos, longer: Nanos) -> bool {
-        longer <= (least / 4).max(Self::SAME * 8).min(Distances::SHORTEST_ACK_DELAY * 3 / 4)
-    }
-
-    fn note(&mut self, least: Nanos, round_trip: Nanos) {
-        let longer = round_trip - least;
-        let count = match longer <= Self::SAME {
-            true => &mut self.near,
-            false if Self::may_vary(least, longer) => &mut self.beyond,
-            false => return,
-        };
-        *count += 1;
-        if *count == u8::MAX {
-            *self = Self { near: self.near / 2, beyond: self.beyond / 2 };
-        }
-    }
-
-    /// One took less than all before.
-    fn begin_lower(&mut self, before: Nanos, least: Nanos) {
-        let lower = before - least;
-        *self = match lower <= Self::SAME {
-            true => *self,
-            false if Self::may_vary(least, lower) => {
-                Self { near: 0, beyond: self.beyond.saturating_add(self.near).min(u8::MAX - 1) }
-            }
-            false => Self::default(),
-        };
-    }
-
-    /// Those of two connections between the same hosts, each with its least round trip.
-    pub(crate) fn join(pair: [(Nanos, Self); 2]) -> Self {
-        let [one, two] = pair;
-        let ((least, lower), (before, mut higher)) =
-            if one.0 > two.0 { (two, one) } else { (one, two) };
-        higher.begin_lower(before, least);
-        let sum = |one: u8, two: u8| one.saturating_add(two).min(u8::MAX - 1);
-        Self { near: sum(lower.near, higher.near), beyond: sum(lower.beyond, higher.beyond) }
-    }
-
-    /// One may be an accident: the first packet on a path waits for ARP, too. Our choice.
-    const SEVERAL: u8 = 2;
-
-    /// Whether they are those of an idle path.
-    pub(crate) const fn are_steady(self) -> bool {
-        self.near >= Self::SEVERAL && self.beyond <= self.near
-    }
-
-    /// Whether they are not. Too few show neither.
-    pub(crate) const fn vary(self) -> bool {
-        self.beyond >= Self::SEVERAL && self.beyond > self.near
-    }
-}
-
 /// Whether a round trip took about as little as the least.
 fn is_near(least: Nanos, round_trip: Nanos) -> bool {
     /// By so much round trips differ that nothing delays. Our choice.
@@ -336,50 +260,6 @@ impl PathDelays {
     /// Whether both ends are on the host where the capture was taken: no queue is between them.
     pub(crate) fn is_one_host(&self) -> bool {
         self.one_host || self.round_trip < Vantage::ONE_HOST
-    }
-}
-
-/// Where a capture was taken.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Vantage {
-    /// At one of the two ends.
-    At(Party),
-    /// Somewhere between them.
-    Between,
-    /// At both ends: two captures were joined.
-    Both,
-    /// The ends are so near to each other that it does not matter.
-    OneHost,
-    /// No round trip was seen.
-    Unknown,
-}
-
-impl Vantage {
-    /// An end is near if the whole round trip is this many times its own. Our choice.
-    const NEAR: u64 = 8;
-    /// Shorter round trips are within one host. Our choice.
-    const ONE_HOST: Nanos = Nanos::from_micros(60);
-
-    /// Whether what the server sends is seen when it leaves.
-    pub(crate) const fn is_at_server(self) -> bool {
-        matches!(self, Self::At(Party::Server) | Self::Both | Self::OneHost)
-    }
-
-    /// Whether what the server sends may be lost, or held, after it was seen.
-    pub(crate) const fn is_before_client(self) -> bool {
-        matches!(self, Self::At(Party::Server) | Self::Between)
-    }
-
-    /// In a word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::At(party) => party.name(),
-            Self::Between => "between",
-            Self::Both => "both",
-            Self::OneHost => "one-host",
-            Self::Unknown => "unknown",
-        }
     }
 }
 
