@@ -9,6 +9,8 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | `path` | where the vantage point stands, and how fast the path is |
+//! | `vantage` | where a capture was taken |
+//! | `alike` | whether round trips vary, as behind a queue that others keep filled |
 //! | `known_paces` | what connections between the same hosts tell each other of that |
 //! | `sender` | one end as a sender: its departures, and the acknowledgements it had then |
 //! | `acknowledgement` | what acknowledgements say, on their way to it and there |
@@ -33,6 +35,7 @@
 
 mod account;
 mod acknowledgement;
+mod alike;
 pub(crate) mod clock;
 mod cork;
 pub(crate) mod gap;
@@ -51,21 +54,23 @@ mod stall;
 mod stretch;
 pub(crate) mod think;
 mod train;
+mod vantage;
 mod verdict;
 mod window;
 
 pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
+pub(crate) use alike::Alike;
 pub(crate) use cork::CorkTimer;
 pub(crate) use hold::Loss;
 pub(crate) use known_paces::{KnownPaces, Paces};
 pub use loss_kind::LossKind;
 pub use pacing::Pacing;
-pub use path::Vantage;
-pub(crate) use path::{Alike, Distances};
+pub(crate) use path::Distances;
 pub use rule::{Rule, RuleKind};
 pub use shares::{Shares, SharesIter};
 pub(crate) use stall::Stall;
 pub use stretch::Stretch;
+pub use vantage::Vantage;
 pub use verdict::{Confidence, Evidence, Share, Verdict};

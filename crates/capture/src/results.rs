@@ -194,7 +194,7 @@ impl ExchangeResult {
     /// The path may have been busy all the time.
     fn doubt_path(&mut self, vantage: Vantage) {
         // At its server, a response is seen to leave.
-        let at_server = matches!(vantage, Vantage::At(Party::Server) | Vantage::OneHost);
+        let at_server = vantage.is_at_server();
         let is_doubtful = |cause: Cause| match cause {
             Cause::Propagation => true,
             Cause::ServerThink | Cause::Transmission => !at_server,

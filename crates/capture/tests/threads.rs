@@ -207,6 +207,20 @@ fn config() -> ProptestConfig {
     ProptestConfig { rng_seed: RngSeed::Fixed(20_261_123), cases: 96, ..ProptestConfig::default() }
 }
 
+/// The same, of which some were captured on another interface, and some on both.
+fn on_two_interfaces(packets: Vec<Packet>, other: u64, both: u64) -> Vec<Packet> {
+    let is_one_in = |number: u64, many: u64| many > 0 && number.is_multiple_of(many);
+    let seen = |mut it: Packet| {
+        it.interface = u32::from(is_one_in(it.number, other));
+        let again = is_one_in(it.number, both).then(|| {
+            let (number, interface) = (it.number + 100_000, 1 - it.interface);
+            Packet { number, interface, ..it.clone() }
+        });
+        std::iter::once(it).chain(again)
+    };
+    packets.into_iter().flat_map(seen).collect()
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -214,8 +228,9 @@ proptest! {
     fn batches_and_threads_change_nothing(
         plans in prop::collection::vec(planned(), 1..60),
         size in prop::sample::select(vec![1_usize, 3, 64, 500, 100_000]),
+        [other, both] in prop::sample::select(vec![[0_u64; 2], [0; 2], [170, 0], [3, 0], [2, 5], [90, 40]]),
     ) {
-        let packets = capture(&plans);
+        let packets = on_two_interfaces(capture(&plans), other, both);
         let expected = format!("{:#?}", one_by_one(&packets));
         for (threads, storage) in [(1, Storage::Copied), (2, Storage::InPlace), (5, Storage::Copied)] {
             let found = format!("{:#?}", in_batches(&packets, size, threads, storage));

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::Instant;
 
-use super::Nanos;
+use super::{Alike, Nanos, Vantage};
 
 /// Round-trip times from the vantage point to each end: the least that were seen.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Distances {
     near_acks: [u8; 2],
     /// How many answers waited in a queue.
     queued: u8,
+    /// Its addresses are those of one host.
+    is_one_host: bool,
     /// The delays that follow from them, by the direction of the data.
     path_delays: [PathDelays; 2],
 }
@@ -28,7 +30,8 @@ impl Default for Distances {
     fn default() -> Self {
         let path_delays = [PathDelays::new(Nanos::ZERO, Nanos::ZERO); 2];
         let (round_trips, alike, in_doubt) = ([None; 2], [Alike::default(); 2], [false; 2]);
-        Self { round_trips, alike, in_doubt, near_acks: [0; 2], queued: 0, path_delays }
+        let (near_acks, queued, is_one_host) = ([0; 2], 0, false);
+        Self { round_trips, alike, in_doubt, near_acks, queued, is_one_host, path_delays }
     }
 }
 
@@ -58,6 +61,13 @@ impl Distances {
             PathDelays { sender_in_doubt: to_client, ..PathDelays::new(client, server) },
             PathDelays { sender_in_doubt: to_server, ..PathDelays::new(server, client) },
         ];
+        self.path_delays.iter_mut().for_each(|it| it.one_host = self.is_one_host);
+    }
+
+    /// By their addresses, both ends are on the host where the capture was taken.
+    pub(crate) fn begin_on_one_host(&mut self) {
+        self.is_one_host = true;
+        self.set_path_delays();
     }
 
     /// The capture begins in the middle of the connection: a program's time may be in the least round trips.
@@ -130,7 +140,8 @@ impl Distances {
         /// One may be an accident. Our choice.
         const SEVERAL: u8 = 2;
         let seen = self.round_trips.iter().zip(self.alike).filter(|(it, _)| it.is_some());
-        let further = seen.max_by_key(|(it, _)| **it).map_or(Alike::default(), |(_, alike)| alike);
+        let further =
+            seen.max_by_key(|(it, _)| **it).map_or_else(Alike::default, |(_, alike)| alike);
         let beyond = if self.queued >= SEVERAL { u8::MAX } else { further.beyond };
         Alike { beyond, ..further }
     }
@@ -152,6 +163,9 @@ impl Distances {
 
     /// Where the capture was taken, as far as round-trip times show.
     pub(crate) fn vantage(&self) -> Vantage {
+        if self.is_one_host {
+            return Vantage::OneHost;
+        }
         let [Some(to_server), Some(to_client)] = self.round_trips else { return Vantage::Unknown };
         let near = (to_server + to_client) / Vantage::NEAR;
         match (to_client <= near, to_server <= near) {
@@ -160,82 +174,6 @@ impl Distances {
             (_, true) => Vantage::At(Party::Server),
             (false, false) => Vantage::Between,
         }
-    }
-}
-
-/// How many round trips took as little as the least, and how many a little longer, of those of which nothing but other
-/// traffic makes any longer.
-///
-/// A queue that other senders keep filled takes every packet some time, and never two as long: it holds one packet
-/// more or less, and grows and shrinks with its senders' windows. So its least round trip is seen once, and distance
-/// many times.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Alike {
-    pub near: u8,
-    pub beyond: u8,
-}
-
-impl Alike {
-    /// By so much they differ on an idle path: the hosts at its ends need as much, if they are busy. A full packet takes
-    /// longer where less than 40 Mb/s pass. Our choice.
-    pub(crate) const SAME: Nanos = Nanos::from_micros(300);
-
-    /// Data that a link of 10 Mb/s takes no longer for is compared with SYNs.
-    pub(super) const SMALL: u64 = 375;
-
-    /// Whether a round trip that took so much more than the least may be one of those that a queue made longer: a
-    /// receiver's timer makes it longer by more. A queue with a control of its delay varies by some milliseconds (RFC
-    /// 8289, section 4.2: 5 ms), any other by a good part of its length. Our choice.
-    fn may_vary(least: Nanos, longer: Nanos) -> bool {
-        longer <= (least / 4).max(Self::SAME * 8).min(Distances::SHORTEST_ACK_DELAY * 3 / 4)
-    }
-
-    fn note(&mut self, least: Nanos, round_trip: Nanos) {
-        let longer = round_trip - least;
-        let count = match longer <= Self::SAME {
-            true => &mut self.near,
-            false if Self::may_vary(least, longer) => &mut self.beyond,
-            false => return,
-        };
-        *count += 1;
-        if *count == u8::MAX {
-            *self = Self { near: self.near / 2, beyond: self.beyond / 2 };
-        }
-    }
-
-    /// One took less than all before.
-    fn begin_lower(&mut self, before: Nanos, least: Nanos) {
-        let lower = before - least;
-        *self = match lower <= Self::SAME {
-            true => *self,
-            false if Self::may_vary(least, lower) => {
-                Self { near: 0, beyond: self.beyond.saturating_add(self.near).min(u8::MAX - 1) }
-            }
-            false => Self::default(),
-        };
-    }
-
-    /// Those of two connections between the same hosts, each with its least round trip.
-    pub(crate) fn join(pair: [(Nanos, Self); 2]) -> Self {
-        let [one, two] = pair;
-        let ((least, lower), (before, mut higher)) =
-            if one.0 > two.0 { (two, one) } else { (one, two) };
-        higher.begin_lower(before, least);
-        let sum = |one: u8, two: u8| one.saturating_add(two).min(u8::MAX - 1);
-        Self { near: sum(lower.near, higher.near), beyond: sum(lower.beyond, higher.beyond) }
-    }
-
-    /// One may be an accident: the first packet on a path waits for ARP, too. Our choice.
-    const SEVERAL: u8 = 2;
-
-    /// Whether they are those of an idle path.
-    pub(crate) const fn are_steady(self) -> bool {
-        self.near >= Self::SEVERAL && self.beyond <= self.near
-    }
-
-    /// Whether they are not. Too few show neither.
-    pub(crate) const fn vary(self) -> bool {
-        self.beyond >= Self::SEVERAL && self.beyond > self.near
     }
 }
 
@@ -265,8 +203,12 @@ pub(crate) struct PathDelays {
     pub round_trip: Nanos,
     /// The sender may be nearer: its program's time may be in the least round trip to it.
     pub sender_in_doubt: bool,
+    /// Both ends have addresses of one host.
+    pub one_host: bool,
 }
 
+/// Where the vantage point is, for one direction's data. It is at both ends on one host, and if no round trip was seen:
+/// then nothing shows that anything is far.
 impl PathDelays {
     const fn new(sender: Nanos, receiver: Nanos) -> Self {
         const BUSY: u64 = 300_000;
@@ -281,63 +223,43 @@ impl PathDelays {
             prompt_ack: Nanos::new(PROMPT + on / 4),
             round_trip: Nanos::new(2 * (to + on)),
             sender_in_doubt: false,
+            one_host: false,
         }
     }
 
     /// If the receiver is this many times as far as the sender, the vantage point is the sender's host
     /// or next to it, and sees whatever leaves. Our choice.
-    pub(crate) const NEAR: u64 = 8;
+    const NEAR: u64 = 8;
 
     /// The same where no handshake was seen, and a program's work may be in the least round trip to the
     /// sender: if that is near, what was seen before its data may have reached it before.
     pub(crate) fn without_handshake(self) -> Self {
-        let near = self.sender * Self::NEAR <= self.receiver;
-        let tolerance = if near { self.tolerance.max(self.sender * 2) } else { self.tolerance };
+        let tolerance = if self.is_next_to_sender() {
+            self.tolerance.max(self.sender * 2)
+        } else {
+            self.tolerance
+        };
         Self { tolerance, ..self }
     }
 
-    /// Whether nothing can hold a segment before the vantage point.
+    /// Whether nothing can hold or lose a segment before the vantage point: what leaves is seen when it leaves.
     pub(crate) fn is_next_to_sender(&self) -> bool {
         self.is_one_host() || self.sender * Self::NEAR <= self.receiver
     }
 
+    /// Whether the path may hold or lose a segment before the vantage point.
+    pub(crate) fn is_far_from_sender(&self) -> bool {
+        !self.is_next_to_sender()
+    }
+
+    /// Whether the path may hold or lose a segment, or its acknowledgement, behind the vantage point.
+    pub(crate) fn is_far_from_receiver(&self) -> bool {
+        !self.is_one_host() && self.receiver * Self::NEAR > self.sender
+    }
+
     /// Whether both ends are on the host where the capture was taken: no queue is between them.
     pub(crate) fn is_one_host(&self) -> bool {
-        self.round_trip < Vantage::ONE_HOST
-    }
-}
-
-/// Where a capture was taken.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Vantage {
-    /// At one of the two ends.
-    At(Party),
-    /// Somewhere between them.
-    Between,
-    /// At both ends: two captures were joined.
-    Both,
-    /// The ends are so near to each other that it does not matter.
-    OneHost,
-    /// No round trip was seen.
-    Unknown,
-}
-
-impl Vantage {
-    /// An end is near if the whole round trip is this many times its own. Our choice.
-    const NEAR: u64 = 8;
-    /// Shorter round trips are within one host. Our choice.
-    const ONE_HOST: Nanos = Nanos::from_micros(60);
-
-    /// In a word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::At(party) => party.name(),
-            Self::Between => "between",
-            Self::Both => "both",
-            Self::OneHost => "one-host",
-            Self::Unknown => "unknown",
-        }
+        self.one_host || self.round_trip < Vantage::ONE_HOST
     }
 }
 
@@ -728,6 +650,49 @@ mod tests {
         ] {
             assert_eq!(vantage.name(), name);
         }
+    }
+
+    #[test]
+    fn what_is_near_and_far_follows_from_the_vantage_in_both_directions() {
+        use Party::{Client, Server};
+        let by_address = || {
+            let mut distances = distances(900, 1_000);
+            distances.begin_on_one_host();
+            distances
+        };
+        // Of data to the server, and to the client: next to its sender, far from its sender, far from its receiver.
+        // Then of responses: seen as they leave, and may be lost behind.
+        let [next, far] = [[true, false, true], [false, true, false]];
+        let (between, both) = ([false, true, true], [true, false, false]);
+        for (distances, vantage, ways, responses) in [
+            (distances(40_000, 100), Vantage::At(Client), [next, far], [false, false]),
+            (distances(100, 40_000), Vantage::At(Server), [far, next], [true, true]),
+            (distances(20_000, 30_000), Vantage::Between, [between; 2], [false, true]),
+            (distances(30, 20), Vantage::OneHost, [both; 2], [true, false]),
+            (by_address(), Vantage::OneHost, [both; 2], [true, false]),
+            (Distances::default(), Vantage::Unknown, [both; 2], [false, false]),
+        ] {
+            assert_eq!(distances.vantage(), vantage);
+            for (direction, expected) in [ToServer, ToClient].into_iter().zip(ways) {
+                let it = distances.path_delays(direction);
+                let found =
+                    [it.is_next_to_sender(), it.is_far_from_sender(), it.is_far_from_receiver()];
+                assert_eq!(found, expected, "{vantage:?} {direction:?}");
+            }
+            let found = [vantage.is_at_server(), vantage.is_before_client()];
+            assert_eq!(found, responses, "{vantage:?}");
+        }
+        // Two captures, which have no distances of their own.
+        assert!(Vantage::Both.is_at_server() && !Vantage::Both.is_before_client());
+    }
+
+    #[test]
+    fn where_a_capture_is_taken_may_become_clear_later() {
+        let mut distances = distances(900, 1_000);
+        assert!(distances.path_delays(ToClient).is_far_from_sender());
+        distances.sample(ToServer, Nanos::from_micros(100));
+        assert!(distances.path_delays(ToClient).is_next_to_sender());
+        assert_eq!(distances.vantage(), Vantage::At(Party::Server));
     }
 
     /// A pace after these samples, in microseconds for 960 bytes of data and their headers.

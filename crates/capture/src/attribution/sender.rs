@@ -154,8 +154,8 @@ impl Sender {
         let confirmed = has_hole.then_some(Resolution::Confirmed);
         let resolution = late.or(confirmed).or_else(|| {
             let again = again?;
-            let (sender, receiver) = (delays.sender, delays.receiver);
-            let is_far = receiver * PathDelays::NEAR > sender;
+            let receiver = delays.receiver;
+            let is_far = delays.is_far_from_receiver();
             let of_earlier_copy = again.is_of_earlier_copy(&ack, acked_before);
             // It comes too soon to be for what was sent again.
             let is_too_soon = is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4;
@@ -326,7 +326,7 @@ impl Sender {
             pushed: last.pushed,
             ended: last.ended,
             forced: last.forced,
-            may_miss_losses: delays.sender * PathDelays::NEAR > delays.receiver,
+            may_miss_losses: delays.is_far_from_sender(),
             lost_before: data.lost_before,
             emptied_before: self.emptied,
             fills_same_buffer: last.pushed

@@ -320,6 +320,14 @@ impl Batch {
         segment.decode()
     }
 
+    /// Forgets those of its segments that have so many before them in the capture.
+    pub(super) fn forget(&mut self, is_gone: impl Fn(u64) -> bool) {
+        let before = self.before;
+        for part in &mut self.parts {
+            part.retain(|it| !is_gone(before + u64::from(it.place)));
+        }
+    }
+
     /// Forgets its segments. Where bytes were copied, none are left; a block is kept for the next one.
     pub(crate) fn clear(&mut self) {
         self.parts.iter_mut().for_each(Vec::clear);

@@ -10,7 +10,7 @@ use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
 use ackwise_tcp::{Flags, Instant, Segment, SeqNumber};
 
-use super::batch::{Batch, Place};
+use super::batch::{Batch, Located, Place};
 use crate::decode::Seen;
 
 /// What stays the same of a packet on its way through a host, NAT or not.
@@ -53,6 +53,16 @@ struct Sight {
     addresses: [SocketAddr; 2],
 }
 
+/// A packet that was seen before, elsewhere on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Copy {
+    /// Segments of the capture before it.
+    pub ordinal: u64,
+    pub addresses: [SocketAddr; 2],
+    /// Those that it had there.
+    pub original: [SocketAddr; 2],
+}
+
 /// Packets that were seen a moment ago.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
@@ -80,6 +90,17 @@ impl Copies {
         }
         self.alone = Some(Sight::of(&last, place));
         false
+    }
+
+    /// The copies among the packets of `batch`, which come next, in order. Packets before them tell: so one thread finds
+    /// them before others judge the batch.
+    pub(super) fn among(&mut self, batch: &Batch) -> Vec<Copy> {
+        let copy = |(located, seen): (Located, Seen<'_>)| {
+            let addresses = [seen.source, seen.destination];
+            let original = self.original(&seen)?;
+            Some(Copy { ordinal: located.ordinal, addresses, original })
+        };
+        batch.segments().filter_map(copy).collect()
     }
 
     /// If this packet was seen before, somewhere else on its way: from whom and for whom it was there.

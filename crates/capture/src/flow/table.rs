@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use super::{
     batch::{Batch, Located},
-    copies::Copies,
+    copies::{Copies, Copy},
     crew::{Between, Crew},
     endpoint_pair::EndpointPair,
     relief,
@@ -104,8 +104,14 @@ impl ConnectionTable {
 
     /// Takes a segment to its connection; `ordinal` were before it.
     pub(crate) fn handle(&mut self, seen: &Seen<'_>, ordinal: u64) {
+        let original = self.copies.original(seen);
+        self.judge(seen, original, ordinal);
+    }
+
+    /// The same for a segment that was seen before with the addresses `original`, or was not.
+    fn judge(&mut self, seen: &Seen<'_>, original: Option<[SocketAddr; 2]>, ordinal: u64) {
         self.complete();
-        if let Some(original) = self.copies.original(seen) {
+        if let Some(original) = original {
             self.copied += 1;
             self.translate(seen, original);
             return;
@@ -138,18 +144,29 @@ impl ConnectionTable {
     /// while the caller reads on. An empty batch comes back.
     pub(crate) fn handle_batch(&mut self, mut batch: Batch, before: u64) -> Batch {
         batch.follow(before);
-        if self.crew.shards() != Self::SHARDS || self.copies.may_be_among(&batch) {
-            return self.handle_one_by_one(batch);
+        let mut copies = Vec::new();
+        if self.copies.may_be_among(&batch) {
+            copies = self.copies.among(&batch);
+        }
+        let renames = copies.iter().any(|it| it.addresses != it.original);
+        // What a report draws is bounded over all connections.
+        if self.crew.shards() != Self::SHARDS || renames || !self.aliases.is_empty() {
+            return self.handle_one_by_one(batch, &copies);
+        }
+        if !copies.is_empty() {
+            self.copied += copies.len() as u64;
+            batch.forget(|ordinal| copies.binary_search_by_key(&ordinal, |it| it.ordinal).is_ok());
         }
         self.is_under_way = true;
         self.crew.submit(batch)
     }
 
-    /// A copy of a packet is told by the packets before it, and may rename its connection. What a report
-    /// draws is bounded over all connections.
-    fn handle_one_by_one(&mut self, mut batch: Batch) -> Batch {
+    /// A copy with other addresses renames its connection.
+    fn handle_one_by_one(&mut self, mut batch: Batch, copies: &[Copy]) -> Batch {
+        let mut copies = copies.iter().peekable();
         for (located, seen) in batch.segments() {
-            self.handle(&seen, located.ordinal);
+            let copy = copies.next_if(|it| it.ordinal == located.ordinal);
+            self.judge(&seen, copy.map(|it| it.original), located.ordinal);
         }
         batch.clear();
         batch
@@ -234,5 +251,64 @@ impl ConnectionTable {
         }
         relief::relieve_results(&mut shards, *extent);
         (shards.iter_mut().map(|it| it.take_results()).collect(), self.copied)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ackwise_tcp::{Flags, Instant, Segment, SeqNumber};
+
+    use super::*;
+    use crate::{
+        decode::RawSegment,
+        frame,
+        read::{Frame, LinkType},
+    };
+
+    /// SYNs from different ports: of each, the interface it was captured on.
+    fn batch(syns: &[(u16, u32)]) -> Batch {
+        let mut batch = Batch::default();
+        for (&(port, interface), number) in syns.iter().zip(1..) {
+            let [client, server] =
+                [([10, 0, 0, 1], port), ([10, 0, 0, 2], 80)].map(SocketAddr::from);
+            let flags = Flags { syn: true, ..Flags::NONE };
+            let segment = Segment { seq: SeqNumber(port.into()), flags, ..Segment::default() };
+            let mut bytes = Vec::new();
+            frame::write(&mut bytes, client, server, &segment, b"").unwrap();
+            let frame = Frame {
+                number,
+                at: Instant::from_nanos(number * 1_000),
+                interface,
+                link_type: LinkType::RAW,
+                original_len: u32::try_from(bytes.len()).unwrap(),
+                bytes: &bytes,
+                direction: None,
+                lost_before: 0,
+            };
+            batch.push(&RawSegment::find(&frame).unwrap());
+        }
+        batch
+    }
+
+    #[test]
+    fn threads_judge_what_several_interfaces_have_seen() {
+        let mut table = ConnectionTable::default();
+        let mut before = 0;
+        for (syns, copied) in [
+            (&[(1, 0), (2, 0)][..], 0),
+            (&[(3, 0), (4, 1)], 0),
+            (&[(5, 0), (6, 0)], 0),
+            (&[(7, 0), (7, 1), (8, 1)], 1),
+            (&[(8, 0)], 2),
+            (&[(9, 0), (10, 1)], 2),
+        ] {
+            table.handle_batch(batch(syns), before);
+            before += syns.len() as u64;
+            assert!(table.is_under_way, "{syns:?}");
+            assert_eq!(table.copied, copied, "{syns:?}");
+        }
+        let (parts, copied) = table.finish();
+        assert_eq!(parts.iter().map(|(_, begun)| begun.len()).sum::<usize>(), 10);
+        assert_eq!(copied, 2);
     }
 }

@@ -7,7 +7,7 @@ use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, Timestamps};
 
 use crate::{
     analysis::{Analyser, Analysis},
-    attribution::Confidence,
+    attribution::{Confidence, Vantage},
     decode::Seen,
 };
 
@@ -164,6 +164,21 @@ fn a_packet_that_is_seen_on_two_interfaces_and_behind_nat_is_one() {
             assert_eq!((one.cause, one.direction), (other.cause, other.direction));
             assert!(one.span.abs_diff(other.span) < Duration::from_micros(50), "{one:?} {other:?}");
         }
+    }
+}
+
+#[test]
+fn both_ends_are_here_if_their_addresses_are_of_one_host() {
+    // A round trip takes 400 us, as on a busy machine.
+    for (client, server, vantage) in [
+        ("127.0.0.1:5000", "127.0.0.2:80", Vantage::OneHost),
+        ("[::1]:5000", "[::1]:80", Vantage::OneHost),
+        ("10.0.0.1:5000", "10.0.0.1:80", Vantage::OneHost),
+        ("10.0.0.1:5000", "10.0.0.2:80", Vantage::Between),
+        ("127.0.0.1:5000", "10.0.0.1:80", Vantage::Between),
+    ] {
+        let analysis = Wire::new().nagle(&[Place { client, server, ..BEFORE_NAT }]);
+        assert_eq!(analysis.connections[0].vantage, vantage, "{client} {server}");
     }
 }
 

@@ -525,11 +525,11 @@ fn a_pause_that_ends_with_a_delayed_ack_is_not_a_send_buffer_of_a_few_bytes() {
         r#"
         propagation to-server 0.015 (1, 0.015) high: 4
         server-think to-client 0.070 (1, 0.070) high: 4 5
-        application-limited to-client 35.000 (1, 35.000) medium or path-stall: 5 6
+        application-limited to-client 35.000 (1, 35.000) high: 5 6
         propagation to-client 0.015 (1, 0.015) high: 6
         propagation to-server 0.015 (1, 0.015) high: 8
         server-think to-client 0.070 (1, 0.070) high: 8 9
-        application-limited to-client 35.000 (1, 35.000) medium or path-stall: 9 10
+        application-limited to-client 35.000 (1, 35.000) high: 9 10
         propagation to-client 0.015 (1, 0.015) high: 10
         propagation to-server 0.015 (1, 0.015) high: 12
         server-think to-client 0.070 (1, 0.070) high: 12 13

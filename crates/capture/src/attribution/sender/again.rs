@@ -54,7 +54,7 @@ impl Sender {
         delays: &PathDelays,
     ) -> Option<Resolution> {
         let again = self.again.take_if(|again| again.acked)?;
-        let is_far = delays.receiver * PathDelays::NEAR > delays.sender;
+        let is_far = delays.is_far_from_receiver();
         if !duplicate || !is_far || again.by != RepairedBy::Timeout {
             return None;
         }

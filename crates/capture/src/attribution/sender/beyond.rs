@@ -63,7 +63,7 @@ impl Sender {
         if self.in_vain == Some(last.packet) && !is_closed {
             return Stall::Shown;
         }
-        let is_far = delays.receiver * PathDelays::NEAR > delays.sender;
+        let is_far = delays.is_far_from_receiver();
         let silent = Nanos::between(last.arrives, ack.left);
         if !is_far || !hold.waits_for_ack() || silent <= long {
             return Stall::None;
@@ -120,7 +120,7 @@ impl Sender {
         latest: Option<&Arrived>,
         delays: &PathDelays,
     ) -> bool {
-        let is_far = delays.receiver * PathDelays::NEAR > delays.sender;
+        let is_far = delays.is_far_from_receiver();
         let Some((ack, last)) = latest.zip(self.last).filter(|_| is_far && hold.waits_for_ack())
         else {
             return false;
@@ -136,7 +136,7 @@ impl Sender {
     pub(super) fn may_be_in_vain(&self, data: &SeenData, delays: &PathDelays) -> bool {
         let starts_before = data.bytes.start < self.highest;
         let seen_before = starts_before && (!data.new || self.highest < data.bytes.end);
-        let is_far = delays.receiver * PathDelays::NEAR > delays.sender;
+        let is_far = delays.is_far_from_receiver();
         data.loss == Some(Loss::Repairs) && seen_before && is_far
     }
 
@@ -164,7 +164,7 @@ impl Sender {
         // After a timeout everything is sent again, lost or not.
         let is_second = !by_timer && self.again.is_some() && self.recover.is_some();
         let later = self.highest.saturating_sub(data.bytes.end);
-        let is_far = delays.sender * PathDelays::NEAR > delays.receiver;
+        let is_far = delays.is_far_from_sender();
         match () {
             // New data may have been joined to it.
             () if by_timer && self.acked >= data.bytes.end.min(self.highest) => {

@@ -41,7 +41,7 @@ impl Sender {
             return None;
         }
         let is_full = data.len() == data.full;
-        let is_likely = last.pushed && delays.sender * PathDelays::NEAR <= delays.receiver;
+        let is_likely = last.pushed && delays.is_next_to_sender();
         let hold = if is_full { Hold::ready(is_likely) } else { Hold::just_written() };
         let gap = Gap {
             until: sent,

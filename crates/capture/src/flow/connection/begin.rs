@@ -1,6 +1,9 @@
 //! How a connection begins: as a newcomer, whose first segments are judged now, in the memory of another one.
 
-use std::{collections::VecDeque, net::SocketAddr};
+use std::{
+    collections::VecDeque,
+    net::{IpAddr, SocketAddr},
+};
 
 use ackwise_tcp::Instant;
 
@@ -90,6 +93,10 @@ impl ObservedConnection {
         self.ends.switch_off(results.without);
         if let Some(survey) = survey {
             self.ends.learn(survey, known);
+        }
+        let hosts = [self.client.ip(), self.server.ip()];
+        if hosts[0] == hosts[1] || hosts.iter().all(IpAddr::is_loopback) {
+            self.ends.distances.begin_on_one_host();
         }
         for (packet, direction) in warm_up.packets() {
             self.judge(&packet, direction, results);

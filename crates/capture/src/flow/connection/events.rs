@@ -6,7 +6,6 @@ use ackwise_tcp::Instant;
 use super::ObservedConnection;
 use crate::{
     attribution::{
-        Vantage,
         sender::Departure,
         think::{Asked, LEAST_TIMEOUT},
     },
@@ -212,8 +211,7 @@ impl ObservedConnection {
     /// The last of a response that can still get lost behind the vantage point, if it is the only one.
     fn may_be_lost(&self, open: &OpenExchange) -> Option<(Departure, Instant)> {
         let half = self.ends.half(Direction::ToClient);
-        let behind =
-            matches!(self.ends.distances.vantage(), Vantage::At(Party::Server) | Vantage::Between);
+        let behind = self.ends.distances.vantage().is_before_client();
         let alone = open.stream == 0 && self.open.is_empty() && half.stream.flight() > 0;
         self.last_new(Direction::ToClient).filter(|_| behind && alone)
     }
