@@ -12,6 +12,7 @@ mod measures;
 mod middles;
 mod misread;
 mod path_stalls;
+mod receivers;
 mod tunnels;
 mod windows;
 mod wire;
