@@ -69,6 +69,10 @@ causes! {
     /// TCP connection setup.
     Handshake "handshake" Path time
         "the TCP connection was being set up"
+    /// The server's TCP drops a SYN, or the first data of a connection: its program accepts too slowly.
+    AcceptQueueFull "accept-queue-full" Server stalls("let connections wait in a full accept queue")
+        "the server's accept queue was full: its TCP received a SYN, or the first data of a \
+         connection, and dropped it"
     /// TLS handshake.
     TlsHandshake "tls-handshake" Path time
         "TLS was being set up"

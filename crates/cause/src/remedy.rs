@@ -112,9 +112,10 @@ const fn finding(id: FindingId, by: By, text: &'static str) -> Row {
 
 use By::{Client, Either, Server, Software as At};
 use Cause::{
-    ApplicationLimited, CorkTimer, H2FlowControl, Handshake, HeadOfLine, IdleRestart, LossRecovery,
-    NagleDelayedAck, NagleRtt, PathStall, Queueing, ReceiveWindow, RetransmissionTimeout,
-    SendBuffer, ServerThink, ShortInitialSegment, SillyWindow, SlowStart, TlsHandshake,
+    AcceptQueueFull, ApplicationLimited, CorkTimer, H2FlowControl, Handshake, HeadOfLine,
+    IdleRestart, LossRecovery, NagleDelayedAck, NagleRtt, PathStall, Queueing, ReceiveWindow,
+    RetransmissionTimeout, SendBuffer, ServerThink, ShortInitialSegment, SillyWindow, SlowStart,
+    TlsHandshake,
 };
 use FindingId::{FirstByte, InitialWindow, KeepAlive, Pipelining, RequestSegments, SplitHead};
 use Software::{Apache, Go, HaProxy, Hyper, Java, Lighttpd, Nginx, Node, Python, Squid};
@@ -199,6 +200,12 @@ const REMEDIES: &[Row] = &[
     of(Queueing, Either, SHORT_QUEUES),
 
     of(Handshake, Either, KEEP_CONNECTIONS),
+    of(
+        AcceptQueueFull,
+        Server,
+        "raise the backlog of listen() and net.core.somaxconn, or accept faster; on Linux, \
+         `nstat -az TcpExtListenOverflows` counts, and `ss -lnt` shows Recv-Q above Send-Q",
+    ),
     of(TlsHandshake, Either, KEEP_CONNECTIONS),
     of(
         ServerThink,

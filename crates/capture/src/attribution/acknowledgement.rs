@@ -23,6 +23,9 @@ pub(crate) struct Acknowledgement {
     pub held: Nanos,
     /// It comes with data, and a packet of its sender is missing behind the data before that.
     pub lost_before: bool,
+    /// The receive window shrinks although all that came before was acknowledged: its program does not read. And no
+    /// timestamp shows that the path held it.
+    pub unread: bool,
 }
 
 /// An acknowledgement that has arrived.
@@ -46,6 +49,8 @@ pub(super) struct Arrived {
     pub in_bunch: bool,
     /// How much longer the path took for it, by its timestamp.
     pub held: Nanos,
+    /// The receiver's program did not read what it acknowledges, as far as that shows.
+    pub unread: bool,
 }
 
 impl Arrived {
@@ -88,6 +93,7 @@ mod tests {
             sacks: false,
             in_bunch: false,
             held: Nanos::from_millis(packet),
+            unread: false,
         };
         for (one, other, either) in
             [(false, false, false), (true, false, true), (false, true, true)]

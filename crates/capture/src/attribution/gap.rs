@@ -83,10 +83,17 @@ pub(crate) enum Resolution {
     Spurious,
     /// It was sent again although it had arrived.
     AckLost,
+    /// The same, and a packet of the receiver is missing before the data that shows it: that was the answer.
+    AnswerLost,
     /// It was sent again although it had arrived, and the receive window had no room for more.
     WindowClosed,
     /// It was sent again, and acknowledged a round trip later.
     Confirmed,
+    /// The same of the first data of a connection, of which the server's host had had a copy before; by timestamps
+    /// (`sure`), that is not the one which it acknowledges.
+    Refused { sure: bool },
+    /// The same where nothing shows whether its host had one.
+    OrRefused,
 }
 
 /// Data that an acknowledgement released: Nagle's algorithm held it, or a window.
@@ -131,21 +138,29 @@ impl Gap {
     /// Records what happened to the missing data.
     pub(crate) fn resolve(&mut self, resolution: Resolution) {
         use Resolution::{
-            AckLost, Confirmed, LostByCapture, Never, Overtaken, SentAgain, Spurious, WindowClosed,
+            AckLost, AnswerLost, Confirmed, LostByCapture, Never, OrRefused, Overtaken, Refused,
+            SentAgain, Spurious, WindowClosed,
         };
         match resolution {
             Spurious => return self.blame_path(),
             WindowClosed => return self.blame_receive_window(),
+            Refused { sure } => return self.blame_accept_queue(sure),
+            OrRefused if self.hold.lost == Some(RepairedBy::Timeout) => {
+                (self.hold.confidence, self.hold.rival) =
+                    (Confidence::Medium, Some(Cause::AcceptQueueFull));
+                self.hold.doubt = Some(Rule::MayBeRefused);
+                return;
+            }
             Confirmed if self.hold.rival == Some(Cause::Queueing) => return,
             Confirmed if self.hold.lost == Some(RepairedBy::Timeout) => {
                 return (self.hold.confidence, self.hold.rival) = (Confidence::High, None);
             }
             // What would have come next without the loss, nobody sees.
-            AckLost => {
+            AckLost | AnswerLost => {
                 self.kind = Some(LossKind::AckLost);
                 return (self.hold.confidence, self.hold.rival) = (Confidence::Medium, None);
             }
-            Confirmed | SentAgain | Overtaken | LostByCapture | Never => {}
+            Confirmed | OrRefused | SentAgain | Overtaken | LostByCapture | Never => {}
         }
         match (std::mem::take(&mut self.missing), resolution) {
             // It was sent meanwhile, nobody knows when: that the program paused is not shown.
@@ -155,7 +170,17 @@ impl Gap {
                 self.hold.doubt = self.hold.doubt.or(Some(Rule::MayBeTimer));
             }
             (Missing::Nothing, _)
-            | (_, SentAgain | Spurious | WindowClosed | AckLost | Confirmed)
+            | (
+                _,
+                SentAgain
+                | Spurious
+                | WindowClosed
+                | AckLost
+                | AnswerLost
+                | Confirmed
+                | OrRefused
+                | Refused { .. },
+            )
             | (Missing::JustBefore, Overtaken) => {}
             (Missing::JustBefore, LostByCapture | Never) => self.capture_lost_data = true,
             (Missing::Earlier, Overtaken) => self.hold.lost = None,
@@ -176,6 +201,20 @@ impl Gap {
             (self.hold.lost, self.hold.wait) = (None, Wait::Application);
             self.hold.writer = Writer::Done;
             self.show_stall();
+        }
+    }
+
+    /// What a timer sent again had reached the server's host, which dropped it. Where that was seen of one copy only
+    /// it may have been damaged.
+    fn blame_accept_queue(&mut self, sure: bool) {
+        if self.hold.lost == Some(RepairedBy::Timeout) {
+            (self.hold.lost, self.hold.wait) = (None, Wait::Application);
+            (self.hold.writer, self.hold.doubt) = (Writer::Done, Some(Rule::MayBeRefused));
+            (self.kind, self.stall) = (None, Stall::Refused);
+            (self.hold.confidence, self.hold.rival) = match sure {
+                true => (Confidence::High, None),
+                false => (Confidence::Medium, Some(Cause::RetransmissionTimeout)),
+            };
         }
     }
 
@@ -285,7 +324,9 @@ impl Gap {
             return;
         }
         let (direction, evidence) = (moment.phase.direction(), self.evidence);
-        let (cause, confidence) = (cause(moment), self.confidence(moment));
+        let (cause, confidence) = (self.cause(moment), self.confidence(moment));
+        // Of what the server does, the response is waited for.
+        let direction = if cause == Cause::ServerThink { Direction::ToClient } else { direction };
         let is_loss = matches!(cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
         let kind = self.kind.filter(|_| is_loss);
         let (rule, doubt) = self.rules(moment);
@@ -297,6 +338,20 @@ impl Gap {
             None => verdict,
         };
         self.account_for(at, verdict, moment, account);
+    }
+
+    /// Why the exchange makes no progress then.
+    const fn cause(&self, moment: &Moment) -> Cause {
+        match (moment.in_flight, self.stall, moment.phase.direction()) {
+            (InFlight::Held, Stall::Refused, _) => Cause::AcceptQueueFull,
+            (InFlight::Held, Stall::Unread | Stall::OrUnread, Direction::ToServer) => {
+                Cause::ServerThink
+            }
+            (InFlight::Held, Stall::Unread | Stall::OrUnread, Direction::ToClient) => {
+                Cause::ReceiveWindow
+            }
+            _ => cause(moment),
+        }
     }
 
     /// The same; but what the link before the vantage point may have done later, and what it seems to have done
@@ -359,6 +414,8 @@ impl Gap {
             (InFlight::Held, Stall::None) | (InFlight::Queued, _) => {
                 (Rule::HeldByPath, Some(Rule::HoldsTimestamp))
             }
+            (InFlight::Held, Stall::Unread | Stall::OrUnread) => (Rule::Unread, None),
+            (InFlight::Held, Stall::Refused) => (Rule::RefusedRequest, self.hold.doubt),
             (InFlight::Held, _) => (Rule::PathSilent, None),
             (InFlight::Propagating | InFlight::Nothing | InFlight::Lost(_), _) => {
                 (self.hold.rule, of_hold)
@@ -372,7 +429,9 @@ impl Gap {
             (InFlight::Held, Stall::OrTimeout | Stall::OrLoss) => {
                 Some(Cause::RetransmissionTimeout)
             }
-            (InFlight::Held, Stall::OrDelayedAck) => {
+            (InFlight::Held, Stall::Refused) => self.hold.rival,
+            (InFlight::Held, Stall::OrUnread) => Some(Cause::PathStall),
+            (InFlight::Held, Stall::OrDelayedAck | Stall::Unread) => {
                 let left = self.delayed_until?;
                 Some(cause(&self.while_ack_is_delayed(moment.phase, left)))
             }
@@ -421,7 +480,11 @@ impl Gap {
 
     /// The delay of the acknowledgement that the sender waited for.
     pub(crate) fn ack_delay(&self) -> Option<Nanos> {
-        let waited = self.hold.waits_for_ack() && !self.hold.cut_by_loss && !self.ack_is_late();
+        let is_unread = matches!(self.stall, Stall::Unread | Stall::OrUnread);
+        let waited = self.hold.waits_for_ack()
+            && !self.hold.cut_by_loss
+            && !is_unread
+            && !self.ack_is_late();
         self.delayed_until.filter(|_| waited).map(|left| Nanos::between(self.arrived, left))
     }
 
@@ -453,7 +516,7 @@ impl Gap {
 
     /// Whether it ends with data that was sent again, lost or not.
     pub(crate) fn sends_again(&self) -> bool {
-        self.hold.lost.is_some() || self.stall == Stall::Shown
+        self.hold.lost.is_some() || matches!(self.stall, Stall::Shown | Stall::Refused)
     }
 
     /// Whether it ends with the repair of a loss.

@@ -257,6 +257,12 @@ impl PathDelays {
         !self.is_one_host() && self.receiver * Self::NEAR > self.sender
     }
 
+    /// Whether what was captured has reached the receiver's host, and its acknowledgements are seen as they leave.
+    pub(crate) fn is_next_to_receiver(&self) -> bool {
+        let is_known = self.sender > Nanos::ZERO && self.receiver > Nanos::ZERO;
+        is_known && !self.is_far_from_receiver()
+    }
+
     /// Whether both ends are on the host where the capture was taken: no queue is between them.
     pub(crate) fn is_one_host(&self) -> bool {
         self.one_host || self.round_trip < Vantage::ONE_HOST

@@ -112,6 +112,8 @@ pub(crate) struct Sender {
     in_vain: Option<u64>,
     /// The timestamp of its last packet without data, and when that was seen.
     heard: Option<(u32, Instant)>,
+    /// That timestamp shows that it had left earlier.
+    heard_early: bool,
     /// By how much acknowledgements were delayed.
     delays: VecDeque<Nanos>,
     pacing: PacingRecord,
@@ -138,14 +140,14 @@ impl Sender {
     /// last; `duplicate`: it reports that something arrived twice (D-SACK, RFC 2883).
     pub(crate) fn handle_ack(
         &mut self,
-        ack: Acknowledgement,
+        mut ack: Acknowledgement,
         duplicate: bool,
         direction: Direction,
         distances: &mut Distances,
     ) -> Option<Resolution> {
         let acked_before = self.acks_in_flight.back().map_or(self.acked, |it| it.acked);
-        let delays = distances.path_delays(direction);
-        let late = self.hear_after_acknowledgement(duplicate, delays);
+        let delays = *distances.path_delays(direction);
+        let late = self.hear_after_acknowledgement(duplicate, &delays);
         if let Some(again) = &mut self.again {
             again.note_earlier(&ack, acked_before);
         }
@@ -157,16 +159,20 @@ impl Sender {
             let receiver = delays.receiver;
             let is_far = delays.is_far_from_receiver();
             let of_earlier_copy = again.is_of_earlier_copy(&ack, acked_before);
+            let took = Nanos::between(again.seen, ack.seen);
+            if of_earlier_copy == Some(false) {
+                distances.limit(direction, took);
+            }
             // It comes too soon to be for what was sent again.
-            let is_too_soon = is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4;
-            let is_of_earlier = of_earlier_copy == Some(true) || is_too_soon;
+            let is_too_soon = is_far && took < receiver * 2 * 3 / 4;
+            let is_of_earlier = of_earlier_copy.unwrap_or(is_too_soon);
             if (is_of_earlier || acked_before >= again.bytes.end) && self.leaves_no_room(&ack) {
                 self.in_vain = Some(again.packet);
                 self.recover = None;
                 return Some(Resolution::WindowClosed);
             }
             let prompt = receiver * 2 * 5 / 4 + delays.prompt_ack;
-            let is_prompt = Nanos::between(again.seen, ack.seen) <= prompt;
+            let is_prompt = took <= prompt;
             let by_timer = again.by == RepairedBy::Timeout;
             // If it arrived twice, no acknowledgement of the first copy came before, and this one echoes what
             // the first brought (RFC 7323, section 4.3). If this came late, too, the path held both copies.
@@ -176,7 +182,7 @@ impl Sender {
             let in_vain = if duplicate { is_held } else { is_of_earlier || held_with_earlier };
             // It arrived, and what answered it was lost.
             if in_vain && ack.lost_before {
-                return Some(Resolution::AckLost);
+                return Some(Resolution::AnswerLost);
             }
             if in_vain {
                 self.in_vain = Some(again.packet).filter(|_| by_timer);
@@ -189,10 +195,23 @@ impl Sender {
             let is_shown = is_prompt || of_earlier_copy.is_some();
             if !is_shown {
                 self.again = Some(Again { acked: true, ..again });
+                return None;
             }
-            is_shown.then_some(Resolution::Confirmed)
+            let is_first = direction == Direction::ToServer
+                && by_timer
+                && acked_before == 0
+                && self.window.initial > 0;
+            Some(match (is_first, delays.is_next_to_receiver()) {
+                (false, _) => Resolution::Confirmed,
+                (true, true) => Resolution::Refused {
+                    // Between two hosts that are so near, a client's capture looks the same.
+                    sure: of_earlier_copy == Some(false) && !delays.is_one_host(),
+                },
+                (true, false) => Resolution::OrRefused,
+            })
         });
         let [may_be_delayed, is_used_up] = self.may_wait_for_reader(&ack);
+        ack.unread &= may_be_delayed && !is_used_up;
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             let Answer { seen, bytes, newly, more, first } = answer;
             distances.sample(direction, Nanos::between(seen, ack.seen));
@@ -383,7 +402,13 @@ impl Sender {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
             Stall::OrLoss => hold = hold.until_probe(&facts),
-            Stall::OrDelayedAck | Stall::Shown | Stall::Since(_) | Stall::Queued(_) => {
+            Stall::OrDelayedAck
+            | Stall::Shown
+            | Stall::Since(_)
+            | Stall::Queued(_)
+            | Stall::Unread
+            | Stall::OrUnread
+            | Stall::Refused => {
                 hold.confidence = Confidence::Medium;
             }
         }

@@ -17,6 +17,12 @@ pub(crate) enum Stall {
     OrLoss,
     /// An ACK came late; if its receiver delayed it, it looks the same.
     OrDelayedAck,
+    /// The receiver had the data, and sent its acknowledgement late: its program did not read.
+    Unread,
+    /// The acknowledgement came late and shrinks the receive window: the program did not read, or the path held it.
+    OrUnread,
+    /// The receiver had the data and took none of it: its program had not accepted the connection.
+    Refused,
     /// What had been in transit came in one go, and nothing of it was lost.
     Shown,
     /// By its timestamp, the path has held the ACK that was waited for since then.

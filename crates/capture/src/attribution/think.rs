@@ -171,7 +171,7 @@ const BRIEF: Nanos = Nanos::from_millis(1);
 /// BSD wait longest. RFC 1122, section 4.2.3.2, allows 0.5 s.
 const USUAL_ACK_DELAY: Nanos = Nanos::from_millis(200);
 /// Linux does within 40 ms (`TCP_ATO_MIN`), and its timer is late by a tick or two of 4 ms.
-const SHORT_ACK_DELAY: Nanos = Nanos::from_millis(50);
+pub(crate) const SHORT_ACK_DELAY: Nanos = Nanos::from_millis(50);
 /// A request that is not acknowledged is sent again after this time, whatever sends it: RFC 6298, section 2.
 pub(crate) const LEAST_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 

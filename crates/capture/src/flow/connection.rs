@@ -34,7 +34,7 @@ use crate::{
         Nanos, Stall,
         gap::{Gap, Missing, Resolution},
         sender::Departure,
-        think::{Asked, ServerHabits},
+        think::{Asked, SHORT_ACK_DELAY, ServerHabits},
     },
     closing::Closing,
     conversation::{ExchangeReader, Protocol},
@@ -186,7 +186,7 @@ impl ObservedConnection {
         let is_cut = seen.payload.len() < segment.len as usize;
         self.cut[direction as usize] += u32::from(is_cut);
         if segment.flags.syn {
-            self.setup.handle_syn(direction, now, seen.number);
+            self.setup.handle_syn(direction, &Packet { at: now, ..*seen }, &self.ends.distances);
         } else if direction == Direction::ToServer {
             let is_first = self.ends.is_next(segment, direction);
             let (has_data, distances) = (segment.len > 0, &mut self.ends.distances);
@@ -205,7 +205,9 @@ impl ObservedConnection {
         }
         let sender = direction.opposite();
         if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
-            self.unsettled[sender as usize].resolve_last_again(resolution);
+            if !self.arrived_before(sender, resolution, now) {
+                self.unsettled[sender as usize].resolve_last_again(resolution);
+            }
             self.setup.resolve(sender, resolution);
             if let Some(lingering) =
                 self.lingering.as_mut().filter(|_| sender == Direction::ToClient)
@@ -440,6 +442,40 @@ impl ObservedConnection {
         }
     }
 
+    /// Whether a request that was sent again had arrived, as the capture shows: then the server has had it since, and
+    /// what made the client send it again has delayed nothing. At the server, no captured copy was lost before.
+    #[inline(never)]
+    fn arrived_before(
+        &mut self,
+        direction: Direction,
+        resolution: Resolution,
+        now: Instant,
+    ) -> bool {
+        let is_near = self.ends.distances.path_delays(direction).is_next_to_receiver();
+        // Later, an acknowledgement of the first copy would have come, or the path held that.
+        let soon = self.ends.distances.whole() + SHORT_ACK_DELAY;
+        let arrived = match resolution {
+            Resolution::AnswerLost => true,
+            Resolution::AckLost => {
+                let mut waiting = self.open.iter().filter(|it| it.waits_for_response());
+                is_near || waiting.all(|it| it.was_sent_after(now - soon))
+            }
+            Resolution::Spurious => is_near,
+            _ => false,
+        };
+        if !arrived || direction != Direction::ToServer || !self.may_divide() {
+            return false;
+        }
+        let mut waited = false;
+        for exchange in self.open.iter_mut().filter(|it| it.waits_for_response()) {
+            waited |= exchange.forget_again(is_near);
+        }
+        if waited {
+            self.unsettled[direction as usize].forget_again(is_near);
+        }
+        waited
+    }
+
     #[inline(never)]
     fn request_sent_again(&mut self) {
         if !self.may_divide() {
@@ -449,7 +485,7 @@ impl ObservedConnection {
         let Some(last) = sender.last() else { return };
         for exchange in self.open.iter_mut().filter(|it| it.waits_for_response()) {
             exchange.handle_earlier_end(&self.earlier_end);
-            exchange.request_sent(sender.free_at(), last);
+            exchange.sent_again(sender.free_at(), last);
         }
     }
 

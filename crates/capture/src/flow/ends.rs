@@ -211,7 +211,7 @@ impl Ends {
         let mut setup = super::setup::Setup::default();
         for (seen, direction) in warm_up.packets() {
             if seen.segment.flags.syn {
-                setup.handle_syn(direction, seen.at, seen.number);
+                setup.handle_syn(direction, &seen, &trial.distances);
             } else if direction == Direction::ToServer {
                 let is_first = trial.is_next(seen.segment, direction);
                 let has_data = seen.segment.len > 0;
@@ -377,7 +377,10 @@ impl Ends {
         let serial = &self.halves[direction as usize].serial;
         let lost_before = segment.len > 0 && serial.skipped() == Some(true);
         let value = segment.options.timestamps.map(|it| it.value);
-        let held = self.halves[direction as usize].sender.path_held(value, now);
+        let receiver = &self.halves[direction as usize].sender;
+        let held = receiver.path_held(value, now);
+        let is_pure = segment.len == 0 && !segment.flags.fin;
+        let unread = is_pure && !receiver.was_held_on_its_way();
         let stamp = self.stamp_to_echo(segment, direction);
         let half = &mut self.halves[acked as usize];
         let flying = half.stream.flight() > 0;
@@ -404,9 +407,10 @@ impl Ends {
                 echo,
                 sacks,
                 // A FIN is a program's.
-                is_pure: segment.len == 0 && !segment.flags.fin,
+                is_pure,
                 held,
                 lost_before,
+                unread,
             };
             let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
             half.again = again.or(half.again);

@@ -24,6 +24,8 @@ pub(crate) struct OpenExchange {
     pub stream: u32,
     pub account: Account,
     state: State,
+    /// The earlier ways of a request that was sent again, oldest first.
+    ways: Vec<LastWay>,
     /// The client no longer waits for 100 (Continue), if it ever did.
     continue_settled: bool,
     pub head: Option<Box<RequestHead>>,
@@ -90,6 +92,7 @@ impl OpenExchange {
             stream,
             account,
             state: State::Request,
+            ways: Vec::new(),
             continue_settled: false,
             head: None,
             status: None,
@@ -177,6 +180,32 @@ impl OpenExchange {
         if matches!(self.state, State::Request | State::Think(_)) {
             self.state = State::Think(last.way(free_at));
         }
+    }
+
+    /// The same, and the server did not have it yet, for all that is known.
+    pub(crate) fn sent_again(&mut self, free_at: Instant, last: &Departure) {
+        /// Linux gives a connection up after 15 (`tcp_retries2`).
+        const MOST: usize = 16;
+        if let State::Think(way) = self.state
+            && self.ways.len() < MOST
+        {
+            self.ways.push(way);
+        }
+        self.request_sent(free_at, last);
+    }
+
+    /// Whether the copy of the request before the last arrived after that.
+    pub(crate) fn was_sent_after(&self, at: Instant) -> bool {
+        self.ways.last().is_some_and(|way| way.arrives >= at)
+    }
+
+    /// The last copy of the request was in vain, or `all` but the first were; whether there was another one.
+    pub(crate) fn forget_again(&mut self, all: bool) -> bool {
+        let first = if all { 0 } else { self.ways.len().saturating_sub(1) };
+        let Some(&way) = self.ways.get(first) else { return false };
+        self.ways.truncate(first);
+        self.state = State::Think(way);
+        true
     }
 
     /// The capture lacks the end of the request or the beginning of the response, so the server's time

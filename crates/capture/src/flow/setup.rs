@@ -10,6 +10,7 @@ use crate::{
         sender::Departure,
     },
     conversation::TlsFlight,
+    flow::packet::Packet,
 };
 
 /// The set-up of a connection, as far as it was seen.
@@ -20,6 +21,10 @@ pub(crate) struct Setup {
     reply: SeenSyn,
     /// From the first SYN to the answer to it.
     first_round_trip: Option<Nanos>,
+    /// From the last SYN to the answer to it, and to no earlier one.
+    last_round_trip: Option<Nanos>,
+    /// Between the last two SYNs.
+    between_syns: Nanos,
     established: bool,
     in_tls: bool,
     /// A gap of TLS's handshake that ends with data that was sent again: the next packets show why.
@@ -34,30 +39,73 @@ struct SeenSyn {
     seen: Instant,
     packet: u64,
     times: u32,
+    stamp: Option<u32>,
 }
 
 impl Setup {
     /// A SYN was seen, or the one in answer to it, which goes in `direction`.
-    pub(crate) fn handle_syn(&mut self, direction: Direction, seen: Instant, packet: u64) {
+    pub(crate) fn handle_syn(
+        &mut self,
+        direction: Direction,
+        seen: &Packet<'_>,
+        distances: &Distances,
+    ) {
+        let (at, packet) = (seen.at, seen.number);
+        let timestamps = seen.segment.options.timestamps;
         let syn = match direction {
             Direction::ToServer => &mut self.syn,
             Direction::ToClient => &mut self.reply,
         };
         let before = *syn;
-        *syn = SeenSyn { seen, packet, times: syn.times.saturating_add(1) };
-        let again = syn.times > 1 && !self.answers(direction, seen, before.packet);
-        if direction == Direction::ToClient && (self.syn.times, self.reply.times) == (1, 1) {
-            self.first_round_trip = Some(Nanos::between(self.syn.seen, seen));
+        let (times, stamp) = (syn.times.saturating_add(1), timestamps.map(|it| it.value));
+        *syn = SeenSyn { seen: at, packet, times, stamp };
+        let again = times > 1 && !self.answers(direction, at, before.packet);
+        if direction == Direction::ToServer {
+            self.between_syns = Nanos::between(before.seen, at);
+        } else if self.reply.times == 1 {
+            self.handle_answer(at, timestamps.map(|it| it.echo));
         }
         if self.account.is_none() {
-            self.account = Some(self.new_account(seen));
+            self.account = Some(self.new_account(at));
         }
+        let verdict = self.syn_again(direction, [before.packet, packet, 0], distances);
         if let Some(account) = self.account.as_mut().filter(|_| again) {
-            let evidence = Evidence::of([before.packet, packet, 0]);
-            account.add(
-                seen,
-                verdict(Rule::SynAgain, Cause::RetransmissionTimeout, direction, evidence),
-            );
+            account.add(at, verdict);
+        }
+    }
+
+    /// The first answer to a SYN: to the last one if it echoes the timestamp of that (RFC 7323, section 4.3), or comes
+    /// so soon after it that the time would be a coincidence.
+    fn handle_answer(&mut self, at: Instant, echo: Option<u32>) {
+        /// One in as many. Our choice.
+        const COINCIDENCE: u64 = 100;
+        let took = Nanos::between(self.syn.seen, at);
+        if self.syn.times == 1 {
+            self.first_round_trip = Some(took);
+        }
+        let is_soon = took * COINCIDENCE < self.between_syns;
+        let echoes = self.syn.stamp.zip(echo).map(|(sent, echo)| sent == echo);
+        if self.syn.times == 1 || echoes.unwrap_or(is_soon) {
+            self.last_round_trip = Some(took);
+        }
+    }
+
+    /// Why a SYN was sent again. What the server's own capture has was not lost before it.
+    fn syn_again(
+        &self,
+        direction: Direction,
+        packets: [u64; Evidence::MAX],
+        distances: &Distances,
+    ) -> Verdict {
+        let (lost, refused) = (Cause::RetransmissionTimeout, Cause::AcceptQueueFull);
+        let evidence = Evidence::of(packets);
+        let of = |rule, cause| verdict(rule, cause, direction, evidence);
+        if direction == Direction::ToClient || self.reply.packet > 0 {
+            return of(Rule::SynAgain, lost);
+        }
+        match distances.path_delays(direction).is_next_to_receiver() {
+            true => of(Rule::RefusedSyn, refused).doubted(Rule::MayBeRefused, lost),
+            false => of(Rule::SynAgain, lost).doubted(Rule::MayBeRefused, refused),
         }
     }
 
@@ -89,8 +137,7 @@ impl Setup {
             let to_client = Nanos::between(self.reply.seen, seen);
             distances.sample(Direction::ToClient, to_client);
             distances.compare(Direction::ToClient, to_client);
-            if self.syn.times == 1 {
-                let to_server = Nanos::between(self.syn.seen, self.reply.seen);
+            if let Some(to_server) = self.last_round_trip {
                 distances.sample(Direction::ToServer, to_server);
                 distances.compare(Direction::ToServer, to_server);
             }

@@ -45,9 +45,27 @@ impl Unsettled {
 
     /// Records what an acknowledgement shows of the data that was sent again last.
     pub(super) fn resolve_last_again(&mut self, resolution: Resolution) {
+        if let Resolution::Refused { sure } = resolution {
+            let again = self.waiting.iter_mut().filter(|it| it.again);
+            // Of the first data of a connection: one copy may have been damaged, not one after the other.
+            let several = again.count() > 1;
+            let resolution = Resolution::Refused { sure: sure && several };
+            let again = self.waiting.iter_mut().filter(|it| it.again);
+            return again.for_each(|it| it.gap.resolve(resolution));
+        }
         if let Some(last) = self.waiting.iter_mut().rfind(|it| it.again) {
             last.gap.resolve(resolution);
         }
+    }
+
+    /// The last data that was sent again had arrived before, or `all` of it.
+    pub(super) fn forget_again(&mut self, all: bool) {
+        let last = self.waiting.iter().rposition(|it| it.again);
+        let mut place = 0..;
+        self.waiting.retain(|it| {
+            let is_last = place.next() == last;
+            !(it.again && (all || is_last))
+        });
     }
 
     /// Data followed that was not in the capture before. If it came within `soon` of a segment that came

@@ -565,7 +565,7 @@ fn a_syn_that_was_lost() {
         1041.1 > ack 600
         "#,
         r#"
-        retransmission-timeout to-server 1000.000 (1, 1000.000) high: 1 2
+        retransmission-timeout to-server 1000.000 (1, 1000.000) medium or accept-queue-full: 1 2
         handshake to-server 20.050 (1, 20.050) high: 2 3 4
         application-limited to-server 0.100 (1, 0.100) high: 5
         propagation to-server 10.450 (1, 10.450) high: 5

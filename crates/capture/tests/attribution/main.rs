@@ -14,6 +14,7 @@ mod measures;
 mod middles;
 mod misread;
 mod path_stalls;
+mod receivers;
 mod standing;
 mod tls_closing;
 mod tunnels;

@@ -103,6 +103,7 @@ mod tests {
                 is_pure: true,
                 held: Nanos::ZERO,
                 lost_before: false,
+                unread: false,
             };
             let found = again.is_of_earlier_copy(&ack, acked_before);
             assert_eq!(found, earlier, "{sent:?} {echo:?} {acked_before}");

@@ -90,6 +90,7 @@ impl Sender {
             sacks: ack.sacks,
             in_bunch: false,
             held: ack.held,
+            unread: ack.unread,
         }
     }
 }

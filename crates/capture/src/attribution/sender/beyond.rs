@@ -63,14 +63,26 @@ impl Sender {
         if self.in_vain == Some(last.packet) && !is_closed {
             return Stall::Shown;
         }
-        let is_far = delays.is_far_from_receiver();
         let silent = Nanos::between(last.arrives, ack.left);
-        if !is_far || !hold.waits_for_ack() || silent <= long {
+        // At the receiver, no path is between the data and its acknowledgement.
+        let is_near = delays.is_next_to_receiver();
+        let usual = if is_near { Stall::LEAST } else { long };
+        if !hold.waits_for_ack() || silent <= usual {
             return Stall::None;
         }
         // RFC 5681, section 4.2: a second full segment is acknowledged at once. On a link of unknown
         // rate, several segments may still be in transit, unless one ACK covers them all.
         let is_overdue = facts.flight[0] >= 2 * facts.full && !facts.fills_receive_window;
+        if is_overdue && hold.lost.is_none() && silent <= LONGEST_ACK_DELAY {
+            match (is_near, ack.unread) {
+                (true, _) => return Stall::Unread,
+                (false, true) => return Stall::OrUnread,
+                (false, false) => {}
+            }
+        }
+        if !delays.is_far_from_receiver() {
+            return Stall::None;
+        }
         let newly = facts.flight[0].saturating_sub(facts.flight[1]);
         let in_one_go = newly >= Self::ONE_GO * facts.full || !self.bottleneck.is_unknown();
         let is_one_ack = facts.flight[1] == 0 && !ack.in_bunch;
@@ -233,10 +245,20 @@ impl Sender {
 
     /// A packet without data was seen.
     pub(crate) fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
+        self.heard_early = false;
         if let Some(timestamp) = timestamp {
+            let before = self.heard.filter(|it| Nanos::between(it.1, seen) > Stall::LEAST);
+            self.heard_early = before.is_some_and(|(earlier, at)| {
+                self.clock.denies(Nanos::between(at, seen), earlier, timestamp)
+            });
             self.clock.note(timestamp, seen);
             self.heard = Some((timestamp, seen));
         }
+    }
+
+    /// Whether timestamps rule out that its last packet without data left as late as it was seen.
+    pub(crate) const fn was_held_on_its_way(&self) -> bool {
+        self.heard_early
     }
 
     /// Whether timestamps rule out that a segment was sent as long after the previous one as it was

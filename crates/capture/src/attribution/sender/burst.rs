@@ -209,6 +209,7 @@ mod tests {
                         is_pure: true,
                         held: Nanos::ZERO,
                         lost_before,
+                        unread: false,
                     };
                     sender.handle_ack(ack, false, direction, &mut distances);
                 }

@@ -99,6 +99,7 @@ impl Wire {
             is_pure: true,
             held: Nanos::ZERO,
             lost_before: false,
+            unread: false,
         };
         self.sender.handle_ack(ack, false, Direction::ToClient, &mut self.distances);
     }
@@ -369,6 +370,7 @@ fn a_burst_that_is_acknowledged_late_shows_a_slow_link_behind_the_vantage_point(
             is_pure: true,
             held: Nanos::ZERO,
             lost_before: false,
+            unread: false,
         };
         wire.sender.handle_ack(first, false, Direction::ToClient, &mut wire.distances);
         for start in (0..6_000).step_by(1_000) {

@@ -17,6 +17,7 @@ impl Wire {
             is_pure: true,
             held: Nanos::from_millis(held),
             lost_before: false,
+            unread: false,
         };
         self.sender.handle_ack(ack, false, Direction::ToClient, &mut self.distances)
     }
