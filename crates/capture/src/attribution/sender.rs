@@ -79,6 +79,8 @@ pub(crate) struct Sender {
     offered: Option<u64>,
     /// The largest that was seen.
     most_offered: u64,
+    /// Its receiver has kept back acknowledgements until the program read.
+    waits_for_reader: bool,
     /// Bytes that were sent since the last PSH.
     unpushed: u64,
     highest: u64,
@@ -204,6 +206,9 @@ impl Sender {
             self.bottleneck.bound(round_trip);
             let late = Nanos::between(seen, ack.seen) - round_trip;
             self.lateness.note(late, newly, self.full);
+            if is_used_up {
+                self.note_reader(&ack, newly, late);
+            }
             // Earlier acknowledgements came so soon that it is no link that keeps this; or the path held it.
             let is_refuted = is_used_up && !self.bottleneck.allows(newly, late);
             let may_be_delayed =
