@@ -172,6 +172,24 @@ impl Hold {
         held_first.then(|| Self { rule: Rule::WindowFull, doubt: Some(Rule::MayBeNagle), ..hold() })
     }
 
+    /// What a segment waited for before Nagle's algorithm held it: its program, until it had paused for as long as it was
+    /// seen to pause where nothing held it (`own_pause`). A doubt for what is left, from an eighth of the time (our choice).
+    pub(super) fn divided_by_pace(
+        self,
+        facts: &Facts,
+        own_pause: Option<Nanos>,
+    ) -> (Self, Option<Self>) {
+        let is_nagle = self.wait == Wait::Nagle && self.rule == Rule::NagleHeld;
+        let counts = |own: &Nanos| *own < facts.since_data && *own * 8 >= facts.since_data;
+        if !is_nagle || own_pause.filter(counts).is_none() {
+            return (self, None);
+        }
+        let written =
+            Self::just_written().doubted(Rule::MayBeNagle, Confidence::Medium, Cause::NagleRtt);
+        let held = self.doubted(Rule::MayBeProgram, Confidence::Medium, Cause::ApplicationLimited);
+        (held, Some(written))
+    }
+
     /// It waited for the congestion window.
     pub(super) const fn waits_for_window(&self) -> bool {
         matches!(self.wait, Wait::SlowStart | Wait::CongestionWindow)

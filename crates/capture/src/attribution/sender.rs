@@ -363,6 +363,7 @@ impl Sender {
         if delays.sender_in_doubt && is_on(Rule::SenderNearer) {
             hold = hold.where_sender_may_be_nearer(&facts, !self.acks_in_flight.is_empty());
         }
+        let own_pause = self.nagle.own_pause();
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);
         if kind == Some(LossKind::AckLost) {
@@ -429,6 +430,9 @@ impl Sender {
             && Nanos::between(free_at, sent) * 8 >= gap;
         let same_burst = self.is_same_burst(gap, data, &facts);
         let before_nagle = self.first_ack.zip(hold.before_nagle(&facts));
+        let own_pause = own_pause.filter(|_| is_on(Rule::MayBeProgram));
+        let (hold, own) = hold.divided_by_pace(&facts, own_pause);
+        let before_nagle = before_nagle.or_else(|| Some((last.sent + own_pause?, own?)));
         let (hold, before) = self.with_silly_window(hold, data, sent);
         Gap {
             until: sent,
