@@ -95,3 +95,46 @@ fn a_first_flight_that_no_cut_leaves_shows_that_the_window_was_kept() {
         assert!(!is_named, "{segments}: {second:?}");
     }
 }
+
+/// A sender of 1999: one segment at first, and an acknowledgement of each after a timer of 200 ms. What it holds are full
+/// segments or the ends of messages, and the acknowledgement lets them go: no cork.
+#[test]
+fn an_initial_window_of_one_and_delays_of_200_ms_are_no_cork() {
+    let segments = |delay| [1_460, 536, 100].map(|first| (delay, first));
+    for ((delay, first), body) in
+        [200, 195, 170].into_iter().flat_map(segments).zip([1_900, 4_380].into_iter().cycle())
+    {
+        for at_server in [true, false] {
+            let (answer, way) = if at_server { (0.05, 20.0) } else { (20.0, 0.05) };
+            let [syn, request] = [answer, way + answer + 0.1];
+            let reply = request + answer + 0.2;
+            let ack = reply + way + f64::from(delay);
+            let rest = ack + answer + 0.05;
+            let last = rest + way + f64::from(delay);
+            let end = last + answer + 0.05;
+            let total = body + 100;
+            let second = total.min(3 * first);
+            let mut script = format!(
+                r"
+                0 > syn old
+                {syn} < syn old
+                {request} > 0:100 psh ack 0
+                {reply} < 0:{first} ack 100
+                {ack} > ack {first}
+                {rest} < {first}:{second} psh ack 100
+                "
+            );
+            if total > second {
+                script += &format!("{last} > ack {second}\n{end} < {second}:{total} psh ack 100\n");
+            }
+            let analysis = Streams::of_bodies(&[body]).seen_as(&script);
+            let shares = || analysis.exchanges.iter().flat_map(|it| &it.shares);
+            let is_cork = |it: Cause| it == Cause::CorkTimer;
+            assert!(
+                !shares().any(|it| is_cork(it.cause) || it.rival.is_some_and(is_cork)),
+                "{delay} {body} {at_server}: {:?}",
+                analysis.exchanges
+            );
+        }
+    }
+}
