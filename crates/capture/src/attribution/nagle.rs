@@ -14,8 +14,9 @@ pub(super) struct NagleRecord {
     prompt: u8,
     /// Long after it: nothing but the program kept them.
     late: u8,
-    /// The longest time between data before one of those.
+    /// The longest time between data before one of those, and the shortest.
     longest: Nanos,
+    shortest: Nanos,
 }
 
 /// What the record says of the next one.
@@ -74,6 +75,11 @@ impl NagleRecord {
         }
     }
 
+    /// How long its program took at least wherever nothing held what it wrote, if that was seen.
+    pub(super) fn own_pause(&self) -> Option<Nanos> {
+        Some(self.shortest).filter(|_| self.late > 0)
+    }
+
     /// A small segment left while another was outstanding; `promptly` after it, when no loss probe is sent.
     pub(super) const fn note_despite(&mut self, promptly: bool) {
         self.despite = self.despite.saturating_add(if promptly { Self::OFF_AFTER } else { 1 });
@@ -87,6 +93,7 @@ impl NagleRecord {
         } else if since > immediate * Self::LATE {
             self.late = self.late.saturating_add(1);
             self.longest = self.longest.max(pause);
+            self.shortest = if self.late == 1 { pause } else { self.shortest.min(pause) };
         }
         // Old observations give way: programs change what they do.
         if self.prompt.max(self.late) == Self::REMEMBERED {
@@ -159,6 +166,22 @@ mod tests {
         assert_eq!(habit, NagleHabit::WritesLate);
         let prompt = after(&[14]).habit_after(Nanos::from_millis(40), IMMEDIATE, None);
         assert_eq!(prompt, NagleHabit::Holds);
+    }
+
+    #[test]
+    fn a_program_takes_as_long_as_it_ever_took_where_nothing_held_it() {
+        for (micros, own) in [
+            (&[][..], None),
+            (&[14, 1_200], None),
+            (&[14, 30_000], Some(30_000)),
+            (&[30_000, 14, 14], Some(30_000)),
+            (&[30_000, 45_000, 20_000, 14], Some(20_000)),
+        ] {
+            assert_eq!(after(micros).own_pause(), own.map(Nanos::from_micros), "{micros:?}");
+        }
+        let mut record = after(&[30_000]);
+        (0..64).for_each(|_| record.note_after_ack(Nanos::ZERO, Nanos::ZERO, IMMEDIATE));
+        assert_eq!(record.own_pause(), None, "forgotten");
     }
 
     #[test]

@@ -79,6 +79,8 @@ pub(crate) struct Sender {
     offered: Option<u64>,
     /// The largest that was seen.
     most_offered: u64,
+    /// Its receiver has kept back acknowledgements until the program read.
+    waits_for_reader: bool,
     /// Bytes that were sent since the last PSH.
     unpushed: u64,
     highest: u64,
@@ -226,6 +228,9 @@ impl Sender {
             self.bottleneck.bound(round_trip);
             let late = Nanos::between(seen, ack.seen) - round_trip;
             self.lateness.note(late, newly, self.full);
+            if is_used_up {
+                self.note_reader(&ack, newly, late);
+            }
             // Earlier acknowledgements came so soon that it is no link that keeps this; or the path held it.
             let is_refuted = is_used_up && !self.bottleneck.allows(newly, late);
             let may_be_delayed =
@@ -380,6 +385,7 @@ impl Sender {
         if delays.sender_in_doubt && is_on(Rule::SenderNearer) {
             hold = hold.where_sender_may_be_nearer(&facts, !self.acks_in_flight.is_empty());
         }
+        let own_pause = self.nagle.own_pause();
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);
         if kind == Some(LossKind::AckLost) {
@@ -452,6 +458,9 @@ impl Sender {
             && Nanos::between(free_at, sent) * 8 >= gap;
         let same_burst = self.is_same_burst(gap, data, &facts);
         let before_nagle = self.first_ack.zip(hold.before_nagle(&facts));
+        let own_pause = own_pause.filter(|_| is_on(Rule::MayBeProgram));
+        let (hold, own) = hold.divided_by_pace(&facts, own_pause);
+        let before_nagle = before_nagle.or_else(|| Some((last.sent + own_pause?, own?)));
         let (hold, before) = self.with_silly_window(hold, data, sent);
         Gap {
             until: sent,

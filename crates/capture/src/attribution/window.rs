@@ -19,6 +19,8 @@ pub(super) struct CongestionEstimate {
     /// What it may have grown to before that, although less was outstanding.
     pub reach_before_idle: u64,
     pub slow_start: bool,
+    /// It was in slow start before that, too.
+    slow_start_before_idle: bool,
     /// After a timeout, or an idle time, slow start ends here, or a little above; 0 if nothing is known.
     pub threshold: u64,
     round_end: u64,
@@ -63,6 +65,7 @@ impl Default for CongestionEstimate {
             after_idle: false,
             reach_before_idle: 0,
             slow_start: true,
+            slow_start_before_idle: true,
             threshold: 0,
             round_end: 0,
             round: Round::default(),
@@ -100,6 +103,9 @@ impl CongestionEstimate {
         }
         self.peak = self.peak.max(flight);
         self.least = self.least.max(flight);
+        if self.restarted && flight > self.most_after_cut() {
+            self.keep();
+        }
         let (peak, rounds) = self.plateau;
         // By more than segments of different sizes make of the same buffer.
         if rounds > 0 && self.peak * 4 > peak * 5 {
@@ -213,6 +219,20 @@ impl CongestionEstimate {
         self.lossy && !self.slow_start && self.peak + 2 * full <= self.initial
     }
 
+    /// The most that an idle time leaves of the window, if it cuts that: the initial one (RFC 5681, section 4.1), or half
+    /// of what it was (RFC 2861, section 3.2; Linux `tcp_cwnd_restart` halves it at least once).
+    const fn most_after_cut(&self) -> u64 {
+        let half = self.reach_before_idle / 2;
+        if self.initial > half { self.initial } else { half }
+    }
+
+    /// More is sent after an idle time than that leaves of a window: it was not cut.
+    const fn keep(&mut self) {
+        (self.peak_before_idle, self.reach_before_idle) = (None, 0);
+        (self.after_idle, self.restarted) = (false, false);
+        self.slow_start = self.slow_start_before_idle;
+    }
+
     /// An idle time is over, after which the window may be cut.
     pub(super) fn idle(&mut self) {
         // Linux lets slow start grow to twice of what is used (`tcp_is_cwnd_limited`).
@@ -223,6 +243,9 @@ impl CongestionEstimate {
             self.threshold = self.peak / 4 * 3;
         }
         self.peak_before_idle = Some(self.peak.max(self.peak_before_idle.unwrap_or(0)));
+        if !self.restarted {
+            self.slow_start_before_idle = self.slow_start;
+        }
         self.after_idle = true;
         // RFC 5681, section 4.1: the restart window is the initial one, or less if the window was.
         if self.initial > 0 {
@@ -506,5 +529,47 @@ mod tests {
             assert!(!flight.see(2, Some(Wait::SlowStart)), "only the first time");
             assert_eq!((flight.segments, flight.limited), (10, limited), "{wait:?}");
         }
+    }
+
+    /// A window after the idle times of a sender that had `before` outstanding, and what it then sends first.
+    fn kept(initial: u64, before: &[u64], first: u64, slow_start: bool) -> CongestionEstimate {
+        let mut window =
+            CongestionEstimate { initial, slow_start, ..CongestionEstimate::default() };
+        for &flight in before {
+            window.send(1_000, 1_000, flight, None);
+            window.acknowledged(flight, 1_000, [flight, flight]);
+            window.idle();
+        }
+        window.send(1_000, 1_000, first, None);
+        window
+    }
+
+    #[test]
+    fn what_no_cut_leaves_shows_that_an_idle_time_cut_nothing() {
+        for (initial, before, first, slow_start, is_kept) in [
+            (10_000, &[30_000][..], 30_000, true, false),
+            (10_000, &[30_000], 30_001, true, true),
+            // After slow start, nothing was kept in reserve.
+            (10_000, &[30_000], 15_001, false, true),
+            (10_000, &[30_000], 15_000, false, false),
+            // An initial window.
+            (10_000, &[12_000], 10_000, false, false),
+            (20_000, &[12_000], 20_000, false, false),
+            // The largest of several idle times counts.
+            (10_000, &[30_000, 4_000], 30_000, true, false),
+            (10_000, &[30_000, 4_000], 30_001, true, true),
+        ] {
+            let window = kept(initial, before, first, slow_start);
+            assert_eq!(!window.after_idle, is_kept, "{before:?} {first}");
+            assert_eq!(window.peak_before_idle.is_none(), is_kept || first >= before[0]);
+            if is_kept {
+                assert_eq!((window.slow_start, window.reach_before_idle), (slow_start, 0));
+            }
+        }
+        // The second flight has been let go by acknowledgements.
+        let mut window = kept(10_000, &[30_000], 10_000, true);
+        window.acknowledged(10_000, 1_000, [10_000, 10_000]);
+        window.send(1_000, 1_000, 31_000, None);
+        assert!(window.after_idle);
     }
 }

@@ -1,5 +1,9 @@
 //! A pair of captures for each line of the table of look-alikes in `docs/explain.md`.
 
+use std::fmt::Write;
+
+use ackwise_cause::Cause;
+
 use crate::{shows, wire::Streams};
 
 #[test]
@@ -631,4 +635,82 @@ fn a_response_that_nagle_held_is_divided_although_its_beginning_looks_like_a_tic
         propagation to-client 0.005 (1, 0.005) high: 14
         "#,
     );
+}
+
+/// Two responses in two writes each. The first is acknowledged at once, and its second write follows `own` milliseconds
+/// after the first, with nothing that would hold it; the second waits for a delayed acknowledgement.
+fn second_writes(own: f64) -> [f64; 2] {
+    let rest = 21.0 + own;
+    let analysis = Streams::of_bodies(&[500, 500]).seen_as(&format!(
+        r"
+        0    > syn
+        0.05 < syn
+        2    > ack 0
+        20   > 0:100 psh ack 0
+        21   < 0:100 psh ack 100
+        23   > ack 100
+        {rest} < 100:600 psh ack 100
+        100  > ack 600
+        110  > 100:200 psh ack 600
+        111  < 600:700 psh ack 200
+        155  > ack 700
+        155.06 < 700:1200 psh ack 200
+        157  > ack 1200
+        "
+    ));
+    let second = &analysis.exchanges[1];
+    let program = second.owed_to(Cause::ApplicationLimited).as_secs_f64() * 1e3;
+    let nagle =
+        [Cause::NagleRtt, Cause::NagleDelayedAck].map(|it| second.owed_to(it).as_secs_f64() * 1e3);
+    [program, nagle.iter().sum()]
+}
+
+#[test]
+fn what_a_program_pauses_by_itself_nagles_algorithm_has_not_held() {
+    for (own, charged) in [(30.0, 30.0), (10.0, 10.0), (3.0, 0.0), (2.01, 0.0), (60.0, 0.0)] {
+        let [program, nagle] = second_writes(own);
+        assert!((program - charged).abs() < 0.1, "{own}: {program}");
+        assert!((nagle - (44.06 - charged)).abs() < 0.1, "{own}: {nagle}");
+    }
+}
+
+/// A program writes `every` segments each `apart` microseconds, and the client, at which they are captured, acknowledges
+/// them at once. The round trip takes 20 ms. How long it waited for its send buffer, and how long its program paused.
+fn drip(apart: u32, every: usize) -> [f64; 2] {
+    let mut script = String::from(
+        r"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        40.7 < 0:100 psh ack 100
+        ",
+    );
+    let (segments, mut at) = (60, 40.7);
+    for segment in (0..segments).step_by(every) {
+        at += f64::from(apart) / 1e3;
+        let from = 100 + segment * 1_460;
+        for one in 0..every {
+            let (from, to) = (from + one * 1_460, from + (one + 1) * 1_460);
+            let _ = writeln!(script, "{at} < {from}:{to} psh ack 100");
+            at += 0.01;
+        }
+        let _ = writeln!(script, "{at} > ack {}", from + every * 1_460);
+    }
+    let analysis = Streams::of_bodies(&[segments * 1_460]).seen_as(&script);
+    let exchange = &analysis.exchanges[0];
+    [Cause::SendBuffer, Cause::ApplicationLimited]
+        .map(|it| exchange.owed_to(it).as_secs_f64() * 1e3)
+}
+
+/// Linux wakes a program that waits for room when a third of the buffer is free.
+#[test]
+fn small_writes_far_from_the_vantage_point_are_no_full_send_buffer() {
+    for apart in [5_000, 4_000, 3_300] {
+        let [buffer, program] = drip(apart, 1);
+        assert!(buffer < 15.0 && program > 150.0, "{apart}: {buffer} {program}");
+    }
+    // Six segments a round trip, which an acknowledgement of all lets go.
+    let [buffer, program] = drip(20_020, 6);
+    assert!(buffer > 80.0 && program < 45.0, "{buffer} {program}");
 }

@@ -1,5 +1,8 @@
 //! Receive windows that close, and open in steps.
 
+use std::fmt::Write;
+
+use ackwise_capture::analysis::Analysis;
 use ackwise_cause::Cause;
 
 use crate::{shows, wire::Streams};
@@ -454,5 +457,42 @@ fn a_full_segment_that_fills_the_window_and_follows_no_ack_waited_for_it() {
             exchange.shares.iter().find(|it| it.cause == cause).map(|it| it.span.as_millis())
         };
         assert!(said(expected).is_some_and(|it| it > 5), "{window}: {exchange:?}");
+    }
+}
+
+/// A response into a window of `segments`, each of which is acknowledged as a whole `late` milliseconds after a round trip
+/// of 20.
+fn used_up(segments: usize, late: f64) -> Analysis {
+    let window = segments * 1_460;
+    let mut script = format!(
+        r"
+        0    > syn win {window}
+        0.05 < syn
+        20.1 > ack 0 win {window}
+        20.2 > 0:100 psh ack 0 win {window}
+        20.3 < ack 100
+        "
+    );
+    let (mut at, rounds) = (20.4, 12);
+    for round in 0..rounds {
+        let (from, to) = (round * window, (round + 1) * window);
+        let _ = writeln!(script, "{at} < {from}:{to} psh ack 100");
+        at += 20.1 + late;
+        let _ = writeln!(script, "{at} > ack {to} win {window}");
+        at += 0.02;
+    }
+    Streams::of_bodies(&[rounds * window - 100]).seen_as(&script)
+}
+
+/// RFC 5681, section 4.2: a link that brings four segments one after the other brings the second before the last, and that
+/// is acknowledged. An acknowledgement of all comes when the program reads. Of two segments, nothing shows that.
+#[test]
+fn acknowledgements_that_come_when_a_program_reads_show_no_rate() {
+    for (segments, is_readers) in [(4, true), (3, true), (2, false)] {
+        let analysis = used_up(segments, 10.0);
+        let exchange = &analysis.exchanges[0];
+        let owed = |cause| exchange.owed_to(cause).as_secs_f64() * 1e3;
+        let [window, link] = [Cause::ReceiveWindow, Cause::Transmission].map(owed);
+        assert_eq!(window > 300.0 && link < 5.0, is_readers, "{segments}: {exchange:?}");
     }
 }

@@ -28,6 +28,17 @@ impl Sender {
         [window < offered || (was_used_up && doubles), was_used_up]
     }
 
+    /// An acknowledgement of all that filled the window (`is_used_up`) came `late`. RFC 5681, section 4.2: two full
+    /// segments are acknowledged at once, so that a link which brings more of them one by one delays no acknowledgement
+    /// of all. Linux waits with it until its program has read (`__tcp_ack_snd_check`).
+    pub(super) fn note_reader(&mut self, ack: &Acknowledgement, newly: u64, late: Nanos) {
+        let is_of_all = self.full > 0 && newly > 2 * self.full && ack.acked >= self.highest;
+        self.waits_for_reader |= is_of_all && late >= Self::READS;
+    }
+
+    /// No program that reads at once is so late. Our choice.
+    const READS: Nanos = Nanos::from_millis(5);
+
     /// An acknowledgement has arrived. RFC 9293, section 3.8.6.2.1: a sender with more to send waits for room for a
     /// full segment, or for half of the largest window.
     pub(super) fn note_silly_window(&mut self, at: Instant) {

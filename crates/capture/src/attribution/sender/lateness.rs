@@ -117,10 +117,12 @@ impl Sender {
     }
 
     /// The same of what filled the receive window, of which the acknowledgement came `late`. Whether the receiver kept
-    /// that, or a slow link the data, nothing shows; but no receiver's timer ends so soon.
+    /// that, or a slow link the data, nothing shows, unless it was seen to wait for its program; but no receiver's timer
+    /// ends so soon.
     pub(super) fn busy_with_window(&self, hold: &mut Hold, late: Option<Nanos>) -> Option<Nanos> {
         let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. }) && hold.lost.is_none();
-        let late = late.filter(|_| is_closed && self.bottleneck.is_unknown())?;
+        let may_be_link = self.bottleneck.is_unknown() && !self.waits_for_reader;
+        let late = late.filter(|_| is_closed && may_be_link)?;
         *hold = hold.or(Cause::Transmission);
         hold.confidence = hold.confidence.min(Confidence::Medium);
         hold.doubt = Some(Rule::BusyLink);

@@ -118,9 +118,10 @@ impl Sender {
         if step.is_none() {
             self.before_burst = self.bottleneck.behind;
         }
-        // While the window is used up, an ACK of more than the second segment comes when the program has read.
+        // While the window is used up, an ACK of more than the second segment comes when the program has read; of fewer,
+        // too, where the receiver was seen to wait for that.
         let full_window = self.edge.is_some_and(|edge| edge < self.highest + self.full);
-        if full_window && newly > 2 * self.full {
+        if full_window && (newly > 2 * self.full || self.waits_for_reader) {
             return;
         }
         if self.full == 0 || newly < 2 * self.full {

@@ -149,3 +149,31 @@ fn nagle_is_told_from_a_full_congestion_window() {
         ),
     ]);
 }
+
+#[test]
+fn a_program_that_is_seen_to_write_late_by_itself_is_charged_with_its_own_pause() {
+    let facts = Facts { since_data: Nanos::from_millis(44), nagle: NagleHabit::Holds, ..SMALL };
+    let divided = |facts: &Facts, own: Option<u64>| {
+        Hold::from_facts(facts).divided_by_pace(facts, own.map(Nanos::from_micros))
+    };
+    for (own, is_divided) in [
+        (None, false),
+        (Some(5_499), false),
+        (Some(5_500), true),
+        (Some(30_000), true),
+        (Some(43_999), true),
+        (Some(44_000), false),
+    ] {
+        let (hold, before) = divided(&facts, own);
+        assert_eq!(hold.wait, Wait::Nagle, "{own:?}");
+        let rival = is_divided.then_some(Cause::ApplicationLimited);
+        assert_eq!((hold.rival, hold.confidence == Medium), (rival, is_divided), "{own:?}");
+        let before = before.map(|it| (it.wait, it.rival, it.confidence));
+        let own_pause = (Wait::Application, Some(Cause::NagleRtt), Medium);
+        assert_eq!(before, is_divided.then_some(own_pause), "{own:?}");
+    }
+    let written = Facts { nagle: NagleHabit::WritesLate, ..facts };
+    assert_eq!(divided(&written, Some(30_000)), (Hold::from_facts(&written), None));
+    let window = Facts { nagle: NagleHabit::Off, ..facts };
+    assert_eq!(divided(&window, Some(30_000)), (Hold::from_facts(&window), None));
+}

@@ -96,6 +96,31 @@ fn a_reader_that_keeps_a_window_used_up_shows_no_slow_link_if_an_acknowledgement
 }
 
 #[test]
+fn a_receiver_that_was_seen_to_wait_for_its_reader_shows_no_slow_link_later() {
+    // Three segments fill the window, and one acknowledgement of all of them comes so late.
+    for (late, waits) in [(10.0, true), (5.0, true), (4.9, false)] {
+        let mut wire = Wire::new();
+        wire.ack_up_to(0.0, 0, 3_000);
+        wire.data(0.0, 0..1_000);
+        wire.data(0.0, 1_000..2_000);
+        wire.data(0.0, 2_000..3_000);
+        wire.ack_up_to(20.0 + late, 3_000, 5_000);
+        assert_eq!(wire.sender.waits_for_reader, waits, "{late}");
+        wire.data(100.0, 3_000..4_000);
+        wire.data(100.0, 4_000..5_000);
+        wire.ack_up_to(150.0, 5_000, 8_000);
+        assert_eq!(wire.behind() == 0, waits, "{late}");
+    }
+    let mut wire = Wire::new();
+    wire.ack_up_to(0.0, 0, 9_000);
+    wire.data(0.0, 0..1_000);
+    wire.data(0.0, 1_000..2_000);
+    wire.data(0.0, 2_000..3_000);
+    wire.ack_up_to(40.0, 3_000, 12_000);
+    assert!(!wire.sender.waits_for_reader, "the window had room");
+}
+
+#[test]
 fn a_probe_is_sent_in_a_stall_that_goes_on_until_earlier_data_is_acknowledged() {
     for (acked, stall) in [(2_000, Stall::Since(at(60.0))), (11_000, Stall::None)] {
         let mut wire = Wire::new();
