@@ -47,10 +47,10 @@ const fn at(cause: Cause, party: Party, text: &'static str) -> Row {
 }
 
 use Cause::{
-    ApplicationLimited, CongestionWindow, CorkTimer, H2FlowControl, Handshake, HeadOfLine,
-    IdleRestart, LossRecovery, NagleDelayedAck, NagleRtt, Pacing, PathStall, Propagation, Queueing,
-    ReceiveWindow, RetransmissionTimeout, SendBuffer, ServerThink, ShortInitialSegment,
-    SillyWindow, SlowStart, TlsHandshake, Unknown,
+    AcceptQueueFull, ApplicationLimited, CongestionWindow, CorkTimer, H2FlowControl, Handshake,
+    HeadOfLine, IdleRestart, LossRecovery, NagleDelayedAck, NagleRtt, Pacing, PathStall,
+    Propagation, Queueing, ReceiveWindow, RetransmissionTimeout, SendBuffer, ServerThink,
+    ShortInitialSegment, SillyWindow, SlowStart, TlsHandshake, Unknown,
 };
 
 /// What is a program's or a path's.
@@ -76,6 +76,8 @@ const LOST: &str = "capture at the receiver as well: a segment that was lost is 
 const CHECKS: &[Row] = &[
     any(Handshake, BOTH_ENDS),
     any(TlsHandshake, BOTH_ENDS),
+    any(AcceptQueueFull, "see whether `nstat -az TcpExtListenOverflows` counts at the server, and `ss -lnt` shows Recv-Q above \
+                          Send-Q"),
 
     against(ServerThink, &[CorkTimer], CORKED),
     against(ServerThink, &[NagleDelayedAck, NagleRtt], NAGLE_SERVER),
