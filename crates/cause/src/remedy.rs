@@ -267,8 +267,9 @@ mod tests {
     /// The party that has to act, for data to the server and to the client: the client, the server,
     /// either, or none.
     #[rustfmt::skip]
-    const BY: [(Cause, [Option<By>; 2]); 25] = [
+    const BY: [(Cause, [Option<By>; 2]); 26] = [
         (Handshake,              [Some(Either), Some(Either)]),
+        (AcceptQueueFull,        [Some(Server), Some(Server)]),
         (TlsHandshake,           [Some(Either), Some(Either)]),
         (Cause::RequestUpload,   [None,         None]),
         (ServerThink,            [Some(Server), Some(Server)]),
