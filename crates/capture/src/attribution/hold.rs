@@ -173,13 +173,14 @@ impl Hold {
     }
 
     /// What a segment waited for before Nagle's algorithm held it: its program, until it had paused for as long as it was
-    /// seen to pause where nothing held it (`own_pause`). A doubt for what is left, from an eighth of the time (our choice).
+    /// seen to pause where nothing held it (`own_pause`), next to the sender: elsewhere, that shows less well. A doubt for what is left, from an eighth of the time (our choice).
     pub(super) fn divided_by_pace(
         self,
         facts: &Facts,
         own_pause: Option<Nanos>,
     ) -> (Self, Option<Self>) {
-        let is_nagle = self.wait == Wait::Nagle && self.rule == Rule::NagleHeld;
+        let is_nagle =
+            self.wait == Wait::Nagle && self.rule == Rule::NagleHeld && !facts.may_miss_losses;
         let counts = |own: &Nanos| *own < facts.since_data && *own * 8 >= facts.since_data;
         if !is_nagle || own_pause.filter(counts).is_none() {
             return (self, None);
@@ -483,14 +484,7 @@ impl Facts {
         let has_room = self.usable_window.is_none_or(|room| room >= 2 * self.full);
         let fills = !self.is_small() || self.flight[1] + self.bytes == self.outstanding;
         let is_full = self.fills_same_buffer && fills && self.flight[0] >= 2 * self.full;
-        is_full && has_room && !self.answers && self.blocked_writer_may_go_on()
-    }
-
-    /// A program that a full send buffer has blocked goes on when a third of it is free (Linux `sk_stream_is_writeable`),
-    /// or two segments (FreeBSD's low-water mark is 2,048 bytes).
-    const fn blocked_writer_may_go_on(&self) -> bool {
-        self.since_room.is_some()
-            || self.outstanding.saturating_sub(self.flight[1]) >= 2 * self.full
+        is_full && has_room && !self.answers
     }
 }
 

@@ -103,7 +103,7 @@ impl CongestionEstimate {
         }
         self.peak = self.peak.max(flight);
         self.least = self.least.max(flight);
-        if self.restarted && flight > self.most_after_cut() {
+        if self.restarted && flight > self.most_after_cut(full) {
             self.keep();
         }
         let (peak, rounds) = self.plateau;
@@ -220,10 +220,12 @@ impl CongestionEstimate {
     }
 
     /// The most that an idle time leaves of the window, if it cuts that: the initial one (RFC 5681, section 4.1), or half
-    /// of what it was (RFC 2861, section 3.2; Linux `tcp_cwnd_restart` halves it at least once).
-    const fn most_after_cut(&self) -> u64 {
-        let half = self.reach_before_idle / 2;
-        if self.initial > half { self.initial } else { half }
+    /// of what it was (RFC 2861, section 3.2; Linux `tcp_cwnd_restart` halves it at least once). It was at most twice of
+    /// what is used (Linux `tcp_is_cwnd_limited`), in whatever phase. The initial window may be larger than it seemed: ten
+    /// segments (RFC 6928). Windows count segments, small ones too: two of these, our choice.
+    fn most_after_cut(&self, full: u64) -> u64 {
+        let used = self.peak_before_idle.unwrap_or(0);
+        self.initial.max(10 * full).max(self.reach_before_idle / 2).max(used) + 2 * full
     }
 
     /// More is sent after an idle time than that leaves of a window: it was not cut.
@@ -547,17 +549,19 @@ mod tests {
     #[test]
     fn what_no_cut_leaves_shows_that_an_idle_time_cut_nothing() {
         for (initial, before, first, slow_start, is_kept) in [
-            (10_000, &[30_000][..], 30_000, true, false),
-            (10_000, &[30_000], 30_001, true, true),
-            // After slow start, nothing was kept in reserve.
-            (10_000, &[30_000], 15_001, false, true),
-            (10_000, &[30_000], 15_000, false, false),
+            (10_000, &[30_000][..], 32_000, true, false),
+            (10_000, &[30_000], 32_001, true, true),
+            // Whether slow start is over, is not sure.
+            (10_000, &[30_000], 32_001, false, true),
+            (10_000, &[30_000], 32_000, false, false),
             // An initial window.
             (10_000, &[12_000], 10_000, false, false),
-            (20_000, &[12_000], 20_000, false, false),
+            (20_000, &[12_000], 22_000, false, false),
+            (2_000, &[4_000], 12_000, true, false),
+            (2_000, &[4_000], 12_001, true, true),
             // The largest of several idle times counts.
-            (10_000, &[30_000, 4_000], 30_000, true, false),
-            (10_000, &[30_000, 4_000], 30_001, true, true),
+            (10_000, &[30_000, 4_000], 32_000, true, false),
+            (10_000, &[30_000, 4_000], 32_001, true, true),
         ] {
             let window = kept(initial, before, first, slow_start);
             assert_eq!(!window.after_idle, is_kept, "{before:?} {first}");
@@ -569,7 +573,7 @@ mod tests {
         // The second flight has been let go by acknowledgements.
         let mut window = kept(10_000, &[30_000], 10_000, true);
         window.acknowledged(10_000, 1_000, [10_000, 10_000]);
-        window.send(1_000, 1_000, 31_000, None);
+        window.send(1_000, 1_000, 33_000, None);
         assert!(window.after_idle);
     }
 }

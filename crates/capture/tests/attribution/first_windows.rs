@@ -84,7 +84,7 @@ fn after_idle(first: usize) -> Analysis {
 /// flight of 40 segments lets slow start grow to 80.
 #[test]
 fn a_first_flight_that_no_cut_leaves_shows_that_the_window_was_kept() {
-    for (segments, is_cut) in [(10, true), (20, true), (40, true), (41, false), (60, false)] {
+    for (segments, is_cut) in [(10, true), (20, true), (42, true), (43, false), (60, false)] {
         let analysis = after_idle(segments);
         let second = &analysis.exchanges[1];
         let owed = |cause| second.owed_to(cause).as_secs_f64() * 1e3;

@@ -118,10 +118,9 @@ impl Sender {
         if step.is_none() {
             self.before_burst = self.bottleneck.behind;
         }
-        // While the window is used up, an ACK of more than the second segment comes when the program has read; of fewer,
-        // too, where the receiver was seen to wait for that.
+        // While the window is used up, an ACK of more than the second segment comes when the program has read.
         let full_window = self.edge.is_some_and(|edge| edge < self.highest + self.full);
-        if full_window && (newly > 2 * self.full || self.waits_for_reader) {
+        if full_window && newly > 2 * self.full {
             return;
         }
         if self.full == 0 || newly < 2 * self.full {
@@ -129,6 +128,13 @@ impl Sender {
         }
         let busy = Nanos::between(since, ack.seen) - round_trip;
         let headers = (bytes / self.full).saturating_sub(1) * Pace::HEADERS;
+        // Of fewer, too, where the receiver was seen to wait for that; but it is not earlier than a link lets it come.
+        if full_window
+            && self.waits_for_reader
+            && busy >= self.bottleneck.behind.time(bytes + headers)
+        {
+            return;
+        }
         if let Some((bytes, apart)) = step
             && self.came_in_one_go(bytes, apart, busy, round_trip)
         {

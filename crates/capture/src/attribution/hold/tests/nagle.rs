@@ -152,7 +152,9 @@ fn nagle_is_told_from_a_full_congestion_window() {
 
 #[test]
 fn a_program_that_is_seen_to_write_late_by_itself_is_charged_with_its_own_pause() {
-    let facts = Facts { since_data: Nanos::from_millis(44), nagle: NagleHabit::Holds, ..SMALL };
+    let nagle = NagleHabit::Holds;
+    let facts =
+        Facts { since_data: Nanos::from_millis(44), nagle, may_miss_losses: false, ..SMALL };
     let divided = |facts: &Facts, own: Option<u64>| {
         Hold::from_facts(facts).divided_by_pace(facts, own.map(Nanos::from_micros))
     };
@@ -172,6 +174,8 @@ fn a_program_that_is_seen_to_write_late_by_itself_is_charged_with_its_own_pause(
         let own_pause = (Wait::Application, Some(Cause::NagleRtt), Medium);
         assert_eq!(before, is_divided.then_some(own_pause), "{own:?}");
     }
+    let far = Facts { may_miss_losses: true, ..facts };
+    assert_eq!(divided(&far, Some(30_000)), (Hold::from_facts(&far), None));
     let written = Facts { nagle: NagleHabit::WritesLate, ..facts };
     assert_eq!(divided(&written, Some(30_000)), (Hold::from_facts(&written), None));
     let window = Facts { nagle: NagleHabit::Off, ..facts };
