@@ -484,7 +484,14 @@ impl Facts {
         let has_room = self.usable_window.is_none_or(|room| room >= 2 * self.full);
         let fills = !self.is_small() || self.flight[1] + self.bytes == self.outstanding;
         let is_full = self.fills_same_buffer && fills && self.flight[0] >= 2 * self.full;
-        is_full && has_room && !self.answers
+        is_full && has_room && !self.answers && self.blocked_writer_may_go_on()
+    }
+
+    /// A program that a full send buffer has blocked goes on when a third of it is free (Linux `sk_stream_is_writeable`),
+    /// or two segments (FreeBSD's low-water mark is 2,048 bytes).
+    const fn blocked_writer_may_go_on(&self) -> bool {
+        self.since_room.is_some()
+            || self.outstanding.saturating_sub(self.flight[1]) >= 2 * self.full
     }
 }
 

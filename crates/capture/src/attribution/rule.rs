@@ -110,7 +110,7 @@ rules! {
     Row RoomInWindow "room-in-window"
         "The congestion window had room, by what was outstanding before: its program or its send buffer."
     Row NothingOutstanding "nothing-outstanding"
-        "Nothing was outstanding, so no window held it: the acknowledgement came by chance."
+        "Nothing was outstanding, or too little was acknowledged to wake a blocked program: the acknowledgement came by chance."
     Row EmptiedBuffer "emptied-buffer"
         "All that was written had left with the data before, as at the wait before that: a full send buffer."
     Row PastThreshold "past-threshold"

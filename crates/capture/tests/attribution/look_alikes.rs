@@ -1,5 +1,7 @@
 //! A pair of captures for each line of the table of look-alikes in `docs/explain.md`.
 
+use std::fmt::Write;
+
 use ackwise_cause::Cause;
 
 use crate::{shows, wire::Streams};
@@ -670,4 +672,45 @@ fn what_a_program_pauses_by_itself_nagles_algorithm_has_not_held() {
         assert!((program - charged).abs() < 0.1, "{own}: {program}");
         assert!((nagle - (44.06 - charged)).abs() < 0.1, "{own}: {nagle}");
     }
+}
+
+/// A program writes `every` segments each `apart` microseconds, and the client, at which they are captured, acknowledges
+/// them at once. The round trip takes 20 ms. How long it waited for its send buffer, and how long its program paused.
+fn drip(apart: u32, every: usize) -> [f64; 2] {
+    let mut script = String::from(
+        r"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        40.7 < 0:100 psh ack 100
+        ",
+    );
+    let (segments, mut at) = (60, 40.7);
+    for segment in (0..segments).step_by(every) {
+        at += f64::from(apart) / 1e3;
+        let from = 100 + segment * 1_460;
+        for one in 0..every {
+            let (from, to) = (from + one * 1_460, from + (one + 1) * 1_460);
+            let _ = writeln!(script, "{at} < {from}:{to} psh ack 100");
+            at += 0.01;
+        }
+        let _ = writeln!(script, "{at} > ack {}", from + every * 1_460);
+    }
+    let analysis = Streams::of_bodies(&[segments * 1_460]).seen_as(&script);
+    let exchange = &analysis.exchanges[0];
+    [Cause::SendBuffer, Cause::ApplicationLimited]
+        .map(|it| exchange.owed_to(it).as_secs_f64() * 1e3)
+}
+
+/// Linux wakes a program that waits for room when a third of the buffer is free.
+#[test]
+fn small_writes_far_from_the_vantage_point_are_no_full_send_buffer() {
+    for apart in [5_000, 4_000, 3_300] {
+        let [buffer, program] = drip(apart, 1);
+        assert!(buffer < 15.0 && program > 150.0, "{apart}: {buffer} {program}");
+    }
+    // Six segments a round trip, which an acknowledgement of all lets go.
+    let [buffer, program] = drip(20_020, 6);
+    assert!(buffer > 80.0 && program < 45.0, "{buffer} {program}");
 }

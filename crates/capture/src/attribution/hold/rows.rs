@@ -130,18 +130,25 @@ fn room_in_window(facts: &Facts) -> Option<Hold> {
     Some(Hold::new(Wait::Application, Confidence::Medium).or(facts.window()))
 }
 
-/// Nothing was outstanding, or less than any send buffer holds: a coincidence.
+/// Nothing was outstanding, or less than any send buffer holds: a coincidence. So it is where all that was written had
+/// left, and too little is acknowledged to wake a program that waits for room.
 fn nothing_outstanding(facts: &Facts) -> Option<Hold> {
     let stays = facts.stays == Plateau::Yes;
-    let applies = facts.flight[0] == 0 || (stays && facts.flight[0] < 2 * facts.full);
-    applies.then(|| Hold::new(Wait::Application, Confidence::Medium))
+    if facts.flight[0] == 0 || (stays && facts.flight[0] < 2 * facts.full) {
+        return Some(Hold::new(Wait::Application, Confidence::Medium));
+    }
+    let by_chance = has_emptied_buffer(facts) && !facts.blocked_writer_may_go_on();
+    by_chance.then(|| Hold::new(Wait::Application, Confidence::Medium).or(Cause::SendBuffer))
+}
+
+fn has_emptied_buffer(facts: &Facts) -> bool {
+    let is_usual = facts.emptied_before && facts.may_have_filled_buffer();
+    let stays = facts.stays == Plateau::Yes;
+    is_usual || (stays && facts.pushed && facts.is_near_most_flight())
 }
 
 fn emptied_buffer(facts: &Facts) -> Option<Hold> {
-    let is_usual = facts.emptied_before && facts.may_have_filled_buffer();
-    let stays = facts.stays == Plateau::Yes;
-    let applies = is_usual || (stays && facts.pushed && facts.is_near_most_flight());
-    applies.then(|| Hold::send_buffer(facts))
+    has_emptied_buffer(facts).then(|| Hold::send_buffer(facts))
 }
 
 /// What was outstanding may still grow, and slow start does not end there for all that is known.

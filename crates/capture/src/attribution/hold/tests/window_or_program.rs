@@ -151,6 +151,38 @@ fn exactly_as_much_outstanding_as_before_is_a_send_buffer() {
     }
 }
 
+/// Linux wakes a program that waits for memory when a third is free, FreeBSD at 2,048 bytes.
+#[test]
+fn too_small_an_acknowledgement_wakes_no_blocked_program() {
+    let emptied = Facts {
+        pushed: true,
+        ended: true,
+        emptied_before: true,
+        outstanding: 6 * FULL,
+        flight: [6 * FULL, 5 * FULL],
+        since_room: None,
+        ..BULK
+    };
+    let decided = |facts: &Facts| {
+        let hold = Hold::from_facts(facts);
+        (hold.writer, hold.rule, hold.confidence, hold.rival)
+    };
+    let buffer = Some(Cause::SendBuffer);
+    let by_chance = (Writer::Working, Rule::NothingOutstanding, Medium, buffer);
+    assert_eq!(decided(&emptied), by_chance);
+    let same = Facts { fills_same_buffer: true, ..emptied };
+    assert_eq!(decided(&same), by_chance);
+    for more in [
+        Facts { since_room: micros(0), ..emptied },
+        Facts { flight: [6 * FULL, 4 * FULL], ..emptied },
+        Facts { since_room: micros(0), ..same },
+    ] {
+        assert_eq!(decided(&more).0, Writer::SendBufferFull, "{more:?}");
+    }
+    let ready = Facts { pushed: false, ended: false, ..emptied };
+    assert_eq!(Hold::from_facts(&ready).wait, Wait::SlowStart, "more was ready");
+}
+
 #[test]
 fn after_an_idle_time_exactly_an_initial_window_is_the_restart_window() {
     let full = Facts {
