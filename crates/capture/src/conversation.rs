@@ -203,7 +203,8 @@ impl ExchangeReader {
         }
     }
 
-    /// What the next `len` bytes of a stream may be, if they may be what an end closes TLS with and nothing else. Then the caller decides later: it gives them to [`handle_content`](Self::handle_content), or
+    /// What the next `len` bytes of a stream may be, if they may be what an end closes TLS with and nothing else. Then
+    /// the caller decides later: it gives them to [`handle_content`](Self::handle_content), or
     /// [passes over](Self::pass_over) them.
     pub(crate) fn shutdown(
         &self,

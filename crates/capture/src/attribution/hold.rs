@@ -173,7 +173,8 @@ impl Hold {
     }
 
     /// What a segment waited for before Nagle's algorithm held it: its program, until it had paused for as long as it was
-    /// seen to pause where nothing held it (`own_pause`), next to the sender: elsewhere, that shows less well. A doubt for what is left, from an eighth of the time (our choice).
+    /// seen to pause where nothing held it (`own_pause`), next to the sender: elsewhere, that shows less well. What is
+    /// left is in doubt, from an eighth of the time (our choice).
     pub(super) fn divided_by_pace(
         self,
         facts: &Facts,

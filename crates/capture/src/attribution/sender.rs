@@ -6,7 +6,9 @@ mod beyond;
 mod buffer;
 mod burst;
 mod departure;
+mod doubts;
 mod edge;
+mod facts;
 mod lateness;
 mod paced;
 mod rate;
@@ -313,78 +315,11 @@ impl Sender {
     ) -> Gap {
         let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
         let gap = Nanos::between(last.sent, sent);
-        let flight = self.flight();
-        // What was sent after the acknowledgement, in the same burst, is outstanding, too.
-        let is_earlier = |it: &&Arrived| it.at < last.sent && gap > delays.immediate;
-        let flights = latest.filter(|it| !is_earlier(it)).map_or([flight, flight], |it| it.flight);
-        // Several updates in a row may open a window: what it was before the first, held the data for as
-        // long as the sender took to answer it is short beside that.
-        let shut = self.opened.filter(|&(_, at)| Nanos::between(at, sent) * 4 <= gap);
-        let since_ack = latest.map(|it| Nanos::between(it.at, sent));
-        let facts = Facts {
-            since_data: gap,
-            by_stamps: self.by_stamps(last, data),
-            since_ack,
-            since_progress: self.progress_at.map(|at| Nanos::between(at, sent)),
-            immediate: delays.immediate,
-            bytes: data.len(),
-            full: data.full,
-            flight: flights,
-            usable_window: shut.map(|it| it.0).or_else(|| latest.and_then(|it| it.usable_window)),
-            least_window: latest.map_or(self.window.least, |it| it.least_window),
-            initial_window: self.window.initial,
-            sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
-            peak_before_idle: self.window.peak_before_idle,
-            after_idle: self.window.after_idle,
-            reach_before_idle: self.window.reach_before_idle,
-            lossy: self.window.lossy,
-            slow_start: self.window.slow_start,
-            threshold: self.window.threshold,
-            stays: self.window.stays(data.full),
-            most_flight: self.most_flight,
-            fills_receive_window: self.edge.is_some_and(|edge| data.bytes.end >= edge),
-            round_trip: delays.round_trip,
-            left_late: self.left_as_seen(last, data),
-            small_acknowledged: latest.is_some_and(|it| it.small_acknowledged),
-            sacked: latest.is_some_and(|it| it.sacks),
-            pushed: last.pushed,
-            ended: last.ended,
-            forced: last.forced,
-            may_miss_losses: delays.is_far_from_sender(),
-            lost_before: data.lost_before,
-            emptied_before: self.emptied,
-            fills_same_buffer: last.pushed
-                && self.buffer.is_filled_by(self.left_with[0])
-                // What a window holds of full segments is a multiple of one.
-                && (last.ended || !self.left_with[0].is_multiple_of(data.full.max(1))),
-            nagle: self.nagle.habit_after(gap, delays.immediate, since_ack),
-            outstanding: self.left_with[0],
-            since_room: self.room_at.map(|at| Nanos::between(at, sent)),
-            window_was_full: self.left_with[0] + data.len() > self.left_with[1],
-            // What the acknowledgement came with is what it answers.
-            answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
-            loss: data.loss,
-            without: self.without,
-        };
+        let facts = self.facts(last, data, sent, latest, delays);
         let in_vain = data.loss == Some(Loss::Repairs) && self.is_known_to_fill_window(data);
         let hold = if in_vain { Hold::full_window() } else { Hold::from_facts(&facts) };
         let is_on = |rule| self.without != Some(rule);
-        let mut hold = if is_on(Rule::ProbeRtt) { self.pacing.correct(hold) } else { hold };
-        if self.lacks_ack && is_on(Rule::AckMissing) {
-            hold = hold.without_ack(&facts, self.is_beyond_window(data));
-        }
-        if self.edge.is_none() && hold.lost.is_none() && is_on(Rule::NoReceiveWindow) {
-            hold = hold.without_receive_window();
-        }
-        if hold.is_just_written()
-            && is_on(Rule::AckLate)
-            && self.lacks_what_it_should_have(data, sent, delays)
-        {
-            hold = hold.doubted(Rule::AckLate, Confidence::Medium, Cause::PathStall);
-        }
-        if delays.sender_in_doubt && is_on(Rule::SenderNearer) {
-            hold = hold.where_sender_may_be_nearer(&facts, !self.acks_in_flight.is_empty());
-        }
+        let mut hold = self.with_doubts_of_capture(hold, &facts, data, sent, delays);
         let own_pause = self.nagle.own_pause();
         let stall = self.stall(&hold, &facts, data, latest, delays);
         let kind = self.loss_kind(&hold, &facts, data, delays);

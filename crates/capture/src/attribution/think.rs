@@ -219,7 +219,7 @@ fn varying_path(facts: &ThinkFacts) -> Option<[Cause; 2]> {
 /// An acknowledgement, or the timer of a silly window, may have let it go.
 fn may_be_held(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
     let late = facts.takes_silly_window && facts.since > *Sender::OVERRIDE.end();
-    let cause = facts.released.map(|it| it.cause).or(late.then_some(Cause::SillyWindow));
+    let cause = facts.released.map(|it| it.cause).or_else(|| late.then_some(Cause::SillyWindow));
     cause.map(|cause| (cause, Confidence::Medium))
 }
 

@@ -52,7 +52,7 @@ impl Serial {
         self.next = Some(next);
     }
 
-    /// So many numbers are between those that were skipped and the next one.
+    /// Adds `numbers` that came between those that were skipped and the next one.
     const fn push(&mut self, numbers: u16) {
         let kept = Self::bits(Self::LARGEST_STEP.saturating_sub(numbers));
         self.gone |= self.skipped & !kept != 0;
@@ -71,7 +71,7 @@ impl Serial {
         were_skipped
     }
 
-    /// So many of the lowest bits.
+    /// The `count` lowest bits.
     const fn bits(count: u16) -> u64 {
         match 1_u64.checked_shl(count as u32) {
             Some(next) => next - 1,
