@@ -139,6 +139,8 @@ mod tests {
     use Confidence::{High, Medium};
     use ackwise_cause::Direction::{self, ToClient, ToServer};
 
+    use ackwise_capture::attribution::Rule;
+
     use super::*;
 
     fn claim(

@@ -30,7 +30,8 @@ struct OfRule {
     off: BTreeMap<String, Change>,
 }
 
-/// Nanoseconds more, or less, that are said with high or medium confidence.
+/// Nanoseconds more, or less, that are said with high or medium confidence; of a doubt, which changes only how sure it
+/// is, with high confidence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Change {
     right: i64,
@@ -58,9 +59,9 @@ impl Worth {
                 share.part += if row.is_right() { row.nanos } else { 0 };
             }
         }
-        let [right, wrong] = sums(&all);
         for rule in named {
-            let [right_off, wrong_off] = sums(&rows(recorded, &packets, Some(rule)));
+            let [right, wrong] = sums(&all, rule.kind());
+            let [right_off, wrong_off] = sums(&rows(recorded, &packets, Some(rule)), rule.kind());
             let off = &mut self.rules.entry(rule).or_default().off;
             let change = off.entry(recorded.case.family.clone()).or_default();
             change.right += right_off - right;
@@ -85,9 +86,9 @@ impl Worth {
         )?;
         writeln!(
             out,
-            "What each rule decides or limits, and how much of that is right; then how much more is right, and wrong,\n\
-             with high or medium confidence, if it is switched off; and the same without the family where that\n\
-             changes most."
+            "What each rule decides or limits, and how much of that is right; then how many ms more are right, and wrong,\n\
+             if it is switched off: with high or medium confidence, of a doubt with high confidence; and the same\n\
+             without the family where that changes most. Rules on where data is cannot be switched off: +0."
         )?;
         for kind in [RuleKind::Row, RuleKind::Doubt] {
             writeln!(
@@ -160,10 +161,14 @@ fn rows(recorded: &Recorded, packets: &Needed<'_>, without: Option<Rule>) -> Vec
     Vantage::ALL.into_iter().filter_map(of_vantage).flatten().collect()
 }
 
-/// Nanoseconds that are right, and wrong, with high or medium confidence.
-fn sums(rows: &[Row]) -> [i64; 2] {
+/// Nanoseconds that are right, and wrong, with the confidence that counts for such a rule.
+fn sums(rows: &[Row], kind: RuleKind) -> [i64; 2] {
+    let counts = |row: &&Row| match kind {
+        RuleKind::Doubt => row.sureness() == Sureness::High,
+        _ => row.is_sure(),
+    };
     let mut sums = [0; 2];
-    for row in rows.iter().filter(|it| it.truth.is_some() && it.is_sure()) {
+    for row in rows.iter().filter(|it| it.truth.is_some()).filter(counts) {
         sums[usize::from(!row.is_right())] += i64::try_from(row.nanos).unwrap_or(i64::MAX);
     }
     sums

@@ -537,6 +537,7 @@ mod tests {
             longest_from: 0,
             longest: 0,
             truth: Some(label),
+            by: None,
             said,
             nanos,
         }

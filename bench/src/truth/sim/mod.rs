@@ -92,14 +92,14 @@ mod tests {
             assert!(!truth.intervals.is_empty(), "{}", case.name);
             let packets = load(&folder, &case.captures).unwrap();
             for vantage in [Vantage::Client, Vantage::Server, Vantage::Pair] {
-                let said = read(vantage, &case.captures, &case.one_way_ms, &packets).unwrap();
+                let said = read(vantage, &case.captures, &case.one_way_ms, &packets, None).unwrap();
                 for exchange in said.unwrap().exchanges {
                     let covered: u64 = exchange.claims.iter().map(|it| it.until - it.from).sum();
                     let whole = exchange.until_ns - exchange.from_ns;
                     assert_eq!(covered, whole, "{} {vantage} {}", case.name, exchange.request);
                 }
             }
-            let middle = read(Vantage::Middle, &case.captures, &case.one_way_ms, &packets);
+            let middle = read(Vantage::Middle, &case.captures, &case.one_way_ms, &packets, None);
             assert!(middle.unwrap().is_none(), "there is no capture");
         }
         fs::remove_dir_all(&temporary).unwrap();

@@ -42,8 +42,6 @@ pub(crate) struct Facts {
     pub usable_window: Option<u64>,
     /// What the congestion window was before the latest acknowledgement, at least.
     pub least_window: u64,
-    /// What the first congestion window of the connection was, at least; 0 if nothing is known.
-    pub initial_window: u64,
     /// No congestion window is smaller, in bytes; 0 if nothing is known.
     pub sure_window: u64,
     /// The most that was outstanding before the connection was idle, until that is reached again.

@@ -45,10 +45,4 @@ impl Facts {
         let window = if self.least_window > self.full { self.least_window } else { self.full };
         self.flight[0] + self.bytes <= window
     }
-
-    /// After an idle time, as much was outstanding as an initial window has: that is the restart window (RFC 5681, section
-    /// 4.1), unless the window was just as large before.
-    pub(super) const fn fills_restart_window(&self) -> bool {
-        self.after_idle && self.outstanding > 0 && self.outstanding == self.initial_window
-    }
 }

@@ -1,6 +1,6 @@
 //! The rules that name what a segment waited for: ordered tables, of which the first row that applies decides.
 
-use ackwise_cause::{Cause, RepairedBy, Writer};
+use ackwise_cause::{Cause, RepairedBy};
 use ackwise_tcp::Wait;
 
 use super::{
@@ -39,7 +39,6 @@ pub(super) const RELEASED: &[Row] = rows! {
     RoomInWindow => room_in_window,
     NothingOutstanding => nothing_outstanding,
     EmptiedBuffer => emptied_buffer,
-    RestartWindow => restart_window,
     PastThreshold => past_threshold,
     AfterIdle => after_idle,
     BufferFarAway => buffer_far_away,
@@ -55,7 +54,6 @@ pub(super) const UNRELEASED: &[Row] = rows! {
     SentLate => sent_late,
     LateOrLost => late_or_lost,
     Paced => paced,
-    BlockedWriter => blocked_writer,
     Written => written,
 };
 
@@ -156,12 +154,6 @@ fn may_grow(facts: &Facts) -> bool {
     facts.stays == Plateau::No && facts.slow_start && !facts.is_below_peak()
 }
 
-fn restart_window(facts: &Facts) -> Option<Hold> {
-    let applies = may_grow(facts) && facts.may_be_past_threshold() && facts.fills_restart_window();
-    let hold = || Hold::window(facts, facts.window_wait(), Confidence::Medium);
-    applies.then(|| Hold { cut_by_idle: true, ..hold().or(Cause::CongestionWindow) })
-}
-
 fn past_threshold(facts: &Facts) -> Option<Hold> {
     let applies = may_grow(facts) && facts.may_be_past_threshold();
     let hold = || Hold::window(facts, Wait::CongestionWindow, Confidence::Medium);
@@ -244,14 +236,6 @@ fn late_or_lost(facts: &Facts) -> Option<Hold> {
 fn paced(facts: &Facts) -> Option<Hold> {
     let was_ready = !facts.ended && !facts.is_small() && facts.flight[1] > 0;
     was_ready.then(|| Hold::ready(facts.pushed && !facts.may_miss_losses))
-}
-
-fn blocked_writer(facts: &Facts) -> Option<Hold> {
-    let may_be_other =
-        facts.behind_vantage().is_some() || facts.may_be_corked() || facts.is_late_though_ready();
-    let applies = facts.may_have_waited_for_memory() && facts.emptied_before && !may_be_other;
-    let hold = || Hold::new(Wait::Application, Confidence::Medium).or(Cause::ApplicationLimited);
-    applies.then(|| Hold { writer: Writer::SendBufferFull, ..hold() })
 }
 
 fn written(_: &Facts) -> Option<Hold> {

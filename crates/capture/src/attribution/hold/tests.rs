@@ -19,7 +19,6 @@ const LATE: Facts = Facts {
     flight: [FULL, 0],
     usable_window: Some(60_000),
     least_window: 10 * FULL,
-    initial_window: 10 * FULL,
     sure_window: 0,
     peak_before_idle: None,
     after_idle: false,

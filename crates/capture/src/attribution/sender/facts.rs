@@ -34,7 +34,6 @@ impl Sender {
             flight: flights,
             usable_window: shut.map(|it| it.0).or_else(|| latest.and_then(|it| it.usable_window)),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
-            initial_window: self.window.initial,
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
             after_idle: self.window.after_idle,

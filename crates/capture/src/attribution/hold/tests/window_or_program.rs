@@ -182,26 +182,3 @@ fn too_small_an_acknowledgement_wakes_no_blocked_program() {
     let ready = Facts { pushed: false, ended: false, ..emptied };
     assert_eq!(Hold::from_facts(&ready).wait, Wait::SlowStart, "more was ready");
 }
-
-#[test]
-fn after_an_idle_time_exactly_an_initial_window_is_the_restart_window() {
-    let full = Facts {
-        slow_start: true,
-        threshold: 5 * FULL,
-        after_idle: true,
-        outstanding: 10 * FULL,
-        reach_before_idle: 7 * FULL,
-        ..BULK
-    };
-    let hold = Hold::from_facts(&full);
-    assert_eq!((hold.cut_by_idle, hold.confidence), (true, Medium));
-    assert_eq!(hold.rival, Some(Cause::CongestionWindow));
-    for other in [
-        Facts { outstanding: 11 * FULL, ..full },
-        Facts { initial_window: 0, outstanding: 0, ..full },
-        Facts { after_idle: false, ..full },
-    ] {
-        let hold = Hold::from_facts(&other);
-        assert_eq!((hold.wait, hold.cut_by_idle), (Wait::CongestionWindow, false), "{other:?}");
-    }
-}
