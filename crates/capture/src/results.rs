@@ -237,7 +237,7 @@ impl ExchangeResult {
         });
     }
 
-    /// Changes what is said of its time, and of each stretch of it.
+    /// Changes what is reported about its time, and of each stretch of it.
     fn revise(&mut self, change: impl Fn(Verdict) -> Verdict) {
         let mut revised: Vec<Share> = Vec::new();
         for share in &self.shares {

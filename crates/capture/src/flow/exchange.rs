@@ -296,8 +296,8 @@ impl OpenExchange {
             return Asked::Unheard;
         }
         // What varies without a queue, or a busy host. Our choice.
-        let at_once = arrives + (way + (round_trip / 8).max(Nanos::from_millis(1)));
-        match heard.at <= at_once {
+        let promptly = arrives + (way + (round_trip / 8).max(Nanos::from_millis(1)));
+        match heard.at <= promptly {
             true => Asked::Known,
             false => Asked::Late(Nanos::between(arrives + way, heard.at)),
         }
