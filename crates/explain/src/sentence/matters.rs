@@ -62,8 +62,13 @@ pub(super) fn is_explained(totals: &Totals) -> bool {
 }
 
 /// The setup of connections that an exchange waited for although its client had a connection to the same server that
-/// had answered before: that one could have been used again.
+/// had answered before: that one could have been used again. Not of clients that use most connections again already.
 fn repeated_setup(analysis: &Analysis) -> Notable {
+    let mut uses: BTreeMap<(IpAddr, SocketAddr), [u64; 2]> = BTreeMap::new();
+    for connection in analysis.connections.iter().filter(|it| it.exchanges > 0) {
+        let uses = uses.entry((connection.client.ip(), connection.server)).or_default();
+        *uses = [uses[0] + 1, uses[1] + u64::from(connection.exchanges)];
+    }
     let mut answered: BTreeMap<(IpAddr, SocketAddr), Instant> = BTreeMap::new();
     let mut repeated = Notable::default();
     for exchange in &analysis.exchanges {
@@ -72,7 +77,8 @@ fn repeated_setup(analysis: &Analysis) -> Notable {
         let end = exchange.start + exchange.duration;
         let setup = exchange.owed_to(Cause::Handshake) + exchange.owed_to(Cause::TlsHandshake);
         let earlier = answered.get(&pair).is_some_and(|it| *it <= exchange.start);
-        if earlier && setup >= least_notable(Cause::Handshake) {
+        let reuses = uses.get(&pair).is_some_and(|[connections, all]| connections * 2 < *all);
+        if earlier && !reuses && setup >= least_notable(Cause::Handshake) {
             repeated.span += setup;
             repeated.exchanges += 1;
         }
@@ -174,6 +180,9 @@ mod tests {
             // Only one, or few for many exchanges.
             (1, 1, 20.0, 0.0, false),
             (2, 50, 20.0, 5_000.0, false),
+            // Most are used again.
+            (5, 2, 25.0, 200.0, true),
+            (5, 3, 25.0, 200.0, false),
         ] {
             let analysis = capture(connections, exchanges, round_trip, apart);
             let text = sentence(&analysis);
