@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
 use super::{
-    LossKind, Nanos, Rule,
+    Nanos,
     stretch::{Stretch, Stretches},
-    verdict::{Confidence, Evidence, Share, Verdict},
+    verdict::{Confidence, Share, Verdict},
 };
 
 /// The time of an exchange since its beginning, every nanosecond of it under one cause.
@@ -26,18 +25,13 @@ pub struct Account {
 /// A share that may still grow: in numbers that are added up quickly.
 #[derive(Clone, Debug)]
 struct Sum {
-    cause: Cause,
-    direction: Direction,
+    /// That of the longest piece, with what another one knows beside.
+    verdict: Verdict,
     span: Nanos,
     times: u32,
     longest: Nanos,
-    evidence: Evidence,
     /// How much of it has high confidence, and medium.
     sure: [Nanos; 2],
-    rival: Option<Cause>,
-    kind: Option<LossKind>,
-    rule: Rule,
-    doubt: Option<Rule>,
 }
 
 impl Account {
@@ -86,23 +80,13 @@ impl Account {
         }
         let span = Nanos::between(self.cursor, until);
         self.cursor = until;
-        let Verdict {
-            cause,
-            direction,
-            evidence,
-            confidence,
-            rival,
-            kind,
-            swapped: _,
-            rule,
-            doubt,
-        } = verdict;
-        let is_same = |it: &Sum| (it.cause, it.direction) == (cause, direction);
+        let kind_of = |it: &Verdict| (it.cause, it.direction);
+        let is_same = |it: &Sum| kind_of(&it.verdict) == kind_of(&verdict);
         let goes_on = self.open.filter(|open| self.sums.get(open.0).is_some_and(is_same));
         let piece = span + goes_on.map_or(Nanos::ZERO, |(_, so_far)| so_far);
         let place = goes_on.map(|(place, _)| place);
         let place = place.or_else(|| self.sums.iter().position(is_same));
-        let place = place.unwrap_or_else(|| self.begin_sum(cause, direction));
+        let place = place.unwrap_or_else(|| self.begin_sum(verdict));
         self.open = Some((place, piece));
         if let Some(stretches) = &mut self.stretches {
             stretches.add(until - piece, until, verdict);
@@ -110,38 +94,27 @@ impl Account {
         let sum = &mut self.sums[place];
         sum.span = sum.span + span;
         sum.times += u32::from(goes_on.is_none());
-        match confidence {
+        match verdict.confidence {
             Confidence::High => sum.sure[0] = sum.sure[0] + span,
             Confidence::Medium => sum.sure[1] = sum.sure[1] + span,
             Confidence::Low => {}
         }
-        if sum.longest < piece {
-            sum.longest = piece;
-            (sum.evidence, sum.rule, sum.doubt) = (evidence, rule, doubt);
-            (sum.rival, sum.kind) = (rival.or(sum.rival), kind.or(sum.kind));
-        } else {
-            (sum.rival, sum.kind) = (sum.rival.or(rival), sum.kind.or(kind));
-        }
+        let before = sum.verdict;
+        let [first, second] = match sum.longest < piece {
+            true => [verdict, before],
+            false => [before, verdict],
+        };
+        let (rival, kind) = (first.rival.or(second.rival), first.kind.or(second.kind));
+        (sum.verdict, sum.longest) = (Verdict { rival, kind, ..first }, sum.longest.max(piece));
     }
 
     #[inline(never)]
-    fn begin_sum(&mut self, cause: Cause, direction: Direction) -> usize {
+    fn begin_sum(&mut self, verdict: Verdict) -> usize {
         if self.sums.is_empty() {
             self.sums.reserve(Self::USUAL_SHARES);
         }
-        self.sums.push(Sum {
-            cause,
-            direction,
-            span: Nanos::ZERO,
-            times: 0,
-            longest: Nanos::ZERO,
-            evidence: Evidence::default(),
-            sure: [Nanos::ZERO; 2],
-            rival: None,
-            kind: None,
-            rule: Rule::Written,
-            doubt: None,
-        });
+        let (span, longest, sure) = (Nanos::ZERO, Nanos::ZERO, [Nanos::ZERO; 2]);
+        self.sums.push(Sum { verdict, span, times: 0, longest, sure });
         self.sums.len() - 1
     }
 
@@ -160,34 +133,10 @@ impl Account {
 
 impl Sum {
     fn share(&self) -> Share {
-        let &Self {
-            cause,
-            direction,
-            span,
-            times,
-            longest,
-            evidence,
-            sure,
-            rival,
-            kind,
-            rule,
-            doubt,
-        } = self;
-        let (span, longest) = (span.into(), longest.into());
-        let confidence = Confidence::of_parts(span, sure.map(Duration::from));
-        let mut share = Share {
-            cause,
-            direction,
-            span,
-            times,
-            longest,
-            evidence,
-            confidence,
-            rival,
-            kind,
-            rule,
-            doubt,
-        };
+        let &Self { verdict, span, times, longest, sure } = self;
+        let confidence = Confidence::of_parts(span.into(), sure.map(Duration::from));
+        let verdict = Verdict { confidence, ..verdict };
+        let mut share = Share::of(verdict, span.into(), times, longest.into());
         share.keep_doubt_if_any();
         share
     }
@@ -195,10 +144,14 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
+    use ackwise_cause::{Cause, Direction};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::series::Budget;
+    use crate::{
+        attribution::{Evidence, Rule},
+        series::Budget,
+    };
 
     fn verdict(cause: Cause, packet: u64) -> Verdict {
         let evidence = Evidence::of([packet, 0, 0]);

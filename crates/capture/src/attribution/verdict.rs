@@ -105,6 +105,16 @@ impl Share {
 
     /// The same time, under another verdict.
     pub(crate) const fn with(self, verdict: Verdict) -> Self {
+        Self::of(verdict, self.span, self.times, self.longest)
+    }
+
+    /// Time under a verdict, in `times` pieces.
+    pub(crate) const fn of(
+        verdict: Verdict,
+        span: Duration,
+        times: u32,
+        longest: Duration,
+    ) -> Self {
         let Verdict {
             cause,
             direction,
@@ -116,7 +126,19 @@ impl Share {
             rule,
             doubt,
         } = verdict;
-        Self { cause, direction, evidence, confidence, rival, kind, rule, doubt, ..self }
+        Self {
+            cause,
+            direction,
+            span,
+            times,
+            longest,
+            evidence,
+            confidence,
+            rival,
+            kind,
+            rule,
+            doubt,
+        }
     }
 
     /// Adds another share, which is under the same cause.
