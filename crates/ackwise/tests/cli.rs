@@ -47,6 +47,17 @@ fn short_help_fits_a_screen() {
 }
 
 #[test]
+fn each_rule_of_explain_is_listed_and_explained() {
+    let listed = run(&["explain", "--rules"]);
+    assert_eq!(listed.status.code(), Some(0));
+    let text = stdout(&listed);
+    assert!(text.contains("\nDoubts, which limit confidence and name a rival:\n"), "{text}");
+    let explained = stdout(&run(&["explain", "--explain-rule", "nagle-held"]));
+    assert!(explained.starts_with("nagle-held (row): A small segment left"), "{explained}");
+    assert!(text.contains("\n  nagle-held "), "{text}");
+}
+
+#[test]
 fn what_does_not_exist_is_not_offered() {
     let help = stdout(&run(&["--help"]));
     assert!(help.contains("check"), "{help}");
@@ -57,6 +68,7 @@ fn what_does_not_exist_is_not_offered() {
 fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
     for (arguments, expected) in [
         (&["check", "--only", "nagle", "localhost"][..], "nagle-delayed-ack"),
+        (&["explain", "--explain-rule", "nagle"], "expected a name from --rules"),
         (&["check", "--max-requests", "0", "localhost"], "from 1 to 10000"),
         (&["check", "--max-requests", "-3", "localhost"], "from 1 to 10000"),
         (&["check", "--timeout", "soon", "localhost"], "expected seconds"),
