@@ -203,8 +203,7 @@ const REMEDIES: &[Row] = &[
     of(
         AcceptQueueFull,
         Server,
-        "raise the backlog of listen() and net.core.somaxconn, or accept faster; on Linux, \
-         `nstat -az TcpExtListenOverflows` counts, and `ss -lnt` shows Recv-Q above Send-Q",
+        "raise the backlog of listen() and net.core.somaxconn, or accept faster",
     ),
     of(TlsHandshake, Either, KEEP_CONNECTIONS),
     of(
