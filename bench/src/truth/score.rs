@@ -574,7 +574,9 @@ mod tests {
         for cause in Cause::ALL {
             assert_eq!(Group::of(cause).is_none(), cause == Cause::Unknown, "{cause}");
         }
-        assert_eq!(Group::all().len(), 16);
+        // Each stall is one, and distance, rate, window, loss and programs are.
+        let stalls = Cause::ALL.iter().filter(|it| it.is_stall()).count();
+        assert_eq!(Group::all().len(), stalls + 5);
     }
 
     #[test]
