@@ -1,4 +1,4 @@
-//! Captures of others, of whose truth only amounts are known: so many milliseconds of a cause in all exchanges.
+//! Captures of others, of which only sums are known, such as 840 ms of `server-think` in all exchanges.
 //!
 //! Nothing says when, so nothing is compared in time. What reports print is added up over the exchanges, and what takes
 //! most of it is compared with what should.

@@ -25,7 +25,7 @@ pub struct Account {
 /// A share that may still grow: in numbers that are added up quickly.
 #[derive(Clone, Debug)]
 struct Sum {
-    /// That of the longest piece, with what another one knows beside.
+    /// That of the longest piece, with what another one knows beside. When it was, a sum does not say.
     verdict: Verdict,
     span: Nanos,
     times: u32,
@@ -105,7 +105,8 @@ impl Account {
             false => [before, verdict],
         };
         let (rival, kind) = (first.rival.or(second.rival), first.kind.or(second.kind));
-        (sum.verdict, sum.longest) = (Verdict { rival, kind, ..first }, sum.longest.max(piece));
+        sum.verdict = Verdict { rival, kind, swapped: None, ..first };
+        sum.longest = sum.longest.max(piece);
     }
 
     #[inline(never)]

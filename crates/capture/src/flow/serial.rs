@@ -62,7 +62,7 @@ impl Serial {
         };
     }
 
-    /// The numbers from so many before the next one on have come after all; whether they were skipped.
+    /// `segments` numbers have come after all, the first of them `late` before the next one; whether they were skipped.
     const fn fill(&mut self, late: u16, segments: u16) -> bool {
         let before = Self::bits(late.saturating_sub(segments));
         let filled = Self::bits(late) & !before;

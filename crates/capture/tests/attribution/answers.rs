@@ -6,7 +6,7 @@ use ackwise_cause::Cause;
 use crate::wire::Streams;
 
 /// What most of the time before each of several small responses was: of a round trip of `way` ms, captured at the
-/// client or at the server. Each response comes so many ms later than the first could have.
+/// client or at the server. `late` has the server's time before each response, in ms, and `ack` that before an ACK.
 fn answered(at_client: bool, way: f64, late: &[f64], ack: Option<f64>) -> Vec<Share> {
     let bodies = vec![200; late.len()];
     let streams = Streams::of_bodies(&bodies);
@@ -78,19 +78,26 @@ fn away_from_the_server_a_late_answer_is_for_sure_the_servers_only_if_it_had_the
 /// 40 ms or its round trip. Of another one, nobody knows.
 #[test]
 fn a_request_that_linux_has_not_acknowledged_was_not_there() {
-    let first = |ack| answered(true, 20.0, &[1.0, 100.0, 40.0, 100.0], ack);
-    let linux = first(Some(0.1));
-    // Those that come at once answer before any acknowledgement is seen: so none is drawn for the others.
-    let other = first(None);
-    assert_eq!(other[1].cause, Cause::ServerThink);
-    assert_eq!(other[1].confidence, Confidence::Medium);
-    assert_eq!(linux[1].cause, Cause::ServerThink, "it has acknowledged this one, too");
-    let mut script = "0 > syn ts 1\n20 < syn ts 1\n20.1 > ack 0 ts 21\n".to_owned();
-    script += "20.2 > 0:100 psh ack 0 ts 21\n40.3 < ack 100 ts 31\n41 < 0:300 psh ack 100 ts 32\n";
-    script += "41.1 > 100:200 psh ack 300 ts 42\n161.3 < 300:600 psh ack 200 ts 152\n161.4 > ack 600 ts 162\n";
-    let analysis = Streams::of_bodies(&[200, 200]).seen_as(&script);
-    let second = &analysis.exchanges[1];
-    assert!(second.owed_to(Cause::PathStall).as_millis() >= 95, "{second:?}");
+    for (quick_ack, cause) in [("40.3 < ack 100 ts 31", Cause::PathStall), ("", Cause::ServerThink)]
+    {
+        let analysis = Streams::of_bodies(&[200, 200]).seen_as(&format!(
+            r#"
+            0     > syn ts 1
+            20    < syn ts 1
+            20.1  > ack 0 ts 21
+            20.2  > 0:100 psh ack 0 ts 21
+            {quick_ack}
+            41    < 0:300 psh ack 100 ts 32
+            41.1  > 100:200 psh ack 300 ts 42
+            161.3 < 300:600 psh ack 200 ts 152
+            161.4 > ack 600 ts 162
+            "#
+        ));
+        let second = &analysis.exchanges[1];
+        assert!(second.owed_to(cause).as_millis() >= 95, "{quick_ack}: {second:?}");
+        let share = second.shares.iter().find(|it| it.cause == cause).unwrap();
+        assert_eq!(share.confidence, Confidence::Medium, "{quick_ack}");
+    }
 }
 
 /// Timestamps show that the path holds responses for 5 to 50 ms: a server's time of as much may be the request's way.
