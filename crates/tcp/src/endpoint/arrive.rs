@@ -219,7 +219,7 @@ impl Endpoint {
             0 => self.challenge(now),
             _ => self.acknowledger.ask(AckReason::Unacceptable),
         }
-        if segment.len > 0 {
+        if segment.len > 0 || segment.flags.fin && self.state != State::TimeWait {
             self.report_duplicate(segment);
         }
         if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(segment) {
@@ -297,6 +297,9 @@ impl Endpoint {
         let mut received = match segment.len {
             0 => {
                 self.note_bare_ack(segment);
+                if segment.flags.fin {
+                    self.report_duplicate(segment);
+                }
                 Received::TAKEN
             }
             _ => self.take_data(segment, advances, now),
@@ -359,7 +362,7 @@ impl Endpoint {
         let arrived = self.receiver.out_of_order.end().unwrap_or(self.receiver.next);
         let is_new = self.receiver.fin.is_none() && (arrived..=self.receiver.edge).contains(&end);
         if is_new {
-            self.receiver.fin = NonZeroU64::new(end);
+            self.receiver.take_fin_at(end);
         }
         is_new
     }

@@ -193,8 +193,19 @@ impl Receiver {
             return self.out_of_order.insert(start, end, self.out_of_order_arrivals);
         }
         self.out_of_order.remove_before(end);
-        self.next = self.out_of_order.take_from(end).unwrap_or(end);
+        let next = self.out_of_order.take_from(end).unwrap_or(end);
+        // The peer's FIN is taken apart from the data before it.
+        self.next = self.fin.map_or(next, |fin| next.min(fin.get()));
         true
+    }
+
+    /// The peer's FIN is at `end`. Behind a gap, its sequence number is kept like data, and so reported by
+    /// SACK: RFC 2018, section 3, blocks hold sequence numbers; Linux `tcp_data_queue_ofo` keeps the segment.
+    pub(super) fn take_fin_at(&mut self, end: u64) {
+        self.fin = NonZeroU64::new(end);
+        if end > self.next {
+            self.accept(end, end + 1);
+        }
     }
 
     /// Whether a segment behind a gap, which was taken, is a block of its own, and one more than fit into an

@@ -36,7 +36,7 @@ impl Endpoint {
             return;
         }
         let receiver = &self.receiver;
-        let (from, to) = (segment.data_start(), segment.data_start() + segment.len);
+        let (from, to) = (segment.data_start(), segment.end());
         let [start, end] = [from, to].map(|it| u64::try_from(receiver.position(it)).unwrap_or(0));
         let duplicate = if start < receiver.next {
             Duplicate { start: from, end: receiver.number(end.min(receiver.next)) }
