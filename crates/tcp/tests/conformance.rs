@@ -241,6 +241,7 @@ shown_by! {
         "tail_loss_probe/new_data_is_the_better_probe"
         "tail_loss_probe/a_probe_in_vain_costs_nothing"
         "tail_loss_probe/at_most_one_is_out"
+        "tail_loss_probe/a_probe_takes_the_place_of_the_timeout"
         "tail_loss_probe/not_without_sack"
     }
     fn recent_blocks_are_repeated() {

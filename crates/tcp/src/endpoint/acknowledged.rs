@@ -141,9 +141,10 @@ impl Endpoint {
     /// the retransmission timer".
     fn restart_retransmission_timer(&mut self, now: Instant) {
         if !self.sender.is_outstanding() {
-            self.timers.retransmission = Alarm::OFF;
-        } else if !self.recovery.leaves_timer_alone() {
-            self.timers.retransmission = self.retransmission_due(now);
+            self.timers.retransmit(Alarm::OFF);
+        } else if !self.detects_by_time() && !self.recovery.leaves_timer_alone() {
+            // Else, when losses have been looked for.
+            self.timers.retransmit(self.retransmission_due(now));
         }
     }
 

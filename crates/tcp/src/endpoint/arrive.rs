@@ -120,7 +120,7 @@ impl Endpoint {
             // Simultaneous open: our SYN goes out again, now with an ACK.
             self.step(Input::Syn);
             self.sender.next = 0;
-            self.timers.retransmission = Alarm::OFF;
+            self.timers.retransmit(Alarm::OFF);
             return Received::TAKEN;
         };
         self.step(Input::SynAck);

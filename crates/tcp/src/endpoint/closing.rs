@@ -149,7 +149,7 @@ impl Endpoint {
     /// 2 MSL begin; nothing else remains to be done.
     fn enter_time_wait(&mut self, from: State, event: Event, now: Instant) {
         self.sender.closing.reason = Some(self.sender.closing.reason(from));
-        self.timers.retransmission = Alarm::OFF;
+        self.timers.retransmit(Alarm::OFF);
         self.restart_time_wait(now);
         self.events.push(event);
     }

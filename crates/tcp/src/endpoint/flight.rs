@@ -14,7 +14,6 @@ use crate::{
     congestion::Snapshot,
     policy::{CongestionPolicy, LossDetection, Policies},
     units::{Instant, Nanos},
-    wait::{Deadline, Timer},
 };
 
 /// The segments that are out.
@@ -35,9 +34,6 @@ pub(super) struct Flight {
     lost_end: u64,
     /// The delivered segment that was sent last.
     pub(super) latest: Latest,
-    /// Runs beside the retransmission timer, for what may happen before.
-    pub(super) alarm: Alarm,
-    pub(super) alarm_for: Timer,
     /// When new data last set it for a probe: more data that leaves at once would set it to the same time.
     pub(super) probe_set_by_data: Alarm,
     pub(super) probe: Probe,
@@ -151,8 +147,6 @@ impl Flight {
             first_unrepaired: u64::MAX,
             lost_end: 0,
             latest: Latest::default(),
-            alarm: Alarm::OFF,
-            alarm_for: Timer::TailLossProbe,
             probe_set_by_data: Alarm::OFF,
             probe: Probe::default(),
             burst: 0,
@@ -222,15 +216,6 @@ impl Flight {
         let first = self.index_of(self.first_unrepaired);
         let found = self.segments.range(first..).position(Sent::is_unrepaired)? + first;
         Some((self.start_of(found), self.segments[found].end))
-    }
-
-    /// Its timer, unless `other` is due before.
-    pub(super) fn earlier(&self, other: Option<Deadline>) -> Option<Deadline> {
-        let own = self.alarm.due().map(|at| Deadline { at, timer: self.alarm_for });
-        match (own, other) {
-            (Some(own), Some(other)) if other.at < own.at => Some(other),
-            _ => own.or(other),
-        }
     }
 
     /// Whether something leaves next whatever was written.

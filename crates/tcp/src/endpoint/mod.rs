@@ -290,11 +290,7 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Deadline> {
-        let deadline = self.timers.earliest(&self.acknowledger);
-        match &self.flight {
-            None => deadline,
-            Some(flight) => flight.earlier(deadline),
-        }
+        self.timers.earliest(&self.acknowledger)
     }
 
     /// Whether a SYN may reopen this connection out of TIME-WAIT: then the new connection's initial

@@ -418,8 +418,8 @@ impl Endpoint {
         }
         if probing {
             self.timers.wait_for(Timer::Persist, self.retransmission_due(now));
-        } else if !self.timers.retransmission.is_on() {
-            self.timers.retransmission = self.retransmission_due(now);
+        } else if !self.timers.watches_outstanding() {
+            self.timers.retransmit(self.retransmission_due(now));
         }
     }
 
@@ -486,7 +486,7 @@ impl Endpoint {
             self.timers.last_send = now;
             self.acknowledger.data_sent(now);
         }
-        self.timers.retransmission = self.retransmission_due(now);
+        self.timers.retransmit(self.retransmission_due(now));
         transmit
     }
 

@@ -95,7 +95,7 @@ impl Endpoint {
         self.lose_flight(true, Instant::EPOCH);
         self.recovery.episode = None;
         self.send_again();
-        self.timers.retransmission = Alarm::OFF;
+        self.timers.retransmit(Alarm::OFF);
     }
 }
 

@@ -75,63 +75,72 @@ impl Endpoint {
         let new = end > self.sender.max;
         let Some(flight) = self.flight.as_deref_mut() else { return };
         if flight.probe.due {
+            // RFC 8985, section 7.3: the retransmission timer is armed anew, without back-off.
             flight.probe.on_sent(end.max(self.sender.max), !new);
-            flight.alarm = Alarm::OFF;
-            self.timers.retransmission = self.retransmission_due(now);
+            self.timers.retransmit(self.retransmission_due(now));
         } else if new {
             // With one segment, the probe waits for longer.
             let set = flight.probe_set_by_data.due() == Some(now) && flight.len() > 2;
-            if !set || !flight.alarm.is_on() || flight.alarm_for != Timer::TailLossProbe {
+            if !set || !self.timers.watches_by(Timer::TailLossProbe) {
                 flight.probe_set_by_data = Alarm::at(now);
                 let head = flight.head_sent().unwrap_or(now);
                 self.schedule_probe(head, now);
             }
-        } else if start <= self.sender.una && self.detects_by_time() {
+        } else if start <= self.sender.una
+            && self.detects_by_time()
+            && !self.timers.watches_by(Timer::Reordering)
+        {
             // Linux `tcp_xmit_retransmit_queue`: the timer counts from the head's last copy.
-            self.timers.retransmission = self.retransmission_due(now);
+            self.timers.retransmit(self.retransmission_due(now));
         }
     }
 
-    /// New data was acknowledged.
-    pub(super) fn schedule_probe_on_ack(&mut self, now: Instant) {
+    /// New data was acknowledged; whether the probe timer runs now.
+    pub(super) fn schedule_probe_on_ack(&mut self, now: Instant) -> bool {
         if let Some(flight) = self.flight.as_deref_mut() {
-            (flight.alarm, flight.probe_set_by_data) = (Alarm::OFF, Alarm::OFF);
+            flight.probe_set_by_data = Alarm::OFF;
         }
-        self.schedule_probe(now, now);
+        self.schedule_probe(now, now)
     }
 
-    /// Starts the probe timer, which takes the place of a retransmission timer that counts from `head`. Two
-    /// round trips, and for a single segment the time that a peer may delay its ACK.
-    fn schedule_probe(&mut self, head: Instant, now: Instant) {
+    /// Starts the probe timer, which takes the place of a retransmission timer that counts from `head`; whether
+    /// it does. Two round trips, and for a single segment the time that a peer may delay its ACK.
+    fn schedule_probe(&mut self, head: Instant, now: Instant) -> bool {
         let open = self.recovery.phase == Phase::Open && self.sender.una > 0;
         let (srtt, rto) = (self.round_trip.smoothed(), self.round_trip.time_out());
         let by_time =
             self.receiver.sack && self.config.policies.loss_detection == LossDetection::Rack;
-        let Some(flight) = self.flight.as_deref().filter(|_| by_time) else { return };
+        let Some(flight) = self.flight.as_deref().filter(|_| by_time) else { return false };
         if !open || flight.is_empty() || flight.sacked() > 0 {
-            return;
+            return false;
         }
         let patience = if flight.len() == 1 { DELAYED_ACK } else { LEAST_TIMEOUT };
         let timeout = srtt.map_or(UNMEASURED, |srtt| srtt * 2 + patience);
         let (probe, timer) = (now + timeout, head + rto);
         let due = if timer > now { probe.min(timer) } else { probe };
-        self.set_loss_alarm(Timer::TailLossProbe, due);
+        self.timers.watch_outstanding(Timer::TailLossProbe, Alarm::at(due));
+        true
     }
 
-    /// The probe timer has fired. At most one probe is out.
-    pub(super) fn probe_timeout(&mut self) {
+    /// The probe timer has fired. At most one probe is out: if one is, the retransmission timer goes on.
+    pub(super) fn probe_timeout(&mut self, now: Instant) {
         if let Some(flight) = self.flight.as_deref_mut()
             && flight.probe.until == 0
         {
             flight.probe.due = true;
+            self.timers.retransmit(self.retransmission_due(now));
+        } else {
+            self.resume_retransmission_timer(now);
         }
     }
 
     /// A repair begins, so nothing is probed.
-    pub(super) fn end_probe(&mut self) {
+    pub(super) fn end_probe(&mut self, now: Instant) {
         if let Some(flight) = self.flight.as_deref_mut() {
             flight.probe.end();
-            flight.alarm = Alarm::OFF;
+        }
+        if self.timers.watches_by(Timer::TailLossProbe) {
+            self.resume_retransmission_timer(now);
         }
     }
 

@@ -142,9 +142,28 @@ impl Endpoint {
             self.begin_repair_by_time(now);
         }
         if !wait.is_zero() {
-            self.set_loss_alarm(Timer::Reordering, now + (wait + LEAST_TIMEOUT));
+            self.watch_reordering(wait, now);
         } else if advances {
-            self.schedule_probe_on_ack(now);
+            self.watch_after_ack(now);
+        }
+    }
+
+    /// Starts the reordering timer.
+    fn watch_reordering(&mut self, wait: Nanos, now: Instant) {
+        let due = Alarm::at(now + (wait + LEAST_TIMEOUT));
+        self.timers.watch_outstanding(Timer::Reordering, due);
+    }
+
+    /// New data was acknowledged, and nothing is suspicious: the probe timer starts, or else the retransmission
+    /// timer, if something is outstanding (Linux `tcp_set_xmit_timer`).
+    #[inline]
+    fn watch_after_ack(&mut self, now: Instant) {
+        if !self.sender.is_outstanding() || self.schedule_probe_on_ack(now) {
+            return;
+        }
+        match self.timers.watches_by(Timer::Retransmission) {
+            true => self.timers.retransmit(self.retransmission_due(now)),
+            false => self.resume_retransmission_timer(now),
         }
     }
 
@@ -177,12 +196,9 @@ impl Endpoint {
     /// The reordering timer has fired (Linux `tcp_rack_reo_timeout`).
     pub(super) fn reordering_timeout(&mut self, now: Instant) {
         self.begin_news();
-        let wait = self.rack_mark_lost(true, now);
-        if !wait.is_zero() {
-            self.set_loss_alarm(Timer::Reordering, now + (wait + LEAST_TIMEOUT));
-        }
+        self.rack_mark_lost(true, now);
+        self.resume_retransmission_timer(now);
         if self.news().is_some_and(|news| news.lost > 0) {
-            self.timers.retransmission = self.retransmission_due(now);
             self.begin_repair_by_time(now);
         }
     }
@@ -204,7 +220,6 @@ impl Endpoint {
             let first = core::mem::take(&mut head);
             Some(first || all || latest.remaining(sent, Nanos::ZERO, now).is_zero())
         });
-        flight.alarm = Alarm::OFF;
         flight.probe.end();
     }
 
@@ -213,13 +228,6 @@ impl Endpoint {
         if let Some(flight) = self.flight.as_deref_mut() {
             flight.find();
             flight.latest.advanced = true;
-        }
-    }
-
-    /// Starts the reordering timer or the probe timer in place of the other.
-    pub(super) fn set_loss_alarm(&mut self, timer: Timer, due: Instant) {
-        if let Some(flight) = self.flight.as_deref_mut() {
-            (flight.alarm, flight.alarm_for) = (Alarm::at(due), timer);
         }
     }
 

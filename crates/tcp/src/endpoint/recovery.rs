@@ -214,7 +214,7 @@ impl Endpoint {
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;
         self.recovery.partial_acks = 0;
-        self.end_probe();
+        self.end_probe(now);
         self.begin_episode();
         let at_loss = self.at_loss(now);
         self.congestion.on_loss(at_loss, repair == Repair::Scoreboard);
@@ -225,7 +225,7 @@ impl Endpoint {
             } else {
                 self.sender.next = self.sender.una;
             }
-            self.timers.retransmission = Alarm::OFF;
+            self.timers.retransmit(Alarm::OFF);
         } else {
             self.recovery.phase = Phase::Fast(repair);
             self.recovery.retransmit_head = true;

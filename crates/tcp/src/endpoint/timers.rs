@@ -2,16 +2,19 @@
 
 use core::time::Duration;
 
-use super::{Endpoint, Event, Input, acknowledge::Acknowledger, alarm::Alarm};
+use super::{Endpoint, Event, Input, acknowledge::Acknowledger, alarm::Alarm, flight::Flight};
 use crate::{
-    units::Instant,
+    units::{Instant, Nanos},
     wait::{Deadline, Timer, Wait},
 };
 
 /// The timers of one connection, the delayed ACK's excepted, and when things last happened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timers {
-    pub(super) retransmission: Alarm,
+    /// The timer of what is outstanding. RFC 8985, sections 6.3 and 7.2: the reordering timer and the probe timer
+    /// take the place of the retransmission timer, as in Linux (`icsk_pending`), so that no two are due at once.
+    outstanding: Alarm,
+    outstanding_for: Timer,
     /// The one other timer that may run: nothing is held in TIME-WAIT, and a segment is held for one
     /// reason.
     pub(super) waiting: Alarm,
@@ -25,7 +28,8 @@ pub(super) struct Timers {
 impl Default for Timers {
     fn default() -> Self {
         Self {
-            retransmission: Alarm::OFF,
+            outstanding: Alarm::OFF,
+            outstanding_for: Timer::Retransmission,
             waiting: Alarm::OFF,
             waiting_for: Timer::Persist,
             stalled_since: Alarm::OFF,
@@ -41,12 +45,36 @@ const SILLY_WINDOW_OVERRIDE: Duration = Duration::from_millis(500);
 impl Timers {
     /// Nothing is waited for any more.
     pub(super) const fn stop(&mut self) {
-        self.retransmission = Alarm::OFF;
+        self.outstanding = Alarm::OFF;
         self.waiting = Alarm::OFF;
         self.stalled_since = Alarm::OFF;
     }
 
-    /// Starts the timer `timer` in place of any other, the retransmission timer excepted.
+    /// Starts the retransmission timer, or with [`Alarm::OFF`] stops it, and what is in its place.
+    #[inline]
+    pub(super) const fn retransmit(&mut self, due: Alarm) {
+        self.watch_outstanding(Timer::Retransmission, due);
+    }
+
+    /// Starts `timer` in place of the retransmission timer.
+    #[inline]
+    pub(super) const fn watch_outstanding(&mut self, timer: Timer, due: Alarm) {
+        (self.outstanding, self.outstanding_for) = (due, timer);
+    }
+
+    /// Whether something that is outstanding has a timer.
+    #[inline]
+    pub(super) fn watches_outstanding(&self) -> bool {
+        self.outstanding.is_on()
+    }
+
+    /// Whether `timer` runs, of those for what is outstanding.
+    #[inline]
+    pub(super) fn watches_by(&self, timer: Timer) -> bool {
+        self.outstanding_for == timer && self.outstanding.is_on()
+    }
+
+    /// Starts the timer `timer` in place of any other, those for what is outstanding excepted.
     pub(super) const fn wait_for(&mut self, timer: Timer, due: Alarm) {
         (self.waiting, self.waiting_for) = (due, timer);
     }
@@ -65,7 +93,7 @@ impl Timers {
     /// The timer that is due first; of those due at once, the first of these.
     #[inline]
     pub(super) fn earliest(&self, acknowledger: &Acknowledger) -> Option<Deadline> {
-        let (mut first, mut timer) = (self.retransmission, Timer::Retransmission);
+        let (mut first, mut timer) = (self.outstanding, self.outstanding_for);
         if self.waiting.is_before(first) {
             (first, timer) = (self.waiting, self.waiting_for);
         }
@@ -79,28 +107,20 @@ impl Timers {
 impl Endpoint {
     pub(super) fn fire_timers(&mut self, now: Instant) {
         // The delayed-ACK timer needs no action: `poll_transmit` compares its time with `now`.
-        self.fire_loss_alarm(now);
-        if self.timers.retransmission.take_due(now) {
-            let first = !self.timers.stalled_since.is_on();
-            if self.goes_on_after_timeout(now) {
-                self.retransmission_timeout(first, now);
+        if self.timers.outstanding.take_due(now) {
+            match self.timers.outstanding_for {
+                Timer::Reordering => self.reordering_timeout(now),
+                Timer::TailLossProbe => self.probe_timeout(now),
+                _ => {
+                    let first = !self.timers.stalled_since.is_on();
+                    if self.goes_on_after_timeout(now) {
+                        self.retransmission_timeout(first, now);
+                    }
+                }
             }
         }
         if self.timers.waiting.take_due(now) {
             self.waited(self.timers.waiting_for, now);
-        }
-    }
-
-    /// Of two timers that are due at once, this one counts: Linux has one timer for both.
-    #[inline]
-    fn fire_loss_alarm(&mut self, now: Instant) {
-        let Some(flight) = self.flight.as_deref_mut() else { return };
-        if !flight.alarm.take_due(now) {
-            return;
-        }
-        match flight.alarm_for {
-            Timer::Reordering => self.reordering_timeout(now),
-            _ => self.probe_timeout(),
         }
     }
 
@@ -151,11 +171,20 @@ impl Endpoint {
         Alarm::at(self.config.policies.timers.expiry_after(self.round_trip.time_out(), now))
     }
 
+    /// The retransmission timer goes on where another one was in its place: it counts from the head (Linux
+    /// `tcp_rearm_rto`).
+    pub(super) fn resume_retransmission_timer(&mut self, now: Instant) {
+        let head = self.flight.as_deref().and_then(Flight::head_sent).unwrap_or(now);
+        let left = self.round_trip.time_out() - Nanos::between(head, now);
+        let due = self.config.policies.timers.expiry_after(left.max(Nanos::new(1)), now);
+        self.timers.retransmit(Alarm::at(due));
+    }
+
     /// Nothing more is sent now: some waits end by a timer of their own.
     pub(super) fn arm_for(&mut self, wait: Wait, now: Instant) {
         match wait {
             Wait::ReceiveWindow { probing: true } => {
-                self.timers.retransmission = Alarm::OFF;
+                self.timers.retransmit(Alarm::OFF);
                 self.timers.wait_once_for(Timer::Persist, self.retransmission_due(now));
             }
             Wait::SillyWindow => {
