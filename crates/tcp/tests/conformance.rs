@@ -187,7 +187,10 @@ shown_by! {
         "hystart/a_gap_ends_the_train"
         "hystart/longer_round_trips_end_slow_start"
     }
-    fn the_window_comes_down_in_proportion() { "reduction/seven_leave_for_ten_that_arrive" }
+    fn the_window_comes_down_in_proportion() {
+        "reduction/seven_leave_for_ten_that_arrive"
+        "reduction/a_recovery_that_the_reordering_timer_begins_sends_one"
+    }
     fn what_was_not_lost_is_taken_back() {
         "undo/eifel_takes_a_recovery_back"
         "undo/eifel_takes_a_partly_repaired_recovery_back"

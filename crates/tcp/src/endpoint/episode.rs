@@ -25,7 +25,7 @@ pub(super) struct Episode {
     sent_again_at: Option<u32>,
     /// Bytes sent again that no D-SACK has reported (`undo_retrans`).
     unreported: u64,
-    /// prr_delivered and prr_out of RFC 6937, in bytes.
+    /// prr_delivered and prr_out of RFC 9937, in bytes.
     delivered: u64,
     out: u64,
     /// The end of what was lost when the window was last computed.
@@ -262,7 +262,7 @@ impl Endpoint {
         self.congestion.set_recovery_window(u32::try_from(window).unwrap_or(u32::MAX));
     }
 
-    /// The repair is over: RFC 6937, section 3, "cwnd = ssthresh".
+    /// The repair is over: RFC 9937, section 6, cwnd becomes ssthresh.
     pub(super) fn end_reduction(&mut self) {
         if self.config.policies.reduction == ReductionPolicy::Proportional && self.receiver.sack {
             self.congestion.set_recovery_window(self.windows().threshold);

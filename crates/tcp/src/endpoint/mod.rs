@@ -13,7 +13,7 @@
 //! | `flight` | the segments that are out, one by one |
 //! | `rack`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
 //! | `model` | what BBR learns of the path from an ACK |
-//! | `episode` | how the window comes down meanwhile, and whether that was right (RFC 6937, 5682, 3522) |
+//! | `episode` | how the window comes down meanwhile, and whether that was right (RFC 9937, 5682, 3522) |
 //! | `poll`, `output` | what may be sent now, and if nothing, why |
 //! | `paced` | segments that leave at a rate |
 //! | `measured`, `gauge`, `validation`, `ack_spacing` | what some policies measure: packets in a round trip, use of the window, bandwidth |

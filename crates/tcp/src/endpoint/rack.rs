@@ -138,8 +138,8 @@ impl Endpoint {
     pub(super) fn detect_by_time(&mut self, advances: bool, now: Instant) {
         let wait = self.rack_mark_lost(false, now);
         let Some(flight) = self.flight.as_deref_mut() else { return };
-        if flight.news.lost > 0 {
-            self.begin_repair_by_time(now);
+        if flight.news.lost > 0 && self.recovery.phase == Phase::Open {
+            self.begin_repair(now);
         }
         if !wait.is_zero() {
             self.watch_reordering(wait, now);
@@ -198,14 +198,10 @@ impl Endpoint {
         self.begin_news();
         self.rack_mark_lost(true, now);
         self.resume_retransmission_timer(now);
-        if self.news().is_some_and(|news| news.lost > 0) {
-            self.begin_repair_by_time(now);
-        }
-    }
-
-    fn begin_repair_by_time(&mut self, now: Instant) {
-        if self.recovery.phase == Phase::Open {
+        if self.news().is_some_and(|news| news.lost > 0) && self.recovery.phase == Phase::Open {
             self.begin_repair(now);
+            // As if one segment had arrived ("tcp_cwnd_reduction(sk, 1, ...)").
+            self.reduce_proportionally(self.sender.mss, false);
         }
     }
 

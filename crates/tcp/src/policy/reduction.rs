@@ -6,7 +6,7 @@ pub enum ReductionPolicy {
     /// At once: RFC 5681, section 3.2. Nothing leaves until half of the flight has arrived, then one
     /// segment for each that arrives.
     AtOnce,
-    /// In proportion to what arrives: PRR, RFC 6937 and 9937, as in Linux (`tcp_cwnd_reduction`). For a
+    /// In proportion to what arrives: PRR, RFC 9937, as in Linux (`tcp_cwnd_reduction`). For a
     /// repair by the scoreboard; without SACK the window is inflated and deflated (RFC 6582).
     Proportional,
 }
@@ -14,7 +14,7 @@ pub enum ReductionPolicy {
 /// What proportional rate reduction counts, in bytes, from the beginning of the recovery.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Reducing {
-    /// RecoverFS: cwnd before (Linux: `prior_cwnd`; RFC 6937 has the flight).
+    /// RecoverFS: cwnd before (Linux: `prior_cwnd`; RFC 9937 has the flight).
     pub before: u32,
     /// ssthresh: cwnd afterwards.
     pub threshold: u32,
@@ -35,7 +35,7 @@ pub struct Reducing {
 impl Reducing {
     /// SndCnt: bytes that may leave now.
     ///
-    /// While more is on its way than ssthresh, in proportion: RFC 6937, section 3.1, "CEIL(prr_delivered *
+    /// While more is on its way than ssthresh, in proportion: RFC 9937, section 6, "CEIL(prr_delivered *
     /// ssthresh / RecoverFS) - prr_out", in whole segments as Linux counts. Afterwards as much as was
     /// delivered ("conservative", CRB), and a segment more for a safe ACK ("slow start", SSRB), up to
     /// ssthresh. The first segment leaves in any case (RFC 9937, section 6).
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn while_more_than_ssthresh_is_on_its_way_seven_leave_for_ten_that_arrive() {
-        // RFC 6937, section 4, has such a table for a half.
+        // RFC 9937 has such a table for a half.
         let mut out = 0;
         let left: Vec<u64> = (1..=10)
             .map(|delivered| {
