@@ -85,7 +85,9 @@ impl Endpoint {
         let may_grow = self.measure_ack(ack, flight, now);
         self.timers.stalled_since = Alarm::OFF;
         let fresh = u64::from(bytes).saturating_sub(sacked_earlier);
-        let delivered = u32::try_from(fresh).unwrap_or(u32::MAX).saturating_add(newly_sacked);
+        let counted = self.counted_by_duplicates(bytes);
+        let delivered =
+            u32::try_from(fresh).unwrap_or(u32::MAX).saturating_add(newly_sacked) - counted;
         if bytes > 0 {
             let srtt = self.round_trip.smoothed();
             let acked = Acked { bytes, delivered, flight, window_limited, srtt };
@@ -103,6 +105,17 @@ impl Endpoint {
             self.fin_acknowledged(now);
         }
         delivered
+    }
+
+    /// Bytes of an ACK for `bytes` that duplicate ACKs have told of already, where SACK does not say which: a
+    /// segment each, and one has not arrived before (Linux `tcp_remove_reno_sacks`).
+    #[inline]
+    fn counted_by_duplicates(&self, bytes: u32) -> u32 {
+        let segments = u32::from(self.recovery.duplicate_acks);
+        if segments == 0 || self.receiver.sack {
+            return 0;
+        }
+        segments.saturating_mul(self.sender.mss).min(bytes.saturating_sub(self.sender.mss))
     }
 
     /// What an ACK that does not advance tells the congestion control of the segments that it SACKs.

@@ -30,9 +30,11 @@ impl Endpoint {
     #[inline(never)]
     fn is_deferred(&mut self, piece: &Piece, now: Instant) -> bool {
         let Some(flight) = self.flight.as_deref() else { return false };
-        // What would not become more is sent at once.
+        // What would not become more is sent at once, and so is what the FIN ends: Linux puts it on the last buffer
+        // of what is left.
         let (end, to_send) = (piece.end(), self.sender.end());
-        if end >= to_send || end <= self.sender.max || flight.probe.is_due() {
+        let ends = self.sender.fin && to_send - piece.start <= LARGEST_BUFFER;
+        if ends || end >= to_send || end <= self.sender.max || flight.probe.is_due() {
             return false;
         }
         let (Some(head), Some(srtt)) = (flight.head(), self.round_trip.smoothed()) else {
@@ -108,5 +110,7 @@ impl Endpoint {
     }
 }
 
+/// `GSO_LEGACY_MAX_SIZE`: what one buffer of the kernel's queue holds, if it was written at once.
+const LARGEST_BUFFER: u64 = 65_536;
 /// `net.ipv4.tcp_min_tso_segs`.
 const LEAST_BURST: u32 = 2;
