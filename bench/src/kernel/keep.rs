@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -17,7 +17,7 @@ pub(super) fn keep(
     toml: &str,
     flows: [&Flow; 2],
 ) -> anyhow::Result<()> {
-    let folder = folder.join(format!("path-{path:04}-{nth}"));
+    let folder = self::folder(folder, path, nth);
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let write = |name: &str, text: &str| {
         let file = folder.join(name);
@@ -28,9 +28,14 @@ pub(super) fn keep(
     write("simulated.csv", &csv(flows[1]))
 }
 
+/// Where the run `nth` of a path is kept.
+pub(super) fn folder(folder: &Path, path: u64, nth: u64) -> PathBuf {
+    folder.join(format!("path-{path:04}-{nth}"))
+}
+
 /// The kernel's run `nth` of a path, if an earlier call of [`keep`] has written it below `folder`.
 pub(super) fn kept(folder: &Path, path: u64, nth: u64) -> anyhow::Result<Option<Flow>> {
-    let file = folder.join(format!("path-{path:04}-{nth}")).join("kernel.csv");
+    let file = self::folder(folder, path, nth).join("kernel.csv");
     let text = match fs::read_to_string(&file) {
         Err(why) if why.kind() == ErrorKind::NotFound => return Ok(None),
         text => text.with_context(|| format!("cannot read {}", file.display()))?,

@@ -15,6 +15,7 @@
 //! | `compare` | the runs of a path, and the targets |
 //! | `report`, `page` | the results, printed and drawn |
 //! | `keep` | the results as files |
+//! | `short` | the same for exchanges of a few segments |
 
 mod compare;
 mod experiment;
@@ -25,6 +26,7 @@ mod page;
 mod path;
 mod real;
 mod report;
+mod short;
 mod simulated;
 
 use std::fs;
@@ -60,13 +62,18 @@ pub(super) const QUESTION: &str = "does the preset `linux-6` behave like this ke
 ///
 /// If the kernel cannot be measured here, a run fails, or the comparison takes too long.
 pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
+    if settings.short {
+        eprintln!("{NAME}: {QUESTION}");
+        print(&short::run(settings)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     eprintln!("{NAME}: {QUESTION}\n{}", path::RANGES);
     if settings.kept.is_none() {
         Tracer::prepare()?;
     }
     let numbers: Vec<u64> = match settings.only {
         Some(number) => vec![number],
-        None => (0..settings.paths).collect(),
+        None => (0..settings.paths()).collect(),
     };
     let all = compare_all(settings, &numbers)?;
     let text = match settings.json {

@@ -11,8 +11,10 @@ use lexopt::prelude::*;
 pub(crate) struct Settings {
     /// Seed of all random numbers.
     pub(super) seed: u64,
-    /// Number of paths.
-    pub(super) paths: u64,
+    /// Compare short exchanges, not transfers.
+    pub(super) short: bool,
+    /// Number of paths, or of cases, if given.
+    paths: Option<u64>,
     /// The number of the only path to compare.
     pub(super) only: Option<u64>,
     /// Print JSON instead of tables.
@@ -27,7 +29,28 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 1, paths: 60, only: None, json: false, page: None, keep: None, kept: None }
+        Self {
+            seed: 1,
+            short: false,
+            paths: None,
+            only: None,
+            json: false,
+            page: None,
+            keep: None,
+            kept: None,
+        }
+    }
+}
+
+impl Settings {
+    /// How many paths to compare.
+    pub(super) fn paths(&self) -> u64 {
+        self.paths.unwrap_or(60)
+    }
+
+    /// How many short cases.
+    pub(super) fn cases(&self) -> u64 {
+        self.paths.unwrap_or(240)
     }
 }
 
@@ -36,7 +59,9 @@ cargo xtask bench kernel [OPTION]...
     Compare transfers in the simulator (preset `linux-6`) with those of this machine's kernel over
     the link emulator, on paths drawn with a seed. Needs root. 60 paths take about ten minutes.
     --seed N     Seed of all random numbers (1 by default).
-    --paths N    Number of paths (60 by default).
+    --short      Compare exchanges of 1 to 12 segments that lose packets, each three times on the kernel:
+                 240 cases by default, about ten minutes. The table has those that differ.
+    --paths N    Number of paths (60 by default), or of short cases.
     --only CASE  Compare only the path with this number, as the table shows it.
     --json       Print JSON.
     --page FILE  Write an HTML page that shows the five worst paths side by side.
@@ -45,6 +70,7 @@ cargo xtask bench kernel [OPTION]...
     Examples: cargo xtask bench kernel --page worst.html
               cargo xtask bench kernel --seed 7 --only 12 --keep /tmp/path
               cargo xtask bench kernel --seed 7 --only 12 --kept /tmp/path
+              cargo xtask bench kernel --short --seed 7
     Exit: 0 measured (the last lines say which targets are reached), 1 could not measure.
 ";
 
@@ -59,7 +85,8 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
     while let Some(arg) = parser.next()? {
         match arg {
             Long("seed") => settings.seed = parser.value()?.parse()?,
-            Long("paths") => settings.paths = parser.value()?.parse::<NonZeroU64>()?.get(),
+            Long("short") => settings.short = true,
+            Long("paths") => settings.paths = Some(parser.value()?.parse::<NonZeroU64>()?.get()),
             Long("only") => settings.only = Some(parser.value()?.parse()?),
             Long("json") => settings.json = true,
             Long("page") => settings.page = Some(parser.value()?.into()),
@@ -82,9 +109,12 @@ mod tests {
 
     #[test]
     fn every_option_is_read_and_in_the_help() {
-        let line = "--seed 7 --paths 9 --only 3 --json --page p.html --keep k --kept d";
+        let line = "--short --seed 7 --paths 9 --only 3 --json --page p.html --keep k --kept d";
         let settings = parsed(line).unwrap().unwrap();
-        assert_eq!((settings.seed, settings.paths, settings.only), (7, 9, Some(3)));
+        assert_eq!((settings.seed, settings.paths(), settings.only), (7, 9, Some(3)));
+        assert_eq!((settings.short, settings.cases()), (true, 9));
+        let default = parsed("").unwrap().unwrap();
+        assert_eq!((default.paths(), default.cases()), (60, 240));
         assert_eq!((settings.page, settings.keep), (Some("p.html".into()), Some("k".into())));
         assert!(settings.json && settings.kept == Some("d".into()));
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {

@@ -31,7 +31,12 @@ pub(super) fn run(toml: &str, port: u16) -> anyhow::Result<Ran> {
     Ok(Ran { flow, disturbed: played.disturbed })
 }
 
-fn flow(played: &Played, events: &[Event], port: u16, clock: Clock) -> anyhow::Result<Flow> {
+pub(super) fn flow(
+    played: &Played,
+    events: &[Event],
+    port: u16,
+    clock: Clock,
+) -> anyhow::Result<Flow> {
     let at = |since: Duration| clock.nanos(played.began + since);
     let segments = || {
         played.recorded.iter().map(|record| {

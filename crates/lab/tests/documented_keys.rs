@@ -121,6 +121,7 @@ const EFFECTS: &[Effect] = &[
     ("tcp.undo", &[SPURIOUS, LARGE_BUFFERS, LARGE_FILES], "tcp.undo", ["off", "linux"]),
     ("tcp.loss_detection", &[LOSSY, LARGE_BUFFERS, LARGE_FILES], "tcp.loss_detection", ["rfc-6675", "rack"]),
     ("tcp.bbr_phase", &[BBR, FAT, LARGE_FILES], "tcp.bbr_phase", ["0", "3"]),
+    ("tcp.tick_phase", &[LOSSY, QUICK_TIMER], "tcp.tick_phase", ["0 ms", "3 ms"]),
     ("tcp.d_sack", &["tcp.undo=linux", "tcp.timestamps=false", SPURIOUS, LARGE_BUFFERS, LARGE_FILES], "tcp.d_sack", ["off", "rfc-2883"]),
     ("tcp.deferral", &["tcp.preset=linux-6-bbr", SHALLOW, LARGE_FILES], "tcp.deferral", ["off", "linux"]),
     ("tcp.frto", &[QUICK_TIMER, LOST_ACKS], "tcp.frto", ["off", "linux"]),

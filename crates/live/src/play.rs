@@ -47,12 +47,15 @@ pub struct Limits {
     /// The port of all servers. Whoever traces the kernel tells simultaneous runs apart by it: their namespaces have
     /// the same addresses.
     pub port: u16,
+    /// The run does not begin before. What the kernel does at a tick of its clock, two runs see at the same time if
+    /// they begin at the same time after a tick.
+    pub not_before: Option<Instant>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let (stop, clock) = Default::default();
-        Self { stop, clock, record: false, port: DEFAULT_PORT }
+        Self { stop, clock, record: false, port: DEFAULT_PORT, not_before: None }
     }
 }
 
@@ -132,6 +135,9 @@ pub fn play(scenario: &Scenario, world: World, limits: &Limits) -> Result<Played
     let wires = scenario.wires().into_iter().zip(scenario.links.iter().flat_map(|it| [it, it]));
     let wires = wires.map(|(config, link)| Wire { config, overhead: link.overhead }).collect();
     let round_trip = shortest_round_trip(scenario);
+    if let Some(begin) = limits.not_before {
+        thread::sleep(begin.saturating_duration_since(Instant::now()));
+    }
     let network = network.start(wires, ways, scenario.warm_up)?;
     let shared = Shared {
         start: network.began(),

@@ -59,6 +59,7 @@ pub(crate) fn config(field: &Field<'_>) -> Result<Config, ExperimentError> {
         time_wait: reader.or("time_wait", default.time_wait, |f| f.quantity())?,
         user_timeout: reader.or("user_timeout", default.user_timeout, |f| f.quantity())?,
         bbr_phase: reader.or("bbr_phase", default.bbr_phase, |f| f.integer(0..=6))?,
+        tick_phase: reader.optional("tick_phase").map(|f| f.quantity()).transpose()?,
     };
     reader.finish()?;
     Ok(config)

@@ -5,9 +5,10 @@ use std::{
     time::Duration,
 };
 
+use ackwise_link::Seed;
 use ackwise_tcp::{
     Config, Instant,
-    policy::{ControlBlocks, OpenPolicy, Sharing},
+    policy::{ControlBlocks, OpenPolicy, Sharing, TimerPolicy},
 };
 
 use super::{Event, World};
@@ -43,9 +44,9 @@ impl Host {
     /// network card.
     const MAX_WAITING: usize = 4_096;
 
-    pub(super) fn new(node: &Node) -> Self {
+    pub(super) fn new(node: &Node, seed: Seed) -> Self {
         Self {
-            tcp: node.tcp,
+            tcp: node.tcp.map(|tcp| with_tick_phase(tcp, seed.named("tick").named(&node.name))),
             cost: node.cost,
             peers: BTreeMap::new(),
             known: BTreeSet::new(),
@@ -189,3 +190,12 @@ impl<O: Observer> World<'_, O> {
         if cost.is_zero() { Duration::ZERO } else { host.work(cost, self.now).since(self.now) }
     }
 }
+/// Where the ticks of a host's clock stand, if that counts and is not given: hosts are not switched on at once.
+fn with_tick_phase(tcp: Config, seed: Seed) -> Config {
+    let counts = tcp.policies.timers == TimerPolicy::Linux;
+    let drawn = || Duration::from_nanos(seed.stream().below(LONGEST_PHASE));
+    Config { tick_phase: tcp.tick_phase.or_else(|| counts.then(drawn)), ..tcp }
+}
+
+/// The coarsest timers of Linux that TCP has count 512 ticks of 4 ms.
+const LONGEST_PHASE: u64 = 2_048_000_000;

@@ -165,7 +165,7 @@ impl<'a, O: Observer> World<'a, O> {
             now: START,
             queue: Queue::new(START),
             network: Network::new(scenario),
-            hosts: scenario.nodes.iter().map(Host::new).collect(),
+            hosts: scenario.nodes.iter().map(|node| Host::new(node, scenario.seed)).collect(),
             connections: Slab::new(),
             users: Vec::new(),
             bulk_clients: Vec::new(),

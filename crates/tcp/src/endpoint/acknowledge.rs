@@ -230,7 +230,12 @@ impl Endpoint {
         }
         match policy.on_arrival(arrival, now) {
             AckDecision::Now(reason) => acknowledger.ask(reason),
-            AckDecision::At(due) => acknowledger.due.not_later_than(due),
+            // Compressed ACKs have a timer of high resolution.
+            AckDecision::At(_) if policy == AckPolicy::LinuxQuickAck && compression.is_none() => {
+                let due = self.expiry(Nanos::of(time_out), now);
+                self.acknowledger.due.not_later_than(due);
+            }
+            AckDecision::At(due) => acknowledger.due.not_later_than(Alarm::at(due)),
         }
     }
 

@@ -39,7 +39,7 @@ impl Alarm {
     }
 
     /// Brings it forward to `due` if it is off or later.
-    pub(super) fn not_later_than(&mut self, due: Instant) {
-        self.0 = self.0.min(due);
+    pub(super) fn not_later_than(&mut self, due: Self) {
+        self.0 = self.0.min(due.0);
     }
 }

@@ -28,6 +28,12 @@ pub struct Config {
     /// follows from the initial sequence number: the kernel draws one for each connection, lest those
     /// that begin together do so together.
     pub bbr_phase: u8,
+    /// How far the host's clock had gone since a tick of its coarsest timers when the run began, for timers that
+    /// count ticks with a phase ([`TimerPolicy::Linux`]); `None` stands for none. All connections of a host have
+    /// the same.
+    ///
+    /// [`TimerPolicy::Linux`]: crate::policy::TimerPolicy::Linux
+    pub tick_phase: Option<Duration>,
 }
 
 impl Config {
@@ -42,6 +48,7 @@ impl Config {
             time_wait: Duration::from_secs(60),
             user_timeout: Duration::from_secs(180),
             bbr_phase: 0,
+            tick_phase: None,
         }
     }
 }

@@ -428,7 +428,11 @@ impl Endpoint {
     fn restart_after_idle(&mut self, piece: Piece, now: Instant) -> Piece {
         self.adjust_unused_window(now);
         let idle = Idle {
-            since_send: self.config.policies.timers.elapsed(self.timers.last_send, now),
+            since_send: self.config.policies.timers.elapsed(
+                self.timers.last_send,
+                self.tick_phase(),
+                now,
+            ),
             since_receive: now.since(self.timers.last_receive),
             rto: self.round_trip.rto(),
             srtt: self.round_trip.srtt(),

@@ -116,9 +116,9 @@ impl Endpoint {
         }
         let patience = if flight.len() == 1 { DELAYED_ACK } else { LEAST_TIMEOUT };
         let timeout = srtt.map_or(UNMEASURED, |srtt| srtt * 2 + patience);
-        let (probe, timer) = (now + timeout, head + rto);
-        let due = if timer > now { probe.min(timer) } else { probe };
-        self.timers.watch_outstanding(Timer::TailLossProbe, Alarm::at(due));
+        let until_timer = rto - Nanos::between(head, now);
+        let span = if until_timer.is_zero() { timeout } else { timeout.min(until_timer) };
+        self.timers.watch_outstanding(Timer::TailLossProbe, self.expiry(span, now));
         true
     }
 
@@ -162,5 +162,5 @@ impl Endpoint {
 const DELAYED_ACK: Nanos = Nanos::from_millis(200);
 /// Without a round trip (Linux `TCP_TIMEOUT_INIT`).
 const UNMEASURED: Nanos = Nanos::from_millis(1_000);
-/// Linux `TCP_TIMEOUT_MIN_US`, which the reordering timer waits for as well. Its jiffies are not modelled.
+/// Linux `TCP_TIMEOUT_MIN_US`, which the reordering timer waits for as well.
 pub(super) const LEAST_TIMEOUT: Nanos = Nanos::from_millis(2);

@@ -4,7 +4,7 @@
 //! should have arrived. That finds lost retransmissions too, and waits for segments that overtake each
 //! other.
 
-use super::{Endpoint, alarm::Alarm, flight::Flight, probe::LEAST_TIMEOUT, recovery::Phase};
+use super::{Endpoint, flight::Flight, probe::LEAST_TIMEOUT, recovery::Phase};
 use crate::{
     congestion::DUPLICATE_THRESHOLD,
     segment::Segment,
@@ -150,7 +150,7 @@ impl Endpoint {
 
     /// Starts the reordering timer.
     fn watch_reordering(&mut self, wait: Nanos, now: Instant) {
-        let due = Alarm::at(now + (wait + LEAST_TIMEOUT));
+        let due = self.expiry(wait + LEAST_TIMEOUT, now);
         self.timers.watch_outstanding(Timer::Reordering, due);
     }
 

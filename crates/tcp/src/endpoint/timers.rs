@@ -156,7 +156,7 @@ impl Endpoint {
     /// R2 of RFC 9293, section 3.8.3: without progress for too long, the connection is given up. No RST:
     /// section 3.10.8: "delete the TCB, enter the CLOSED state, and return", and so does Linux.
     fn goes_on_after_timeout(&mut self, now: Instant) -> bool {
-        self.timers.stalled_since.not_later_than(now);
+        self.timers.stalled_since.not_later_than(Alarm::at(now));
         let stalled = self.timers.stalled_since.due().map_or(Duration::ZERO, |at| now.since(at));
         if stalled < self.config.user_timeout {
             return true;
@@ -166,9 +166,22 @@ impl Endpoint {
         false
     }
 
+    /// When a timer expires that is started now.
+    #[inline]
+    pub(super) fn expiry(&self, span: Nanos, now: Instant) -> Alarm {
+        Alarm::at(self.config.policies.timers.expiry_after(span, self.tick_phase(), now))
+    }
+
+    /// Where the ticks of the host's clock stand.
+    #[inline]
+    pub(super) fn tick_phase(&self) -> Nanos {
+        self.config.tick_phase.map_or(Nanos::ZERO, Nanos::of)
+    }
+
     /// When the retransmission timer expires if it is started now.
+    #[inline]
     pub(super) fn retransmission_due(&self, now: Instant) -> Alarm {
-        Alarm::at(self.config.policies.timers.expiry_after(self.round_trip.time_out(), now))
+        self.expiry(self.round_trip.time_out(), now)
     }
 
     /// The retransmission timer goes on where another one was in its place: it counts from the head (Linux
@@ -176,8 +189,7 @@ impl Endpoint {
     pub(super) fn resume_retransmission_timer(&mut self, now: Instant) {
         let head = self.flight.as_deref().and_then(Flight::head_sent).unwrap_or(now);
         let left = self.round_trip.time_out() - Nanos::between(head, now);
-        let due = self.config.policies.timers.expiry_after(left.max(Nanos::new(1)), now);
-        self.timers.retransmit(Alarm::at(due));
+        self.timers.retransmit(self.expiry(left.max(Nanos::new(1)), now));
     }
 
     /// Nothing more is sent now: some waits end by a timer of their own.

@@ -162,8 +162,7 @@ impl Policies {
 
     /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC with HyStart, PRR, undo and F-RTO, RACK-TLP, IW 10,
     /// a window that decays while it is idle or not used, buffers that grow, 200 ms minimum RTO (`net/ipv4/tcp_input.c`,
-    /// `tcp_output.c`, `tcp_cubic.c`, `tcp_recovery.c`, `include/net/tcp.h`). Not copied:
-    /// timers other than the RTO in jiffies.
+    /// `tcp_output.c`, `tcp_cubic.c`, `tcp_recovery.c`, `include/net/tcp.h`).
     pub const LINUX_6: Self = Self {
         ack: AckPolicy::LinuxQuickAck,
         hold: HoldPolicy::Minshall,

@@ -55,14 +55,17 @@ impl TimerPolicy {
     /// BSD counts down whole ticks of one clock for all connections of a host (`tcp_slowtimo`), so
     /// a timer of n ticks fires at the nth tick from now: up to one tick early. Ticks stand at
     /// multiples of 500 ms from the beginning of the run; that phase is our choice. ns-2 counts round
-    /// trips in ticks, but its timers fire at their time.
+    /// trips in ticks, but its timers fire at their time. Linux counts ticks of 4 ms, here with phase 0, and
+    /// fires late, never early: a timer of less than 252 ms at the tick after its last one, a longer one at a
+    /// multiple of 32 ms, from 2 s on of 256 ms (`kernel/time/timer.c`: "Timer wheel granularity").
     #[must_use]
     pub fn expiry(self, now: Instant, span: Duration) -> Instant {
-        self.expiry_after(Nanos::of(span), now)
+        self.expiry_after(Nanos::of(span), Nanos::ZERO, now)
     }
 
-    /// The same for the endpoint.
-    pub(crate) fn expiry_after(self, span: Nanos, now: Instant) -> Instant {
+    /// The same for the endpoint, whose host's clock stood `phase` after a tick at the beginning of the run.
+    #[inline]
+    pub(crate) fn expiry_after(self, span: Nanos, phase: Nanos, now: Instant) -> Instant {
         match self {
             Self::Bsd => {
                 let tick = Nanos::of(Self::BSD_TICK).get();
@@ -71,7 +74,8 @@ impl TimerPolicy {
                     (now.as_nanos() / tick).saturating_add(count).saturating_mul(tick),
                 )
             }
-            Self::Rfc6298 | Self::Linux | Self::Ns2 => now + span,
+            Self::Linux => linux_expiry(span, phase, now),
+            Self::Rfc6298 | Self::Ns2 => now + span,
         }
     }
 
@@ -102,18 +106,39 @@ impl TimerPolicy {
     pub(crate) const LINUX_TICK: Nanos = Nanos::from_millis(4);
 
     /// How long it is since `earlier`, for what is compared with the RTO. Linux counts ticks of its clock
-    /// (`tcp_slow_start_after_idle_check`), which stands at a multiple of a tick at the beginning of the run; that
-    /// phase is our choice.
-    pub(crate) fn elapsed(self, earlier: Instant, now: Instant) -> Duration {
+    /// (`tcp_slow_start_after_idle_check`), which stood `phase` after a tick at the beginning of the run.
+    pub(crate) fn elapsed(self, earlier: Instant, phase: Nanos, now: Instant) -> Duration {
         match self {
             Self::Linux => {
-                let tick = Self::LINUX_TICK.get();
-                let ticks = (now.as_nanos() / tick).saturating_sub(earlier.as_nanos() / tick);
-                Duration::from_nanos(ticks.saturating_mul(tick))
+                let ticks = linux_ticks(now, phase).saturating_sub(linux_ticks(earlier, phase));
+                Duration::from_nanos(ticks.saturating_mul(Self::LINUX_TICK.get()))
             }
             Self::Bsd | Self::Rfc6298 | Self::Ns2 => now.since(earlier),
         }
     }
+}
+
+/// `jiffies`.
+#[inline]
+const fn linux_ticks(now: Instant, phase: Nanos) -> u64 {
+    now.as_nanos().saturating_add(phase.get()) / TimerPolicy::LINUX_TICK.get()
+}
+
+/// `calc_wheel_index`: the longer a timer runs, the coarser the level of the wheel that holds it. It fires one
+/// granule late rather than early.
+#[inline]
+fn linux_expiry(span: Nanos, phase: Nanos, now: Instant) -> Instant {
+    let tick = TimerPolicy::LINUX_TICK.get();
+    let ticks = span.get().div_ceil(tick);
+    let granule = match ticks {
+        0..63 => 1,
+        63..504 => 8,
+        504..4_032 => 64,
+        _ => 512, // Up to two minutes, which no timer of TCP exceeds.
+    };
+    let due = linux_ticks(now, phase).saturating_add(ticks) / granule + 1;
+    let at = due.saturating_mul(granule).saturating_mul(tick);
+    Instant::from_nanos(at.saturating_sub(phase.get()))
 }
 
 #[cfg(test)]
@@ -133,7 +158,16 @@ mod tests {
             (TimerPolicy::Bsd, 700, 1_200, 2_000),
             (TimerPolicy::Bsd, 700, 0, 1_000),
             (TimerPolicy::Rfc6298, 700, 1_200, 1_900),
-            (TimerPolicy::Linux, 700, 201, 901),
+            // At the tick after the last of 10, 62 and 63 ticks, of which the last are of 32 ms.
+            (TimerPolicy::Linux, 700, 40, 744),
+            (TimerPolicy::Linux, 703, 40, 744),
+            (TimerPolicy::Linux, 704, 40, 748),
+            (TimerPolicy::Linux, 700, 37, 744),
+            (TimerPolicy::Linux, 700, 248, 952),
+            (TimerPolicy::Linux, 700, 252, 960),
+            (TimerPolicy::Linux, 720, 252, 992),
+            (TimerPolicy::Linux, 700, 2_016, 2_816),
+            (TimerPolicy::Linux, 700, 20_000, 22_528),
             (TimerPolicy::Ns2, 750, 300, 1_050),
         ] {
             let fires = policy.expiry(Instant::EPOCH + ms(now), ms(span));
@@ -158,8 +192,10 @@ mod tests {
 
     #[test]
     fn an_endless_timer_saturates() {
-        let fires = TimerPolicy::Bsd.expiry(Instant::FAR_FUTURE, Duration::MAX);
-        assert_eq!(fires, Instant::FAR_FUTURE);
+        for policy in [TimerPolicy::Bsd, TimerPolicy::Linux] {
+            let fires = policy.expiry(Instant::FAR_FUTURE, Duration::MAX);
+            assert_eq!(fires, Instant::FAR_FUTURE, "{policy:?}");
+        }
     }
 
     #[test]
@@ -167,8 +203,11 @@ mod tests {
         let at = |micros| Instant::EPOCH + Duration::from_micros(micros);
         for (earlier, now, elapsed) in [(3_999, 4_000, 4), (4_000, 7_999, 0), (1_000, 622_000, 620)]
         {
-            assert_eq!(TimerPolicy::Linux.elapsed(at(earlier), at(now)), ms(elapsed));
+            let counted = TimerPolicy::Linux.elapsed(at(earlier), Nanos::ZERO, at(now));
+            assert_eq!(counted, ms(elapsed));
         }
-        assert_eq!(TimerPolicy::Rfc6298.elapsed(at(1_000), at(622_000)), ms(621));
+        let phase = Nanos::from_millis(1);
+        assert_eq!(TimerPolicy::Linux.elapsed(at(2_999), phase, at(3_000)), ms(4));
+        assert_eq!(TimerPolicy::Rfc6298.elapsed(at(1_000), phase, at(622_000)), ms(621));
     }
 }

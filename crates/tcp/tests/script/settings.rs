@@ -59,6 +59,7 @@ fn config(config: &mut Config, word: &str) -> Option<()> {
         "send_buffer" => config.send_buffer = value.parse().ok()?,
         "time_wait" => config.time_wait = duration(value)?,
         "bbr_phase" => config.bbr_phase = value.parse().ok()?,
+        "tick_phase" => config.tick_phase = Some(duration(value)?),
         "user_timeout" => config.user_timeout = duration(value)?,
         _ => return None,
     }
