@@ -50,7 +50,8 @@ impl Jacobson {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Syn {
     Outstanding,
-    TimedOut,
+    /// So many times.
+    TimedOut(u8),
     /// The handshake is over, and its SYN had timed out.
     AcknowledgedLate,
     Acknowledged,
@@ -177,14 +178,30 @@ impl RoundTrip {
     /// The timer expired for a SYN or SYN-ACK: backs off and remembers it for
     /// [`on_established`](Self::on_established).
     pub fn on_syn_timeout(&mut self) {
-        self.syn = Syn::TimedOut;
+        self.count_syn_timeout();
         self.back_off();
+    }
+
+    /// The same for the SYN of an active open: Linux backs off after `net.ipv4.tcp_syn_linear_timeouts` of them
+    /// (`tcp_retransmit_timer`, since 6.5).
+    pub(crate) fn on_timeout_of_active_open(&mut self) {
+        let earlier = self.count_syn_timeout();
+        if self.policy != TimerPolicy::Linux || earlier >= LINUX_LINEAR_SYNS {
+            self.back_off();
+        }
+    }
+
+    /// How many there were before.
+    fn count_syn_timeout(&mut self) -> u8 {
+        let earlier = if let Syn::TimedOut(count) = self.syn { count } else { 0 };
+        self.syn = Syn::TimedOut(earlier.saturating_add(1));
+        earlier
     }
 
     /// The handshake is over. Without a sample after a timeout, the RTO starts again at 3 s (RFC
     /// 6298, section 5.7; BSD goes on as it was).
     pub fn on_established(&mut self) {
-        let late = self.syn == Syn::TimedOut;
+        let late = matches!(self.syn, Syn::TimedOut(_));
         if late && self.policy.rto_after_lost_syn().is_some() {
             self.back_off = 0;
         }
@@ -309,6 +326,8 @@ const BSD_INITIAL_RTTVAR_4: u64 = 24;
 const BSD_CLOBBER: u8 = 4;
 /// `TCP_MAXRXTSHIFT`; every policy's maximum RTO is reached before.
 const MAX_BACK_OFF: u8 = 12;
+/// `net.ipv4.tcp_syn_linear_timeouts`.
+const LINUX_LINEAR_SYNS: u8 = 4;
 /// Longer samples count as this: what TCP is made for has no such round trips.
 const LONGEST_SAMPLE: Nanos = Nanos::from_millis(3_600_000);
 

@@ -151,6 +151,14 @@ shown_by! {
         "delayed_ack/the_segment_that_fills_the_last_gap_is_acknowledged_at_once"
     }
 
+    fn linux_sends_syns_each_second() {
+        "handshake/linux_sends_a_lost_syn_again_each_second"
+    }
+    fn linux_counts_ticks() {
+        "quick_ack/the_delay_ends_at_a_tick_of_the_hosts_clock"
+        "retransmission/linux_waits_for_200_ms_more_than_the_round_trip"
+    }
+
     // Losses.
     fn a_sack_alone_does_not_restart_the_timer() {
         "retransmission/a_sack_alone_does_not_restart_the_timer"

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use super::{Endpoint, Event, Input, acknowledge::Acknowledger, alarm::Alarm, flight::Flight};
+use super::{
+    Endpoint, Event, Input, State, acknowledge::Acknowledger, alarm::Alarm, flight::Flight,
+};
 use crate::{
     units::{Instant, Nanos},
     wait::{Deadline, Timer, Wait},
@@ -142,7 +144,10 @@ impl Endpoint {
     /// `first` unless the segment at SND.UNA has timed out before.
     fn retransmission_timeout(&mut self, first: bool, now: Instant) {
         if self.sender.una == 0 {
-            self.round_trip.on_syn_timeout();
+            match self.state {
+                State::SynSent => self.round_trip.on_timeout_of_active_open(),
+                _ => self.round_trip.on_syn_timeout(),
+            }
             self.sender.syn_lost = true;
             self.sender.next = 0;
             self.sender.timed_since = Alarm::OFF;
