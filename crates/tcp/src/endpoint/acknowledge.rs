@@ -9,7 +9,7 @@ use super::{
     receiver::Order,
 };
 use crate::{
-    policy::{AckDecision, AckPolicy, AckReason, Arrival, BufferTuning, Reading},
+    policy::{AckDecision, AckPolicy, AckReason, Arrival, BufferTuning, Reading, TimerPolicy},
     round_trip::RoundTrip,
     segment::Segment,
     units::{Instant, Nanos},
@@ -224,6 +224,7 @@ impl Endpoint {
             time_out,
             interarrival,
         };
+        let in_ticks = self.counts_ticks(policy) && compression.is_none();
         let acknowledger = &mut self.acknowledger;
         if !acknowledger.due.is_on() {
             acknowledger.since = now;
@@ -231,12 +232,18 @@ impl Endpoint {
         match policy.on_arrival(arrival, now) {
             AckDecision::Now(reason) => acknowledger.ask(reason),
             // Compressed ACKs have a timer of high resolution.
-            AckDecision::At(_) if policy == AckPolicy::LinuxQuickAck && compression.is_none() => {
+            AckDecision::At(_) if in_ticks => {
                 let due = self.expiry(Nanos::of(time_out), now);
                 self.acknowledger.due.not_later_than(due);
             }
             AckDecision::At(due) => acknowledger.due.not_later_than(Alarm::at(due)),
         }
+    }
+
+    /// Whether a delayed ACK waits for ticks of Linux's clock.
+    #[inline]
+    fn counts_ticks(&self, policy: AckPolicy) -> bool {
+        policy == AckPolicy::LinuxQuickAck && self.config.policies.timers == TimerPolicy::Linux
     }
 
     /// Linux `__tcp_ack_snd_check`: the first three ACKs behind a gap leave at once, because the sender

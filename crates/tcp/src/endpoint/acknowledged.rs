@@ -50,6 +50,7 @@ impl Endpoint {
         if self.flight.is_some() || self.recovery.episode.is_some() {
             let plain = segment.sequence_length() == 0 && self.sender.window == window_before;
             self.take_news_of_flight(ack, advances, plain && !advances && !news, now);
+            delivered = self.delivered_packets().unwrap_or(delivered);
             if news && !advances && self.detects_by_time() {
                 self.measure_sacked_round_trip();
                 self.take_delivered_by_sack(delivered, now);
@@ -88,6 +89,7 @@ impl Endpoint {
         let counted = self.counted_by_duplicates(bytes);
         let delivered =
             u32::try_from(fresh).unwrap_or(u32::MAX).saturating_add(newly_sacked) - counted;
+        let delivered = self.delivered_packets().unwrap_or(delivered);
         if bytes > 0 {
             let srtt = self.round_trip.smoothed();
             let acked = Acked { bytes, delivered, flight, window_limited, srtt };
@@ -105,6 +107,13 @@ impl Endpoint {
             self.fin_acknowledged(now);
         }
         delivered
+    }
+
+    /// What the ACK that is being taken has delivered, in full segments, where packets are counted.
+    #[inline]
+    fn delivered_packets(&self) -> Option<u32> {
+        let delivered = self.news().filter(|_| self.detects_by_time())?.delivered;
+        Some(delivered.saturating_mul(self.sender.mss))
     }
 
     /// Bytes of an ACK for `bytes` that duplicate ACKs have told of already, where SACK does not say which: a

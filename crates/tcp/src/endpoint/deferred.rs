@@ -45,7 +45,7 @@ impl Endpoint {
             _ => self.timers.last_send,
         };
         let (window, mss) = (self.congestion.window(), self.sender.mss);
-        let room = u64::from(window).saturating_sub(flight.pipe(self.sender.una));
+        let room = u64::from(window).saturating_sub(flight.pipe(self.sender.una, self.sender.mss));
         let room = u32::try_from(room).unwrap_or(u32::MAX);
         let facts = Deferrable {
             room: room / mss,

@@ -63,10 +63,10 @@ impl Episode {
         self.undo_from.is_some() && (self.is_all_reported() || self.is_delayed(echo))
     }
 
-    /// A segment with these bytes has left.
-    pub(super) fn on_sent(&mut self, start: u64, end: u64, again: bool, now: Instant) {
+    /// A segment with these bytes has left, which counts as `least` at least: where packets are counted, as a full one.
+    pub(super) fn on_sent(&mut self, start: u64, end: u64, again: bool, least: u32, now: Instant) {
         let bytes = end - start;
-        self.out += bytes;
+        self.out += bytes.max(least.into());
         if again {
             self.sent_again_at.get_or_insert_with(|| timestamp(now));
             self.unreported += bytes;

@@ -175,9 +175,11 @@ impl Flight {
         self.on_the_way
     }
 
-    /// The bytes of it, and those from `una` on that left with the SYN and are not in the list.
-    pub(super) fn pipe(&self, una: u64) -> u64 {
-        self.on_the_way.bytes + self.start.saturating_sub(una.max(1))
+    /// Its segments as if they were full ones, and the bytes from `una` on that left with the SYN and are not in the
+    /// list: Linux counts cwnd in packets, and a FIN is one (`tcp_packets_in_flight`).
+    pub(super) fn pipe(&self, una: u64, mss: u32) -> u64 {
+        let segments = u64::from(self.on_the_way.segments) * u64::from(mss);
+        segments + self.start.saturating_sub(una.max(1))
     }
 
     pub(super) const fn sacked(&self) -> u32 {

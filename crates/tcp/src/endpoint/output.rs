@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     congestion::Repair,
-    policy::{AckReason, HoldDecision, Idle, Pending},
+    policy::{AckReason, HoldDecision, Idle, LossDetection, Pending},
     segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder, Timestamps},
     seq::SeqNumber,
     units::Instant,
@@ -183,7 +183,7 @@ impl Endpoint {
     /// By how much cwnd exceeds what is on its way, where losses are detected by time.
     #[inline]
     fn room_beside(&self, flight: &Flight) -> u64 {
-        let pipe = flight.pipe(self.sender.una);
+        let pipe = flight.pipe(self.sender.una, self.sender.mss);
         let room = u64::from(self.congestion.window()).saturating_sub(pipe);
         // Linux `tcp_cwnd_test` counts packets: a short segment needs as much room as a full one.
         if room < u64::from(self.sender.mss) { 0 } else { room }
@@ -271,11 +271,14 @@ impl Endpoint {
             return Err(if sender.fin { Wait::Closed } else { Wait::Application });
         }
         let left = sender.written_end - start;
-        if left == 0 {
+        if left == 0 && (congestion_room >= u64::from(sender.mss) || !self.counts_packets()) {
             return Ok(Piece { start, len: 0, fin: true });
         }
         let receive = (sender.una.max(1) + u64::from(sender.window)).saturating_sub(start);
         let room = Room { congestion: congestion_room, receive };
+        if left == 0 {
+            return Err(self.window_wait(Room { receive: u64::MAX, ..room }));
+        }
         let full = u64::from(self.room_for_data());
         let wanted = left.min(full);
         // What a timer releases may be the byte that probes a closed window.
@@ -296,6 +299,11 @@ impl Endpoint {
             HoldDecision::Cork => Err(Wait::Cork),
             HoldDecision::SillyWindow => Err(self.window_wait(room)),
         }
+    }
+
+    /// Whether cwnd counts packets, so that it holds a FIN back, too (Linux `tcp_cwnd_test`, which does since 6.x).
+    fn counts_packets(&self) -> bool {
+        self.config.policies.loss_detection == LossDetection::Rack
     }
 
     fn pending(&self, piece: Piece, full: u64, empties_buffer: bool) -> Pending {
@@ -407,7 +415,8 @@ impl Endpoint {
         sender.release_held = false;
         self.timers.waiting = Alarm::OFF;
         if let Some(episode) = &mut self.recovery.episode {
-            episode.on_sent(piece.start, end, retransmission, now);
+            let least = if self.flight.is_some() { sender.mss } else { 0 };
+            episode.on_sent(piece.start, end, retransmission, least, now);
         }
         self.judge_use(now);
         self.measure_sent(end, piece.len, retransmission, now);

@@ -59,6 +59,9 @@ impl Endpoint {
             return;
         }
         let receiver = &self.receiver;
+        if !receiver.sack && !receiver.out_of_order.is_empty() {
+            return; // `tcp_data_queue_ofo`: "do not grow window to force DUPACK".
+        }
         let age = |echo: u32| timestamp(now).wrapping_sub(echo);
         let beyond = receiver.out_of_order.end().unwrap_or(receiver.next) - receiver.next;
         let data = DataArrived {

@@ -81,7 +81,7 @@ impl Scoreboard<'_> {
     /// SetPipe().
     pub(super) fn pipe(&self) -> u64 {
         if let Some(flight) = self.flight {
-            return flight.pipe(self.una);
+            return flight.pipe(self.una, u32::try_from(self.mss).unwrap_or(u32::MAX));
         }
         self.holes()
             .map(|hole| {
