@@ -95,6 +95,8 @@ pub(super) struct Amount {
 pub(super) struct News {
     /// Segments that were on their way before it.
     pub(super) on_the_way: u32,
+    /// RACK.fack before it.
+    highest: u64,
     /// Segments that it has delivered.
     pub(super) delivered: u32,
     /// Segments that are believed lost because of it.
@@ -312,7 +314,7 @@ impl Flight {
             let bytes = sent.end - self.start;
             self.start = sent.end;
             if sent.is_plain() {
-                self.deliver(&sent, now);
+                self.deliver(&sent, self.news.highest, now);
                 self.on_the_way.remove(1, bytes);
             } else {
                 self.forget_acknowledged(&sent, bytes, now);
@@ -331,7 +333,7 @@ impl Flight {
     fn forget_acknowledged(&mut self, sent: &Sent, bytes: u64, now: Instant) {
         if !sent.sacked {
             self.news.repeated |= sent.repeated;
-            self.deliver(sent, now);
+            self.deliver(sent, self.news.highest, now);
         }
         self.on_the_way.remove(sent.copies(), bytes);
         self.sacked -= u32::from(sent.sacked);
@@ -348,13 +350,14 @@ impl Flight {
             }
             if begin >= start && !sent.sacked {
                 let sent = *sent;
-                self.deliver(&sent, now);
+                self.deliver(&sent, self.latest.highest, now);
                 self.change(index, |sent| sent.sacked = true);
             }
         }
     }
 
-    fn deliver(&mut self, sent: &Sent, now: Instant) {
+    /// It has arrived; if it is overtaken, by what ends at `highest`.
+    fn deliver(&mut self, sent: &Sent, highest: u64, now: Instant) {
         let news = &mut self.news;
         news.delivered += 1;
         if !sent.repeated {
@@ -366,7 +369,7 @@ impl Flight {
         if news.rate.is_none_or(|(known, _)| known.is_before(sent.snapshot)) {
             news.rate = Some((sent.snapshot, sent.at));
         }
-        self.latest.on_delivered(sent, now);
+        self.latest.on_delivered(sent, highest, now);
     }
 
     /// Believes the segments lost of which `is_lost` says so, while it says anything.
@@ -425,11 +428,13 @@ impl Amount {
 impl Latest {
     /// RFC 8985, section 6.2, steps 2 and 3. As in Linux `tcp_rack_advance`, the round trip is that of the
     /// last delivered segment, also if one that was sent later had been delivered before.
-    pub(super) fn on_delivered(&mut self, sent: &Sent, now: Instant) {
-        if self.highest < sent.end {
-            self.highest = sent.end;
-        } else if sent.end < self.highest && !sent.repeated {
-            let by = u32::try_from(self.highest - sent.end).unwrap_or(u32::MAX);
+    ///
+    /// What an ACK acknowledges has not been overtaken by what it SACKs, only by what was SACKed before (`prior_fack` in
+    /// `tcp_clean_rtx_queue`).
+    pub(super) fn on_delivered(&mut self, sent: &Sent, highest: u64, now: Instant) {
+        self.highest = self.highest.max(sent.end);
+        if sent.end < highest && !sent.repeated {
+            let by = u32::try_from(highest - sent.end).unwrap_or(u32::MAX);
             self.overtaken = self.overtaken.max(by);
         }
         let round_trip = Nanos::between(sent.at, now);
@@ -479,7 +484,11 @@ impl Endpoint {
     #[inline]
     pub(super) fn begin_news(&mut self) {
         if let Some(flight) = self.flight.as_deref_mut() {
-            flight.news = News { on_the_way: flight.on_the_way.segments, ..News::default() };
+            flight.news = News {
+                on_the_way: flight.on_the_way.segments,
+                highest: flight.latest.highest,
+                ..News::default()
+            };
             flight.burst = 0;
         }
     }

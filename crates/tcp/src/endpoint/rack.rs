@@ -143,9 +143,17 @@ impl Endpoint {
         }
         if !wait.is_zero() {
             self.watch_reordering(wait, now);
-        } else if advances {
+        } else if advances || self.sacks_what_is_older(now) {
             self.watch_after_ack(now);
         }
+    }
+
+    /// Whether the ACK has SACKed what was sent before the head was, for the last time: then the timer starts again
+    /// (Linux `tcp_clean_rtx_queue`; RFC 6298 would leave it alone).
+    fn sacks_what_is_older(&self, now: Instant) -> bool {
+        let Some(flight) = self.flight.as_deref() else { return false };
+        let Some(round_trip) = flight.news.first_round_trip else { return false };
+        flight.head_sent().is_some_and(|head| round_trip > Nanos::between(head, now))
     }
 
     /// Starts the reordering timer.
@@ -244,6 +252,10 @@ impl Endpoint {
         let (una, max) = (self.sender.una.max(ack), self.sender.max);
         match self.flight.as_deref_mut() {
             Some(flight) => {
+                // "A spurious retransmission is delivered" (Linux `tcp_dsack_seen`).
+                let mss = u64::from(self.sender.mss);
+                let segments = (right - left).div_ceil(mss.max(1));
+                flight.news.delivered += u32::try_from(segments).unwrap_or(u32::MAX);
                 // A probe was sent by time, not because a segment was believed lost.
                 let of_probe = flight.probe.on_dsack(right);
                 if !of_probe && flight.latest.dsack_until <= una {
