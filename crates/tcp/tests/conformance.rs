@@ -210,6 +210,7 @@ shown_by! {
     fn timeouts_are_tested() {
         "frto/data_sent_once_shows_a_spurious_timeout"
         "frto/one_ack_may_show_it_at_once"
+        "frto/without_sack_one_ack_shows_nothing"
         "frto/a_sack_for_data_sent_once_shows_it_too"
         "frto/a_duplicate_ack_shows_a_loss"
         "frto/what_was_sacked_before_shows_nothing"

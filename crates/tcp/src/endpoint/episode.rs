@@ -172,7 +172,11 @@ impl Endpoint {
             }
             Phase::Fast(_) => false,
             Phase::GoneBack | Phase::Forward => {
-                episode.may_undo(echo) || episode.acknowledges_original(una, progress)
+                let original = match self.receiver.sack {
+                    true => episode.acknowledges_original(una, progress),
+                    false => episode.acknowledges_original_only(una, progress),
+                };
+                episode.may_undo(echo) || original
             }
         };
         let tested = episode.test.is_some();
@@ -276,5 +280,13 @@ impl Episode {
         let Some(test) = self.test else { return false };
         let began = una - u64::from(progress.bytes);
         progress.fresh > una.min(test.again_to).saturating_sub(began)
+    }
+
+    /// The same without SACK: what was sent once may have arrived before the timeout, so nothing that was sent again
+    /// may be acknowledged with it (Linux `tcp_clean_rtx_queue`: "non-SACK case cannot confirm").
+    fn acknowledges_original_only(&self, una: u64, progress: Progress) -> bool {
+        let began = una - u64::from(progress.bytes);
+        self.test.is_some_and(|test| began >= test.again_to)
+            && self.acknowledges_original(una, progress)
     }
 }

@@ -61,6 +61,9 @@ pub(super) struct Sent {
     again: bool,
     /// It was sent more than once, so that it is not known which copy an ACK is for.
     pub(super) repeated: bool,
+    /// It was believed lost because of what was sent later, and does not so again before it is sent again: Linux takes
+    /// it off the list by which it looks for losses (`tcp_rack_detect_loss`), also if that was no loss.
+    pub(super) judged: bool,
 }
 
 /// The delivered segment that was sent last.
@@ -265,8 +268,16 @@ impl Flight {
         }
         if known < end {
             let repeated = start < known;
-            let (sacked, lost, again) = (false, false, false);
-            self.segments.push_back(Sent { end, at: now, snapshot, sacked, lost, again, repeated });
+            self.segments.push_back(Sent {
+                end,
+                at: now,
+                snapshot,
+                sacked: false,
+                lost: false,
+                again: false,
+                repeated,
+                judged: false,
+            });
             self.on_the_way.add(1, end - known);
         }
     }
@@ -286,6 +297,7 @@ impl Flight {
         for index in indices {
             self.change(index, |sent| {
                 (sent.at, sent.snapshot, sent.again, sent.repeated) = (now, snapshot, true, true);
+                sent.judged = false;
             });
         }
         if self.first_unrepaired == start {
@@ -372,9 +384,13 @@ impl Flight {
         self.latest.on_delivered(sent, highest, now);
     }
 
-    /// Believes the segments lost of which `is_lost` says so, while it says anything.
+    /// Believes the segments lost of which `is_lost` says so, while it says anything, and marks them.
     #[inline]
-    pub(super) fn lose(&mut self, mut is_lost: impl FnMut(&Sent) -> Option<bool>) {
+    pub(super) fn lose(
+        &mut self,
+        mut is_lost: impl FnMut(&Sent) -> Option<bool>,
+        mark: impl Fn(&mut Sent),
+    ) {
         let (mut next, mut goes_on) = (0, true);
         while goes_on {
             // Each ACK of a repair searches: an iterator is faster than an index.
@@ -386,7 +402,10 @@ impl Flight {
                 }
             });
             let Some(index) = found.filter(|_| goes_on).map(|found| next + found) else { return };
-            self.change(index, |sent| (sent.lost, sent.again) = (true, false));
+            self.change(index, |sent| {
+                (sent.lost, sent.again) = (true, false);
+                mark(sent);
+            });
             self.news.lost += 1;
             self.lost_end = self.lost_end.max(self.segments[index].end);
             next = index + 1;

@@ -4,7 +4,12 @@
 //! should have arrived. That finds lost retransmissions too, and waits for segments that overtake each
 //! other.
 
-use super::{Endpoint, flight::Flight, probe::LEAST_TIMEOUT, recovery::Phase};
+use super::{
+    Endpoint,
+    flight::{Flight, Sent},
+    probe::LEAST_TIMEOUT,
+    recovery::Phase,
+};
 use crate::{
     congestion::DUPLICATE_THRESHOLD,
     segment::Segment,
@@ -120,14 +125,18 @@ impl Flight {
     fn detect_losses(&mut self, window: Nanos, now: Instant) -> Nanos {
         let latest = self.latest;
         let mut wait = Nanos::ZERO;
-        self.lose(|sent| {
+        let is_lost = |sent: &Sent| {
             if !latest.is_after(sent) {
                 return sent.repeated.then_some(false);
+            }
+            if sent.judged {
+                return Some(false);
             }
             let remaining = latest.remaining(sent, window, now);
             wait = wait.max(remaining);
             Some(remaining.is_zero())
-        });
+        };
+        self.lose(is_lost, |sent| sent.judged = true);
         wait
     }
 }
@@ -220,10 +229,11 @@ impl Endpoint {
         flight.forget_discarded();
         let latest = flight.latest;
         let mut head = true;
-        flight.lose(|sent| {
+        let is_lost = |sent: &Sent| {
             let first = core::mem::take(&mut head);
             Some(first || all || latest.remaining(sent, Nanos::ZERO, now).is_zero())
-        });
+        };
+        flight.lose(is_lost, |_| {});
         flight.probe.end();
     }
 

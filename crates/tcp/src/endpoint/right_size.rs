@@ -59,9 +59,6 @@ impl Endpoint {
             return;
         }
         let receiver = &self.receiver;
-        if !receiver.sack && !receiver.out_of_order.is_empty() {
-            return; // `tcp_data_queue_ofo`: "do not grow window to force DUPACK".
-        }
         let age = |echo: u32| timestamp(now).wrapping_sub(echo);
         let beyond = receiver.out_of_order.end().unwrap_or(receiver.next) - receiver.next;
         let data = DataArrived {
@@ -78,6 +75,9 @@ impl Endpoint {
         };
         let buffer = receiver.buffer();
         let knows = self.measured.as_ref().is_some_and(|it| it.right_size.is_some());
+        if knows && !receiver.sack && !receiver.out_of_order.is_empty() {
+            return; // `tcp_data_queue_ofo`: "do not grow window to force DUPACK".
+        }
         if knows || data.len >= data.mss {
             let measured = self.measured.get_or_insert_default();
             let state =
