@@ -206,8 +206,6 @@ impl Endpoint {
             return Some(sample);
         } else if self.round_trip.back_offs() > 0 && echoed == Some(timestamp(last_send)) {
             self.sample_round_trip(Nanos::between(last_send, now));
-        } else if self.config.policies.timers == TimerPolicy::Linux {
-            self.round_trip.reset_back_off(); // Linux `tcp_clean_rtx_queue`: any progress.
         }
         None
     }

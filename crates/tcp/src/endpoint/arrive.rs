@@ -7,7 +7,7 @@ use super::{
     measured::Measured, output::PendingReset, receiver::Order,
 };
 use crate::{
-    policy::{AckReason, Offer},
+    policy::{AckReason, Offer, TimerPolicy},
     segment::{Flags, Options, Segment, Timestamps},
     units::Instant,
 };
@@ -218,6 +218,15 @@ impl Endpoint {
         match segment.sequence_length() {
             0 => self.challenge(now),
             _ => self.acknowledger.ask(AckReason::Unacceptable),
+        }
+        // Linux takes a repetition for acceptable that ends where the last ACK stands (`tcp_sequence`), so that its
+        // timestamp is echoed: else the ACK would tell the peer that the first copy has caused it.
+        let ends = self.receiver.position(segment.end());
+        if self.config.policies.timers == TimerPolicy::Linux
+            && ends == as_signed(self.acknowledger.last_sent)
+            && !self.is_older_by_timestamp(segment, now)
+        {
+            self.note_timestamp(segment, now);
         }
         if segment.len > 0 || segment.flags.fin && self.state != State::TimeWait {
             self.report_duplicate(segment);

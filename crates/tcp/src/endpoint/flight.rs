@@ -2,7 +2,8 @@
 //! became of it.
 //!
 //! Loss detection by time (`rack`) and samples of the delivery rate (`congestion::delivery_rate`) need it;
-//! an endpoint whose policies need neither keeps none, and none has one while nothing is outstanding.
+//! an endpoint whose policies need neither keeps none, and none has one while nothing is outstanding, unless
+//! it is not known what became of a probe.
 //!
 //! Not here: which segments are lost, which is `rack`'s decision; and bytes that were SACKed without the
 //! rest of their segment: a segment is delivered when all of it is.
@@ -492,7 +493,7 @@ impl Endpoint {
     /// `[start, end)` leaves, and the policies need the list.
     #[inline(never)]
     pub(super) fn list_sent(&mut self, start: u64, end: u64, now: Instant) {
-        let idle = self.flight.is_none();
+        let idle = self.flight.as_deref().is_none_or(Flight::is_empty);
         let snapshot = self.congestion.on_sent(idle, now);
         let flight = self.flight.get_or_insert_with(|| Box::new(Flight::new(start)));
         flight.on_sent(start, end, snapshot, now);
@@ -526,9 +527,9 @@ impl Endpoint {
         self.flight.as_deref().map(|flight| &flight.news)
     }
 
-    /// Gives the list back when nothing is outstanding.
+    /// Gives the list back when nothing is outstanding, and no probe is in question.
     pub(super) fn drop_empty_flight(&mut self) {
-        if self.flight.as_deref().is_some_and(Flight::is_empty) {
+        if self.flight.as_deref().is_some_and(|it| it.is_empty() && !it.probe.is_out()) {
             self.flight = None;
         }
     }

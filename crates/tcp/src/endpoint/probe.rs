@@ -32,6 +32,11 @@ impl Probe {
         self.due
     }
 
+    /// Whether it is not known yet what became of the last one.
+    pub(super) const fn is_out(self) -> bool {
+        self.until > 0
+    }
+
     /// No probe is out, and none leaves.
     pub(super) fn end(&mut self) {
         *self = Self::default();
