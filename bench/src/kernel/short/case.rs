@@ -68,7 +68,7 @@ pub(super) const RANGES: &str = "\
 cases: 1 to 12 segments, the last of any size; round trips of 1 to 200 ms, 2 to 100 Mb/s; one response and a close by the
 server or the client, or 1 to 3 responses on a kept connection, 0 to 1 s apart; head and body in one write or apart, with
 Nagle's algorithm or without; CUBIC, Reno and BBR; without timestamps, without SACK, or with an ACK for each segment in a
-sixth each; in both directions, packets lost at random (5 to 30 %), one, several in a row, or none; a SYN in one of 40";
+sixth each; in both directions, packets lost at random (5 to 25 %), one, two or three in a row, or none; a SYN in one of 40";
 
 impl Case {
     pub(super) fn draw(seed: u64, number: u64) -> Self {
@@ -133,10 +133,11 @@ impl Case {
             Writing::HeadApartNoDelay => (HEAD, "apart", "off"),
         };
         let body = size - head;
-        let (connections, closer) = match self.ending {
-            Ending::ServerCloses => ("per-document", "server"),
-            Ending::ClientCloses => ("per-document", "client"),
-            Ending::Kept => ("kept", "client"),
+        let (transfer, connections) = match self.ending {
+            // HTTP/1.0: the server closes when it has written.
+            Ending::ServerCloses => ("serial", "per-document"),
+            Ending::ClientCloses => ("persistent", "per-document"),
+            Ending::Kept => ("persistent", "kept"),
         };
         let [from_client, from_server] = self.lost.each_ref().map(|lost| match lost[..] {
             [] => String::new(),
@@ -170,9 +171,8 @@ pages = {responses}
 request = "{REQUEST} B"
 response_head = "{head} B"
 workload = {{ primary = "{body} B", inlines = [] }}
-transfer = "persistent"
+transfer = "{transfer}"
 connections = "{connections}"
-closer = "{closer}"
 think = "{idle} ms"
 behaviour = {{ think = "80 us", head_flush = "{flush}", nagle = "{nagle}" }}
 prompt_acks = true
@@ -202,10 +202,10 @@ fn lost(mut dice: Dice) -> Vec<u64> {
         2 => vec![u64::from(dice.between(2, 16))],
         3 => {
             let first = u64::from(dice.between(2, 16));
-            (first..=first + u64::from(dice.between(1, 5))).collect()
+            (first..=first + u64::from(dice.between(1, 2))).collect()
         }
         _ => {
-            let share = 0.05 + 0.25 * dice.unit();
+            let share = 0.05 + 0.2 * dice.unit();
             (2..LAST_LOST).filter(|_| dice.unit() < share).collect()
         }
     };

@@ -11,7 +11,7 @@ use ackwise_tcp::{
     policy::{ControlBlocks, OpenPolicy, Sharing, TimerPolicy},
 };
 
-use super::{Event, World};
+use super::{Event, START, World};
 use crate::{
     measure::HostMeasures,
     network::{Packet, PacketId},
@@ -190,11 +190,18 @@ impl<O: Observer> World<'_, O> {
         if cost.is_zero() { Duration::ZERO } else { host.work(cost, self.now).since(self.now) }
     }
 }
-/// Where the ticks of a host's clock stand, if that counts and is not given: hosts are not switched on at once.
+/// Where the ticks of a host's clock stand, if that counts: drawn if it is not given, because hosts are not switched on at
+/// once. Endpoints count from zero, and a run from [`START`].
 fn with_tick_phase(tcp: Config, seed: Seed) -> Config {
-    let counts = tcp.policies.timers == TimerPolicy::Linux;
+    if tcp.policies.timers != TimerPolicy::Linux {
+        return tcp;
+    }
     let drawn = || Duration::from_nanos(seed.stream().below(LONGEST_PHASE));
-    Config { tick_phase: tcp.tick_phase.or_else(|| counts.then(drawn)), ..tcp }
+    let phase = tcp.tick_phase.unwrap_or_else(drawn).as_nanos() + u128::from(LONGEST_PHASE);
+    let at_zero =
+        (phase - u128::from(START.as_nanos() % LONGEST_PHASE)) % u128::from(LONGEST_PHASE);
+    let at_zero = u64::try_from(at_zero).expect("less than the longest phase");
+    Config { tick_phase: Some(Duration::from_nanos(at_zero)), ..tcp }
 }
 
 /// The coarsest timers of Linux that TCP has count 512 ticks of 4 ms.
