@@ -173,7 +173,9 @@ impl Endpoint {
             Phase::Fast(_) => false,
             Phase::GoneBack | Phase::Forward => {
                 let original = match self.receiver.sack {
-                    true => episode.acknowledges_original(una, progress),
+                    true => {
+                        episode.acknowledges_original(una, progress) && self.tells_of_sent_once()
+                    }
                     false => episode.acknowledges_original_only(una, progress),
                 };
                 episode.may_undo(echo) || original
@@ -188,6 +190,11 @@ impl Endpoint {
         } else if !done && tested {
             self.test_further();
         }
+    }
+
+    /// Whether the ACK that is being taken acknowledges a segment that was sent once, as far as that is known.
+    fn tells_of_sent_once(&self) -> bool {
+        self.news().is_none_or(|news| news.first_round_trip.is_some())
     }
 
     /// Linux `tcp_undo_cwnd_reduction`.
@@ -268,7 +275,7 @@ impl Endpoint {
 
     /// The repair is over: RFC 9937, section 6, cwnd becomes ssthresh.
     pub(super) fn end_reduction(&mut self) {
-        if self.config.policies.reduction == ReductionPolicy::Proportional && self.receiver.sack {
+        if self.config.policies.reduction == ReductionPolicy::Proportional {
             self.congestion.set_recovery_window(self.windows().threshold);
         }
     }

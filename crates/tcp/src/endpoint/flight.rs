@@ -105,6 +105,8 @@ pub(super) struct News {
     pub(super) delivered: u32,
     /// Segments that are believed lost because of it.
     pub(super) lost: u32,
+    /// Some of them had been sent again.
+    pub(super) lost_again: bool,
     /// The longest round trip of a segment that was sent once: of the one sent first. Of those that the ACK
     /// acknowledges by its number, once they are taken.
     pub(super) first_round_trip: Option<Nanos>,
@@ -234,6 +236,25 @@ impl Flight {
     /// The first segment that ends after `position`.
     fn index_of(&self, position: u64) -> usize {
         self.segments.partition_point(|sent| sent.end <= position)
+    }
+
+    /// Segments that begin in `[from, to)`, as if they were full ones.
+    pub(super) fn packets(&self, from: u64, to: u64, mss: u32) -> u64 {
+        let last = if to > self.start { self.index_of(to - 1) + 1 } else { 0 };
+        let segments = last.min(self.segments.len()).saturating_sub(self.index_of(from));
+        segments as u64 * u64::from(mss) + self.start.saturating_sub(from)
+    }
+
+    /// Whether a segment that begins in `[from, to)` was sent once.
+    pub(super) fn has_sent_once(&self, from: u64, to: u64) -> bool {
+        let mut indices = self.index_of(from)..self.segments.len();
+        let begins_before = |index: &usize| self.start_of(*index) < to;
+        indices.by_ref().take_while(begins_before).any(|index| !self.segments[index].repeated)
+    }
+
+    /// The end of the segment in which `position` lies.
+    pub(super) fn end_of(&self, position: u64) -> Option<u64> {
+        self.segments.get(self.index_of(position)).map(|sent| sent.end)
     }
 
     fn start_of(&self, index: usize) -> u64 {
@@ -403,6 +424,7 @@ impl Flight {
                 }
             });
             let Some(index) = found.filter(|_| goes_on).map(|found| next + found) else { return };
+            self.news.lost_again |= self.segments[index].again;
             self.change(index, |sent| {
                 (sent.lost, sent.again) = (true, false);
                 mark(sent);

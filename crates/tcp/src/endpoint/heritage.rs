@@ -3,6 +3,7 @@
 use super::Endpoint;
 use crate::{
     congestion::{Inherited, Windows},
+    policy::TimerPolicy,
     round_trip::RoundTrip,
 };
 
@@ -45,6 +46,14 @@ impl Endpoint {
     pub(super) fn initial_window(&self) -> u32 {
         let policy = self.config.policies.initial_window;
         policy.bytes(self.sender.mss, self.is_opened_by_ack(), self.sender.syn_lost)
+    }
+
+    /// The same for a connection that goes on. Linux counts a lost SYN only at the beginning (`tcp_init_transfer`,
+    /// `tcp_cwnd_restart`).
+    pub(super) fn window_to_go_on_with(&self) -> u32 {
+        let policy = self.config.policies.initial_window;
+        let lost = self.sender.syn_lost && self.config.policies.timers != TimerPolicy::Linux;
+        policy.bytes(self.sender.mss, self.is_opened_by_ack(), lost)
     }
 
     /// cwnd and ssthresh.

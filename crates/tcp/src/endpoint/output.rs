@@ -171,7 +171,11 @@ impl Endpoint {
                 _ => window += self.limited_transmit(),
             }
         }
-        self.next_new(window.saturating_sub(self.sender.next.saturating_sub(flight_from)))
+        let sent = match self.flight.as_deref().filter(|_| self.counts_packets()) {
+            Some(flight) => flight.packets(flight_from, self.sender.next, self.sender.mss),
+            None => self.sender.next.saturating_sub(flight_from),
+        };
+        self.next_new(window.saturating_sub(sent))
     }
 
     /// The same where it is rarely asked.
@@ -254,11 +258,19 @@ impl Endpoint {
 
     /// One segment of `[start, end)`, which was sent before.
     fn retransmit(&self, start: u64, end: u64) -> Piece {
+        let end = end.min(self.boundary_after(start));
         let data_end = end.min(self.sender.written_end);
         let room = u64::from(self.room_for_data());
         let len = data_end.saturating_sub(start).min(room);
         let fin = self.sender.fin && start + len == self.sender.written_end && end > data_end;
         Piece { start, len: u32::try_from(len).unwrap_or(u32::MAX), fin }
+    }
+
+    /// The end of the segment that began at `start` or before, where that is known: what is sent again leaves as it left
+    /// before (Linux `tcp_retransmit_skb`).
+    #[inline(never)]
+    fn boundary_after(&self, start: u64) -> u64 {
+        self.flight.as_deref().and_then(|flight| flight.end_of(start)).unwrap_or(u64::MAX)
     }
 
     /// What follows SND.NXT, as far as the windows and the hold policy allow.
@@ -280,7 +292,10 @@ impl Endpoint {
             return Err(self.window_wait(Room { receive: u64::MAX, ..room }));
         }
         let full = u64::from(self.room_for_data());
-        let wanted = left.min(full);
+        let wanted = match start < sender.max {
+            true => left.min(full).min(self.boundary_after(start) - start),
+            false => left.min(full),
+        };
         // What a timer releases may be the byte that probes a closed window.
         let size = wanted.min(room.congestion).min(receive.max(u64::from(sender.release_held)));
         if size == 0 {
@@ -301,8 +316,10 @@ impl Endpoint {
         }
     }
 
-    /// Whether cwnd counts packets, so that it holds a FIN back, too (Linux `tcp_cwnd_test`, which does since 6.x).
-    fn counts_packets(&self) -> bool {
+    /// Whether cwnd counts packets, so that it holds a FIN back, too (Linux `tcp_cwnd_test`: 6.18 was seen to do so, where
+    /// earlier ones were not "strict about the congestion window for the final FIN").
+    #[inline]
+    pub(super) fn counts_packets(&self) -> bool {
         self.config.policies.loss_detection == LossDetection::Rack
     }
 
@@ -447,7 +464,7 @@ impl Endpoint {
             srtt: self.round_trip.srtt(),
             counted: self.counted(),
             windows: self.windows(),
-            initial_window: self.initial_window(),
+            initial_window: self.window_to_go_on_with(),
             peer_window: self.sender.window,
             mss: self.sender.mss,
         };

@@ -92,7 +92,7 @@ impl Endpoint {
                 self.schedule_probe(head, now);
             }
         } else if start <= self.sender.una
-            && self.detects_by_time()
+            && self.counts_packets()
             && !self.timers.watches_by(Timer::Reordering)
         {
             // Linux `tcp_xmit_retransmit_queue`: the timer counts from the head's last copy.

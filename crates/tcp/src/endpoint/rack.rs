@@ -147,8 +147,12 @@ impl Endpoint {
     pub(super) fn detect_by_time(&mut self, advances: bool, now: Instant) {
         let wait = self.rack_mark_lost(false, now);
         let Some(flight) = self.flight.as_deref_mut() else { return };
-        if flight.news.lost > 0 && self.recovery.phase == Phase::Open {
-            self.begin_repair(now);
+        // A lost retransmission ends what a timeout has begun ("FLAG_LOST_RETRANS" in `tcp_fastretrans_alert`).
+        let (found, again) = (flight.news.lost > 0, flight.news.lost_again);
+        match self.recovery.phase {
+            Phase::Open if found => self.begin_repair(now),
+            Phase::GoneBack | Phase::Forward if again => self.begin_repair(now),
+            _ => {}
         }
         if !wait.is_zero() {
             self.watch_reordering(wait, now);
@@ -215,7 +219,8 @@ impl Endpoint {
         self.begin_news();
         self.rack_mark_lost(true, now);
         self.resume_retransmission_timer(now);
-        if self.news().is_some_and(|news| news.lost > 0) && self.recovery.phase == Phase::Open {
+        let found = self.news().is_some_and(|news| news.lost > 0);
+        if found && !matches!(self.recovery.phase, Phase::Fast(_)) {
             self.begin_repair(now);
             // As if one segment had arrived ("tcp_cwnd_reduction(sk, 1, ...)").
             self.reduce_proportionally(self.sender.mss, false);

@@ -69,9 +69,10 @@ pub(super) struct SackNews {
 }
 
 impl Recovery {
-    /// Adds a SACK block to the scoreboard.
-    fn insert(&mut self, left: u64, right: u64) {
+    /// Adds a SACK block to the scoreboard, which may tell of what was `sent_once`.
+    fn insert(&mut self, left: u64, right: u64, sent_once: bool) {
         if let Some(episode) = &mut self.episode
+            && sent_once
             && !self.sacked.covers(left, right)
             && !self.delivered.covers(left, right)
         {
@@ -149,7 +150,8 @@ impl Endpoint {
         blocks[..count].sort_unstable();
         for &(left, right) in &blocks[..count] {
             let (from, to) = self.recovery.sacked.missing(left, right);
-            self.recovery.insert(left, right);
+            let once = self.flight.as_deref().is_none_or(|it| it.has_sent_once(from, to));
+            self.recovery.insert(left, right, once);
             self.list_sacked(from, to, now);
         }
         let sacked = self.recovery.sacked.bytes() - sacked_before;
@@ -250,9 +252,7 @@ impl Endpoint {
                 self.recovery.phase = Phase::Open;
                 self.recovery.retransmit_head = false;
                 self.congestion.on_recovered(self.sender.flight());
-                if repair == Repair::Scoreboard {
-                    self.end_reduction();
-                }
+                self.end_reduction();
                 self.after_repair();
                 self.rack_repaired();
             }

@@ -90,7 +90,7 @@ impl Endpoint {
             used: usage.used,
             rto: rto.into(),
             windows,
-            initial_window: self.initial_window(),
+            initial_window: self.window_to_go_on_with(),
         };
         let Some(reduced) = self.config.policies.unused_window.decide(unused) else { return };
         self.sender.usage.renew(now);
