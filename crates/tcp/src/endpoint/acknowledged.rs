@@ -199,15 +199,24 @@ impl Endpoint {
     #[inline]
     fn measure_round_trip(&mut self, segment: &Segment, now: Instant) -> Option<Nanos> {
         let last_send = self.timers.last_send;
-        let echoed = segment.options.timestamps.map(|clock| clock.echo);
+        let echo = segment.options.timestamps.map(|clock| clock.echo);
         if let Some(sent) = self.sender.take_timed() {
             let sample = self.config.policies.timers.sampled(sent, now);
             self.sample_round_trip(sample);
             return Some(sample);
-        } else if self.round_trip.back_offs() > 0 && echoed == Some(timestamp(last_send)) {
+        } else if self.round_trip.back_offs() > 0 && echo == Some(timestamp(last_send)) {
             self.sample_round_trip(Nanos::between(last_send, now));
+        } else if let Some(echoed) = echoed(segment, now).filter(|_| self.measures_by_echo()) {
+            self.sample_round_trip(echoed.max(Nanos::from_millis(1)));
         }
         None
+    }
+
+    /// Linux `tcp_ack_update_rtt` takes the timestamp where nothing else can be measured, but not that of a SYN-ACK that
+    /// was sent again (`tcp_synack_rtt_meas`).
+    fn measures_by_echo(&self) -> bool {
+        let acks_syn_ack = self.passive && self.sender.una == 1;
+        self.config.policies.timers == TimerPolicy::Linux && !acks_syn_ack
     }
 
     /// Linux `tcp_ack_update_rtt`: an ACK that only SACKs gives a sample, too.

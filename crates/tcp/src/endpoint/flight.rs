@@ -517,7 +517,12 @@ impl Endpoint {
     pub(super) fn list_sent(&mut self, start: u64, end: u64, now: Instant) {
         let idle = self.flight.as_deref().is_none_or(Flight::is_empty);
         let snapshot = self.congestion.on_sent(idle, now);
-        let flight = self.flight.get_or_insert_with(|| Box::new(Flight::new(start)));
+        let shortest = self.rack.min_rtt().unwrap_or_default();
+        let flight = self.flight.get_or_insert_with(|| {
+            let mut flight = Flight::new(start);
+            flight.latest.shortest = shortest;
+            Box::new(flight)
+        });
         flight.on_sent(start, end, snapshot, now);
         self.schedule_probe_on_sent(start, end, now);
     }
