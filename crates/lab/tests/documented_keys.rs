@@ -193,6 +193,7 @@ const EFFECTS: &[Effect] = &[
     ("red.max_threshold", &[CROWD, RED], "link.wire.queue.red.max_threshold", ["6 packets", "25 packets"]),
     ("red.max_probability", &[CROWD, RED], "link.wire.queue.red.max_probability", ["1 %", "20 %"]),
     ("red.weight", &[CROWD, RED], "link.wire.queue.red.weight", ["0.1 %", "10 %"]),
+    ("red.spacing", &[CROWD, RED], "link.wire.queue.red.spacing", ["uniform", "waiting"]),
     ("red.beyond_max", &[CROWD, RED, "link.wire.queue.red.max_threshold=6 packets"], "link.wire.queue.red.beyond_max", ["drop-all", "gentle"]),
     ("red.mean_packet", &[CROWD, RED], "link.wire.queue.red.mean_packet", ["100 B", "1500 B"]),
 

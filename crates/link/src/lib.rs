@@ -34,6 +34,6 @@ pub use config::{Faults, Limit, LinkConfig, Outage, Queue, RateChange};
 pub use link::Link;
 pub use pick::{Pick, Probability};
 pub use rate::Rate;
-pub use red::{BeyondMax, Red};
+pub use red::{BeyondMax, Red, Spacing};
 pub use seed::{Seed, Stream};
 pub use verdict::{Counters, DropReason, Verdict};

@@ -27,12 +27,24 @@ pub struct Red {
     /// w_q: weight of the current length in the average, in millionths. Values above a million
     /// count as a million: no averaging.
     pub weight_per_million: u32,
+    /// How drops are spaced.
+    pub spacing: Spacing,
     /// Behaviour from `max_threshold` on.
     pub beyond_max: BeyondMax,
     /// Queue size in packets, whatever the average.
     pub limit: NonZeroU32,
     /// Mean packet size, to estimate how many packets an idle link could have sent.
     pub mean_packet: ByteCount,
+}
+
+/// How RED spaces its drops.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Spacing {
+    /// Uniformly: 1 to 1 / p_b packets apart (Floyd and Jacobson 1993, section 7, method 2).
+    Uniform,
+    /// The same after 1 / p_b packets, so that drops are 1 to 2 times as far apart: ns-2's `wait_`, which is on by default
+    /// (`REDQueue::modify_p` in `queue/red.cc`).
+    Waiting,
 }
 
 /// RED's behaviour when the average is above max_th.
@@ -56,6 +68,7 @@ impl Red {
             max_threshold: 15,
             max_probability,
             weight_per_million: 2_000,
+            spacing: Spacing::Uniform,
             beyond_max: BeyondMax::DropAll,
             limit,
             mean_packet: ByteCount(500),
@@ -151,8 +164,14 @@ impl EarlyDetection {
             self.count = 0;
             return false;
         }
-        let left = 1.0 - f64::from(self.count) * p_b;
+        let passed = f64::from(self.count) * p_b;
         self.count = self.count.saturating_add(1);
+        let left = match self.red.spacing {
+            Spacing::Uniform => 1.0 - passed,
+            // ns-2 counts this packet, too.
+            Spacing::Waiting if passed + p_b < 1.0 => return false,
+            Spacing::Waiting => 2.0 - passed - p_b,
+        };
         // A certain drop takes no random number.
         left <= p_b || self.stream.unit() * left < p_b
     }
@@ -258,6 +277,22 @@ mod tests {
         // 20,000 drops, 1,000 for each distance within five standard deviations.
         assert!(runs.len().abs_diff(20_000) < 400, "{}", runs.len());
         assert!(counts.iter().all(|count| count.abs_diff(1_000) < 155), "{counts:?}");
+    }
+
+    #[test]
+    fn a_drop_may_be_followed_by_a_wait() {
+        let waiting = Red { spacing: Spacing::Waiting, ..red(BeyondMax::DropAll) };
+        // p_b = 1/20: nothing before the 20th packet, and the last at the 39th.
+        let runs = let_in_between_drops(waiting, 10, 295_000);
+        assert!(runs.iter().all(|run| (19..39).contains(run)), "{runs:?}");
+        let count = |run| runs.iter().filter(|it| **it == run).count();
+        assert!(runs.len().abs_diff(10_000) < 400, "{}", runs.len());
+        assert!(count(19).abs_diff(500) < 120 && count(38).abs_diff(500) < 120);
+        assert_eq!(
+            let_in_between_drops(waiting, 15, 100),
+            [0; 100],
+            "what is certain does not wait"
+        );
     }
 
     #[test]

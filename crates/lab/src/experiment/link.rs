@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use ackwise_http::workload::Span;
 use ackwise_link::{
-    BeyondMax, Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate, RateChange, Red,
+    BeyondMax, Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate, RateChange, Red, Spacing,
 };
 use ackwise_tcp::{ByteCount, Instant};
 
@@ -109,6 +109,7 @@ fn red_queue(mut reader: Reader<'_>) -> Result<Red, ExperimentError> {
         max_threshold,
         max_probability,
         weight_per_million,
+        spacing,
         beyond_max,
         limit,
         mean_packet,
@@ -132,6 +133,7 @@ fn red_queue(mut reader: Reader<'_>) -> Result<Red, ExperimentError> {
         max_threshold,
         max_probability: Probability::per_million(probability).unwrap_or(max_probability),
         weight_per_million: reader.or("weight", weight_per_million, share)?,
+        spacing: reader.or("spacing", spacing, |field| field.choice(SPACING))?,
         beyond_max: reader.or("beyond_max", beyond_max, |field| field.choice(BEYOND_MAX))?,
         limit,
         mean_packet: reader.or("mean_packet", mean_packet, |field| field.quantity())?,
@@ -139,6 +141,8 @@ fn red_queue(mut reader: Reader<'_>) -> Result<Red, ExperimentError> {
     reader.finish()?;
     Ok(red)
 }
+
+const SPACING: &[(&str, Spacing)] = &[("uniform", Spacing::Uniform), ("waiting", Spacing::Waiting)];
 
 const BEYOND_MAX: &[(&str, BeyondMax)] =
     &[("drop-all", BeyondMax::DropAll), ("gentle", BeyondMax::Gentle)];

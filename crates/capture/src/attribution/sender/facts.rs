@@ -17,7 +17,7 @@ impl Sender {
         let gap = Nanos::between(last.sent, sent);
         let flight = self.flight();
         // What was sent after the acknowledgement, in the same burst, is outstanding, too.
-        let is_earlier = |it: &&Arrived| it.at < last.sent && gap > delays.immediate;
+        let is_earlier = |it: &&Arrived| it.at <= last.sent && gap > delays.immediate;
         let flights = latest.filter(|it| !is_earlier(it)).map_or([flight, flight], |it| it.flight);
         // Several updates in a row may open a window: what it was before the first, held the data for as
         // long as the sender took to answer it is short beside that.
