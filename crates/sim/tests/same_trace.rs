@@ -27,9 +27,9 @@ use ackwise_tcp::{ByteCount, Policies};
 use scenarios::{CLIENT, SERVER, ethernet};
 
 const TRACES: [(u64, u64); 3] = [
-    (1, 224_945_946_629_314_764),
-    (2, 11_856_837_800_906_103_027),
-    (3, 16_161_367_110_994_014_519),
+    (1, 5_138_535_358_807_260_780),
+    (2, 15_845_414_157_516_067_849),
+    (3, 13_438_604_339_664_687_198),
 ];
 
 /// Users with SURGE's pages and a bulk client, through RED, loss and reordering.
