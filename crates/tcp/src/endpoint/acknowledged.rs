@@ -206,7 +206,9 @@ impl Endpoint {
             return Some(sample);
         } else if self.round_trip.back_offs() > 0 && echo == Some(timestamp(last_send)) {
             self.sample_round_trip(Nanos::between(last_send, now));
-        } else if let Some(echoed) = echoed(segment, now).filter(|_| self.measures_by_echo()) {
+        } else if self.measures_by_echo()
+            && let Some(echoed) = echoed(segment, now)
+        {
             self.sample_round_trip(echoed.max(Nanos::from_millis(1)));
         }
         None

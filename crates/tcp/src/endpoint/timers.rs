@@ -6,6 +6,7 @@ use super::{
     Endpoint, Event, Input, State, acknowledge::Acknowledger, alarm::Alarm, flight::Flight,
 };
 use crate::{
+    policy::TimerPolicy,
     units::{Instant, Nanos},
     wait::{Deadline, Timer, Wait},
 };
@@ -174,7 +175,9 @@ impl Endpoint {
     /// When a timer expires that is started now.
     #[inline]
     pub(super) fn expiry(&self, span: Nanos, now: Instant) -> Alarm {
-        Alarm::at(self.config.policies.timers.expiry_after(span, self.tick_phase(), now))
+        let timers = self.config.policies.timers;
+        let phase = if timers == TimerPolicy::Linux { self.tick_phase() } else { Nanos::ZERO };
+        Alarm::at(timers.expiry_after(span, phase, now))
     }
 
     /// Where the ticks of the host's clock stand.
