@@ -22,6 +22,7 @@
 //! | `nagle` | what its small segments show of Nagle's algorithm |
 //! | `cork` | the timer that ends a cork |
 //! | `rule` | the rules that decide, by name |
+//! | `decide` | how: the first row that applies, and the strictest doubt |
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `think` | what the time before the first byte of a response was |
 //! | `loss_kind` | what was lost, or was not |
@@ -38,6 +39,7 @@ mod acknowledgement;
 mod alike;
 pub(crate) mod clock;
 mod cork;
+mod decide;
 pub(crate) mod gap;
 mod hold;
 mod known_paces;

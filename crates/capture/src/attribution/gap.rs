@@ -146,8 +146,9 @@ impl Gap {
             WindowClosed => return self.blame_receive_window(),
             Refused { sure } => return self.blame_accept_queue(sure),
             OrRefused if self.hold.lost == Some(RepairedBy::Timeout) => {
+                // Both are common.
                 (self.hold.confidence, self.hold.rival) =
-                    (Confidence::Medium, Some(Cause::AcceptQueueFull));
+                    (Confidence::Low, Some(Cause::AcceptQueueFull));
                 self.hold.doubt = Some(Rule::MayBeRefused);
                 return;
             }
@@ -188,7 +189,7 @@ impl Gap {
                 // The sender's state is less certain while some of its data is missing.
                 self.hold.lost = None;
                 self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
-                self.hold.doubt = self.hold.doubt.or(Some(Rule::MissingData));
+                self.hold.doubt = self.hold.doubt.or(Some(Rule::CaptureLacks));
             }
         }
     }
@@ -271,7 +272,7 @@ impl Gap {
         } else {
             self.lost_or(InFlight::Propagating)
         };
-        if let Stall::Since(due) | Stall::Queued(due) = self.stall {
+        if let Stall::Since(due) = self.stall {
             return self.owe_until_held(due, phase, on_its_way, account);
         }
         if let Some(Held { from, stalls }) = self.held {
@@ -307,11 +308,7 @@ impl Gap {
             self.owe_to(at, &self.while_ack_is_delayed(phase, left), account);
         }
         self.owe(due, phase, self.lost_or(InFlight::Nothing), account);
-        let held = match self.stall {
-            Stall::Queued(_) => InFlight::Queued,
-            _ => InFlight::Held,
-        };
-        self.owe(self.until, phase, held, account);
+        self.owe(self.until, phase, InFlight::Held, account);
     }
 
     /// The time up to `at` is owed to what its data is doing, or to what the sender waits for.
@@ -397,25 +394,19 @@ impl Gap {
 
     /// Which rule decides what data does then, and which doubt limits that.
     fn rules(&self, moment: &Moment) -> (Rule, Option<Rule>) {
-        let of_hold = self.hold.doubt.or(Some(Rule::RateUnsure));
+        let of_hold = self.hold.doubt.or(Some(Rule::LinkUnsure));
         match (moment.in_flight, self.stall) {
             (InFlight::Transmitting, _) if self.bit_by_bit => {
                 (Rule::LinkBusy, Some(Rule::MayBeProgram))
             }
-            (InFlight::Transmitting, _) => (Rule::LinkBusy, Some(Rule::RateUnsure)),
+            (InFlight::Transmitting, _) => (Rule::LinkBusy, Some(Rule::LinkUnsure)),
             (InFlight::Propagating, _) if cause(moment) == Cause::Propagation => {
                 (Rule::OnItsWay, self.hold.doubt)
             }
-            (InFlight::Queued, Stall::Queued(_)) => (Rule::QueuedAgain, None),
             (InFlight::Held, Stall::OrTimeout | Stall::OrLoss) => (Rule::LateOrLost, None),
-            (InFlight::Held, Stall::Shown) if self.kind == Some(LossKind::Spurious) => {
-                (Rule::SentInVain, None)
-            }
-            (InFlight::Held, Stall::None) | (InFlight::Queued, _) => {
-                (Rule::HeldByPath, Some(Rule::HoldsTimestamp))
-            }
+            (InFlight::Held, Stall::None) | (InFlight::Queued, _) => (Rule::HeldByPath, None),
             (InFlight::Held, Stall::Unread | Stall::OrUnread) => (Rule::Unread, None),
-            (InFlight::Held, Stall::Refused) => (Rule::RefusedRequest, self.hold.doubt),
+            (InFlight::Held, Stall::Refused) => (Rule::Refused, self.hold.doubt),
             (InFlight::Held, _) => (Rule::PathSilent, None),
             (InFlight::Propagating | InFlight::Nothing | InFlight::Lost(_), _) => {
                 (self.hold.rule, of_hold)
@@ -442,10 +433,7 @@ impl Gap {
             // What else was on the path, the capture does not show either.
             (InFlight::Held, Stall::None) if self.held.is_some() => Some(Cause::Queueing),
             (InFlight::Transmitting, _) if self.bit_by_bit => Some(Cause::ApplicationLimited),
-            (InFlight::Transmitting, _)
-                if self.hold.rival == Some(Cause::Transmission)
-                    && self.hold.waits_for_receiver() =>
-            {
+            (InFlight::Transmitting, _) if self.hold.waits_for_receiver() && !self.pace_is_sure => {
                 Some(cause(&self.moment(moment.phase, InFlight::Nothing, None)))
             }
             // Behind which packets it waited, the capture does not show.

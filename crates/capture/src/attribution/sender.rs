@@ -6,7 +6,6 @@ mod beyond;
 mod buffer;
 mod burst;
 mod departure;
-mod doubts;
 mod edge;
 mod facts;
 mod lateness;
@@ -16,7 +15,7 @@ mod restart;
 
 use std::collections::VecDeque;
 
-use ackwise_cause::{Cause, Direction, RepairedBy};
+use ackwise_cause::{Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 pub(crate) use self::departure::{Departure, Left, SeenData};
@@ -83,6 +82,8 @@ pub(crate) struct Sender {
     most_offered: u64,
     /// Its receiver has kept back acknowledgements until the program read.
     waits_for_reader: bool,
+    /// What it sent last in one go.
+    burst: u64,
     /// Bytes that were sent since the last PSH.
     unpushed: u64,
     highest: u64,
@@ -313,84 +314,34 @@ impl Sender {
         sent: Instant,
         delays: &PathDelays,
     ) -> Gap {
-        let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
+        let latest = self.latest.filter(|it| it.at + delays.immediate >= last.sent);
+        let latest = latest.as_ref();
         let gap = Nanos::between(last.sent, sent);
-        let facts = self.facts(last, data, sent, latest, delays);
-        let in_vain = data.loss == Some(Loss::Repairs) && self.is_known_to_fill_window(data);
-        let hold = if in_vain { Hold::full_window() } else { Hold::from_facts(&facts) };
-        let is_on = |rule| self.without != Some(rule);
-        let mut hold = self.with_doubts_of_capture(hold, &facts, data, sent, delays);
+        let mut facts = self.facts(last, data, sent, latest, delays);
+        let claim = Hold::claimed(&facts);
+        facts.stall = self.stall(&claim, &facts, data, latest, delays);
+        facts.kind = self.loss_kind(&claim, &facts, data, delays);
+        let (stall, kind) = (facts.stall, facts.kind);
+        let hold = claim.with_doubts(&facts);
+        let hold = Hold { confidence: hold.confidence.min(stall.most()), ..hold };
         let own_pause = self.nagle.own_pause();
-        let stall = self.stall(&hold, &facts, data, latest, delays);
-        let kind = self.loss_kind(&hold, &facts, data, delays);
-        if kind == Some(LossKind::AckLost) {
-            // What would have come next without the loss, nobody sees.
-            hold.confidence = Confidence::Medium;
-        }
-        let may_be_in_vain = !in_vain && self.may_be_in_vain(data, delays);
-        let path = [
-            (Rule::OddDelay, self.is_odd_delay(&hold, latest, delays)),
-            (Rule::MayHaveArrived, may_be_in_vain),
-        ];
-        let doubt = path.iter().find(|it| it.1 && is_on(it.0));
-        if let Some(&(doubt, _)) =
-            doubt.filter(|_| stall == Stall::None && hold.lost != Some(RepairedBy::Recovery))
-        {
-            (hold.rival, hold.doubt) = (Some(Cause::PathStall), Some(doubt));
-            hold.confidence = Confidence::Medium;
-        }
-        match stall {
-            Stall::None => {}
-            Stall::OrTimeout => hold.confidence = Confidence::Low,
-            Stall::OrLoss => hold = hold.until_probe(&facts),
-            Stall::OrDelayedAck
-            | Stall::Shown
-            | Stall::Since(_)
-            | Stall::Queued(_)
-            | Stall::Unread
-            | Stall::OrUnread
-            | Stall::Refused => {
-                hold.confidence = Confidence::Medium;
-            }
-        }
-        if let Some(since_ack) =
-            facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
-            && !self.lacks_ack
-            && last.pushed
-            && facts.nagle_would_hold()
-        {
-            // While the link is busy, no program's delay is seen.
-            let since_link = Nanos::between(self.bottleneck.free_at(), sent);
-            let since = if facts.is_released() { since_ack } else { since_ack.min(since_link) };
-            self.nagle.note_after_ack(since, gap, facts.immediate);
-        }
-        if gap > facts.immediate && facts.is_released() && data.answers.is_none() {
-            self.emptied = facts.may_have_filled_buffer();
-        }
-        let delayed_until = latest
-            .filter(|it| it.flight[1] == 0)
-            .map(|it| it.left)
-            .filter(|&left| Nanos::between(last.arrives, left) > delays.prompt_ack);
-        if is_on(Rule::BeforeTimer) && self.waited_for_queue(&hold, &facts, latest, delays) {
-            hold = hold.or(Cause::Queueing);
-            (hold.confidence, hold.doubt) = (Confidence::Medium, Some(Rule::BeforeTimer));
-        }
-        if gap > facts.immediate && last.pushed {
-            self.buffer.note(self.left_with[0]);
-        }
-        if hold.waits_for_window() && hold.confidence == Confidence::High && facts.is_released() {
-            self.window.was_full(facts.flight[0], data.full);
-        }
-        let unseen = self.busy_without_rate(&mut hold, gap).filter(|_| is_on(Rule::BusyLink));
-        let late = delayed_until.filter(|_| facts.flight[0] > 0);
-        let late = late.map(|left| Nanos::between(last.arrives, left));
-        let unseen = unseen.or_else(|| self.busy_with_window(&mut hold, late));
+        self.note_wait(&hold, &facts, last, data, sent);
+        let delayed_until = Self::delayed_until(last, latest, delays);
+        let is_on = |rule| self.without != Some(rule);
+        let unseen = Self::busy_without_rate(&claim, &facts).filter(|_| is_on(Rule::LinkUnsure));
+        // No receiver's timer ends so soon.
+        let by_link = facts.late.by_link && claim.waits_for_open_window();
+        let late = delayed_until.map(|left| Nanos::between(last.arrives, left));
+        let late = late.filter(|late| by_link && *late < Distances::SHORTEST_ACK_DELAY);
+        let unseen = unseen.or(late);
         // Where a link was busy for a part of the time and a window was full after that, the rate decides how
-        // much is whose: less than an eighth of the time is not worth a doubt. Our choice.
+        // much is whose: less than an eighth of the time is not worth a doubt. Our choice. And that of a link to a
+        // receiver that reads late is learnt from how late it acknowledges.
         let free_at = self.bottleneck.free_at();
-        let is_shared = hold.waits_for_window()
-            && Nanos::between(last.sent, free_at.min(sent)) * 8 >= gap
-            && Nanos::between(free_at, sent) * 8 >= gap;
+        let counts = |from, until| Nanos::between(from, until) * 8 >= gap;
+        let is_shared = gap > facts.immediate
+            && counts(last.sent, free_at.min(sent))
+            && (claim.waits_for_open_window() || hold.waits_for_window() && counts(free_at, sent));
         let same_burst = self.is_same_burst(gap, data, &facts);
         let before_nagle = self.first_ack.zip(hold.before_nagle(&facts));
         let own_pause = own_pause.filter(|_| is_on(Rule::MayBeProgram));
@@ -416,6 +367,38 @@ impl Sender {
             capture_lost_data: self.capture_lost_data,
             missing: data.missing,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
+        }
+    }
+
+    /// What a wait, as it was decided, shows for later ones.
+    fn note_wait(
+        &mut self,
+        hold: &Hold,
+        facts: &Facts,
+        last: &Departure,
+        data: &SeenData,
+        sent: Instant,
+    ) {
+        let gap = facts.since_data;
+        if let Some(since_ack) =
+            facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
+            && !self.lacks_ack
+            && last.pushed
+            && facts.nagle_would_hold()
+        {
+            // While the link is busy, no program's delay is seen.
+            let since_link = Nanos::between(self.bottleneck.free_at(), sent);
+            let since = if facts.is_released() { since_ack } else { since_ack.min(since_link) };
+            self.nagle.note_after_ack(since, gap, facts.immediate);
+        }
+        if gap > facts.immediate && facts.is_released() && data.answers.is_none() {
+            self.emptied = facts.may_have_filled_buffer();
+        }
+        if gap > facts.immediate && last.pushed {
+            self.buffer.note(self.left_with[0]);
+        }
+        if hold.waits_for_window() && hold.confidence == Confidence::High && facts.is_released() {
+            self.window.was_full(facts.flight[0], data.full);
         }
     }
 
@@ -462,6 +445,8 @@ impl Sender {
         let is_whole = bytes == full || bytes.is_multiple_of(full);
         let ended = pushed && !(cut && is_whole);
         self.unpushed += bytes;
+        let goes_on = gap.is_some_and(|gap| gap.same_burst);
+        self.burst = bytes + if goes_on { self.burst } else { 0 };
         let forced = pushed && std::mem::take(&mut self.unpushed) * 2 > self.most_offered;
         let timestamp = data.timestamp;
         let left = self.left(data, delays);
@@ -482,7 +467,6 @@ impl Sender {
             left,
             queued,
             small,
-            repairs: data.loss == Some(Loss::Repairs),
             released,
             takes_silly_window,
             // Next to its sender, nothing is lost before: the capture lacks the packet.

@@ -101,11 +101,11 @@ impl Setup {
         let evidence = Evidence::of(packets);
         let of = |rule, cause| verdict(rule, cause, direction, evidence);
         if direction == Direction::ToClient || self.reply.packet > 0 {
-            return of(Rule::SynAgain, lost);
+            return of(Rule::TimerRepair, lost);
         }
         match distances.path_delays(direction).is_next_to_receiver() {
-            true => of(Rule::RefusedSyn, refused).doubted(Rule::MayBeRefused, lost),
-            false => of(Rule::SynAgain, lost).doubted(Rule::MayBeRefused, refused),
+            true => of(Rule::Refused, refused).doubted(Rule::MayBeRefused, lost),
+            false => of(Rule::TimerRepair, lost).doubted(Rule::MayBeRefused, refused),
         }
     }
 
@@ -242,7 +242,7 @@ impl Setup {
         let evidence = Evidence::of([first.packet, 0, 0]);
         let waited = Nanos::between(account.cursor(), first.sent);
         let verdict =
-            verdict(Rule::Asking, Cause::ApplicationLimited, Direction::ToServer, evidence);
+            verdict(Rule::Written, Cause::ApplicationLimited, Direction::ToServer, evidence);
         let confidence = if waited > AT_ONCE { Confidence::Low } else { verdict.confidence };
         account.add(first.sent, Verdict { confidence, ..verdict });
         account

@@ -1,5 +1,4 @@
 use Release::{Acknowledgement, Other, Repair, Same, Timer};
-use ackwise_cause::RepairedBy;
 
 use super::*;
 
@@ -198,22 +197,6 @@ fn the_drain_after_startup_is_seen_once() {
     (0..10).for_each(|_| script.cycle());
     let [startup, drain] = script.record.shown().unwrap().start.unwrap().map(|it| it.as_millis());
     assert!((380..=420).contains(&startup) && (60..=100).contains(&drain), "{startup} {drain}");
-}
-
-#[test]
-fn what_a_probe_leaves_is_no_send_buffer() {
-    let buffer = Hold { writer: Writer::SendBufferFull, ..Hold::done() };
-    let lost = Hold { lost: Some(RepairedBy::Timeout), ..buffer };
-    let mut script = Script::new();
-    assert_eq!(script.record.correct(buffer), buffer, "nothing is known");
-    script.pace(10_000, 2_300, Acknowledgement);
-    assert_eq!(script.record.correct(buffer), buffer, "no probe");
-    script.low(100, Acknowledgement);
-    let found = script.record.correct(buffer);
-    assert_eq!((found.wait, found.writer), (Wait::CongestionWindow, Writer::Working));
-    assert_eq!((found.confidence, found.rival), (Confidence::Medium, Some(Cause::SendBuffer)));
-    assert_eq!(script.record.correct(lost), lost);
-    assert_eq!(script.record.correct(Hold::done()), Hold::done());
 }
 
 #[test]

@@ -31,8 +31,6 @@ pub(crate) struct Departure {
     pub queued: Option<Nanos>,
     /// It had less data than a full segment.
     pub small: bool,
-    /// It was sent again.
-    pub repairs: bool,
     /// An acknowledgement released it.
     pub released: Option<Released>,
     /// It takes all of a silly window, as what a timer sends into it.
@@ -63,6 +61,11 @@ pub(crate) enum Left {
 }
 
 impl Departure {
+    /// Nagle's algorithm held it.
+    pub(super) fn was_held_by_nagle(&self) -> bool {
+        self.released.is_some_and(|it| it.acknowledged.is_some())
+    }
+
     /// How long the path held it, by its timestamp.
     pub(crate) fn held_for(&self) -> Option<Nanos> {
         self.held.map(|held| Nanos::between(held.from, self.arrives))

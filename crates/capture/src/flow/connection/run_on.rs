@@ -46,7 +46,7 @@ impl ObservedConnection {
             exchange.handle_earlier_end(&self.earlier_end);
             let confidence = if gap.pace_is_sure { Confidence::High } else { Confidence::Medium };
             let (rule, cause) = (Rule::LinkBusy, Cause::Transmission);
-            let doubt = Some(Rule::RateUnsure).filter(|_| !gap.pace_is_sure);
+            let doubt = Some(Rule::LinkUnsure).filter(|_| !gap.pace_is_sure);
             let verdict = Verdict::new(rule, cause, direction, gap.evidence, confidence);
             let verdict = Verdict { doubt, ..verdict };
             exchange.account.add(gap.until, verdict);
