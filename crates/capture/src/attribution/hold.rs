@@ -101,6 +101,8 @@ pub(crate) struct Facts {
     pub answers: bool,
     /// Nagle's algorithm held the small segment before it, which is of the same message.
     pub follows_held: bool,
+    /// A small segment is outstanding.
+    pub behind_small: bool,
     /// What left in one go with the data before.
     pub burst: u64,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.

@@ -252,7 +252,7 @@ impl Sender {
             }
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
             if !may_be_delayed {
-                self.time_burst(&ack, newly, round_trip);
+                self.time_burst(&ack, newly, late, round_trip);
             }
             if delay == AckDelay::None {
                 self.go_on_behind(&ack, distances.path_delays(direction));

@@ -44,13 +44,15 @@ pub(crate) struct ThinkFacts {
 /// Whether the server had the request, by what was seen before its response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Asked {
-    /// An acknowledgement came at once, or the capture is the server's.
+    /// An acknowledgement came at once.
     Known,
     /// An acknowledgement came so much later, or the capture lacks those without data: by so much the request may
     /// have been late.
     Late(Nanos),
     /// Nothing did.
     Unheard,
+    /// Nothing did, and the capture seems to be the server's.
+    Here,
 }
 
 /// What earlier exchanges of the connection have shown, as far as it bears on the next one.
@@ -135,13 +137,14 @@ impl ThinkFacts {
         // the client (`tcp_send_delayed_ack`).
         let linux = SHORT_ACK_DELAY + self.round_trip.unwrap_or_default();
         let least = if self.habits.acks_at_once { linux } else { USUAL_ACK_DELAY + BRIEF };
-        self.asked == Asked::Unheard && (least..=LEAST_TIMEOUT).contains(&self.since)
+        let is_unheard = matches!(self.asked, Asked::Unheard | Asked::Here);
+        is_unheard && (least..=LEAST_TIMEOUT).contains(&self.since)
     }
 
     /// By how much the request may have been late, at most; `None` if nothing bounds it.
     const fn lateness(&self) -> Option<Nanos> {
         match self.asked {
-            Asked::Known => Some(Nanos::ZERO),
+            Asked::Known | Asked::Here => Some(Nanos::ZERO),
             Asked::Late(by) => Some(by),
             Asked::Unheard => None,
         }
@@ -194,7 +197,8 @@ fn held_on_way(facts: &ThinkFacts) -> Option<[Cause; 2]> {
 }
 
 fn unheard_request(facts: &ThinkFacts) -> Option<[Cause; 2]> {
-    (facts.is_unheard() && !facts.is_short()).then_some([Cause::PathStall, Cause::ServerThink])
+    (facts.is_unheard() && facts.asked != Asked::Here && !facts.is_short())
+        .then_some([Cause::PathStall, Cause::ServerThink])
 }
 
 /// Responses are seen to be held on this path for as long, by their timestamps: so requests are.
@@ -221,9 +225,13 @@ fn may_be_corked(facts: &ThinkFacts, _: &()) -> Option<Limit> {
 }
 
 /// Nothing shows when the request arrived, or that the answer left so late: the path may have held either. An eighth
-/// of the time is not worth a doubt. Our choice.
+/// of the time is not worth a doubt. Our choice. A server that acknowledges nothing may be beyond what seems to be its
+/// host.
 fn quiet_path(facts: &ThinkFacts, _: &()) -> Option<Limit> {
     facts.round_trip?;
+    if facts.asked == Asked::Here && facts.habits.acks_at_once && facts.is_unheard() {
+        return Some(Limit::or(Cause::PathStall));
+    }
     let has_left = facts.left == Left::AsSeen || facts.queued;
     let is_shown = has_left && facts.lateness().is_some_and(|late| late * 8 <= facts.since);
     let rival = if facts.is_short() { Cause::Queueing } else { Cause::PathStall };

@@ -228,8 +228,20 @@ impl Setup {
             let evidence = Evidence::of([packet, 0, 0]);
             let direction = flight.direction;
             let last = if flight.done { direction } else { direction.opposite() };
-            let left = seen - distances.path_delays(last).sender;
-            account.add(left, verdict(Rule::SetUp, Cause::TlsHandshake, direction, evidence));
+            let delays = distances.path_delays(last);
+            let left = seen - delays.sender;
+            let verdict = verdict(Rule::SetUp, Cause::TlsHandshake, direction, evidence);
+            // Away from who answers, the path may have held the flight, or its answer.
+            let usual = distances.whole();
+            let took = Nanos::between(account.cursor(), left);
+            let is_slow = !delays.is_next_to_sender() && took > usual + Stall::least(usual);
+            account.add(
+                left,
+                match is_slow {
+                    true => verdict.doubted(Rule::QuietPath, Cause::PathStall),
+                    false => verdict,
+                },
+            );
         }
     }
 

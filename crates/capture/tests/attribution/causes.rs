@@ -327,7 +327,7 @@ fn pacing_where_full_segments_wait_for_nothing() {
         request-upload to-server 0.005 (1, 0.005) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.739 (1, 0.739) high: 4 5
-        transmission to-client 0.487 (7, 0.150) high: 7 8
+        transmission to-client 0.487 (7, 0.150) medium: 7 8
         pacing to-client 19.499 (6, 4.951) low: 7 8
         "#,
     );

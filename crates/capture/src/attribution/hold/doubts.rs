@@ -76,8 +76,15 @@ fn may_be_buffer(facts: &Facts, hold: &Hold) -> Option<Limit> {
     may_be.then_some(Limit::or(Cause::SendBuffer))
 }
 
+/// A window that counts segments was full, or the algorithm: it held small writes until they filled a segment, if its
+/// sender uses it (RFC 896), and nobody sees when each was written.
 fn may_be_nagle(facts: &Facts, hold: &Hold) -> Option<Limit> {
-    let may_be = hold.rule == Rule::WindowFull && facts.nagle_may_hold_it_too();
+    let collects = facts.nagle == NagleHabit::Holds && facts.behind_small && !facts.is_small();
+    let may_be = match hold.rule {
+        Rule::WindowFull => facts.nagle_may_hold_it_too(),
+        Rule::Written => collects,
+        _ => false,
+    };
     may_be.then_some(Limit::or(Cause::NagleRtt))
 }
 

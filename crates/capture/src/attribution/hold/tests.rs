@@ -45,6 +45,7 @@ const LATE: Facts = Facts {
     answers: false,
     follows_held: false,
     burst: 10 * FULL,
+    behind_small: false,
     loss: None,
     fills_in_vain: false,
     stall: Stall::None,

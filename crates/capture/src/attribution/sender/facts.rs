@@ -66,6 +66,7 @@ impl Sender {
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
             follows_held: data.answers.is_none() && last.small && last.was_held_by_nagle(),
             burst: self.burst,
+            behind_small: self.small_end > self.acked,
             loss: data.loss,
             fills_in_vain: data.loss == Some(Loss::Repairs) && self.is_known_to_fill_window(data),
             stall: Stall::None,

@@ -17,7 +17,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
         let time = |any: &mut dyn FnMut() -> u8| times[usize::from(any()) % times.len()];
         let sizes = [0, 90, FULL / 2, FULL, 2 * FULL, 3 * FULL, 10 * FULL];
         let size = |any: &mut dyn FnMut() -> u8| sizes[usize::from(any()) % sizes.len()];
-        let is = |any: &mut dyn FnMut() -> u8| any() % 2 == 0;
+        let is = |any: &mut dyn FnMut() -> u8| any().is_multiple_of(2);
         let pick = |any: &mut dyn FnMut() -> u8, count: usize| usize::from(any()) % count;
         let habits = [
             NagleHabit::Unknown,
@@ -67,6 +67,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
             answers: is(a),
             follows_held: is(a),
             burst: size(a),
+            behind_small: is(a),
             loss: losses[pick(a, losses.len())],
             fills_in_vain: false,
             stall: stalls[pick(a, stalls.len())],
