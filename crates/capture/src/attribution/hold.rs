@@ -103,8 +103,6 @@ pub(crate) struct Facts {
     pub follows_held: bool,
     /// A small segment is outstanding.
     pub behind_small: bool,
-    /// What left in one go with the data before.
-    pub burst: u64,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.
     pub loss: Option<Loss>,
     /// It sends again what had arrived, and the receive window had no room for more.

@@ -82,8 +82,6 @@ pub(crate) struct Sender {
     most_offered: u64,
     /// Its receiver has kept back acknowledgements until the program read.
     waits_for_reader: bool,
-    /// What it sent last in one go.
-    burst: u64,
     /// Bytes that were sent since the last PSH.
     unpushed: u64,
     highest: u64,
@@ -445,8 +443,6 @@ impl Sender {
         let is_whole = bytes == full || bytes.is_multiple_of(full);
         let ended = pushed && !(cut && is_whole);
         self.unpushed += bytes;
-        let goes_on = gap.is_some_and(|gap| gap.same_burst);
-        self.burst = bytes + if goes_on { self.burst } else { 0 };
         let forced = pushed && std::mem::take(&mut self.unpushed) * 2 > self.most_offered;
         let timestamp = data.timestamp;
         let left = self.left(data, delays);

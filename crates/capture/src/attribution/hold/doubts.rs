@@ -50,8 +50,8 @@ fn may_be_window(facts: &Facts, hold: &Hold) -> Option<Limit> {
 
 /// Of Nagle's algorithm: its sender does without it now and then; or the segment came late after the acknowledgement;
 /// or the algorithm held the one before: what is written while it waits goes with that (RFC 896), so this was written
-/// later. Of a send buffer: a blocked writer goes on when a third of it is free, so it does not find all acknowledged,
-/// unless its path is slower than that; and it fills that third in one go (Linux `sk_stream_is_writeable`).
+/// later. Of a send buffer: a blocked writer goes on when a third of it is free (Linux `sk_stream_is_writeable`), so who
+/// goes on when all is acknowledged may as well write once a round trip.
 fn may_be_program(facts: &Facts, hold: &Hold) -> Option<Limit> {
     let is_usual = facts.is_released() && facts.nagle != NagleHabit::Mixed;
     match hold.wait {
@@ -61,8 +61,8 @@ fn may_be_program(facts: &Facts, hold: &Hold) -> Option<Limit> {
         Wait::Nagle if !is_usual => return Some(Limit::or(Cause::ApplicationLimited)),
         _ => {}
     }
-    let refills = facts.flight[1] > 0 && facts.burst * 3 >= facts.outstanding;
-    (hold.waits_for_memory() && !refills).then(|| Limit::as_well(Cause::ApplicationLimited))
+    (hold.waits_for_memory() && facts.flight[1] == 0)
+        .then(|| Limit::as_well(Cause::ApplicationLimited))
 }
 
 fn may_be_buffer(facts: &Facts, hold: &Hold) -> Option<Limit> {

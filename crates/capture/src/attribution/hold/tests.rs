@@ -44,7 +44,6 @@ const LATE: Facts = Facts {
     nagle: NagleHabit::Unknown,
     answers: false,
     follows_held: false,
-    burst: 10 * FULL,
     behind_small: false,
     loss: None,
     fills_in_vain: false,
@@ -211,15 +210,9 @@ fn a_congestion_window_is_told_from_a_send_buffer_and_from_a_coincidence() {
     check(&[
         ("slow start", BULK, Wait::SlowStart, High),
         ("past it", Facts { slow_start: false, ..BULK }, Wait::CongestionWindow, High),
-        ("does not grow: a third of a buffer is refilled", constant, Wait::Application, Medium),
+        ("does not grow", constant, Wait::Application, Medium),
         (
-            "less is written than a blocked program writes",
-            Facts { burst: 3 * FULL, ..constant },
-            Wait::Application,
-            Low,
-        ),
-        (
-            "and that goes on before all is acknowledged",
+            "nor does what is written once a round trip",
             Facts { flight: [10 * FULL, 0], ..constant },
             Wait::Application,
             Low,

@@ -65,7 +65,6 @@ impl Sender {
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
             follows_held: data.answers.is_none() && last.small && last.was_held_by_nagle(),
-            burst: self.burst,
             behind_small: self.small_end > self.acked,
             loss: data.loss,
             fills_in_vain: data.loss == Some(Loss::Repairs) && self.is_known_to_fill_window(data),

@@ -66,7 +66,6 @@ fn any_facts() -> impl Strategy<Value = Facts> {
             nagle: habits[pick(a, habits.len())],
             answers: is(a),
             follows_held: is(a),
-            burst: size(a),
             behind_small: is(a),
             loss: losses[pick(a, losses.len())],
             fills_in_vain: false,
