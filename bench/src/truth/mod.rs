@@ -19,6 +19,7 @@
 //! | `reach` | what must be reached |
 //! | `limits` | what a subset must reach in CI |
 //! | `rules` | what each rule decides, and what switching it off costs |
+//! | `golden` | what rules say of a few cases, kept as a file |
 //! | `wrong` | what is said to be a cause and is not, and the other way round |
 //! | `table`, `show`, `json`, `markdown` | the results, printed |
 
@@ -26,6 +27,8 @@ mod amounts;
 pub(crate) mod case;
 mod compare;
 mod damage;
+#[cfg(test)]
+mod golden;
 mod json;
 mod kernel;
 mod limits;
