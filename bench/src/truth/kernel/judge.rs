@@ -219,23 +219,42 @@ fn setup(
 }
 
 /// The setup of a connection that found the server's accept queue full, so that the server dropped what had
-/// arrived (`tcp_conn_request`, `tcp_v4_syn_recv_sock`). When the server accepted it; `None` if nothing was
-/// dropped there.
+/// arrived: SYNs (`tcp_conn_request`), or the handshake's last ACK and the data behind it
+/// (`tcp_v4_syn_recv_sock`). When the server accepted it; `None` if nothing was dropped there.
 fn queued(records: Records<'_>, played: &Played, spans: &mut Vec<Span>) -> Option<Nanos> {
     let (client, server) = (played.client_address, played.server_address);
     let syns: Vec<_> = of_flow(records.journeys, client, server).filter(|it| it.syn).collect();
     let answers: Vec<_> = of_flow(records.journeys, server, client).filter(|it| it.syn).collect();
     let (syn, answer) = (syns.first()?, answers.first()?);
-    if syns.len() + answers.len() == 2 {
+    let setup_is_repeated = syns.len() + answers.len() > 2;
+    if !setup_is_repeated && !first_data_was_dropped(records, client, server) {
         return None;
     }
     let (arrived, answered) = (syn.arrived?, answer.arrived?);
     let to_server = Direction::ToServer;
     spans.push(span((syn.sent, arrived), to_server, Handshake, LINKS, 0));
-    let dropped = (arrived, answer.sent.max(arrived));
-    spans.push(span(dropped, Direction::ToClient, ServerThink, ACCEPT_QUEUE, 0));
-    spans.push(span((dropped.1, answered), to_server, Handshake, LINKS, 0));
+    let taken = if setup_is_repeated { answer.sent.max(arrived) } else { arrived };
+    spans.push(span((arrived, taken), Direction::ToClient, ServerThink, ACCEPT_QUEUE, 0));
+    spans.push(span((taken, answered), to_server, Handshake, LINKS, 0));
     Some(played.accepted)
+}
+
+/// Whether the client's first data reached the server, which acknowledged only a later copy of it. In the accept
+/// queue there is a socket that would have acknowledged the first one at once, whether or not its program
+/// accepts it: a connection begins with quick ACKs (`tcp_event_data_recv`).
+fn first_data_was_dropped(
+    records: Records<'_>,
+    client: SocketAddrV4,
+    server: SocketAddrV4,
+) -> bool {
+    let data = || of_flow(records.journeys, client, server).filter(|it| it.len > 0 && !it.syn);
+    let Some(first) = data().next() else { return false };
+    let ends = first.seq.wrapping_add(first.len);
+    let acknowledges = |ack: u32| ack.wrapping_sub(ends) < 1 << 31;
+    let mut acks = of_flow(records.journeys, server, client).filter(|it| !it.syn);
+    let Some(ack) = acks.find(|it| acknowledges(it.ack)) else { return false };
+    let copies = data().filter(|it| it.seq == first.seq);
+    copies.filter(|it| it.arrived.is_some_and(|at| at <= ack.sent)).count() > 1
 }
 
 /// A response without a length ends with the FIN, which the program may send late.

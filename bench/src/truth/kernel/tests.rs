@@ -340,6 +340,30 @@ fn what_a_full_accept_queue_dropped_had_arrived_and_waits_for_the_server() {
 }
 
 #[test]
+fn a_request_that_a_full_accept_queue_dropped_waits_for_the_server_to_accept() {
+    // The request arrives at 40 and, again, at 270 ms; the server accepts at 290 and writes at 300 ms.
+    for (acknowledged, expected) in [
+        // Only the second copy is acknowledged: the server had no room for the connection before.
+        (270, &[("server-think", 40, 290), ("server-think", 290, 300)][..]),
+        // The first one is: the connection was in the queue, and the ACK is on its way too long.
+        (40, &[("server-think", 40, 300)]),
+    ] {
+        let mut script = Script::new().write(300, 100).data(300, (1, 101)).ack(310, 101, 60_000);
+        script.plan.concurrent = true;
+        script.accepted = 290 * MS;
+        // The handshake's last ACK was dropped as well.
+        script.packet(true, 20, (1, 1), 1);
+        let ack = script.journeys.iter_mut().find(|it| it.sent == 40 * MS).unwrap();
+        ack.sent = acknowledged * MS;
+        script.packet(true, 260, (1, 41), 1);
+        let mut all = vec![("handshake", 0, 20), ("propagation", 30, 40)];
+        all.extend(expected);
+        all.push(("propagation", 300, 310));
+        assert_eq!(script.waits(100), spans(&all), "{acknowledged}");
+    }
+}
+
+#[test]
 fn a_response_without_a_length_ends_with_the_fin() {
     for (closed, waits) in [(45, None), (85, Some(("application-limited server-think", 55, 85)))] {
         let mut script = Script::new().write(45, 100).data(45, (1, 101)).ack(55, 101, 60_000);
