@@ -60,7 +60,7 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
     if records.plan.protocol == Protocol::Tls
         && let Some((_, established)) = setup
     {
-        tls(&requests, &responses, established, &mut spans);
+        tls(&requests, &responses, (established, played.accepted), &mut spans);
     }
     merge(spans)
 }
@@ -122,8 +122,13 @@ impl Exchange<'_> {
         direction: Direction,
         spans: &mut Vec<Span>,
     ) {
-        for (from, until) in pieces(&[view], (from, until)) {
+        let asks = direction == Direction::ToServer && !view.diary.awaited.is_empty();
+        let changing = if asks { vec![view, self.views.1] } else { vec![view] };
+        for (from, until) in pieces(&changing, (from, until)) {
             let (mut reasons, witness) = wait(view, message, from).unwrap_or_default();
+            if asks && reasons == [ApplicationLimited] && view.awaited.at(from) > 0 {
+                reasons = self.leave(from);
+            }
             if direction == Direction::ToServer {
                 reasons
                     .iter_mut()
@@ -139,6 +144,21 @@ impl Exchange<'_> {
             spans.push(Span { from, until, direction, reasons, witness, exchange });
         }
     }
+
+    /// Why a client waits for leave to send the body (RFC 9110, section 10.1.1), which it chooses to do: the head is
+    /// on its way, or the leave, or the server has not given it.
+    fn leave(&self, at: Nanos) -> Vec<Cause> {
+        let (requests, responses) = self.views;
+        let under_way = [requests, responses]
+            .into_iter()
+            .find(|view| view.written.at(at) > view.arrived.at(at));
+        let mut reasons = under_way.map_or_else(
+            || vec![ServerThink],
+            |view| wait(view, (0, view.written.at(at)), at).unwrap_or_default().0,
+        );
+        reasons.push(ApplicationLimited);
+        reasons
+    }
 }
 
 impl Span {
@@ -150,24 +170,35 @@ impl Span {
 }
 
 /// The TLS handshake: the ends compute, or the one whose data is outstanding waits. Distance and rate belong
-/// to it, and stalls do not.
-fn tls(requests: &View, responses: &View, established: Nanos, spans: &mut Vec<Span>) {
+/// to it, and stalls do not. Until its connection is accepted, a server has not begun; and once the client has written
+/// the last of the handshake, nobody waits until it writes a request.
+fn tls(
+    requests: &View,
+    responses: &View,
+    (established, accepted): (Nanos, Nanos),
+    spans: &mut Vec<Span>,
+) {
     let first = |view: &View| view.diary.messages.first().map(|message| message.0);
     let ways = first(requests).zip(first(responses)).and_then(|(to_server, to_client)| {
         let begins = reaches(&requests.sent, to_server + 1)?;
+        let idle = reaches(&requests.sent, to_server)?..reaches(&requests.written, to_server + 1)?;
         let ways = [
             (responses, to_client, Direction::ToClient),
             (requests, to_server, Direction::ToServer),
         ];
-        Some((begins, ways))
+        Some((begins, idle, ways))
     });
-    let Some((begins, ways)) = ways else { return };
-    for (from, until) in pieces(&[requests, responses], (established, begins)) {
+    let Some((begins, idle, ways)) = ways else { return };
+    let pieces = pieces(&[requests, responses], (established, begins));
+    for (from, until) in pieces.into_iter().filter(|it| !idle.contains(&it.0)) {
         let outstanding =
             |(view, _, _): &&(&View, u64, Direction)| view.written.at(from) > view.arrived.at(from);
         let waiting = ways.iter().find(outstanding);
         let (mut reasons, mut witness) = (vec![TlsHandshake], PROGRAM);
         let mut direction = Direction::ToServer;
+        if from < accepted && waiting.is_none() {
+            reasons.push(ServerThink);
+        }
         if let Some((view, end, towards)) = waiting {
             direction = *towards;
             (reasons, witness) = wait(view, (0, *end), from).unwrap_or_default();

@@ -28,6 +28,8 @@ pub(super) struct Diary {
     pub(super) blocked: Vec<(Nanos, Nanos)>,
     /// Times in which HTTP/2 flow control forbade to write.
     pub(super) flow_controlled: Vec<(Nanos, Nanos)>,
+    /// Times in which the program waited for leave to send a request's body.
+    pub(super) awaited: Vec<(Nanos, Nanos)>,
     /// When the cork was set (true) or removed.
     pub(super) cork: Vec<(Nanos, bool)>,
     /// Whether Nagle's algorithm was off.
@@ -93,6 +95,17 @@ impl Line {
         self.wait(PollFlags::POLLIN)
     }
 
+    /// Whether data comes within some time, in which the program has nothing else to do.
+    pub(super) fn await_leave(&mut self, at_most: Duration) -> io::Result<bool> {
+        let from = self.clock.now();
+        let came = match self.wait_at_most(PollFlags::POLLIN, at_most) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => false,
+            result => result.map(|()| true)?,
+        };
+        self.diary.awaited.push((from, self.clock.now()));
+        Ok(came)
+    }
+
     /// Closes this direction.
     pub(super) fn close(&mut self) -> io::Result<()> {
         self.diary.closed = Some(self.clock.now());
@@ -121,8 +134,13 @@ impl Line {
     }
 
     fn wait(&self, what: PollFlags) -> io::Result<()> {
+        self.wait_at_most(what, PATIENCE)
+    }
+
+    fn wait_at_most(&self, what: PollFlags, span: Duration) -> io::Result<()> {
         let mut descriptors = [PollFd::new(self.socket.as_fd(), what)];
-        match poll(&mut descriptors, PollTimeout::from(PATIENCE))? {
+        let limit = PollTimeout::try_from(span).map_err(io::Error::other)?;
+        match poll(&mut descriptors, limit)? {
             0 => Err(ErrorKind::TimedOut.into()),
             _ => Ok(()),
         }
@@ -175,5 +193,5 @@ pub(super) fn pause(span: Duration) {
     }
 }
 
-/// In milliseconds: nothing here takes as long (our choice).
-const PATIENCE: u16 = 30_000;
+/// Nothing here takes as long (our choice).
+const PATIENCE: Duration = Duration::from_secs(30);

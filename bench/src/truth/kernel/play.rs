@@ -11,6 +11,7 @@ use ackwise_linux::emulator::Scheduling;
 use anyhow::{Context, anyhow};
 use socket2::{Domain, SockRef, Socket, Type};
 
+use super::asyncio::Asyncio;
 use super::lab::Lab;
 use super::line::{Diary, Line, pause};
 use super::plan::{Congestion, Cross, Exchange, Host, Kind, Plan, Protocol};
@@ -32,7 +33,7 @@ pub(super) struct Played {
 /// for the other traffic.
 pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::Result<Vec<Played>> {
     let address = SocketAddrV4::new(lab.server_address(), port);
-    let listener = listen(&lab.server, address, plan.server, (plan.congestion, plan.backlog))?;
+    let mut server = Server::start(plan, lab, address)?;
     let asking = if plan.one_host { &lab.server } else { &lab.client };
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -42,10 +43,9 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
         if cross.is_some() {
             pause(CROSS_FIRST);
         }
-        let server = scope.spawn(|| {
+        let server = scope.spawn(move || {
             let _scheduling = Scheduling::prefer_round_robin();
-            let run = |exchanges: &Vec<Exchange>| serve(plan, &listener, exchanges, clock);
-            plan.connections.iter().map(run).collect::<anyhow::Result<Vec<_>>>()
+            server.serve(plan, clock)
         });
         let client = scope.spawn(|| {
             let _scheduling = Scheduling::prefer_round_robin();
@@ -72,6 +72,37 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
     })
 }
 
+/// A server that listens.
+enum Server {
+    Ours(TcpListener),
+    Asyncio(Asyncio),
+}
+
+impl Server {
+    fn start(plan: &Plan, lab: &Lab, address: SocketAddrV4) -> anyhow::Result<Self> {
+        if plan.asyncio {
+            let client = if plan.one_host { lab.server_address() } else { lab.client_address() };
+            let port = address.port();
+            return Asyncio::start(plan, &lab.server, client, port).map(Self::Asyncio);
+        }
+        let how = (plan.congestion, plan.backlog);
+        listen(&lab.server, address, plan.server, how).map(Self::Ours)
+    }
+
+    /// Serves all connections, and returns what it did.
+    fn serve(&mut self, plan: &Plan, clock: Clock) -> anyhow::Result<Vec<Served>> {
+        let listener = match self {
+            Self::Ours(it) => it,
+            Self::Asyncio(it) => return it.served(),
+        };
+        let run = |exchanges: &Vec<Exchange>| serve(plan, listener, exchanges, clock);
+        if plan.served_at_once {
+            return concurrent(&plan.connections, run);
+        }
+        plan.connections.iter().map(run).collect()
+    }
+}
+
 /// Runs all connections at the same time.
 fn concurrent<T: Send>(
     connections: &[Vec<Exchange>],
@@ -89,10 +120,10 @@ fn concurrent<T: Send>(
 }
 
 /// A connection as the server saw it.
-struct Served {
-    peer: SocketAddrV4,
-    accepted: Nanos,
-    diary: Diary,
+pub(super) struct Served {
+    pub(super) peer: SocketAddrV4,
+    pub(super) accepted: Nanos,
+    pub(super) diary: Diary,
 }
 
 fn ask(
@@ -110,6 +141,7 @@ fn ask(
         return Err(anyhow!("not IPv4"));
     };
     let mut wire = Wire::client(Line::new(stream, plan.client.no_delay, clock)?, plan.protocol)?;
+    pause(plan.opened_early);
     if plan.pipelined {
         for exchange in exchanges {
             wire.write(Kind::Request, &exchange.request)?;
@@ -143,7 +175,11 @@ fn serve(
     let std::net::SocketAddr::V4(peer) = peer else { return Err(anyhow!("not IPv4")) };
     let mut wire = Wire::server(Line::new(stream, plan.server.no_delay, clock)?, plan.protocol)?;
     for exchange in exchanges {
-        wire.read(Kind::Request, exchange.request.body, exchange.request_reading)?;
+        let (body, reading) = (exchange.request.body, exchange.request_reading);
+        match exchange.continues_after {
+            Some(after) => wire.read_with_leave(body, after, reading)?,
+            None => wire.read(Kind::Request, body, reading)?,
+        }
         pause(exchange.server_think);
         wire.write(Kind::Response, &exchange.response)?;
         if plan.protocol == Protocol::Closes {
@@ -156,29 +192,32 @@ fn serve(
     Ok(Served { peer, accepted, diary: wire.line().diary.clone() })
 }
 
-/// A client that fetches without end.
+/// A connection that transfers without end.
 fn run_cross(cross: Cross, lab: &Lab, port: u16, over: &AtomicBool) -> anyhow::Result<()> {
     let address = SocketAddrV4::new(lab.server_address(), port);
     let listener = listen(&lab.server, address, Host::default(), (Congestion::Cubic, 1))?;
     thread::scope(|scope| {
-        let server = scope.spawn(|| -> anyhow::Result<()> {
-            let (mut stream, _) = accept(&listener)?;
-            stream.set_write_timeout(Some(WRITE_LIMIT))?;
+        let accepting = scope.spawn(|| accept(&listener));
+        let socket = lab.client.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
+        socket.connect(&address.into())?;
+        let client = TcpStream::from(socket);
+        let (server, _) = accepting.join().map_err(|_| anyhow!("the other server panicked"))??;
+        let (mut source, mut sink) =
+            if cross.to_server { (client, server) } else { (server, client) };
+        let sending = scope.spawn(move || -> anyhow::Result<()> {
+            source.set_write_timeout(Some(WRITE_LIMIT))?;
             let burst = vec![b'y'; cross.burst];
             while !over.load(Ordering::Acquire) {
-                match stream.write_all(&burst) {
+                match source.write_all(&burst) {
                     Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error.into()),
                     _ => pause(cross.pause),
                 }
             }
             Ok(())
         });
-        let socket = lab.client.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
-        socket.connect(&address.into())?;
-        let mut stream = TcpStream::from(socket);
         let mut buffer = vec![0; 65_536];
-        while stream.read(&mut buffer)? > 0 {}
-        server.join().map_err(|_| anyhow!("the other server panicked"))?
+        while sink.read(&mut buffer)? > 0 {}
+        sending.join().map_err(|_| anyhow!("the other traffic's source panicked"))?
     })
 }
 

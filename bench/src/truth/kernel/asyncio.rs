@@ -1,0 +1,138 @@
+//! A server that is a program of Python's asyncio, and keeps the same diary as ours. Its sockets have no Nagle; what
+//! a socket does not take, its loop writes later.
+
+use std::io::{BufRead, BufReader, Write as _};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use ackwise_linux::Namespace;
+use ackwise_linux::testing::debian::{self, find};
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::line::Diary;
+use super::plan::{Exchange, Kind, Message, Plan, Protocol, Step};
+use super::play::Served;
+use super::wire::head;
+use crate::witness::clock::Nanos;
+
+/// One that runs; it ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Asyncio {
+    process: Child,
+    said: BufReader<ChildStdout>,
+    client: Ipv4Addr,
+    connections: usize,
+}
+
+/// What it prints of a connection.
+#[derive(Debug, Deserialize)]
+struct Printed {
+    peer: u16,
+    accepted: Nanos,
+    written: Vec<(Nanos, u64)>,
+    blocked: Vec<(Nanos, Nanos)>,
+    received: Vec<Nanos>,
+    messages: Vec<(u64, u64)>,
+}
+
+impl Asyncio {
+    /// Starts it on `host`, and waits until it listens; all connections come from `client`.
+    pub(super) fn start(
+        plan: &Plan,
+        host: &Namespace,
+        client: Ipv4Addr,
+        port: u16,
+    ) -> anyhow::Result<Self> {
+        let mut command = Command::new("nice");
+        command.args(["-n", "-19"]).arg(find("setpriv", "util-linux")?);
+        command.args(["--pdeathsig", "TERM", "--", "timeout", PATIENCE]);
+        command.arg(find("python3", "python3")?).args(["-c", include_str!("sources/server.py")]);
+        command.args([&port.to_string(), &plan.backlog.to_string(), plan.congestion.name()]);
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = {
+            // From this very thread, whose end ends the program.
+            let _inside = host.enter()?;
+            command.spawn().context("cannot start nice")?
+        };
+        let connections: Vec<Value> = plan.connections.iter().map(|it| lines(plan, it)).collect();
+        let mut asked = process.stdin.take().context("it has no input")?;
+        asked.write_all(json!(connections).to_string().as_bytes())?;
+        drop(asked);
+        let said = BufReader::new(process.stdout.take().context("it has no output")?);
+        let mut it = Self { process, said, client, connections: connections.len() };
+        ensure!(it.line()? == "ready\n", "Python's server does not start");
+        Ok(it)
+    }
+
+    /// What it did, once all connections are over.
+    pub(super) fn served(&mut self) -> anyhow::Result<Vec<Served>> {
+        let connections = self.connections;
+        let one = |_| {
+            let printed: Printed = serde_json::from_str(&self.line()?)?;
+            let Printed { peer, accepted, written, blocked, received, messages } = printed;
+            let no_delay = true;
+            let diary =
+                Diary { written, blocked, received, messages, no_delay, ..Diary::default() };
+            Ok(Served { peer: SocketAddrV4::new(self.client, peer), accepted, diary })
+        };
+        (0..connections).map(one).collect()
+    }
+
+    fn line(&mut self) -> anyhow::Result<String> {
+        let mut line = String::new();
+        self.said.read_line(&mut line).context("cannot read what Python's server says")?;
+        Ok(line)
+    }
+}
+
+impl Drop for Asyncio {
+    fn drop(&mut self) {
+        debian::end(&mut self.process);
+    }
+}
+
+/// The exchanges of a connection as the program reads them.
+fn lines(plan: &Plan, exchanges: &[Exchange]) -> Value {
+    let line = |it: &Exchange| {
+        let request = head(plan.protocol, Kind::Request, it.request.body).len() + it.request.body;
+        json!([request, it.server_think.as_secs_f64(), steps(plan, &it.response)])
+    };
+    exchanges.iter().map(line).collect()
+}
+
+/// A response's steps; nothing is corked.
+fn steps(plan: &Plan, response: &Message) -> Vec<Value> {
+    let mut text = String::from_utf8(head(plan.protocol, Kind::Response, response.body))
+        .expect("the protocol is text");
+    let mut left = response.body;
+    let mut steps = Vec::new();
+    for step in &response.steps {
+        let bytes = match *step {
+            Step::Pause(span) => {
+                steps.push(json!(span.as_secs_f64()));
+                continue;
+            }
+            Step::Cork(_) | Step::AwaitContinue => continue,
+            Step::Head => 0,
+            Step::Bytes(len) => len.min(left),
+            Step::Rest => left,
+        };
+        left -= bytes;
+        let mut before = std::mem::take(&mut text);
+        let mut after = String::new();
+        if plan.protocol == Protocol::Chunked {
+            // RFC 9112, section 7.1.
+            before += &(bytes > 0).then(|| format!("{bytes:x}\r\n")).unwrap_or_default();
+            after += if bytes > 0 { "\r\n" } else { "" };
+            after += if matches!(step, Step::Rest) { "0\r\n\r\n" } else { "" };
+        }
+        steps.push(json!([before, bytes, after]));
+    }
+    steps
+}
+
+/// In seconds (our choice): a run that takes longer has failed.
+const PATIENCE: &str = "60";

@@ -1,0 +1,616 @@
+//! The last set of families, drawn up once the rules were made with the others: each is a mechanism, or a combination
+//! of mechanisms, that no other family has, and means no cause.
+//!
+//! It was drawn up from the same reports of wrong verdicts as `axes`, without a look at the rules or at what they say of
+//! it. All ranges without a source are our choice. Logarithms are uniform, so that no size or time is typical.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use ackwise_link::{Faults, Limit, Pick, Queue};
+use ackwise_linux::emulator::{Hold, Ways};
+use serde_json::json;
+
+use super::families::{Family, any_protocol, at_times, millis, one_of, pieces, repeat, size};
+use super::paths::{Path, note, random, rate_of};
+use super::plan::{Congestion, Cross, Exchange, Message, Plan, Protocol, Reading, Stamps, Step};
+use crate::dice::Dice;
+
+/// All, in turn.
+pub(super) const FAMILIES: &[Family] = &[
+    ("busy-uplink", busy_uplink),
+    ("standing-queue", standing_queue),
+    ("shared-link", shared_link),
+    ("jitter", jitter),
+    ("opened-early", opened_early),
+    ("cork-or-think", cork_or_think),
+    ("late-second-write", late_second_write),
+    ("accepts-late", accepts_late),
+    ("queued-and-kept", queued_and_kept),
+    ("busy-client", busy_client),
+    ("bursts-lost", bursts_lost),
+    ("acks-lost", acks_lost),
+    ("data-reordered", data_reordered),
+    ("duplicated", duplicated),
+    ("stops-reading", stops_reading),
+    ("idle-windows", idle_windows),
+    ("bbr-anywhere", bbr_anywhere),
+    ("chunked", chunked),
+    ("expects", expects),
+    ("asyncio", asyncio),
+    ("clocks-and-faults", clocks_and_faults),
+    ("one-of-many", one_of_many),
+    ("small-buffers", small_buffers),
+];
+
+/// Another connection's upload fills an uplink that is 4 to 20 times as slow as the downlink, as ADSL's (ITU-T G.992.5)
+/// and cable's are, so that requests and ACKs wait behind it, and responses do not. Its queue holds 50 to 400 ms:
+/// Dischinger et al. (2007) measured more.
+fn busy_uplink(dice: &mut Dice, plan: &mut Plan) {
+    let path = Path::draw(dice, [4.0, 40.0], [2, 30]);
+    path.lay(dice, plan);
+    let slower = dice.scaled(4.0, 20.0);
+    for link in &mut plan.links {
+        let rate = link.to_server.rate.map_or(0, |it| it.get());
+        #[expect(clippy::cast_precision_loss, reason = "a rate")]
+        let rate = rate as f64 / slower;
+        link.to_server.rate = rate_of(rate / 1e6);
+        link.to_server.queue = queue_of(rate / 1e6, dice.scaled(50.0, 400.0));
+    }
+    note(plan, "uplink_slower", json!(slower));
+    cross(dice, plan, path.rate / slower, true);
+    plan.each_hold_counts = true;
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| Exchange {
+        request: Message::whole(at_all(dice, 3, [300.0, 6_000.0])),
+        server_think: at_times(dice, 3, 60),
+        client_think: at_times(dice, 2, 100),
+        ..Exchange::simple(Message::whole(size(dice, 100.0, 30_000.0)))
+    };
+    plan.connections = vec![repeat(dice, 12, exchange)];
+}
+
+/// Another connection's download keeps a queue of 40 to 200 ms all the time, as a backup or a film does where nobody
+/// manages queues: to one who measures round trips, it is distance.
+fn standing_queue(dice: &mut Dice, plan: &mut Plan) {
+    let path = Path::draw(dice, [3.0, 30.0], [1, 15]);
+    path.lay(dice, plan);
+    let held = dice.scaled(40.0, 200.0);
+    for link in &mut plan.links {
+        link.to_client.queue = queue_of(path.rate, held);
+    }
+    note(plan, "queue_ms", json!(held));
+    cross(dice, plan, path.rate, false);
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| Exchange {
+        server_think: at_times(dice, 3, 80),
+        client_think: at_times(dice, 2, 100),
+        ..Exchange::simple(Message::whole(size(dice, 200.0, 40_000.0)))
+    };
+    plan.connections = vec![repeat(dice, 10, exchange)];
+}
+
+/// Several downloads at a time over one slow link, as a browser's, with 20 to 200 ms of queue.
+fn shared_link(dice: &mut Dice, plan: &mut Plan) {
+    let path = Path::draw(dice, [2.0, 20.0], [2, 40]);
+    path.lay(dice, plan);
+    let held = dice.scaled(20.0, 200.0);
+    for link in &mut plan.links {
+        link.to_client.queue = queue_of(path.rate, held);
+    }
+    note(plan, "queue_ms", json!(held));
+    (plan.concurrent, plan.served_at_once) = (true, true);
+    // Browsers open six (Chromium, Firefox).
+    let connections = dice.between(2, 6);
+    // All together take the link one to three seconds.
+    let whole = path.rate * 1e6 / 8.0 / f64::from(connections);
+    let exchanges = repeat(dice, 2, |dice| Exchange {
+        server_think: at_times(dice, 3, 60),
+        ..Exchange::simple(Message::whole(size(dice, 0.5 * whole, 1.5 * whole)))
+    });
+    plan.connections = vec![exchanges; connections as usize];
+}
+
+/// Packets of each direction are held for themselves, in order, for exponential times after exponential times, as where
+/// a radio link is scheduled: 5 to 60 ms in the mean.
+fn jitter(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [10.0, 200.0], [1, 25]).lay(dice, plan);
+    let means = [dice.scaled(20.0, 150.0), dice.scaled(5.0, 60.0)];
+    note(plan, "jitter_means_ms", json!(means));
+    let mut holds = Vec::new();
+    for ways in [Ways::ToServer, Ways::ToClient] {
+        let mut at = 0.0;
+        while at < RUN_MS {
+            let from = at + dice.exponential(means[0]);
+            // Four means are exceeded by one in fifty: without them, a run might last for minutes.
+            at = from + dice.exponential(means[1]).min(4.0 * means[1]);
+            let [from, until] = [from, at].map(|it| Duration::from_secs_f64(it / 1e3));
+            holds.push(Hold { from, until, ways });
+        }
+    }
+    plan.links[usize::from(dice.between(0, 1) == 0)].holds = holds;
+    plan.each_hold_counts = true;
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| Exchange {
+        request: Message::whole(at_all(dice, 4, [300.0, 20_000.0])),
+        server_think: at_times(dice, 3, 100),
+        client_think: at_times(dice, 2, 60),
+        ..Exchange::simple(Message::whole(size(dice, 100.0, 50_000.0)))
+    };
+    plan.connections = vec![repeat(dice, 12, exchange)];
+}
+
+/// Connections that are opened .1 to 3 s before there is a request for them, as browsers do, and that rest between
+/// requests.
+fn opened_early(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [10.0, 300.0], [0, 60]).lay(dice, plan);
+    plan.opened_early = millis(dice.between(100, 3_000));
+    note(plan, "opened_early_ms", json!(plan.opened_early.as_millis()));
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| Exchange {
+        server_think: at_times(dice, 3, 50),
+        client_think: at_times(dice, 2, 1_500),
+        ..Exchange::simple(Message::whole(size(dice, 100.0, 120_000.0)))
+    };
+    plan.connections = (0..2).map(|_| repeat(dice, 3, exchange)).collect();
+}
+
+/// Two mechanisms that look alike on one connection: a cork that the program forgets for its last segment, and think
+/// about as long as Linux's timer for it.
+fn cork_or_think(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [10.0, 300.0], [0, 40]).lay(dice, plan);
+    plan.server.no_delay = dice.between(0, 1) == 0;
+    plan.protocol = *one_of(dice, &[Protocol::Http1, Protocol::Http1, Protocol::Tls]);
+    let exchange = |dice: &mut Dice| {
+        let body = size(dice, 100.0, 6_000.0);
+        let long = millis(dice.between(150, 400));
+        let mut exchange = Exchange::simple(Message::whole(body));
+        exchange.client_think = at_times(dice, 3, 80);
+        match dice.between(0, 4) {
+            0 => exchange.response.steps = vec![Step::Cork(true), Step::Rest, Step::Cork(false)],
+            1 => exchange.response.steps = vec![Step::Cork(true), Step::Rest],
+            2 => exchange.server_think = long,
+            3 => exchange.response.steps = vec![Step::Head, Step::Pause(long), Step::Rest],
+            _ => exchange.server_think = at_times(dice, 2, 120),
+        }
+        // A cork lasts until the program removes it.
+        let removes = Step::Cork(false);
+        exchange.response.steps.insert(0, removes);
+        exchange
+    };
+    plan.connections = vec![repeat(dice, 10, exchange)];
+}
+
+/// Nagle's algorithm is on, and the second write comes a quarter of a round trip to three round trips after the first:
+/// the program takes a part of the time, Nagle another. At the server, or at the client.
+fn late_second_write(dice: &mut Dice, plan: &mut Plan) {
+    let path = Path::draw(dice, [10.0, 200.0], [1, 30]);
+    path.lay(dice, plan);
+    let trip = f64::from(2 * (path.delay[0] + path.delay[1]));
+    let asks = dice.between(0, 2) == 0;
+    plan.server.no_delay = asks;
+    plan.client.no_delay = !asks;
+    plan.protocol = *one_of(dice, &[Protocol::Http1, Protocol::Http1, Protocol::Tls]);
+    let exchange = |dice: &mut Dice| {
+        let late = Step::Pause(Duration::from_secs_f64(trip * dice.scaled(0.25, 3.0) / 1e3));
+        let steps = vec![Step::Head, late, Step::Rest];
+        let written = Message { body: size(dice, 50.0, 4_000.0), steps };
+        let other = Message::whole(size(dice, 100.0, 1_300.0));
+        let [request, response] =
+            if asks { [written, other] } else { [Message::whole(0), written] };
+        let server_think = at_times(dice, 3, 40);
+        Exchange {
+            request,
+            server_think,
+            client_think: at_times(dice, 3, 60),
+            ..Exchange::simple(response)
+        }
+    };
+    plan.connections = vec![repeat(dice, 8, exchange)];
+}
+
+/// A server that takes one connection after the other, and whose queue has room for all: requests wait in it, are
+/// acknowledged, and nothing is lost.
+fn accepts_late(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [20.0, 300.0], [0, 40]).lay(dice, plan);
+    plan.concurrent = true;
+    plan.backlog = 128;
+    plan.protocol = *one_of(dice, &[Protocol::Http1, Protocol::Tls, Protocol::Closes]);
+    let connections = dice.between(4, 12) as usize;
+    let exchange = Exchange {
+        request: Message::whole(at_all(dice, 2, [300.0, 9_000.0])),
+        server_think: millis(dice.between(5, 60)),
+        ..Exchange::simple(Message::whole(size(dice, 200.0, 40_000.0)))
+    };
+    plan.connections = vec![vec![exchange]; connections];
+}
+
+/// A full accept queue, and connections that are used again once they are served: only their first exchange waits for
+/// it. Requests fit into the first window, so that all of one is dropped or none.
+fn queued_and_kept(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [20.0, 300.0], [0, 30]).lay(dice, plan);
+    plan.concurrent = true;
+    plan.backlog = *one_of(dice, &[0, 1, 2, 3, 5]);
+    note(plan, "backlog", json!(plan.backlog));
+    plan.protocol = *one_of(dice, &[Protocol::Http1, Protocol::Http1, Protocol::Unknown]);
+    let exchanges = repeat(dice, 2, |dice| Exchange {
+        request: Message::whole(at_all(dice, 2, [300.0, 9_000.0])),
+        server_think: millis(dice.between(5, 60)),
+        client_think: at_times(dice, 2, 40),
+        ..Exchange::simple(Message::whole(size(dice, 200.0, 20_000.0)))
+    });
+    let most = u32::try_from(plan.backlog).unwrap_or_default() + 5;
+    plan.connections = vec![exchanges; dice.between(most - 2, most) as usize];
+}
+
+/// A client that is busy with something else when a response comes, for 2 to 150 ms: as short as a tail loss probe, or
+/// as long as some delayed ACKs.
+fn busy_client(dice: &mut Dice, plan: &mut Plan) {
+    near_or_far(dice, [20.0, 1_000.0], 20).lay(dice, plan);
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| {
+        let body = size(dice, 100.0, 120_000.0);
+        let steps = if dice.between(0, 1) == 0 { vec![Step::Rest] } else { pieces(dice) };
+        let late = Duration::from_secs_f64(dice.scaled(2.0, 150.0) / 1e3);
+        let reading = Reading { late, ..Reading::FAST };
+        Exchange {
+            reading,
+            server_think: at_times(dice, 3, 60),
+            client_think: at_times(dice, 3, 60),
+            ..Exchange::simple(Message { body, steps })
+        }
+    };
+    plan.connections = vec![repeat(dice, 10, exchange)];
+}
+
+/// Losses in bursts of 1 to 5 packets in the mean, of both directions for themselves (the model of Gilbert, 1960): the
+/// head of a response with its tail behind it, or a whole flight.
+fn bursts_lost(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [5.0, 200.0], [1, 40]).lay(dice, plan);
+    plan.congestion = *one_of(dice, &Congestion::ALL);
+    let (share, burst) = (dice.scaled(0.005, 0.06), dice.scaled(1.0, 5.0));
+    note(plan, "bursts_lost", json!([share, burst]));
+    let mut lost = || Pick::Nth(dice.gilbert([share, burst], RUN_PACKETS));
+    plan.links[0].to_server.faults.loss = lost();
+    plan.links[0].to_client.faults.loss = lost();
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| Exchange {
+        request: Message::whole(at_all(dice, 4, [1_000.0, 30_000.0])),
+        server_think: at_times(dice, 3, 60),
+        client_think: at_times(dice, 2, 300),
+        ..Exchange::simple(Message::whole(size(dice, 500.0, 60_000.0)))
+    };
+    plan.connections = vec![repeat(dice, 8, exchange)];
+}
+
+/// Only what the client sends is lost: ACKs, and some requests.
+fn acks_lost(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [5.0, 200.0], [1, 40]).lay(dice, plan);
+    let share = dice.scaled(0.02, 0.3);
+    note(plan, "acks_lost", json!(share));
+    plan.links[0].to_server.faults.loss = random(share);
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| Exchange {
+        server_think: at_times(dice, 3, 60),
+        client_think: at_times(dice, 3, 60),
+        ..Exchange::simple(Message::whole(size(dice, 500.0, 150_000.0)))
+    };
+    plan.connections = vec![repeat(dice, 8, exchange)];
+}
+
+/// Some data, of either direction, comes 1 to 30 ms late and is overtaken, as where a flow takes two routes: nothing is
+/// lost, whatever is sent again.
+fn data_reordered(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [10.0, 300.0], [1, 40]).lay(dice, plan);
+    let (share, lateness) = (dice.scaled(0.005, 0.15), dice.scaled(1.0, 30.0));
+    note(plan, "reordered", json!([share, lateness]));
+    let faults = Faults {
+        reordering: random(share),
+        lateness: Duration::from_secs_f64(lateness / 1e3),
+        ..Faults::NONE
+    };
+    let link = &mut plan.links[0];
+    (link.to_server.faults, link.to_client.faults) = (faults.clone(), faults);
+    plan.each_hold_counts = true;
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| Exchange {
+        request: Message::whole(at_all(dice, 3, [10e3, 150e3])),
+        server_think: at_times(dice, 3, 60),
+        client_think: at_times(dice, 3, 60),
+        ..Exchange::simple(Message::whole(size(dice, 1_000.0, 200e3)))
+    };
+    plan.connections = vec![repeat(dice, 6, exchange)];
+}
+
+/// Packets come twice, as from a switch that mirrors or a radio link that repeats: D-SACKs, and no loss.
+fn duplicated(dice: &mut Dice, plan: &mut Plan) {
+    near_or_far(dice, [5.0, 200.0], 40).lay(dice, plan);
+    let shares = [dice.scaled(0.01, 0.5), dice.scaled(0.01, 0.5)];
+    note(plan, "duplicated", json!(shares));
+    let link = &mut plan.links[0];
+    link.to_server.faults.duplication = random(shares[0]);
+    link.to_client.faults.duplication = random(shares[1]);
+    plan.server.no_delay = dice.between(0, 2) > 0;
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| {
+        let body = size(dice, 100.0, 80_000.0);
+        let steps = if dice.between(0, 1) == 0 { vec![Step::Rest] } else { pieces(dice) };
+        Exchange {
+            server_think: at_times(dice, 3, 120),
+            client_think: at_times(dice, 3, 120),
+            ..Exchange::simple(Message { body, steps })
+        }
+    };
+    plan.connections = vec![repeat(dice, 8, exchange)];
+}
+
+/// A program that reads what there is and then does something else for .1 to 1.2 s, until the window is closed and
+/// probed: the client's, or the server's that takes an upload.
+fn stops_reading(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [20.0, 300.0], [0, 30]).lay(dice, plan);
+    let buffer = size(dice, 10_000.0, 100_000.0);
+    let uploads = dice.between(0, 2) == 0;
+    let host = if uploads { &mut plan.server } else { &mut plan.client };
+    host.receive_buffer = Some(buffer);
+    note(plan, "receive_buffer", json!(buffer));
+    note(plan, "uploads", json!(uploads));
+    let exchange = |dice: &mut Dice| {
+        let reading = Reading {
+            chunk: 2 * buffer,
+            pause: Duration::from_secs_f64(dice.scaled(0.1, 1.2)),
+            ..Reading::FAST
+        };
+        let large = Message::whole(buffer * 2 + size(dice, 1_000.0, 30_000.0));
+        let small = Message::whole(size(dice, 100.0, 2_000.0));
+        let server_think = at_times(dice, 3, 60);
+        match uploads {
+            true => Exchange {
+                request: large,
+                request_reading: reading,
+                server_think,
+                ..Exchange::simple(small)
+            },
+            false => Exchange { reading, server_think, ..Exchange::simple(large) },
+        }
+    };
+    plan.connections = vec![repeat(dice, 2, exchange)];
+}
+
+/// Initial windows of 1 to 40, with which idle times from below a retransmission timeout to some of them cut the window
+/// to something else each time, or with `tcp_slow_start_after_idle=0` to nothing.
+fn idle_windows(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [20.0, 500.0], [5, 80]).lay(dice, plan);
+    plan.initial_window = Some(dice.between(1, 40));
+    note(plan, "initial_window", json!(plan.initial_window));
+    plan.kernel.keeps_idle_window = dice.between(0, 1) == 0;
+    note(plan, "keeps_idle_window", json!(plan.kernel.keeps_idle_window));
+    plan.congestion = *one_of(dice, &[Congestion::Cubic, Congestion::Cubic, Congestion::Reno]);
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| Exchange {
+        server_think: at_times(dice, 4, 100),
+        client_think: Duration::from_secs_f64(dice.scaled(0.1, 1.5)),
+        ..Exchange::simple(Message::whole(size(dice, 10e3, 400e3)))
+    };
+    plan.connections = vec![repeat(dice, 5, exchange)];
+}
+
+/// BBR from 1 Mb/s to 1 Gb/s and from round trips below a millisecond to 400 ms, with a queue of a tenth of the path to
+/// three times as much.
+fn bbr_anywhere(dice: &mut Dice, plan: &mut Plan) {
+    let path = Path::draw(dice, [1.0, 1_000.0], [0, 195]);
+    path.lay(dice, plan);
+    let trip = f64::from(2 * (path.delay[0] + path.delay[1])).max(5.0);
+    for link in &mut plan.links {
+        link.to_client.queue = queue_of(path.rate, trip * dice.scaled(0.1, 3.0));
+    }
+    plan.congestion = Congestion::Bbr;
+    plan.protocol = any_protocol(dice);
+    // Not more than the link takes in a second, so that a run ends.
+    let most = (path.rate * 1e6 / 8.0).clamp(60e3, 1.5e6);
+    let exchange = |dice: &mut Dice| Exchange {
+        server_think: at_times(dice, 3, 100),
+        client_think: at_times(dice, 3, 400),
+        ..Exchange::simple(Message::whole(size(dice, 5e3, most)))
+    };
+    plan.connections = vec![repeat(dice, 4, exchange)];
+}
+
+/// Chunks that a program writes as it makes them, from none to one in two round trips; the last one, which is empty,
+/// has a write of its own, as with Node's `end`.
+fn chunked(dice: &mut Dice, plan: &mut Plan) {
+    let path = Path::draw(dice, [5.0, 300.0], [1, 40]);
+    path.lay(dice, plan);
+    plan.protocol = Protocol::Chunked;
+    plan.server.no_delay = dice.between(0, 1) == 0;
+    let trip = f64::from(2 * (path.delay[0] + path.delay[1]));
+    let exchange = |dice: &mut Dice| {
+        let (chunk, times) = (size(dice, 100.0, 9_000.0), size(dice, 1.0, 12.0));
+        let pause = Step::Pause(Duration::from_secs_f64(trip * dice.scaled(0.1, 2.0) / 1e3));
+        let mut steps = if dice.between(0, 1) == 0 { vec![Step::Head] } else { Vec::new() };
+        let paused = dice.between(0, 1) == 0;
+        for _ in 0..times {
+            steps.push(Step::Bytes(chunk));
+            steps.extend(paused.then_some(pause));
+        }
+        steps.push(Step::Rest);
+        Exchange {
+            server_think: at_times(dice, 2, 150),
+            client_think: at_times(dice, 3, 60),
+            ..Exchange::simple(Message { body: chunk * times, steps })
+        }
+    };
+    plan.connections = vec![repeat(dice, 6, exchange)];
+}
+
+/// Uploads whose client asks for leave (`Expect: 100-continue`, as curl from 1 MiB on, and some libraries always). The
+/// server gives it at once, after a while as one that looks up who the client is, or never, as one that does not know
+/// it: then the client goes on after a second.
+fn expects(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [5.0, 200.0], [1, 60]).lay(dice, plan);
+    plan.protocol = Protocol::Expects;
+    let exchange = |dice: &mut Dice| Exchange {
+        request: Message {
+            body: size(dice, 500.0, 150_000.0),
+            steps: vec![Step::Head, Step::AwaitContinue, Step::Rest],
+        },
+        continues_after: (dice.between(0, 3) > 0).then(|| at_times(dice, 2, 300)),
+        server_think: at_times(dice, 2, 100),
+        client_think: at_times(dice, 2, 100),
+        ..Exchange::simple(Message::whole(size(dice, 100.0, 2_000.0)))
+    };
+    plan.connections = vec![repeat(dice, 5, exchange)];
+}
+
+/// Python's asyncio serves: head and body in two writes without Nagle, a loop that writes what its socket did not take,
+/// and think times of which many are near a cork's timer. One in three is on the client's own host.
+fn asyncio(dice: &mut Dice, plan: &mut Plan) {
+    near_or_far(dice, [2.0, 300.0], 60).lay(dice, plan);
+    plan.asyncio = true;
+    plan.one_host = dice.between(0, 2) == 0;
+    plan.protocol = *one_of(dice, &[Protocol::Http1, Protocol::Http1, Protocol::Chunked]);
+    let exchange = |dice: &mut Dice| {
+        let body = size(dice, 100.0, 300_000.0);
+        let pause = || Step::Pause(millis(30));
+        let steps = match dice.between(0, 2) {
+            0 => vec![Step::Rest],
+            1 => vec![Step::Head, Step::Rest],
+            _ => vec![Step::Head, Step::Bytes(body / 2), pause(), Step::Rest],
+        };
+        Exchange {
+            request: Message::whole(at_all(dice, 4, [300.0, 60_000.0])),
+            server_think: at_times(dice, 2, 320),
+            client_think: at_times(dice, 3, 200),
+            ..Exchange::simple(Message { body, steps })
+        }
+    };
+    plan.connections = (0..2).map(|_| repeat(dice, 5, exchange)).collect();
+}
+
+/// Losses, packets that overtake each other and held ones, where timestamps are in microseconds or there are none.
+fn clocks_and_faults(dice: &mut Dice, plan: &mut Plan) {
+    let mut path = Path::draw(dice, [5.0, 200.0], [1, 50]);
+    path.jitter = dice.between(0, 2) == 0;
+    path.lay(dice, plan);
+    plan.kernel.stamps = *one_of(dice, &[Stamps::Microseconds, Stamps::Without]);
+    note(plan, "timestamps", json!(format!("{:?}", plan.kernel.stamps)));
+    let link = &mut plan.links[0];
+    link.to_client.faults = Faults {
+        loss: if dice.between(0, 1) == 0 { random(dice.scaled(0.003, 0.03)) } else { Pick::Never },
+        reordering: if dice.between(0, 1) == 0 { random(0.02) } else { Pick::Never },
+        lateness: Duration::from_secs_f64(dice.scaled(0.2, 5.0) / 1e3),
+        ..Faults::NONE
+    };
+    plan.congestion = *one_of(dice, &Congestion::ALL);
+    plan.protocol = any_protocol(dice);
+    let exchange = |dice: &mut Dice| Exchange {
+        request: Message::whole(at_all(dice, 4, [1_000.0, 60_000.0])),
+        server_think: at_times(dice, 2, 150),
+        client_think: at_times(dice, 3, 400),
+        ..Exchange::simple(Message::whole(size(dice, 300.0, 120_000.0)))
+    };
+    plan.connections = vec![repeat(dice, 7, exchange)];
+}
+
+/// Two dozen small exchanges, of which two differ: in what the server does, what the client sends, or what the path
+/// does. What a connection has shown before says nothing about them.
+fn one_of_many(dice: &mut Dice, plan: &mut Plan) {
+    let mut path = near_or_far(dice, [10.0, 300.0], 40);
+    if dice.between(0, 2) == 0 {
+        let at = dice.between(200, 800);
+        path.holds = vec![(at, at + dice.between(30, 300))];
+        path.ways = *one_of(dice, &[Ways::ToServer, Ways::ToClient, Ways::Both]);
+        plan.each_hold_counts = true;
+    }
+    path.lay(dice, plan);
+    plan.server.no_delay = dice.between(0, 1) == 0;
+    plan.protocol = any_protocol(dice);
+    let usual = Exchange::simple(Message::whole(size(dice, 100.0, 1_300.0)));
+    let mut exchanges = vec![usual; 24];
+    for _ in 0..2 {
+        let place = dice.between(8, 23) as usize;
+        let it = &mut exchanges[place];
+        match dice.between(0, 5) {
+            0 => it.server_think = millis(dice.between(20, 500)),
+            1 => it.response = Message::whole(size(dice, 50e3, 400e3)),
+            2 => it.request = Message { body: size(dice, 100.0, 30_000.0), steps: pieces(dice) },
+            3 => it.response = Message { body: size(dice, 100.0, 3_000.0), steps: pieces(dice) },
+            4 => it.reading.late = millis(dice.between(20, 200)),
+            _ => exchanges[place - 1].client_think = millis(dice.between(300, 1_500)),
+        }
+    }
+    plan.connections = vec![exchanges];
+}
+
+/// Both ends have buffers near what the path holds, so that now one limits and now the other.
+fn small_buffers(dice: &mut Dice, plan: &mut Plan) {
+    let path = Path::draw(dice, [5.0, 100.0], [3, 60]);
+    path.lay(dice, plan);
+    let trip = f64::from(2 * (path.delay[0] + path.delay[1]));
+    let holds = (path.rate * 1e3 / 8.0 * trip).clamp(12e3, 200e3);
+    let buffer = |dice: &mut Dice| size(dice, 0.3 * holds, 1.5 * holds);
+    plan.server.send_buffer = Some(buffer(dice));
+    plan.client.receive_buffer = Some(buffer(dice));
+    note(plan, "buffers", json!([plan.server.send_buffer, plan.client.receive_buffer]));
+    plan.congestion = *one_of(dice, &Congestion::ALL);
+    plan.protocol = *one_of(dice, &[Protocol::Http1, Protocol::Tls, Protocol::Chunked]);
+    let exchange = |dice: &mut Dice| {
+        let block = *one_of(dice, &[4_096, 16_384, 65_536]);
+        let times = size(dice, 2.0, 8.0 * holds / 4_096.0) * 4_096 / block + 1;
+        let steps = [vec![Step::Bytes(block); times], vec![Step::Rest]].concat();
+        Exchange {
+            server_think: at_times(dice, 3, 60),
+            client_think: at_times(dice, 3, 60),
+            ..Exchange::simple(Message { body: block * times + 100, steps })
+        }
+    };
+    plan.connections = vec![repeat(dice, 3, exchange)];
+}
+
+/// One path in four is a LAN's, with round trips of .1 ms and what the machine adds.
+fn near_or_far(dice: &mut Dice, rate: [f64; 2], most_ms: u32) -> Path {
+    let far = Path::draw(dice, rate, [0, most_ms]);
+    if dice.between(0, 3) == 0 { Path { delay: [0, 0], ..far } } else { far }
+}
+
+/// A size in one of so many cases, and nothing in the others.
+fn at_all(dice: &mut Dice, one_in: u32, [least, most]: [f64; 2]) -> usize {
+    let drawn = size(dice, least, most);
+    if dice.between(1, one_in) == 1 { drawn } else { 0 }
+}
+
+/// Another connection that keeps a link of this rate, in Mb/s, busy all the time.
+fn cross(dice: &mut Dice, plan: &mut Plan, rate: f64, to_server: bool) {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
+    let burst = (rate * 1e6 / 8.0 * dice.scaled(0.2, 1.0)) as usize;
+    plan.cross = Some(Cross { to_server, burst, pause: Duration::ZERO });
+    note(plan, "cross_to_server", json!(to_server));
+}
+
+/// A queue of full packets that takes so long at this rate, in Mb/s; four at least, as any has.
+fn queue_of(rate: f64, held_ms: f64) -> Queue {
+    const PACKET_KBIT: f64 = 12.0;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand")]
+    let packets = (rate * held_ms / PACKET_KBIT) as u32;
+    Queue::DropTail(Limit::Packets(NonZeroU32::new(packets.max(4)).expect("at least four")))
+}
+
+/// Longer than any run.
+const RUN_MS: f64 = 60_000.0;
+/// More than any run with losses has.
+const RUN_PACKETS: u64 = 20_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::truth::kernel::families::draw;
+
+    #[test]
+    fn every_family_draws_the_same_run_again_and_another_with_another_number() {
+        let count = FAMILIES.len() as u64;
+        for number in 0..count {
+            let drawn = |number| format!("{:?}", draw(FAMILIES, 5, number));
+            assert_eq!(drawn(number), drawn(number));
+            assert_ne!(drawn(number), drawn(number + count), "{number}");
+        }
+    }
+}
