@@ -189,14 +189,16 @@ fn tls(
         Some((begins, idle, ways))
     });
     let Some((begins, idle, ways)) = ways else { return };
-    let pieces = pieces(&[requests, responses], (established, begins));
-    for (from, until) in pieces.into_iter().filter(|it| !idle.contains(&it.0)) {
+    let accepted = accepted.clamp(established, begins);
+    let halves = [(established, accepted), (accepted, begins)];
+    let pieces = halves.into_iter().flat_map(|it| pieces(&[requests, responses], it));
+    for (from, until) in pieces.filter(|it| !idle.contains(&it.0)) {
         let outstanding =
             |(view, _, _): &&(&View, u64, Direction)| view.written.at(from) > view.arrived.at(from);
         let waiting = ways.iter().find(outstanding);
         let (mut reasons, mut witness) = (vec![TlsHandshake], PROGRAM);
         let mut direction = Direction::ToServer;
-        if from < accepted && waiting.is_none() {
+        if from < accepted && waiting.is_none() && requests.arrived.at(from) > 0 {
             reasons.push(ServerThink);
         }
         if let Some((view, end, towards)) = waiting {

@@ -226,7 +226,8 @@ fn accepts_late(dice: &mut Dice, plan: &mut Plan) {
 }
 
 /// A full accept queue, and connections that are used again once they are served: only their first exchange waits for
-/// it. Requests fit into the first window, so that all of one is dropped or none.
+/// it. A request is one segment: where the kernel answered with a SYN cookie, it refuses a second one (`cookie_v4_check`
+/// reads the first sequence number of the data).
 fn queued_and_kept(dice: &mut Dice, plan: &mut Plan) {
     Path::draw(dice, [20.0, 300.0], [0, 30]).lay(dice, plan);
     plan.concurrent = true;
@@ -234,7 +235,7 @@ fn queued_and_kept(dice: &mut Dice, plan: &mut Plan) {
     note(plan, "backlog", json!(plan.backlog));
     plan.protocol = *one_of(dice, &[Protocol::Http1, Protocol::Http1, Protocol::Unknown]);
     let exchanges = repeat(dice, 2, |dice| Exchange {
-        request: Message::whole(at_all(dice, 2, [300.0, 9_000.0])),
+        request: Message::whole(at_all(dice, 2, [100.0, 1_300.0])),
         server_think: millis(dice.between(5, 60)),
         client_think: at_times(dice, 2, 40),
         ..Exchange::simple(Message::whole(size(dice, 200.0, 20_000.0)))

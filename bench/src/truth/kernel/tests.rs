@@ -111,6 +111,11 @@ impl Script {
     /// The same of the setup and the request, too.
     fn waits(mut self, size: u64) -> Vec<(String, u64, u64)> {
         self.server.messages.push((0, size));
+        self.spans()
+    }
+
+    /// The same, once the messages are known.
+    fn spans(mut self) -> Vec<(String, u64, u64)> {
         self.journeys.sort_by_key(|it| it.sent);
         self.events.sort_by_key(|it| it.at);
         let records = Records { journeys: &self.journeys, events: &self.events, plan: &self.plan };
@@ -417,5 +422,99 @@ fn an_ack_that_a_program_which_does_not_read_delays_is_that_programs() {
         let waits = script.response(12_000);
         let late = waits.iter().find(|it| it.1 == 55).expect("it is divided there");
         assert_eq!(late.0.starts_with("receive-window"), away, "{waits:?}");
+    }
+}
+
+#[test]
+fn a_client_that_waits_for_leave_waits_for_the_path_and_for_the_server() {
+    for (gives, expected) in [
+        // The head arrives at 40 ms; the server gives leave at 70 ms.
+        (
+            true,
+            &[
+                ("propagation application-limited", 30, 40),
+                ("server-think application-limited", 40, 70),
+                ("propagation application-limited", 70, 80),
+                ("propagation", 80, 90),
+            ][..],
+        ),
+        // It never does.
+        (
+            false,
+            &[
+                ("propagation application-limited", 30, 40),
+                ("server-think application-limited", 40, 80),
+                ("propagation", 80, 90),
+            ],
+        ),
+    ] {
+        let mut script = Script::new();
+        script.client.written.push((80 * MS, 140));
+        script.client.messages = vec![(0, 140)];
+        script.client.awaited.push((30 * MS, 80 * MS));
+        script.packet(true, 80, (41, 141), 1);
+        let leave = if gives { 25 } else { 0 };
+        if gives {
+            script = script.write(70, 25).data(70, (1, 26));
+        }
+        script.server.messages.push((leave, leave + 100));
+        script.packet(false, 95, (1 + leave as u32, 101 + leave as u32), 141);
+        let mut all = vec![("handshake", 0, 20)];
+        all.extend(expected);
+        all.extend([("server-think", 90, 95), ("propagation", 95, 105)]);
+        assert_eq!(script.write(95, leave + 100).spans(), spans(&all), "{gives}");
+    }
+}
+
+#[test]
+fn a_tls_handshake_waits_for_a_server_that_accepts_late_and_not_for_a_client_without_a_request() {
+    let mut script = Script::new();
+    script.plan.protocol = Protocol::Tls;
+    script.accepted = 100 * MS;
+    // Hello of the client, of the server, and the end of the handshake; the request comes at 500 ms.
+    script.client.written = vec![(30 * MS, 40), (121 * MS, 100), (500 * MS, 140)];
+    script.client.messages = vec![(100, 140)];
+    script.packet(true, 121, (41, 101), 501);
+    script.packet(true, 500, (101, 141), 501);
+    script = script.write(110, 500).data(110, (1, 501)).write(515, 600).data(515, (501, 601));
+    script.server.messages.push((500, 600));
+    let expected = [
+        ("handshake", 0, 20),
+        ("propagation", 500, 510),
+        ("server-think", 510, 515),
+        ("propagation", 515, 525),
+        ("tls-handshake", 20, 40),
+        ("tls-handshake server-think", 40, 100),
+        ("tls-handshake", 100, 110),
+        ("tls-handshake", 110, 120),
+        ("tls-handshake", 120, 121),
+    ];
+    assert_eq!(script.spans(), spans(&expected));
+}
+
+#[test]
+fn a_timer_ends_what_waits_for_an_ack_that_is_lost() {
+    for lost in [true, false] {
+        // The window of ten segments is full, and the ACK of all of them does not arrive, or is late.
+        let mut script = Script::new().write(45, 11_000).state(255, State::Loss);
+        script.server.no_delay = true;
+        for number in 0..10 {
+            script.packet(false, 45, (1 + 1_000 * number, 1_001 + 1_000 * number), 41);
+        }
+        let ack = script.packet(true, 55, (41, 41), 10_001);
+        (ack.lost, ack.arrived) = match lost {
+            true => (Some(56 * MS), None),
+            false => (None, Some(265 * MS)),
+        };
+        let script = script
+            .data(255, (1, 1_001))
+            .ack(265, 10_001, 60_000)
+            .data(275, (10_001, 11_001))
+            .ack(285, 11_001, 60_000);
+        let waits = script.response(11_000);
+        let named = |at: u64| waits.iter().find(|it| (it.1..it.2).contains(&at)).unwrap().0.clone();
+        assert_eq!(named(100).starts_with("retransmission-timeout"), lost, "{waits:?}");
+        // Until the ACK is sent, the same time would be spent without a loss.
+        assert!(!named(50).contains("retransmission-timeout"), "{waits:?}");
     }
 }
