@@ -76,7 +76,8 @@ impl Asyncio {
             let no_delay = true;
             let diary =
                 Diary { written, blocked, received, messages, no_delay, ..Diary::default() };
-            Ok(Served { peer: SocketAddrV4::new(self.client, peer), accepted, diary })
+            let peer = Some(SocketAddrV4::new(self.client, peer));
+            Ok(Served { peer, accepted, diary, behind: Vec::new() })
         };
         (0..connections).map(one).collect()
     }

@@ -4,6 +4,8 @@ use std::net::SocketAddrV4;
 
 use ackwise_cause::Direction;
 
+use super::journeys::Journey;
+use super::line::Diary;
 use super::plan::Protocol;
 use super::play::Played;
 use super::steps::Steps;
@@ -31,7 +33,8 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
     if records.plan.one_host {
         return on_one_host(played);
     }
-    let diaries = [&played.client, &played.server];
+    let behind = records.plan.front.map(|_| written_as_sent(records, played));
+    let diaries = [&played.client, behind.as_ref().unwrap_or(&played.server)];
     let views = View::of(records, client, server, diaries, Direction::ToServer).zip(View::of(
         records,
         server,
@@ -62,7 +65,40 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
     {
         tls(&requests, &responses, (established, played.accepted), &mut spans);
     }
+    if records.plan.front.is_some() {
+        spans = spans.into_iter().filter_map(|it| known_of_proxy(it, played)).collect();
+    }
     merge(spans)
+}
+
+/// The diary of a proxy, which keeps none: its messages are those that the client read, and what it wrote left at once.
+fn written_as_sent(records: Records<'_>, played: &Played) -> Diary {
+    let flow = of_flow(records.journeys, played.server_address, played.client_address);
+    let flow: Vec<_> = flow.collect();
+    let first = flow.iter().find(|it| it.syn).map_or(0, |it| it.seq.wrapping_add(1));
+    let end = |it: &Journey| u64::from(it.seq.wrapping_sub(first)) + u64::from(it.len);
+    let data = flow.iter().filter(|it| it.len > 0 && !it.syn);
+    let mut written: Vec<(Nanos, u64)> = data.map(|it| (it.sent, end(it))).collect();
+    written.dedup_by(|next, before| next.1 <= before.1);
+    let mut messages = Vec::new();
+    for length in &played.client.lengths {
+        let begin = messages.last().map_or(0, |it: &(u64, u64)| it.1);
+        messages.push((begin, begin + length));
+    }
+    Diary { written, messages, no_delay: true, ..Diary::default() }
+}
+
+/// What is known in spite of that: the proxy's side thinks until the program behind it writes, and what the proxy has
+/// not sent, nobody knows why.
+fn known_of_proxy(span: Span, played: &Played) -> Option<Span> {
+    match (span.direction, &span.reasons[..]) {
+        (Direction::ToClient, [ServerThink]) => {
+            let answered = *played.behind.get(span.exchange)?;
+            (span.from < answered).then(|| Span { until: span.until.min(answered), ..span })
+        }
+        (Direction::ToClient, reasons) if reasons.contains(&ApplicationLimited) => None,
+        _ => Some(span),
+    }
 }
 
 /// When the earlier responses of a connection were over.

@@ -38,6 +38,8 @@ pub(super) struct Diary {
     pub(super) away: Vec<(Nanos, Nanos)>,
     /// When each message had been read.
     pub(super) received: Vec<Nanos>,
+    /// How many bytes it had.
+    pub(super) lengths: Vec<u64>,
     /// When the program closed its direction.
     pub(super) closed: Option<Nanos>,
     /// Each message: where it begins and ends in the stream of bytes.

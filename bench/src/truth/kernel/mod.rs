@@ -13,6 +13,7 @@
 //! | `tap` | tcpdump |
 //! | `play` | the programs, one thread for each end |
 //! | `asyncio` | a server in Python |
+//! | `front` | nginx or HAProxy in front of ours |
 //! | `wire`, `h2` | how their messages look |
 //! | `line` | witness: a program's diary of its socket |
 //! | `journeys` | witness: each packet's way, from the emulators' logs |
@@ -51,6 +52,7 @@ mod asyncio;
 mod axes;
 mod disturbed;
 mod families;
+mod front;
 mod h2;
 mod journeys;
 mod judge;

@@ -34,6 +34,8 @@ pub(super) struct Plan {
     pub(super) served_at_once: bool,
     /// From the connection's setup until its first request.
     pub(super) opened_early: Duration,
+    /// A proxy on the server's host takes the connections.
+    pub(super) front: Option<Front>,
     /// The server is a program of Python's asyncio.
     pub(super) asyncio: bool,
     /// How many connections wait for `accept` (`listen(2)`).
@@ -54,6 +56,12 @@ pub(super) struct Kernel {
     /// `tcp_slow_start_after_idle=0`
     pub(super) keeps_idle_window: bool,
     pub(super) stamps: Stamps,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Front {
+    Nginx,
+    Haproxy,
 }
 
 /// Timestamps (RFC 7323).
@@ -89,6 +97,7 @@ impl Plan {
             concurrent: false,
             served_at_once: false,
             opened_early: Duration::ZERO,
+            front: None,
             asyncio: false,
             backlog: BACKLOG,
             kernel: Kernel::default(),
@@ -132,6 +141,8 @@ pub(super) enum Protocol {
     Closes,
     /// HTTP/1 whose responses have a chunk for each write.
     Chunked,
+    /// HTTP/1 through a proxy, whose heads only it knows.
+    Proxied,
     /// HTTP/1 whose clients ask for leave before they send a body.
     Expects,
     /// Messages with a length before them.
@@ -231,6 +242,7 @@ impl Protocol {
             Self::Tls => "tls",
             Self::Closes => "http/1, closes",
             Self::Chunked => "http/1, chunked",
+            Self::Proxied => "http/1, proxied",
             Self::Expects => "http/1, expects",
             Self::Unknown => "unknown",
         }

@@ -12,6 +12,7 @@ use anyhow::{Context, anyhow};
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::asyncio::Asyncio;
+use super::front::Proxy;
 use super::lab::Lab;
 use super::line::{Diary, Line, pause};
 use super::plan::{Congestion, Cross, Exchange, Host, Kind, Plan, Protocol};
@@ -27,6 +28,8 @@ pub(super) struct Played {
     pub(super) server: Diary,
     /// When the server took the connection from the queue.
     pub(super) accepted: Nanos,
+    /// When the program behind a proxy began to write each response.
+    pub(super) behind: Vec<Nanos>,
 }
 
 /// Runs all connections of the plan over the lab; the server listens on `port`, and on the next one
@@ -43,6 +46,8 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
         if cross.is_some() {
             pause(CROSS_FIRST);
         }
+        // It is there until the client has read all: a proxy has what was written to it.
+        let server = &mut server;
         let server = scope.spawn(move || {
             let _scheduling = Scheduling::prefer_round_robin();
             server.serve(plan, clock)
@@ -62,13 +67,16 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
         }
         let client = client.map_err(|_| anyhow!("the client panicked"))?.context("the client")?;
         let server = server.map_err(|_| anyhow!("the server panicked"))?.context("the server")?;
-        let pair = |(client_address, client): (SocketAddrV4, Diary)| {
-            let served = server.iter().find(|it| it.peer == client_address);
-            let served = served.context("a connection without a server")?;
-            let (server, accepted) = (served.diary.clone(), served.accepted);
-            Ok(Played { client_address, server_address: address, client, server, accepted })
+        let pair = |(number, (client_address, client)): (usize, (SocketAddrV4, Diary))| {
+            let served = server.iter().enumerate().find(|(place, it)| {
+                // A program behind a proxy has them in order.
+                it.peer.map_or(*place == number, |peer| peer == client_address)
+            });
+            let (_, served) = served.context("a connection without a server")?;
+            let Served { accepted, diary: server, behind, .. } = served.clone();
+            Ok(Played { client_address, server_address: address, client, server, accepted, behind })
         };
-        client.into_iter().map(pair).collect()
+        client.into_iter().enumerate().map(pair).collect()
     })
 }
 
@@ -76,6 +84,7 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
 enum Server {
     Ours(TcpListener),
     Asyncio(Asyncio),
+    Behind { listener: TcpListener, _proxy: Proxy },
 }
 
 impl Server {
@@ -86,7 +95,14 @@ impl Server {
             return Asyncio::start(plan, &lab.server, client, port).map(Self::Asyncio);
         }
         let how = (plan.congestion, plan.backlog);
-        listen(&lab.server, address, plan.server, how).map(Self::Ours)
+        let Some(front) = plan.front else {
+            return listen(&lab.server, address, plan.server, how).map(Self::Ours);
+        };
+        let (port, behind) = (address.port(), address.port() + 1);
+        let listener =
+            listen(&lab.server, SocketAddrV4::new(Ipv4Addr::LOCALHOST, behind), plan.server, how)?;
+        let _proxy = Proxy::start(front, &lab.server, port, behind)?;
+        Ok(Self::Behind { listener, _proxy })
     }
 
     /// Serves all connections, and returns what it did.
@@ -94,6 +110,7 @@ impl Server {
         let listener = match self {
             Self::Ours(it) => it,
             Self::Asyncio(it) => return it.served(),
+            Self::Behind { listener, .. } => return serve_behind(plan, listener, clock),
         };
         let run = |exchanges: &Vec<Exchange>| serve(plan, listener, exchanges, clock);
         if plan.served_at_once {
@@ -120,10 +137,14 @@ fn concurrent<T: Send>(
 }
 
 /// A connection as the server saw it.
+#[derive(Clone, Debug)]
 pub(super) struct Served {
-    pub(super) peer: SocketAddrV4,
+    /// Unknown behind a proxy.
+    pub(super) peer: Option<SocketAddrV4>,
     pub(super) accepted: Nanos,
     pub(super) diary: Diary,
+    /// As of [`Played`].
+    pub(super) behind: Vec<Nanos>,
 }
 
 fn ask(
@@ -189,7 +210,38 @@ fn serve(
     }
     // The client closes first, so that no FIN shares a segment with data.
     wire.line().drain()?;
-    Ok(Served { peer, accepted, diary: wire.line().diary.clone() })
+    let diary = wire.line().diary.clone();
+    Ok(Served { peer: Some(peer), accepted, diary, behind: Vec::new() })
+}
+
+/// Serves a proxy, which opens another connection when it likes.
+fn serve_behind(plan: &Plan, listener: &TcpListener, clock: Clock) -> anyhow::Result<Vec<Served>> {
+    let mut wire = None;
+    let mut serve = |exchange: &Exchange| -> anyhow::Result<Nanos> {
+        let mut asked = loop {
+            let mut it = match wire.take() {
+                Some(it) => it,
+                None => {
+                    let (stream, _) = accept(listener)?;
+                    Wire::server(Line::new(stream, plan.server.no_delay, clock)?, plan.protocol)?
+                }
+            };
+            match it.read(Kind::Request, exchange.request.body, exchange.request_reading) {
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {}
+                result => break result.map(|()| it)?,
+            }
+        };
+        pause(exchange.server_think);
+        let answers = clock.now();
+        asked.write(Kind::Response, &exchange.response)?;
+        wire = Some(asked);
+        Ok(answers)
+    };
+    let mut connection = |exchanges: &Vec<Exchange>| {
+        let behind = exchanges.iter().map(&mut serve).collect::<anyhow::Result<_>>()?;
+        Ok(Served { peer: None, accepted: 0, diary: Diary::default(), behind })
+    };
+    plan.connections.iter().map(&mut connection).collect()
 }
 
 /// A connection that transfers without end.

@@ -13,7 +13,9 @@ use serde_json::json;
 
 use super::families::{Family, any_protocol, at_times, millis, one_of, pieces, repeat, size};
 use super::paths::{Path, note, random, rate_of};
-use super::plan::{Congestion, Cross, Exchange, Message, Plan, Protocol, Reading, Stamps, Step};
+use super::plan::{
+    Congestion, Cross, Exchange, Front, Message, Plan, Protocol, Reading, Stamps, Step,
+};
 use crate::dice::Dice;
 
 /// All, in turn.
@@ -38,6 +40,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ("chunked", chunked),
     ("expects", expects),
     ("asyncio", asyncio),
+    ("proxied", proxied),
     ("clocks-and-faults", clocks_and_faults),
     ("one-of-many", one_of_many),
     ("small-buffers", small_buffers),
@@ -483,6 +486,21 @@ fn asyncio(dice: &mut Dice, plan: &mut Plan) {
             client_think: at_times(dice, 3, 200),
             ..Exchange::simple(Message { body, steps })
         }
+    };
+    plan.connections = (0..2).map(|_| repeat(dice, 5, exchange)).collect();
+}
+
+/// nginx or HAProxy on the server's host, and behind it a program that thinks, often about as long as a cork's timer.
+fn proxied(dice: &mut Dice, plan: &mut Plan) {
+    Path::draw(dice, [5.0, 300.0], [0, 60]).lay(dice, plan);
+    plan.front = Some(*one_of(dice, &[Front::Nginx, Front::Haproxy]));
+    note(plan, "front", json!(format!("{:?}", plan.front)));
+    plan.protocol = Protocol::Proxied;
+    let exchange = |dice: &mut Dice| Exchange {
+        request: Message::whole(at_all(dice, 3, [300.0, 60_000.0])),
+        server_think: at_times(dice, 2, 400),
+        client_think: at_times(dice, 3, 300),
+        ..Exchange::simple(Message::whole(size(dice, 100.0, 60_000.0)))
     };
     plan.connections = (0..2).map(|_| repeat(dice, 5, exchange)).collect();
 }

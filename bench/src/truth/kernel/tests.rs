@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::journeys::{Hop, Journey, Place};
 use super::judge::{Span, judge};
 use super::line::Diary;
-use super::plan::{Plan, Protocol};
+use super::plan::{Front, Plan, Protocol};
 use super::play::Played;
 use super::view::Records;
 use crate::witness::clock::Nanos;
@@ -16,6 +16,7 @@ use crate::witness::trace::{Event, State, What};
 struct Script {
     plan: Plan,
     accepted: Nanos,
+    behind: Vec<Nanos>,
     journeys: Vec<Journey>,
     events: Vec<Event>,
     client: Diary,
@@ -34,7 +35,8 @@ impl Script {
         (plan.links[0].to_server.delay, plan.links[0].to_client.delay) =
             (Duration::from_nanos(WAY), Duration::from_nanos(WAY));
         let (journeys, events) = (Vec::new(), Vec::new());
-        let mut script = Self { plan, accepted: 0, journeys, events, client, server };
+        let behind = Vec::new();
+        let mut script = Self { plan, accepted: 0, behind, journeys, events, client, server };
         script.packet(true, 0, (0, 0), 0).syn = true;
         script.packet(false, 10, (0, 0), 0).syn = true;
         script.packet(true, 30, (1, 41), 1);
@@ -125,6 +127,7 @@ impl Script {
             client: self.client,
             server: self.server,
             accepted: self.accepted,
+            behind: self.behind,
         };
         let spans: Vec<Span> = judge(records, &played);
         let line = |it: Span| {
@@ -517,4 +520,24 @@ fn a_timer_ends_what_waits_for_an_ack_that_is_lost() {
         // Until the ACK is sent, the same time would be spent without a loss.
         assert!(!named(50).contains("retransmission-timeout"), "{waits:?}");
     }
+}
+
+#[test]
+fn behind_a_proxy_the_program_tells_how_long_the_server_thinks() {
+    // The program writes at 90 ms; the proxy sends a part at 95 and the rest at 200 ms, and nobody knows why.
+    let mut script = Script::new()
+        .data(95, (1, 101))
+        .ack(105, 101, 60_000)
+        .data(200, (101, 201))
+        .ack(210, 201, 60_000);
+    script.plan.front = Some(Front::Nginx);
+    script.behind.push(90 * MS);
+    script.client.lengths.push(200);
+    let expected = [
+        ("handshake", 0, 20),
+        ("propagation", 30, 40),
+        ("server-think", 40, 90),
+        ("propagation", 200, 210),
+    ];
+    assert_eq!(script.spans(), spans(&expected));
 }

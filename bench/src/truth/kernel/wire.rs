@@ -103,9 +103,10 @@ impl Wire {
         if let Self::Http2(peer) = self {
             return peer.read(kind, reading);
         }
-        let rest = match self.is_chunked(kind) {
-            true => Rest::Chunks(Vec::new()),
-            false => Rest::Bytes(self.head(kind, body).len() + body),
+        let rest = match self {
+            Self::Plain(_, Protocol::Proxied) => Rest::Headed { head: Vec::new(), body },
+            _ if self.is_chunked(kind) => Rest::Chunks(Vec::new()),
+            _ => Rest::Bytes(self.head(kind, body).len() + body),
         };
         self.read_rest(rest, reading)
     }
@@ -140,18 +141,23 @@ impl Wire {
             self.line().stay_away(reading.late);
         }
         let mut buffer = vec![0; reading.chunk];
+        let mut length = 0;
         while !rest.is_over() {
             let part = rest.at_most(buffer.len());
-            match self.stream().read(&mut buffer[..part])? {
-                0 => return Err(ErrorKind::UnexpectedEof.into()),
-                len => rest.take(&buffer[..len]),
+            let len = self.stream().read(&mut buffer[..part])?;
+            if len == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
             }
+            rest.take(&buffer[..len]);
+            length += len as u64;
             if !rest.is_over() {
                 self.line().stay_away(reading.pause);
             }
         }
         let now = self.line().now();
-        self.line().diary.received.push(now);
+        let diary = &mut self.line().diary;
+        diary.received.push(now);
+        diary.lengths.push(length);
         Ok(())
     }
 
@@ -218,6 +224,11 @@ enum Rest {
     Bytes(usize),
     /// Up to its last chunk, after these last bytes.
     Chunks(Vec<u8>),
+    /// The rest of a head of which this has come, and a body.
+    Headed {
+        head: Vec<u8>,
+        body: usize,
+    },
 }
 
 impl Rest {
@@ -226,13 +237,14 @@ impl Rest {
             Self::Bytes(left) => *left == 0,
             // No other chunk has this end: bodies have no line ends.
             Self::Chunks(last) => last.ends_with(LAST_CHUNK),
+            Self::Headed { .. } => false,
         }
     }
 
     fn at_most(&self, room: usize) -> usize {
         match self {
             Self::Bytes(left) => room.min(*left),
-            Self::Chunks(_) => room,
+            Self::Chunks(_) | Self::Headed { .. } => room,
         }
     }
 
@@ -242,6 +254,12 @@ impl Rest {
             Self::Chunks(last) => {
                 last.extend(bytes);
                 last.drain(..last.len().saturating_sub(LAST_CHUNK.len()));
+            }
+            Self::Headed { head, body } => {
+                head.extend(bytes);
+                if let Some(end) = head.windows(4).position(|it| it == b"\r\n\r\n") {
+                    *self = Self::Bytes(*body - (head.len() - end - 4));
+                }
             }
         }
     }
@@ -343,6 +361,19 @@ mod tests {
         assert_eq!(written, ["HE", "AD4\r\nbody\r\n", "9\r\n and more\r\n0\r\n\r\n"]);
         // All was written before: an end alone.
         assert_eq!(chunked(bytes, 4, 17..17, true), b"0\r\n\r\n");
+    }
+
+    #[test]
+    fn a_message_ends_with_its_body_whatever_its_head_is() {
+        let message = b"HTTP/1.1 200 OK\r\nServer: some\r\n\r\nbody";
+        for piece in 1..=message.len() {
+            let mut rest = Rest::Headed { head: Vec::new(), body: 4 };
+            for part in message.chunks(piece) {
+                assert!(!rest.is_over(), "{piece}");
+                rest.take(part);
+            }
+            assert!(rest.is_over(), "{piece}");
+        }
     }
 
     #[test]

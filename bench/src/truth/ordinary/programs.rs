@@ -300,7 +300,11 @@ fn client(session: &Session, url: &str, folder: &Path) -> anyhow::Result<Command
 }
 
 /// From this very thread, whose end ends the program.
-fn spawn(command: &Command, host: &Namespace, log: &Path) -> anyhow::Result<Child> {
+pub(in crate::truth) fn spawn(
+    command: &Command,
+    host: &Namespace,
+    log: &Path,
+) -> anyhow::Result<Child> {
     let log = File::options().create(true).append(true).open(log)?;
     let mut guarded = Command::new("nice");
     guarded.args(PREFERRED).arg(find("setpriv", "util-linux")?);
@@ -313,7 +317,7 @@ fn spawn(command: &Command, host: &Namespace, log: &Path) -> anyhow::Result<Chil
     guarded.spawn().context("cannot start setpriv")
 }
 
-fn wait_until_it_listens(port: u16) -> bool {
+pub(in crate::truth) fn wait_until_it_listens(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let deadline = Instant::now() + START_LIMIT;
     while TcpStream::connect_timeout(&address, START_LIMIT).is_err() {
