@@ -3,7 +3,6 @@
 
 use std::io::{BufRead, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use ackwise_linux::Namespace;
@@ -12,10 +11,10 @@ use anyhow::{Context, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::line::Diary;
+use super::line::{Diary, Served};
 use super::plan::{Exchange, Kind, Message, Plan, Protocol, Step};
-use super::play::Served;
 use super::wire::head;
+use crate::truth::started::guarded;
 use crate::witness::clock::Nanos;
 
 /// One that runs; it ends when this is dropped.
@@ -46,12 +45,12 @@ impl Asyncio {
         client: Ipv4Addr,
         port: u16,
     ) -> anyhow::Result<Self> {
-        let mut command = Command::new("nice");
-        command.args(["-n", "-19"]).arg(find("setpriv", "util-linux")?);
-        command.args(["--pdeathsig", "TERM", "--", "timeout", PATIENCE]);
-        command.arg(find("python3", "python3")?).args(["-c", include_str!("sources/server.py")]);
+        let mut command = Command::new("timeout");
+        command.arg(PATIENCE).arg(find("python3", "python3")?);
+        command.args(["-c", include_str!("sources/server.py")]);
         command.args([&port.to_string(), &plan.backlog.to_string(), plan.congestion.name()]);
-        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut command = guarded(&command)?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = {
             // From this very thread, whose end ends the program.
             let _inside = host.enter()?;
@@ -126,8 +125,10 @@ fn steps(plan: &Plan, response: &Message) -> Vec<Value> {
         let mut after = String::new();
         if plan.protocol == Protocol::Chunked {
             // RFC 9112, section 7.1.
-            before += &(bytes > 0).then(|| format!("{bytes:x}\r\n")).unwrap_or_default();
-            after += if bytes > 0 { "\r\n" } else { "" };
+            if bytes > 0 {
+                before += &format!("{bytes:x}\r\n");
+                after += "\r\n";
+            }
             after += if matches!(step, Step::Rest) { "0\r\n\r\n" } else { "" };
         }
         steps.push(json!([before, bytes, after]));

@@ -10,7 +10,7 @@ use ackwise_linux::testing::debian::{self, find};
 use anyhow::{Context, bail};
 
 use super::plan::Front;
-use crate::truth::ordinary::programs::{spawn, wait_until_it_listens};
+use crate::truth::started::{spawn, wait_until_it_listens};
 
 /// One that runs; it ends when this is dropped.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! A program's end of a connection, which keeps a diary.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddrV4, TcpStream};
 use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -44,6 +44,18 @@ pub(super) struct Diary {
     pub(super) closed: Option<Nanos>,
     /// Each message: where it begins and ends in the stream of bytes.
     pub(super) messages: Vec<(u64, u64)>,
+}
+
+/// A connection as the server saw it.
+#[derive(Clone, Debug)]
+pub(super) struct Served {
+    /// Unknown behind a proxy.
+    pub(super) peer: Option<SocketAddrV4>,
+    /// When it took the connection from the queue.
+    pub(super) accepted: Nanos,
+    pub(super) diary: Diary,
+    /// When the program behind a proxy began to write each response.
+    pub(super) behind: Vec<Nanos>,
 }
 
 impl Diary {

@@ -14,7 +14,7 @@ use socket2::{Domain, SockRef, Socket, Type};
 use super::asyncio::Asyncio;
 use super::front::Proxy;
 use super::lab::Lab;
-use super::line::{Diary, Line, pause};
+use super::line::{Diary, Line, Served, pause};
 use super::plan::{Congestion, Cross, Exchange, Host, Kind, Plan, Protocol};
 use super::wire::Wire;
 use crate::witness::clock::{Clock, Nanos};
@@ -28,7 +28,7 @@ pub(super) struct Played {
     pub(super) server: Diary,
     /// When the server took the connection from the queue.
     pub(super) accepted: Nanos,
-    /// When the program behind a proxy began to write each response.
+    /// As of [`Served`].
     pub(super) behind: Vec<Nanos>,
 }
 
@@ -134,17 +134,6 @@ fn concurrent<T: Send>(
         };
         threads.into_iter().map(end).collect()
     })
-}
-
-/// A connection as the server saw it.
-#[derive(Clone, Debug)]
-pub(super) struct Served {
-    /// Unknown behind a proxy.
-    pub(super) peer: Option<SocketAddrV4>,
-    pub(super) accepted: Nanos,
-    pub(super) diary: Diary,
-    /// As of [`Played`].
-    pub(super) behind: Vec<Nanos>,
 }
 
 fn ask(

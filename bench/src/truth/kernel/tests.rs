@@ -456,16 +456,17 @@ fn a_client_that_waits_for_leave_waits_for_the_path_and_for_the_server() {
         script.client.messages = vec![(0, 140)];
         script.client.awaited.push((30 * MS, 80 * MS));
         script.packet(true, 80, (41, 141), 1);
-        let leave = if gives { 25 } else { 0 };
+        let leave: u32 = if gives { 25 } else { 0 };
         if gives {
             script = script.write(70, 25).data(70, (1, 26));
         }
-        script.server.messages.push((leave, leave + 100));
-        script.packet(false, 95, (1 + leave as u32, 101 + leave as u32), 141);
+        let total = u64::from(leave) + 100;
+        script.server.messages.push((leave.into(), total));
+        script.packet(false, 95, (1 + leave, 101 + leave), 141);
         let mut all = vec![("handshake", 0, 20)];
         all.extend(expected);
         all.extend([("server-think", 90, 95), ("propagation", 95, 105)]);
-        assert_eq!(script.write(95, leave + 100).spans(), spans(&all), "{gives}");
+        assert_eq!(script.write(95, total).spans(), spans(&all), "{gives}");
     }
 }
 

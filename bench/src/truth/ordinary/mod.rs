@@ -10,7 +10,7 @@
 //! | `refute` | what is reported about them, and whether the clocks refute it |
 
 pub(super) mod clocks;
-pub(super) mod programs;
+mod programs;
 pub(super) mod refute;
 
 use std::fs;

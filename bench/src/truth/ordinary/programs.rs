@@ -1,17 +1,17 @@
 //! Ordinary servers and clients, each with the smallest configuration that lets them serve documents by size.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::os::unix::process::CommandExt as _;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use ackwise_linux::Namespace;
 use ackwise_linux::testing::debian::{self, APACHE_MODULES, apache_configuration, find};
 use anyhow::{Context, bail, ensure};
 use serde::Serialize;
+
+use crate::truth::started::{PREFERRED, spawn, wait_until_it_listens};
 
 /// What a session's programs do.
 #[derive(Clone, Debug, Serialize)]
@@ -299,42 +299,8 @@ fn client(session: &Session, url: &str, folder: &Path) -> anyhow::Result<Command
     Ok(command)
 }
 
-/// From this very thread, whose end ends the program.
-pub(in crate::truth) fn spawn(
-    command: &Command,
-    host: &Namespace,
-    log: &Path,
-) -> anyhow::Result<Child> {
-    let log = File::options().create(true).append(true).open(log)?;
-    let mut guarded = Command::new("nice");
-    guarded.args(PREFERRED).arg(find("setpriv", "util-linux")?);
-    guarded.args(["--pdeathsig", "TERM", "--"]).arg(command.get_program());
-    guarded.args(command.get_args()).stdin(Stdio::null());
-    // When Apache ends, it ends its whole process group, which would be ours.
-    guarded.process_group(0);
-    guarded.stdout(log.try_clone()?).stderr(log);
-    let _inside = host.enter()?;
-    guarded.spawn().context("cannot start setpriv")
-}
-
-pub(in crate::truth) fn wait_until_it_listens(port: u16) -> bool {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let deadline = Instant::now() + START_LIMIT;
-    while TcpStream::connect_timeout(&address, START_LIMIT).is_err() {
-        if Instant::now() > deadline {
-            return false;
-        }
-        thread::sleep(POLL_INTERVAL);
-    }
-    true
-}
-
 /// Our choices: a session takes some seconds, and a pool's idle time is longer than what servers wait.
 const SESSION_MS: u32 = 4_000;
 const IDLE_MS: u32 = 1_300;
-/// A program that waits for its turn on a busy machine is late by a clock that only the program's own work counts for.
-const PREFERRED: [&str; 2] = ["-n", "-19"];
 /// In seconds.
 const PATIENCE: &str = "150";
-const START_LIMIT: Duration = Duration::from_secs(30);
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
