@@ -11,6 +11,7 @@ use ackwise_linux::testing::debian::{self, APACHE_MODULES, apache_configuration,
 use anyhow::{Context, bail, ensure};
 use serde::Serialize;
 
+use super::packages;
 use crate::truth::started::{PREFERRED, spawn, wait_until_it_listens};
 
 /// What a session's programs do.
@@ -29,10 +30,18 @@ pub(super) struct Session {
     pub(super) seed: u32,
 }
 
+impl Session {
+    /// Where the server is.
+    fn url(&self, server: Ipv4Addr) -> String {
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{server}:{PORT}")
+    }
+}
+
 pub(super) const SERVERS: &[&str] = &["nginx", "python", "node", "apache", "haproxy"];
 pub(super) const CLIENTS: &[&str] = &[
     "kept", "curl", "ab", "chromium", "single", "wrk", "pool", "go", "ab-k", "session", "wget",
-    "node", "java",
+    "node", "java", "pip", "cargo", "apt",
 ];
 /// In bytes, as the clients ask for them.
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
@@ -54,10 +63,14 @@ impl Running {
     pub(super) fn start(
         session: &Session,
         host: &Namespace,
+        address: Ipv4Addr,
         folder: &Path,
     ) -> anyhow::Result<Self> {
         documents(folder)?;
-        certificate(folder)?;
+        if packages::are_for(session.client) {
+            packages::make(&folder.join("documents"), &session.url(address))?;
+        }
+        certificate(folder, address)?;
         let log = folder.join("server.log");
         let mut running = Self { processes: Vec::new(), log: log.clone() };
         let behind = session.server == "haproxy";
@@ -158,8 +171,9 @@ fn nginx(folder: &Path, port: u16, more: &str, log: &Path) -> anyhow::Result<Com
 fn apache(folder: &Path, tls: bool, log: &Path) -> anyhow::Result<Command> {
     let module = |name: &str| format!("LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so");
     let root = folder.display();
-    let mut more = vec![module("mime")];
+    let mut more = vec![module("mime"), module("dir")];
     more.extend([
+        "DirectoryIndex index.html".to_owned(),
         "TypesConfig /dev/null".to_owned(),
         "AddType text/html .html".to_owned(),
         "LogFormat \"%{remote}p %Dus\" own".to_owned(),
@@ -208,8 +222,8 @@ fn documents(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn certificate(folder: &Path) -> anyhow::Result<()> {
-    let made = rcgen::generate_simple_self_signed(["server".to_owned()])?;
+fn certificate(folder: &Path, address: Ipv4Addr) -> anyhow::Result<()> {
+    let made = rcgen::generate_simple_self_signed(["server".to_owned(), address.to_string()])?;
     let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
     fs::write(folder.join("cert.pem"), &certificate)?;
     fs::write(folder.join("key.pem"), &key)?;
@@ -224,9 +238,7 @@ pub(super) fn ask(
     server: Ipv4Addr,
     folder: &Path,
 ) -> anyhow::Result<String> {
-    let scheme = if session.tls { "https" } else { "http" };
-    let url = format!("{scheme}://{server}:{PORT}");
-    let mut command = client(session, &url, folder)?;
+    let mut command = client(session, &session.url(server), folder)?;
     command.stdin(Stdio::null()).stderr(File::create(folder.join("client.err"))?);
     let output = host.run(|| command.output())?;
     let output = output.with_context(|| format!("cannot start {}", session.client))?;
@@ -282,6 +294,9 @@ fn client(session: &Session, url: &str, folder: &Path) -> anyhow::Result<Command
             command.args(["java", "-Djdk.internal.httpclient.disableHostnameVerification"]);
             command.arg(path).arg(url);
             command.args([count, *think, IDLE_MS].map(|it| it.to_string()));
+        }
+        name if packages::are_for(name) => {
+            command.args(packages::client(name, url, folder)?);
         }
         "node" => {
             let path = folder.join("client.js");
