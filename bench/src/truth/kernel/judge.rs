@@ -44,7 +44,8 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
     ));
     let Some((requests, responses)) = views else { return Vec::new() };
     let mut spans = Vec::new();
-    let queued = if records.plan.concurrent { queued(records, played, &mut spans) } else { None };
+    let may_queue = records.plan.concurrent && !records.plan.served_at_once;
+    let queued = if may_queue { queued(records, played, &mut spans) } else { None };
     let setup = setup(records, client, server).filter(|_| queued.is_none());
     if let Some((syn, established)) = setup {
         spans.push(span((syn, established), Direction::ToServer, Handshake, LINKS, 0));

@@ -542,3 +542,30 @@ fn behind_a_proxy_the_program_tells_how_long_the_server_thinks() {
     ];
     assert_eq!(script.spans(), spans(&expected));
 }
+
+#[test]
+fn an_ack_behind_another_connections_packet_waits_in_a_queue_if_the_family_means_it() {
+    for counts in [true, false] {
+        let mut script = Script::new().write(45, 100).data(45, (1, 101)).write(46, 300);
+        script.plan.each_hold_counts = counts;
+        // The ACK leaves at 55 ms, and the link is busy with something else until 75 ms.
+        let other = script.packet(true, 50, (0, 1_448), 0);
+        other.from.set_port(CLIENT.port() + 1);
+        other.hops[0].ends = 75 * MS;
+        let ack = script.packet(true, 55, (41, 41), 101);
+        (ack.hops[0].begins, ack.hops[0].ends) = (75 * MS, 75 * MS);
+        (ack.hops[0].delivered, ack.arrived) = (Some(85 * MS), Some(85 * MS));
+        let script = script.data(85, (101, 301)).ack(95, 301, 60_000);
+        let mut expected = vec![("server-think", 40, 45), ("application-limited", 45, 46)];
+        match counts {
+            true => expected.extend([
+                ("nagle-rtt", 46, 55),
+                ("nagle-rtt path-stall queueing", 55, 75),
+                ("nagle-rtt", 75, 85),
+            ]),
+            false => expected.push(("nagle-rtt", 46, 85)),
+        }
+        expected.push(("propagation", 85, 95));
+        assert_eq!(script.response(300), spans(&expected), "{counts}");
+    }
+}
