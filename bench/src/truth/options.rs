@@ -223,6 +223,7 @@ mod tests {
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");
         }
+        assert_eq!(parsed("--set second").unwrap().unwrap().set, Set::Second);
         let ordinary = parsed("--set ordinary").unwrap().unwrap();
         assert_eq!((ordinary.set, ordinary.worlds), (Set::Ordinary, vec![World::Kernel]));
         assert_eq!(parsed("--help").unwrap(), None);

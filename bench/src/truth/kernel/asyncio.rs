@@ -138,3 +138,26 @@ fn steps(plan: &Plan, response: &Message) -> Vec<Value> {
 
 /// In seconds (our choice): a run that takes longer has failed.
 const PATIENCE: &str = "60";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_is_written_as_ours_is() {
+        let pause = std::time::Duration::from_millis(30);
+        let steps_of = |protocol| {
+            let mut plan = Plan::ideal("by hand", 1);
+            plan.protocol = protocol;
+            let message = vec![Step::Head, Step::Bytes(11), Step::Pause(pause), Step::Rest];
+            json!(steps(&plan, &Message { body: 30, steps: message }))
+        };
+        let head = |protocol| String::from_utf8(head(protocol, Kind::Response, 30)).unwrap();
+        let plain = json!([[head(Protocol::Http1), 0, ""], ["", 11, ""], 0.03, ["", 19, ""]]);
+        assert_eq!(steps_of(Protocol::Http1), plain);
+        let end = "\r\n0\r\n\r\n";
+        let first = head(Protocol::Chunked);
+        let chunked = json!([[first, 0, ""], ["b\r\n", 11, "\r\n"], 0.03, ["13\r\n", 19, end]]);
+        assert_eq!(steps_of(Protocol::Chunked), chunked);
+    }
+}

@@ -123,7 +123,9 @@ pub(super) fn queued_and_kept(dice: &mut Dice, plan: &mut Plan) {
 /// as long as some delayed ACKs.
 pub(super) fn busy_client(dice: &mut Dice, plan: &mut Plan) {
     near_or_far(dice, [20.0, 1_000.0], 20).lay(dice, plan);
-    plan.protocol = any_protocol(dice);
+    // Our HTTP/2 reads at once.
+    let protocols = [Protocol::Http1, Protocol::Http1, Protocol::Tls, Protocol::Unknown];
+    plan.protocol = *one_of(dice, &protocols);
     let exchange = |dice: &mut Dice| {
         let body = size(dice, 100.0, 120_000.0);
         let steps = if dice.between(0, 1) == 0 { vec![Step::Rest] } else { pieces(dice) };
