@@ -9,6 +9,7 @@
 //! | `kernel` | cases from the kernel |
 //! | `ordinary` | ordinary traffic, against the clocks of its programs |
 //! | `sim` | cases from the simulator |
+//! | `started` | programs of others |
 //! | `reading` | what the analyser says of a case, at each place |
 //! | `damage` | what a capture may lack |
 //! | `remove` | what one missing packet changes |
@@ -43,6 +44,7 @@ mod rules;
 mod score;
 mod show;
 mod sim;
+mod started;
 mod table;
 mod wrong;
 
