@@ -28,6 +28,7 @@
 //! | `loss_kind` | what was lost, or was not |
 //! | `stall` | a path that delivers nothing |
 //! | `gap` | the time between two departures, divided |
+//! | `later` | what packets that come after it show of it |
 //! | `train` | when a link was busy that nothing shows the place of |
 //! | `account` | the time of an exchange, without a rest |
 //! | `verdict` | the cause of some time, its evidence, and the confidence |
@@ -43,6 +44,7 @@ mod decide;
 pub(crate) mod gap;
 mod hold;
 mod known_paces;
+pub(crate) mod later;
 mod loss_kind;
 mod nagle;
 mod pacing;

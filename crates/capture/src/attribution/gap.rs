@@ -6,6 +6,7 @@ use ackwise_tcp::{AckWait, Instant, Wait};
 use super::{
     Account, Confidence, Evidence, LossKind, Nanos, Rule, Verdict,
     hold::Hold,
+    later::Later,
     stall::{Held, Stall},
     train::Train,
 };
@@ -47,6 +48,8 @@ pub(crate) struct Gap {
     pub capture_lost_data: bool,
     /// What is missing before the later one.
     pub missing: Missing,
+    /// What later packets show.
+    pub later: Later,
     /// What was sent before, the acknowledgement, the later one.
     pub evidence: Evidence,
 }
@@ -66,34 +69,6 @@ pub(crate) enum Missing {
     JustBefore,
     /// Data that was sent earlier.
     Earlier,
-}
-
-/// What happened to missing data.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Resolution {
-    /// It was retransmitted: the network lost it.
-    SentAgain,
-    /// It arrived too early to be a retransmission: it was reordered.
-    Overtaken,
-    /// It was acknowledged but never captured: the capture lost it.
-    LostByCapture,
-    /// The capture ends before anything shows it.
-    Never,
-    /// It was sent again although all of it was in transit.
-    Spurious,
-    /// It was sent again although it had arrived.
-    AckLost,
-    /// The same, and a packet of the receiver is missing before the data that shows it: that was the answer.
-    AnswerLost,
-    /// It was sent again although it had arrived, and the receive window had no room for more.
-    WindowClosed,
-    /// It was sent again, and acknowledged a round trip later.
-    Confirmed,
-    /// The same of the first data of a connection, of which the server's host had had a copy before; by timestamps
-    /// (`sure`), that is not the one which it acknowledges.
-    Refused { sure: bool },
-    /// The same where nothing shows whether its host had one.
-    OrRefused,
 }
 
 /// Data that an acknowledgement released: Nagle's algorithm held it, or a window.
@@ -133,103 +108,6 @@ impl Gap {
         let by_nagle = self.hold.wait == Wait::Nagle;
         let acknowledged = by_nagle.then_some([sent, self.arrived, delayed_until]);
         Some(Released { ack, cause, is_sure, acknowledged })
-    }
-
-    /// Records what happened to the missing data.
-    pub(crate) fn resolve(&mut self, resolution: Resolution) {
-        use Resolution::{
-            AckLost, AnswerLost, Confirmed, LostByCapture, Never, OrRefused, Overtaken, Refused,
-            SentAgain, Spurious, WindowClosed,
-        };
-        match resolution {
-            Spurious => return self.blame_path(),
-            WindowClosed => return self.blame_receive_window(),
-            Refused { sure } => return self.blame_accept_queue(sure),
-            OrRefused if self.hold.lost == Some(RepairedBy::Timeout) => {
-                // Both are common.
-                (self.hold.confidence, self.hold.rival) =
-                    (Confidence::Low, Some(Cause::AcceptQueueFull));
-                self.hold.doubt = Some(Rule::MayBeRefused);
-                return;
-            }
-            Confirmed if self.hold.rival == Some(Cause::Queueing) => return,
-            Confirmed if self.hold.lost == Some(RepairedBy::Timeout) => {
-                return (self.hold.confidence, self.hold.rival) = (Confidence::High, None);
-            }
-            // What would have come next without the loss, nobody sees.
-            AckLost | AnswerLost => {
-                self.kind = Some(LossKind::AckLost);
-                return (self.hold.confidence, self.hold.rival) = (Confidence::Medium, None);
-            }
-            Confirmed | OrRefused | SentAgain | Overtaken | LostByCapture | Never => {}
-        }
-        match (std::mem::take(&mut self.missing), resolution) {
-            // It was sent meanwhile, nobody knows when: that the program paused is not shown.
-            (Missing::JustBefore, SentAgain) if self.hold.wait == Wait::Application => {
-                self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
-                self.hold.rival = self.hold.rival.or(Some(Cause::RetransmissionTimeout));
-                self.hold.doubt = self.hold.doubt.or(Some(Rule::MayBeTimer));
-            }
-            (Missing::Nothing, _)
-            | (
-                _,
-                SentAgain
-                | Spurious
-                | WindowClosed
-                | AckLost
-                | AnswerLost
-                | Confirmed
-                | OrRefused
-                | Refused { .. },
-            )
-            | (Missing::JustBefore, Overtaken) => {}
-            (Missing::JustBefore, LostByCapture | Never) => self.capture_lost_data = true,
-            (Missing::Earlier, Overtaken) => self.hold.lost = None,
-            (Missing::Earlier, LostByCapture | Never) => {
-                // The sender's state is less certain while some of its data is missing.
-                self.hold.lost = None;
-                self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
-                self.hold.doubt = self.hold.doubt.or(Some(Rule::CaptureLacks));
-            }
-        }
-    }
-
-    /// What was sent again had not been lost. If a timer sent it, the path held it or its
-    /// acknowledgement.
-    fn blame_path(&mut self) {
-        self.kind = Some(LossKind::Spurious);
-        if self.hold.lost == Some(RepairedBy::Timeout) {
-            (self.hold.lost, self.hold.wait) = (None, Wait::Application);
-            self.hold.writer = Writer::Done;
-            self.show_stall();
-        }
-    }
-
-    /// What a timer sent again had reached the server's host, which dropped it. Where that was seen of one copy only
-    /// it may have been damaged.
-    fn blame_accept_queue(&mut self, sure: bool) {
-        if self.hold.lost == Some(RepairedBy::Timeout) {
-            (self.hold.lost, self.hold.wait) = (None, Wait::Application);
-            (self.hold.writer, self.hold.doubt) = (Writer::Done, Some(Rule::MayBeRefused));
-            (self.kind, self.stall) = (None, Stall::Refused);
-            (self.hold.confidence, self.hold.rival) = match sure {
-                true => (Confidence::High, None),
-                false => (Confidence::Medium, Some(Cause::RetransmissionTimeout)),
-            };
-        }
-    }
-
-    /// What was sent again into a full window had arrived: more could not leave in any case.
-    fn blame_receive_window(&mut self) {
-        if self.hold.lost.is_some() {
-            self.hold = Hold::full_window();
-            (self.kind, self.stall) = (None, Stall::None);
-        }
-    }
-
-    /// What had been in transit came in one go.
-    pub(crate) fn show_stall(&mut self) {
-        (self.stall, self.hold.confidence) = (Stall::Shown, Confidence::Medium);
     }
 
     /// Puts what of the gap is still undivided into `account`.
@@ -556,6 +434,7 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
         kind: None,
         capture_lost_data: false,
         missing: Missing::Nothing,
+        later: Later::NOTHING,
         evidence: Evidence::of([packet, 0, 0]),
     };
     last.divide(phase, account);
@@ -564,6 +443,7 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attribution::later::Resolution;
 
     /// 10 ms on links, then 10 ms on the way, an acknowledgement delayed by 40 ms, and 10 ms more.
     const HELD: Gap = Gap {
@@ -596,6 +476,7 @@ mod tests {
         kind: None,
         capture_lost_data: false,
         missing: Missing::Nothing,
+        later: Later::NOTHING,
         evidence: Evidence::of([1, 2, 3]),
     };
 
@@ -679,7 +560,8 @@ mod tests {
         // The path held it: nothing had been lost.
         let mut spurious = Gap { hold: lost(RepairedBy::Timeout), ..HELD };
         (spurious.free_at, spurious.silent_since) = (at(60), Some(at(30)));
-        spurious.resolve(Resolution::Spurious);
+        spurious.later.note(Resolution::Spurious);
+        let spurious = spurious.settled();
         assert_eq!(divided(&spurious, 0)[0].1, 60);
         assert!(divided(&spurious, 0).iter().all(|it| it.0 != Propagation));
     }
@@ -710,9 +592,9 @@ mod tests {
             Hold { lost: Some(RepairedBy::Recovery), confidence: Confidence::High, ..HELD.hold };
         let cause = |missing, resolution| {
             let mut gap = Gap { hold: lost, missing, ..HELD };
-            gap.resolve(resolution);
-            gap.resolve(Overtaken);
-            let (cause, _, confidence) = *divided(&gap, 30).first().unwrap();
+            gap.later.note(resolution);
+            gap.later.note(Overtaken);
+            let (cause, _, confidence) = *divided(&gap.settled(), 30).first().unwrap();
             (cause, confidence)
         };
         let network = (Cause::LossRecovery, Confidence::High);

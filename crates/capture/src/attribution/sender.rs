@@ -25,8 +25,9 @@ pub(crate) use super::clock::SenderClock;
 use super::{
     Acknowledgement, Alike, Confidence, Evidence, LossKind, Nanos, Rule,
     acknowledgement::Arrived,
-    gap::{Gap, Resolution},
+    gap::Gap,
     hold::{Facts, Hold, Loss},
+    later::{Later, Resolution},
     nagle::NagleRecord,
     pacing::PacingRecord,
     path::{AckDelay, Bottleneck, Distances, Pace, PathDelays},
@@ -309,6 +310,7 @@ impl Sender {
             kind,
             capture_lost_data: self.capture_lost_data,
             missing: data.missing,
+            later: Later::NOTHING,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
         }
     }

@@ -5,9 +5,8 @@ use ackwise_tcp::Instant;
 
 use crate::{
     attribution::{
-        Account, Confidence, Distances, Evidence, Nanos, Rule, Stall, Verdict,
-        gap::{Gap, Resolution},
-        sender::Departure,
+        Account, Confidence, Distances, Evidence, Nanos, Rule, Stall, Verdict, gap::Gap,
+        later::Resolution, sender::Departure,
     },
     conversation::TlsFlight,
     flow::packet::Packet,
@@ -204,13 +203,13 @@ impl Setup {
     /// What an acknowledgement shows of data in `direction` that was sent again last.
     pub(crate) fn resolve(&mut self, direction: Direction, resolution: Resolution) {
         if let Some((gap, _)) = self.again.as_mut().filter(|it| it.1 == direction) {
-            gap.resolve(resolution);
+            gap.later.note(resolution);
         }
     }
 
     fn divide_again(&mut self) {
         if let Some((account, (gap, direction))) = self.account.as_mut().zip(self.again.take()) {
-            gap.divide(Phase::Tls(direction), account);
+            gap.settled().divide(Phase::Tls(direction), account);
         }
     }
 

@@ -6,7 +6,7 @@ use ackwise_cause::{Direction, RepairedBy};
 use ackwise_tcp::Instant;
 
 use super::Sender;
-use crate::attribution::{Acknowledgement, Distances, Nanos, gap::Resolution, path::PathDelays};
+use crate::attribution::{Acknowledgement, Distances, Nanos, later::Resolution, path::PathDelays};
 
 /// Data that was sent again.
 #[derive(Clone, Debug)]

@@ -156,7 +156,8 @@ fn behind_segments_that_waited_in_a_queue_a_lost_one_would_have_waited_too() {
         wire.push(0.0, 2_000..2_500);
         wire.ack(acked_at, 2_000);
         let mut gap = wire.repair(400.0, 2_000..2_500).unwrap();
-        gap.resolve(Resolution::Confirmed);
+        gap.later.note(Resolution::Confirmed);
+        let gap = gap.settled();
         assert_eq!(gap.hold.wait, Wait::RetransmissionTimeout);
         assert_eq!(gap.hold.rival, rival, "{acked_at}");
         assert_eq!(gap.hold.confidence == Confidence::High, rival.is_none(), "{acked_at}");
