@@ -22,6 +22,7 @@ use crate::{
 };
 
 mod busy_path;
+mod shared_link;
 mod sorted;
 
 pub(crate) use sorted::Sorted;
@@ -196,7 +197,7 @@ impl ExchangeResult {
         // At its server, a response is seen to leave.
         let at_server = vantage.is_at_server();
         let is_doubtful = |cause: Cause| match cause {
-            Cause::Propagation => true,
+            Cause::Propagation | Cause::Handshake | Cause::TlsHandshake => true,
             Cause::ServerThink | Cause::Transmission => !at_server,
             _ => false,
         };

@@ -136,6 +136,9 @@ pub(crate) struct Late {
     pub due_ack: bool,
     /// For so long, the receiver had the data before without acknowledging it, if that is longer than a path varies.
     pub silent: Option<Nanos>,
+    /// The same, if that is longer than half of the least round trip, which no receiver waits with what fills a hole
+    /// (RFC 5681, section 4.2).
+    pub slow: bool,
     /// That is how late this receiver's acknowledgements are, or any known one's.
     pub usual: bool,
     /// The receiver is far, and had perhaps had what is sent again.

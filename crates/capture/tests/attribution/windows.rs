@@ -105,7 +105,7 @@ fn a_host_that_answers_the_handshake_late_is_not_far_away() {
         42.64   > ack 50100 win 14600
         "#,
         r#"
-        handshake to-server 1.015 (1, 1.015) high: 1 2 3
+        handshake to-server 1.015 (1, 1.015) medium or queueing: 1 2 3
         application-limited to-server 0.010 (1, 0.010) high: 4
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 0.015 (1, 0.015) medium or queueing: 4

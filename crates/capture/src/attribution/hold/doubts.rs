@@ -125,12 +125,15 @@ fn capture_lacks(facts: &Facts, hold: &Hold) -> Option<Limit> {
 }
 
 /// The path may have held the segment, or what its sender waited for; or a part of a timeout was a queue, if what was
-/// sent with a lost segment was late itself, and that was not lost where the queue ends.
+/// sent with a lost segment was late itself, and that was not lost where the queue ends. So was a part of a recovery.
 fn quiet_path(facts: &Facts, hold: &Hold) -> Option<Limit> {
     let (late, is_written) = (&facts.late, hold.rule == Rule::Written);
     let overdue = late.silent.is_some();
     let by_timer = hold.lost == Some(RepairedBy::Timeout);
     if by_timer && overdue && facts.flight[1] < facts.flight[0] {
+        return Some(Limit::or(Cause::Queueing));
+    }
+    if hold.wait == Wait::Recovery && late.slow {
         return Some(Limit::or(Cause::Queueing));
     }
     let odd = hold.waits_for_ack() && overdue && !late.usual;

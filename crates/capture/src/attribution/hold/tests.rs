@@ -53,6 +53,7 @@ const LATE: Facts = Facts {
     late: Late {
         due_ack: false,
         silent: None,
+        slow: false,
         usual: false,
         may_have_arrived: false,
         sender_nearer: false,

@@ -89,8 +89,10 @@ impl Sender {
         delays: &PathDelays,
     ) -> Late {
         let silent = latest.map(|ack| Nanos::between(last.arrives, ack.left));
+        let slow = silent > Some((delays.round_trip / 2).max(Stall::LEAST));
         let silent = silent.filter(|it| *it > Stall::least(delays.round_trip));
         Late {
+            slow,
             due_ack: self.lacks_what_it_should_have(data, sent, delays),
             silent,
             usual: silent

@@ -74,6 +74,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
             lacks: Lacks { ack: is(a), opening: false, window: is(a) },
             late: Late {
                 due_ack: is(a),
+                slow: is(a),
                 silent: is(a).then(|| time(a)),
                 usual: is(a),
                 may_have_arrived: is(a),
