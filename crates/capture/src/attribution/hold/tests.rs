@@ -415,6 +415,12 @@ fn what_else_the_packets_admit_is_named() {
     use Cause::{ApplicationLimited, NagleRtt, PathStall, SendBuffer, SlowStart};
     let habit = |nagle| Facts { nagle, pushed: true, ended: true, ..SMALL };
     let constant = Facts { stays: Plateau::Yes, most_flight: 10 * FULL, pushed: true, ..BULK };
+    let busy = |micros| {
+        let unexplained = [Nanos::from_micros(micros); 2];
+        let late = Late { unexplained, ..LATE.late };
+        Facts { pushed: true, ended: true, left_late: true, late, ..LATE }
+    };
+    let ends = |slow_start| Facts { ended: true, slow_start, ..BULK };
     for (why, facts, rival) in [
         ("Nagle's algorithm", habit(NagleHabit::Holds), None),
         ("or a program that writes then", habit(NagleHabit::Mixed), Some(ApplicationLimited)),
@@ -475,6 +481,15 @@ fn what_else_the_packets_admit_is_named() {
             Some(NagleRtt),
         ),
         ("a timer, or a program", Facts { left_late: true, ..LATE }, Some(ApplicationLimited)),
+        ("a program, or a link busy for an eighth", busy(10_000), Some(Cause::Transmission)),
+        ("a program: a link was busy for less", busy(9_999), None),
+        (
+            "Nagle's algorithm, whatever else is due",
+            Facts { late: Late { due_ack: true, ..LATE.late }, ..habit(NagleHabit::Holds) },
+            None,
+        ),
+        ("a window with the end of a write, or a buffer", ends(true), Some(SendBuffer)),
+        ("a buffer that a window had outgrown before", ends(false), None),
         ("by a repair, or a window", Facts { loss: Some(Loss::Repaired), ..BULK }, Some(SlowStart)),
         ("a repair", REPAIR, None),
     ] {

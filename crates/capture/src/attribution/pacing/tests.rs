@@ -144,9 +144,17 @@ fn gain_cycles_count_one_behind_the_other() {
 #[test]
 fn four_segments_in_flight_are_a_probe_only_after_ten_seconds_and_with_the_window_back_at_once() {
     let later: fn(&mut Script) = |it| it.pace(10_000, 2_300, Acknowledgement);
-    let cases: [Case<u32>; 7] = [
+    let cases: [Case<u32>; 8] = [
         ("as BBR does", |it| (it.low(240, Acknowledgement), it.rise()).1, 1),
         ("too short", |it| (it.low(160, Acknowledgement), it.rise()).1, 0),
+        (
+            "too few segments",
+            |it| {
+                (0..3).for_each(|_| it.burst(110_000, 1, 4, Acknowledgement));
+                it.rise();
+            },
+            0,
+        ),
         ("too long", |it| (it.low(2_000, Acknowledgement), it.rise()).1, 0),
         ("a program writes little", |it| (it.low(240, Other), it.rise()).1, 0),
         ("after a loss", |it| (it.low(240, Repair), it.rise()).1, 0),

@@ -367,4 +367,16 @@ mod tests {
         }
         assert_eq!(pair.short_ways, 8, "all but the first and the last");
     }
+
+    #[test]
+    fn what_is_drawn_takes_no_short_way() {
+        let mut pair = Pair::new();
+        pair.short.keep_series(1);
+        pair.long.keep_series(1);
+        pair.take(Event::Request { after: 1_000 });
+        for _ in 0..10 {
+            pair.take(Event::Data { after: 5, odd: Odd::Nothing });
+        }
+        assert_eq!(pair.short_ways, 0);
+    }
 }
