@@ -149,7 +149,7 @@ impl Change {
     }
 }
 
-/// What is said of a case at all places, whole, beside the truth.
+/// What is reported about a case at all places, whole, beside the truth.
 pub(super) fn rows(recorded: &Recorded, packets: &Needed<'_>, without: Option<Rule>) -> Vec<Row> {
     let case = &recorded.case;
     let read = |vantage| reading::read(vantage, &case.captures, &case.one_way_ms, packets, without);

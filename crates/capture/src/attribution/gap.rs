@@ -1,5 +1,7 @@
 //! The time between two departures of data, divided.
 
+mod settled;
+
 use ackwise_cause::{Cause, Direction, InFlight, Moment, Phase, RepairedBy, Writer, cause};
 use ackwise_tcp::{AckWait, Instant, Wait};
 

@@ -98,7 +98,7 @@ rules! {
     Row FirstWindow "first-window"
         "A full segment left with the first acknowledgement, and never was more than one outstanding: an initial window of one."
     Row RoomInWindow "room-in-window"
-        "The congestion window had room, by what was outstanding before, or too little was acknowledged to wake a blocked program: its program, or its send buffer."
+        "The congestion window had room, or too little was acknowledged to wake a blocked program: its program, or its send buffer."
     Row EmptiedBuffer "emptied-buffer"
         "All that was written had left with the data before, as at the wait before that: a full send buffer."
     Row AfterIdle "after-idle"
