@@ -49,6 +49,25 @@ impl Dice {
     pub(crate) fn scaled(&mut self, least: f64, most: f64) -> f64 {
         least * (most / least).powf(self.unit())
     }
+
+    /// Exponential.
+    pub(crate) fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (1.0 - self.unit()).ln()
+    }
+
+    /// The numbers, from 1 to `count`, of lost packets: `share` of all, in bursts of `burst` in the mean. E. N. Gilbert,
+    /// "Capacity of a Burst-Noise Channel" (1960), with a good state that loses nothing and a bad one that loses all.
+    pub(crate) fn gilbert(&mut self, [share, burst]: [f64; 2], count: u64) -> Vec<u64> {
+        let ends = 1.0 / burst;
+        let begins = share * ends / (1.0 - share);
+        let mut lost = false;
+        let mut numbers = Vec::new();
+        for number in 1..=count {
+            lost = self.unit() < if lost { 1.0 - ends } else { begins };
+            numbers.extend(lost.then_some(number));
+        }
+        numbers
+    }
 }
 
 /// The golden ratio in 64 bits, as in the paper.
@@ -79,5 +98,25 @@ mod tests {
         let first = |purpose, number| Dice::new(1).of(purpose, number).next();
         assert_ne!(first("run", 0), first("run", 1));
         assert_ne!(first("run", 0), first("point", 0));
+    }
+
+    #[test]
+    fn losses_in_bursts_have_the_share_and_the_length_that_were_asked_for() {
+        let count = 20_000;
+        for (share, burst) in [(0.01, 1.0), (0.05, 4.0)] {
+            let numbers = Dice::new(3).gilbert([share, burst], count);
+            let bursts = 1 + numbers.windows(2).filter(|it| it[0] + 1 < it[1]).count();
+            #[expect(clippy::cast_precision_loss, reason = "small")]
+            let [lost, bursts, all] = [numbers.len() as f64, bursts as f64, count as f64];
+            assert!((lost / all / share - 1.0).abs() < 0.25, "{lost}");
+            assert!((lost / bursts / burst - 1.0).abs() < 0.25, "{bursts}");
+        }
+    }
+
+    #[test]
+    fn exponential_times_have_their_mean() {
+        let mut dice = Dice::new(1);
+        let sum: f64 = (0..10_000).map(|_| dice.exponential(5.0)).sum();
+        assert!((sum / 10_000.0 - 5.0).abs() < 0.25, "{sum}");
     }
 }

@@ -9,6 +9,7 @@
 //! | `kernel` | cases from the kernel |
 //! | `ordinary` | ordinary traffic, against the clocks of its programs |
 //! | `sim` | cases from the simulator |
+//! | `started` | programs of others |
 //! | `reading` | what the analyser says of a case, at each place |
 //! | `damage` | what a capture may lack |
 //! | `remove` | what one missing packet changes |
@@ -19,6 +20,7 @@
 //! | `reach` | what must be reached |
 //! | `limits` | what a subset must reach in CI |
 //! | `rules` | what each rule decides, and what switching it off costs |
+//! | `golden` | what rules say of a few cases, kept as a file |
 //! | `wrong` | what is said to be a cause and is not, and the other way round |
 //! | `table`, `show`, `json`, `markdown` | the results, printed |
 
@@ -26,6 +28,8 @@ mod amounts;
 pub(crate) mod case;
 mod compare;
 mod damage;
+#[cfg(test)]
+mod golden;
 mod json;
 mod kernel;
 mod limits;
@@ -40,6 +44,7 @@ mod rules;
 mod score;
 mod show;
 mod sim;
+mod started;
 mod table;
 mod wrong;
 

@@ -49,17 +49,20 @@ pub(crate) enum Set {
     First,
     /// Each family varies what the first set holds fixed.
     Axes,
+    /// Each family is a mechanism that the others do not have.
+    Second,
     /// Ordinary programs, which provoke nothing.
     Ordinary,
 }
 
 impl Set {
-    const ALL: [Self; 3] = [Self::First, Self::Axes, Self::Ordinary];
+    const ALL: [Self; 4] = [Self::First, Self::Axes, Self::Second, Self::Ordinary];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::First => "first",
             Self::Axes => "axes",
+            Self::Second => "second",
             Self::Ordinary => "ordinary",
         }
     }
@@ -112,8 +115,9 @@ impl Default for Settings {
 pub(crate) const HELP: &str = "\
 cargo xtask bench truth [OPTION]...
     Compare what `explain` says with what connections really waited for.
-    --set SET         Draw from this set of families: first (by default), axes (what the first holds fixed), or
-                      ordinary (programs that provoke nothing, against their own clocks; needs root).
+    --set SET         Draw from this set of families: first (by default), axes (what the first holds fixed), second
+                      (mechanisms that neither has), or ordinary (programs that provoke nothing, against their own
+                      clocks; needs root).
     --seed N          Seed of all random numbers (1 by default).
     --runs N          Record N cases in each world (650 by default).
     --world WORLD     Record cases in this world only: kernel (needs root) or sim.
@@ -219,6 +223,7 @@ mod tests {
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");
         }
+        assert_eq!(parsed("--set second").unwrap().unwrap().set, Set::Second);
         let ordinary = parsed("--set ordinary").unwrap().unwrap();
         assert_eq!((ordinary.set, ordinary.worlds), (Set::Ordinary, vec![World::Kernel]));
         assert_eq!(parsed("--help").unwrap(), None);

@@ -149,7 +149,8 @@ impl Change {
     }
 }
 
-fn rows(recorded: &Recorded, packets: &Needed<'_>, without: Option<Rule>) -> Vec<Row> {
+/// What is reported about a case at all places, whole, beside the truth.
+pub(super) fn rows(recorded: &Recorded, packets: &Needed<'_>, without: Option<Rule>) -> Vec<Row> {
     let case = &recorded.case;
     let read = |vantage| reading::read(vantage, &case.captures, &case.one_way_ms, packets, without);
     let of_vantage = |vantage| {

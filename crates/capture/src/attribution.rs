@@ -22,11 +22,13 @@
 //! | `nagle` | what its small segments show of Nagle's algorithm |
 //! | `cork` | the timer that ends a cork |
 //! | `rule` | the rules that decide, by name |
+//! | `decide` | how: the first row that applies, and the strictest doubt |
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `think` | what the time before the first byte of a response was |
 //! | `loss_kind` | what was lost, or was not |
 //! | `stall` | a path that delivers nothing |
 //! | `gap` | the time between two departures, divided |
+//! | `later` | what packets that come after it show of it |
 //! | `train` | when a link was busy that nothing shows the place of |
 //! | `account` | the time of an exchange, without a rest |
 //! | `verdict` | the cause of some time, its evidence, and the confidence |
@@ -38,9 +40,11 @@ mod acknowledgement;
 mod alike;
 pub(crate) mod clock;
 mod cork;
+mod decide;
 pub(crate) mod gap;
 mod hold;
 mod known_paces;
+pub(crate) mod later;
 mod loss_kind;
 mod nagle;
 mod pacing;

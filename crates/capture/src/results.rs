@@ -22,6 +22,7 @@ use crate::{
 };
 
 mod busy_path;
+mod shared_link;
 mod sorted;
 
 pub(crate) use sorted::Sorted;
@@ -196,16 +197,16 @@ impl ExchangeResult {
         // At its server, a response is seen to leave.
         let at_server = vantage.is_at_server();
         let is_doubtful = |cause: Cause| match cause {
-            Cause::Propagation => true,
+            Cause::Propagation | Cause::Handshake | Cause::TlsHandshake => true,
             Cause::ServerThink | Cause::Transmission => !at_server,
             _ => false,
         };
-        self.doubt(is_doubtful, Rule::StandingQueue, Cause::Queueing);
+        self.doubt(is_doubtful, Rule::WayUnsure, Cause::Queueing);
     }
 
     /// What was taken for distance may be the server's own time.
     fn doubt_distance(&mut self) {
-        self.doubt(|cause| cause == Cause::Propagation, Rule::UnknownWay, Cause::ServerThink);
+        self.doubt(|cause| cause == Cause::Propagation, Rule::WayUnsure, Cause::ServerThink);
     }
 
     fn doubt(&mut self, is_doubtful: impl Fn(Cause) -> bool, doubt: Rule, rival: Cause) {
@@ -225,7 +226,7 @@ impl ExchangeResult {
         }
         self.revise(|verdict| match quality.supports(verdict.cause, verdict.direction) {
             Some(limit) if limit < verdict.confidence => {
-                let doubt = verdict.doubt.or(Some(Rule::CaptureQuality));
+                let doubt = verdict.doubt.or(Some(Rule::CaptureLacks));
                 Verdict { confidence: limit, doubt, ..verdict }
             }
             Some(_) => verdict,

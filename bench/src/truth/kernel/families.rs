@@ -293,7 +293,7 @@ fn queueing(dice: &mut Dice, plan: &mut Plan) {
     path.lay(dice, plan);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
     let burst = (path.rate * 1e6 / 8.0 * (0.05 + 0.1 * dice.unit())) as usize;
-    plan.cross = Some(Cross { burst, pause: millis(dice.between(20, 150)) });
+    plan.cross = Some(Cross { to_server: false, burst, pause: millis(dice.between(20, 150)) });
     note(plan, "burst", json!(burst));
     let exchange = |dice: &mut Dice| Exchange {
         client_think: at_times(dice, 1, 90),

@@ -85,8 +85,8 @@ impl Peer {
                 Step::Rest => self.write_data(left, &mut left)?,
                 Step::Pause(span) => pause(span),
                 Step::Cork(on) => self.line.cork(on)?,
-                // It has been written.
-                Step::Head => {}
+                // It has been written, and nothing is awaited with HTTP/2.
+                Step::Head | Step::AwaitContinue => {}
             }
         }
         self.line.diary.end();

@@ -4,6 +4,8 @@ use std::net::SocketAddrV4;
 
 use ackwise_cause::Direction;
 
+use super::journeys::Journey;
+use super::line::Diary;
 use super::plan::Protocol;
 use super::play::Played;
 use super::steps::Steps;
@@ -31,7 +33,8 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
     if records.plan.one_host {
         return on_one_host(played);
     }
-    let diaries = [&played.client, &played.server];
+    let behind = records.plan.front.map(|_| written_as_sent(records, played));
+    let diaries = [&played.client, behind.as_ref().unwrap_or(&played.server)];
     let views = View::of(records, client, server, diaries, Direction::ToServer).zip(View::of(
         records,
         server,
@@ -41,7 +44,8 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
     ));
     let Some((requests, responses)) = views else { return Vec::new() };
     let mut spans = Vec::new();
-    let queued = if records.plan.concurrent { queued(records, played, &mut spans) } else { None };
+    let may_queue = records.plan.concurrent && !records.plan.served_at_once;
+    let queued = if may_queue { queued(records, played, &mut spans) } else { None };
     let setup = setup(records, client, server).filter(|_| queued.is_none());
     if let Some((syn, established)) = setup {
         spans.push(span((syn, established), Direction::ToServer, Handshake, LINKS, 0));
@@ -60,9 +64,42 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
     if records.plan.protocol == Protocol::Tls
         && let Some((_, established)) = setup
     {
-        tls(&requests, &responses, established, &mut spans);
+        tls(&requests, &responses, (established, played.accepted), &mut spans);
+    }
+    if records.plan.front.is_some() {
+        spans = spans.into_iter().filter_map(|it| known_of_proxy(it, played)).collect();
     }
     merge(spans)
+}
+
+/// The diary of a proxy, which keeps none: its messages are those that the client read, and what it wrote left at once.
+fn written_as_sent(records: Records<'_>, played: &Played) -> Diary {
+    let flow = of_flow(records.journeys, played.server_address, played.client_address);
+    let flow: Vec<_> = flow.collect();
+    let first = flow.iter().find(|it| it.syn).map_or(0, |it| it.seq.wrapping_add(1));
+    let end = |it: &Journey| u64::from(it.seq.wrapping_sub(first)) + u64::from(it.len);
+    let data = flow.iter().filter(|it| it.len > 0 && !it.syn);
+    let mut written: Vec<(Nanos, u64)> = data.map(|it| (it.sent, end(it))).collect();
+    written.dedup_by(|next, before| next.1 <= before.1);
+    let mut messages = Vec::new();
+    for length in &played.client.lengths {
+        let begin = messages.last().map_or(0, |it: &(u64, u64)| it.1);
+        messages.push((begin, begin + length));
+    }
+    Diary { written, messages, no_delay: true, ..Diary::default() }
+}
+
+/// What is known in spite of that: the proxy's side thinks until the program behind it writes, and what the proxy has
+/// not sent, nobody knows why.
+fn known_of_proxy(span: Span, played: &Played) -> Option<Span> {
+    match (span.direction, &span.reasons[..]) {
+        (Direction::ToClient, [ServerThink]) => {
+            let answered = *played.behind.get(span.exchange)?;
+            (span.from < answered).then(|| Span { until: span.until.min(answered), ..span })
+        }
+        (Direction::ToClient, reasons) if reasons.contains(&ApplicationLimited) => None,
+        _ => Some(span),
+    }
 }
 
 /// When the earlier responses of a connection were over.
@@ -122,8 +159,13 @@ impl Exchange<'_> {
         direction: Direction,
         spans: &mut Vec<Span>,
     ) {
-        for (from, until) in pieces(&[view], (from, until)) {
+        let asks = direction == Direction::ToServer && !view.diary.awaited.is_empty();
+        let changing = if asks { vec![view, self.views.1] } else { vec![view] };
+        for (from, until) in pieces(&changing, (from, until)) {
             let (mut reasons, witness) = wait(view, message, from).unwrap_or_default();
+            if asks && reasons == [ApplicationLimited] && view.awaited.at(from) > 0 {
+                reasons = self.leave(from);
+            }
             if direction == Direction::ToServer {
                 reasons
                     .iter_mut()
@@ -139,6 +181,21 @@ impl Exchange<'_> {
             spans.push(Span { from, until, direction, reasons, witness, exchange });
         }
     }
+
+    /// Why a client waits for leave to send the body (RFC 9110, section 10.1.1), which it chooses to do: the head is
+    /// on its way, or the leave, or the server has not given it.
+    fn leave(&self, at: Nanos) -> Vec<Cause> {
+        let (requests, responses) = self.views;
+        let under_way = [requests, responses]
+            .into_iter()
+            .find(|view| view.written.at(at) > view.arrived.at(at));
+        let mut reasons = under_way.map_or_else(
+            || vec![ServerThink],
+            |view| wait(view, (0, view.written.at(at)), at).unwrap_or_default().0,
+        );
+        reasons.push(ApplicationLimited);
+        reasons
+    }
 }
 
 impl Span {
@@ -150,24 +207,37 @@ impl Span {
 }
 
 /// The TLS handshake: the ends compute, or the one whose data is outstanding waits. Distance and rate belong
-/// to it, and stalls do not.
-fn tls(requests: &View, responses: &View, established: Nanos, spans: &mut Vec<Span>) {
+/// to it, and stalls do not. Until its connection is accepted, a server has not begun; and once the client has written
+/// the last of the handshake, nobody waits until it writes a request.
+fn tls(
+    requests: &View,
+    responses: &View,
+    (established, accepted): (Nanos, Nanos),
+    spans: &mut Vec<Span>,
+) {
     let first = |view: &View| view.diary.messages.first().map(|message| message.0);
     let ways = first(requests).zip(first(responses)).and_then(|(to_server, to_client)| {
         let begins = reaches(&requests.sent, to_server + 1)?;
+        let idle = reaches(&requests.sent, to_server)?..reaches(&requests.written, to_server + 1)?;
         let ways = [
             (responses, to_client, Direction::ToClient),
             (requests, to_server, Direction::ToServer),
         ];
-        Some((begins, ways))
+        Some((begins, idle, ways))
     });
-    let Some((begins, ways)) = ways else { return };
-    for (from, until) in pieces(&[requests, responses], (established, begins)) {
+    let Some((begins, idle, ways)) = ways else { return };
+    let accepted = accepted.clamp(established, begins);
+    let halves = [(established, accepted), (accepted, begins)];
+    let pieces = halves.into_iter().flat_map(|it| pieces(&[requests, responses], it));
+    for (from, until) in pieces.filter(|it| !idle.contains(&it.0)) {
         let outstanding =
             |(view, _, _): &&(&View, u64, Direction)| view.written.at(from) > view.arrived.at(from);
         let waiting = ways.iter().find(outstanding);
         let (mut reasons, mut witness) = (vec![TlsHandshake], PROGRAM);
         let mut direction = Direction::ToServer;
+        if from < accepted && waiting.is_none() && requests.arrived.at(from) > 0 {
+            reasons.push(ServerThink);
+        }
         if let Some((view, end, towards)) = waiting {
             direction = *towards;
             (reasons, witness) = wait(view, (0, *end), from).unwrap_or_default();
@@ -219,23 +289,42 @@ fn setup(
 }
 
 /// The setup of a connection that found the server's accept queue full, so that the server dropped what had
-/// arrived (`tcp_conn_request`, `tcp_v4_syn_recv_sock`). When the server accepted it; `None` if nothing was
-/// dropped there.
+/// arrived: SYNs (`tcp_conn_request`), or the handshake's last ACK and the data behind it
+/// (`tcp_v4_syn_recv_sock`). When the server accepted it; `None` if nothing was dropped there.
 fn queued(records: Records<'_>, played: &Played, spans: &mut Vec<Span>) -> Option<Nanos> {
     let (client, server) = (played.client_address, played.server_address);
     let syns: Vec<_> = of_flow(records.journeys, client, server).filter(|it| it.syn).collect();
     let answers: Vec<_> = of_flow(records.journeys, server, client).filter(|it| it.syn).collect();
     let (syn, answer) = (syns.first()?, answers.first()?);
-    if syns.len() + answers.len() == 2 {
+    let setup_is_repeated = syns.len() + answers.len() > 2;
+    if !setup_is_repeated && !first_data_was_dropped(records, client, server) {
         return None;
     }
     let (arrived, answered) = (syn.arrived?, answer.arrived?);
     let to_server = Direction::ToServer;
     spans.push(span((syn.sent, arrived), to_server, Handshake, LINKS, 0));
-    let dropped = (arrived, answer.sent.max(arrived));
-    spans.push(span(dropped, Direction::ToClient, ServerThink, ACCEPT_QUEUE, 0));
-    spans.push(span((dropped.1, answered), to_server, Handshake, LINKS, 0));
+    let taken = if setup_is_repeated { answer.sent.max(arrived) } else { arrived };
+    spans.push(span((arrived, taken), Direction::ToClient, ServerThink, ACCEPT_QUEUE, 0));
+    spans.push(span((taken, answered), to_server, Handshake, LINKS, 0));
     Some(played.accepted)
+}
+
+/// Whether the client's first data reached the server, which acknowledged only a later copy of it. In the accept
+/// queue there is a socket that would have acknowledged the first one at once, whether or not its program
+/// accepts it: a connection begins with quick ACKs (`tcp_event_data_recv`).
+fn first_data_was_dropped(
+    records: Records<'_>,
+    client: SocketAddrV4,
+    server: SocketAddrV4,
+) -> bool {
+    let data = || of_flow(records.journeys, client, server).filter(|it| it.len > 0 && !it.syn);
+    let Some(first) = data().next() else { return false };
+    let ends = first.seq.wrapping_add(first.len);
+    let acknowledges = |ack: u32| ack.wrapping_sub(ends) < 1 << 31;
+    let mut acks = of_flow(records.journeys, server, client).filter(|it| !it.syn);
+    let Some(ack) = acks.find(|it| acknowledges(it.ack)) else { return false };
+    let copies = data().filter(|it| it.seq == first.seq);
+    copies.filter(|it| it.arrived.is_some_and(|at| at <= ack.sent)).count() > 1
 }
 
 /// A response without a length ends with the FIN, which the program may send late.

@@ -1,7 +1,7 @@
 //! A program's end of a connection, which keeps a diary.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddrV4, TcpStream};
 use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,6 +28,8 @@ pub(super) struct Diary {
     pub(super) blocked: Vec<(Nanos, Nanos)>,
     /// Times in which HTTP/2 flow control forbade to write.
     pub(super) flow_controlled: Vec<(Nanos, Nanos)>,
+    /// Times in which the program waited for leave to send a request's body.
+    pub(super) awaited: Vec<(Nanos, Nanos)>,
     /// When the cork was set (true) or removed.
     pub(super) cork: Vec<(Nanos, bool)>,
     /// Whether Nagle's algorithm was off.
@@ -36,10 +38,24 @@ pub(super) struct Diary {
     pub(super) away: Vec<(Nanos, Nanos)>,
     /// When each message had been read.
     pub(super) received: Vec<Nanos>,
+    /// How many bytes it had.
+    pub(super) lengths: Vec<u64>,
     /// When the program closed its direction.
     pub(super) closed: Option<Nanos>,
     /// Each message: where it begins and ends in the stream of bytes.
     pub(super) messages: Vec<(u64, u64)>,
+}
+
+/// A connection as the server saw it.
+#[derive(Clone, Debug)]
+pub(super) struct Served {
+    /// Unknown behind a proxy.
+    pub(super) peer: Option<SocketAddrV4>,
+    /// When it took the connection from the queue.
+    pub(super) accepted: Nanos,
+    pub(super) diary: Diary,
+    /// When the program behind a proxy began to write each response.
+    pub(super) behind: Vec<Nanos>,
 }
 
 impl Diary {
@@ -93,6 +109,17 @@ impl Line {
         self.wait(PollFlags::POLLIN)
     }
 
+    /// Whether data comes within some time, in which the program has nothing else to do.
+    pub(super) fn await_leave(&mut self, at_most: Duration) -> io::Result<bool> {
+        let from = self.clock.now();
+        let came = match self.wait_at_most(PollFlags::POLLIN, at_most) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => false,
+            result => result.map(|()| true)?,
+        };
+        self.diary.awaited.push((from, self.clock.now()));
+        Ok(came)
+    }
+
     /// Closes this direction.
     pub(super) fn close(&mut self) -> io::Result<()> {
         self.diary.closed = Some(self.clock.now());
@@ -121,8 +148,13 @@ impl Line {
     }
 
     fn wait(&self, what: PollFlags) -> io::Result<()> {
+        self.wait_at_most(what, PATIENCE)
+    }
+
+    fn wait_at_most(&self, what: PollFlags, span: Duration) -> io::Result<()> {
         let mut descriptors = [PollFd::new(self.socket.as_fd(), what)];
-        match poll(&mut descriptors, PollTimeout::from(PATIENCE))? {
+        let limit = PollTimeout::try_from(span).map_err(io::Error::other)?;
+        match poll(&mut descriptors, limit)? {
             0 => Err(ErrorKind::TimedOut.into()),
             _ => Ok(()),
         }
@@ -175,5 +207,5 @@ pub(super) fn pause(span: Duration) {
     }
 }
 
-/// In milliseconds: nothing here takes as long (our choice).
-const PATIENCE: u16 = 30_000;
+/// Nothing here takes as long (our choice).
+const PATIENCE: Duration = Duration::from_secs(30);

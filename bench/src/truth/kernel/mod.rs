@@ -5,12 +5,15 @@
 //! | --- | --- |
 //! | `families` | what is drawn by seed: the first set |
 //! | `axes` | the second set, which varies what the first holds fixed |
+//! | `second` | the last set, drawn up when the rules had been made with the others |
 //! | `plan` | a run as data |
 //! | `paths` | its links |
 //! | `lab` | three namespaces and two links |
 //! | `route` | a route with timestamps in microseconds |
 //! | `tap` | tcpdump |
 //! | `play` | the programs, one thread for each end |
+//! | `asyncio` | a server in Python |
+//! | `front` | nginx or HAProxy in front of ours |
 //! | `wire`, `h2` | how their messages look |
 //! | `line` | witness: a program's diary of its socket |
 //! | `journeys` | witness: each packet's way, from the emulators' logs |
@@ -45,9 +48,11 @@ use crate::witness::clock::{Clock, RealTime};
 use crate::witness::trace::{Event, Tracer};
 use xtask::process;
 
+mod asyncio;
 mod axes;
 mod disturbed;
 mod families;
+mod front;
 mod h2;
 mod journeys;
 mod judge;
@@ -57,6 +62,7 @@ mod paths;
 mod plan;
 mod play;
 mod route;
+mod second;
 mod steps;
 mod tap;
 #[cfg(test)]
@@ -90,6 +96,7 @@ pub(crate) fn record(options: &Options<'_>) -> anyhow::Result<Vec<PathBuf>> {
     let outcome = Mutex::new((Vec::new(), Vec::new()));
     let families = match options.set {
         Set::Axes => axes::FAMILIES,
+        Set::Second => second::FAMILIES,
         Set::First | Set::Ordinary => families::FAMILIES,
     };
     let work = || {

@@ -66,8 +66,7 @@ impl Path {
             rates.reverse();
         }
         for ((link, rate), delay) in plan.links.iter_mut().zip(rates).zip(self.delay) {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
-            let rate = Rate::bits_per_second((rate * 1e6) as u64);
+            let rate = rate_of(rate);
             let queue = NonZeroU32::new(self.queue).unwrap_or(NonZeroU32::MIN);
             let delay = Duration::from_millis(delay.into());
             let queue = Queue::DropTail(Limit::Packets(queue));
@@ -107,9 +106,15 @@ impl Path {
     }
 }
 
+/// In Mb/s.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+pub(super) fn rate_of(megabits: f64) -> Option<Rate> {
+    Rate::bits_per_second((megabits * 1e6) as u64)
+}
+
 /// A share of all packets, by chance.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
-fn random(share: f64) -> Pick {
+pub(super) fn random(share: f64) -> Pick {
     Probability::per_million((share * 1e6) as u32).map_or(Pick::Never, Pick::Random)
 }
 

@@ -30,6 +30,14 @@ pub(super) struct Plan {
     pub(super) cross: Option<Cross>,
     /// All connections are opened at the same time, and served one after the other.
     pub(super) concurrent: bool,
+    /// All connections are served at the same time, and have the same exchanges.
+    pub(super) served_at_once: bool,
+    /// From the connection's setup until its first request.
+    pub(super) opened_early: Duration,
+    /// A proxy on the server's host takes the connections.
+    pub(super) front: Option<Front>,
+    /// The server is a program of Python's asyncio.
+    pub(super) asyncio: bool,
     /// How many connections wait for `accept` (`listen(2)`).
     pub(super) backlog: i32,
     /// What is set for all sockets of both hosts.
@@ -48,6 +56,12 @@ pub(super) struct Kernel {
     /// `tcp_slow_start_after_idle=0`
     pub(super) keeps_idle_window: bool,
     pub(super) stamps: Stamps,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Front {
+    Nginx,
+    Haproxy,
 }
 
 /// Timestamps (RFC 7323).
@@ -81,6 +95,10 @@ impl Plan {
             pipelined: false,
             cross: None,
             concurrent: false,
+            served_at_once: false,
+            opened_early: Duration::ZERO,
+            front: None,
+            asyncio: false,
             backlog: BACKLOG,
             kernel: Kernel::default(),
             one_host: false,
@@ -121,6 +139,12 @@ pub(super) enum Protocol {
     Tls,
     /// HTTP/1 whose responses end when the server closes the connection.
     Closes,
+    /// HTTP/1 whose responses have a chunk for each write.
+    Chunked,
+    /// HTTP/1 through a proxy, whose heads only it knows.
+    Proxied,
+    /// HTTP/1 whose clients ask for leave before they send a body.
+    Expects,
     /// Messages with a length before them.
     Unknown,
 }
@@ -140,6 +164,9 @@ pub(super) struct Exchange {
     pub(super) request: Message,
     /// How the server reads the request.
     pub(super) request_reading: Reading,
+    /// When the server has read the request's head, until it says that the body may come (RFC 9110, section
+    /// 10.1.1), if it does.
+    pub(super) continues_after: Option<Duration>,
     pub(super) server_think: Duration,
     pub(super) response: Message,
     /// How the client reads the response.
@@ -174,6 +201,8 @@ pub(super) enum Step {
     Rest,
     Pause(Duration),
     Cork(bool),
+    /// Waits until the server says that the body may come, or for as long as curl does.
+    AwaitContinue,
 }
 
 /// A reader that comes late, takes at most `chunk` bytes, and then pauses.
@@ -184,9 +213,11 @@ pub(super) struct Reading {
     pub(super) pause: Duration,
 }
 
-/// A server that sends bursts of these bytes to a client, and pauses between them.
+/// An end that sends bursts of these bytes, and pauses between them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cross {
+    /// The client does, and not the server.
+    pub(super) to_server: bool,
     pub(super) burst: usize,
     pub(super) pause: Duration,
 }
@@ -210,6 +241,9 @@ impl Protocol {
             Self::Http2 { .. } => "h2",
             Self::Tls => "tls",
             Self::Closes => "http/1, closes",
+            Self::Chunked => "http/1, chunked",
+            Self::Proxied => "http/1, proxied",
+            Self::Expects => "http/1, expects",
             Self::Unknown => "unknown",
         }
     }
@@ -234,6 +268,7 @@ impl Exchange {
         Self {
             request: Message::whole(0),
             request_reading: Reading::FAST,
+            continues_after: None,
             server_think: Duration::ZERO,
             response,
             reading: Reading::FAST,

@@ -11,8 +11,10 @@ use ackwise_linux::emulator::Scheduling;
 use anyhow::{Context, anyhow};
 use socket2::{Domain, SockRef, Socket, Type};
 
+use super::asyncio::Asyncio;
+use super::front::Proxy;
 use super::lab::Lab;
-use super::line::{Diary, Line, pause};
+use super::line::{Diary, Line, Served, pause};
 use super::plan::{Congestion, Cross, Exchange, Host, Kind, Plan, Protocol};
 use super::wire::Wire;
 use crate::witness::clock::{Clock, Nanos};
@@ -26,13 +28,15 @@ pub(super) struct Played {
     pub(super) server: Diary,
     /// When the server took the connection from the queue.
     pub(super) accepted: Nanos,
+    /// As of [`Served`].
+    pub(super) behind: Vec<Nanos>,
 }
 
 /// Runs all connections of the plan over the lab; the server listens on `port`, and on the next one
 /// for the other traffic.
 pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::Result<Vec<Played>> {
     let address = SocketAddrV4::new(lab.server_address(), port);
-    let listener = listen(&lab.server, address, plan.server, (plan.congestion, plan.backlog))?;
+    let mut server = Server::start(plan, lab, address)?;
     let asking = if plan.one_host { &lab.server } else { &lab.client };
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -42,10 +46,11 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
         if cross.is_some() {
             pause(CROSS_FIRST);
         }
-        let server = scope.spawn(|| {
+        // It is there until the client has read all: a proxy has what was written to it.
+        let server = &mut server;
+        let server = scope.spawn(move || {
             let _scheduling = Scheduling::prefer_round_robin();
-            let run = |exchanges: &Vec<Exchange>| serve(plan, &listener, exchanges, clock);
-            plan.connections.iter().map(run).collect::<anyhow::Result<Vec<_>>>()
+            server.serve(plan, clock)
         });
         let client = scope.spawn(|| {
             let _scheduling = Scheduling::prefer_round_robin();
@@ -62,14 +67,57 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
         }
         let client = client.map_err(|_| anyhow!("the client panicked"))?.context("the client")?;
         let server = server.map_err(|_| anyhow!("the server panicked"))?.context("the server")?;
-        let pair = |(client_address, client): (SocketAddrV4, Diary)| {
-            let served = server.iter().find(|it| it.peer == client_address);
-            let served = served.context("a connection without a server")?;
-            let (server, accepted) = (served.diary.clone(), served.accepted);
-            Ok(Played { client_address, server_address: address, client, server, accepted })
+        let pair = |(number, (client_address, client)): (usize, (SocketAddrV4, Diary))| {
+            let served = server.iter().enumerate().find(|(place, it)| {
+                // A program behind a proxy has them in order.
+                it.peer.map_or(*place == number, |peer| peer == client_address)
+            });
+            let (_, served) = served.context("a connection without a server")?;
+            let Served { accepted, diary: server, behind, .. } = served.clone();
+            Ok(Played { client_address, server_address: address, client, server, accepted, behind })
         };
-        client.into_iter().map(pair).collect()
+        client.into_iter().enumerate().map(pair).collect()
     })
+}
+
+/// A server that listens.
+enum Server {
+    Ours(TcpListener),
+    Asyncio(Asyncio),
+    Behind { listener: TcpListener, _proxy: Proxy },
+}
+
+impl Server {
+    fn start(plan: &Plan, lab: &Lab, address: SocketAddrV4) -> anyhow::Result<Self> {
+        if plan.asyncio {
+            let client = if plan.one_host { lab.server_address() } else { lab.client_address() };
+            let port = address.port();
+            return Asyncio::start(plan, &lab.server, client, port).map(Self::Asyncio);
+        }
+        let how = (plan.congestion, plan.backlog);
+        let Some(front) = plan.front else {
+            return listen(&lab.server, address, plan.server, how).map(Self::Ours);
+        };
+        let (port, behind) = (address.port(), address.port() + 1);
+        let listener =
+            listen(&lab.server, SocketAddrV4::new(Ipv4Addr::LOCALHOST, behind), plan.server, how)?;
+        let _proxy = Proxy::start(front, &lab.server, port, behind)?;
+        Ok(Self::Behind { listener, _proxy })
+    }
+
+    /// Serves all connections, and returns what it did.
+    fn serve(&mut self, plan: &Plan, clock: Clock) -> anyhow::Result<Vec<Served>> {
+        let listener = match self {
+            Self::Ours(it) => it,
+            Self::Asyncio(it) => return it.served(),
+            Self::Behind { listener, .. } => return serve_behind(plan, listener, clock),
+        };
+        let run = |exchanges: &Vec<Exchange>| serve(plan, listener, exchanges, clock);
+        if plan.served_at_once {
+            return concurrent(&plan.connections, run);
+        }
+        plan.connections.iter().map(run).collect()
+    }
 }
 
 /// Runs all connections at the same time.
@@ -88,13 +136,6 @@ fn concurrent<T: Send>(
     })
 }
 
-/// A connection as the server saw it.
-struct Served {
-    peer: SocketAddrV4,
-    accepted: Nanos,
-    diary: Diary,
-}
-
 fn ask(
     plan: &Plan,
     namespace: &Namespace,
@@ -110,6 +151,7 @@ fn ask(
         return Err(anyhow!("not IPv4"));
     };
     let mut wire = Wire::client(Line::new(stream, plan.client.no_delay, clock)?, plan.protocol)?;
+    pause(plan.opened_early);
     if plan.pipelined {
         for exchange in exchanges {
             wire.write(Kind::Request, &exchange.request)?;
@@ -143,7 +185,11 @@ fn serve(
     let std::net::SocketAddr::V4(peer) = peer else { return Err(anyhow!("not IPv4")) };
     let mut wire = Wire::server(Line::new(stream, plan.server.no_delay, clock)?, plan.protocol)?;
     for exchange in exchanges {
-        wire.read(Kind::Request, exchange.request.body, exchange.request_reading)?;
+        let (body, reading) = (exchange.request.body, exchange.request_reading);
+        match exchange.continues_after {
+            Some(after) => wire.read_with_leave(body, after, reading)?,
+            None => wire.read(Kind::Request, body, reading)?,
+        }
         pause(exchange.server_think);
         wire.write(Kind::Response, &exchange.response)?;
         if plan.protocol == Protocol::Closes {
@@ -153,32 +199,66 @@ fn serve(
     }
     // The client closes first, so that no FIN shares a segment with data.
     wire.line().drain()?;
-    Ok(Served { peer, accepted, diary: wire.line().diary.clone() })
+    let diary = wire.line().diary.clone();
+    Ok(Served { peer: Some(peer), accepted, diary, behind: Vec::new() })
 }
 
-/// A client that fetches without end.
+/// Serves a proxy, which opens another connection when it likes.
+fn serve_behind(plan: &Plan, listener: &TcpListener, clock: Clock) -> anyhow::Result<Vec<Served>> {
+    let mut wire = None;
+    let mut serve = |exchange: &Exchange| -> anyhow::Result<Nanos> {
+        let mut asked = loop {
+            let mut it = match wire.take() {
+                Some(it) => it,
+                None => {
+                    let (stream, _) = accept(listener)?;
+                    Wire::server(Line::new(stream, plan.server.no_delay, clock)?, plan.protocol)?
+                }
+            };
+            match it.read(Kind::Request, exchange.request.body, exchange.request_reading) {
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {}
+                result => break result.map(|()| it)?,
+            }
+        };
+        pause(exchange.server_think);
+        let answers = clock.now();
+        asked.write(Kind::Response, &exchange.response)?;
+        wire = Some(asked);
+        Ok(answers)
+    };
+    let mut connection = |exchanges: &Vec<Exchange>| {
+        let behind = exchanges.iter().map(&mut serve).collect::<anyhow::Result<_>>()?;
+        Ok(Served { peer: None, accepted: 0, diary: Diary::default(), behind })
+    };
+    plan.connections.iter().map(&mut connection).collect()
+}
+
+/// A connection that transfers without end.
 fn run_cross(cross: Cross, lab: &Lab, port: u16, over: &AtomicBool) -> anyhow::Result<()> {
     let address = SocketAddrV4::new(lab.server_address(), port);
     let listener = listen(&lab.server, address, Host::default(), (Congestion::Cubic, 1))?;
     thread::scope(|scope| {
-        let server = scope.spawn(|| -> anyhow::Result<()> {
-            let (mut stream, _) = accept(&listener)?;
-            stream.set_write_timeout(Some(WRITE_LIMIT))?;
+        let accepting = scope.spawn(|| accept(&listener));
+        let socket = lab.client.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
+        socket.connect(&address.into())?;
+        let client = TcpStream::from(socket);
+        let (server, _) = accepting.join().map_err(|_| anyhow!("the other server panicked"))??;
+        let (mut source, mut sink) =
+            if cross.to_server { (client, server) } else { (server, client) };
+        let sending = scope.spawn(move || -> anyhow::Result<()> {
+            source.set_write_timeout(Some(WRITE_LIMIT))?;
             let burst = vec![b'y'; cross.burst];
             while !over.load(Ordering::Acquire) {
-                match stream.write_all(&burst) {
+                match source.write_all(&burst) {
                     Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error.into()),
                     _ => pause(cross.pause),
                 }
             }
             Ok(())
         });
-        let socket = lab.client.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
-        socket.connect(&address.into())?;
-        let mut stream = TcpStream::from(socket);
         let mut buffer = vec![0; 65_536];
-        while stream.read(&mut buffer)? > 0 {}
-        server.join().map_err(|_| anyhow!("the other server panicked"))?
+        while sink.read(&mut buffer)? > 0 {}
+        sending.join().map_err(|_| anyhow!("the other traffic's source panicked"))?
     })
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::journeys::{Hop, Journey, Place};
 use super::judge::{Span, judge};
 use super::line::Diary;
-use super::plan::{Plan, Protocol};
+use super::plan::{Front, Plan, Protocol};
 use super::play::Played;
 use super::view::Records;
 use crate::witness::clock::Nanos;
@@ -16,6 +16,7 @@ use crate::witness::trace::{Event, State, What};
 struct Script {
     plan: Plan,
     accepted: Nanos,
+    behind: Vec<Nanos>,
     journeys: Vec<Journey>,
     events: Vec<Event>,
     client: Diary,
@@ -34,7 +35,8 @@ impl Script {
         (plan.links[0].to_server.delay, plan.links[0].to_client.delay) =
             (Duration::from_nanos(WAY), Duration::from_nanos(WAY));
         let (journeys, events) = (Vec::new(), Vec::new());
-        let mut script = Self { plan, accepted: 0, journeys, events, client, server };
+        let behind = Vec::new();
+        let mut script = Self { plan, accepted: 0, behind, journeys, events, client, server };
         script.packet(true, 0, (0, 0), 0).syn = true;
         script.packet(false, 10, (0, 0), 0).syn = true;
         script.packet(true, 30, (1, 41), 1);
@@ -111,6 +113,11 @@ impl Script {
     /// The same of the setup and the request, too.
     fn waits(mut self, size: u64) -> Vec<(String, u64, u64)> {
         self.server.messages.push((0, size));
+        self.spans()
+    }
+
+    /// The same, once the messages are known.
+    fn spans(mut self) -> Vec<(String, u64, u64)> {
         self.journeys.sort_by_key(|it| it.sent);
         self.events.sort_by_key(|it| it.at);
         let records = Records { journeys: &self.journeys, events: &self.events, plan: &self.plan };
@@ -120,6 +127,7 @@ impl Script {
             client: self.client,
             server: self.server,
             accepted: self.accepted,
+            behind: self.behind,
         };
         let spans: Vec<Span> = judge(records, &played);
         let line = |it: Span| {
@@ -340,6 +348,30 @@ fn what_a_full_accept_queue_dropped_had_arrived_and_waits_for_the_server() {
 }
 
 #[test]
+fn a_request_that_a_full_accept_queue_dropped_waits_for_the_server_to_accept() {
+    // The request arrives at 40 and, again, at 270 ms; the server accepts at 290 and writes at 300 ms.
+    for (acknowledged, expected) in [
+        // Only the second copy is acknowledged: the server had no room for the connection before.
+        (270, &[("server-think", 40, 290), ("server-think", 290, 300)][..]),
+        // The first one is: the connection was in the queue, and the ACK is on its way too long.
+        (40, &[("server-think", 40, 300)]),
+    ] {
+        let mut script = Script::new().write(300, 100).data(300, (1, 101)).ack(310, 101, 60_000);
+        script.plan.concurrent = true;
+        script.accepted = 290 * MS;
+        // The handshake's last ACK was dropped as well.
+        script.packet(true, 20, (1, 1), 1);
+        let ack = script.journeys.iter_mut().find(|it| it.sent == 40 * MS).unwrap();
+        ack.sent = acknowledged * MS;
+        script.packet(true, 260, (1, 41), 1);
+        let mut all = vec![("handshake", 0, 20), ("propagation", 30, 40)];
+        all.extend(expected);
+        all.push(("propagation", 300, 310));
+        assert_eq!(script.waits(100), spans(&all), "{acknowledged}");
+    }
+}
+
+#[test]
 fn a_response_without_a_length_ends_with_the_fin() {
     for (closed, waits) in [(45, None), (85, Some(("application-limited server-think", 55, 85)))] {
         let mut script = Script::new().write(45, 100).data(45, (1, 101)).ack(55, 101, 60_000);
@@ -393,5 +425,147 @@ fn an_ack_that_a_program_which_does_not_read_delays_is_that_programs() {
         let waits = script.response(12_000);
         let late = waits.iter().find(|it| it.1 == 55).expect("it is divided there");
         assert_eq!(late.0.starts_with("receive-window"), away, "{waits:?}");
+    }
+}
+
+#[test]
+fn a_client_that_waits_for_leave_waits_for_the_path_and_for_the_server() {
+    for (gives, expected) in [
+        // The head arrives at 40 ms; the server gives leave at 70 ms.
+        (
+            true,
+            &[
+                ("propagation application-limited", 30, 40),
+                ("server-think application-limited", 40, 70),
+                ("propagation application-limited", 70, 80),
+                ("propagation", 80, 90),
+            ][..],
+        ),
+        // It never does.
+        (
+            false,
+            &[
+                ("propagation application-limited", 30, 40),
+                ("server-think application-limited", 40, 80),
+                ("propagation", 80, 90),
+            ],
+        ),
+    ] {
+        let mut script = Script::new();
+        script.client.written.push((80 * MS, 140));
+        script.client.messages = vec![(0, 140)];
+        script.client.awaited.push((30 * MS, 80 * MS));
+        script.packet(true, 80, (41, 141), 1);
+        let leave: u32 = if gives { 25 } else { 0 };
+        if gives {
+            script = script.write(70, 25).data(70, (1, 26));
+        }
+        let total = u64::from(leave) + 100;
+        script.server.messages.push((leave.into(), total));
+        script.packet(false, 95, (1 + leave, 101 + leave), 141);
+        let mut all = vec![("handshake", 0, 20)];
+        all.extend(expected);
+        all.extend([("server-think", 90, 95), ("propagation", 95, 105)]);
+        assert_eq!(script.write(95, total).spans(), spans(&all), "{gives}");
+    }
+}
+
+#[test]
+fn a_tls_handshake_waits_for_a_server_that_accepts_late_and_not_for_a_client_without_a_request() {
+    let mut script = Script::new();
+    script.plan.protocol = Protocol::Tls;
+    script.accepted = 100 * MS;
+    // Hello of the client, of the server, and the end of the handshake; the request comes at 500 ms.
+    script.client.written = vec![(30 * MS, 40), (121 * MS, 100), (500 * MS, 140)];
+    script.client.messages = vec![(100, 140)];
+    script.packet(true, 121, (41, 101), 501);
+    script.packet(true, 500, (101, 141), 501);
+    script = script.write(110, 500).data(110, (1, 501)).write(515, 600).data(515, (501, 601));
+    script.server.messages.push((500, 600));
+    let expected = [
+        ("handshake", 0, 20),
+        ("propagation", 500, 510),
+        ("server-think", 510, 515),
+        ("propagation", 515, 525),
+        ("tls-handshake", 20, 40),
+        ("tls-handshake server-think", 40, 100),
+        ("tls-handshake", 100, 110),
+        ("tls-handshake", 110, 120),
+        ("tls-handshake", 120, 121),
+    ];
+    assert_eq!(script.spans(), spans(&expected));
+}
+
+#[test]
+fn a_timer_ends_what_waits_for_an_ack_that_is_lost() {
+    for lost in [true, false] {
+        // The window of ten segments is full, and the ACK of all of them does not arrive, or is late.
+        let mut script = Script::new().write(45, 11_000).state(255, State::Loss);
+        script.server.no_delay = true;
+        for number in 0..10 {
+            script.packet(false, 45, (1 + 1_000 * number, 1_001 + 1_000 * number), 41);
+        }
+        let ack = script.packet(true, 55, (41, 41), 10_001);
+        (ack.lost, ack.arrived) = match lost {
+            true => (Some(56 * MS), None),
+            false => (None, Some(265 * MS)),
+        };
+        let script = script
+            .data(255, (1, 1_001))
+            .ack(265, 10_001, 60_000)
+            .data(275, (10_001, 11_001))
+            .ack(285, 11_001, 60_000);
+        let waits = script.response(11_000);
+        let named = |at: u64| waits.iter().find(|it| (it.1..it.2).contains(&at)).unwrap().0.clone();
+        assert_eq!(named(100).starts_with("retransmission-timeout"), lost, "{waits:?}");
+        // Until the ACK is sent, the same time would be spent without a loss.
+        assert!(!named(50).contains("retransmission-timeout"), "{waits:?}");
+    }
+}
+
+#[test]
+fn behind_a_proxy_the_program_tells_how_long_the_server_thinks() {
+    // The program writes at 90 ms; the proxy sends a part at 95 and the rest at 200 ms, and nobody knows why.
+    let mut script = Script::new()
+        .data(95, (1, 101))
+        .ack(105, 101, 60_000)
+        .data(200, (101, 201))
+        .ack(210, 201, 60_000);
+    script.plan.front = Some(Front::Nginx);
+    script.behind.push(90 * MS);
+    script.client.lengths.push(200);
+    let expected = [
+        ("handshake", 0, 20),
+        ("propagation", 30, 40),
+        ("server-think", 40, 90),
+        ("propagation", 200, 210),
+    ];
+    assert_eq!(script.spans(), spans(&expected));
+}
+
+#[test]
+fn an_ack_behind_another_connections_packet_waits_in_a_queue_if_the_family_means_it() {
+    for counts in [true, false] {
+        let mut script = Script::new().write(45, 100).data(45, (1, 101)).write(46, 300);
+        script.plan.each_hold_counts = counts;
+        // The ACK leaves at 55 ms, and the link is busy with something else until 75 ms.
+        let other = script.packet(true, 50, (0, 1_448), 0);
+        other.from.set_port(CLIENT.port() + 1);
+        other.hops[0].ends = 75 * MS;
+        let ack = script.packet(true, 55, (41, 41), 101);
+        (ack.hops[0].begins, ack.hops[0].ends) = (75 * MS, 75 * MS);
+        (ack.hops[0].delivered, ack.arrived) = (Some(85 * MS), Some(85 * MS));
+        let script = script.data(85, (101, 301)).ack(95, 301, 60_000);
+        let mut expected = vec![("server-think", 40, 45), ("application-limited", 45, 46)];
+        match counts {
+            true => expected.extend([
+                ("nagle-rtt", 46, 55),
+                ("nagle-rtt path-stall queueing", 55, 75),
+                ("nagle-rtt", 75, 85),
+            ]),
+            false => expected.push(("nagle-rtt", 46, 85)),
+        }
+        expected.push(("propagation", 85, 95));
+        assert_eq!(script.response(300), spans(&expected), "{counts}");
     }
 }

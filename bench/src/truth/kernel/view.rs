@@ -39,6 +39,8 @@ pub(super) struct View {
     pub(super) ack_sent: Steps<u64>,
     /// SND.UNA
     pub(super) acked: Steps<u64>,
+    /// ACKs that were lost: when sent, and of what.
+    lost_acks: Vec<(Nanos, u64)>,
     /// When packets of the receiver arrived.
     heard: Vec<Nanos>,
     /// SND.UNA + SND.WND
@@ -51,6 +53,10 @@ pub(super) struct View {
     pub(super) on_link: Steps<i32>,
     /// Those that wait while the link is busy with another connection's packet.
     pub(super) behind_others: Steps<i32>,
+    /// The same of what the receiver sends, where each hold counts.
+    pub(super) acks_behind_others: Steps<i32>,
+    /// Times in which the program waits for leave to send more.
+    pub(super) awaited: Steps<i32>,
     /// Data that is late although no link is busy with it: the path holds it, for two round trips or
     /// longer.
     pub(super) path_holds_data: Steps<i32>,
@@ -160,13 +166,19 @@ impl View {
             arrived,
             ack_sent,
             acked: Steps::growing(acks().filter_map(|it| arrivals(&it)).collect()),
+            lost_acks: acks().filter(|it| it.lost.is_some()).map(|it| (it.sent, ack(it))).collect(),
             edge: Steps::growing(back.iter().filter_map(edges).collect()),
             heard,
             window: windows(records.events, sender, &copies),
             state: Steps::new(State::Open, states(records.events, sender)),
             in_transit,
             on_link: Steps::count(data(&forth).flat_map(on_links)),
-            behind_others: behind_others(records.journeys, &forth),
+            behind_others: behind_others(records.journeys, data(&forth)),
+            acks_behind_others: match records.plan.each_hold_counts {
+                true => behind_others(records.journeys, back.iter().copied()),
+                false => Steps::count([]),
+            },
+            awaited: spans(&diary.awaited),
             path_holds_data: path_holds(records.plan, data(&forth), true),
             path_holds_acks: path_holds(records.plan, back.iter().copied(), true),
             path_delays_data: path_holds(records.plan, data(&forth), false),
@@ -193,6 +205,16 @@ impl View {
         const AT_MOST: Nanos = 1_000_000;
         let later = self.heard.partition_point(|at| *at <= sent);
         later.checked_sub(1).is_some_and(|last| sent - self.heard[last] <= AT_MOST)
+    }
+
+    /// Whether the sender hears nothing of an ACK that is lost, until its timer has it send again what has arrived.
+    pub(super) fn timer_ends(&self, at: Nanos) -> bool {
+        let next = self.copies.partition_point(|it| it.sent <= at);
+        let Some(copy) = self.copies.get(next).filter(|it| it.again) else { return false };
+        let heard = self.heard.partition_point(|it| *it <= at);
+        let hears_nothing = self.heard.get(heard).is_none_or(|it| *it > copy.sent);
+        let acked = self.acked.at(at);
+        hears_nothing && self.lost_acks.iter().any(|(sent, ack)| *sent <= at && *ack > acked)
     }
 
     /// Whether the congestion window is full.
@@ -247,6 +269,8 @@ impl View {
             &self.in_transit,
             &self.on_link,
             &self.behind_others,
+            &self.acks_behind_others,
+            &self.awaited,
             &self.path_holds_data,
             &self.path_holds_acks,
             &self.path_delays_data,
@@ -280,7 +304,7 @@ pub(super) fn of_flow(
     journeys.iter().filter(move |it| (it.from, it.to) == (from, to))
 }
 
-fn data<'a>(journeys: &'a [&'a Journey]) -> impl Iterator<Item = &'a Journey> {
+fn data<'a>(journeys: &'a [&'a Journey]) -> impl Iterator<Item = &'a Journey> + Clone {
     journeys.iter().copied().filter(|it| it.len > 0 && !it.syn)
 }
 
@@ -336,8 +360,11 @@ fn on_links(journey: &Journey) -> impl Iterator<Item = (Nanos, Nanos)> + '_ {
     journey.hops.iter().map(|hop| (hop.offered, hop.ends))
 }
 
-fn behind_others(all: &[Journey], forth: &[&Journey]) -> Steps<i32> {
-    let Some(flow) = forth.first().map(|it| (it.from, it.to)) else {
+fn behind_others<'a>(
+    all: &[Journey],
+    ours: impl Iterator<Item = &'a Journey> + Clone,
+) -> Steps<i32> {
+    let Some(flow) = ours.clone().next().map(|it| (it.from, it.to)) else {
         return Steps::count([]);
     };
     let mut others: BTreeMap<Place, Vec<(Nanos, Nanos)>> = BTreeMap::new();
@@ -348,7 +375,7 @@ fn behind_others(all: &[Journey], forth: &[&Journey]) -> Steps<i32> {
     }
     others.values_mut().for_each(|spans| spans.sort_unstable());
     let mut waits = Vec::new();
-    for hop in data(forth).flat_map(|it| &it.hops) {
+    for hop in ours.flat_map(|it| &it.hops) {
         let Some(busy) = others.get(&hop.place) else { continue };
         let first = busy.partition_point(|(_, ends)| *ends <= hop.offered);
         let during = busy[first..].iter().take_while(|(begins, _)| *begins < hop.begins);

@@ -16,11 +16,15 @@ pub(super) type Verdict = (Vec<Cause>, &'static str);
 /// Why `message` of `view` (first byte, end) waits at `at`. `None` if the records do not tell.
 pub(super) fn wait(view: &View, message: (u64, u64), at: Nanos) -> Option<Verdict> {
     let (mut reasons, witness) = wait_on_path_without_holds(view, message, at)?;
+    if view.timer_ends(at) && reasons.iter().all(|it| ends_with_an_ack(*it)) {
+        reasons.insert(0, RetransmissionTimeout);
+    }
     // What waits for an ACK waits for the path that holds it.
     if view.path_holds_acks.at(at) > 0 && reasons.iter().all(|it| ends_with_an_ack(*it)) {
         reasons.insert(0, PathStall);
     }
-    let late = view.each_hold_counts && view.path_delays_acks.at(at) > 0;
+    let late = view.each_hold_counts && view.path_delays_acks.at(at) > 0
+        || view.acks_behind_others.at(at) > 0;
     if late && reasons.iter().all(|it| *it == PathStall || ends_with_an_ack(*it)) {
         reasons.extend([PathStall, Queueing]);
         reasons.dedup();

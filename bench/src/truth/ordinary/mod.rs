@@ -6,10 +6,12 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | `programs` | servers and clients |
+//! | `packages` | pip, cargo and apt |
 //! | `clocks` | what they say of their exchanges |
 //! | `refute` | what is reported about them, and whether the clocks refute it |
 
 pub(super) mod clocks;
+mod packages;
 mod programs;
 pub(super) mod refute;
 
@@ -79,7 +81,8 @@ fn draw(seed: u64, number: u64) -> Session {
         (SERVERS[place % SERVERS.len()], CLIENTS[place / SERVERS.len() % CLIENTS.len()]);
     // The servers that are programs of ours have no page.
     let serves_pages = !matches!(server, "python" | "node");
-    let server = if client == "chromium" && !serves_pages { "nginx" } else { server };
+    let asks_for_pages = client == "chromium" || packages::are_for(client);
+    let server = if asks_for_pages && !serves_pages { "nginx" } else { server };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a delay")]
     let delay_us = dice.scaled(200.0, 30_000.0) as u32;
     // wrk asks for as long as it runs: a longer path bounds how often.
@@ -111,13 +114,14 @@ fn run(session: &Session, folder: &Path) -> anyhow::Result<Clocks> {
     let emulator = Emulator::between(&client, &server, &options)?;
     let files = folder.join("files");
     fs::create_dir_all(&files)?;
-    let running = Running::start(session, &server, &files)?;
+    let address = emulator.server_address();
+    let running = Running::start(session, &server, address, &files)?;
     let taps = [
         Tap::at(&client, emulator.client_device(), &folder.join("client.pcap"))?,
         Tap::at(&server, emulator.server_device(), &folder.join("server.pcap"))?,
     ];
     let watching = programs::watch(&server, &files)?;
-    let asked = programs::ask(session, &client, emulator.server_address(), &files)?;
+    let asked = programs::ask(session, &client, address, &files)?;
     std::thread::sleep(SETTLE);
     taps.into_iter().try_for_each(Tap::stop)?;
     let (served, waited) = (running.stop()?, watching.stop()?);

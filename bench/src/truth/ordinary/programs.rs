@@ -1,17 +1,18 @@
 //! Ordinary servers and clients, each with the smallest configuration that lets them serve documents by size.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::os::unix::process::CommandExt as _;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use ackwise_linux::Namespace;
 use ackwise_linux::testing::debian::{self, APACHE_MODULES, apache_configuration, find};
 use anyhow::{Context, bail, ensure};
 use serde::Serialize;
+
+use super::packages;
+use crate::truth::started::{PREFERRED, spawn, wait_until_it_listens};
 
 /// What a session's programs do.
 #[derive(Clone, Debug, Serialize)]
@@ -29,10 +30,18 @@ pub(super) struct Session {
     pub(super) seed: u32,
 }
 
+impl Session {
+    /// Where the server is.
+    fn url(&self, server: Ipv4Addr) -> String {
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{server}:{PORT}")
+    }
+}
+
 pub(super) const SERVERS: &[&str] = &["nginx", "python", "node", "apache", "haproxy"];
 pub(super) const CLIENTS: &[&str] = &[
     "kept", "curl", "ab", "chromium", "single", "wrk", "pool", "go", "ab-k", "session", "wget",
-    "node", "java",
+    "node", "java", "pip", "cargo", "apt",
 ];
 /// In bytes, as the clients ask for them.
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
@@ -54,10 +63,14 @@ impl Running {
     pub(super) fn start(
         session: &Session,
         host: &Namespace,
+        address: Ipv4Addr,
         folder: &Path,
     ) -> anyhow::Result<Self> {
         documents(folder)?;
-        certificate(folder)?;
+        if packages::are_for(session.client) {
+            packages::make(&folder.join("documents"), &session.url(address))?;
+        }
+        certificate(folder, address)?;
         let log = folder.join("server.log");
         let mut running = Self { processes: Vec::new(), log: log.clone() };
         let behind = session.server == "haproxy";
@@ -158,8 +171,9 @@ fn nginx(folder: &Path, port: u16, more: &str, log: &Path) -> anyhow::Result<Com
 fn apache(folder: &Path, tls: bool, log: &Path) -> anyhow::Result<Command> {
     let module = |name: &str| format!("LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so");
     let root = folder.display();
-    let mut more = vec![module("mime")];
+    let mut more = vec![module("mime"), module("dir")];
     more.extend([
+        "DirectoryIndex index.html".to_owned(),
         "TypesConfig /dev/null".to_owned(),
         "AddType text/html .html".to_owned(),
         "LogFormat \"%{remote}p %Dus\" own".to_owned(),
@@ -208,8 +222,8 @@ fn documents(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn certificate(folder: &Path) -> anyhow::Result<()> {
-    let made = rcgen::generate_simple_self_signed(["server".to_owned()])?;
+fn certificate(folder: &Path, address: Ipv4Addr) -> anyhow::Result<()> {
+    let made = rcgen::generate_simple_self_signed(["server".to_owned(), address.to_string()])?;
     let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
     fs::write(folder.join("cert.pem"), &certificate)?;
     fs::write(folder.join("key.pem"), &key)?;
@@ -224,9 +238,7 @@ pub(super) fn ask(
     server: Ipv4Addr,
     folder: &Path,
 ) -> anyhow::Result<String> {
-    let scheme = if session.tls { "https" } else { "http" };
-    let url = format!("{scheme}://{server}:{PORT}");
-    let mut command = client(session, &url, folder)?;
+    let mut command = client(session, &session.url(server), folder)?;
     command.stdin(Stdio::null()).stderr(File::create(folder.join("client.err"))?);
     let output = host.run(|| command.output())?;
     let output = output.with_context(|| format!("cannot start {}", session.client))?;
@@ -283,6 +295,9 @@ fn client(session: &Session, url: &str, folder: &Path) -> anyhow::Result<Command
             command.arg(path).arg(url);
             command.args([count, *think, IDLE_MS].map(|it| it.to_string()));
         }
+        name if packages::are_for(name) => {
+            command.args(packages::client(name, url, folder)?);
+        }
         "node" => {
             let path = folder.join("client.js");
             fs::write(&path, include_str!("sources/client.js"))?;
@@ -299,38 +314,8 @@ fn client(session: &Session, url: &str, folder: &Path) -> anyhow::Result<Command
     Ok(command)
 }
 
-/// From this very thread, whose end ends the program.
-fn spawn(command: &Command, host: &Namespace, log: &Path) -> anyhow::Result<Child> {
-    let log = File::options().create(true).append(true).open(log)?;
-    let mut guarded = Command::new("nice");
-    guarded.args(PREFERRED).arg(find("setpriv", "util-linux")?);
-    guarded.args(["--pdeathsig", "TERM", "--"]).arg(command.get_program());
-    guarded.args(command.get_args()).stdin(Stdio::null());
-    // When Apache ends, it ends its whole process group, which would be ours.
-    guarded.process_group(0);
-    guarded.stdout(log.try_clone()?).stderr(log);
-    let _inside = host.enter()?;
-    guarded.spawn().context("cannot start setpriv")
-}
-
-fn wait_until_it_listens(port: u16) -> bool {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let deadline = Instant::now() + START_LIMIT;
-    while TcpStream::connect_timeout(&address, START_LIMIT).is_err() {
-        if Instant::now() > deadline {
-            return false;
-        }
-        thread::sleep(POLL_INTERVAL);
-    }
-    true
-}
-
 /// Our choices: a session takes some seconds, and a pool's idle time is longer than what servers wait.
 const SESSION_MS: u32 = 4_000;
 const IDLE_MS: u32 = 1_300;
-/// A program that waits for its turn on a busy machine is late by a clock that only the program's own work counts for.
-const PREFERRED: [&str; 2] = ["-n", "-19"];
 /// In seconds.
 const PATIENCE: &str = "150";
-const START_LIMIT: Duration = Duration::from_secs(30);
-const POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -90,23 +90,3 @@ fn no_timestamps(drawn: &mut Drawn, dice: &mut Dice) {
     drawn.set("host.client.tcp.timestamps", false);
     drawn.set("host.server.tcp.timestamps", false);
 }
-
-#[cfg(test)]
-mod tests {
-    use ackwise_lab::experiment::Experiment;
-
-    use super::*;
-    use crate::truth::sim::draw::{BASE, draw};
-
-    #[test]
-    fn every_family_is_an_experiment() {
-        for number in 0..60 {
-            let [mut dice, mut sender] = ["sim", "sender"].map(|it| Dice::new(5).of(it, number));
-            let drawn = draw(FAMILIES, number, &mut dice, &mut sender);
-            let base = Experiment::parse("base", BASE).unwrap();
-            let experiment = base.with_all_set(drawn.settings.iter().map(String::as_str));
-            let experiment = experiment.unwrap_or_else(|why| panic!("{}: {why}", drawn.family));
-            assert_eq!(experiment.cases().len(), 1, "{}", drawn.family);
-        }
-    }
-}

@@ -91,7 +91,7 @@ pub(super) fn draw(
 }
 
 /// The server has BBR. Restart after idle and losses are its own.
-fn bbr(drawn: &mut Drawn, dice: &mut Dice) {
+pub(super) fn bbr(drawn: &mut Drawn, dice: &mut Dice) {
     drawn.sender = BBR;
     let others = ["host.server.tcp.congestion", "host.server.tcp.idle_restart"];
     drawn.settings.retain(|it| !others.iter().any(|other| it.starts_with(other)));
@@ -338,17 +338,21 @@ mod tests {
     use ackwise_lab::experiment::Experiment;
 
     use super::*;
+    use crate::truth::sim::{axes, second};
 
     #[test]
     fn every_family_is_an_experiment() {
-        for number in 0..100 {
-            let [mut dice, mut sender] = ["sim", "sender"].map(|it| Dice::new(5).of(it, number));
-            let drawn = draw(FAMILIES, number, &mut dice, &mut sender);
-            let base = Experiment::parse("base", BASE).unwrap();
-            let settings = drawn.settings.iter().map(String::as_str);
-            let experiment = base.with_all_set(settings);
-            let experiment = experiment.unwrap_or_else(|why| panic!("{}: {why}", drawn.family));
-            assert_eq!(experiment.cases().len(), 1, "{}", drawn.family);
+        for families in [FAMILIES, axes::FAMILIES, second::FAMILIES] {
+            for number in 0..100 {
+                let [mut dice, mut sender] =
+                    ["sim", "sender"].map(|it| Dice::new(5).of(it, number));
+                let drawn = draw(families, number, &mut dice, &mut sender);
+                let base = Experiment::parse("base", BASE).unwrap();
+                let settings = drawn.settings.iter().map(String::as_str);
+                let experiment = base.with_all_set(settings);
+                let experiment = experiment.unwrap_or_else(|why| panic!("{}: {why}", drawn.family));
+                assert_eq!(experiment.cases().len(), 1, "{}", drawn.family);
+            }
         }
     }
 

@@ -9,11 +9,13 @@
 //! | `axes` | the second set of families |
 //! | `draw` | families of experiments, with parameters drawn by seed |
 //! | `losses` | what repairs a loss |
+//! | `second` | the last set of families |
 //! | `watcher` | a run, with captures at both ends and what was waited for |
 
 mod axes;
 mod draw;
 mod losses;
+mod second;
 mod watcher;
 
 use std::fs;
@@ -34,6 +36,7 @@ use crate::dice::Dice;
 pub(super) fn record(set: Set, seed: u64, number: u64, folder: &Path) -> anyhow::Result<Recorded> {
     let families = match set {
         Set::Axes => axes::FAMILIES,
+        Set::Second => second::FAMILIES,
         Set::First | Set::Ordinary => draw::FAMILIES,
     };
     let mut dice = Dice::new(seed).of("sim", number);

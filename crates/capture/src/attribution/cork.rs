@@ -57,8 +57,7 @@ impl CorkTimer {
     /// Whether a probe or a retransmission of a lone segment may have waited for this time: its timer is the
     /// same, and at most a round trip longer (Linux `tcp_schedule_loss_probe`).
     pub(super) fn is_of_a_timeout(span: Nanos, round_trip: Nanos) -> bool {
-        span >= Self::RELEASE + round_trip - Self::EARLY
-            && Self::cannot_be_excluded(span - round_trip, round_trip)
+        Self::cannot_be_excluded(span - round_trip, round_trip)
     }
 
     /// Whether it may have run for this time on a path too long to tell.

@@ -1,11 +1,14 @@
 //! The time between two departures of data, divided.
 
+mod settled;
+
 use ackwise_cause::{Cause, Direction, InFlight, Moment, Phase, RepairedBy, Writer, cause};
 use ackwise_tcp::{AckWait, Instant, Wait};
 
 use super::{
     Account, Confidence, Evidence, LossKind, Nanos, Rule, Verdict,
     hold::Hold,
+    later::Later,
     stall::{Held, Stall},
     train::Train,
 };
@@ -47,6 +50,8 @@ pub(crate) struct Gap {
     pub capture_lost_data: bool,
     /// What is missing before the later one.
     pub missing: Missing,
+    /// What later packets show.
+    pub later: Later,
     /// What was sent before, the acknowledgement, the later one.
     pub evidence: Evidence,
 }
@@ -66,34 +71,6 @@ pub(crate) enum Missing {
     JustBefore,
     /// Data that was sent earlier.
     Earlier,
-}
-
-/// What happened to missing data.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Resolution {
-    /// It was retransmitted: the network lost it.
-    SentAgain,
-    /// It arrived too early to be a retransmission: it was reordered.
-    Overtaken,
-    /// It was acknowledged but never captured: the capture lost it.
-    LostByCapture,
-    /// The capture ends before anything shows it.
-    Never,
-    /// It was sent again although all of it was in transit.
-    Spurious,
-    /// It was sent again although it had arrived.
-    AckLost,
-    /// The same, and a packet of the receiver is missing before the data that shows it: that was the answer.
-    AnswerLost,
-    /// It was sent again although it had arrived, and the receive window had no room for more.
-    WindowClosed,
-    /// It was sent again, and acknowledged a round trip later.
-    Confirmed,
-    /// The same of the first data of a connection, of which the server's host had had a copy before; by timestamps
-    /// (`sure`), that is not the one which it acknowledges.
-    Refused { sure: bool },
-    /// The same where nothing shows whether its host had one.
-    OrRefused,
 }
 
 /// Data that an acknowledgement released: Nagle's algorithm held it, or a window.
@@ -133,102 +110,6 @@ impl Gap {
         let by_nagle = self.hold.wait == Wait::Nagle;
         let acknowledged = by_nagle.then_some([sent, self.arrived, delayed_until]);
         Some(Released { ack, cause, is_sure, acknowledged })
-    }
-
-    /// Records what happened to the missing data.
-    pub(crate) fn resolve(&mut self, resolution: Resolution) {
-        use Resolution::{
-            AckLost, AnswerLost, Confirmed, LostByCapture, Never, OrRefused, Overtaken, Refused,
-            SentAgain, Spurious, WindowClosed,
-        };
-        match resolution {
-            Spurious => return self.blame_path(),
-            WindowClosed => return self.blame_receive_window(),
-            Refused { sure } => return self.blame_accept_queue(sure),
-            OrRefused if self.hold.lost == Some(RepairedBy::Timeout) => {
-                (self.hold.confidence, self.hold.rival) =
-                    (Confidence::Medium, Some(Cause::AcceptQueueFull));
-                self.hold.doubt = Some(Rule::MayBeRefused);
-                return;
-            }
-            Confirmed if self.hold.rival == Some(Cause::Queueing) => return,
-            Confirmed if self.hold.lost == Some(RepairedBy::Timeout) => {
-                return (self.hold.confidence, self.hold.rival) = (Confidence::High, None);
-            }
-            // What would have come next without the loss, nobody sees.
-            AckLost | AnswerLost => {
-                self.kind = Some(LossKind::AckLost);
-                return (self.hold.confidence, self.hold.rival) = (Confidence::Medium, None);
-            }
-            Confirmed | OrRefused | SentAgain | Overtaken | LostByCapture | Never => {}
-        }
-        match (std::mem::take(&mut self.missing), resolution) {
-            // It was sent meanwhile, nobody knows when: that the program paused is not shown.
-            (Missing::JustBefore, SentAgain) if self.hold.wait == Wait::Application => {
-                self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
-                self.hold.rival = self.hold.rival.or(Some(Cause::RetransmissionTimeout));
-                self.hold.doubt = self.hold.doubt.or(Some(Rule::MayBeTimer));
-            }
-            (Missing::Nothing, _)
-            | (
-                _,
-                SentAgain
-                | Spurious
-                | WindowClosed
-                | AckLost
-                | AnswerLost
-                | Confirmed
-                | OrRefused
-                | Refused { .. },
-            )
-            | (Missing::JustBefore, Overtaken) => {}
-            (Missing::JustBefore, LostByCapture | Never) => self.capture_lost_data = true,
-            (Missing::Earlier, Overtaken) => self.hold.lost = None,
-            (Missing::Earlier, LostByCapture | Never) => {
-                // The sender's state is less certain while some of its data is missing.
-                self.hold.lost = None;
-                self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
-                self.hold.doubt = self.hold.doubt.or(Some(Rule::MissingData));
-            }
-        }
-    }
-
-    /// What was sent again had not been lost. If a timer sent it, the path held it or its
-    /// acknowledgement.
-    fn blame_path(&mut self) {
-        self.kind = Some(LossKind::Spurious);
-        if self.hold.lost == Some(RepairedBy::Timeout) {
-            (self.hold.lost, self.hold.wait) = (None, Wait::Application);
-            self.hold.writer = Writer::Done;
-            self.show_stall();
-        }
-    }
-
-    /// What a timer sent again had reached the server's host, which dropped it. Where that was seen of one copy only
-    /// it may have been damaged.
-    fn blame_accept_queue(&mut self, sure: bool) {
-        if self.hold.lost == Some(RepairedBy::Timeout) {
-            (self.hold.lost, self.hold.wait) = (None, Wait::Application);
-            (self.hold.writer, self.hold.doubt) = (Writer::Done, Some(Rule::MayBeRefused));
-            (self.kind, self.stall) = (None, Stall::Refused);
-            (self.hold.confidence, self.hold.rival) = match sure {
-                true => (Confidence::High, None),
-                false => (Confidence::Medium, Some(Cause::RetransmissionTimeout)),
-            };
-        }
-    }
-
-    /// What was sent again into a full window had arrived: more could not leave in any case.
-    fn blame_receive_window(&mut self) {
-        if self.hold.lost.is_some() {
-            self.hold = Hold::full_window();
-            (self.kind, self.stall) = (None, Stall::None);
-        }
-    }
-
-    /// What had been in transit came in one go.
-    pub(crate) fn show_stall(&mut self) {
-        (self.stall, self.hold.confidence) = (Stall::Shown, Confidence::Medium);
     }
 
     /// Puts what of the gap is still undivided into `account`.
@@ -271,7 +152,7 @@ impl Gap {
         } else {
             self.lost_or(InFlight::Propagating)
         };
-        if let Stall::Since(due) | Stall::Queued(due) = self.stall {
+        if let Stall::Since(due) = self.stall {
             return self.owe_until_held(due, phase, on_its_way, account);
         }
         if let Some(Held { from, stalls }) = self.held {
@@ -307,11 +188,7 @@ impl Gap {
             self.owe_to(at, &self.while_ack_is_delayed(phase, left), account);
         }
         self.owe(due, phase, self.lost_or(InFlight::Nothing), account);
-        let held = match self.stall {
-            Stall::Queued(_) => InFlight::Queued,
-            _ => InFlight::Held,
-        };
-        self.owe(self.until, phase, held, account);
+        self.owe(self.until, phase, InFlight::Held, account);
     }
 
     /// The time up to `at` is owed to what its data is doing, or to what the sender waits for.
@@ -397,25 +274,19 @@ impl Gap {
 
     /// Which rule decides what data does then, and which doubt limits that.
     fn rules(&self, moment: &Moment) -> (Rule, Option<Rule>) {
-        let of_hold = self.hold.doubt.or(Some(Rule::RateUnsure));
+        let of_hold = self.hold.doubt.or(Some(Rule::LinkUnsure));
         match (moment.in_flight, self.stall) {
             (InFlight::Transmitting, _) if self.bit_by_bit => {
                 (Rule::LinkBusy, Some(Rule::MayBeProgram))
             }
-            (InFlight::Transmitting, _) => (Rule::LinkBusy, Some(Rule::RateUnsure)),
+            (InFlight::Transmitting, _) => (Rule::LinkBusy, Some(Rule::LinkUnsure)),
             (InFlight::Propagating, _) if cause(moment) == Cause::Propagation => {
                 (Rule::OnItsWay, self.hold.doubt)
             }
-            (InFlight::Queued, Stall::Queued(_)) => (Rule::QueuedAgain, None),
             (InFlight::Held, Stall::OrTimeout | Stall::OrLoss) => (Rule::LateOrLost, None),
-            (InFlight::Held, Stall::Shown) if self.kind == Some(LossKind::Spurious) => {
-                (Rule::SentInVain, None)
-            }
-            (InFlight::Held, Stall::None) | (InFlight::Queued, _) => {
-                (Rule::HeldByPath, Some(Rule::HoldsTimestamp))
-            }
+            (InFlight::Held, Stall::None) | (InFlight::Queued, _) => (Rule::HeldByPath, None),
             (InFlight::Held, Stall::Unread | Stall::OrUnread) => (Rule::Unread, None),
-            (InFlight::Held, Stall::Refused) => (Rule::RefusedRequest, self.hold.doubt),
+            (InFlight::Held, Stall::Refused) => (Rule::Refused, self.hold.doubt),
             (InFlight::Held, _) => (Rule::PathSilent, None),
             (InFlight::Propagating | InFlight::Nothing | InFlight::Lost(_), _) => {
                 (self.hold.rule, of_hold)
@@ -442,10 +313,7 @@ impl Gap {
             // What else was on the path, the capture does not show either.
             (InFlight::Held, Stall::None) if self.held.is_some() => Some(Cause::Queueing),
             (InFlight::Transmitting, _) if self.bit_by_bit => Some(Cause::ApplicationLimited),
-            (InFlight::Transmitting, _)
-                if self.hold.rival == Some(Cause::Transmission)
-                    && self.hold.waits_for_receiver() =>
-            {
+            (InFlight::Transmitting, _) if self.hold.waits_for_receiver() && !self.pace_is_sure => {
                 Some(cause(&self.moment(moment.phase, InFlight::Nothing, None)))
             }
             // Behind which packets it waited, the capture does not show.
@@ -568,6 +436,7 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
         kind: None,
         capture_lost_data: false,
         missing: Missing::Nothing,
+        later: Later::NOTHING,
         evidence: Evidence::of([packet, 0, 0]),
     };
     last.divide(phase, account);
@@ -576,6 +445,7 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attribution::later::Resolution;
 
     /// 10 ms on links, then 10 ms on the way, an acknowledgement delayed by 40 ms, and 10 ms more.
     const HELD: Gap = Gap {
@@ -608,6 +478,7 @@ mod tests {
         kind: None,
         capture_lost_data: false,
         missing: Missing::Nothing,
+        later: Later::NOTHING,
         evidence: Evidence::of([1, 2, 3]),
     };
 
@@ -691,7 +562,8 @@ mod tests {
         // The path held it: nothing had been lost.
         let mut spurious = Gap { hold: lost(RepairedBy::Timeout), ..HELD };
         (spurious.free_at, spurious.silent_since) = (at(60), Some(at(30)));
-        spurious.resolve(Resolution::Spurious);
+        spurious.later.note(Resolution::Spurious);
+        let spurious = spurious.settled();
         assert_eq!(divided(&spurious, 0)[0].1, 60);
         assert!(divided(&spurious, 0).iter().all(|it| it.0 != Propagation));
     }
@@ -722,9 +594,9 @@ mod tests {
             Hold { lost: Some(RepairedBy::Recovery), confidence: Confidence::High, ..HELD.hold };
         let cause = |missing, resolution| {
             let mut gap = Gap { hold: lost, missing, ..HELD };
-            gap.resolve(resolution);
-            gap.resolve(Overtaken);
-            let (cause, _, confidence) = *divided(&gap, 30).first().unwrap();
+            gap.later.note(resolution);
+            gap.later.note(Overtaken);
+            let (cause, _, confidence) = *divided(&gap.settled(), 30).first().unwrap();
             (cause, confidence)
         };
         let network = (Cause::LossRecovery, Confidence::High);

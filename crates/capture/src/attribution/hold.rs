@@ -8,14 +8,22 @@ mod by_cork;
 mod by_nagle;
 mod by_window;
 mod doubts;
-mod not_shown;
 mod rows;
 
 use ackwise_cause::{Cause, RepairedBy, Writer};
 use ackwise_tcp::Wait;
 
-use self::rows::{OF_LOSS, RELEASED, Row, UNRELEASED};
-use super::{Confidence, CorkTimer, Nanos, Rule, nagle::NagleHabit, stall::Stall, window::Plateau};
+use self::{
+    doubts::DOUBTS,
+    rows::{OF_LOSS, RELEASED, UNRELEASED},
+};
+use super::{
+    Confidence, CorkTimer, LossKind, Nanos, Rule,
+    decide::{Limit, first_of, limit_of},
+    nagle::NagleHabit,
+    stall::Stall,
+    window::Plateau,
+};
 
 /// All that the decision may depend on. Times are those at the sender, bytes those of its stream.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +62,6 @@ pub(crate) struct Facts {
     pub lossy: bool,
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
-    /// After a timeout, or an idle time, slow start ends here; 0 if nothing is known.
-    pub threshold: u64,
     /// What is outstanding does not grow from round to round, and nothing was lost.
     pub stays: Plateau,
     /// The most that was ever outstanding.
@@ -93,10 +99,58 @@ pub(crate) struct Facts {
     pub nagle: NagleHabit,
     /// It answers data that came with the latest acknowledgement.
     pub answers: bool,
+    /// Nagle's algorithm held the small segment before it, which is of the same message.
+    pub follows_held: bool,
+    /// A small segment is outstanding.
+    pub behind_small: bool,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.
     pub loss: Option<Loss>,
+    /// It sends again what had arrived, and the receive window had no room for more.
+    pub fills_in_vain: bool,
+    /// What shows that the path delivered nothing, and what is known of the loss.
+    pub stall: Stall,
+    pub kind: Option<LossKind>,
+    /// What the capture lacks.
+    pub lacks: Lacks,
+    /// What shows that packets were on their way for longer than usual.
+    pub late: Late,
     /// A rule that is switched off.
     pub without: Option<Rule>,
+}
+
+/// What a capture lacks of a sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lacks {
+    /// An acknowledgement that reached it since the data before.
+    pub ack: bool,
+    /// That one opened the receive window.
+    pub opening: bool,
+    /// Any receive window.
+    pub window: bool,
+}
+
+/// What was late, or may have been, between the sender and its receiver.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Late {
+    /// By its timestamps, an acknowledgement had not reached the sender that should have.
+    pub due_ack: bool,
+    /// For so long, the receiver had the data before without acknowledging it, if that is longer than a path varies.
+    pub silent: Option<Nanos>,
+    /// The same, if that is longer than half of the least round trip, which no receiver waits with what fills a hole
+    /// (RFC 5681, section 4.2).
+    pub slow: bool,
+    /// That is how late this receiver's acknowledgements are, or any known one's.
+    pub usual: bool,
+    /// The receiver is far, and had perhaps had what is sent again.
+    pub may_have_arrived: bool,
+    /// The sender may be nearer than the shortest round trip says, and acknowledgements may have reached it already.
+    pub sender_nearer: bool,
+    pub more_acks: bool,
+    /// By so much the last acknowledgements were late that no receiver delays, and all of them, where no rate of a link
+    /// is known.
+    pub unexplained: [Nanos; 2],
+    /// The acknowledgement of what filled the receive window was late, and a slow link may be why.
+    pub by_link: bool,
 }
 
 /// What a segment has to do with a loss.
@@ -184,9 +238,8 @@ impl Hold {
         if !is_nagle || own_pause.filter(counts).is_none() {
             return (self, None);
         }
-        let written =
-            Self::just_written().doubted(Rule::MayBeNagle, Confidence::Medium, Cause::NagleRtt);
-        let held = self.doubted(Rule::MayBeProgram, Confidence::Medium, Cause::ApplicationLimited);
+        let written = Self::just_written().limited(Rule::MayBeNagle, Limit::or(Cause::NagleRtt));
+        let held = self.limited(Rule::MayBeProgram, Limit::or(Cause::ApplicationLimited));
         (held, Some(written))
     }
 
@@ -198,18 +251,17 @@ impl Hold {
     /// It waited for room in the receive window, whatever it sent again meanwhile.
     pub(super) const fn full_window() -> Self {
         let hold = Self::receive_window(Confidence::Medium);
-        Self { rule: Rule::FullWindowAgain, ..hold }
-    }
-
-    /// The same, if a tail-loss probe ended it: the timer runs where the window lets nothing go, too.
-    pub(super) fn until_probe(self, facts: &Facts) -> Self {
-        let wait = facts.window_wait();
-        Self { wait, paced: false, confidence: Confidence::Medium, ..self }
+        Self { rule: Rule::FillsWindow, ..hold }
     }
 
     /// Its program waited for memory of the send buffer.
     pub(super) fn waits_for_memory(&self) -> bool {
         self.writer == Writer::SendBufferFull
+    }
+
+    /// It waited for a closed receive window, whatever it sent again meanwhile.
+    pub(super) const fn waits_for_open_window(&self) -> bool {
+        matches!(self.wait, Wait::ReceiveWindow { .. }) && self.lost.is_none()
     }
 
     /// It waited for the receive window.
@@ -220,12 +272,6 @@ impl Hold {
     /// Its program wrote it, and nothing held it.
     pub(super) const fn just_written() -> Self {
         Self::new(Wait::Application, Confidence::High)
-    }
-
-    /// That, and nothing else.
-    pub(super) fn is_just_written(&self) -> bool {
-        let is_sure = self.confidence == Confidence::High && self.rival.is_none();
-        self.rule == Rule::Written && is_sure
     }
 
     /// A full segment was ready, and no window is seen to have held it. Where it was captured far from its sender, much
@@ -265,30 +311,32 @@ impl Hold {
         Self { cut_by_idle, cut_by_loss, ..Self::new(wait, confidence) }
     }
 
-    /// Decides what the sender of a segment waited for.
-    pub(crate) fn from_facts(facts: &Facts) -> Self {
+    /// Decides what the sender of a segment waited for, as far as nothing makes that less sure.
+    pub(crate) fn claimed(facts: &Facts) -> Self {
         let table = if facts.was_released() { RELEASED } else { UNRELEASED };
-        let of_loss = facts.loss.and_then(|_| Self::by_rows(OF_LOSS, facts));
-        if let Some(hold) = of_loss {
-            return hold;
-        }
-        let hold = Self::first_of(table, facts).with_doubts(facts);
-        match facts.loss {
-            Some(Loss::Missing) => Self { lost: Some(RepairedBy::Recovery), ..hold },
-            _ => hold,
+        let of_loss = facts.loss.and_then(|_| first_of(OF_LOSS, facts, facts.without));
+        let decided = of_loss.or_else(|| first_of(table, facts, facts.without));
+        let (rule, hold) = decided.unwrap_or((Rule::Written, Self::just_written()));
+        let lost = match facts.loss {
+            Some(Loss::Missing) if of_loss.is_none() => Some(RepairedBy::Recovery),
+            _ => hold.lost,
+        };
+        Self { rule, lost, ..hold }
+    }
+
+    /// The same, as far as nothing makes it less sure.
+    pub(crate) fn with_doubts(self, facts: &Facts) -> Self {
+        match limit_of(DOUBTS, facts, &self, facts.without) {
+            Some((doubt, limit)) => self.limited(doubt, limit),
+            None => self,
         }
     }
 
-    /// What the first row that applies says.
-    fn by_rows(table: &[Row], facts: &Facts) -> Option<Self> {
-        let is_on = |row: &&Row| facts.without != Some(row.rule);
-        let hold = |row: &Row| Some(Self { rule: row.rule, ..(row.detect)(facts)? });
-        table.iter().filter(is_on).find_map(hold)
-    }
-
-    /// The same; if none applies, its program wrote it then.
-    fn first_of(table: &[Row], facts: &Facts) -> Self {
-        Self::by_rows(table, facts).unwrap_or_else(Self::just_written)
+    /// The same, at most so sure. The rival that it has stays.
+    pub(super) fn limited(self, doubt: Rule, limit: Limit) -> Self {
+        let confidence = self.confidence.min(limit.most);
+        let (rival, doubt) = (self.rival.or(limit.rival), self.doubt.or(Some(doubt)));
+        Self { confidence, rival, doubt, ..self }
     }
 
     /// The shortest retransmission timeout. Our choice: Linux sent tail loss probes (RFC 8985, section
@@ -384,15 +432,6 @@ impl Facts {
         is_first && self.flight[0] > 0 && self.is_released() && !self.answers && !self.is_small()
     }
 
-    /// Without PSH, more was ready: an acknowledgement of all of it let the segment go, and only a link was
-    /// between them, however slow.
-    fn was_ready_after_ack(&self) -> bool {
-        let is_ready = !self.pushed && self.flight[0] > 0 && self.flight[1] == 0;
-        is_ready
-            && !self.is_small()
-            && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
-    }
-
     /// All that was written had left, and more than a congestion window of a segment or two: its buffer may
     /// have been full, although that is not smaller than before.
     pub(super) fn may_have_filled_buffer(&self) -> bool {
@@ -408,14 +447,6 @@ impl Facts {
     /// A full segment that was held back while more is outstanding, as in the next rule, until a tail-loss probe sends it.
     fn takes_last_of_window(&self) -> bool {
         self.bytes == self.full && self.flight[1] > self.full && !self.answers
-    }
-
-    /// Linux lets a receive window that has room for one segment wait for room for more
-    /// (`tcp_tso_should_defer`). The congestion window had more room.
-    fn waits_for_two_segments_of_window(&self) -> bool {
-        self.usable_window.is_some_and(|usable_window| usable_window < 2 * self.full)
-            && self.flight[0] > self.full
-            && self.flight[0] + self.bytes <= self.least_window
     }
 
     /// Perhaps it was sent before, and lost before the vantage point. What follows PSH and fills a

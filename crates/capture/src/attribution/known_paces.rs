@@ -140,6 +140,17 @@ mod tests {
     }
 
     #[test]
+    fn hosts_are_remembered_while_others_come() {
+        let mut known = KnownPaces::default();
+        let slow = Paces([[Pace::default(), pace(&[26_700])], [Pace::default(); 2]]);
+        let hosts = |last| [IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, last])];
+        known.add(hosts(2), &slow);
+        known.add(hosts(3), &slow);
+        let Paces(told) = known.add(hosts(2), &Paces::default());
+        assert_eq!(told[0][1].time(1_000).get() / 1_000, 27_262);
+    }
+
+    #[test]
     fn hosts_are_told_nothing_of_others_and_are_forgotten_if_they_are_too_many() {
         let mut known = KnownPaces::default();
         let slow = Paces([[pace(&[90_000]), Pace::default()], [Pace::default(); 2]]);

@@ -12,11 +12,10 @@ mod phases;
 
 use std::time::Duration;
 
-use ackwise_cause::{Cause, Writer};
-use ackwise_tcp::{Instant, Wait};
+use ackwise_tcp::Instant;
 
 use self::phases::{Cycle, ProbeRtt, Start};
-use super::{Confidence, Nanos, Rule, hold::Hold, path::PathDelays};
+use super::{Confidence, Nanos, path::PathDelays};
 
 /// How a sender spread its segments, as far as its packets show.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -164,22 +163,6 @@ impl PacingRecord {
             return;
         }
         self.seen.get_or_insert_with(|| Box::new(Seen::new(began, sent.at))).see(sent);
-    }
-
-    /// A wait for a window that PROBE_RTT has closed, as far as that can be known while it lasts: the data
-    /// in flight stays as small as if a send buffer held it, and much more was in flight before.
-    pub(super) fn correct(&self, hold: Hold) -> Hold {
-        let is_buffer = hold.writer == Writer::SendBufferFull;
-        let may_be = hold.lost.is_none() && (is_buffer || hold.waits_for_window());
-        if !may_be || !self.seen.as_ref().is_some_and(|seen| seen.probe_rtt.may_last()) {
-            return hold;
-        }
-        let (wait, writer) = (Wait::CongestionWindow, Writer::Working);
-        let confidence = Confidence::Medium;
-        let rival = hold.rival.filter(|_| hold.wait == wait);
-        let rule = Rule::ProbeRtt;
-        let hold = Hold { wait, writer, cut_by_idle: false, confidence, rule, ..hold };
-        hold.or(rival.unwrap_or(Cause::SendBuffer))
     }
 
     /// Bytes that it takes in memory beside its own, about.

@@ -6,7 +6,6 @@ mod beyond;
 mod buffer;
 mod burst;
 mod departure;
-mod doubts;
 mod edge;
 mod facts;
 mod lateness;
@@ -16,7 +15,7 @@ mod restart;
 
 use std::collections::VecDeque;
 
-use ackwise_cause::{Cause, Direction, RepairedBy};
+use ackwise_cause::{Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 pub(crate) use self::departure::{Departure, Left, SeenData};
@@ -26,14 +25,15 @@ pub(crate) use super::clock::SenderClock;
 use super::{
     Acknowledgement, Alike, Confidence, Evidence, LossKind, Nanos, Rule,
     acknowledgement::Arrived,
-    gap::{Gap, Resolution},
+    gap::Gap,
     hold::{Facts, Hold, Loss},
+    later::{Later, Resolution},
     nagle::NagleRecord,
     pacing::PacingRecord,
     path::{AckDelay, Bottleneck, Distances, Pace, PathDelays},
     round_trips::{Answer, OfBurst, RoundTrips},
     spacing::Spacing,
-    stall::{Held, Stall},
+    stall::Stall,
     window::{CongestionEstimate, FirstFlight},
 };
 
@@ -158,104 +158,13 @@ impl Sender {
         let again = self.again.take_if(|again| ack.acked >= again.bytes.end);
         let has_hole = self.again.take_if(|again| again.probes_hole(&ack)).is_some();
         let confirmed = has_hole.then_some(Resolution::Confirmed);
-        let resolution = late.or(confirmed).or_else(|| {
-            let again = again?;
-            let receiver = delays.receiver;
-            let is_far = delays.is_far_from_receiver();
-            let of_earlier_copy = again.is_of_earlier_copy(&ack, acked_before);
-            let took = Nanos::between(again.seen, ack.seen);
-            if of_earlier_copy == Some(false) {
-                distances.limit(direction, took);
-            }
-            // It comes too soon to be for what was sent again.
-            let is_too_soon = is_far && took < receiver * 2 * 3 / 4;
-            let is_of_earlier = of_earlier_copy.unwrap_or(is_too_soon);
-            if (is_of_earlier || acked_before >= again.bytes.end) && self.leaves_no_room(&ack) {
-                self.in_vain = Some(again.packet);
-                self.recover = None;
-                return Some(Resolution::WindowClosed);
-            }
-            let prompt = receiver * 2 * 5 / 4 + delays.prompt_ack;
-            let is_prompt = took <= prompt;
-            let by_timer = again.by == RepairedBy::Timeout;
-            // If it arrived twice, no acknowledgement of the first copy came before, and this one echoes what
-            // the first brought (RFC 7323, section 4.3). If this came late, too, the path held both copies.
-            let is_held = is_far && !is_prompt && by_timer;
-            // The path held what had been sent before, and so this, which was sent with it.
-            let held_with_earlier = is_held && again.came_before && of_earlier_copy.is_none();
-            let in_vain = if duplicate { is_held } else { is_of_earlier || held_with_earlier };
-            // It arrived, and what answered it was lost.
-            if in_vain && ack.lost_before {
-                return Some(Resolution::AnswerLost);
-            }
-            if in_vain {
-                self.in_vain = Some(again.packet).filter(|_| by_timer);
-                self.recover = None;
-                return Some(Resolution::Spurious);
-            }
-            if duplicate {
-                return Some(Resolution::AckLost);
-            }
-            let is_shown = is_prompt || of_earlier_copy.is_some();
-            if !is_shown {
-                self.again = Some(Again { acked: true, ..again });
-                return None;
-            }
-            let is_first = direction == Direction::ToServer
-                && by_timer
-                && acked_before == 0
-                && self.window.initial > 0;
-            Some(match (is_first, delays.is_next_to_receiver()) {
-                (false, _) => Resolution::Confirmed,
-                (true, true) => Resolution::Refused {
-                    // Between two hosts that are so near, a client's capture looks the same.
-                    sure: of_earlier_copy == Some(false) && !delays.is_one_host(),
-                },
-                (true, false) => Resolution::OrRefused,
-            })
-        });
+        let resolution = late
+            .or(confirmed)
+            .or_else(|| self.resolve(again?, &ack, acked_before, duplicate, direction, distances));
         let [may_be_delayed, is_used_up] = self.may_wait_for_reader(&ack);
         ack.unread &= may_be_delayed && !is_used_up;
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
-            let Answer { seen, bytes, newly, more, first } = answer;
-            distances.sample(direction, Nanos::between(seen, ack.seen));
-            if ack.is_pure {
-                if first && newly <= Alike::SMALL {
-                    distances.compare(direction, Nanos::between(seen, ack.seen));
-                }
-                let is_prompt = newly >= 2 * self.full && self.full > 0;
-                distances.confirm(direction, Nanos::between(seen, ack.seen), is_prompt);
-            }
-            let round_trip = distances.round_trip(direction).unwrap_or_default();
-            self.bottleneck.bound(round_trip);
-            let late = Nanos::between(seen, ack.seen) - round_trip;
-            self.lateness.note(late, newly, self.full);
-            if is_used_up {
-                self.note_reader(&ack, newly, late);
-            }
-            // Earlier acknowledgements came so soon that it is no link that keeps this; or the path held it.
-            let is_refuted = is_used_up && !self.bottleneck.allows(newly, late);
-            let may_be_delayed =
-                may_be_delayed || is_refuted || ack.held > Stall::least(round_trip) / 2;
-            let delay = match newly >= 2 * self.full {
-                _ if may_be_delayed => AckDelay::Unknown,
-                true => AckDelay::None,
-                // After a loss, ACKs of single segments are no habit.
-                false if self.window.is_lossy() => AckDelay::Unknown,
-                false => AckDelay::ByTimer,
-            };
-            // The least round trip was that of a smaller segment: the handshake's, or less.
-            if bytes >= self.full && self.window.initial > 0 {
-                let prompt = distances.path_delays(direction).prompt_ack;
-                self.bottleneck.allow(bytes, late + prompt, seen);
-            }
-            self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
-            if !may_be_delayed {
-                self.time_burst(&ack, newly, round_trip);
-            }
-            if delay == AckDelay::None {
-                self.go_on_behind(&ack, distances.path_delays(direction));
-            }
+            self.time(&ack, answer, [may_be_delayed, is_used_up], direction, distances);
         }
         if self.acks_in_flight.len() == Self::MAX_ACKS_IN_FLIGHT {
             self.acks_in_flight.pop_back();
@@ -263,6 +172,56 @@ impl Sender {
         self.pacing.hear(ack.seen);
         self.acks_in_flight.push_back(ack);
         resolution
+    }
+
+    /// An acknowledgement covers a segment and nothing after it: what that tells of the path.
+    fn time(
+        &mut self,
+        ack: &Acknowledgement,
+        answer: Answer,
+        [may_be_delayed, is_used_up]: [bool; 2],
+        direction: Direction,
+        distances: &mut Distances,
+    ) {
+        let Answer { seen, bytes, newly, more, first } = answer;
+        distances.sample(direction, Nanos::between(seen, ack.seen));
+        if ack.is_pure {
+            if first && newly <= Alike::SMALL {
+                distances.compare(direction, Nanos::between(seen, ack.seen));
+            }
+            let is_prompt = newly >= 2 * self.full && self.full > 0;
+            distances.confirm(direction, Nanos::between(seen, ack.seen), is_prompt);
+        }
+        let round_trip = distances.round_trip(direction).unwrap_or_default();
+        self.bottleneck.bound(round_trip);
+        let late = Nanos::between(seen, ack.seen) - round_trip;
+        self.lateness.note(late, newly, self.full);
+        if is_used_up {
+            self.note_reader(ack, newly, late);
+        }
+        // Earlier acknowledgements came so soon that it is no link that keeps this; or the path held it.
+        let is_refuted = is_used_up && !self.bottleneck.allows(newly, late);
+        let may_be_delayed =
+            may_be_delayed || is_refuted || ack.held > Stall::least(round_trip) / 2;
+        let delay = match newly >= 2 * self.full {
+            _ if may_be_delayed => AckDelay::Unknown,
+            true => AckDelay::None,
+            // After a loss, ACKs of single segments are no habit.
+            false if self.window.is_lossy() => AckDelay::Unknown,
+            false => AckDelay::ByTimer,
+        };
+        // The least round trip was that of a smaller segment: the handshake's, or less.
+        if bytes >= self.full && self.window.initial > 0 {
+            let prompt = distances.path_delays(direction).prompt_ack;
+            self.bottleneck.allow(bytes, late + prompt, seen);
+        }
+        self.bottleneck.acknowledged(newly, [seen, ack.seen], more, delay);
+        if !may_be_delayed {
+            self.time_burst(ack, newly, late, round_trip);
+        }
+        if delay == AckDelay::None {
+            self.go_on_behind(ack, distances.path_delays(direction));
+        }
     }
 
     /// Data was seen; the time since the data before it, if there was any.
@@ -313,46 +272,90 @@ impl Sender {
         sent: Instant,
         delays: &PathDelays,
     ) -> Gap {
-        let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
+        let latest = self.latest.filter(|it| it.at + delays.immediate >= last.sent);
+        let latest = latest.as_ref();
         let gap = Nanos::between(last.sent, sent);
-        let facts = self.facts(last, data, sent, latest, delays);
-        let in_vain = data.loss == Some(Loss::Repairs) && self.is_known_to_fill_window(data);
-        let hold = if in_vain { Hold::full_window() } else { Hold::from_facts(&facts) };
-        let is_on = |rule| self.without != Some(rule);
-        let mut hold = self.with_doubts_of_capture(hold, &facts, data, sent, delays);
+        let mut facts = self.facts(last, data, sent, latest, delays);
+        let claim = Hold::claimed(&facts);
+        facts.stall = self.stall(&claim, &facts, data, latest, delays);
+        facts.kind = self.loss_kind(&claim, &facts, data, delays);
+        let (stall, kind) = (facts.stall, facts.kind);
+        let hold = claim.with_doubts(&facts);
+        let hold = Hold { confidence: hold.confidence.min(stall.most()), ..hold };
         let own_pause = self.nagle.own_pause();
-        let stall = self.stall(&hold, &facts, data, latest, delays);
-        let kind = self.loss_kind(&hold, &facts, data, delays);
-        if kind == Some(LossKind::AckLost) {
-            // What would have come next without the loss, nobody sees.
-            hold.confidence = Confidence::Medium;
+        self.note_wait(&hold, &facts, last, data, sent);
+        let delayed_until = Self::delayed_until(last, latest, delays);
+        let (free_at, pace_is_sure) = self.busy(last, sent, &facts, [&claim, &hold], delayed_until);
+        let same_burst = self.is_same_burst(gap, data, &facts);
+        let before_nagle = self.first_ack.zip(hold.before_nagle(&facts));
+        let own_pause = own_pause.filter(|_| self.without != Some(Rule::MayBeProgram));
+        let (hold, own) = hold.divided_by_pace(&facts, own_pause);
+        let before_nagle = before_nagle.or_else(|| Some((last.sent + own_pause?, own?)));
+        let (hold, before) = self.with_silly_window(hold, data, sent);
+        Gap {
+            until: sent,
+            free_at,
+            silent_since: self.silent_since(last, sent, delays),
+            train: last.train,
+            pace_is_sure,
+            arrived: self.arrived(last),
+            held: last.held,
+            before: before.or(before_nagle),
+            delayed_until,
+            earlier_arrives: self.acked > last.acked,
+            same_burst,
+            bit_by_bit: same_burst && facts.ended && gap > Gap::ONE_WRITE,
+            hold,
+            stall,
+            kind,
+            capture_lost_data: self.capture_lost_data,
+            missing: data.missing,
+            later: Later::NOTHING,
+            evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
         }
-        let may_be_in_vain = !in_vain && self.may_be_in_vain(data, delays);
-        let path = [
-            (Rule::OddDelay, self.is_odd_delay(&hold, latest, delays)),
-            (Rule::MayHaveArrived, may_be_in_vain),
-        ];
-        let doubt = path.iter().find(|it| it.1 && is_on(it.0));
-        if let Some(&(doubt, _)) =
-            doubt.filter(|_| stall == Stall::None && hold.lost != Some(RepairedBy::Recovery))
-        {
-            (hold.rival, hold.doubt) = (Some(Cause::PathStall), Some(doubt));
-            hold.confidence = Confidence::Medium;
+    }
+
+    /// When links were done with what was sent before, and whether that is known for sure, of a wait as it is claimed and
+    /// as sure as it is.
+    fn busy(
+        &self,
+        last: &Departure,
+        sent: Instant,
+        facts: &Facts,
+        [claim, hold]: [&Hold; 2],
+        delayed_until: Option<Instant>,
+    ) -> (Instant, bool) {
+        let gap = facts.since_data;
+        let is_on = self.without != Some(Rule::LinkUnsure);
+        let unseen = Self::busy_without_rate(claim, facts).filter(|_| is_on);
+        // No receiver's timer ends so soon.
+        let by_link = facts.late.by_link && claim.waits_for_open_window();
+        let late = delayed_until.map(|left| Nanos::between(last.arrives, left));
+        let late = late.filter(|late| by_link && *late < Distances::SHORTEST_ACK_DELAY);
+        if let Some(busy) = unseen.or(late) {
+            return (last.sent + busy, false);
         }
-        match stall {
-            Stall::None => {}
-            Stall::OrTimeout => hold.confidence = Confidence::Low,
-            Stall::OrLoss => hold = hold.until_probe(&facts),
-            Stall::OrDelayedAck
-            | Stall::Shown
-            | Stall::Since(_)
-            | Stall::Queued(_)
-            | Stall::Unread
-            | Stall::OrUnread
-            | Stall::Refused => {
-                hold.confidence = Confidence::Medium;
-            }
-        }
+        // Where a link was busy for a part of the time and a window was full after that, the rate decides how
+        // much is whose: less than an eighth of the time is not worth a doubt. Our choice. And that of a link to a
+        // receiver that reads late is learnt from how late it acknowledges.
+        let free_at = self.bottleneck.free_at();
+        let counts = |from, until| Nanos::between(from, until) * 8 >= gap;
+        let is_shared = gap > facts.immediate
+            && counts(last.sent, free_at.min(sent))
+            && (claim.waits_for_open_window() || hold.waits_for_window() && counts(free_at, sent));
+        (free_at, self.bottleneck.is_sure() && !is_shared)
+    }
+
+    /// What a wait, as it was decided, shows for later ones.
+    fn note_wait(
+        &mut self,
+        hold: &Hold,
+        facts: &Facts,
+        last: &Departure,
+        data: &SeenData,
+        sent: Instant,
+    ) {
+        let gap = facts.since_data;
         if let Some(since_ack) =
             facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
             && !self.lacks_ack
@@ -367,55 +370,11 @@ impl Sender {
         if gap > facts.immediate && facts.is_released() && data.answers.is_none() {
             self.emptied = facts.may_have_filled_buffer();
         }
-        let delayed_until = latest
-            .filter(|it| it.flight[1] == 0)
-            .map(|it| it.left)
-            .filter(|&left| Nanos::between(last.arrives, left) > delays.prompt_ack);
-        if is_on(Rule::BeforeTimer) && self.waited_for_queue(&hold, &facts, latest, delays) {
-            hold = hold.or(Cause::Queueing);
-            (hold.confidence, hold.doubt) = (Confidence::Medium, Some(Rule::BeforeTimer));
-        }
         if gap > facts.immediate && last.pushed {
             self.buffer.note(self.left_with[0]);
         }
         if hold.waits_for_window() && hold.confidence == Confidence::High && facts.is_released() {
             self.window.was_full(facts.flight[0], data.full);
-        }
-        let unseen = self.busy_without_rate(&mut hold, gap).filter(|_| is_on(Rule::BusyLink));
-        let late = delayed_until.filter(|_| facts.flight[0] > 0);
-        let late = late.map(|left| Nanos::between(last.arrives, left));
-        let unseen = unseen.or_else(|| self.busy_with_window(&mut hold, late));
-        // Where a link was busy for a part of the time and a window was full after that, the rate decides how
-        // much is whose: less than an eighth of the time is not worth a doubt. Our choice.
-        let free_at = self.bottleneck.free_at();
-        let is_shared = hold.waits_for_window()
-            && Nanos::between(last.sent, free_at.min(sent)) * 8 >= gap
-            && Nanos::between(free_at, sent) * 8 >= gap;
-        let same_burst = self.is_same_burst(gap, data, &facts);
-        let before_nagle = self.first_ack.zip(hold.before_nagle(&facts));
-        let own_pause = own_pause.filter(|_| is_on(Rule::MayBeProgram));
-        let (hold, own) = hold.divided_by_pace(&facts, own_pause);
-        let before_nagle = before_nagle.or_else(|| Some((last.sent + own_pause?, own?)));
-        let (hold, before) = self.with_silly_window(hold, data, sent);
-        Gap {
-            until: sent,
-            free_at: unseen.map_or(free_at, |busy| last.sent + busy),
-            silent_since: self.silent_since(last, sent, delays),
-            train: last.train,
-            pace_is_sure: self.bottleneck.is_sure() && !is_shared && unseen.is_none(),
-            arrived: self.arrived(last),
-            held: last.held,
-            before: before.or(before_nagle),
-            delayed_until,
-            earlier_arrives: self.acked > last.acked,
-            same_burst,
-            bit_by_bit: same_burst && facts.ended && gap > Gap::ONE_WRITE,
-            hold,
-            stall,
-            kind,
-            capture_lost_data: self.capture_lost_data,
-            missing: data.missing,
-            evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
         }
     }
 
@@ -442,98 +401,55 @@ impl Sender {
         gap: Option<&Gap>,
         delays: &PathDelays,
     ) {
-        let bytes = data.len();
         if !data.new && self.last_is_new {
             self.last_new = self.last_with_link();
         }
         self.last_is_new = data.new;
-        let train = self.train(sent, gap, delays);
         let is_probe = gap.is_some_and(|gap| gap.stall == Stall::OrLoss);
         self.probe = is_probe.then_some(data.bytes.start);
-        self.bottleneck.carry(bytes, sent);
-        // The least round trips were those of empty segments: their time on the link is in them.
-        let way = delays.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
-        let arrives = (data.seen + delays.receiver).max(self.bottleneck.free_at() + way);
-        let (packet, seen, pushed) = (data.packet, data.seen, data.pushed);
-        // Linux sets PSH at the end of what it lets a network card cut into segments, too.
-        let cut = bytes > data.full || self.last.as_ref().is_some_and(|last| !last.pushed);
-        // Most have one, for which nothing need be divided.
-        let full = data.full.max(1);
-        let is_whole = bytes == full || bytes.is_multiple_of(full);
-        let ended = pushed && !(cut && is_whole);
-        self.unpushed += bytes;
-        let forced = pushed && std::mem::take(&mut self.unpushed) * 2 > self.most_offered;
-        let timestamp = data.timestamp;
-        let left = self.left(data, delays);
-        let queued = if held { None } else { self.queued(data, delays) };
-        let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
-        let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
-        let small = data.full > 0 && !is_whole;
-        let opens = self.was_opened_for(data, sent, delays);
-        let released = gap.zip(self.last).and_then(|(gap, last)| gap.released(last.sent, opens));
-        let takes_silly_window = self.takes_silly_window(data);
-        let departure = Departure {
-            packet,
-            seen,
-            sent,
-            arrives,
-            train,
-            held,
-            left,
-            queued,
-            small,
-            repairs: data.loss == Some(Loss::Repairs),
-            released,
-            takes_silly_window,
-            // Next to its sender, nothing is lost before: the capture lacks the packet.
-            lost_before: data.lost_before == Some(true) && !delays.is_next_to_sender(),
-            seems_lost_before: data.seems_lost_before && !delays.is_next_to_sender(),
-            acked: self.acked,
-            pushed,
-            ended,
-            forced,
-            timestamp,
-        };
+        let departure = self.departure(data, sent, held, gap, delays);
         self.last = Some(departure);
         self.opened = None;
         self.first_ack = None;
         self.room_at = None;
         self.silly_since = None;
-        if data.loss == Some(Loss::Repairs) {
-            let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
-            let bytes = data.bytes.clone();
-            self.round_trips.forget(bytes.start);
-            if gap.is_some_and(|gap| gap.hold.waits_for_receiver()) {
-                return;
-            }
-            let (acked, came_before) = (false, false);
-            self.again = Some(Again { packet, seen, bytes, by, timestamp, acked, came_before });
-            self.highest = self.highest.max(data.bytes.end);
-            // A probe begins no recovery: that its acknowledgement does (RFC 8985, section 7.4).
-            if gap.is_none_or(|gap| gap.kind != Some(LossKind::Probe)) {
-                self.recover.get_or_insert(self.highest);
-                self.window.lose(by, self.flight());
-            }
+        match data.loss {
+            Some(Loss::Repairs) => self.note_repair(data, gap),
+            _ => self.note_sent(data, departure.small, gap),
+        }
+    }
+
+    /// What was lost, or seems to be, is sent again.
+    fn note_repair(&mut self, data: &SeenData, gap: Option<&Gap>) {
+        let &SeenData { packet, seen, timestamp, .. } = data;
+        let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
+        let bytes = data.bytes.clone();
+        self.round_trips.forget(bytes.start);
+        if gap.is_some_and(|gap| gap.hold.waits_for_receiver()) {
             return;
         }
+        let (acked, came_before) = (false, false);
+        self.again = Some(Again { packet, seen, bytes, by, timestamp, acked, came_before });
+        self.highest = self.highest.max(data.bytes.end);
+        // A probe begins no recovery: that its acknowledgement does (RFC 8985, section 7.4).
+        if gap.is_none_or(|gap| gap.kind != Some(LossKind::Probe)) {
+            self.recover.get_or_insert(self.highest);
+            self.window.lose(by, self.flight());
+        }
+    }
+
+    /// Data is sent for the first time, for all that is known.
+    #[inline(always)]
+    fn note_sent(&mut self, data: &SeenData, small: bool, gap: Option<&Gap>) {
+        let (bytes, full) = (data.len(), data.full.max(1));
         if gap.is_some_and(|gap| gap.hold.wait == Wait::RetransmissionTimeout) {
             // Its first copy was lost before the vantage point. RFC 5681, section 3.1: the timer cuts the window.
             self.window.lose(RepairedBy::Timeout, self.flight());
         }
-        self.round_trips.sent(&data.bytes, self.highest, seen);
+        self.round_trips.sent(&data.bytes, self.highest, data.seen);
         self.highest = self.highest.max(data.bytes.end);
-        let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
-        // An acknowledgement that is on its way by the shortest round trip has not arrived, nor has one that its
-        // timestamp denies.
-        let unacknowledged = self.small_end > self.acked && !self.lacks_ack;
-        let ready = ready || self.is_known_to_lack_ack(data);
-        if small && ready && unacknowledged && data.loss.is_none() {
-            // An acknowledgement that the capture has already may have reached it, on a short path.
-            let heard = self.acks_in_flight.back().is_some_and(|ack| ack.acked >= self.small_end);
-            self.nagle.note_despite(!heard && gap.is_some_and(|gap| gap.same_burst));
-        }
         if small {
-            self.small_end = data.bytes.end;
+            self.note_small(data, gap);
         }
         let wait = gap.map(|gap| gap.hold.wait);
         if self.first_flight.see(if bytes == full { 1 } else { bytes.div_ceil(full) }, wait) {
@@ -547,6 +463,21 @@ impl Sender {
         self.window.send(bytes, data.full, in_window, wait);
         self.left_with = [flight, self.window.least];
         self.room_of = flight;
+    }
+
+    /// A small segment is sent: perhaps while another one was outstanding, which Nagle's algorithm forbids.
+    fn note_small(&mut self, data: &SeenData, gap: Option<&Gap>) {
+        let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
+        // An acknowledgement that is on its way by the shortest round trip has not arrived, nor has one that its
+        // timestamp denies.
+        let unacknowledged = self.small_end > self.acked && !self.lacks_ack;
+        let ready = ready || self.is_known_to_lack_ack(data);
+        if ready && unacknowledged && data.loss.is_none() {
+            // An acknowledgement that the capture has already may have reached it, on a short path.
+            let heard = self.acks_in_flight.back().is_some_and(|ack| ack.acked >= self.small_end);
+            self.nagle.note_despite(!heard && gap.is_some_and(|gap| gap.same_burst));
+        }
+        self.small_end = data.bytes.end;
     }
 
     /// What it has outstanding.

@@ -2,7 +2,7 @@
 
 use ackwise_tcp::Instant;
 
-use super::Nanos;
+use super::{Confidence, Nanos};
 
 /// What shows that the path delivered nothing after what was sent before had arrived.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -27,11 +27,18 @@ pub(crate) enum Stall {
     Shown,
     /// By its timestamp, the path has held the ACK that was waited for since then.
     Since(Instant),
-    /// What was sent again waited in a queue: its ACK, which no receiver delays, was due then.
-    Queued(Instant),
 }
 
 impl Stall {
+    /// How sure it is at most: what else it may be looks nearly the same, or is rare.
+    pub(crate) const fn most(self) -> Confidence {
+        match self {
+            Self::None => Confidence::High,
+            Self::OrTimeout => Confidence::Low,
+            _ => Confidence::Medium,
+        }
+    }
+
     /// A path that delivers nothing for more than this many round trips stalls. Our choice.
     const ROUND_TRIPS: u64 = 2;
     /// A shorter silence is that of a busy host. Our choice.

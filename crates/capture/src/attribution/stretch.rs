@@ -97,7 +97,7 @@ impl Stretches {
             rule,
             doubt,
         } = verdict;
-        let doubt = doubt.or_else(|| swapped.map(|_| Rule::PlaceOfLink));
+        let doubt = doubt.or_else(|| swapped.map(|_| Rule::LinkUnsure));
         let (confidence, rival) = match swapped {
             Some(other) => (confidence.min(Confidence::Medium), rival.or(Some(other))),
             None => (confidence, rival),

@@ -4,6 +4,7 @@ use ackwise_cause::Cause;
 
 use super::{
     Confidence, CorkTimer, Nanos, Rule, Stall,
+    decide::{Doubt, Limit, Row, first_of, limit_of},
     gap::Released,
     sender::{Left, Sender},
 };
@@ -43,13 +44,15 @@ pub(crate) struct ThinkFacts {
 /// Whether the server had the request, by what was seen before its response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Asked {
-    /// An acknowledgement came at once, or the capture is the server's.
+    /// An acknowledgement came at once.
     Known,
     /// An acknowledgement came so much later, or the capture lacks those without data: by so much the request may
     /// have been late.
     Late(Nanos),
     /// Nothing did.
     Unheard,
+    /// Nothing did, and the capture seems to be the server's.
+    Here,
 }
 
 /// What earlier exchanges of the connection have shown, as far as it bears on the next one.
@@ -87,52 +90,39 @@ pub(crate) struct Thought {
     pub doubt: Option<Rule>,
 }
 
-struct Row {
-    rule: Rule,
-    detect: fn(&ThinkFacts) -> Option<[Cause; 2]>,
-}
-
 /// Each names the cause and its rival.
-const ROWS: &[Row] = &[
+const ROWS: &[Row<ThinkFacts, [Cause; 2]>] = &[
     Row { rule: Rule::HeldAnswer, detect: held_answer },
-    Row { rule: Rule::ForcedAnswer, detect: forced_answer },
-    Row { rule: Rule::LostAnswer, detect: lost_answer },
-    Row { rule: Rule::CorkedAnswer, detect: corked_answer },
-    Row { rule: Rule::HeldOnWay, detect: held_on_way },
+    Row { rule: Rule::SillyWindow, detect: forced_answer },
+    Row { rule: Rule::LostBefore, detect: lost_answer },
+    Row { rule: Rule::Corked, detect: corked_answer },
+    Row { rule: Rule::HeldByPath, detect: held_on_way },
     Row { rule: Rule::UnheardRequest, detect: unheard_request },
     Row { rule: Rule::VaryingPath, detect: varying_path },
 ];
 
-struct Doubt {
-    rule: Rule,
-    applies: fn(&ThinkFacts) -> Option<(Cause, Confidence)>,
-}
-
-/// Each names what else it may have been than the server's time, and how sure that is at most.
-const DOUBTS: &[Doubt] = &[
-    Doubt { rule: Rule::MayBeHeld, applies: may_be_held },
+/// Each names what else it may have been than the server's time.
+const DOUBTS: &[Doubt<ThinkFacts, ()>] = &[
+    Doubt { rule: Rule::MayBeNagle, applies: may_be_held },
     Doubt { rule: Rule::MayBeCorked, applies: may_be_corked },
     Doubt { rule: Rule::QuietPath, applies: quiet_path },
-    Doubt { rule: Rule::UnknownWay, applies: unknown_way },
+    Doubt { rule: Rule::WayUnsure, applies: unknown_way },
 ];
 
 impl ThinkFacts {
     /// Decides.
     pub(crate) fn decide(&self) -> Thought {
-        let is_on = |rule| self.without != Some(rule);
-        let mut rows = ROWS.iter().filter(|it| is_on(it.rule));
-        if let Some((rule, [cause, rival])) =
-            rows.find_map(|it| Some((it.rule, (it.detect)(self)?)))
-        {
+        if let Some((rule, [cause, rival])) = first_of(ROWS, self, self.without) {
             let (rival, confidence) = (Some(rival), Confidence::Medium);
             return Thought { cause, rival, confidence, rule, doubt: None };
         }
-        let mut doubts = DOUBTS.iter().filter(|it| is_on(it.rule));
-        let doubt = doubts.find_map(|it| Some((it.rule, (it.applies)(self)?)));
-        let (rival, confidence) =
-            doubt.map_or((None, Confidence::High), |(_, (rival, most))| (Some(rival), most));
         let (cause, rule) = (Cause::ServerThink, Rule::Thinks);
-        Thought { cause, rival, confidence, rule, doubt: doubt.map(|it| it.0) }
+        match limit_of(DOUBTS, self, &(), self.without) {
+            Some((doubt, Limit { most, rival })) => {
+                Thought { cause, rival, confidence: most, rule, doubt: Some(doubt) }
+            }
+            None => Thought { cause, rival: None, confidence: Confidence::High, rule, doubt: None },
+        }
     }
 
     /// A path that is silent for no longer does not stall.
@@ -147,13 +137,14 @@ impl ThinkFacts {
         // the client (`tcp_send_delayed_ack`).
         let linux = SHORT_ACK_DELAY + self.round_trip.unwrap_or_default();
         let least = if self.habits.acks_at_once { linux } else { USUAL_ACK_DELAY + BRIEF };
-        self.asked == Asked::Unheard && (least..=LEAST_TIMEOUT).contains(&self.since)
+        let is_unheard = matches!(self.asked, Asked::Unheard | Asked::Here);
+        is_unheard && (least..=LEAST_TIMEOUT).contains(&self.since)
     }
 
     /// By how much the request may have been late, at most; `None` if nothing bounds it.
     const fn lateness(&self) -> Option<Nanos> {
         match self.asked {
-            Asked::Known => Some(Nanos::ZERO),
+            Asked::Known | Asked::Here => Some(Nanos::ZERO),
             Asked::Late(by) => Some(by),
             Asked::Unheard => None,
         }
@@ -206,7 +197,8 @@ fn held_on_way(facts: &ThinkFacts) -> Option<[Cause; 2]> {
 }
 
 fn unheard_request(facts: &ThinkFacts) -> Option<[Cause; 2]> {
-    (facts.is_unheard() && !facts.is_short()).then_some([Cause::PathStall, Cause::ServerThink])
+    (facts.is_unheard() && facts.asked != Asked::Here && !facts.is_short())
+        .then_some([Cause::PathStall, Cause::ServerThink])
 }
 
 /// Responses are seen to be held on this path for as long, by their timestamps: so requests are.
@@ -217,32 +209,36 @@ fn varying_path(facts: &ThinkFacts) -> Option<[Cause; 2]> {
 }
 
 /// An acknowledgement, or the timer of a silly window, may have let it go.
-fn may_be_held(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
+fn may_be_held(facts: &ThinkFacts, _: &()) -> Option<Limit> {
     let late = facts.takes_silly_window && facts.since > *Sender::OVERRIDE.end();
     let cause = facts.released.map(|it| it.cause).or_else(|| late.then_some(Cause::SillyWindow));
-    cause.map(|cause| (cause, Confidence::Medium))
+    cause.map(Limit::or)
 }
 
 /// What is written under a cork and what is written late look the same, if either lasts as long as its timer.
-fn may_be_corked(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
+fn may_be_corked(facts: &ThinkFacts, _: &()) -> Option<Limit> {
     let round_trip = facts.round_trip?;
     let may_be = CorkTimer::may_have_run(facts.since, round_trip)
         || CorkTimer::may_have_run_far_away(facts.since, round_trip);
     let is_shown = facts.left == Left::AsSeen;
-    (may_be && facts.small && is_shown).then_some((Cause::CorkTimer, Confidence::Medium))
+    (may_be && facts.small && is_shown).then_some(Limit::or(Cause::CorkTimer))
 }
 
 /// Nothing shows when the request arrived, or that the answer left so late: the path may have held either. An eighth
-/// of the time is not worth a doubt. Our choice.
-fn quiet_path(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
+/// of the time is not worth a doubt. Our choice. A server that acknowledges nothing may be beyond what seems to be its
+/// host.
+fn quiet_path(facts: &ThinkFacts, _: &()) -> Option<Limit> {
     facts.round_trip?;
+    if facts.asked == Asked::Here && facts.habits.acks_at_once && facts.is_unheard() {
+        return Some(Limit::or(Cause::PathStall));
+    }
     let has_left = facts.left == Left::AsSeen || facts.queued;
     let is_shown = has_left && facts.lateness().is_some_and(|late| late * 8 <= facts.since);
     let rival = if facts.is_short() { Cause::Queueing } else { Cause::PathStall };
-    (!is_shown && !facts.is_brief()).then_some((rival, Confidence::Medium))
+    (!is_shown && !facts.is_brief()).then_some(Limit::or(rival))
 }
 
 /// How far the server is, nothing has shown: part of the time may be distance.
-fn unknown_way(facts: &ThinkFacts) -> Option<(Cause, Confidence)> {
-    (!facts.knows_way).then_some((Cause::Propagation, Confidence::Medium))
+fn unknown_way(facts: &ThinkFacts, _: &()) -> Option<Limit> {
+    (!facts.knows_way).then_some(Limit::or(Cause::Propagation))
 }

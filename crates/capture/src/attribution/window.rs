@@ -21,8 +21,6 @@ pub(super) struct CongestionEstimate {
     pub slow_start: bool,
     /// It was in slow start before that, too.
     slow_start_before_idle: bool,
-    /// After a timeout, or an idle time, slow start ends here, or a little above; 0 if nothing is known.
-    pub threshold: u64,
     round_end: u64,
     round: Round,
     /// The last round that is over.
@@ -66,7 +64,6 @@ impl Default for CongestionEstimate {
             reach_before_idle: 0,
             slow_start: true,
             slow_start_before_idle: true,
-            threshold: 0,
             round_end: 0,
             round: Round::default(),
             over: None,
@@ -178,10 +175,6 @@ impl CongestionEstimate {
     /// Something was lost.
     pub(super) fn lose(&mut self, by: RepairedBy, flight: u64) {
         self.lossy = true;
-        // RFC 5681, section 3.1: ssthresh is half of what is outstanding.
-        if by == RepairedBy::Timeout && flight > 0 {
-            self.threshold = flight / 2;
-        }
         self.plateau = (0, 0);
         self.slow_start = by == RepairedBy::Timeout;
         self.peak = flight / 2;
@@ -240,10 +233,6 @@ impl CongestionEstimate {
         // Linux lets slow start grow to twice of what is used (`tcp_is_cwnd_limited`).
         let reach = if self.slow_start { 2 * self.peak } else { self.peak };
         self.reach_before_idle = self.reach_before_idle.max(reach);
-        // RFC 2861, section 3.2, and Linux (`tcp_current_ssthresh`): at three quarters of the window, slow start ends.
-        if !self.slow_start {
-            self.threshold = self.peak / 4 * 3;
-        }
         self.peak_before_idle = Some(self.peak.max(self.peak_before_idle.unwrap_or(0)));
         if !self.restarted {
             self.slow_start_before_idle = self.slow_start;
@@ -421,11 +410,9 @@ mod tests {
         assert_eq!(window.peak_before_idle, Some(20_000));
         window.send(1, 1_000, 20_000, None);
         assert_eq!(window.peak_before_idle, None);
-        assert_eq!(window.threshold, 0, "it was in slow start");
         window.slow_start = false;
         window.idle();
         assert!(window.slow_start, "RFC 5681, section 4.1: it begins with slow start");
-        assert_eq!(window.threshold, 15_000);
     }
 
     #[test]

@@ -32,7 +32,8 @@ use super::{
 use crate::{
     attribution::{
         Nanos, Stall,
-        gap::{Gap, Missing, Resolution},
+        gap::{Gap, Missing},
+        later::Resolution,
         sender::Departure,
         think::{Asked, SHORT_ACK_DELAY, ServerHabits},
     },
@@ -389,7 +390,9 @@ impl ObservedConnection {
         if self.behind_hole.is_some() || !self.unsettled[direction as usize].is_empty() {
             self.divide_unsettled(direction);
         }
-        self.divide(gap, direction);
+        // More would be known later, and there was no room to wait for it.
+        let gap = if waits { gap.in_doubt() } else { *gap };
+        self.divide(&gap, direction);
     }
 
     /// The response has begun, and the capture does not show when.

@@ -18,7 +18,8 @@ use super::{
 use crate::{
     attribution::{
         Acknowledgement, Distances, Loss, Nanos, Paces, Rule,
-        gap::{Gap, Missing, Resolution},
+        gap::{Gap, Missing},
+        later::Resolution,
         sender::{Promptest, SeenData, Sender, SenderClock},
     },
     quality::Quality,

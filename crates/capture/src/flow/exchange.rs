@@ -357,8 +357,8 @@ impl OpenExchange {
             cause: Cause::Queueing,
             rival: Some(rival),
             confidence: Confidence::Medium,
-            rule: Rule::QueuedAnswer,
-            doubt: Some(Rule::HoldsTimestamp),
+            rule: Rule::HeldByPath,
+            doubt: None,
         };
         self.wait_for_answer(first.sent, queued, evidence);
     }
@@ -389,7 +389,7 @@ impl OpenExchange {
         let arrives = self.account.cursor() + round_trip.unwrap_or_default() / 2;
         let on_its_way =
             Self::verdict(Rule::OnItsWay, Cause::Propagation, Direction::ToServer, evidence);
-        let (at, doubt) = (arrives.min(first.sent), Rule::StillAsking);
+        let (at, doubt) = (arrives.min(first.sent), Rule::RequestEnd);
         self.account.add(at, on_its_way.doubted(doubt, Cause::ServerThink));
         let thought = Thought {
             cause: Cause::ServerThink,
@@ -497,7 +497,7 @@ impl OpenExchange {
                     == (Cause::ApplicationLimited, Direction::ToServer)
         };
         let sure = |share: Share| match is_guess(&share) {
-            true => Share { confidence: Confidence::Low, doubt: Some(Rule::Guessed), ..share },
+            true => Share { confidence: Confidence::Low, doubt: Some(Rule::RequestEnd), ..share },
             false => share,
         };
         let request = self.head.as_ref().map(|head| {

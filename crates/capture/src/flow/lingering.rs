@@ -7,11 +7,7 @@ use ackwise_cause::Direction;
 use ackwise_tcp::Instant;
 
 use super::OpenExchange;
-use crate::attribution::{
-    Nanos,
-    gap::{Gap, Resolution},
-    sender::Departure,
-};
+use crate::attribution::{Nanos, gap::Gap, later::Resolution, sender::Departure};
 
 /// An exchange whose response is not yet acknowledged.
 #[derive(Debug)]
@@ -49,7 +45,7 @@ impl Lingering {
             self.again = None;
         }
         if let Some(last) = self.gaps.last_mut() {
-            last.resolve(resolution);
+            last.later.note(resolution);
         }
     }
 
@@ -67,7 +63,7 @@ impl Lingering {
         let (last, free_at) = match self.again.filter(needed) {
             Some(again) => {
                 for gap in &self.gaps {
-                    self.open.handle_gap(gap, Direction::ToClient);
+                    self.open.handle_gap(&gap.settled(), Direction::ToClient);
                 }
                 again
             }

@@ -8,7 +8,7 @@ use super::{
     round_trips::RoundTrips,
 };
 use crate::{
-    attribution::gap::Resolution,
+    attribution::later::Resolution,
     measures::{AdvertisedWindows, ConnectionMeasures},
 };
 

@@ -5,9 +5,8 @@ use ackwise_tcp::Instant;
 
 use crate::{
     attribution::{
-        Account, Confidence, Distances, Evidence, Nanos, Rule, Stall, Verdict,
-        gap::{Gap, Resolution},
-        sender::Departure,
+        Account, Confidence, Distances, Evidence, Nanos, Rule, Stall, Verdict, gap::Gap,
+        later::Resolution, sender::Departure,
     },
     conversation::TlsFlight,
     flow::packet::Packet,
@@ -101,11 +100,11 @@ impl Setup {
         let evidence = Evidence::of(packets);
         let of = |rule, cause| verdict(rule, cause, direction, evidence);
         if direction == Direction::ToClient || self.reply.packet > 0 {
-            return of(Rule::SynAgain, lost);
+            return of(Rule::TimerRepair, lost);
         }
         match distances.path_delays(direction).is_next_to_receiver() {
-            true => of(Rule::RefusedSyn, refused).doubted(Rule::MayBeRefused, lost),
-            false => of(Rule::SynAgain, lost).doubted(Rule::MayBeRefused, refused),
+            true => of(Rule::Refused, refused).doubted(Rule::MayBeRefused, lost),
+            false => of(Rule::TimerRepair, lost).doubted(Rule::MayBeRefused, refused),
         }
     }
 
@@ -204,13 +203,13 @@ impl Setup {
     /// What an acknowledgement shows of data in `direction` that was sent again last.
     pub(crate) fn resolve(&mut self, direction: Direction, resolution: Resolution) {
         if let Some((gap, _)) = self.again.as_mut().filter(|it| it.1 == direction) {
-            gap.resolve(resolution);
+            gap.later.note(resolution);
         }
     }
 
     fn divide_again(&mut self) {
         if let Some((account, (gap, direction))) = self.account.as_mut().zip(self.again.take()) {
-            gap.divide(Phase::Tls(direction), account);
+            gap.settled().divide(Phase::Tls(direction), account);
         }
     }
 
@@ -228,8 +227,20 @@ impl Setup {
             let evidence = Evidence::of([packet, 0, 0]);
             let direction = flight.direction;
             let last = if flight.done { direction } else { direction.opposite() };
-            let left = seen - distances.path_delays(last).sender;
-            account.add(left, verdict(Rule::SetUp, Cause::TlsHandshake, direction, evidence));
+            let delays = distances.path_delays(last);
+            let left = seen - delays.sender;
+            let verdict = verdict(Rule::SetUp, Cause::TlsHandshake, direction, evidence);
+            // Away from who answers, the path may have held the flight, or its answer.
+            let usual = distances.whole();
+            let took = Nanos::between(account.cursor(), left);
+            let is_slow = !delays.is_next_to_sender() && took > usual + Stall::least(usual);
+            account.add(
+                left,
+                match is_slow {
+                    true => verdict.doubted(Rule::QuietPath, Cause::PathStall),
+                    false => verdict,
+                },
+            );
         }
     }
 
@@ -242,7 +253,7 @@ impl Setup {
         let evidence = Evidence::of([first.packet, 0, 0]);
         let waited = Nanos::between(account.cursor(), first.sent);
         let verdict =
-            verdict(Rule::Asking, Cause::ApplicationLimited, Direction::ToServer, evidence);
+            verdict(Rule::Written, Cause::ApplicationLimited, Direction::ToServer, evidence);
         let confidence = if waited > AT_ONCE { Confidence::Low } else { verdict.confidence };
         account.add(first.sent, Verdict { confidence, ..verdict });
         account

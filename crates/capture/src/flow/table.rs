@@ -301,6 +301,8 @@ mod tests {
             (&[(7, 0), (7, 1), (8, 1)], 1),
             (&[(8, 0)], 2),
             (&[(9, 0), (10, 1)], 2),
+            // Twice at one place is sent twice.
+            (&[(11, 0), (11, 0)], 2),
         ] {
             table.handle_batch(batch(syns), before);
             before += syns.len() as u64;
@@ -308,7 +310,7 @@ mod tests {
             assert_eq!(table.copied, copied, "{syns:?}");
         }
         let (parts, copied) = table.finish();
-        assert_eq!(parts.iter().map(|(_, begun)| begun.len()).sum::<usize>(), 10);
+        assert_eq!(parts.iter().map(|(_, begun)| begun.len()).sum::<usize>(), 11);
         assert_eq!(copied, 2);
     }
 }

@@ -5,10 +5,7 @@
 //! never captured, the capture lost it. A retransmission of captured data counts if more of the
 //! response follows. A segment that came late was sent by a timer or held by the path, which the next one shows.
 
-use crate::attribution::{
-    Nanos, Stall,
-    gap::{Gap, Resolution},
-};
+use crate::attribution::{Nanos, Stall, gap::Gap, later::Resolution};
 
 /// Gaps that wait for a decision, oldest first.
 #[derive(Debug, Default)]
@@ -39,7 +36,7 @@ impl Unsettled {
     /// Records what happened to missing data.
     pub(super) fn resolve(&mut self, resolution: Resolution) {
         for Waiting { gap, .. } in &mut self.waiting {
-            gap.resolve(resolution);
+            gap.later.note(resolution);
         }
     }
 
@@ -51,10 +48,10 @@ impl Unsettled {
             let several = again.count() > 1;
             let resolution = Resolution::Refused { sure: sure && several };
             let again = self.waiting.iter_mut().filter(|it| it.again);
-            return again.for_each(|it| it.gap.resolve(resolution));
+            return again.for_each(|it| it.gap.later.note(resolution));
         }
         if let Some(last) = self.waiting.iter_mut().rfind(|it| it.again) {
-            last.gap.resolve(resolution);
+            last.gap.later.note(resolution);
         }
     }
 
@@ -75,7 +72,7 @@ impl Unsettled {
         let late = self.waiting.last_mut().map(|it| &mut it.gap);
         let late = late.filter(|it| it.stall == Stall::OrTimeout);
         if let Some(late) = late.filter(|it| Nanos::between(it.until, gap.until) < soon) {
-            late.show_stall();
+            late.later.note_followed();
         }
     }
 
@@ -91,7 +88,7 @@ impl Unsettled {
 
     /// All of them.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Gap> + use<> {
-        std::mem::take(&mut self.waiting).into_iter().map(|it| it.gap)
+        std::mem::take(&mut self.waiting).into_iter().map(|it| it.gap.settled())
     }
 
     /// All except the last ones that end with data captured already: nothing followed, so it delayed

@@ -107,7 +107,7 @@ impl Least {
     }
 }
 
-const fn hosts(connection: &ConnectionResult) -> [IpAddr; 2] {
+pub(super) const fn hosts(connection: &ConnectionResult) -> [IpAddr; 2] {
     [connection.client.ip(), connection.server.ip()]
 }
 

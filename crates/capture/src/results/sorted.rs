@@ -11,7 +11,9 @@ use std::{
     thread,
 };
 
-use super::{ConnectionResult, ExchangeResult, Results, Unfollowed, busy_path::LeastRoundTrips};
+use super::{
+    ConnectionResult, ExchangeResult, Results, Unfollowed, busy_path::LeastRoundTrips, shared_link,
+};
 use crate::{folded::Folded, limits::Reached};
 
 /// What a whole capture has shown.
@@ -73,6 +75,8 @@ impl Sorted {
             };
             (connections, exchanges)
         });
+        let mut exchanges: Vec<ExchangeResult> = exchanges;
+        shared_link::doubt(&mut exchanges, &connections);
         Self { connections, exchanges, folded, reached, unfollowed }
     }
 }

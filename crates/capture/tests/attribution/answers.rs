@@ -100,6 +100,31 @@ fn a_request_that_linux_has_not_acknowledged_was_not_there() {
     }
 }
 
+/// The same where the capture seems to be the server's, whose host acknowledges within 40 ms whatever its program does.
+#[test]
+fn a_server_that_acknowledges_nothing_may_be_beyond_what_seems_to_be_its_host() {
+    use Confidence::{High, Medium};
+    for (ack, expected) in [("", Medium), ("61.3 < ack 200", High)] {
+        let analysis = Streams::of_bodies(&[200, 200]).seen_as(&format!(
+            r#"
+            0     > syn
+            0.1   < syn
+            20.1  > ack 0
+            20.2  > 0:100 psh ack 0
+            20.3  < ack 100
+            21    < 0:300 psh ack 100
+            41.1  > 100:200 psh ack 300
+            {ack}
+            161.3 < 300:600 psh ack 200
+            181.4 > ack 600
+            "#
+        ));
+        let second = &analysis.exchanges[1];
+        let think = second.shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap();
+        assert_eq!(think.confidence, expected, "{ack}: {think:?}");
+    }
+}
+
 /// Timestamps show that the path holds responses for 5 to 50 ms: a server's time of as much may be the request's way.
 #[test]
 fn where_the_path_is_seen_to_vary_a_short_time_before_an_answer_is_its_own() {

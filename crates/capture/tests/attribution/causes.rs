@@ -125,7 +125,7 @@ fn a_send_buffer_where_what_is_outstanding_does_not_grow() {
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 2.295 (6, 0.450) high: 14 15 16
         slow-start to-client 60.300 (3, 20.100) high: 14 15 16
-        send-buffer to-client 40.200 (2, 20.100) medium or congestion-window: 47 48 49
+        send-buffer to-client 40.200 (2, 20.100) low or congestion-window: 47 48 49
         "#,
     );
 }
@@ -327,7 +327,7 @@ fn pacing_where_full_segments_wait_for_nothing() {
         request-upload to-server 0.005 (1, 0.005) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.739 (1, 0.739) high: 4 5
-        transmission to-client 0.487 (7, 0.150) high: 7 8
+        transmission to-client 0.487 (7, 0.150) medium: 7 8
         pacing to-client 19.499 (6, 4.951) low: 7 8
         "#,
     );

@@ -640,6 +640,11 @@ fn a_response_that_nagle_held_is_divided_although_its_beginning_looks_like_a_tic
 /// Two responses in two writes each. The first is acknowledged at once, and its second write follows `own` milliseconds
 /// after the first, with nothing that would hold it; the second waits for a delayed acknowledgement.
 fn second_writes(own: f64) -> [f64; 2] {
+    second_writes_behind("", own)
+}
+
+/// The same, with what the server sends again before the first of them.
+fn second_writes_behind(again: &str, own: f64) -> [f64; 2] {
     let rest = 21.0 + own;
     let analysis = Streams::of_bodies(&[500, 500]).seen_as(&format!(
         r"
@@ -648,6 +653,7 @@ fn second_writes(own: f64) -> [f64; 2] {
         2    > ack 0
         20   > 0:100 psh ack 0
         21   < 0:100 psh ack 100
+        {again}
         23   > ack 100
         {rest} < 100:600 psh ack 100
         100  > ack 600
@@ -713,4 +719,36 @@ fn small_writes_far_from_the_vantage_point_are_no_full_send_buffer() {
     // Six segments a round trip, which an acknowledgement of all lets go.
     let [buffer, program] = drip(20_020, 6);
     assert!(buffer > 80.0 && program < 45.0, "{buffer} {program}");
+}
+
+/// What a segment waited for that was sent again says nothing of its program, and nothing more was written.
+#[test]
+fn nothing_is_learnt_of_a_program_from_what_follows_a_repair() {
+    let [_, nagle] = second_writes_behind("21.1 < 0:100 psh ack 100", 10.0);
+    assert!((nagle - 44.06).abs() < 0.1, "{nagle}");
+}
+
+/// An earlier connection of the same hosts may have gone another way: what is longer than another's shortest round trip
+/// is a queue only where round trips vary.
+#[test]
+fn a_longer_round_trip_that_does_not_vary_is_no_queue() {
+    let first_answer = |at| {
+        let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
+            "
+            0    > syn
+            20   < syn
+            20.1 > ack 0
+            20.2 > 0:100 psh ack 0
+            {at} < ack 100
+            10000000    > syn anew
+            10000020    < syn
+            10000020.1  > ack 0
+            10000020.2  > 0:100 psh ack 0
+            10000031    < 0:600 psh ack 100
+            10000031.1  > ack 600
+            "
+        ));
+        analysis.exchanges[0].owed_to(Cause::Queueing)
+    };
+    assert_eq!(first_answer(191.0), std::time::Duration::ZERO);
 }

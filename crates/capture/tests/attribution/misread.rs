@@ -303,3 +303,97 @@ fn an_answer_behind_a_held_ack_was_not_held_itself() {
     assert_eq!(longest.cause, Cause::ServerThink, "{shares:?}");
     assert_ne!(longest.confidence, Confidence::High, "{shares:?}");
 }
+
+/// At the server, which writes so many bytes every 20 ms on a path of 60 ms, whatever is acknowledged. An acknowledgement
+/// comes `late` for what it acknowledges.
+fn paced_writes(bytes: usize, late: f64) -> Analysis {
+    let mut script = String::from(
+        "
+        0    > syn
+        0.05 < syn
+        60.1 > ack 0
+        60.2 > 0:100 psh ack 0
+        ",
+    );
+    let mut lines = Vec::new();
+    for write in 0..12_u32 {
+        let at = 61.0 + f64::from(write) * 20.0;
+        let (from, to) = (usize::try_from(write).unwrap() * bytes, (write as usize + 1) * bytes);
+        lines.push((at, format!("{at} < {from}:{to} psh ack 100\n")));
+        let acked = at + 60.1 + late;
+        lines.push((acked, format!("{acked} > ack {to}\n")));
+    }
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+    script.extend(lines.into_iter().map(|it| it.1));
+    Streams::of_bodies(&[12 * bytes - 100]).seen_as(&script)
+}
+
+#[test]
+fn a_program_that_writes_at_its_own_pace_keeps_no_link_busy() {
+    let analysis = paced_writes(4_000, 0.3);
+    assert!(owed(&analysis, Cause::ApplicationLimited) > 200.0, "{:?}", analysis.exchanges);
+    assert!(owed(&analysis, Cause::Transmission) < 10.0, "{:?}", analysis.exchanges);
+}
+
+/// On a path of 60 ms a program writes every 60 ms: each write leaves with the acknowledgement of the one before, like what
+/// a full send buffer held, which goes on at a third of it.
+#[test]
+fn who_writes_once_a_round_trip_is_not_said_to_have_a_small_buffer() {
+    let mut script = String::from("0 > syn\n0.05 < syn\n60.1 > ack 0\n60.2 > 0:100 psh ack 0\n");
+    for write in 0..9_u32 {
+        let (at, from) = (61.0 + f64::from(write) * 60.3, write * 5_089);
+        let (half, to) = (from + 2_920, from + 5_089);
+        script += &format!("{at} < {from}:{to} psh ack 100\n");
+        script += &format!("{} > ack {half}\n{} > ack {to}\n", at + 60.2, at + 60.25);
+    }
+    let analysis = Streams::of_bodies(&[9 * 5_089 - 100]).seen_as(&script);
+    for share in shares(&analysis, Cause::SendBuffer) {
+        assert_eq!(share.confidence, Confidence::Low, "{share:?}");
+    }
+}
+
+/// Nagle's algorithm collects small writes until they fill a segment, which then leaves without an acknowledgement. When
+/// each was written, nobody sees.
+#[test]
+fn a_segment_that_small_writes_fill_behind_a_small_one_was_perhaps_not_written_then() {
+    let mut script = String::from(
+        "0 > syn\n0.05 < syn\n12 > ack 0\n12.1 > 0:100 psh ack 0\n12.3 < 0:300 psh ack 100\n
+        24.4 > ack 300\n24.45 < 300:708 psh ack 100\n",
+    );
+    for round in 0..6_u32 {
+        let (at, from) = (24.45 + f64::from(round) * 47.7, 708 + round * 2_844);
+        let (full, to) = (from + 1_460, from + 2_844);
+        script += &format!("{} < {from}:{full} ack 100\n{} > ack {full}\n", at + 34.3, at + 47.6);
+        script += &format!("{} < {full}:{to} psh ack 100\n", at + 47.66);
+    }
+    let analysis = Streams::of_bodies(&[708 + 6 * 2_844 - 100]).seen_as(&script);
+    let written = shares(&analysis, Cause::ApplicationLimited).max_by_key(|it| it.span).unwrap();
+    assert_eq!(written.confidence, Confidence::Medium, "{written:?}");
+}
+
+/// At the client, on a path of 94 ms. No server needs as long as this for its hello, or the path held one of the two.
+#[test]
+fn a_hello_that_is_answered_late_may_have_been_held_on_its_way() {
+    let record = |kind: u8, body: u16| {
+        let [high, low] = body.to_be_bytes();
+        let mut record = vec![kind, 3, 3, high, low];
+        record.resize(5 + usize::from(body), 1);
+        record
+    };
+    let client = [record(22, 228), record(20, 1), record(23, 69), record(23, 53)].concat();
+    let server = [record(22, 122), record(20, 1), record(23, 521), record(23, 200)].concat();
+    for (late, rival) in [(60.0, None), (250.0, Some(Cause::PathStall))] {
+        let answer = 188.6 + late;
+        let script = format!(
+            "0 > syn\n94.2 < syn\n94.3 > ack 0\n94.6 > 0:233 psh ack 0\n
+            {answer} < 0:659 psh ack 233\n{} > 233:371 psh ack 659\n{} < 659:864 psh ack 371\n{} > ack 864",
+            answer + 0.5,
+            answer + 95.0,
+            answer + 95.1,
+        );
+        let analysis = Streams::of(&client, &server).seen_as(&script);
+        let shares = shares(&analysis, Cause::TlsHandshake);
+        let longest = shares.max_by_key(|it| it.span).unwrap();
+        assert_eq!(longest.rival, rival, "{late}: {longest:?}");
+    }
+}

@@ -159,7 +159,7 @@ fn a_request_whose_ack_came_a_round_trip_after_a_timer_sent_it_again_was_lost() 
         r#"
         handshake to-server 20.050 (1, 20.050) high: 1 2 3
         application-limited to-server 0.100 (1, 0.100) high: 4
-        retransmission-timeout (tail) to-server 220.100 (1, 220.100) medium or accept-queue-full: 4 2 5
+        retransmission-timeout (tail) to-server 220.100 (1, 220.100) low or accept-queue-full: 4 2 5
         propagation to-server 10.050 (1, 10.050) high: 5
         server-think to-client 0.700 (1, 0.700) high: 5 7
         propagation to-client 10.000 (1, 10.000) high: 7

@@ -87,6 +87,25 @@ fn without_timestamps(script: &str) -> String {
     out
 }
 
+/// What a capture begins with need not be a connection's first data.
+#[test]
+fn a_request_of_a_connection_that_was_open_before_found_no_full_accept_queue() {
+    let script = r#"
+        10 > ack 0 ts 11 echo 1
+        10.1 > 0:100 psh ack 0 ts 11 echo 1
+        220 > 0:100 psh ack 0 ts 221 echo 1
+        640 > 0:100 psh ack 0 ts 641 echo 1
+        640.01 < ack 100 ts 642 echo 641
+        1600 < 0:600 psh ack 100 ts 1601 echo 641
+        1610 > ack 600 ts 1611 echo 1601
+        "#;
+    let analysis = Streams::of_bodies(&[500]).seen_as(script);
+    let shares = &analysis.exchanges[0].shares;
+    let names = |it: Cause| it == Cause::AcceptQueueFull;
+    assert!(shares.iter().any(|it| it.cause == Cause::RetransmissionTimeout));
+    assert!(shares.iter().all(|it| !names(it.cause) && !it.rival.is_some_and(names)));
+}
+
 /// Linux ignores the ACK of its SYN-ACK, and the data behind that, while the accept queue is full
 /// (`tcp_v4_syn_recv_sock`).
 #[test]

@@ -3,6 +3,10 @@
 
 use std::fmt::Write as _;
 
+use ackwise_capture::{
+    analysis::ExchangeResult,
+    attribution::{Confidence, Share},
+};
 use ackwise_cause::Cause;
 
 use crate::wire::Streams;
@@ -92,4 +96,51 @@ fn a_program_that_takes_more_or_less_time_is_no_queue() {
     };
     let script = answers_with_data(&at_client(&[40.0, 41.0, 40.4, 42.0, 43.0]));
     assert!(is_distance(&script, 4), "{script}");
+}
+
+/// At the client, which has asked for as much on each of `ports` at nearly the same time over a link that takes 1.2 ms for a
+/// segment: what each exchange is said to wait for most, and how sure that is.
+fn downloads(ports: &[u16], starts: f64) -> Vec<(Cause, Confidence)> {
+    const SEGMENTS: usize = 42;
+    let (length, turn) = (SEGMENTS * 1_460, ports.len() as f64 * 1.2);
+    let mut lines = Vec::new();
+    for (number, port) in ports.iter().enumerate() {
+        let at = number as f64 * starts;
+        let mut line =
+            |millis: f64, what: &str| lines.push((at + millis, format!("{what} port {port}")));
+        line(0.0, "> syn");
+        line(40.0, "< syn");
+        line(40.1, "> ack 0");
+        line(40.2, "> 0:100 psh ack 0");
+        for segment in 0..SEGMENTS {
+            let arrives = 81.0 + turn * segment as f64;
+            let (from, to) = (segment * 1_460, (segment + 1) * 1_460);
+            line(arrives, &format!("< {from}:{to} ack 100"));
+            line(arrives + 0.02, &format!("> ack {to}"));
+        }
+    }
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let script: String = lines.iter().map(|(at, what)| format!("{at} {what}\n")).collect();
+    let analysis = Streams::of_bodies(&[length - 100]).seen_as(&script);
+    assert_eq!(analysis.exchanges.len(), ports.len());
+    let of_link = |it: &Share| !matches!(it.cause, Cause::Handshake | Cause::Propagation);
+    let longest = |it: &ExchangeResult| {
+        it.shares
+            .iter()
+            .filter(of_link)
+            .max_by_key(|it| it.span)
+            .map(|it| (it.cause, it.confidence))
+    };
+    analysis.exchanges.iter().map(|it| longest(it).unwrap()).collect()
+}
+
+#[test]
+fn what_waits_for_what_on_a_link_that_two_transfers_share_is_not_told_from_one() {
+    let alone = downloads(&[50_001], 0.0);
+    assert!(alone.iter().all(|it| it.1 > Confidence::Low), "{alone:?}");
+    let together = downloads(&[50_001, 50_002], 1.2);
+    assert!(together.iter().all(|it| it.1 == Confidence::Low), "{together:?}");
+    // One after the other.
+    let apart = downloads(&[50_001, 50_002], 1_000.0);
+    assert!(apart.iter().all(|it| it.1 > Confidence::Low), "{apart:?}");
 }

@@ -30,7 +30,7 @@ fn a_closed_window_that_several_updates_open_held_the_data() {
         r#"
         handshake to-server 10.075 (1, 10.075) high: 1 2 3
         application-limited to-server 0.090 (1, 0.090) high: 4
-        request-upload to-server 0.225 (2, 0.150) medium: 13
+        request-upload to-server 0.225 (2, 0.150) medium or receive-window: 13
         receive-window to-server 426.725 (1, 426.725) high: 5 9 10
         propagation to-server 10.049 (1, 10.049) high: 13
         server-think to-client 0.108 (1, 0.108) high: 13 15
@@ -105,7 +105,7 @@ fn a_host_that_answers_the_handshake_late_is_not_far_away() {
         42.64   > ack 50100 win 14600
         "#,
         r#"
-        handshake to-server 1.015 (1, 1.015) high: 1 2 3
+        handshake to-server 1.015 (1, 1.015) medium or queueing: 1 2 3
         application-limited to-server 0.010 (1, 0.010) high: 4
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 0.015 (1, 0.015) medium or queueing: 4
@@ -315,7 +315,7 @@ fn a_response_that_leaves_when_a_silly_window_opens_may_have_waited_for_that() {
         propagation to-client 0.010 (1, 0.010) high: 6
         propagation to-server 0.025 (1, 0.025) high: 8
         silly-window to-client 99.990 (1, 99.990) medium or server-think: 8 11
-        transmission to-client 0.065 (1, 0.065) medium: 14
+        transmission to-client 0.065 (1, 0.065) medium or receive-window: 14
         "#,
     );
 }
@@ -431,7 +431,7 @@ fn after_an_idle_time_a_window_is_what_a_loss_had_left_of_it() {
         server-think to-client 0.040 (1, 0.040) high: 122 123
         transmission to-client 0.930 (4, 0.315) high: 175 176 177
         idle-restart to-client 20.100 (1, 20.100) high: 132 133 134
-        congestion-window to-client 39.985 (2, 20.000) medium or slow-start: 153 154 155
+        slow-start to-client 39.985 (2, 20.000) medium or idle-restart: 153 154 155
         "#,
     );
 }

@@ -14,7 +14,7 @@
 //! same ports, whose streams are the same. Streams hold messages and are as long as they need
 //! to be.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use ackwise_capture::{
     analysis::{Analyser, Analysis},
@@ -83,7 +83,7 @@ impl Streams {
         };
         let (mut flags, mut options) = (Flags::NONE, Options::NONE);
         let (mut data, mut ack, mut window) = (0..0_usize, None, u16::MAX);
-        capture.identification = 0;
+        (capture.identification, capture.port) = (0, 50_000);
         while let Some(word) = words.next() {
             match word {
                 "syn" => {
@@ -115,6 +115,7 @@ impl Streams {
                 }
                 "ack" => ack = Some(words.next().unwrap().parse::<u32>().unwrap()),
                 "ip" => capture.identification = words.next().unwrap().parse().unwrap(),
+                "port" => capture.port = words.next().unwrap().parse().unwrap(),
                 "win" => window = words.next().unwrap().parse().unwrap(),
                 range => {
                     let (from, to) = range.split_once(':').unwrap();
@@ -151,6 +152,8 @@ struct Capture {
     connections: u32,
     /// IPv4's, of the packet that is seen next.
     identification: u16,
+    /// The client's.
+    port: u16,
 }
 
 impl Capture {
@@ -163,7 +166,8 @@ impl Capture {
         self.packets += 1;
         let isn = self.isns()[usize::from(!to_server)];
         let position = u32::try_from(start).unwrap() + u32::from(!segment.flags.syn);
-        let ends = ["10.0.0.1:50000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+        let ends = [("10.0.0.1", self.port), ("10.0.0.2", 80)];
+        let ends = ends.map(|(host, port)| SocketAddr::new(host.parse().unwrap(), port));
         let [source, destination] = if to_server { ends } else { [ends[1], ends[0]] };
         let len = u32::try_from(data.len()).unwrap();
         self.analyser.handle(&Seen {

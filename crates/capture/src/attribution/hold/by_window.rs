@@ -19,14 +19,6 @@ impl Facts {
         (may_be_first || (is_flight && is_full)).then(|| self.window())
     }
 
-    /// Slow start may be over, as it is at half of what was outstanding at the timeout, or at three quarters of what
-    /// was before an idle time.
-    pub(super) const fn may_be_past_threshold(&self) -> bool {
-        let least = 2 * self.full;
-        let threshold = if self.threshold > least { self.threshold } else { least };
-        self.threshold > 0 && self.flight[0] >= threshold
-    }
-
     /// Segments of the first window of most senders.
     const INITIAL: u64 = 10;
 

@@ -4,15 +4,9 @@ use ackwise_cause::{Cause, RepairedBy};
 use ackwise_tcp::Wait;
 
 use super::{
-    super::{Confidence, CorkTimer, Rule, nagle::NagleHabit, window::Plateau},
+    super::{Confidence, CorkTimer, Rule, Stall, decide::Row, nagle::NagleHabit, window::Plateau},
     Facts, Hold, Loss,
 };
-
-/// A rule, and what the sender waited for if it applies.
-pub(super) struct Row {
-    pub(super) rule: Rule,
-    pub(super) detect: fn(&Facts) -> Option<Hold>,
-}
 
 /// Rows of a table, written as `Rule => function`.
 macro_rules! rows {
@@ -22,44 +16,50 @@ macro_rules! rows {
 }
 
 /// The segment has to do with a loss.
-pub(super) const OF_LOSS: &[Row] = rows! {
+pub(super) const OF_LOSS: &[Row<Facts, Hold>] = rows! {
+    FillsWindow => probes_window,
     AckRepair => ack_repair,
     TimerRepair => timer_repair,
-    BehindRepair => behind_repair,
 };
 
 /// An acknowledgement released it: what that changed decides.
-pub(super) const RELEASED: &[Row] = rows! {
+pub(super) const RELEASED: &[Row<Facts, Hold>] = rows! {
     ClosedWindow => closed_window,
     SameBuffer => same_buffer,
-    NagleOrPace => nagle_or_pace,
     NagleHeld => nagle_held,
-    RoomForTwo => room_for_two,
     FirstWindow => first_window,
     RoomInWindow => room_in_window,
-    NothingOutstanding => nothing_outstanding,
     EmptiedBuffer => emptied_buffer,
-    PastThreshold => past_threshold,
     AfterIdle => after_idle,
-    BufferFarAway => buffer_far_away,
     WindowFull => window_full,
 };
 
 /// Nothing is seen to have released it.
-pub(super) const UNRELEASED: &[Row] = rows! {
+pub(super) const UNRELEASED: &[Row<Facts, Hold>] = rows! {
+    ClosedWindow => opened_unseen,
     FillsWindow => fills_window,
     LostBefore => lost_before,
-    ReadyAfterAck => ready_after_ack,
     Corked => corked,
-    SentLate => sent_late,
+    LostBefore => sent_late,
     LateOrLost => late_or_lost,
     Paced => paced,
     Written => written,
 };
 
+/// What is sent again had arrived, and the receive window had no room for more: so a timer probes it.
+fn probes_window(facts: &Facts) -> Option<Hold> {
+    facts.fills_in_vain.then(|| Hold::receive_window(Confidence::Medium))
+}
+
+/// An acknowledgement let it go, or it came before any timer ends; or it follows such a repair.
 fn ack_repair(facts: &Facts) -> Option<Hold> {
+    let released = facts.was_released();
+    if facts.loss == Some(Loss::Repaired) {
+        let follows = released || facts.follows_ack();
+        return follows.then(|| Hold::new(Wait::Recovery, Confidence::Medium).or(facts.window()));
+    }
     let soon = facts.since_ack.is_some_and(|late| late <= facts.reordering_window());
-    let is_recovery = facts.was_released()
+    let is_recovery = released
         || soon
         || facts.since_event() < Hold::LEAST_TIMEOUT
         || facts.is_reordering_timer();
@@ -74,12 +74,6 @@ fn timer_repair(facts: &Facts) -> Option<Hold> {
     repairs.then(|| Hold { lost, ..Hold::new(wait, Confidence::High) })
 }
 
-fn behind_repair(facts: &Facts) -> Option<Hold> {
-    let released = facts.was_released() || facts.follows_ack();
-    let applies = facts.loss == Some(Loss::Repaired) && released;
-    applies.then(|| Hold::new(Wait::Recovery, Confidence::Medium).or(facts.window()))
-}
-
 fn closed_window(facts: &Facts) -> Option<Hold> {
     facts.receive_window_had_no_room().then(|| Hold::receive_window(Confidence::High))
 }
@@ -89,18 +83,12 @@ fn same_buffer(facts: &Facts) -> Option<Hold> {
 }
 
 /// Nobody is accused where the program's own pace explains it as well.
-fn nagle_or_pace(facts: &Facts) -> Option<Hold> {
-    let applies = facts.may_be_held_by_nagle() && facts.nagle == NagleHabit::WritesLate;
-    applies.then(|| Hold::new(Wait::Application, Confidence::Low).or(Cause::NagleRtt))
-}
-
 fn nagle_held(facts: &Facts) -> Option<Hold> {
-    facts.may_be_held_by_nagle().then(|| Hold::new(Wait::Nagle, Confidence::High))
-}
-
-fn room_for_two(facts: &Facts) -> Option<Hold> {
-    let hold = || Hold::receive_window(Confidence::Medium).or(facts.window());
-    facts.waits_for_two_segments_of_window().then(hold)
+    let hold = match facts.nagle {
+        NagleHabit::WritesLate => Hold::new(Wait::Application, Confidence::Low).or(Cause::NagleRtt),
+        _ => Hold::new(Wait::Nagle, Confidence::High),
+    };
+    facts.may_be_held_by_nagle().then_some(hold)
 }
 
 /// Without PSH, more was ready; with it, a window that had room held nothing.
@@ -118,25 +106,22 @@ fn first_window(facts: &Facts) -> Option<Hold> {
     applies.then(|| Hold::new(Wait::SlowStart, Confidence::Medium).or(Cause::ApplicationLimited))
 }
 
-fn room_in_window(facts: &Facts) -> Option<Hold> {
-    if !has_written_no_more(facts) {
-        return None;
-    }
-    if is_buffer(facts) {
-        return Some(Hold::send_buffer(facts));
-    }
-    Some(Hold::new(Wait::Application, Confidence::Medium).or(facts.window()))
-}
-
 /// Nothing was outstanding, or less than any send buffer holds: a coincidence. So it is where all that was written had
 /// left, and too little is acknowledged to wake a program that waits for room.
-fn nothing_outstanding(facts: &Facts) -> Option<Hold> {
+fn room_in_window(facts: &Facts) -> Option<Hold> {
+    let written = Hold::new(Wait::Application, Confidence::Medium);
+    if has_written_no_more(facts) {
+        return Some(match is_buffer(facts) {
+            true => Hold::send_buffer(facts),
+            false => written.or(facts.window()),
+        });
+    }
     let stays = facts.stays == Plateau::Yes;
     if facts.flight[0] == 0 || (stays && facts.flight[0] < 2 * facts.full) {
-        return Some(Hold::new(Wait::Application, Confidence::Medium));
+        return Some(written);
     }
     let by_chance = has_emptied_buffer(facts) && !facts.blocked_writer_may_go_on();
-    by_chance.then(|| Hold::new(Wait::Application, Confidence::Medium).or(Cause::SendBuffer))
+    by_chance.then(|| written.or(Cause::SendBuffer))
 }
 
 fn has_emptied_buffer(facts: &Facts) -> bool {
@@ -154,12 +139,6 @@ fn may_grow(facts: &Facts) -> bool {
     facts.stays == Plateau::No && facts.slow_start && !facts.is_below_peak()
 }
 
-fn past_threshold(facts: &Facts) -> Option<Hold> {
-    let applies = may_grow(facts) && facts.may_be_past_threshold();
-    let hold = || Hold::window(facts, Wait::CongestionWindow, Confidence::Medium);
-    applies.then(|| hold().or(Cause::SlowStart))
-}
-
 /// How large the window was before it was idle, what was sent then need not show.
 fn after_idle(facts: &Facts) -> Option<Hold> {
     if !may_grow(facts) || !facts.after_idle {
@@ -172,18 +151,14 @@ fn after_idle(facts: &Facts) -> Option<Hold> {
     })
 }
 
-/// Its window had no room for a full segment just where its program had written no more: a coincidence.
-fn buffer_far_away(facts: &Facts) -> Option<Hold> {
-    let applies = facts.stays == Plateau::No
-        && facts.may_miss_losses
-        && facts.may_have_filled_buffer()
-        && !facts.is_below_peak()
-        && !facts.lossy;
-    applies.then(|| Hold::send_buffer(facts))
-}
-
 fn window_full(facts: &Facts) -> Option<Hold> {
     Some(Hold::window(facts, facts.window_wait(), Confidence::High))
+}
+
+/// The capture lacks the acknowledgement that opened the receive window.
+fn opened_unseen(facts: &Facts) -> Option<Hold> {
+    let opened = facts.lacks.opening && facts.since_event() > facts.immediate;
+    opened.then(|| Hold::receive_window(Confidence::Medium).or(Cause::ApplicationLimited))
 }
 
 /// A timer sends a segment that fills the window to its last byte, whatever was written.
@@ -198,10 +173,10 @@ fn lost_before(facts: &Facts) -> Option<Hold> {
     (is_missing && by_timer).then(Hold::sent_by_timer)
 }
 
-fn ready_after_ack(facts: &Facts) -> Option<Hold> {
-    let applies = facts.was_ready_after_ack() && facts.since_event() < Hold::LEAST_TIMEOUT;
-    let hold = applies.then(|| Hold::first_of(RELEASED, facts).with_doubts(facts))?;
-    Some(Hold { confidence: hold.confidence.min(Confidence::Medium), ..hold })
+/// It was ready, nothing held it, and by its timestamp it was sent late.
+fn sent_late(facts: &Facts) -> Option<Hold> {
+    let applies = facts.is_late_though_ready() && facts.left_late;
+    (applies && !facts.is_too_soon_for_timeout()).then(Hold::sent_by_timer)
 }
 
 /// The end of a write has PSH; a segment followed by more data of the same write has not.
@@ -219,13 +194,6 @@ fn corked(facts: &Facts) -> Option<Hold> {
     Some(Hold::new(Wait::Cork, Confidence::Medium).or(Cause::ApplicationLimited))
 }
 
-/// It was ready, nothing held it, and it was sent late: a timer retransmitted it after a loss before the
-/// vantage point.
-fn sent_late(facts: &Facts) -> Option<Hold> {
-    let applies = facts.is_late_though_ready() && facts.left_late;
-    (applies && !facts.is_too_soon_for_timeout()).then(Hold::sent_by_timer)
-}
-
 /// It was ready and nothing held it. Either a copy was lost before the vantage point or the path delayed it;
 /// without a retransmission, the capture does not show which.
 fn late_or_lost(facts: &Facts) -> Option<Hold> {
@@ -233,9 +201,15 @@ fn late_or_lost(facts: &Facts) -> Option<Hold> {
     applies.then(|| Hold { unknown: true, ..Hold::new(Wait::Application, Confidence::Low) })
 }
 
+/// Far from the sender, much is not seen. After a long silence, a tail-loss probe sent it (RFC 8985, section 7.2): its
+/// timer runs where the window lets nothing go, too.
 fn paced(facts: &Facts) -> Option<Hold> {
     let was_ready = !facts.ended && !facts.is_small() && facts.flight[1] > 0;
-    was_ready.then(|| Hold::ready(facts.pushed && !facts.may_miss_losses))
+    let hold = Hold::ready(facts.pushed && !facts.may_miss_losses);
+    let probes = facts.since_event() > Stall::least(facts.round_trip);
+    let (wait, confidence) = (facts.window_wait(), Confidence::Medium);
+    let probe = Hold { wait, paced: false, confidence, ..hold };
+    was_ready.then_some(if probes { probe } else { hold })
 }
 
 fn written(_: &Facts) -> Option<Hold> {

@@ -25,7 +25,6 @@ const LATE: Facts = Facts {
     reach_before_idle: 0,
     lossy: false,
     slow_start: true,
-    threshold: 0,
     stays: Plateau::No,
     most_flight: 10 * FULL,
     fills_receive_window: false,
@@ -44,9 +43,30 @@ const LATE: Facts = Facts {
     window_was_full: false,
     nagle: NagleHabit::Unknown,
     answers: false,
+    follows_held: false,
+    behind_small: false,
     loss: None,
+    fills_in_vain: false,
+    stall: Stall::None,
+    kind: None,
+    lacks: Lacks { ack: false, opening: false, window: false },
+    late: Late {
+        due_ack: false,
+        silent: None,
+        slow: false,
+        usual: false,
+        may_have_arrived: false,
+        sender_nearer: false,
+        more_acks: false,
+        unexplained: [Nanos::ZERO; 2],
+        by_link: false,
+    },
     without: None,
 };
+
+fn decide(facts: &Facts) -> Hold {
+    Hold::claimed(facts).with_doubts(facts)
+}
 
 /// A small segment, right after an acknowledgement of all that was outstanding.
 const SMALL: Facts = Facts { since_ack: Some(Nanos::ZERO), bytes: 500, flight: [90, 0], ..LATE };
@@ -82,7 +102,7 @@ type Row = (&'static str, Facts, Wait, Confidence);
 #[track_caller]
 fn check(rows: &[Row]) {
     for (why, facts, wait, confidence) in rows {
-        let hold = Hold::from_facts(facts);
+        let hold = decide(facts);
         assert_eq!((hold.wait, hold.confidence), (*wait, *confidence), "{why}");
     }
 }
@@ -92,25 +112,12 @@ use Confidence::{High, Low, Medium};
 const RECEIVE_WINDOW: Wait = Wait::ReceiveWindow { probing: false };
 
 #[test]
-fn linux_waits_for_room_for_two_segments() {
-    let held = Facts { usable_window: Some(FULL), flight: [5 * FULL, 4 * FULL], ..BULK };
-    let edge = Facts { flight: [9 * FULL, 8 * FULL], ..held };
-    check(&[
-        ("room for one", held, RECEIVE_WINDOW, Medium),
-        ("room for two", Facts { usable_window: Some(2 * FULL), ..held }, Wait::SlowStart, High),
-        ("a full congestion window, but for one", edge, RECEIVE_WINDOW, Medium),
-        ("a full congestion window", Facts { bytes: FULL + 1, ..edge }, Wait::SlowStart, High),
-        ("one segment outstanding", Facts { flight: [FULL, 0], ..held }, Wait::SlowStart, High),
-    ]);
-}
-
-#[test]
 fn no_congestion_window_holds_two_small_segments() {
     let small = Facts { nagle: NagleHabit::Off, sure_window: 2 * FULL, pushed: true, ..SMALL };
     let full = Facts { bytes: FULL, flight: [FULL, 0], ..small };
     check(&[
         ("they fit any window", small, Wait::Application, Medium),
-        ("two full ones, too", full, Wait::Application, Medium),
+        ("two full ones, too: a program, or its buffer", full, Wait::Application, Low),
         ("more was ready", Facts { pushed: false, ..full }, Wait::SlowStart, Medium),
         ("one byte too many", Facts { flight: [FULL + 1, 0], ..full }, Wait::SlowStart, High),
         ("nobody knows the window", Facts { sure_window: 0, ..small }, Wait::SlowStart, High),
@@ -197,7 +204,7 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
 
 #[test]
 fn a_congestion_window_is_told_from_a_send_buffer_and_from_a_coincidence() {
-    let constant = Facts { stays: Plateau::Yes, pushed: true, ..BULK };
+    let constant = Facts { stays: Plateau::Yes, pushed: true, outstanding: 10 * FULL, ..BULK };
     let emptied = Facts { pushed: true, ended: true, ..BULK };
     let held_before = Facts { most_flight: 25 * FULL, ..constant };
     let more_before = Facts { most_flight: 25 * FULL + 1, ..constant };
@@ -206,18 +213,18 @@ fn a_congestion_window_is_told_from_a_send_buffer_and_from_a_coincidence() {
         ("past it", Facts { slow_start: false, ..BULK }, Wait::CongestionWindow, High),
         ("does not grow", constant, Wait::Application, Medium),
         (
+            "nor does what is written once a round trip",
+            Facts { flight: [10 * FULL, 0], ..constant },
+            Wait::Application,
+            Low,
+        ),
+        (
             "nor does it, but more was ready",
             Facts { pushed: false, ..constant },
             Wait::SlowStart,
             Medium,
         ),
-        ("all had left", emptied, Wait::Application, Medium),
-        (
-            "all had left, for the first time, next to the sender",
-            Facts { may_miss_losses: false, ..emptied },
-            Wait::SlowStart,
-            Medium,
-        ),
+        ("all had left, for the first time", emptied, Wait::SlowStart, Medium),
         ("all had left after a loss", Facts { lossy: true, ..emptied }, Wait::SlowStart, Medium),
         (
             "all had left after an idle time",
@@ -251,14 +258,14 @@ fn a_congestion_window_is_told_from_a_send_buffer_and_from_a_coincidence() {
         (Facts { flight: [2 * FULL - 1, 0], most_flight: 0, ..constant }, Writer::Working),
         (Facts { flight: [0, 0], ..BULK }, Writer::Working),
     ] {
-        assert_eq!(Hold::from_facts(&facts).writer, writer, "{facts:?}");
+        assert_eq!(decide(&facts).writer, writer, "{facts:?}");
     }
 }
 
 #[test]
 fn a_window_is_cut_by_an_idle_time_until_it_is_what_it_was() {
     for (peak, cut) in [(None, false), (Some(10 * FULL), false), (Some(10 * FULL + 1), true)] {
-        let hold = Hold::from_facts(&Facts { peak_before_idle: peak, ..BULK });
+        let hold = decide(&Facts { peak_before_idle: peak, ..BULK });
         assert_eq!((hold.wait, hold.cut_by_idle), (Wait::SlowStart, cut), "{peak:?}");
     }
 }
@@ -307,7 +314,7 @@ fn a_timeout_is_told_from_a_recovery() {
         (Facts { loss: Some(Loss::Repaired), ..BULK }, None),
         (BULK, None),
     ] {
-        assert_eq!(Hold::from_facts(&facts).lost, lost, "{facts:?}");
+        assert_eq!(decide(&facts).lost, lost, "{facts:?}");
     }
 }
 
@@ -336,7 +343,7 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
             false,
         ),
     ] {
-        let hold = Hold::from_facts(&facts);
+        let hold = decide(&facts);
         assert_eq!(hold.unknown, unknown, "{why}");
         // Longer than two round trips of 20 ms.
         let long = facts.since_event() > Nanos::from_millis(40);
@@ -349,7 +356,7 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
         };
         assert_eq!((hold.confidence, hold.rival), (confidence, rival), "{why}");
         assert_eq!((hold.wait, hold.lost), (Wait::Application, None), "no retransmission: {why}");
-        let left_late = Hold::from_facts(&Facts { left_late: true, ..facts });
+        let left_late = decide(&Facts { left_late: true, ..facts });
         let wait = if unknown { Wait::RetransmissionTimeout } else { Wait::Application };
         let may_wait = long && facts.may_miss_losses && facts.may_be_held_by_nagle();
         let confidence = if unknown || may_wait { Medium } else { High };
@@ -360,7 +367,10 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
 
 #[test]
 fn pacing_is_told_from_what_is_written_late() {
-    let paced = Facts { flight: [2 * FULL, FULL], may_miss_losses: false, ..LATE };
+    let soon = Facts { since_ack: micros(40_000), ..LATE };
+    let paced = Facts { flight: [2 * FULL, FULL], may_miss_losses: false, ..soon };
+    let probe = Facts { since_ack: micros(40_001), ..paced };
+    assert_eq!(decide(&probe).wait, Wait::SlowStart, "a timer sends after so long, paced or not");
     for (why, facts, is_paced) in [
         ("it was ready, and no window held it", paced, true),
         ("behind PSH of a network card", Facts { pushed: true, ..paced }, true),
@@ -372,7 +382,7 @@ fn pacing_is_told_from_what_is_written_late() {
             false,
         ),
     ] {
-        let hold = Hold::from_facts(&facts);
+        let hold = decide(&facts);
         assert_eq!((hold.wait, hold.paced), (Wait::Application, is_paced), "{why}");
         let confidence = match (is_paced, facts.pushed) {
             (false, _) => High,
@@ -388,7 +398,7 @@ fn a_delayed_acknowledgement_of_a_head_lets_nothing_go_that_nothing_held() {
     let small = Facts { stays: Plateau::Yes, nagle: NagleHabit::Off, pushed: true, ..SMALL };
     let full = Facts { flight: [3 * FULL, FULL], most_flight: 3 * FULL, ..small };
     for (facts, writer) in [(small, Writer::Working), (full, Writer::SendBufferFull)] {
-        let hold = Hold::from_facts(&facts);
+        let hold = decide(&facts);
         assert_eq!((hold.wait, hold.writer), (Wait::Application, writer));
     }
 }
@@ -405,6 +415,12 @@ fn what_else_the_packets_admit_is_named() {
     use Cause::{ApplicationLimited, NagleRtt, PathStall, SendBuffer, SlowStart};
     let habit = |nagle| Facts { nagle, pushed: true, ended: true, ..SMALL };
     let constant = Facts { stays: Plateau::Yes, most_flight: 10 * FULL, pushed: true, ..BULK };
+    let busy = |micros| {
+        let unexplained = [Nanos::from_micros(micros); 2];
+        let late = Late { unexplained, ..LATE.late };
+        Facts { pushed: true, ended: true, left_late: true, late, ..LATE }
+    };
+    let ends = |slow_start| Facts { ended: true, slow_start, ..BULK };
     for (why, facts, rival) in [
         ("Nagle's algorithm", habit(NagleHabit::Holds), None),
         ("or a program that writes then", habit(NagleHabit::Mixed), Some(ApplicationLimited)),
@@ -465,10 +481,19 @@ fn what_else_the_packets_admit_is_named() {
             Some(NagleRtt),
         ),
         ("a timer, or a program", Facts { left_late: true, ..LATE }, Some(ApplicationLimited)),
+        ("a program, or a link busy for an eighth", busy(10_000), Some(Cause::Transmission)),
+        ("a program: a link was busy for less", busy(9_999), None),
+        (
+            "Nagle's algorithm, whatever else is due",
+            Facts { late: Late { due_ack: true, ..LATE.late }, ..habit(NagleHabit::Holds) },
+            None,
+        ),
+        ("a window with the end of a write, or a buffer", ends(true), Some(SendBuffer)),
+        ("a buffer that a window had outgrown before", ends(false), None),
         ("by a repair, or a window", Facts { loss: Some(Loss::Repaired), ..BULK }, Some(SlowStart)),
         ("a repair", REPAIR, None),
     ] {
-        let hold = Hold::from_facts(&facts);
+        let hold = decide(&facts);
         assert_eq!(hold.rival, rival, "{why}");
         assert!(rival.is_none() || hold.confidence < High, "{why}");
     }
@@ -487,5 +512,5 @@ fn a_small_segment_behind_as_many_as_the_first_window_has_waits_for_that() {
         ),
         ("all but Nagle's", Facts { nagle: NagleHabit::Off, ..tail }, Wait::SlowStart, High),
     ]);
-    assert_eq!(Hold::from_facts(&tail).rival, Some(Cause::NagleRtt));
+    assert_eq!(decide(&tail).rival, Some(Cause::NagleRtt));
 }

@@ -201,11 +201,6 @@ impl ProbeRtt {
         self.time
     }
 
-    /// Whether it may be going on.
-    pub(super) const fn may_last(&self) -> bool {
-        matches!(self.level, Level::Low(_))
-    }
-
     /// A segment has left.
     pub(super) fn see(&mut self, sent: &Sent) {
         let is_low = sent.flight <= Self::SEGMENTS * sent.full;

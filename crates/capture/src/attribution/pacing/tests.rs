@@ -1,5 +1,4 @@
 use Release::{Acknowledgement, Other, Repair, Same, Timer};
-use ackwise_cause::RepairedBy;
 
 use super::*;
 
@@ -145,9 +144,17 @@ fn gain_cycles_count_one_behind_the_other() {
 #[test]
 fn four_segments_in_flight_are_a_probe_only_after_ten_seconds_and_with_the_window_back_at_once() {
     let later: fn(&mut Script) = |it| it.pace(10_000, 2_300, Acknowledgement);
-    let cases: [Case<u32>; 7] = [
+    let cases: [Case<u32>; 8] = [
         ("as BBR does", |it| (it.low(240, Acknowledgement), it.rise()).1, 1),
         ("too short", |it| (it.low(160, Acknowledgement), it.rise()).1, 0),
+        (
+            "too few segments",
+            |it| {
+                (0..3).for_each(|_| it.burst(110_000, 1, 4, Acknowledgement));
+                it.rise();
+            },
+            0,
+        ),
         ("too long", |it| (it.low(2_000, Acknowledgement), it.rise()).1, 0),
         ("a program writes little", |it| (it.low(240, Other), it.rise()).1, 0),
         ("after a loss", |it| (it.low(240, Repair), it.rise()).1, 0),
@@ -198,22 +205,6 @@ fn the_drain_after_startup_is_seen_once() {
     (0..10).for_each(|_| script.cycle());
     let [startup, drain] = script.record.shown().unwrap().start.unwrap().map(|it| it.as_millis());
     assert!((380..=420).contains(&startup) && (60..=100).contains(&drain), "{startup} {drain}");
-}
-
-#[test]
-fn what_a_probe_leaves_is_no_send_buffer() {
-    let buffer = Hold { writer: Writer::SendBufferFull, ..Hold::done() };
-    let lost = Hold { lost: Some(RepairedBy::Timeout), ..buffer };
-    let mut script = Script::new();
-    assert_eq!(script.record.correct(buffer), buffer, "nothing is known");
-    script.pace(10_000, 2_300, Acknowledgement);
-    assert_eq!(script.record.correct(buffer), buffer, "no probe");
-    script.low(100, Acknowledgement);
-    let found = script.record.correct(buffer);
-    assert_eq!((found.wait, found.writer), (Wait::CongestionWindow, Writer::Working));
-    assert_eq!((found.confidence, found.rival), (Confidence::Medium, Some(Cause::SendBuffer)));
-    assert_eq!(script.record.correct(lost), lost);
-    assert_eq!(script.record.correct(Hold::done()), Hold::done());
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use ackwise_cause::RepairedBy;
+use ackwise_cause::{Direction, RepairedBy};
 use ackwise_tcp::Instant;
 
 use super::Sender;
-use crate::attribution::{Acknowledgement, gap::Resolution, path::PathDelays};
+use crate::attribution::{Acknowledgement, Distances, Nanos, later::Resolution, path::PathDelays};
 
 /// Data that was sent again.
 #[derive(Clone, Debug)]
@@ -45,7 +45,111 @@ impl Again {
     }
 }
 
+/// What the first acknowledgement of data that was sent again shows of its copies.
+#[derive(Clone, Copy, Debug)]
+struct Copies {
+    /// It acknowledges an earlier copy, or the later one, by the timestamp that it echoes.
+    of_earlier: Option<bool>,
+    /// It comes too soon to be for the later one; or as soon as that can be.
+    too_soon: bool,
+    prompt: bool,
+    /// It reports that the data arrived twice.
+    twice: bool,
+    /// A timer had sent it again.
+    by_timer: bool,
+    /// All of it had been acknowledged before.
+    acknowledged: bool,
+    /// The receive window has no room for more.
+    leaves_no_room: bool,
+    /// The receiver is far; what had been sent before was still on its way when this was sent again.
+    is_far: bool,
+    came_before: bool,
+    /// A packet of the receiver is missing before the data that it comes with.
+    answer_lost: bool,
+    /// It is the first data of a connection. Where it was captured: next to the receiver, and not to both.
+    first: bool,
+    at_receiver: bool,
+    one_host: bool,
+}
+
+impl Copies {
+    /// What happened to them, if that shows.
+    fn resolution(&self) -> Option<Resolution> {
+        let of_earlier = self.of_earlier.unwrap_or(self.too_soon);
+        // If it arrived twice, no acknowledgement of the first copy came before, and this one echoes what
+        // the first brought (RFC 7323, section 4.3). If this came late, too, the path held both copies.
+        let held = self.is_far && !self.prompt && self.by_timer;
+        // The path held what had been sent before, and so this, which was sent with it.
+        let held_with_earlier = held && self.came_before && self.of_earlier.is_none();
+        let in_vain = if self.twice { held } else { of_earlier || held_with_earlier };
+        Some(match () {
+            () if (of_earlier || self.acknowledged) && self.leaves_no_room => {
+                Resolution::WindowClosed
+            }
+            () if in_vain && self.answer_lost => Resolution::AnswerLost,
+            () if in_vain => Resolution::Spurious,
+            () if self.twice => Resolution::AckLost,
+            () if !self.prompt && self.of_earlier.is_none() => return None,
+            () if !self.first => Resolution::Confirmed,
+            // Between two hosts that are so near, a client's capture looks the same.
+            () if self.at_receiver => {
+                Resolution::Refused { sure: self.of_earlier == Some(false) && !self.one_host }
+            }
+            () => Resolution::OrRefused,
+        })
+    }
+}
+
 impl Sender {
+    /// What was sent again is acknowledged: what that shows of it. `duplicate`: it reports that something arrived twice.
+    pub(super) fn resolve(
+        &mut self,
+        again: Again,
+        ack: &Acknowledgement,
+        acked_before: u64,
+        duplicate: bool,
+        direction: Direction,
+        distances: &mut Distances,
+    ) -> Option<Resolution> {
+        let delays = *distances.path_delays(direction);
+        let (receiver, is_far) = (delays.receiver, delays.is_far_from_receiver());
+        let of_earlier = again.is_of_earlier_copy(ack, acked_before);
+        let took = Nanos::between(again.seen, ack.seen);
+        if of_earlier == Some(false) {
+            distances.limit(direction, took);
+        }
+        let by_timer = again.by == RepairedBy::Timeout;
+        let copies = Copies {
+            of_earlier,
+            too_soon: is_far && took < receiver * 2 * 3 / 4,
+            prompt: took <= receiver * 2 * 5 / 4 + delays.prompt_ack,
+            twice: duplicate,
+            by_timer,
+            acknowledged: acked_before >= again.bytes.end,
+            leaves_no_room: self.leaves_no_room(ack),
+            is_far,
+            came_before: again.came_before,
+            answer_lost: ack.lost_before,
+            first: direction == Direction::ToServer
+                && by_timer
+                && acked_before == 0
+                && self.window.initial > 0,
+            at_receiver: delays.is_next_to_receiver(),
+            one_host: delays.is_one_host(),
+        };
+        let resolution = copies.resolution();
+        match resolution {
+            Some(Resolution::WindowClosed | Resolution::Spurious) => {
+                let known = resolution == Some(Resolution::WindowClosed) || by_timer;
+                self.in_vain = Some(again.packet).filter(|_| known);
+                self.recover = None;
+            }
+            Some(_) => {}
+            None => self.again = Some(Again { acked: true, ..again }),
+        }
+        resolution
+    }
+
     /// What was sent again is acknowledged. If it then is reported to have arrived twice, that was the
     /// acknowledgement of the first copy: nothing had been lost.
     pub(crate) fn hear_after_acknowledgement(

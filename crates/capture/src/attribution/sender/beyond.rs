@@ -1,11 +1,10 @@
 //! What may have happened where the vantage point sees nothing: between it and either end.
 
-use ackwise_cause::RepairedBy;
 use ackwise_tcp::{Instant, Wait};
 
 use super::{Departure, Left, PathDelays, SeenData, Sender};
 use crate::attribution::{
-    LossKind, Nanos,
+    LossKind, Nanos, Rule,
     acknowledgement::Arrived,
     clock::{SenderClock, is_later},
     gap::{LONGEST_ACK_DELAY, Missing},
@@ -41,7 +40,7 @@ impl Sender {
             };
         }
         // More was ready, and nothing was acknowledged: a tail loss probe (RFC 8985, section 7.2).
-        if hold.paced && facts.since_event() > long {
+        if hold.rule == Rule::Paced && facts.since_event() > long {
             return Stall::OrLoss;
         }
         let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
@@ -54,9 +53,6 @@ impl Sender {
         // What was sent before a probe was acknowledged only now: the stall that it was sent in went on.
         if only_ack && hold.lost.is_none() && self.probe.is_some_and(|probe| self.acked <= probe) {
             return Stall::Since(last.sent);
-        }
-        if let Some(due) = Self::queued_again(hold, ack, &last, delays) {
-            return Stall::Queued(due);
         }
         // A closed window is in the capture, whatever was sent in vain before.
         let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. });
@@ -94,53 +90,10 @@ impl Sender {
         }
     }
 
-    /// When the acknowledgement of what was sent again before this was due, if it came much later: RFC 5681, section 4.2,
-    /// lets no receiver delay one that fills a hole. So what was sent again waited in a queue, or the path held it.
-    fn queued_again(
-        hold: &Hold,
-        ack: &Arrived,
-        last: &Departure,
-        delays: &PathDelays,
-    ) -> Option<Instant> {
-        let waits = hold.lost == Some(RepairedBy::Recovery) || hold.wait == Wait::Recovery;
-        let is_of_it = last.repairs && ack.packet > last.packet;
-        let usual = (delays.round_trip / 2).max(Stall::LEAST);
-        let is_late = Nanos::between(last.arrives, ack.left) > usual;
-        (waits && is_of_it && is_late).then(|| last.arrives + (delays.sender + delays.receiver))
-    }
-
-    /// Whether what was sent with a lost segment came as late as in a long queue: for that long, the segment would have
-    /// waited in any case, if it was not lost where the queue ends.
-    pub(super) fn waited_for_queue(
-        &self,
-        hold: &Hold,
-        facts: &Facts,
-        latest: Option<&Arrived>,
-        delays: &PathDelays,
-    ) -> bool {
-        let Some((ack, last)) = latest.zip(self.last) else { return false };
-        hold.lost == Some(RepairedBy::Timeout)
-            && facts.flight[1] < facts.flight[0]
-            && Nanos::between(last.arrives, ack.left) > Stall::least(delays.round_trip)
-    }
-
-    /// Whether the sender waited for an acknowledgement that was delayed for a time that is not a known
-    /// receiver's, nor this one's so far: the path may have held it.
-    pub(super) fn is_odd_delay(
-        &self,
-        hold: &Hold,
-        latest: Option<&Arrived>,
-        delays: &PathDelays,
-    ) -> bool {
-        let is_far = delays.is_far_from_receiver();
-        let Some((ack, last)) = latest.zip(self.last).filter(|_| is_far && hold.waits_for_ack())
-        else {
-            return false;
-        };
-        let silent = Nanos::between(last.arrives, ack.left);
+    /// Whether acknowledgements come so late here: a known receiver's delay, or this one's so far.
+    pub(super) fn is_usual_delay(&self, silent: Nanos) -> bool {
         let usual = |delay: &Nanos| silent.abs_diff(*delay) <= *delay / 8;
-        silent > Stall::least(delays.round_trip)
-            && !Self::ACK_DELAYS.iter().chain(&self.delays).any(usual)
+        Self::ACK_DELAYS.iter().chain(&self.delays).any(usual)
     }
 
     /// Whether the vantage point saw the first copy of what is sent again, and only a later ACK shows

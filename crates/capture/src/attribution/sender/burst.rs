@@ -9,6 +9,7 @@ use crate::attribution::{
     Evidence, Nanos,
     gap::{Gap, Missing},
     hold::Hold,
+    later::Later,
     path::PathDelays,
     stall::Stall,
 };
@@ -61,6 +62,7 @@ impl Sender {
             kind: None,
             capture_lost_data: false,
             missing: Missing::Nothing,
+            later: Later::NOTHING,
             evidence: Evidence::of([last.packet, packet, data.packet]),
         };
         self.full = data.full;

@@ -4,10 +4,12 @@ use std::ops::Range;
 
 use ackwise_tcp::Instant;
 
+use super::Sender;
 use crate::attribution::{
     Nanos,
-    gap::{LastWay, Missing, Released},
+    gap::{Gap, LastWay, Missing, Released},
     hold::Loss,
+    path::{Pace, PathDelays},
     stall::Held,
     train::Train,
 };
@@ -31,8 +33,6 @@ pub(crate) struct Departure {
     pub queued: Option<Nanos>,
     /// It had less data than a full segment.
     pub small: bool,
-    /// It was sent again.
-    pub repairs: bool,
     /// An acknowledgement released it.
     pub released: Option<Released>,
     /// It takes all of a silly window, as what a timer sends into it.
@@ -63,6 +63,11 @@ pub(crate) enum Left {
 }
 
 impl Departure {
+    /// Nagle's algorithm held it.
+    pub(super) fn was_held_by_nagle(&self) -> bool {
+        self.released.is_some_and(|it| it.acknowledged.is_some())
+    }
+
     /// How long the path held it, by its timestamp.
     pub(crate) fn held_for(&self) -> Option<Nanos> {
         self.held.map(|held| Nanos::between(held.from, self.arrives))
@@ -105,5 +110,64 @@ pub(crate) struct SeenData {
 impl SeenData {
     pub(super) const fn len(&self) -> u64 {
         self.bytes.end - self.bytes.start
+    }
+}
+
+impl Sender {
+    /// Of `data`, which left at `sent`; `held`: by its timestamp, the path held it.
+    #[inline(always)]
+    pub(super) fn departure(
+        &mut self,
+        data: &SeenData,
+        sent: Instant,
+        held: bool,
+        gap: Option<&Gap>,
+        delays: &PathDelays,
+    ) -> Departure {
+        let bytes = data.len();
+        let train = self.train(sent, gap, delays);
+        self.bottleneck.carry(bytes, sent);
+        // The least round trips were those of empty segments: their time on the link is in them.
+        let way = delays.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
+        let arrives = (data.seen + delays.receiver).max(self.bottleneck.free_at() + way);
+        let (packet, seen, pushed) = (data.packet, data.seen, data.pushed);
+        // Linux sets PSH at the end of what it lets a network card cut into segments, too.
+        let cut = bytes > data.full || self.last.as_ref().is_some_and(|last| !last.pushed);
+        // Most have one, for which nothing need be divided.
+        let full = data.full.max(1);
+        let is_whole = bytes == full || bytes.is_multiple_of(full);
+        let ended = pushed && !(cut && is_whole);
+        self.unpushed += bytes;
+        let forced = pushed && std::mem::take(&mut self.unpushed) * 2 > self.most_offered;
+        let timestamp = data.timestamp;
+        let left = self.left(data, delays);
+        let queued = if held { None } else { self.queued(data, delays) };
+        let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
+        let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
+        let small = data.full > 0 && !is_whole;
+        let opens = self.was_opened_for(data, sent, delays);
+        let released = gap.zip(self.last).and_then(|(gap, last)| gap.released(last.sent, opens));
+        let takes_silly_window = self.takes_silly_window(data);
+        Departure {
+            packet,
+            seen,
+            sent,
+            arrives,
+            train,
+            held,
+            left,
+            queued,
+            small,
+            released,
+            takes_silly_window,
+            // Next to its sender, nothing is lost before: the capture lacks the packet.
+            lost_before: data.lost_before == Some(true) && !delays.is_next_to_sender(),
+            seems_lost_before: data.seems_lost_before && !delays.is_next_to_sender(),
+            acked: self.acked,
+            pushed,
+            ended,
+            forced,
+            timestamp,
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use ackwise_tcp::Instant;
 
-use super::{Arrived, Departure, Facts, Nanos, PathDelays, SeenData, Sender};
+use super::{Arrived, Departure, Facts, Loss, Nanos, PathDelays, SeenData, Sender, Stall};
+use crate::attribution::hold::{Lacks, Late};
 
 impl Sender {
     /// Of `data`, which left at `sent`, after the data in `last` and the `latest` acknowledgement.
@@ -40,7 +41,6 @@ impl Sender {
             reach_before_idle: self.window.reach_before_idle,
             lossy: self.window.lossy,
             slow_start: self.window.slow_start,
-            threshold: self.window.threshold,
             stays: self.window.stays(data.full),
             most_flight: self.most_flight,
             fills_receive_window: self.edge.is_some_and(|edge| data.bytes.end >= edge),
@@ -64,8 +64,56 @@ impl Sender {
             window_was_full: self.left_with[0] + data.len() > self.left_with[1],
             // What the acknowledgement came with is what it answers.
             answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
+            follows_held: data.answers.is_none() && last.small && last.was_held_by_nagle(),
+            behind_small: self.small_end > self.acked,
             loss: data.loss,
+            fills_in_vain: data.loss == Some(Loss::Repairs) && self.is_known_to_fill_window(data),
+            stall: Stall::None,
+            kind: None,
+            lacks: Lacks {
+                ack: self.lacks_ack,
+                opening: self.lacks_ack && self.is_beyond_window(data),
+                window: self.edge.is_none(),
+            },
+            late: self.late(last, data, sent, latest, delays),
             without: self.without,
         }
+    }
+
+    fn late(
+        &self,
+        last: &Departure,
+        data: &SeenData,
+        sent: Instant,
+        latest: Option<&Arrived>,
+        delays: &PathDelays,
+    ) -> Late {
+        let silent = latest.map(|ack| Nanos::between(last.arrives, ack.left));
+        let slow = silent > Some((delays.round_trip / 2).max(Stall::LEAST));
+        let silent = silent.filter(|it| *it > Stall::least(delays.round_trip));
+        Late {
+            slow,
+            due_ack: self.lacks_what_it_should_have(data, sent, delays),
+            silent,
+            usual: silent
+                .is_none_or(|it| !delays.is_far_from_receiver() || self.is_usual_delay(it)),
+            may_have_arrived: self.may_be_in_vain(data, delays),
+            sender_nearer: delays.sender_in_doubt,
+            more_acks: !self.acks_in_flight.is_empty(),
+            unexplained: self.unexplained(),
+            by_link: self.may_be_busy_with_window()
+                && Self::delayed_until(last, latest, delays).is_some()
+                && latest.is_some_and(|it| it.flight[0] > 0),
+        }
+    }
+
+    /// Until when the receiver delayed the acknowledgement of all that was sent before, if it did.
+    pub(super) fn delayed_until(
+        last: &Departure,
+        latest: Option<&Arrived>,
+        delays: &PathDelays,
+    ) -> Option<Instant> {
+        let of_all = latest.filter(|it| it.flight[1] == 0).map(|it| it.left);
+        of_all.filter(|&left| Nanos::between(last.arrives, left) > delays.prompt_ack)
     }
 }

@@ -1,10 +1,7 @@
 //! By how much acknowledgements come later than a round trip takes: for so long, a link of which no rate is known
 //! may have been busy.
 
-use ackwise_cause::{Cause, Writer};
-use ackwise_tcp::Wait;
-
-use super::{Confidence, Distances, Hold, Nanos, Pace, Rule, Sender};
+use super::{Facts, Hold, Nanos, Pace, Rule, Sender};
 
 /// How late the last acknowledgements were, the least of a few.
 #[derive(Clone, Copy, Debug, Default)]
@@ -99,34 +96,27 @@ impl Sender {
         delays.get(delays.len() / 2).copied()
     }
 
-    /// Where no rate is known and the program seems to have paused for `gap`: for how long a link was busy with
-    /// what it had written before, as far as that is worth a doubt. An eighth of the time is, our choice.
-    pub(super) fn busy_without_rate(&self, hold: &mut Hold, gap: Nanos) -> Option<Nanos> {
-        let pauses = hold.wait == Wait::Application && hold.writer == Writer::Working;
-        let is_sure = hold.confidence == Confidence::High && hold.lost.is_none();
-        if !pauses || !is_sure || !self.bottleneck.is_unknown() {
-            return None;
+    /// By how much the last acknowledgements were late that no receiver delays, and all of them, where no rate is known.
+    pub(super) fn unexplained(&self) -> [Nanos; 2] {
+        match self.bottleneck.is_unknown() {
+            true => [self.lateness.prompt.least(), self.lateness.any.least()],
+            false => [Nanos::ZERO; 2],
         }
-        let [busy, perhaps] = [self.lateness.prompt.least(), self.lateness.any.least()];
-        let counts = |late: Nanos| late * 8 >= gap;
-        if (counts(busy) || counts(perhaps)) && self.without != Some(Rule::BusyLink) {
-            *hold = hold.or(Cause::Transmission);
-            (hold.confidence, hold.doubt) = (Confidence::Medium, Some(Rule::BusyLink));
-        }
-        Some(busy.min(gap)).filter(|_| counts(busy))
     }
 
-    /// The same of what filled the receive window, of which the acknowledgement came `late`. Whether the receiver kept
-    /// that, or a slow link the data, nothing shows, unless it was seen to wait for its program; but no receiver's timer
-    /// ends so soon.
-    pub(super) fn busy_with_window(&self, hold: &mut Hold, late: Option<Nanos>) -> Option<Nanos> {
-        let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. }) && hold.lost.is_none();
-        let may_be_link = self.bottleneck.is_unknown() && !self.waits_for_reader;
-        let late = late.filter(|_| is_closed && may_be_link)?;
-        *hold = hold.or(Cause::Transmission);
-        hold.confidence = hold.confidence.min(Confidence::Medium);
-        hold.doubt = Some(Rule::BusyLink);
-        Some(late).filter(|late| *late < Distances::SHORTEST_ACK_DELAY)
+    /// Where no rate is known and the program seems to have paused: for how long a link was busy with what it had
+    /// written before, as far as that is worth a doubt. An eighth of the time is, our choice.
+    pub(super) fn busy_without_rate(hold: &Hold, facts: &Facts) -> Option<Nanos> {
+        let [busy, _] = facts.late.unexplained;
+        let pauses = hold.rule == Rule::Written && hold.lost.is_none();
+        let counts = pauses && !busy.is_zero() && busy * 8 >= facts.since_data;
+        counts.then(|| busy.min(facts.since_data))
+    }
+
+    /// Whether a link may have been busy with what filled the receive window, of which the acknowledgement came late:
+    /// unless the receiver was seen to wait for its program, nothing shows whether it kept that, or a link the data.
+    pub(super) const fn may_be_busy_with_window(&self) -> bool {
+        self.bottleneck.is_unknown() && !self.waits_for_reader
     }
 }
 
@@ -149,22 +139,6 @@ mod tests {
         lateness.note(millis(40), 1_000, 1_000);
         assert_eq!(lateness.any.least(), Nanos::ZERO, "Linux delays them for 40 ms");
         assert_eq!(lateness.prompt.least(), millis(15));
-    }
-
-    #[test]
-    fn a_pause_of_a_program_is_shortened_where_no_rate_is_known() {
-        let mut sender = Sender::default();
-        sender.lateness.note(millis(20), 2_000, 1_000);
-        sender.lateness.note(millis(20), 2_000, 1_000);
-        let pause = || Hold { writer: Writer::Working, ..Hold::done() };
-        let busy = |hold: &mut Hold, gap| sender.busy_without_rate(hold, millis(gap));
-        let mut hold = pause();
-        assert_eq!(busy(&mut hold, 32), Some(millis(20)));
-        assert_eq!((hold.confidence, hold.rival), (Confidence::Medium, Some(Cause::Transmission)));
-        let mut long = pause();
-        assert_eq!((busy(&mut long, 161), long), (None, pause()), "less than an eighth");
-        let mut done = Hold::done();
-        assert_eq!((busy(&mut done, 32), done), (None, Hold::done()));
     }
 
     #[test]

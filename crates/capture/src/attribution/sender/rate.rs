@@ -112,7 +112,13 @@ impl Sender {
 
     /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
     /// than the least round trip, links were busy with the burst.
-    pub(super) fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Nanos) {
+    pub(super) fn time_burst(
+        &mut self,
+        ack: &Acknowledgement,
+        newly: u64,
+        late: Nanos,
+        round_trip: Nanos,
+    ) {
         let of_burst = self.round_trips.of_burst(ack.acked, self.highest, ack.seen);
         let Some(OfBurst { bytes, since, step }) = of_burst else { return };
         if step.is_none() {
@@ -127,6 +133,12 @@ impl Sender {
             return;
         }
         let busy = Nanos::between(since, ack.seen) - round_trip;
+        // What was written bit by bit before the first acknowledgement found no link busy if it was not late itself: an
+        // eighth of the time is. Our choice.
+        let spread = self.bottleneck.before.time(bytes) * 2 + Gap::ONE_WRITE;
+        if late * 8 < busy && busy > spread {
+            return;
+        }
         let headers = (bytes / self.full).saturating_sub(1) * Pace::HEADERS;
         // Of fewer, too, where the receiver was seen to wait for that; but it is not earlier than a link lets it come.
         if full_window

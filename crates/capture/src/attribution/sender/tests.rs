@@ -4,7 +4,7 @@ mod held;
 
 use std::ops::Range;
 
-use ackwise_cause::Writer;
+use ackwise_cause::{Cause, Writer};
 
 use super::{
     super::{Confidence, gap::Missing, nagle::NagleHabit, train::Train},

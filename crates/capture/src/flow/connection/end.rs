@@ -4,7 +4,7 @@ use ackwise_cause::{Direction, Party};
 
 use super::{Closed, ObservedConnection};
 use crate::{
-    attribution::gap::Resolution,
+    attribution::later::Resolution,
     closing::TimeWaitRule,
     limits::Limit,
     results::{ConnectionResult, Results},

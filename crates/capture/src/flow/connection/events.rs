@@ -106,14 +106,15 @@ impl ObservedConnection {
                         it.fall_into_hole();
                     }
                     if let Some(first) = &it.first_of(behind_hole, last) {
-                        let asked = match it.asked(heard, way, round_trip) {
+                        let asked = it.asked(heard, way, round_trip);
+                        habits.acks_at_once |= asked == Asked::Known && it.waits_for_response();
+                        let asked = match asked {
+                            Asked::Unheard if is_near && !lacks_acks => Asked::Here,
                             _ if is_near => Asked::Known,
                             // The request was not sent again: it was late by less than a timeout.
                             Asked::Unheard if lacks_acks => Asked::Late(LEAST_TIMEOUT),
                             asked => asked,
                         };
-                        habits.acks_at_once |=
-                            asked == Asked::Known && !is_near && it.waits_for_response();
                         it.begin_response(first, asked, Some(round_trip), habits);
                     }
                 });

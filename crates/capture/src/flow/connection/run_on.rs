@@ -46,7 +46,7 @@ impl ObservedConnection {
             exchange.handle_earlier_end(&self.earlier_end);
             let confidence = if gap.pace_is_sure { Confidence::High } else { Confidence::Medium };
             let (rule, cause) = (Rule::LinkBusy, Cause::Transmission);
-            let doubt = Some(Rule::RateUnsure).filter(|_| !gap.pace_is_sure);
+            let doubt = Some(Rule::LinkUnsure).filter(|_| !gap.pace_is_sure);
             let verdict = Verdict::new(rule, cause, direction, gap.evidence, confidence);
             let verdict = Verdict { doubt, ..verdict };
             exchange.account.add(gap.until, verdict);
@@ -366,5 +366,17 @@ mod tests {
             pair.take(Event::Data { after: 5, odd: Odd::Nothing });
         }
         assert_eq!(pair.short_ways, 8, "all but the first and the last");
+    }
+
+    #[test]
+    fn what_is_drawn_takes_no_short_way() {
+        let mut pair = Pair::new();
+        pair.short.keep_series(1);
+        pair.long.keep_series(1);
+        pair.take(Event::Request { after: 1_000 });
+        for _ in 0..10 {
+            pair.take(Event::Data { after: 5, odd: Odd::Nothing });
+        }
+        assert_eq!(pair.short_ways, 0);
     }
 }

@@ -57,6 +57,12 @@ fn what_the_sender_did_before_says_whether_an_acknowledgement_released_a_small_s
     check(&[
         ("it always waited", habit(NagleHabit::Holds), Wait::Nagle, High),
         ("it waited as often as not", habit(NagleHabit::Mixed), Wait::Nagle, Medium),
+        (
+            "it waited with the one before: this was written after that",
+            Facts { follows_held: true, ..habit(NagleHabit::Holds) },
+            Wait::Nagle,
+            Low,
+        ),
         ("its program writes late", habit(NagleHabit::WritesLate), Wait::Application, Low),
         ("it always waited, and its host was busy", late, Wait::Nagle, Medium),
         (
@@ -156,7 +162,7 @@ fn a_program_that_is_seen_to_write_late_by_itself_is_charged_with_its_own_pause(
     let facts =
         Facts { since_data: Nanos::from_millis(44), nagle, may_miss_losses: false, ..SMALL };
     let divided = |facts: &Facts, own: Option<u64>| {
-        Hold::from_facts(facts).divided_by_pace(facts, own.map(Nanos::from_micros))
+        decide(facts).divided_by_pace(facts, own.map(Nanos::from_micros))
     };
     for (own, is_divided) in [
         (None, false),
@@ -175,9 +181,9 @@ fn a_program_that_is_seen_to_write_late_by_itself_is_charged_with_its_own_pause(
         assert_eq!(before, is_divided.then_some(own_pause), "{own:?}");
     }
     let far = Facts { may_miss_losses: true, ..facts };
-    assert_eq!(divided(&far, Some(30_000)), (Hold::from_facts(&far), None));
+    assert_eq!(divided(&far, Some(30_000)), (decide(&far), None));
     let written = Facts { nagle: NagleHabit::WritesLate, ..facts };
-    assert_eq!(divided(&written, Some(30_000)), (Hold::from_facts(&written), None));
+    assert_eq!(divided(&written, Some(30_000)), (decide(&written), None));
     let window = Facts { nagle: NagleHabit::Off, ..facts };
-    assert_eq!(divided(&window, Some(30_000)), (Hold::from_facts(&window), None));
+    assert_eq!(divided(&window, Some(30_000)), (decide(&window), None));
 }

@@ -158,7 +158,7 @@ fn a_repair_soon_after_progress_is_no_timeout_if_sack_told_of_the_loss() {
         since_progress: Some(Nanos::from_millis(194)),
         ..REPAIR
     };
-    let by = |facts: Facts| Hold::from_facts(&facts).lost;
+    let by = |facts: Facts| decide(&facts).lost;
     assert_eq!(by(late), Some(RepairedBy::Recovery));
     for other in [
         Facts { since_progress: Some(Nanos::from_millis(195)), ..late },

@@ -156,7 +156,8 @@ fn behind_segments_that_waited_in_a_queue_a_lost_one_would_have_waited_too() {
         wire.push(0.0, 2_000..2_500);
         wire.ack(acked_at, 2_000);
         let mut gap = wire.repair(400.0, 2_000..2_500).unwrap();
-        gap.resolve(Resolution::Confirmed);
+        gap.later.note(Resolution::Confirmed);
+        let gap = gap.settled();
         assert_eq!(gap.hold.wait, Wait::RetransmissionTimeout);
         assert_eq!(gap.hold.rival, rival, "{acked_at}");
         assert_eq!(gap.hold.confidence == Confidence::High, rival.is_none(), "{acked_at}");
@@ -179,22 +180,4 @@ fn a_program_waited_for_memory_until_acknowledgements_came_again() {
         let hold = wire.push(98.0, 15_500..20_500).unwrap().hold;
         assert_eq!((hold.wait, hold.rival), (Wait::Application, rival), "{acks:?}");
     }
-}
-
-/// RFC 5681, section 4.2: a receiver acknowledges at once what fills a hole.
-#[test]
-fn what_was_sent_again_and_is_acknowledged_late_waited_in_a_queue() {
-    for (acked_at, stall) in [(52.0, Stall::None), (130.0, Stall::Queued(at(50.0)))] {
-        let mut wire = Wire::new();
-        wire.burst(0.0);
-        wire.repair(30.0, 0..1_000);
-        wire.ack(acked_at, 1_000);
-        let gap = wire.repair(acked_at, 1_000..2_000).unwrap();
-        assert_eq!((gap.hold.wait, gap.stall), (Wait::Recovery, stall), "{acked_at}");
-    }
-    // New data does not tell how long its acknowledgement was delayed.
-    let mut wire = Wire::new();
-    wire.burst(0.0);
-    wire.ack(130.0, 1_000);
-    assert_eq!(wire.repair(130.0, 1_000..2_000).unwrap().stall, Stall::None);
 }

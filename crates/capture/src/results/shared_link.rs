@@ -1,0 +1,91 @@
+//! Transfers that share a link.
+//!
+//! Where two connections between the same hosts send much at the same time over a link that is busy, each waits behind
+//! the other's packets: for its own, for theirs, or for a window that such a queue has filled or emptied. The packets
+//! of one connection do not show which.
+
+use std::{net::IpAddr, time::Duration};
+
+use ackwise_cause::Cause;
+use ackwise_tcp::Instant;
+use hashbrown::HashMap;
+
+use super::{ConnectionResult, ExchangeResult, busy_path::hosts};
+use crate::attribution::{Confidence, Nanos, Rule, Verdict};
+
+/// Three first windows of ten segments: less finds room in most queues. Our choice.
+const MUCH: u64 = 30 * 1_460;
+/// Of its time, one part in so many is worth a doubt. Our choice.
+const OVERLAP: u32 = 8;
+/// A link is busy if an exchange waits for it, or for a repair, in one part of its time in so many. Our choice.
+const BUSY: u32 = 4;
+
+/// A transfer, and where it is in the list.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    connection: u32,
+    until: Instant,
+    place: usize,
+}
+
+/// Doubts what `exchanges`, in the order in which they began, say of links and windows where they share a link;
+/// `connections` are in the order of their numbers.
+pub(super) fn doubt(exchanges: &mut [ExchangeResult], connections: &[ConnectionResult]) {
+    // Of two hosts, the transfers of two connections that last longest so far: one overlaps with them, or with none.
+    let mut last: HashMap<[IpAddr; 2], [Option<Transfer>; 2]> = HashMap::new();
+    for place in 0..exchanges.len() {
+        let exchange = &exchanges[place];
+        if exchange.bytes.iter().all(|bytes| *bytes < MUCH) {
+            continue;
+        }
+        let found = connections.binary_search_by_key(&exchange.connection, |it| it.id);
+        let Ok(found) = found else { continue };
+        let (connection, from) = (exchange.connection, exchange.start);
+        let this = Transfer { connection, until: from + exchange.duration, place };
+        let known = last.entry(hosts(&connections[found])).or_default();
+        for other in known.iter().flatten().filter(|it| it.connection != connection) {
+            let together = Nanos::between(from, other.until.min(this.until)).into();
+            for place in [this.place, other.place] {
+                exchanges[place].doubt_shared(together);
+            }
+        }
+        keep(known, this);
+    }
+}
+
+/// Remembers a transfer in place of an earlier one of its connection, or of that which ends first.
+fn keep(known: &mut [Option<Transfer>; 2], this: Transfer) {
+    let same = known.iter().position(|it| it.is_some_and(|it| it.connection == this.connection));
+    let first = usize::from(known[1].map(|it| it.until) < known[0].map(|it| it.until));
+    let slot = &mut known[same.unwrap_or(first)];
+    if slot.is_none_or(|it| it.until <= this.until) {
+        *slot = Some(this);
+    }
+}
+
+impl ExchangeResult {
+    /// For this long, another transfer shared its link.
+    fn doubt_shared(&mut self, together: Duration) {
+        let busy = |cause| {
+            matches!(cause, Cause::Transmission | Cause::RequestUpload | Cause::LossRecovery)
+        };
+        let waits: Duration =
+            self.shares.iter().filter(|it| busy(it.cause)).map(|it| it.span).sum();
+        if together * OVERLAP < self.duration || waits * BUSY < self.duration {
+            return;
+        }
+        self.revise(|verdict| match verdict.cause {
+            Cause::Transmission
+            | Cause::RequestUpload
+            | Cause::LossRecovery
+            | Cause::SlowStart
+            | Cause::CongestionWindow
+            | Cause::Pacing
+            | Cause::PathStall => {
+                let verdict = verdict.doubted(Rule::LinkUnsure, Cause::Queueing);
+                Verdict { confidence: Confidence::Low, ..verdict }
+            }
+            _ => verdict,
+        });
+    }
+}
