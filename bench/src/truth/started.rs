@@ -27,7 +27,7 @@ pub(super) fn guarded(command: &Command) -> anyhow::Result<Command> {
     guarded.args(PREFERRED).arg(find("setpriv", "util-linux")?);
     guarded.args(["--pdeathsig", "TERM", "--"]).arg(command.get_program());
     guarded.args(command.get_args());
-    // When Apache ends, it ends its whole process group, which would be ours.
+    // When Apache ends, it ends its whole process group, which would be the bench's.
     guarded.process_group(0);
     Ok(guarded)
 }

@@ -273,8 +273,8 @@ pub(crate) const OPEN_REQUESTS: usize = 1024;
 /// beside one for each byte. Our choice: full segments allow for [`OPEN_REQUESTS`].
 pub(crate) const DIVISIONS_PER_SEGMENT: usize = 64;
 
-/// The most divisions that are saved up. Our choice.
-pub(crate) const SAVED_DIVISIONS: usize = 1 << 20;
+/// The most divisions that are saved up. Our choice: the segments of a window of 1.4 MB behind a hole, for 256 requests.
+pub(crate) const SAVED_DIVISIONS: usize = 1 << 18;
 
 /// The most bytes of a method, path or protocol name that are kept. Our choice: servers refuse request
 /// lines of 8 KiB, and nobody reads more than this in a table.

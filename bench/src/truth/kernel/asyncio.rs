@@ -1,4 +1,4 @@
-//! A server that is a program of Python's asyncio, and keeps the same diary as ours. Its sockets have no Nagle; what
+//! A server that is a program of Python's asyncio, and keeps the same diary as the bench's own server. Its sockets have no Nagle; what
 //! a socket does not take, its loop writes later.
 
 use std::io::{BufRead, BufReader, Write as _};

@@ -311,7 +311,7 @@ impl Hold {
         Self { cut_by_idle, cut_by_loss, ..Self::new(wait, confidence) }
     }
 
-    /// Decides what the sender of a segment waited for, as far as nothing makes that less sure.
+    /// What the sender of a segment waited for, by the first row that applies.
     pub(crate) fn claimed(facts: &Facts) -> Self {
         let table = if facts.was_released() { RELEASED } else { UNRELEASED };
         let of_loss = facts.loss.and_then(|_| first_of(OF_LOSS, facts, facts.without));

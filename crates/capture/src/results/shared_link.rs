@@ -15,9 +15,9 @@ use crate::attribution::{Confidence, Nanos, Rule, Verdict};
 
 /// Three first windows of ten segments: less finds room in most queues. Our choice.
 const MUCH: u64 = 30 * 1_460;
-/// Of its time, one part in so many is worth a doubt. Our choice.
+/// An overlap of an eighth of the time is worth a doubt. Our choice.
 const OVERLAP: u32 = 8;
-/// A link is busy if an exchange waits for it, or for a repair, in one part of its time in so many. Our choice.
+/// A link is busy if an exchange waits for it, or for a repair, for a quarter of the time. Our choice.
 const BUSY: u32 = 4;
 
 /// A transfer, and where it is in the list.
@@ -33,8 +33,9 @@ struct Transfer {
 pub(super) fn doubt(exchanges: &mut [ExchangeResult], connections: &[ConnectionResult]) {
     // Of two hosts, the transfers of two connections that last longest so far: one overlaps with them, or with none.
     let mut last: HashMap<[IpAddr; 2], [Option<Transfer>; 2]> = HashMap::new();
-    for place in 0..exchanges.len() {
-        let exchange = &exchanges[place];
+    // A long transfer may overlap with any number of others, and is revised once.
+    let mut shares_link = vec![false; exchanges.len()];
+    for (place, exchange) in exchanges.iter().enumerate() {
         if exchange.bytes.iter().all(|bytes| *bytes < MUCH) {
             continue;
         }
@@ -46,10 +47,13 @@ pub(super) fn doubt(exchanges: &mut [ExchangeResult], connections: &[ConnectionR
         for other in known.iter().flatten().filter(|it| it.connection != connection) {
             let together = Nanos::between(from, other.until.min(this.until)).into();
             for place in [this.place, other.place] {
-                exchanges[place].doubt_shared(together);
+                shares_link[place] |= exchanges[place].shares_link(together);
             }
         }
         keep(known, this);
+    }
+    for (exchange, _) in exchanges.iter_mut().zip(shares_link).filter(|it| it.1) {
+        exchange.doubt_link();
     }
 }
 
@@ -64,16 +68,18 @@ fn keep(known: &mut [Option<Transfer>; 2], this: Transfer) {
 }
 
 impl ExchangeResult {
-    /// For this long, another transfer shared its link.
-    fn doubt_shared(&mut self, together: Duration) {
+    /// Whether another transfer, which went on for this long beside it, shared a busy link with it.
+    fn shares_link(&self, together: Duration) -> bool {
         let busy = |cause| {
             matches!(cause, Cause::Transmission | Cause::RequestUpload | Cause::LossRecovery)
         };
         let waits: Duration =
             self.shares.iter().filter(|it| busy(it.cause)).map(|it| it.span).sum();
-        if together * OVERLAP < self.duration || waits * BUSY < self.duration {
-            return;
-        }
+        together * OVERLAP >= self.duration && waits * BUSY >= self.duration
+    }
+
+    /// What it waited for on the link, or for a window, may have been the other transfer's packets.
+    fn doubt_link(&mut self) {
         self.revise(|verdict| match verdict.cause {
             Cause::Transmission
             | Cause::RequestUpload

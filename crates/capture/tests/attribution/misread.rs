@@ -304,7 +304,7 @@ fn an_answer_behind_a_held_ack_was_not_held_itself() {
     assert_ne!(longest.confidence, Confidence::High, "{shares:?}");
 }
 
-/// At the server, which writes so many bytes every 20 ms on a path of 60 ms, whatever is acknowledged. An acknowledgement
+/// At the server, which writes `bytes` every 20 ms on a path of 60 ms, whatever is acknowledged. An acknowledgement
 /// comes `late` for what it acknowledges.
 fn paced_writes(bytes: usize, late: f64) -> Analysis {
     let mut script = String::from(

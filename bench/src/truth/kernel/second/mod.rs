@@ -44,7 +44,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ("small-buffers", hosts::small_buffers),
 ];
 
-/// A size in one of so many cases, and nothing in the others.
+/// A size in one of `one_in` cases, and nothing in the others.
 fn some_bytes(dice: &mut Dice, one_in: u32, [least, most]: [f64; 2]) -> usize {
     let drawn = size(dice, least, most);
     if dice.between(1, one_in) == 1 { drawn } else { 0 }

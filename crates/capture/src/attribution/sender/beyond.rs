@@ -59,11 +59,27 @@ impl Sender {
         if self.in_vain == Some(last.packet) && !is_closed {
             return Stall::Shown;
         }
+        match hold.waits_for_ack() {
+            true => self.silence(hold, facts, &last, ack, delays),
+            false => Stall::None,
+        }
+    }
+
+    /// What an acknowledgement shows that came long after what it acknowledges had arrived.
+    fn silence(
+        &self,
+        hold: &Hold,
+        facts: &Facts,
+        last: &Departure,
+        ack: &Arrived,
+        delays: &PathDelays,
+    ) -> Stall {
+        let long = Stall::least(delays.round_trip);
         let silent = Nanos::between(last.arrives, ack.left);
         // At the receiver, no path is between the data and its acknowledgement.
         let is_near = delays.is_next_to_receiver();
         let usual = if is_near { Stall::LEAST } else { long };
-        if !hold.waits_for_ack() || silent <= usual {
+        if silent <= usual {
             return Stall::None;
         }
         // RFC 5681, section 4.2: a second full segment is acknowledged at once. On a link of unknown

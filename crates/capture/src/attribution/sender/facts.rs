@@ -54,10 +54,7 @@ impl Sender {
             may_miss_losses: delays.is_far_from_sender(),
             lost_before: data.lost_before,
             emptied_before: self.emptied,
-            fills_same_buffer: last.pushed
-                && self.buffer.is_filled_by(self.left_with[0])
-                // What a window holds of full segments is a multiple of one.
-                && (last.ended || !self.left_with[0].is_multiple_of(data.full.max(1))),
+            fills_same_buffer: self.fills_same_buffer(last, data),
             nagle: self.nagle.habit_after(gap, delays.immediate, since_ack),
             outstanding: self.left_with[0],
             since_room: self.room_at.map(|at| Nanos::between(at, sent)),
@@ -70,13 +67,25 @@ impl Sender {
             fills_in_vain: data.loss == Some(Loss::Repairs) && self.is_known_to_fill_window(data),
             stall: Stall::None,
             kind: None,
-            lacks: Lacks {
-                ack: self.lacks_ack,
-                opening: self.lacks_ack && self.is_beyond_window(data),
-                window: self.edge.is_none(),
-            },
+            lacks: self.lacks(data),
             late: self.late(last, data, sent, latest, delays),
             without: self.without,
+        }
+    }
+
+    /// All that was written had left with the data before, and filled a buffer as it did earlier.
+    fn fills_same_buffer(&self, last: &Departure, data: &SeenData) -> bool {
+        let left = self.left_with[0];
+        // What a window holds of full segments is a multiple of one.
+        let is_of_window = !last.ended && left.is_multiple_of(data.full.max(1));
+        last.pushed && self.buffer.is_filled_by(left) && !is_of_window
+    }
+
+    fn lacks(&self, data: &SeenData) -> Lacks {
+        Lacks {
+            ack: self.lacks_ack,
+            opening: self.lacks_ack && self.is_beyond_window(data),
+            window: self.edge.is_none(),
         }
     }
 
