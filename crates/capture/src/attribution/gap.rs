@@ -24,8 +24,8 @@ pub(crate) struct Gap {
     pub silent_since: Option<Instant>,
     /// Which of them a link before the vantage point has spread.
     pub train: Train,
-    /// That is known from several samples.
-    pub pace_is_sure: bool,
+    /// How sure that is: high if several samples have shown their rate.
+    pub rate: Confidence,
     /// When all that was sent before had arrived.
     pub arrived: Instant,
     /// When the acknowledgement left that had been delayed since.
@@ -191,6 +191,15 @@ impl Gap {
         self.owe(self.until, phase, InFlight::Held, account);
     }
 
+    /// The verdict on the middle of a burst, which only links kept apart.
+    pub(crate) fn of_link(&self, direction: Direction) -> Verdict {
+        let (rule, cause) = (Rule::LinkBusy, Cause::Transmission);
+        let verdict = Verdict::new(rule, cause, direction, self.evidence, self.rate);
+        let rival = Some(Cause::Pacing).filter(|_| self.rate == Confidence::Low);
+        let doubt = Some(Rule::LinkUnsure).filter(|_| self.rate < Confidence::High);
+        Verdict { rival, doubt, ..verdict }
+    }
+
     /// The time up to `at` is owed to what its data is doing, or to what the sender waits for.
     fn owe(&self, at: Instant, phase: Phase, in_flight: InFlight, account: &mut Account) {
         self.owe_to(at.min(self.until), &self.moment(phase, in_flight, None), account);
@@ -255,16 +264,13 @@ impl Gap {
     /// link that drops data is done with it earlier.
     fn confidence(&self, moment: &Moment) -> Confidence {
         match (moment.in_flight, self.hold.lost) {
-            (InFlight::Transmitting, None) if !self.pace_is_sure || self.bit_by_bit => {
-                Confidence::Medium
-            }
-            (InFlight::Transmitting, None) => Confidence::High,
-            (InFlight::Transmitting, Some(_)) => Confidence::Medium,
+            (InFlight::Transmitting, None) if !self.bit_by_bit => self.rate,
+            (InFlight::Transmitting, _) => self.rate.min(Confidence::Medium),
             // How long a link was busy before, is not known.
             (InFlight::Nothing | InFlight::Propagating, None)
                 if self.hold.waits_for_window()
                     && moment.ack_wait.is_none()
-                    && !self.pace_is_sure =>
+                    && self.rate < Confidence::High =>
             {
                 self.hold.confidence.min(Confidence::Medium)
             }
@@ -313,9 +319,12 @@ impl Gap {
             // What else was on the path, the capture does not show either.
             (InFlight::Held, Stall::None) if self.held.is_some() => Some(Cause::Queueing),
             (InFlight::Transmitting, _) if self.bit_by_bit => Some(Cause::ApplicationLimited),
-            (InFlight::Transmitting, _) if self.hold.waits_for_receiver() && !self.pace_is_sure => {
+            (InFlight::Transmitting, _)
+                if self.hold.waits_for_receiver() && self.rate < Confidence::High =>
+            {
                 Some(cause(&self.moment(moment.phase, InFlight::Nothing, None)))
             }
+            (InFlight::Transmitting, _) if self.rate == Confidence::Low => Some(Cause::Pacing),
             // Behind which packets it waited, the capture does not show.
             (InFlight::Queued, _) => Some(Cause::PathStall),
             _ => None,
@@ -423,7 +432,7 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
         free_at,
         silent_since: None,
         train,
-        pace_is_sure: true,
+        rate: Confidence::High,
         arrived: arrives,
         held,
         delayed_until: None,
@@ -453,7 +462,7 @@ mod tests {
         free_at: at(10),
         silent_since: None,
         train: Train::NONE,
-        pace_is_sure: true,
+        rate: Confidence::High,
         arrived: at(20),
         before: None,
         delayed_until: Some(at(60)),

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::Instant;
 
-use super::{Alike, Nanos, Vantage};
+use super::{Alike, Confidence, Nanos, Vantage};
 
 /// Round-trip times from the vantage point to each end: the least that were seen.
 #[derive(Clone, Copy, Debug)]
@@ -387,6 +387,18 @@ impl Pace {
         self.per_byte.is_some()
     }
 
+    /// Whether it would have taken much less than `span` for as much. A queue behind other packets varies less than by
+    /// that: our choice.
+    pub(super) fn is_faster(self, bytes: u64, span: Nanos) -> bool {
+        const MUCH: u64 = 4;
+        self.is_shown() && span > self.time(bytes + Self::HEADERS) * MUCH
+    }
+
+    /// Whether more than one sample has shown it, and a timer has ended none of them.
+    const fn is_shown(&self) -> bool {
+        !self.doubtful && self.samples > 1
+    }
+
     /// Whether a receiver's timer may have shown it.
     pub(super) const fn is_doubtful(self) -> bool {
         self.doubtful
@@ -423,6 +435,8 @@ pub(crate) struct Bottleneck {
     allowed: Option<u64>,
     /// What they take at most, however little was sent in it.
     possible: Option<u64>,
+    /// What links before the vantage point take at most, by flights that waited nowhere.
+    possible_before: Option<u64>,
     /// The latest acknowledgements while more was outstanding, oldest first.
     run: VecDeque<Acknowledged>,
 }
@@ -518,6 +532,12 @@ impl Bottleneck {
         }
     }
 
+    /// A flight waited nowhere: links before the vantage point took no more than `span` for its `bytes`, with headers.
+    pub(crate) fn bound_before(&mut self, bytes: u64, span: Nanos) {
+        let most = (span * 1_000).get() / bytes.max(1);
+        self.possible_before = Some(self.possible_before.map_or(most, |it| it.min(most)));
+    }
+
     /// Learns that links behind the vantage point took `span` for `bytes`, if they can have.
     pub(crate) fn sample_behind(&mut self, bytes: u64, span: Nanos) {
         if self.is_possible(bytes, span) {
@@ -552,15 +572,19 @@ impl Bottleneck {
         self.before.time(bytes).max(self.behind.time(bytes))
     }
 
-    /// Whether it is fast, as no sample has shown that it is not; or more than one sample has shown its rate,
-    /// and a timer has ended none of them.
-    pub(crate) fn is_sure(&self) -> bool {
-        let slower = if self.before.time(1 << 20) > self.behind.time(1 << 20) {
-            &self.before
-        } else {
-            &self.behind
-        };
-        slower.samples == 0 || (!slower.doubtful && slower.samples > 1)
+    /// How sure its rate is. High: it is fast, as no sample has shown that it is not; or more than one sample has shown
+    /// its rate, and a timer has ended none of them. Low: a flight came faster than that, so a token bucket lets
+    /// flights go, or a sender paces them.
+    pub(crate) fn sure(&self) -> Confidence {
+        let is_before = self.before.time(1 << 20) > self.behind.time(1 << 20);
+        let slower = if is_before { &self.before } else { &self.behind };
+        let refuted = is_before
+            && slower.per_byte.zip(self.possible_before).is_some_and(|(pace, most)| pace > most);
+        match slower.samples == 0 || slower.is_shown() {
+            _ if refuted => Confidence::Low,
+            true => Confidence::High,
+            false => Confidence::Medium,
+        }
     }
 
     /// Whether nothing has shown its rate.

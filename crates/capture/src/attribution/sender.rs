@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use ackwise_cause::{Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
-pub(crate) use self::departure::{Departure, Left, SeenData};
+pub(crate) use self::departure::{Asks, Departure, Left, SeenData};
 pub(crate) use self::lateness::Promptest;
 use self::{again::Again, buffer::SendBuffer, lateness::Lateness};
 pub(crate) use super::clock::SenderClock;
@@ -54,6 +54,8 @@ pub(crate) struct Sender {
     /// What was known of links behind the vantage point before the last burst was acknowledged.
     before_burst: Pace,
     spacing: Option<Spacing>,
+    /// When what the last flight answers had arrived, and the bytes of that flight so far, with headers.
+    asked: Option<(Instant, u64)>,
     acked: u64,
     edge: Option<u64>,
     /// How much the receive window let be sent before the acknowledgement that opened it, and when that
@@ -285,7 +287,7 @@ impl Sender {
         let own_pause = self.nagle.own_pause();
         self.note_wait(&hold, &facts, last, data, sent);
         let delayed_until = Self::delayed_until(last, latest, delays);
-        let (free_at, pace_is_sure) = self.busy(last, sent, &facts, [&claim, &hold], delayed_until);
+        let (free_at, rate) = self.busy(last, sent, &facts, [&claim, &hold], delayed_until);
         let same_burst = self.is_same_burst(gap, data, &facts);
         let before_nagle = self.first_ack.zip(hold.before_nagle(&facts));
         let own_pause = own_pause.filter(|_| self.without != Some(Rule::MayBeProgram));
@@ -297,7 +299,7 @@ impl Sender {
             free_at,
             silent_since: self.silent_since(last, sent, delays),
             train: last.train,
-            pace_is_sure,
+            rate,
             arrived: self.arrived(last),
             held: last.held,
             before: before.or(before_nagle),
@@ -315,7 +317,7 @@ impl Sender {
         }
     }
 
-    /// When links were done with what was sent before, and whether that is known for sure, of a wait as it is claimed and
+    /// When links were done with what was sent before, and how sure that is, of a wait as it is claimed and
     /// as sure as it is.
     fn busy(
         &self,
@@ -324,7 +326,7 @@ impl Sender {
         facts: &Facts,
         [claim, hold]: [&Hold; 2],
         delayed_until: Option<Instant>,
-    ) -> (Instant, bool) {
+    ) -> (Instant, Confidence) {
         let gap = facts.since_data;
         let is_on = self.without != Some(Rule::LinkUnsure);
         let unseen = Self::busy_without_rate(claim, facts).filter(|_| is_on);
@@ -333,7 +335,7 @@ impl Sender {
         let late = delayed_until.map(|left| Nanos::between(last.arrives, left));
         let late = late.filter(|late| by_link && *late < Distances::SHORTEST_ACK_DELAY);
         if let Some(busy) = unseen.or(late) {
-            return (last.sent + busy, false);
+            return (last.sent + busy, Confidence::Medium);
         }
         // Where a link was busy for a part of the time and a window was full after that, the rate decides how
         // much is whose: less than an eighth of the time is not worth a doubt. Our choice. And that of a link to a
@@ -343,7 +345,8 @@ impl Sender {
         let is_shared = gap > facts.immediate
             && counts(last.sent, free_at.min(sent))
             && (claim.waits_for_open_window() || hold.waits_for_window() && counts(free_at, sent));
-        (free_at, self.bottleneck.is_sure() && !is_shared)
+        let most = if is_shared { Confidence::Medium } else { Confidence::High };
+        (free_at, self.bottleneck.sure().min(most))
     }
 
     /// What a wait, as it was decided, shows for later ones.
@@ -389,6 +392,7 @@ impl Sender {
         let on_link = self.bottleneck.before.time(data.len());
         let ready = !facts.pushed && !facts.is_released();
         data.loss.is_none()
+            && !self.is_beyond_link(gap, data)
             && (gap <= facts.immediate.max(on_link * 9 / 8) || ready && gap <= on_link * 2)
     }
 

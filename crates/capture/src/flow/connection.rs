@@ -509,7 +509,7 @@ impl ObservedConnection {
         self.close_shutdowns(direction, segment.flags.rst, results);
         if segment.flags.rst {
             self.conversation.handle_abort();
-        } else if self.ends.handle_fin(segment, direction, packet)
+        } else if self.ends.handle_fin(segment, direction, packet, now)
             <= Some(self.reassembly[direction as usize].next())
         {
             self.conversation.handle_end(direction);

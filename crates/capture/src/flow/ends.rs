@@ -20,7 +20,7 @@ use crate::{
         Acknowledgement, Distances, Loss, Nanos, Paces, Rule,
         gap::{Gap, Missing},
         later::Resolution,
-        sender::{Promptest, SeenData, Sender, SenderClock},
+        sender::{Asks, Promptest, SeenData, Sender, SenderClock},
     },
     quality::Quality,
 };
@@ -32,7 +32,7 @@ pub(crate) struct Ends {
     pub halves: [Half; 2],
     pub distances: Distances,
     /// Which way the last data went.
-    pub(super) last_data: Option<(Direction, u64)>,
+    pub(super) last_data: Option<(Direction, Asks)>,
     /// Its handshake was over when the capture began.
     begins_in_middle: bool,
     /// An RST was seen that broke it off.
@@ -480,7 +480,7 @@ impl Ends {
         let pushed = segment.flags.psh;
         half.stream.push(pushed);
         let full = u64::from(half.stream.segment_size());
-        let other = self.last_data.replace((direction, packet));
+        let other = self.last_data.replace((direction, Asks { packet, seen: now }));
         let answers = other.filter(|it| it.0 != direction).map(|it| it.1);
         let seen_data = SeenData {
             packet,
@@ -515,10 +515,11 @@ impl Ends {
         segment: &Segment,
         direction: Direction,
         packet: u64,
+        seen: Instant,
     ) -> Option<u64> {
         let half = &mut self.halves[direction as usize];
         if half.fin.is_none() {
-            self.last_data = Some((direction, packet));
+            self.last_data = Some((direction, Asks { packet, seen }));
             half.fin = half.stream.place(segment).map(|bytes| bytes.end);
             half.after_fin = Some(segment.seq + segment.len + 1);
         }

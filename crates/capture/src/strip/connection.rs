@@ -135,7 +135,7 @@ impl FollowedConnection {
         if segment.flags.rst {
             self.conversation.handle_abort();
         } else if segment.flags.fin
-            && self.ends.handle_fin(segment, direction, 0)
+            && self.ends.handle_fin(segment, direction, 0, Instant::EPOCH)
                 <= Some(self.reassembly[direction as usize].next())
         {
             self.conversation.handle_end(direction);

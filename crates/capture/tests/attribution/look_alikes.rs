@@ -317,7 +317,7 @@ fn segments_equally_far_apart_whatever_the_acks_do_were_spaced_by_a_link() {
         &Streams::of_bodies(&[17420]),
         r#"
         0    > syn
-        20   < syn
+        16   < syn
         20.1 > ack 0
         20.2 > 0:100 psh ack 0
         41 < 0:1460 ack 100
@@ -349,9 +349,9 @@ fn segments_equally_far_apart_whatever_the_acks_do_were_spaced_by_a_link() {
         handshake to-server 20.075 (1, 20.075) high: 1 2 3
         application-limited to-server 0.100 (1, 0.100) high: 4
         request-upload to-server 0.467 (1, 0.467) high: 4
-        propagation to-server 5.492 (1, 5.492) high: 4
+        propagation to-server 7.492 (1, 7.492) high: 4
         transmission to-client 60.000 (1, 60.000) high: 27
-        propagation to-client 9.867 (1, 9.867) high: 27
+        propagation to-client 7.867 (1, 7.867) high: 27
         "#,
     );
 }

@@ -49,6 +49,52 @@ fn an_acknowledgement_takes_a_round_trip_to_let_a_sender_go_that_is_not_quite_ne
     }
 }
 
+/// A response read at the client, far from its sender: a first flight of ten segments `apart`, and then so many `at_once`
+/// as often as they take at that rate. Milliseconds of transmission, by confidence.
+fn far_from_its_sender(first: f64, apart: f64, at_once: u32) -> [f64; 3] {
+    let mut script = String::from(
+        "
+        0      > syn
+        40     < syn
+        40.05  > ack 0
+        40.2   > 0:100 psh ack 0
+        ",
+    );
+    let (mut at, mut sent) = (80.5, 0);
+    let mut send = |at: f64, segments: u32| {
+        let to = sent + segments * 1_460;
+        script += &format!("{at} < {sent}:{to} ack 100\n{} > ack {to}\n", at + 0.01);
+        sent = to;
+    };
+    for _ in 0..10 {
+        send(at, 1);
+        at += first;
+    }
+    at = (at + 1.0).max(120.7);
+    for _ in 0..60 / at_once {
+        send(at, at_once);
+        at += apart * f64::from(at_once);
+    }
+    let analysis = Streams::of_bodies(&[70 * 1_460 - 100]).seen_as(&script);
+    [Confidence::High, Confidence::Medium, Confidence::Low].map(|sure| {
+        let found = shares(&analysis, Cause::Transmission).filter(|it| it.confidence == sure);
+        found.map(|it| it.span.as_secs_f64() * 1e3).sum()
+    })
+}
+
+#[test]
+fn no_link_keeps_segments_apart_that_let_a_flight_pass() {
+    // A link of 8.6 Mb/s spreads the first flight, too.
+    let [high, medium, low] = far_from_its_sender(1.4, 1.4, 1);
+    assert!(high > 80.0 && medium + low == 0.0, "{high} {medium} {low}");
+    // After a flight that came at once, a token bucket (RFC 2697), or a sender that spreads what it sends.
+    let [high, medium, low] = far_from_its_sender(0.01, 1.4, 1);
+    assert!(high + medium < 5.0 && low > 50.0, "{high} {medium} {low}");
+    // By twos it is the sender.
+    let [high, medium, low] = far_from_its_sender(0.01, 1.4, 2);
+    assert!(high + medium + low < 10.0, "{high} {medium} {low}");
+}
+
 #[test]
 fn a_window_that_a_loss_has_cut_is_no_short_beginning() {
     let streams = Streams::of_bodies(&[11_580]);

@@ -6,7 +6,7 @@ use ackwise_tcp::Instant;
 
 use super::{Departure, SeenData, Sender};
 use crate::attribution::{
-    Evidence, Nanos,
+    Confidence, Evidence, Nanos,
     gap::{Gap, Missing},
     hold::Hold,
     later::Later,
@@ -27,7 +27,8 @@ impl Sender {
         let last = self.last.as_ref()?;
         let on_link = self.bottleneck.before.time(data.len());
         let sent = (data.seen - (delays.sender + on_link)).max(last.sent);
-        if !self.is_in_burst(last, data, sent, delays) {
+        let gap = Nanos::between(last.sent, sent);
+        if !self.is_in_burst(last, data, sent, delays) || self.is_beyond_link(gap, data) {
             return None;
         }
         let (packet, flight) = match &self.latest {
@@ -49,7 +50,7 @@ impl Sender {
             free_at: self.bottleneck.free_at(),
             silent_since: None,
             train: last.train,
-            pace_is_sure: true,
+            rate: Confidence::High,
             arrived: self.arrived(last),
             delayed_until: None,
             earlier_arrives: self.acked > last.acked,
@@ -70,7 +71,7 @@ impl Sender {
             self.clock.note(timestamp, data.seen);
         }
         self.learn_pace(data, delays);
-        let gap = Gap { pace_is_sure: self.bottleneck.is_sure(), ..gap };
+        let gap = Gap { rate: self.bottleneck.sure(), ..gap };
         let by = self.released_by(data, Some(&gap), delays);
         self.depart(data, sent, false, Some(&gap), delays);
         self.note_pacing(data, by, delays);
@@ -112,6 +113,12 @@ impl Sender {
             && !recovers
     }
 
+    /// Links took much less time for it than it came after the data before: they are not what kept them apart.
+    #[inline(always)]
+    pub(super) fn is_beyond_link(&self, gap: Nanos, data: &SeenData) -> bool {
+        gap > Gap::ONE_WRITE && self.bottleneck.before.is_faster(data.len(), gap)
+    }
+
     /// When what was sent last was with its receiver. What was sent again in vain is not what that waited for.
     pub(super) fn arrived(&self, last: &Departure) -> Instant {
         if self.in_vain == Some(last.packet) { last.sent } else { last.arrives }
@@ -124,7 +131,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::attribution::{Acknowledgement, Distances, hold::Loss};
+    use crate::attribution::{Acknowledgement, Distances, hold::Loss, sender::Asks};
 
     const FULL: u64 = 1_000;
 
@@ -247,7 +254,8 @@ mod tests {
                         new: !is(|it| matches!(it, Odd::Old | Odd::Repairs)),
                         timestamp: Some(ticks_seen),
                         echo: None,
-                        answers: is(|it| matches!(it, Odd::Answers)).then_some(packet - 1),
+                        answers: is(|it| matches!(it, Odd::Answers))
+                            .then_some(Asks { packet: packet - 1, seen }),
                         lost_before: is(|it| matches!(it, Odd::LostBefore)).then_some(true),
                         seems_lost_before: false,
                     };

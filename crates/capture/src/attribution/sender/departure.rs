@@ -80,6 +80,13 @@ impl Departure {
     }
 }
 
+/// A packet with data, which the other end may answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asks {
+    pub packet: u64,
+    pub seen: Instant,
+}
+
 /// A data segment as it was seen.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenData {
@@ -100,7 +107,7 @@ pub(crate) struct SeenData {
     pub echo: Option<u32>,
     /// The last packet with data of the other end, if that has sent some since: this is not the rest of
     /// a message.
-    pub answers: Option<u64>,
+    pub answers: Option<Asks>,
     /// Whether a packet of the sender is missing between the data before it and this, if that is known.
     pub lost_before: Option<bool>,
     /// One seems to be missing, by numbers that may not count packets.

@@ -60,7 +60,9 @@ impl Sender {
             since_room: self.room_at.map(|at| Nanos::between(at, sent)),
             window_was_full: self.left_with[0] + data.len() > self.left_with[1],
             // What the acknowledgement came with is what it answers.
-            answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
+            answers: data
+                .answers
+                .is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it.packet)),
             follows_held: data.answers.is_none() && last.small && last.was_held_by_nagle(),
             behind_small: self.small_end > self.acked,
             loss: data.loss,

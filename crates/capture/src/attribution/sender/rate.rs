@@ -1,8 +1,8 @@
 //! What packets of one sender show of the rate of links.
 
 use super::{
-    Acknowledgement, Departure, Gap, Instant, Nanos, OfBurst, Pace, PathDelays, SeenData, Sender,
-    Spacing, Stall,
+    Acknowledgement, Confidence, Departure, Gap, Instant, Nanos, OfBurst, Pace, PathDelays,
+    SeenData, Sender, Spacing, Stall,
 };
 use crate::attribution::train::Train;
 
@@ -43,7 +43,7 @@ impl Sender {
     /// What an acknowledgement that nothing has delayed leaves outstanding, is on the link in order behind what it
     /// covers, and that had just been delivered when it left: so errors of the rate do not add up.
     pub(super) fn go_on_behind(&mut self, ack: &Acknowledgement, delays: &PathDelays) {
-        let is_doubtful = self.bottleneck.is_unknown() || !self.bottleneck.is_sure();
+        let is_doubtful = self.bottleneck.is_unknown() || self.bottleneck.sure() < Confidence::High;
         let is_lossy = ack.sacks || self.recover.is_some();
         let rest = self.highest.saturating_sub(ack.acked);
         let Some(last) = self.last.filter(|_| rest > 0 && self.full > 0) else { return };
@@ -166,9 +166,26 @@ impl Sender {
         busy > Stall::least(round_trip) && apart * FASTER < self.bottleneck.behind.time(bytes)
     }
 
+    /// A flight that comes as soon as it can after what it answers has waited nowhere.
+    fn time_flight(&mut self, data: &SeenData, delays: &PathDelays) {
+        if let Some(asks) = data.answers {
+            let is_far = delays.is_far_from_sender() && !delays.sender_in_doubt;
+            self.asked = is_far.then_some((asks.seen + delays.sender, 0));
+        }
+        let Some((asked, bytes)) = &mut self.asked else { return };
+        // What an acknowledgement has released is another flight.
+        if data.loss.is_some() || self.latest.is_some_and(|it| it.at > *asked) {
+            return self.asked = None;
+        }
+        *bytes += data.len() + Pace::HEADERS;
+        let span = Nanos::between(*asked, data.seen - delays.sender);
+        self.bottleneck.bound_before(*bytes, span + delays.immediate);
+    }
+
     /// A segment without PSH was followed by one that was ready: if it need not wait for an
     /// acknowledgement, only the link was between them.
     pub(super) fn learn_pace(&mut self, data: &SeenData, delays: &PathDelays) {
+        self.time_flight(data, delays);
         let Some(last) = self.last.as_ref().filter(|last| !last.pushed) else { return };
         let bytes = data.len();
         if data.loss.is_some() || bytes < data.full || bytes == 0 {

@@ -71,7 +71,11 @@ impl Wire {
 
     /// The first data after a request.
     fn answer(&mut self, millis: f64, bytes: Range<u64>) -> Option<Gap> {
-        let data = SeenData { pushed: true, answers: Some(1), ..self.seen(millis, bytes) };
+        let data = SeenData {
+            pushed: true,
+            answers: Some(Asks { packet: 1, seen: Instant::EPOCH }),
+            ..self.seen(millis, bytes)
+        };
         self.send(data)
     }
 
@@ -570,10 +574,8 @@ fn what_fills_a_window_that_is_acknowledged_late_was_on_a_link_or_with_the_recei
         wire.ack_up_to(ack, FULL, 2 * FULL);
         let gap = wire.data(ack, FULL..2 * FULL).unwrap();
         assert_eq!(gap.hold.rival, Some(Cause::Transmission), "{late}");
-        assert_eq!(
-            (gap.hold.confidence, gap.pace_is_sure),
-            (Confidence::Medium, on_link.is_none())
-        );
+        let rate = if on_link.is_none() { Confidence::High } else { Confidence::Medium };
+        assert_eq!((gap.hold.confidence, gap.rate), (Confidence::Medium, rate));
         let busy = gap.free_at.saturating_since(at(0.1)).as_millis();
         assert_eq!(busy, on_link.unwrap_or(0), "{late}");
     }

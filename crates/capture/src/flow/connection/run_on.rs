@@ -1,10 +1,10 @@
 //! The middle of a long response: most segments of a busy server, with which nothing happens but that it goes on.
 
-use ackwise_cause::{Cause, Direction};
+use ackwise_cause::Direction;
 
 use super::{CLOCK_STEP, ObservedConnection, Packet};
 use crate::{
-    attribution::{Confidence, Nanos, Rule, Verdict},
+    attribution::Nanos,
     conversation::Protocol,
     limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},
 };
@@ -44,12 +44,7 @@ impl ObservedConnection {
         self.conversation.pass(direction, start, segment.len);
         if let Some(exchange) = self.open.front_mut() {
             exchange.handle_earlier_end(&self.earlier_end);
-            let confidence = if gap.pace_is_sure { Confidence::High } else { Confidence::Medium };
-            let (rule, cause) = (Rule::LinkBusy, Cause::Transmission);
-            let doubt = Some(Rule::LinkUnsure).filter(|_| !gap.pace_is_sure);
-            let verdict = Verdict::new(rule, cause, direction, gap.evidence, confidence);
-            let verdict = Verdict { doubt, ..verdict };
-            exchange.account.add(gap.until, verdict);
+            exchange.account.add(gap.until, gap.of_link(direction));
         }
         true
     }

@@ -7,7 +7,7 @@ use super::{Ends, Packet, echoes::echo_of};
 use crate::attribution::{
     clock::is_later,
     gap::{Gap, Missing},
-    sender::SeenData,
+    sender::{Asks, SeenData},
 };
 
 impl Ends {
@@ -77,7 +77,7 @@ impl Ends {
         half.hear_timestamp(timestamps, now);
         half.count_data(segment.len, peer.mss);
         peer.run = 0;
-        self.last_data = Some((direction, seen.number));
+        self.last_data = Some((direction, Asks { packet: seen.number, seen: now }));
         Some(gap)
     }
 }
