@@ -17,7 +17,8 @@ use crate::attribution::{Confidence, Nanos, Rule, Verdict};
 const MUCH: u64 = 30 * 1_460;
 /// An overlap of an eighth of the time is worth a doubt. Our choice.
 const OVERLAP: u32 = 8;
-/// A link is busy if an exchange waits for it, or for a repair, for a quarter of the time. Our choice.
+/// A link is busy if an exchange waits for it, for a repair, or for what seems to be held or spread, for a quarter of the
+/// time. Our choice.
 const BUSY: u32 = 4;
 
 /// A transfer, and where it is in the list.
@@ -71,7 +72,15 @@ impl ExchangeResult {
     /// Whether another transfer, which went on for this long beside it, shared a busy link with it.
     fn shares_link(&self, together: Duration) -> bool {
         let busy = |cause| {
-            matches!(cause, Cause::Transmission | Cause::RequestUpload | Cause::LossRecovery)
+            matches!(
+                cause,
+                Cause::Transmission
+                    | Cause::RequestUpload
+                    | Cause::LossRecovery
+                    | Cause::PathStall
+                    | Cause::Pacing
+                    | Cause::RetransmissionTimeout
+            )
         };
         let waits: Duration =
             self.shares.iter().filter(|it| busy(it.cause)).map(|it| it.span).sum();

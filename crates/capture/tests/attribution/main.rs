@@ -15,6 +15,7 @@ mod middles;
 mod misread;
 mod path_stalls;
 mod receivers;
+mod shared_links;
 mod standing;
 mod tls_closing;
 mod tunnels;
