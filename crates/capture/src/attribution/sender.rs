@@ -212,8 +212,8 @@ impl Sender {
             false if self.window.is_lossy() => AckDelay::Unknown,
             false => AckDelay::ByTimer,
         };
-        // The least round trip was that of a smaller segment: the handshake's, or less.
-        if bytes >= self.full && self.window.initial > 0 {
+        // The least round trip was that of a smaller segment: the handshake's, or less. Half of a full one is much more.
+        if bytes * 2 >= self.full && self.window.initial > 0 {
             let prompt = distances.path_delays(direction).prompt_ack;
             self.bottleneck.allow(bytes, late + prompt, seen);
         }

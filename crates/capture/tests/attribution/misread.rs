@@ -95,6 +95,55 @@ fn no_link_keeps_segments_apart_that_let_a_flight_pass() {
     assert!(high + medium + low < 10.0, "{high} {medium} {low}");
 }
 
+/// A program that writes a chunk of 1,445 bytes every 120 ms, seen 4 ms from its server and 76 ms from the client, which
+/// delays one acknowledgement. `prompt`: before that, it acknowledges 955 bytes at once.
+fn chunks(prompt: bool) -> f64 {
+    let first = if prompt { 955 } else { 55 };
+    let mut script = format!(
+        "
+        0     > syn
+        4     < syn
+        80    > ack 0
+        80.1  > 0:100 psh ack 0
+        84.2  < ack 100
+        104   < 0:{first} psh ack 100
+        180   > ack {first}
+        224   < {first}:{} ack 100
+        224   < {}:{} psh ack 100
+        254   < {}:{} psh ack 100
+        300.1 > ack {}
+        305   < {}:{} psh ack 100
+        378.6 > ack {}
+        381   > ack {}
+        ",
+        first + 1_460,
+        first + 1_460,
+        first + 2_000,
+        first + 2_000,
+        first + 3_460,
+        first + 2_000,
+        first + 3_460,
+        first + 4_060,
+        first + 3_460,
+        first + 4_060,
+    );
+    let (mut at, mut sent) = (425.0, first + 4_060);
+    for _ in 0..5 {
+        let to = sent + 1_445;
+        script += &format!("{at} < {sent}:{to} psh ack 100\n{} > ack {to}\n", at + 116.0);
+        (at, sent) = (at + 120.0, to);
+    }
+    let analysis = Streams::of_bodies(&[sent - 100]).seen_as(&script);
+    owed(&analysis, Cause::Transmission)
+}
+
+#[test]
+fn a_link_is_no_slower_than_for_the_largest_segment_that_was_acknowledged_at_once() {
+    // A delayed acknowledgement of one segment looks like a slow link, unless a link is known to be none.
+    let [known, unknown] = [true, false].map(chunks);
+    assert!(known < 10.0 && unknown > 100.0, "{known} {unknown}");
+}
+
 #[test]
 fn a_window_that_a_loss_has_cut_is_no_short_beginning() {
     let streams = Streams::of_bodies(&[11_580]);
