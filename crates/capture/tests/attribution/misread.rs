@@ -95,6 +95,34 @@ fn no_link_keeps_segments_apart_that_let_a_flight_pass() {
     assert!(high + medium + low < 10.0, "{high} {medium} {low}");
 }
 
+#[test]
+fn what_was_on_a_link_before_a_request_shows_nothing_of_its_rate() {
+    let mut script = String::from(
+        "
+        0      > syn
+        40     < syn
+        40.05  > ack 0
+        40.2   > 0:100 psh ack 0
+        ",
+    );
+    for segment in 0..40_u32 {
+        let (at, from) = (85.0 + 1.4 * f64::from(segment), segment * 1_460);
+        let to = (from + 1_460).min(58_200);
+        script += &format!("{at} < {from}:{to} ack 100\n");
+        if segment % 10 == 9 {
+            script += &format!("{} > ack {to}\n", at + 0.01);
+        }
+        // The second request goes out while the first response is on its way, and 30 ms of that are left.
+        if segment == 10 {
+            script += &format!("{} > 100:200 psh ack {to}\n", at + 0.1);
+        }
+    }
+    let analysis = Streams::of_bodies(&[50_000, 8_000]).seen_as(&script);
+    let found: Vec<Share> = shares(&analysis, Cause::Transmission).collect();
+    let high = found.iter().filter(|it| it.confidence == Confidence::High);
+    assert!(found.len() == 2 && high.count() == 2, "{found:?}");
+}
+
 /// A program that writes a chunk of 1,445 bytes every 120 ms, seen 4 ms from its server and 76 ms from the client, which
 /// delays one acknowledgement. `prompt`: before that, it acknowledges 955 bytes at once.
 fn chunks(prompt: bool) -> f64 {

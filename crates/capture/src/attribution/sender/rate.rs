@@ -166,11 +166,12 @@ impl Sender {
         busy > Stall::least(round_trip) && apart * FASTER < self.bottleneck.behind.time(bytes)
     }
 
-    /// A flight that comes as soon as it can after what it answers has waited nowhere.
+    /// A flight that comes as soon as it can after what it answers has waited nowhere, if nothing was on its way before it.
     fn time_flight(&mut self, data: &SeenData, delays: &PathDelays) {
         if let Some(asks) = data.answers {
             let is_far = delays.is_far_from_sender() && !delays.sender_in_doubt;
-            self.asked = is_far.then_some((asks.seen + delays.sender, 0));
+            let is_alone = is_far && self.flight() == 0;
+            self.asked = is_alone.then_some((asks.seen + delays.sender, 0));
         }
         let Some((asked, bytes)) = &mut self.asked else { return };
         // What an acknowledgement has released is another flight.
