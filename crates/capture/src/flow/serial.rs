@@ -32,6 +32,11 @@ impl Serial {
             return;
         };
         let step = identification.wrapping_sub(expected);
+        if step == 0 && self.skipped == 0 {
+            // Most come in a row.
+            (self.next, self.in_order) = (Some(next), self.in_order.saturating_add(1));
+            return;
+        }
         if step > Self::LARGEST_STEP {
             let late = step.wrapping_neg();
             if late <= Self::LARGEST_STEP {

@@ -3,9 +3,13 @@
 use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
+    time::Duration,
 };
 
-use ackwise_capture::analysis::Analysis;
+use ackwise_capture::{
+    analysis::{Analysis, ExchangeResult},
+    attribution::Share,
+};
 use ackwise_cause::Cause;
 use ackwise_tcp::Instant;
 
@@ -64,6 +68,16 @@ pub(super) fn is_explained(totals: &Totals) -> bool {
 /// The setup of connections that an exchange waited for although its client had a connection to the same server that
 /// had answered before: that one could have been used again. Not of clients that use most connections again already.
 fn repeated_setup(analysis: &Analysis) -> Notable {
+    let least = least_notable(Cause::Handshake);
+    let setup = |it: &ExchangeResult| -> Duration {
+        let is_setup = |it: &Share| matches!(it.cause, Cause::Handshake | Cause::TlsHandshake);
+        it.shares.iter().filter(is_setup).map(|it| it.span).sum()
+    };
+    // Most captures have none that took so long.
+    let counts = |it: &ExchangeResult| it.duration >= least && setup(it) >= least;
+    if !analysis.exchanges.iter().any(counts) {
+        return Notable::default();
+    }
     let mut uses: BTreeMap<(IpAddr, SocketAddr), [u64; 2]> = BTreeMap::new();
     for connection in analysis.connections.iter().filter(|it| it.exchanges > 0) {
         let uses = uses.entry((connection.client.ip(), connection.server)).or_default();
@@ -75,11 +89,10 @@ fn repeated_setup(analysis: &Analysis) -> Notable {
         let connection = &analysis.connections[exchange.connection as usize];
         let pair = (connection.client.ip(), connection.server);
         let end = exchange.start + exchange.duration;
-        let setup = exchange.owed_to(Cause::Handshake) + exchange.owed_to(Cause::TlsHandshake);
         let earlier = answered.get(&pair).is_some_and(|it| *it <= exchange.start);
         let reuses = uses.get(&pair).is_some_and(|[connections, all]| connections * 2 < *all);
-        if earlier && !reuses && setup >= least_notable(Cause::Handshake) {
-            repeated.span += setup;
+        if earlier && !reuses && counts(exchange) {
+            repeated.span += setup(exchange);
             repeated.exchanges += 1;
         }
         if exchange.complete {
