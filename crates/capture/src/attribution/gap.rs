@@ -396,6 +396,11 @@ impl Gap {
         self.hold.lost.is_some() || matches!(self.stall, Stall::Shown | Stall::Refused)
     }
 
+    /// The same between two bursts.
+    pub(super) const fn of_two_bursts(self) -> Self {
+        Self { same_burst: false, bit_by_bit: false, ..self }
+    }
+
     /// Whether it ends with the repair of a loss.
     pub(crate) const fn repairs(&self) -> Option<RepairedBy> {
         self.hold.lost

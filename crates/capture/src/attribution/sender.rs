@@ -247,6 +247,8 @@ impl Sender {
         if let Some(last) = &mut self.last {
             last.arrives = last.arrives.max(last.seen + delays.receiver);
         }
+        let since = self.last.map_or(Nanos::ZERO, |last| Nanos::between(last.sent, sent));
+        let beyond_link = self.is_beyond_link(since, &data);
         self.learn_pace(&data, delays);
         self.notice_idle(sent, delays);
         let recovered = std::mem::take(&mut self.recovered);
@@ -255,6 +257,7 @@ impl Sender {
         }
         self.lacks_ack |= self.is_beyond_window(&data);
         let gap = self.last.map(|last| self.gap(&last, &data, sent, delays));
+        let gap = gap.map(|gap| if beyond_link { gap.of_two_bursts() } else { gap });
         self.capture_lost_data = false;
         if let Some(delay) = gap.as_ref().and_then(Gap::ack_delay) {
             self.note_delay(delay);
@@ -392,7 +395,6 @@ impl Sender {
         let on_link = self.bottleneck.before.time(data.len());
         let ready = !facts.pushed && !facts.is_released();
         data.loss.is_none()
-            && !self.is_beyond_link(gap, data)
             && (gap <= facts.immediate.max(on_link * 9 / 8) || ready && gap <= on_link * 2)
     }
 
