@@ -29,6 +29,7 @@ mod tunnels;
 mod unseen;
 mod unsettled;
 mod warm_up;
+mod work;
 
 pub use batch::Batch;
 pub(crate) use connection::tell;

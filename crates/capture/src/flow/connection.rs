@@ -8,7 +8,7 @@ mod mute;
 mod run_on;
 mod shutdown;
 
-use std::{collections::VecDeque, net::SocketAddr, ops::Range};
+use std::{cell::LazyCell, collections::VecDeque, net::SocketAddr, ops::Range};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
@@ -28,6 +28,7 @@ use super::{
     setup::Setup,
     tunnels::Tunnels,
     unsettled::Unsettled,
+    work::Work,
 };
 use crate::{
     attribution::{
@@ -39,7 +40,6 @@ use crate::{
     },
     closing::Closing,
     conversation::{ExchangeReader, Protocol},
-    limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},
     results::Results,
     series::{Point, Series},
 };
@@ -58,7 +58,7 @@ pub(crate) struct ObservedConnection {
     reassembly: [Reassembly; 2],
     conversation: ExchangeReader,
     setup: Setup,
-    open: VecDeque<OpenExchange>,
+    open: VecDeque<Box<OpenExchange>>,
     /// What those of `open` that wait have to be told before anything else.
     earlier_end: EarlierEnd,
     /// When the server sent the current packet, if it closed the connection with it.
@@ -92,10 +92,10 @@ pub(crate) struct ObservedConnection {
     again_elsewhere: AgainElsewhere,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
-    /// The number of exchanges among which the time before a segment may still be divided.
-    divisions: usize,
-    /// They were too many: the time of its exchanges is unknown.
-    undivided: bool,
+    /// If it is spent, the time of its exchanges is unknown.
+    work: Work,
+    /// Bytes that `open` takes because requests were sent again.
+    held_for_repairs: usize,
     /// The segment of the capture that it was seen in last.
     pub(super) touched: u64,
     /// What it costs, as its shard counts it.
@@ -206,7 +206,7 @@ impl ObservedConnection {
         }
         let sender = direction.opposite();
         if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
-            if !self.arrived_before(sender, resolution, now) {
+            if !self.arrived_before(sender, resolution, now) && self.may_look_at_waiting(sender) {
                 self.unsettled[sender as usize].resolve_last_again(resolution);
             }
             self.setup.resolve(sender, resolution);
@@ -284,8 +284,7 @@ impl ObservedConnection {
         now: Instant,
         results: &mut Results,
     ) {
-        self.divisions =
-            SAVED_DIVISIONS.min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
+        self.work.grant(seen.payload.len());
         let shutdown = self.shutdown_in(seen, direction);
         self.decide_shutdowns(seen, direction, shutdown, results);
         let before = self.ends.last_data;
@@ -383,6 +382,9 @@ impl ObservedConnection {
             self.unsettled[direction as usize].follow(gap, soon);
         }
         let late = gap.stall == Stall::OrTimeout;
+        if self.work.is_spent() {
+            return;
+        }
         let waits = again || late || gap.missing != Missing::Nothing;
         if waits && self.unsettled[direction as usize].put_off(gap, again) {
             return;
@@ -426,22 +428,39 @@ impl ObservedConnection {
         }
     }
 
-    /// Whether there is time to look at all open exchanges: a thousand may be open, and a segment may
-    /// have one byte.
-    fn may_divide(&mut self) -> bool {
-        let left = self.divisions.checked_sub(self.open.len());
-        self.divisions = left.unwrap_or_default();
-        self.undivided |= left.is_none();
-        left.is_some()
+    /// Whether there is time to look at all open exchanges. If not, nothing more is divided.
+    fn may_look_at_all(&mut self) -> bool {
+        let may = self.work.spend(self.open.len());
+        if !may {
+            self.unsettled = Default::default();
+        }
+        may
+    }
+
+    /// The same for the gaps that wait: a look at one costs less.
+    fn may_look_at_waiting(&mut self, direction: Direction) -> bool {
+        const CHEAPER: usize = 8;
+        let may = self.work.spend(self.unsettled[direction as usize].len() / CHEAPER);
+        if !may {
+            self.unsettled = Default::default();
+        }
+        may
     }
 
     fn divide(&mut self, gap: &Gap, direction: Direction) {
-        if !self.may_divide() {
+        /// From this many on it is worth it to find out once what the gap adds to each. Our choice.
+        const SEVERAL: usize = 4;
+        if !self.may_look_at_all() {
             return;
         }
+        let shares = self.open.len() >= SEVERAL;
+        let pieces = LazyCell::new(|| gap.pieces(direction));
         for exchange in &mut self.open {
             exchange.handle_earlier_end(&self.earlier_end);
-            exchange.handle_gap(gap, direction);
+            match shares {
+                true => exchange.handle_shared_gap(gap, direction, &pieces),
+                false => exchange.handle_gap(gap, direction),
+            }
         }
     }
 
@@ -466,7 +485,7 @@ impl ObservedConnection {
             Resolution::Spurious => is_near,
             _ => false,
         };
-        if !arrived || direction != Direction::ToServer || !self.may_divide() {
+        if !arrived || direction != Direction::ToServer || !self.may_look_at_all() {
             return false;
         }
         let mut waited = false;
@@ -481,7 +500,7 @@ impl ObservedConnection {
 
     #[inline(never)]
     fn request_sent_again(&mut self) {
-        if !self.may_divide() {
+        if !self.may_look_at_all() {
             return;
         }
         let sender = &self.ends.half(Direction::ToServer).sender;
@@ -490,6 +509,7 @@ impl ObservedConnection {
             exchange.handle_earlier_end(&self.earlier_end);
             exchange.sent_again(sender.free_at(), last);
         }
+        self.held_for_repairs = self.open.iter().map(|it| it.held_for_repairs()).sum();
     }
 
     #[inline(never)]

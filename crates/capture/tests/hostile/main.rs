@@ -55,7 +55,7 @@ const REACH: [(Limit, &str, usize); 9] = [
     (Limit::ListedConnections, "h1-one-exchange-each", 20_000_000),
     (Limit::ListedExchanges, "h2-reset", 9_000_000),
     (Limit::OpenRequests, "h1-pipelined", 100_000),
-    (Limit::Divisions, "h2-holes", 400_000),
+    (Limit::Work, "h2-holes", 400_000),
     (Limit::RequestText, "h1-long-paths", 100_000),
     (Limit::BlockFields, "h2-static-fields", 100_000),
 ];

@@ -12,7 +12,9 @@ use super::{
     ServerHabits, Setup, Tunnels,
 };
 use crate::{
-    attribution::Paces, flow::newcomer::Newcomer, limits::SAVED_DIVISIONS, results::Results,
+    attribution::Paces,
+    flow::{newcomer::Newcomer, work::Work},
+    results::Results,
 };
 
 impl Default for ObservedConnection {
@@ -51,8 +53,8 @@ impl Default for ObservedConnection {
             clock_steps: 0,
             again_elsewhere: AgainElsewhere::default(),
             series: None,
-            divisions: SAVED_DIVISIONS,
-            undivided: false,
+            work: Work::NEW,
+            held_for_repairs: 0,
             touched: 0,
             charged: 0,
             spared: false,
@@ -138,8 +140,8 @@ impl ObservedConnection {
             clock_steps,
             again_elsewhere: _,
             series,
-            divisions,
-            undivided,
+            work,
+            held_for_repairs,
             touched: _,
             charged,
             spared: _,
@@ -156,6 +158,6 @@ impl ObservedConnection {
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
-        (*divisions, *undivided) = (SAVED_DIVISIONS, false);
+        (*work, *held_for_repairs) = (Work::NEW, 0);
     }
 }

@@ -1,6 +1,6 @@
 //! What a connection takes, and whether it is worth that.
 
-use super::{ObservedConnection, OpenExchange};
+use super::{ObservedConnection, OpenExchange, Unsettled};
 
 impl ObservedConnection {
     /// Bytes that it takes in memory, about.
@@ -12,6 +12,8 @@ impl ObservedConnection {
             + one.held()
             + other.held()
             + self.open.len() * (size_of::<OpenExchange>() + BEHIND)
+            + self.held_for_repairs
+            + self.unsettled.iter().map(Unsettled::held).sum::<usize>()
             + self.conversation.cost()
             + self.ends.halves.iter().map(|it| it.sender.held()).sum::<usize>()
     }

@@ -24,7 +24,7 @@ impl ObservedConnection {
         while let Some(mut exchange) = self.open.pop_front() {
             exchange.handle_earlier_end(&self.earlier_end);
             exchange.abandon(&self.abrupt_end(), self.last_seen);
-            self.exchange_abandoned(exchange, results);
+            self.exchange_abandoned(*exchange, results);
         }
         self.close(false, results)
     }
@@ -51,7 +51,7 @@ impl ObservedConnection {
             series.finish();
         }
         results.reached.add(&self.conversation.reached());
-        results.reached.count(Limit::Divisions, self.undivided.into());
+        results.reached.count(Limit::Work, self.work.is_spent().into());
         let (swap, swapped) = (self.swap(), self.ends.swapped);
         let held = self.holds_time_wait(swap.is_some());
         let mut quality = self.ends.quality();

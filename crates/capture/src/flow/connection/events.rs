@@ -59,7 +59,7 @@ impl ObservedConnection {
                     // Most connections have one exchange at a time.
                     self.open.reserve_exact(1);
                 }
-                self.open.push_back(open);
+                self.open.push_back(Box::new(open));
             }
             Event::RequestHead { exchange, head } => {
                 let [method, path] = [&head.method, &head.path].map(|it| it.as_deref());
@@ -258,7 +258,7 @@ impl ObservedConnection {
         complete: bool,
         results: &mut Results,
     ) {
-        if open.multiplexed || self.undivided {
+        if open.multiplexed || self.work.is_spent() {
             open.forget_causes();
         }
         results.add_exchange(open.into_result(self.id, complete, self.ends.distances.whole()));
@@ -273,8 +273,10 @@ impl ObservedConnection {
 
     fn take(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let place = self.place(id)?;
-        self.open[place].handle_earlier_end(&self.earlier_end);
-        self.open.remove(place)
+        let mut open = self.open.remove(place)?;
+        self.held_for_repairs = self.held_for_repairs.saturating_sub(open.held_for_repairs());
+        open.handle_earlier_end(&self.earlier_end);
+        Some(*open)
     }
 
     /// Exchanges are numbered as they begin.

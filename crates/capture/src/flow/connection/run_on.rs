@@ -6,7 +6,6 @@ use super::{CLOCK_STEP, ObservedConnection, Packet};
 use crate::{
     attribution::{Confidence, Nanos, Rule, Verdict},
     conversation::Protocol,
-    limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},
 };
 
 impl ObservedConnection {
@@ -37,9 +36,8 @@ impl ObservedConnection {
         self.cut[direction as usize] += u32::from(is_cut);
         self.heard_by_server.note(self.ends.half(Direction::ToServer).stream.acked(), before);
         // One for the only open exchange.
-        self.divisions = SAVED_DIVISIONS
-            .min(self.divisions + DIVISIONS_PER_SEGMENT + segment.len as usize)
-            .saturating_sub(1);
+        self.work.grant(seen.payload.len());
+        self.work.spend(1);
         self.reassembly[direction as usize].run_on(start, segment.len);
         self.conversation.pass(direction, start, segment.len);
         if let Some(exchange) = self.open.front_mut() {

@@ -12,11 +12,30 @@ use crate::{
     },
 };
 
+/// How many connections have begun again that were let go.
+#[derive(Debug, Default)]
+pub(super) struct Again(u64);
+
+impl Again {
+    /// Segments of the capture for each of a shard. Our choice: with 16 shards, one in 16 segments.
+    const SEGMENTS: u64 = 1 << 8;
+
+    /// Whether one may with this segment: it takes as long as many segments, and is let go again if there is still too
+    /// little memory.
+    pub(super) const fn may_begin(&mut self, located: Located) -> bool {
+        let may = self.0 < located.ordinal / Self::SEGMENTS;
+        self.0 += may as u64;
+        may
+    }
+}
+
 impl Shard {
     /// The most newcomers that are kept for connections to come: as many as a batch has of short ones. Our choice.
     const MAX_SPARE_NEWCOMERS: usize = 1 << 6;
     /// The most connections that are. Our choice: short ones are judged one after the other.
     const MAX_SPARE: usize = 1 << 2;
+    /// The most connections that are remembered as let go: of all shards together as many as may be alive. Our choice.
+    const MAX_LET_GO: usize = 1 << 12;
 
     /// A number for a connection that the segment `ordinal` begins.
     pub(super) fn number(&mut self, ordinal: u64) -> u32 {
@@ -142,6 +161,17 @@ impl Shard {
     fn note_over(&mut self, pair: EndpointPair, closed: Closed, now: Instant) {
         self.slots.insert(pair, Slot::Over(closed));
         self.over.push_back((now, pair));
+    }
+
+    pub(super) fn remember_let_go(&mut self, pair: EndpointPair) {
+        if self.let_go.len() == Self::MAX_LET_GO
+            && let Some(first) = self.let_go.pop_front()
+            && matches!(self.slots.get(&first), Some(Slot::LetGo))
+        {
+            self.slots.remove(&first);
+        }
+        self.let_go.push_back(pair);
+        self.slots.insert(pair, Slot::LetGo);
     }
 
     pub(super) fn forget(&mut self, now: Instant) {
