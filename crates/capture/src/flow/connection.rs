@@ -2,18 +2,19 @@
 
 mod begin;
 mod cost;
+mod divide;
 mod end;
 mod events;
 mod mute;
 mod run_on;
 mod shutdown;
 
-use std::{cell::LazyCell, collections::VecDeque, net::SocketAddr, ops::Range};
+use std::{collections::VecDeque, net::SocketAddr, ops::Range};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
-use self::{mute::answers_nothing, shutdown::HeldShutdown};
+use self::{divide::DeferredGap, mute::answers_nothing, shutdown::HeldShutdown};
 use super::{
     again_elsewhere::AgainElsewhere,
     closed::{Closed, Swap},
@@ -59,6 +60,8 @@ pub(crate) struct ObservedConnection {
     conversation: ExchangeReader,
     setup: Setup,
     open: VecDeque<Box<OpenExchange>>,
+    /// Gaps that not all of them have taken.
+    deferred: Vec<DeferredGap>,
     /// What those of `open` that wait have to be told before anything else.
     earlier_end: EarlierEnd,
     /// When the server sent the current packet, if it closed the connection with it.
@@ -405,18 +408,12 @@ impl ObservedConnection {
         }
     }
 
-    fn oldest(&mut self) -> Option<&mut OpenExchange> {
-        let oldest = self.open.front_mut()?;
-        oldest.handle_earlier_end(&self.earlier_end);
-        Some(oldest)
-    }
-
     fn divide_unsettled(&mut self, direction: Direction) {
         if direction == Direction::ToClient
             && let Some(first) = self.behind_hole.take()
             && let Some(exchange) = self.open.front_mut()
         {
-            exchange.handle_earlier_end(&self.earlier_end);
+            exchange.catch_up(&self.deferred, &self.earlier_end);
             if exchange.waits_for_response() {
                 // The missing data before it was sent even earlier.
                 let round_trip = Some(self.ends.distances.whole());
@@ -425,42 +422,6 @@ impl ObservedConnection {
         }
         for gap in self.unsettled[direction as usize].take() {
             self.divide(&gap, direction);
-        }
-    }
-
-    /// Whether there is time to look at all open exchanges. If not, nothing more is divided.
-    fn may_look_at_all(&mut self) -> bool {
-        let may = self.work.spend(self.open.len());
-        if !may {
-            self.unsettled = Default::default();
-        }
-        may
-    }
-
-    /// The same for the gaps that wait: a look at one costs less.
-    fn may_look_at_waiting(&mut self, direction: Direction) -> bool {
-        const CHEAPER: usize = 8;
-        let may = self.work.spend(self.unsettled[direction as usize].len() / CHEAPER);
-        if !may {
-            self.unsettled = Default::default();
-        }
-        may
-    }
-
-    fn divide(&mut self, gap: &Gap, direction: Direction) {
-        /// From this many on it is worth it to find out once what the gap adds to each. Our choice.
-        const SEVERAL: usize = 4;
-        if !self.may_look_at_all() {
-            return;
-        }
-        let shares = self.open.len() >= SEVERAL;
-        let pieces = LazyCell::new(|| gap.pieces(direction));
-        for exchange in &mut self.open {
-            exchange.handle_earlier_end(&self.earlier_end);
-            match shares {
-                true => exchange.handle_shared_gap(gap, direction, &pieces),
-                false => exchange.handle_gap(gap, direction),
-            }
         }
     }
 
@@ -488,6 +449,7 @@ impl ObservedConnection {
         if !arrived || direction != Direction::ToServer || !self.may_look_at_all() {
             return false;
         }
+        self.catch_up();
         let mut waited = false;
         for exchange in self.open.iter_mut().filter(|it| it.waits_for_response()) {
             waited |= exchange.forget_again(is_near);
@@ -503,6 +465,7 @@ impl ObservedConnection {
         if !self.may_look_at_all() {
             return;
         }
+        self.catch_up();
         let sender = &self.ends.half(Direction::ToServer).sender;
         let Some(last) = sender.last() else { return };
         for exchange in self.open.iter_mut().filter(|it| it.waits_for_response()) {

@@ -1,9 +1,6 @@
 //! One exchange while it goes on.
 
-use std::{
-    num::{NonZeroU32, NonZeroU64},
-    ops::Deref,
-};
+use std::num::{NonZeroU32, NonZeroU64};
 
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
@@ -50,6 +47,8 @@ pub(crate) struct OpenExchange {
     knows_way: bool,
     /// The packet of the last interim response that came after the request; 0 if none did.
     interim: u64,
+    /// How many it has taken of the gaps that its connection has put off.
+    pub taken: usize,
     /// How many of the connection's responses had ended when this exchange was last looked at.
     after: u64,
     /// When the last byte of the response was acknowledged, if that was waited for.
@@ -110,6 +109,7 @@ impl OpenExchange {
             still_asks: false,
             knows_way: true,
             interim: 0,
+            taken: 0,
             after: 0,
             acknowledged: None,
             without: None,
@@ -132,7 +132,7 @@ impl OpenExchange {
         &mut self,
         gap: &Gap,
         direction: Direction,
-        pieces: &impl Deref<Target = Vec<(Instant, Verdict)>>,
+        pieces: &[(Instant, Verdict)],
     ) {
         self.handle_gap_by(gap, direction, |_, account| account.add_all(pieces));
     }

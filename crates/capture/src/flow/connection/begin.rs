@@ -31,6 +31,7 @@ impl Default for ObservedConnection {
             conversation: ExchangeReader::new(),
             setup: Setup::default(),
             open: VecDeque::new(),
+            deferred: Vec::new(),
             earlier_end: EarlierEnd::default(),
             closed_at: None,
             protocol: None,
@@ -118,6 +119,7 @@ impl ObservedConnection {
             conversation,
             setup,
             open,
+            deferred,
             earlier_end,
             closed_at,
             protocol,
@@ -153,6 +155,7 @@ impl ObservedConnection {
         *setup = Setup::default();
         open.clear();
         open.shrink_to(1);
+        *deferred = Vec::new();
         (*earlier_end, *heard_by_server) = Default::default();
         (*closed_at, *protocol, *behind_hole, *closed_first) = (None, None, None, None);
         *tunnels = Tunnels::default();

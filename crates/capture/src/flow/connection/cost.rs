@@ -1,6 +1,6 @@
 //! What a connection takes, and whether it is worth that.
 
-use super::{ObservedConnection, OpenExchange, Unsettled};
+use super::{DeferredGap, ObservedConnection, OpenExchange, Unsettled};
 
 impl ObservedConnection {
     /// Bytes that it takes in memory, about.
@@ -13,6 +13,7 @@ impl ObservedConnection {
             + other.held()
             + self.open.len() * (size_of::<OpenExchange>() + BEHIND)
             + self.held_for_repairs
+            + self.deferred.len() * DeferredGap::USUAL
             + self.unsettled.iter().map(Unsettled::held).sum::<usize>()
             + self.conversation.cost()
             + self.ends.halves.iter().map(|it| it.sender.held()).sum::<usize>()

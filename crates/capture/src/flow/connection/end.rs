@@ -21,6 +21,7 @@ impl ObservedConnection {
         self.finish_shutdowns(results);
         self.conversation.handle_abort();
         self.handle_events(self.last_seen, 0, results);
+        self.catch_up();
         while let Some(mut exchange) = self.open.pop_front() {
             exchange.handle_earlier_end(&self.earlier_end);
             exchange.abandon(&self.abrupt_end(), self.last_seen);

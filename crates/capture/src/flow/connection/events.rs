@@ -55,6 +55,7 @@ impl ObservedConnection {
                 let mut open = open.behind(&self.earlier_end);
                 open.without = self.ends.half(Direction::ToServer).sender.without;
                 (open.exact, open.request_exact, open.first_packet) = (exact, exact, packet);
+                open.taken = self.deferred.len();
                 if self.open.is_empty() {
                     // Most connections have one exchange at a time.
                     self.open.reserve_exact(1);
@@ -202,6 +203,7 @@ impl ObservedConnection {
         if let Some((last, free_at)) = self.last_new(Direction::ToClient) {
             open.end_response(free_at, &last);
             if open.stream == 0 {
+                self.catch_up();
                 let count = self.earlier_end.count + 1;
                 self.earlier_end = EarlierEnd { count, until: last.sent, packet: last.packet };
             }
@@ -266,8 +268,9 @@ impl ObservedConnection {
 
     fn with(&mut self, id: ExchangeId, change: impl FnOnce(&mut OpenExchange)) {
         if let Some(place) = self.place(id) {
-            self.open[place].handle_earlier_end(&self.earlier_end);
-            change(&mut self.open[place]);
+            let open = &mut self.open[place];
+            open.catch_up(&self.deferred, &self.earlier_end);
+            change(open);
         }
     }
 
@@ -275,7 +278,7 @@ impl ObservedConnection {
         let place = self.place(id)?;
         let mut open = self.open.remove(place)?;
         self.held_for_repairs = self.held_for_repairs.saturating_sub(open.held_for_repairs());
-        open.handle_earlier_end(&self.earlier_end);
+        open.catch_up(&self.deferred, &self.earlier_end);
         Some(*open)
     }
 

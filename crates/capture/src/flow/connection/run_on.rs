@@ -66,6 +66,7 @@ impl ObservedConnection {
             && self.flow_control[Direction::ToClient as usize].is_open()
             && self.exchanges > 0
             && self.open.len() == 1
+            && self.deferred.is_empty()
             && self.open.front().is_some_and(|it| it.is_answered())
     }
 }
