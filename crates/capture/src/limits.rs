@@ -113,8 +113,9 @@ impl Limit {
             Self::OpenRequests => "unanswered requests of a connection",
             Self::Work => {
                 "open requests that are looked at for a segment with data, plus one for each byte of \
-                 it in the capture, and 16,384 for the connection; what a segment does not use is left \
-                 for later ones"
+                 it in the capture; a new request takes 24, and the first of a segment 128; what a \
+                 segment does not use is left for later ones, and all connections together have \
+                 4,194,304 more"
             }
             Self::RequestText => "bytes of a method or path",
             Self::BlockFields => "fields of an HTTP/2 field block",
@@ -139,7 +140,8 @@ impl Limit {
             Self::LiveConnections => {
                 "the connections idle longest, those with packets in one direction first, are \
                  reported as they are; if one goes on, it counts as another connection, or is left out \
-                 if that has happened once for 16 segments of the capture"
+                 if that has happened once for 16 segments of the capture (256, with packets in one \
+                 direction)"
             }
             Self::QuietConnections => "later ones are counted but not listed",
             Self::ListedConnections => {
@@ -150,7 +152,9 @@ impl Limit {
                  table of paths cover the rest"
             }
             Self::OpenRequests => "further requests are counted but not explained",
-            Self::Work => "the time of all exchanges of the connection is unknown",
+            Self::Work => {
+                "the time of all exchanges of the connection is unknown, and further requests are left out"
+            }
             Self::RequestText => "the rest is cut off",
             Self::BlockFields => {
                 "the rest of the block is not read, and entries of the dynamic table from before \
@@ -275,8 +279,9 @@ pub(crate) const OPEN_REQUESTS: usize = 1024;
 /// Our choice: all requests that a server allows may be open while the others send small messages.
 pub(crate) const WORK_PER_SEGMENT: usize = 64;
 
-/// What there is of that at first. Our choice: 16 segments behind a hole, for [`OPEN_REQUESTS`].
-pub(crate) const WORK_AT_FIRST: usize = 1 << 14;
+/// What all connections together may have beyond that. Our choice: 256 of them may have 16 segments behind a hole, for
+/// [`OPEN_REQUESTS`].
+pub(crate) const WORK_IN_RESERVE: usize = 1 << 22;
 
 /// The most bytes of a method, path or protocol name that are kept. Our choice: servers refuse request
 /// lines of 8 KiB, and nobody reads more than this in a table.

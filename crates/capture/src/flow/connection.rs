@@ -9,7 +9,7 @@ mod mute;
 mod run_on;
 mod shutdown;
 
-use std::{collections::VecDeque, net::SocketAddr, ops::Range};
+use std::{net::SocketAddr, ops::Range};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
@@ -24,6 +24,7 @@ use super::{
     heard::HeardByServer,
     lingering::Lingering,
     measures::Measures,
+    open::OpenExchanges,
     packet::{Packet, begins},
     reassembly::{Arrival, Piece, Reassembly},
     setup::Setup,
@@ -59,7 +60,7 @@ pub(crate) struct ObservedConnection {
     reassembly: [Reassembly; 2],
     conversation: ExchangeReader,
     setup: Setup,
-    open: VecDeque<Box<OpenExchange>>,
+    open: OpenExchanges,
     /// Gaps that not all of them have taken.
     deferred: Vec<DeferredGap>,
     /// What those of `open` that wait have to be told before anything else.
@@ -159,7 +160,7 @@ impl ObservedConnection {
         results: &mut Results,
     ) {
         self.again_elsewhere.note(packet);
-        if !self.run_on(packet, direction) {
+        if !self.run_on(packet, direction, results) {
             self.handle_in_detail(packet, direction, results);
         }
     }
@@ -287,7 +288,8 @@ impl ObservedConnection {
         now: Instant,
         results: &mut Results,
     ) {
-        self.work.grant(seen.payload.len());
+        let reserve = &mut results.reserve;
+        self.work.grant(seen.payload.len(), self.open.len(), reserve, seen.number);
         let shutdown = self.shutdown_in(seen, direction);
         self.decide_shutdowns(seen, direction, shutdown, results);
         let before = self.ends.last_data;

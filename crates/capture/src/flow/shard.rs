@@ -345,9 +345,9 @@ impl Shard {
                 closed.handle(seen, &mut self.results);
                 return true;
             }
-            Some(Slot::LetGo)
+            Some(Slot::LetGo { is_mutual })
                 if !begins(&seen.segment)
-                    && (seen.segment.len == 0 || !self.again.may_begin(located)) =>
+                    && (seen.segment.len == 0 || !self.again.may_begin(*is_mutual, located)) =>
             {
                 return true;
             }
@@ -436,7 +436,7 @@ impl Shard {
             Slot::OnePacket(one_packet) => self.begun[one_packet.id as usize],
             Slot::New(newcomer) => newcomer.touched,
             Slot::Alive(connection) => connection.touched,
-            Slot::Over(_) | Slot::LetGo => return None,
+            Slot::Over(_) | Slot::LetGo { .. } => return None,
         };
         let slot = if last < ordinal { self.slots.remove(pair)? } else { return None };
         self.unfinished(slot)
@@ -446,7 +446,7 @@ impl Shard {
     /// to judge.
     pub(crate) fn abandon(&mut self, unfinished: Unfinished, judges: bool, known: &mut KnownPaces) {
         let is_listed = match unfinished.slot {
-            Slot::Over(_) | Slot::LetGo => return,
+            Slot::Over(_) | Slot::LetGo { .. } => return,
             Slot::OnePacket(one_packet) => {
                 self.one_packet_count -= 1;
                 self.results.unfollowed.count(0);
@@ -487,7 +487,7 @@ impl Shard {
                 let newcomer = self.open(one_packet.id, &one_packet.seen());
                 self.begin_now(newcomer, known)
             }
-            Slot::Over(_) | Slot::LetGo => return,
+            Slot::Over(_) | Slot::LetGo { .. } => return,
         };
         connection.finish(&mut self.results);
         self.spare_connection(connection);
@@ -541,7 +541,7 @@ impl Shard {
                 let is_mutual = it.is_mutual();
                 (it.touched, &mut it.spared, is_mutual)
             }
-            Slot::OnePacket(_) | Slot::Over(_) | Slot::LetGo => return,
+            Slot::OnePacket(_) | Slot::Over(_) | Slot::LetGo { .. } => return,
         };
         let spares = !*spared && is_mutual;
         if touched > seen || spares {
@@ -557,10 +557,10 @@ impl Shard {
                 connection
             }
             Slot::Alive(connection) => connection,
-            Slot::OnePacket(_) | Slot::Over(_) | Slot::LetGo => return,
+            Slot::OnePacket(_) | Slot::Over(_) | Slot::LetGo { .. } => return,
         };
         self.finish_one(connection);
-        self.remember_let_go(pair);
+        self.remember_let_go(pair, is_mutual);
         self.results.reached.count(Limit::LiveConnections, 1);
     }
 

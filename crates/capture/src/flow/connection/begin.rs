@@ -1,9 +1,6 @@
 //! How a connection begins: as a newcomer, whose first segments are judged now, in the memory of another one.
 
-use std::{
-    collections::VecDeque,
-    net::{IpAddr, SocketAddr},
-};
+use std::net::{IpAddr, SocketAddr};
 
 use ackwise_tcp::Instant;
 
@@ -13,7 +10,7 @@ use super::{
 };
 use crate::{
     attribution::Paces,
-    flow::{newcomer::Newcomer, work::Work},
+    flow::{newcomer::Newcomer, open::OpenExchanges, work::Work},
     results::Results,
 };
 
@@ -30,7 +27,7 @@ impl Default for ObservedConnection {
             reassembly: Default::default(),
             conversation: ExchangeReader::new(),
             setup: Setup::default(),
-            open: VecDeque::new(),
+            open: OpenExchanges::default(),
             deferred: Vec::new(),
             earlier_end: EarlierEnd::default(),
             closed_at: None,
@@ -54,7 +51,7 @@ impl Default for ObservedConnection {
             clock_steps: 0,
             again_elsewhere: AgainElsewhere::default(),
             series: None,
-            work: Work::NEW,
+            work: Work::default(),
             held_for_repairs: 0,
             touched: 0,
             charged: 0,
@@ -154,13 +151,12 @@ impl ObservedConnection {
         conversation.forget();
         *setup = Setup::default();
         open.clear();
-        open.shrink_to(1);
         *deferred = Vec::new();
         (*earlier_end, *heard_by_server) = Default::default();
         (*closed_at, *protocol, *behind_hole, *closed_first) = (None, None, None, None);
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
-        (*work, *held_for_repairs) = (Work::NEW, 0);
+        (*work, *held_for_repairs) = (Work::default(), 0);
     }
 }

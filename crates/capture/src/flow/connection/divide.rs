@@ -47,10 +47,15 @@ impl ObservedConnection {
     fn may_spend(&mut self, units: usize) -> bool {
         let may = self.work.spend(units);
         if !may {
-            self.unsettled = Default::default();
-            self.deferred = Vec::new();
+            self.divide_nothing_more();
         }
         may
+    }
+
+    /// The time of its exchanges is unknown.
+    pub(super) fn divide_nothing_more(&mut self) {
+        self.unsettled = Default::default();
+        self.deferred = Vec::new();
     }
 
     pub(super) fn divide(&mut self, gap: &Gap, direction: Direction) {
@@ -59,7 +64,7 @@ impl ObservedConnection {
         }
         if self.open.len() < Self::SEVERAL {
             self.catch_up();
-            for exchange in &mut self.open {
+            for exchange in self.open.iter_mut() {
                 exchange.handle_earlier_end(&self.earlier_end);
                 exchange.handle_gap(gap, direction);
             }
@@ -77,7 +82,7 @@ impl ObservedConnection {
         if self.deferred.is_empty() {
             return;
         }
-        for exchange in &mut self.open {
+        for exchange in self.open.iter_mut() {
             exchange.catch_up(&self.deferred, &self.earlier_end);
             exchange.taken = 0;
         }

@@ -43,6 +43,9 @@ impl ObservedConnection {
                 self.setup.handle_flight(&flight, now, packet, &self.ends.distances);
             }
             Event::RequestBegins { exchange, stream, position, exact } => {
+                if !self.work.begin_request(&mut results.reserve, packet) {
+                    return self.divide_nothing_more();
+                }
                 let arrival = self.reassembly[Direction::ToServer as usize].arrival(position);
                 let (now, packet) = arrival.map_or((now, packet), |it| (it.at, it.packet));
                 let first = self.ends.half(Direction::ToServer).sender.last();
@@ -56,11 +59,7 @@ impl ObservedConnection {
                 open.without = self.ends.half(Direction::ToServer).sender.without;
                 (open.exact, open.request_exact, open.first_packet) = (exact, exact, packet);
                 open.taken = self.deferred.len();
-                if self.open.is_empty() {
-                    // Most connections have one exchange at a time.
-                    self.open.reserve_exact(1);
-                }
-                self.open.push_back(Box::new(open));
+                self.open.push(open);
             }
             Event::RequestHead { exchange, head } => {
                 let [method, path] = [&head.method, &head.path].map(|it| it.as_deref());
@@ -141,8 +140,7 @@ impl ObservedConnection {
                 }
             }
             Event::TunnelBegins { exchange, tunnel } => {
-                if let Some(place) = self.place(exchange) {
-                    let open = &self.open[place];
+                if let Some(open) = self.open.get_mut(exchange) {
                     let opener = (open.stream, open.first_packet);
                     self.tunnels.begin(exchange, tunnel, opener, now);
                 }
@@ -267,23 +265,16 @@ impl ObservedConnection {
     }
 
     fn with(&mut self, id: ExchangeId, change: impl FnOnce(&mut OpenExchange)) {
-        if let Some(place) = self.place(id) {
-            let open = &mut self.open[place];
+        if let Some(open) = self.open.get_mut(id) {
             open.catch_up(&self.deferred, &self.earlier_end);
             change(open);
         }
     }
 
     fn take(&mut self, id: ExchangeId) -> Option<OpenExchange> {
-        let place = self.place(id)?;
-        let mut open = self.open.remove(place)?;
+        let mut open = self.open.take(id)?;
         self.held_for_repairs = self.held_for_repairs.saturating_sub(open.held_for_repairs());
         open.catch_up(&self.deferred, &self.earlier_end);
-        Some(*open)
-    }
-
-    /// Exchanges are numbered as they begin.
-    fn place(&self, id: ExchangeId) -> Option<usize> {
-        self.open.binary_search_by_key(&id, |it| it.id).ok()
+        Some(open)
     }
 }

@@ -12,19 +12,21 @@ use crate::{
     },
 };
 
-/// How many connections have begun again that were let go.
+/// How many connections have begun again that were let go: those with packets from one end only, and the others.
 #[derive(Debug, Default)]
-pub(super) struct Again(u64);
+pub(super) struct Again([u64; 2]);
 
 impl Again {
-    /// Segments of the capture for each of a shard. Our choice: with 16 shards, one in 16 segments.
-    const SEGMENTS: u64 = 1 << 8;
+    /// Segments of the capture for each of a shard. Our choice: with 16 shards, one in 256 segments, or in 16. Whoever
+    /// invents addresses hears no answer.
+    const SEGMENTS: [u64; 2] = [1 << 12, 1 << 8];
 
     /// Whether one may with this segment: it takes as long as many segments, and is let go again if there is still too
     /// little memory.
-    pub(super) const fn may_begin(&mut self, located: Located) -> bool {
-        let may = self.0 < located.ordinal / Self::SEGMENTS;
-        self.0 += may as u64;
+    pub(super) const fn may_begin(&mut self, is_mutual: bool, located: Located) -> bool {
+        let count = &mut self.0[is_mutual as usize];
+        let may = *count < located.ordinal / Self::SEGMENTS[is_mutual as usize];
+        *count += may as u64;
         may
     }
 }
@@ -32,8 +34,8 @@ impl Again {
 impl Shard {
     /// The most newcomers that are kept for connections to come: as many as a batch has of short ones. Our choice.
     const MAX_SPARE_NEWCOMERS: usize = 1 << 6;
-    /// The most connections that are. Our choice: short ones are judged one after the other.
-    const MAX_SPARE: usize = 1 << 2;
+    /// The most connections that are. Our choice: short ones are judged one after the other, and some are let go together.
+    const MAX_SPARE: usize = 1 << 5;
     /// The most connections that are remembered as let go: of all shards together as many as may be alive. Our choice.
     const MAX_LET_GO: usize = 1 << 12;
 
@@ -163,15 +165,15 @@ impl Shard {
         self.over.push_back((now, pair));
     }
 
-    pub(super) fn remember_let_go(&mut self, pair: EndpointPair) {
+    pub(super) fn remember_let_go(&mut self, pair: EndpointPair, is_mutual: bool) {
         if self.let_go.len() == Self::MAX_LET_GO
             && let Some(first) = self.let_go.pop_front()
-            && matches!(self.slots.get(&first), Some(Slot::LetGo))
+            && matches!(self.slots.get(&first), Some(Slot::LetGo { .. }))
         {
             self.slots.remove(&first);
         }
         self.let_go.push_back(pair);
-        self.slots.insert(pair, Slot::LetGo);
+        self.slots.insert(pair, Slot::LetGo { is_mutual });
     }
 
     pub(super) fn forget(&mut self, now: Instant) {
