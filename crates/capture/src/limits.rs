@@ -113,9 +113,9 @@ impl Limit {
             Self::OpenRequests => "unanswered requests of a connection",
             Self::Work => {
                 "open requests that are looked at for a segment with data, plus one for each byte of \
-                 it in the capture; a new request takes 24, and the first of a segment 128; what a \
+                 it in the capture; a new request takes 20, and the first of a segment 128; what a \
                  segment does not use is left for later ones, and all connections together have \
-                 4,194,304 more"
+                 2,097,152 more"
             }
             Self::RequestText => "bytes of a method or path",
             Self::BlockFields => "fields of an HTTP/2 field block",
@@ -279,9 +279,9 @@ pub(crate) const OPEN_REQUESTS: usize = 1024;
 /// Our choice: all requests that a server allows may be open while the others send small messages.
 pub(crate) const WORK_PER_SEGMENT: usize = 64;
 
-/// What all connections together may have beyond that. Our choice: 256 of them may have 16 segments behind a hole, for
+/// What all connections together may have beyond that. Our choice: 128 of them may have 16 segments behind a hole, for
 /// [`OPEN_REQUESTS`].
-pub(crate) const WORK_IN_RESERVE: usize = 1 << 22;
+pub(crate) const WORK_IN_RESERVE: usize = 1 << 21;
 
 /// The most bytes of a method, path or protocol name that are kept. Our choice: servers refuse request
 /// lines of 8 KiB, and nobody reads more than this in a table.

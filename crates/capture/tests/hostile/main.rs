@@ -3,13 +3,13 @@
 
 mod attacks;
 
-use std::{env, fmt::Write as _, fs, io::Cursor, path::Path};
+use std::{env, fmt::Write as _, fs, io::Cursor, num::NonZeroUsize, path::Path};
 
 use ackwise_capture::{
     analysis::{Analyser, Analysis, Batch},
     decode::RawSegment,
     limits::{Limit, Reached},
-    read::Source,
+    read::{Frame, Source},
     strip::Stripper,
 };
 
@@ -53,7 +53,7 @@ const REACH: [(Limit, &str, usize); 9] = [
     (Limit::LiveConnections, "byte-flood-both", 6_000_000),
     (Limit::QuietConnections, "syn-reset", 9_000_000),
     (Limit::ListedConnections, "h1-one-exchange-each", 20_000_000),
-    (Limit::ListedExchanges, "h2-reset", 9_000_000),
+    (Limit::ListedExchanges, "h1-pipelined-answered", 12_000_000),
     (Limit::OpenRequests, "h1-pipelined", 100_000),
     (Limit::Work, "h2-holes", 400_000),
     (Limit::RequestText, "h1-long-paths", 100_000),
@@ -99,17 +99,82 @@ fn what_is_not_listed_is_in_the_sums() {
 
 #[test]
 fn limits_are_the_same_for_any_number_of_threads() {
-    for name in
-        ["byte-flood-both", "h2-reset", "syn-same-ports", "reopened-ports", "reopened-ports-64"]
-    {
+    for name in [
+        "byte-flood-both",
+        "h2-reset",
+        "syn-same-ports",
+        "reopened-ports",
+        "reopened-ports-64",
+        "gaps-streams-1000-many",
+        "gaps-requests-1000",
+    ] {
         let analyses = [1, 2].map(|threads| {
-            let threads = std::num::NonZeroUsize::new(threads).unwrap();
+            let threads = NonZeroUsize::new(threads).unwrap();
             analyse(attack(name, 6_000_000), Analyser::default().with_threads(threads))
         });
         let [one, two] = analyses.map(|it| {
             (names(&it.reached), it.folded, format!("{:?}{:?}", it.connections, it.exchanges))
         });
         assert!(one == two, "{name}: {:?} {:?}", one.0, two.0);
+    }
+}
+
+/// Most exchanges take gaps later than one alone would: what they say is the same.
+#[test]
+fn many_open_requests_are_judged_as_each_alone() {
+    let shares = |streams: u32| {
+        let analysis = analyse(attacks::products::one_with_pauses(streams), Analyser::default());
+        let all: Vec<_> = analysis.exchanges.iter().map(|it| it.shares.clone()).collect();
+        assert_eq!(all.len(), streams as usize);
+        all.into_iter().nth(1).expect("the second")
+    };
+    let alone = shares(3);
+    assert!(alone.iter().count() > 1, "{alone:?}");
+    for streams in [4, 5, 6] {
+        assert_eq!(shares(streams), alone, "{streams}");
+    }
+}
+
+/// A connection that was let go begins again only now and then: else each of its segments would make it another one.
+#[test]
+fn what_was_let_go_begins_again_no_more_often_than_segments_allow() {
+    let capture = attack("gaps-requests-1000", 5_000_000);
+    let mut analyser = Analyser::default();
+    analyser.divide_limits(NonZeroUsize::new(16).expect("it is not"));
+    let analysis = analyse(capture, analyser);
+    reaches(["live-connections", "gaps-requests-1000"], &analysis.reached);
+    let begun = analysis.connections.len() as u64 + analysis.folded.connections;
+    assert!(begun >= 1_000, "{begun}");
+    assert!(begun <= 1_000 + analysis.segments / 256 + 16, "{begun} of {}", analysis.segments);
+}
+
+/// Blocks without a packet cost no copy of what is behind them.
+#[test]
+fn packets_between_other_blocks_are_read_in_large_blocks_and_as_one_by_one() {
+    for name in [
+        "pcapng-statistics-between",
+        "pcapng-custom-between",
+        "pcapng-sections-between",
+        "pcapng-orders-between",
+        "pcapng-long-between",
+    ] {
+        let capture = attack(name, 2_000_000);
+        let file = env::temp_dir().join(format!("ackwise-{name}-{}", std::process::id()));
+        fs::write(&file, &capture).unwrap();
+        let told =
+            |frame: &Frame<'_>| (frame.number, frame.at, frame.interface, frame.bytes.to_vec());
+        let (mut blocks, mut by_block) = (0, Vec::new());
+        let (mut source, mut next) = (Source::open([&file]), Vec::new());
+        while source.next_block(&mut next, |frame| by_block.push(told(frame))).unwrap() {
+            blocks += 1;
+        }
+        let (mut source, mut one_by_one) = (Source::open([&file]), Vec::new());
+        while let Some(frame) = source.next().unwrap() {
+            one_by_one.push(told(&frame));
+        }
+        fs::remove_file(&file).unwrap();
+        assert!(by_block == one_by_one && by_block.len() > 30, "{name}: {}", by_block.len());
+        assert!(blocks <= capture.len() / 100_000, "{name}: {blocks} blocks");
     }
 }
 

@@ -21,6 +21,6 @@ impl ObservedConnection {
 
     /// Whether both ends have sent something.
     pub(in crate::flow) fn is_mutual(&self) -> bool {
-        self.ends.halves.iter().all(|it| it.stream.highest() > 0)
+        self.ends.halves.iter().all(|it| it.packets > 0)
     }
 }

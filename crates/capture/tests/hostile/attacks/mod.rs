@@ -6,7 +6,7 @@
 mod http1;
 mod http2;
 mod packets;
-mod products;
+pub(crate) mod products;
 mod tcp;
 mod wrapped;
 

@@ -118,6 +118,27 @@ fn short_streams(most: usize, streams: u32, gaps: u32) -> Vec<u8> {
     file.into_bytes()
 }
 
+/// One connection with so many open requests, the client of which goes on in small segments.
+#[allow(dead_code, reason = "not everybody who shares this module compares verdicts")]
+pub(crate) fn one_with_pauses(streams: u32) -> Vec<u8> {
+    let mut file = File::new(usize::MAX);
+    file.step = 700;
+    let mut talk = Talk::new(0);
+    file.open(&mut talk);
+    open_streams(&mut file, &mut talk, streams);
+    for number in 0..100 {
+        file.say(&mut talk, By::Client, b"a");
+        if number % 3 == 0 {
+            let (ends, numbers) = talk.of(By::Server);
+            file.segment(ends, numbers, ACK, &[], &[]);
+        }
+        if number % 20 == 0 {
+            talk.next[0] += 1;
+        }
+    }
+    file.into_bytes()
+}
+
 /// A hole that stays, and behind it others, each of which is filled.
 fn filled(most: usize, connections: u32) -> Vec<u8> {
     let mut file = File::new(most);
