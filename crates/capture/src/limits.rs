@@ -113,7 +113,7 @@ impl Limit {
             Self::OpenRequests => "unanswered requests of a connection",
             Self::Work => {
                 "open requests that are looked at for a segment with data, plus one for each byte of \
-                 it in the capture; a new request takes 20, and the first of a segment 128; what a \
+                 it in the capture; a new request takes 32, and the first of a segment 128; what a \
                  segment does not use is left for later ones, and all connections together have \
                  2,097,152 more"
             }

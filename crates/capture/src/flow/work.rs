@@ -53,7 +53,7 @@ impl Work {
     /// The most that a connection draws. Our choice: 16 segments behind a hole, for 1,024 open requests.
     const MOST_DRAWN: usize = 1 << 14;
     /// What a request takes: what is kept of it is prepared, told and forgotten. Our choice, by measurement.
-    const REQUEST: usize = 20;
+    const REQUEST: usize = 32;
     /// What the first of a packet takes: its connection may not be in the processor's cache. Our choice, by measurement.
     const FIRST_REQUEST: usize = 128;
     /// Looks at all open requests for which there should be enough. Our choice.

@@ -241,10 +241,15 @@ fn wrapped(text: &str) -> String {
 const INTRODUCTION: &str = "# What `ackwise explain` may cost
 
 A capture may come from anybody. The targets for any capture below 50 MB after decompression, with any form of the report, are 512 MB of memory and 5 s
-of processor time. `cargo xtask bench hostile` measures both with 82 captures that were made to cost much, and all keep both with each form by itself (at
-most 503 MB and 4.3 s in 328 readings). `--html` together with `--save-stripped` halves the limits marked below, because
-each of them needs memory of its own; so does a flood that a live capture cannot follow completely, to a sixteenth. With `--html`, `--save-stripped`,
-`--json`, `--by path` and `--connections` together, all of them took at most 437 MB, and two missed the 5 s, with 5.1 and 5.4 s.
+of processor time on an idle machine; with `--html`, `--save-stripped`, `--json`, `--by path` and `--connections` together, 15 s; with `--pair`, 8 s for two
+captures below 50 MB together. `cargo xtask bench hostile` measures them with 117 captures that were made to cost much. `--html` together with
+`--save-stripped` halves the limits marked below, because each of them needs memory of its own; so does a flood that a live capture cannot follow
+completely, to a sixteenth.
+
+The last full run, on an idle machine, was with 82 of them: at most 503 MB and 4.3 s in 328 readings. The 35 others are products: gaps, open requests,
+connections and directions; fragments and connections; blocks, packets and sections. In text, each of them took at most 4.1 s, except `gaps-streams-1000-many` with
+5.5 s, and at most 274 MB, while other programs kept both processors busy. With `--html`, four of them took 3.9 to 5.9 s then, with all outputs 8.1 to
+14.7 s and 368 MB, and as a pair 3.3 to 5.7 s. What is above a target there has not been measured on an idle machine yet.
 
 A live capture uses at most 5 % of one processor on average (`--cpu PERCENT`) and one second in advance. If that is not enough, it follows fewer
 connections ([explain.md](explain.md)). Ordinary traffic takes 2.0 to 2.3 us of processor time for each packet, report included (20 kB responses, MTU
