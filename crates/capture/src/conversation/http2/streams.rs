@@ -332,7 +332,7 @@ impl Streams {
         let overlap = self.open.len() > 1;
         // One that was alone before overlaps with the others now.
         let alone = self.open.range(..=noted).next_back().filter(|it| overlap && !it.1.overlaps);
-        let from = alone.map_or(noted.saturating_add(1), |(id, _)| *id);
+        let from = alone.map_or_else(|| noted.saturating_add(1), |(id, _)| *id);
         for (_, stream) in self.open.range_mut(from..) {
             let exchange = stream.exchange;
             if overlap && !stream.overlaps {
