@@ -18,8 +18,8 @@ pub enum Limit {
     ListedExchanges,
     /// Requests of a connection that wait for a response.
     OpenRequests,
-    /// Work for each byte of a connection with many open requests.
-    Divisions,
+    /// Work for a connection with many open requests.
+    Work,
     /// Bytes of a method or path.
     RequestText,
     /// Fields of an HTTP/2 field block.
@@ -39,7 +39,7 @@ impl Limit {
         Self::ListedConnections,
         Self::ListedExchanges,
         Self::OpenRequests,
-        Self::Divisions,
+        Self::Work,
         Self::RequestText,
         Self::BlockFields,
         Self::StrippedConnections,
@@ -56,7 +56,7 @@ impl Limit {
             Self::ListedConnections => "listed-connections",
             Self::ListedExchanges => "listed-exchanges",
             Self::OpenRequests => "open-requests",
-            Self::Divisions => "divisions",
+            Self::Work => "work",
             Self::RequestText => "request-text",
             Self::BlockFields => "block-fields",
             Self::StrippedConnections => "stripped-connections",
@@ -74,7 +74,7 @@ impl Limit {
             Self::ListedConnections => LISTED_CONNECTIONS,
             Self::ListedExchanges => EXCHANGE_BYTES,
             Self::OpenRequests => OPEN_REQUESTS,
-            Self::Divisions => DIVISIONS_PER_SEGMENT,
+            Self::Work => WORK_PER_SEGMENT,
             Self::RequestText => KEPT_TEXT,
             Self::BlockFields => FIELDS_PER_BLOCK,
             Self::StrippedConnections => STRIPPED_BYTES,
@@ -93,7 +93,7 @@ impl Limit {
             | Self::ListedConnections
             | Self::ListedExchanges => true,
             Self::OpenRequests
-            | Self::Divisions
+            | Self::Work
             | Self::RequestText
             | Self::BlockFields
             | Self::StrippedConnections
@@ -111,9 +111,11 @@ impl Limit {
             Self::ListedConnections => "listed connections with exchanges",
             Self::ListedExchanges => "bytes of memory for finished exchanges",
             Self::OpenRequests => "unanswered requests of a connection",
-            Self::Divisions => {
-                "open requests over which the time before a segment is divided, plus one for each \
-                 byte of its data; what a segment does not use is left for later ones"
+            Self::Work => {
+                "open requests that are looked at for a segment with data, plus one for each byte of \
+                 it in the capture; a new request takes 32, and the first of a segment 128; what a \
+                 segment does not use is left for later ones, and all connections together have \
+                 2,097,152 more"
             }
             Self::RequestText => "bytes of a method or path",
             Self::BlockFields => "fields of an HTTP/2 field block",
@@ -137,7 +139,9 @@ impl Limit {
             }
             Self::LiveConnections => {
                 "the connections idle longest, those with packets in one direction first, are \
-                 reported as they are; if one goes on, it counts as another connection"
+                 reported as they are; if one goes on, it counts as another connection, or is left out \
+                 if that has happened once for 16 segments of the capture (256, with packets in one \
+                 direction)"
             }
             Self::QuietConnections => "later ones are counted but not listed",
             Self::ListedConnections => {
@@ -148,7 +152,9 @@ impl Limit {
                  table of paths cover the rest"
             }
             Self::OpenRequests => "further requests are counted but not explained",
-            Self::Divisions => "the time of all exchanges of the connection is unknown",
+            Self::Work => {
+                "the time of all exchanges of the connection is unknown, and further requests are left out"
+            }
             Self::RequestText => "the rest is cut off",
             Self::BlockFields => {
                 "the rest of the block is not read, and entries of the dynamic table from before \
@@ -170,7 +176,7 @@ impl Limit {
             | Self::LiveConnections
             | Self::QuietConnections
             | Self::ListedConnections
-            | Self::Divisions
+            | Self::Work
             | Self::StrippedConnections => "connection",
             Self::ListedExchanges => "exchange",
             Self::OpenRequests | Self::RequestText => "request",
@@ -269,12 +275,13 @@ pub(crate) const EXCHANGE_BYTES: usize = 64 << 20;
 /// The most requests of a connection without a response. Servers allow 100 to 250 streams.
 pub(crate) const OPEN_REQUESTS: usize = 1024;
 
-/// What each segment adds to the number of exchanges that the time before it may be divided among,
-/// beside one for each byte. Our choice: full segments allow for [`OPEN_REQUESTS`].
-pub(crate) const DIVISIONS_PER_SEGMENT: usize = 64;
+/// What each segment with data adds to the work that may be done for its connection, beside one for each captured byte.
+/// Our choice: all requests that a server allows may be open while the others send small messages.
+pub(crate) const WORK_PER_SEGMENT: usize = 64;
 
-/// The most divisions that are saved up. Our choice: the segments of a window of 1.4 MB behind a hole, for 256 requests.
-pub(crate) const SAVED_DIVISIONS: usize = 1 << 18;
+/// What all connections together may have beyond that. Our choice: 128 of them may have 16 segments behind a hole, for
+/// [`OPEN_REQUESTS`].
+pub(crate) const WORK_IN_RESERVE: usize = 1 << 21;
 
 /// The most bytes of a method, path or protocol name that are kept. Our choice: servers refuse request
 /// lines of 8 KiB, and nobody reads more than this in a table.

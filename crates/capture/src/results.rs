@@ -14,6 +14,7 @@ use crate::{
     attribution::{Alike, Confidence, Pacing, Rule, Share, Shares, Stretch, Vantage, Verdict},
     closing::{Closing, TimeWaitRule},
     conversation::{Protocol, Tunnel},
+    flow::Reserve,
     folded::Folded,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
@@ -278,6 +279,8 @@ pub(crate) struct Results {
     unused: Vec<u32>,
     /// What may still be kept for a report; `None` if nobody wants one.
     pub(crate) budget: Option<Budget>,
+    /// Work that connections may draw.
+    pub(crate) reserve: Reserve,
     /// Somebody asks for [`ConnectionResult::measures`].
     pub(crate) keeps_measures: bool,
     /// A rule that is switched off.
@@ -325,6 +328,8 @@ impl Results {
     /// Keeps what a report draws, too, from now on.
     pub(crate) fn keep_series(&mut self, budget: Budget) {
         self.budget = Some(budget);
+        // Nothing is judged beside it.
+        self.reserve = Reserve::of_all();
     }
 
     /// Remembers it, unless there are too many; where, for as long as connections are not sorted.

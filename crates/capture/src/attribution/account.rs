@@ -18,8 +18,17 @@ pub struct Account {
     sums: Vec<Sum>,
     /// The place of the last verdict's sum, and its time: what follows under the same one is the same piece.
     open: Option<(usize, Nanos)>,
+    kept: Kept,
+}
+
+/// What is kept beside the sums.
+#[derive(Clone, Debug)]
+enum Kept {
+    Nothing,
     /// Which time went where, if a report wants to draw it.
-    stretches: Option<Box<Stretches>>,
+    Stretches(Box<Stretches>),
+    /// Each verdict and until when, for other accounts.
+    Pieces(Vec<(Instant, Verdict)>),
 }
 
 /// A share that may still grow: in numbers that are added up quickly.
@@ -41,24 +50,49 @@ impl Account {
     /// An exchange begins.
     #[must_use]
     pub const fn new(from: Instant) -> Self {
-        Self { from, cursor: from, sums: Vec::new(), open: None, stretches: None }
+        Self { from, cursor: from, sums: Vec::new(), open: None, kept: Kept::Nothing }
+    }
+
+    /// What `divide` adds to an account, whatever that holds: other accounts [take](Self::add_all) the same.
+    pub(crate) fn pieces(divide: impl FnOnce(&mut Self)) -> Vec<(Instant, Verdict)> {
+        let mut account = Self { kept: Kept::Pieces(Vec::new()), ..Self::new(Instant::EPOCH) };
+        divide(&mut account);
+        match account.kept {
+            Kept::Pieces(pieces) => pieces,
+            Kept::Nothing | Kept::Stretches(_) => Vec::new(),
+        }
+    }
+
+    /// Adds these, one after the other.
+    pub(crate) fn add_all(&mut self, pieces: &[(Instant, Verdict)]) {
+        for (until, verdict) in pieces {
+            self.add(*until, *verdict);
+        }
     }
 
     /// Remembers which time went where, too, from now on.
     ///
     /// The longest ones, if there are more than `limit`.
     pub(crate) fn keep_stretches(&mut self, limit: usize) {
-        self.stretches.get_or_insert_with(|| Box::new(Stretches::new(limit)));
+        if matches!(self.kept, Kept::Nothing) {
+            self.kept = Kept::Stretches(Box::new(Stretches::new(limit)));
+        }
     }
 
     /// An account of the same exchange with nothing in it.
     pub(crate) fn emptied(&self) -> Self {
-        let stretches = self.stretches.as_ref().map(|it| Box::new(it.emptied()));
-        Self { stretches, ..Self::new(self.from) }
+        let kept = match &self.kept {
+            Kept::Stretches(it) => Kept::Stretches(Box::new(it.emptied())),
+            Kept::Nothing | Kept::Pieces(_) => Kept::Nothing,
+        };
+        Self { kept, ..Self::new(self.from) }
     }
 
     pub(crate) fn take_stretches(&mut self) -> Vec<Stretch> {
-        self.stretches.take().map(|it| it.into_inner()).unwrap_or_default()
+        match std::mem::replace(&mut self.kept, Kept::Nothing) {
+            Kept::Stretches(it) => it.into_inner(),
+            Kept::Nothing | Kept::Pieces(_) => Vec::new(),
+        }
     }
 
     /// When the exchange began.
@@ -88,8 +122,10 @@ impl Account {
         let place = place.or_else(|| self.sums.iter().position(is_same));
         let place = place.unwrap_or_else(|| self.begin_sum(verdict));
         self.open = Some((place, piece));
-        if let Some(stretches) = &mut self.stretches {
-            stretches.add(until - piece, until, verdict);
+        match &mut self.kept {
+            Kept::Nothing => {}
+            Kept::Stretches(stretches) => stretches.add(until - piece, until, verdict),
+            Kept::Pieces(pieces) => pieces.push((until, verdict)),
         }
         let sum = &mut self.sums[place];
         sum.span = sum.span + span;
@@ -189,6 +225,28 @@ mod tests {
             let whole = account.cursor().since(account.from());
             let sum: Duration = account.into_shares().iter().map(|share| share.span).sum();
             prop_assert_eq!(sum, whole);
+        }
+    }
+
+    #[test]
+    fn pieces_are_what_any_account_would_get() {
+        let divide = |account: &mut Account| {
+            for (until, cause) in [
+                (20, Cause::Propagation),
+                (15, Cause::Pacing),
+                (30, Cause::NagleRtt),
+                (50, Cause::Propagation),
+            ] {
+                account.add(Instant::from_nanos(until), verdict(cause, until));
+            }
+        };
+        let pieces = Account::pieces(divide);
+        for from in [10, 17, 20, 25, 45, 60] {
+            let [mut one, mut other] = [(); 2].map(|()| Account::new(Instant::from_nanos(from)));
+            divide(&mut one);
+            other.add_all(&pieces);
+            assert_eq!(one.cursor(), other.cursor(), "{from}");
+            assert_eq!(one.into_shares(), other.into_shares(), "{from}");
         }
     }
 

@@ -112,6 +112,15 @@ impl Gap {
         Some(Released { ack, cause, is_sure, acknowledged })
     }
 
+    /// What it adds to the account of any exchange whose message goes in this direction.
+    pub(crate) fn pieces(&self, direction: Direction) -> Vec<(Instant, Verdict)> {
+        let phase = match direction {
+            Direction::ToServer => Phase::Request,
+            Direction::ToClient => Phase::Response,
+        };
+        Account::pieces(|account| self.divide(phase, account))
+    }
+
     /// Puts what of the gap is still undivided into `account`.
     pub(crate) fn divide(&self, phase: Phase, account: &mut Account) {
         if let Some(since) = self.silent_since

@@ -2,18 +2,19 @@
 
 mod begin;
 mod cost;
+mod divide;
 mod end;
 mod events;
 mod mute;
 mod run_on;
 mod shutdown;
 
-use std::{collections::VecDeque, net::SocketAddr, ops::Range};
+use std::{net::SocketAddr, ops::Range};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
-use self::{mute::answers_nothing, shutdown::HeldShutdown};
+use self::{divide::DeferredGap, mute::answers_nothing, shutdown::HeldShutdown};
 use super::{
     again_elsewhere::AgainElsewhere,
     closed::{Closed, Swap},
@@ -23,11 +24,13 @@ use super::{
     heard::HeardByServer,
     lingering::Lingering,
     measures::Measures,
+    open::OpenExchanges,
     packet::{Packet, begins},
     reassembly::{Arrival, Piece, Reassembly},
     setup::Setup,
     tunnels::Tunnels,
     unsettled::Unsettled,
+    work::Work,
 };
 use crate::{
     attribution::{
@@ -39,7 +42,6 @@ use crate::{
     },
     closing::Closing,
     conversation::{ExchangeReader, Protocol},
-    limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},
     results::Results,
     series::{Point, Series},
 };
@@ -58,7 +60,9 @@ pub(crate) struct ObservedConnection {
     reassembly: [Reassembly; 2],
     conversation: ExchangeReader,
     setup: Setup,
-    open: VecDeque<OpenExchange>,
+    open: OpenExchanges,
+    /// Gaps that not all of them have taken.
+    deferred: Vec<DeferredGap>,
     /// What those of `open` that wait have to be told before anything else.
     earlier_end: EarlierEnd,
     /// When the server sent the current packet, if it closed the connection with it.
@@ -92,10 +96,10 @@ pub(crate) struct ObservedConnection {
     again_elsewhere: AgainElsewhere,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
-    /// The number of exchanges among which the time before a segment may still be divided.
-    divisions: usize,
-    /// They were too many: the time of its exchanges is unknown.
-    undivided: bool,
+    /// If it is spent, the time of its exchanges is unknown.
+    work: Work,
+    /// Bytes that `open` takes because requests were sent again.
+    held_for_repairs: usize,
     /// The segment of the capture that it was seen in last.
     pub(super) touched: u64,
     /// What it costs, as its shard counts it.
@@ -156,7 +160,7 @@ impl ObservedConnection {
         results: &mut Results,
     ) {
         self.again_elsewhere.note(packet);
-        if !self.run_on(packet, direction) {
+        if !self.run_on(packet, direction, results) {
             self.handle_in_detail(packet, direction, results);
         }
     }
@@ -206,7 +210,7 @@ impl ObservedConnection {
         }
         let sender = direction.opposite();
         if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
-            if !self.arrived_before(sender, resolution, now) {
+            if !self.arrived_before(sender, resolution, now) && self.may_look_at_waiting(sender) {
                 self.unsettled[sender as usize].resolve_last_again(resolution);
             }
             self.setup.resolve(sender, resolution);
@@ -284,8 +288,8 @@ impl ObservedConnection {
         now: Instant,
         results: &mut Results,
     ) {
-        self.divisions =
-            SAVED_DIVISIONS.min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
+        let reserve = &mut results.reserve;
+        self.work.grant(seen.payload.len(), self.open.len(), reserve, seen.number);
         let shutdown = self.shutdown_in(seen, direction);
         self.decide_shutdowns(seen, direction, shutdown, results);
         let before = self.ends.last_data;
@@ -383,6 +387,9 @@ impl ObservedConnection {
             self.unsettled[direction as usize].follow(gap, soon);
         }
         let late = gap.stall == Stall::OrTimeout;
+        if self.work.is_spent() {
+            return;
+        }
         let waits = again || late || gap.missing != Missing::Nothing;
         if waits && self.unsettled[direction as usize].put_off(gap, again) {
             return;
@@ -403,18 +410,12 @@ impl ObservedConnection {
         }
     }
 
-    fn oldest(&mut self) -> Option<&mut OpenExchange> {
-        let oldest = self.open.front_mut()?;
-        oldest.handle_earlier_end(&self.earlier_end);
-        Some(oldest)
-    }
-
     fn divide_unsettled(&mut self, direction: Direction) {
         if direction == Direction::ToClient
             && let Some(first) = self.behind_hole.take()
             && let Some(exchange) = self.open.front_mut()
         {
-            exchange.handle_earlier_end(&self.earlier_end);
+            exchange.catch_up(&self.deferred, &self.earlier_end);
             if exchange.waits_for_response() {
                 // The missing data before it was sent even earlier.
                 let round_trip = Some(self.ends.distances.whole());
@@ -423,25 +424,6 @@ impl ObservedConnection {
         }
         for gap in self.unsettled[direction as usize].take() {
             self.divide(&gap, direction);
-        }
-    }
-
-    /// Whether there is time to look at all open exchanges: a thousand may be open, and a segment may
-    /// have one byte.
-    fn may_divide(&mut self) -> bool {
-        let left = self.divisions.checked_sub(self.open.len());
-        self.divisions = left.unwrap_or_default();
-        self.undivided |= left.is_none();
-        left.is_some()
-    }
-
-    fn divide(&mut self, gap: &Gap, direction: Direction) {
-        if !self.may_divide() {
-            return;
-        }
-        for exchange in &mut self.open {
-            exchange.handle_earlier_end(&self.earlier_end);
-            exchange.handle_gap(gap, direction);
         }
     }
 
@@ -466,9 +448,10 @@ impl ObservedConnection {
             Resolution::Spurious => is_near,
             _ => false,
         };
-        if !arrived || direction != Direction::ToServer || !self.may_divide() {
+        if !arrived || direction != Direction::ToServer || !self.may_look_at_all() {
             return false;
         }
+        self.catch_up();
         let mut waited = false;
         for exchange in self.open.iter_mut().filter(|it| it.waits_for_response()) {
             waited |= exchange.forget_again(is_near);
@@ -481,15 +464,17 @@ impl ObservedConnection {
 
     #[inline(never)]
     fn request_sent_again(&mut self) {
-        if !self.may_divide() {
+        if !self.may_look_at_all() {
             return;
         }
+        self.catch_up();
         let sender = &self.ends.half(Direction::ToServer).sender;
         let Some(last) = sender.last() else { return };
         for exchange in self.open.iter_mut().filter(|it| it.waits_for_response()) {
             exchange.handle_earlier_end(&self.earlier_end);
             exchange.sent_again(sender.free_at(), last);
         }
+        self.held_for_repairs = self.open.iter().map(|it| it.held_for_repairs()).sum();
     }
 
     #[inline(never)]

@@ -47,6 +47,8 @@ pub(crate) struct OpenExchange {
     knows_way: bool,
     /// The packet of the last interim response that came after the request; 0 if none did.
     interim: u64,
+    /// How many it has taken of the gaps that its connection has put off.
+    pub taken: usize,
     /// How many of the connection's responses had ended when this exchange was last looked at.
     after: u64,
     /// When the last byte of the response was acknowledged, if that was waited for.
@@ -107,6 +109,7 @@ impl OpenExchange {
             still_asks: false,
             knows_way: true,
             interim: 0,
+            taken: 0,
             after: 0,
             acknowledged: None,
             without: None,
@@ -120,23 +123,42 @@ impl OpenExchange {
 
     /// Data has left in `direction`; what did the exchange wait for until then?
     pub(crate) fn handle_gap(&mut self, gap: &Gap, direction: Direction) {
+        self.handle_gap_by(gap, direction, |phase, account| gap.divide(phase, account));
+    }
+
+    /// The same, with what the gap adds to an account in the phase of that `direction`: it is the same for all
+    /// exchanges.
+    pub(crate) fn handle_shared_gap(
+        &mut self,
+        gap: &Gap,
+        direction: Direction,
+        pieces: &[(Instant, Verdict)],
+    ) {
+        self.handle_gap_by(gap, direction, |_, account| account.add_all(pieces));
+    }
+
+    #[inline(always)]
+    fn handle_gap_by(
+        &mut self,
+        gap: &Gap,
+        direction: Direction,
+        divide: impl FnOnce(Phase, &mut Account),
+    ) {
         match (self.state, direction) {
             (State::Request, Direction::ToServer) if self.awaits_continue() => {
                 self.send_without_continue(gap)
             }
-            (State::Request, Direction::ToServer) => gap.divide(Phase::Request, &mut self.account),
+            (State::Request, Direction::ToServer) => divide(Phase::Request, &mut self.account),
             // The server may have waited for the rest of the request, as in a stream of messages both ways.
             (State::Response, Direction::ToClient) if self.still_asks => {
                 let mut gap = *gap;
                 gap.hold.confidence = gap.hold.confidence.min(Confidence::Medium);
                 gap.divide(Phase::Response, &mut self.account);
             }
-            (State::Response, Direction::ToClient) => {
-                gap.divide(Phase::Response, &mut self.account)
-            }
+            (State::Response, Direction::ToClient) => divide(Phase::Response, &mut self.account),
             // The request is sent again: it had not arrived.
             (State::Think(_), Direction::ToServer) if gap.sends_again() => {
-                gap.divide(Phase::Request, &mut self.account);
+                divide(Phase::Request, &mut self.account);
             }
             _ => {}
         }
@@ -192,6 +214,11 @@ impl OpenExchange {
             self.ways.push(way);
         }
         self.request_sent(free_at, last);
+    }
+
+    /// Bytes that it takes in memory for being sent again.
+    pub(crate) fn held_for_repairs(&self) -> usize {
+        self.ways.capacity() * size_of::<LastWay>()
     }
 
     /// Whether the copy of the request before the last arrived after that.

@@ -63,7 +63,9 @@ impl Reassembly {
     /// When the segment with the byte at `position` was captured, if it had waited for others and was
     /// delivered last.
     pub(crate) fn arrival(&self, position: u64) -> Option<Arrival> {
-        self.released.iter().rev().find(|it| it.start <= position).copied()
+        // They are in order.
+        let behind = self.released.partition_point(|it| it.start <= position);
+        self.released[..behind].last().copied()
     }
 
     /// Takes a segment, and gives `on` all that is in order now.

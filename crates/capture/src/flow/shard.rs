@@ -17,7 +17,10 @@ use std::{
 use ackwise_tcp::Instant;
 use hashbrown::{HashMap, hash_map::Entry};
 
-use self::slot::{OnePacket, Slot};
+use self::{
+    life::Again,
+    slot::{OnePacket, Slot},
+};
 use super::{
     batch::{Batch, Located},
     closed::Closed,
@@ -56,6 +59,9 @@ pub(crate) struct Shard {
     live_count: usize,
     /// Bytes that these take, about.
     live_bytes: usize,
+    /// The connections that were let go last, oldest first.
+    let_go: VecDeque<EndpointPair>,
+    again: Again,
     results: Results,
     /// Connections that wait for what others have shown.
     awaiting: Vec<Awaiting>,
@@ -339,6 +345,12 @@ impl Shard {
                 closed.handle(seen, &mut self.results);
                 return true;
             }
+            Some(Slot::LetGo { is_mutual })
+                if !begins(&seen.segment)
+                    && (seen.segment.len == 0 || !self.again.may_begin(*is_mutual, located)) =>
+            {
+                return true;
+            }
             Some(Slot::OnePacket(_)) => return self.go_on(located, seen),
             Some(Slot::New(newcomer)) if newcomer.awaits_paces().is_some() => return false,
             Some(Slot::New(newcomer)) => {
@@ -424,7 +436,7 @@ impl Shard {
             Slot::OnePacket(one_packet) => self.begun[one_packet.id as usize],
             Slot::New(newcomer) => newcomer.touched,
             Slot::Alive(connection) => connection.touched,
-            Slot::Over(_) => return None,
+            Slot::Over(_) | Slot::LetGo { .. } => return None,
         };
         let slot = if last < ordinal { self.slots.remove(pair)? } else { return None };
         self.unfinished(slot)
@@ -434,7 +446,7 @@ impl Shard {
     /// to judge.
     pub(crate) fn abandon(&mut self, unfinished: Unfinished, judges: bool, known: &mut KnownPaces) {
         let is_listed = match unfinished.slot {
-            Slot::Over(_) => return,
+            Slot::Over(_) | Slot::LetGo { .. } => return,
             Slot::OnePacket(one_packet) => {
                 self.one_packet_count -= 1;
                 self.results.unfollowed.count(0);
@@ -475,7 +487,7 @@ impl Shard {
                 let newcomer = self.open(one_packet.id, &one_packet.seen());
                 self.begin_now(newcomer, known)
             }
-            Slot::Over(_) => return,
+            Slot::Over(_) | Slot::LetGo { .. } => return,
         };
         connection.finish(&mut self.results);
         self.spare_connection(connection);
@@ -529,7 +541,7 @@ impl Shard {
                 let is_mutual = it.is_mutual();
                 (it.touched, &mut it.spared, is_mutual)
             }
-            Slot::OnePacket(_) | Slot::Over(_) => return,
+            Slot::OnePacket(_) | Slot::Over(_) | Slot::LetGo { .. } => return,
         };
         let spares = !*spared && is_mutual;
         if touched > seen || spares {
@@ -545,9 +557,10 @@ impl Shard {
                 connection
             }
             Slot::Alive(connection) => connection,
-            Slot::OnePacket(_) | Slot::Over(_) => return,
+            Slot::OnePacket(_) | Slot::Over(_) | Slot::LetGo { .. } => return,
         };
         self.finish_one(connection);
+        self.remember_let_go(pair, is_mutual);
         self.results.reached.count(Limit::LiveConnections, 1);
     }
 

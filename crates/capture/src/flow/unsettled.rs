@@ -11,6 +11,8 @@ use crate::attribution::{Nanos, Stall, gap::Gap, later::Resolution};
 #[derive(Debug, Default)]
 pub(super) struct Unsettled {
     waiting: Vec<Waiting>,
+    /// Of so many of them it is known what happened to the missing data: only what happened first counts.
+    resolved: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +35,22 @@ impl Unsettled {
         has_room
     }
 
+    /// Bytes that they take.
+    pub(super) const fn held(&self) -> usize {
+        self.waiting.capacity() * size_of::<Waiting>()
+    }
+
+    /// How many wait.
+    pub(super) const fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Records what happened to missing data.
     pub(super) fn resolve(&mut self, resolution: Resolution) {
-        for Waiting { gap, .. } in &mut self.waiting {
+        for Waiting { gap, .. } in &mut self.waiting[self.resolved..] {
             gap.later.note(resolution);
         }
+        self.resolved = self.waiting.len();
     }
 
     /// Records what an acknowledgement shows of the data that was sent again last.
@@ -59,10 +72,14 @@ impl Unsettled {
     pub(super) fn forget_again(&mut self, all: bool) {
         let last = self.waiting.iter().rposition(|it| it.again);
         let mut place = 0..;
+        let mut resolved = self.resolved;
         self.waiting.retain(|it| {
-            let is_last = place.next() == last;
-            !(it.again && (all || is_last))
+            let at = place.next();
+            let stays = !(it.again && (all || at == last));
+            resolved -= usize::from(!stays && at < Some(self.resolved));
+            stays
         });
+        self.resolved = resolved;
     }
 
     /// Data followed that was not in the capture before. If it came within `soon` of a segment that came
@@ -88,6 +105,7 @@ impl Unsettled {
 
     /// All of them.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Gap> + use<> {
+        self.resolved = 0;
         std::mem::take(&mut self.waiting).into_iter().map(|it| it.gap.settled())
     }
 

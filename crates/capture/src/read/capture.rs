@@ -85,10 +85,10 @@ impl Capture {
                 self.window.note_record();
                 Some(Ok(record))
             }
-            Some(Format::PcapNg(pcapng)) if pcapng.is_next_in(self.window.bytes()) => {
-                pcapng.advance(&mut self.window, interfaces).transpose()
+            Some(Format::PcapNg(pcapng)) => {
+                pcapng.advance_in_memory(&mut self.window, interfaces).transpose()
             }
-            Some(Format::PcapNg(_)) | None => None,
+            None => None,
         }
     }
 

@@ -125,8 +125,10 @@ impl ReadBuffer {
     /// Reads, into a buffer in which `needed` bytes have a place. Gives how many bytes came: none at the
     /// end.
     fn refill(&mut self, needed: usize) -> Result<usize, Problem> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        (self.start, self.end) = (0, self.end - self.start);
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
         if self.buffer.len() < needed {
             self.buffer.resize(needed, 0);
         }

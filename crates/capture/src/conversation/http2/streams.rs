@@ -22,23 +22,23 @@ pub(super) struct Streams {
     tunnels: BTreeMap<u32, ExchangeId>,
     /// Largest stream that a client began.
     last: u32,
+    /// The largest that was told of.
+    told: u32,
     /// The size that SETTINGS gives each window, for DATA to the server and to the client.
     initial: [i64; 2],
     /// Open streams with a window that is used up, by what is left of that.
     blocked: [BTreeSet<(i64, u32)>; 2],
-    /// The ends of no others may have been missed than of those for which that is noted.
+    /// Up to which stream it is noted that ends may have been missed: nobody looks at all streams for each byte that the
+    /// capture lacks.
     lost: Noted,
 }
 
-/// For which streams it is noted that their ends may have been missed, so that nobody looks at all of
-/// them for each byte that the capture lacks.
-#[derive(Clone, Copy, Debug)]
+/// The last streams of which it is noted that their ends may have been missed.
+#[derive(Clone, Copy, Debug, Default)]
 struct Noted {
-    /// For the requests of all that are open.
-    all_requests: bool,
-    /// For the responses of all that are open.
-    all_responses: bool,
-    /// For the responses of some.
+    requests_to: u32,
+    responses_to: u32,
+    /// There may be open ones with such a response.
     some_responses: bool,
 }
 
@@ -78,15 +78,16 @@ impl Streams {
             open: BTreeMap::new(),
             tunnels: BTreeMap::new(),
             last: 0,
+            told: 0,
             initial: [INITIAL_WINDOW; 2],
             blocked: [BTreeSet::new(), BTreeSet::new()],
-            lost: Noted { all_requests: true, all_responses: true, some_responses: false },
+            lost: Noted { requests_to: 0, responses_to: 0, some_responses: false },
         }
     }
 
     fn insert(&mut self, id: u32, stream: Stream) {
         self.open.insert(id, stream);
-        (self.lost.all_requests, self.lost.all_responses) = (false, false);
+        self.told = id;
     }
 
     fn remove(&mut self, id: u32) -> Option<Stream> {
@@ -312,10 +313,8 @@ impl Streams {
 
     /// Says that the ends of requests may have been missed.
     pub(super) fn lose_requests(&mut self) {
-        if std::mem::replace(&mut self.lost.all_requests, true) {
-            return;
-        }
-        for stream in self.open.values_mut() {
+        let noted = std::mem::replace(&mut self.lost.requests_to, self.told);
+        for (_, stream) in self.open.range_mut(noted.saturating_add(1)..) {
             if stream.request != Request::Ended {
                 stream.request = Request::Lost;
             }
@@ -325,12 +324,16 @@ impl Streams {
     /// Says that the server sent something from `start` on that cannot be seen, when the client's
     /// stream had come to `asked`.
     pub(super) fn lose_responses(&mut self, start: u64, asked: u64, log: &mut Log) {
-        if std::mem::replace(&mut self.lost.all_responses, true) {
+        let noted = std::mem::replace(&mut self.lost.responses_to, self.told);
+        if noted == self.told {
             return;
         }
         self.lost.some_responses = true;
         let overlap = self.open.len() > 1;
-        for stream in self.open.values_mut() {
+        // One that was alone before overlaps with the others now.
+        let alone = self.open.range(..=noted).next_back().filter(|it| overlap && !it.1.overlaps);
+        let from = alone.map_or_else(|| noted.saturating_add(1), |(id, _)| *id);
+        for (_, stream) in self.open.range_mut(from..) {
             let exchange = stream.exchange;
             if overlap && !stream.overlaps {
                 stream.overlaps = true;

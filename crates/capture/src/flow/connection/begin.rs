@@ -1,9 +1,6 @@
 //! How a connection begins: as a newcomer, whose first segments are judged now, in the memory of another one.
 
-use std::{
-    collections::VecDeque,
-    net::{IpAddr, SocketAddr},
-};
+use std::net::{IpAddr, SocketAddr};
 
 use ackwise_tcp::Instant;
 
@@ -12,7 +9,9 @@ use super::{
     ServerHabits, Setup, Tunnels,
 };
 use crate::{
-    attribution::Paces, flow::newcomer::Newcomer, limits::SAVED_DIVISIONS, results::Results,
+    attribution::Paces,
+    flow::{newcomer::Newcomer, open::OpenExchanges, work::Work},
+    results::Results,
 };
 
 impl Default for ObservedConnection {
@@ -28,7 +27,8 @@ impl Default for ObservedConnection {
             reassembly: Default::default(),
             conversation: ExchangeReader::new(),
             setup: Setup::default(),
-            open: VecDeque::new(),
+            open: OpenExchanges::default(),
+            deferred: Vec::new(),
             earlier_end: EarlierEnd::default(),
             closed_at: None,
             protocol: None,
@@ -51,8 +51,8 @@ impl Default for ObservedConnection {
             clock_steps: 0,
             again_elsewhere: AgainElsewhere::default(),
             series: None,
-            divisions: SAVED_DIVISIONS,
-            undivided: false,
+            work: Work::default(),
+            held_for_repairs: 0,
             touched: 0,
             charged: 0,
             spared: false,
@@ -116,6 +116,7 @@ impl ObservedConnection {
             conversation,
             setup,
             open,
+            deferred,
             earlier_end,
             closed_at,
             protocol,
@@ -138,8 +139,8 @@ impl ObservedConnection {
             clock_steps,
             again_elsewhere: _,
             series,
-            divisions,
-            undivided,
+            work,
+            held_for_repairs,
             touched: _,
             charged,
             spared: _,
@@ -150,12 +151,12 @@ impl ObservedConnection {
         conversation.forget();
         *setup = Setup::default();
         open.clear();
-        open.shrink_to(1);
+        *deferred = Vec::new();
         (*earlier_end, *heard_by_server) = Default::default();
         (*closed_at, *protocol, *behind_hole, *closed_first) = (None, None, None, None);
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
-        (*divisions, *undivided) = (SAVED_DIVISIONS, false);
+        (*work, *held_for_repairs) = (Work::default(), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! What a connection takes, and whether it is worth that.
 
-use super::{ObservedConnection, OpenExchange};
+use super::{DeferredGap, ObservedConnection, OpenExchange, Unsettled};
 
 impl ObservedConnection {
     /// Bytes that it takes in memory, about.
@@ -12,12 +12,15 @@ impl ObservedConnection {
             + one.held()
             + other.held()
             + self.open.len() * (size_of::<OpenExchange>() + BEHIND)
+            + self.held_for_repairs
+            + self.deferred.len() * DeferredGap::USUAL
+            + self.unsettled.iter().map(Unsettled::held).sum::<usize>()
             + self.conversation.cost()
             + self.ends.halves.iter().map(|it| it.sender.held()).sum::<usize>()
     }
 
     /// Whether both ends have sent something.
     pub(in crate::flow) fn is_mutual(&self) -> bool {
-        self.ends.halves.iter().all(|it| it.stream.highest() > 0)
+        self.ends.halves.iter().all(|it| it.packets > 0)
     }
 }

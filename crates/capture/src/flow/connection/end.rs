@@ -21,6 +21,7 @@ impl ObservedConnection {
         self.finish_shutdowns(results);
         self.conversation.handle_abort();
         self.handle_events(self.last_seen, 0, results);
+        self.catch_up();
         while let Some(mut exchange) = self.open.pop_front() {
             exchange.handle_earlier_end(&self.earlier_end);
             exchange.abandon(&self.abrupt_end(), self.last_seen);
@@ -33,6 +34,7 @@ impl ObservedConnection {
     /// so they are only counted. Whether it has an exchange that is listed.
     pub(crate) fn abandon(&mut self, results: &mut Results) -> bool {
         self.linger_no_more(None, results);
+        self.work.give_back(&mut results.reserve);
         let open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
         results.unfollowed.count(open);
         self.exchanges = self.exchanges.saturating_sub(open);
@@ -51,7 +53,8 @@ impl ObservedConnection {
             series.finish();
         }
         results.reached.add(&self.conversation.reached());
-        results.reached.count(Limit::Divisions, self.undivided.into());
+        results.reached.count(Limit::Work, self.work.is_spent().into());
+        self.work.give_back(&mut results.reserve);
         let (swap, swapped) = (self.swap(), self.ends.swapped);
         let held = self.holds_time_wait(swap.is_some());
         let mut quality = self.ends.quality();

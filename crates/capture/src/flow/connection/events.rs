@@ -43,6 +43,9 @@ impl ObservedConnection {
                 self.setup.handle_flight(&flight, now, packet, &self.ends.distances);
             }
             Event::RequestBegins { exchange, stream, position, exact } => {
+                if !self.work.begin_request(&mut results.reserve, packet) {
+                    return self.divide_nothing_more();
+                }
                 let arrival = self.reassembly[Direction::ToServer as usize].arrival(position);
                 let (now, packet) = arrival.map_or((now, packet), |it| (it.at, it.packet));
                 let first = self.ends.half(Direction::ToServer).sender.last();
@@ -55,11 +58,8 @@ impl ObservedConnection {
                 let mut open = open.behind(&self.earlier_end);
                 open.without = self.ends.half(Direction::ToServer).sender.without;
                 (open.exact, open.request_exact, open.first_packet) = (exact, exact, packet);
-                if self.open.is_empty() {
-                    // Most connections have one exchange at a time.
-                    self.open.reserve_exact(1);
-                }
-                self.open.push_back(open);
+                open.taken = self.deferred.len();
+                self.open.push(open);
             }
             Event::RequestHead { exchange, head } => {
                 let [method, path] = [&head.method, &head.path].map(|it| it.as_deref());
@@ -140,8 +140,7 @@ impl ObservedConnection {
                 }
             }
             Event::TunnelBegins { exchange, tunnel } => {
-                if let Some(place) = self.place(exchange) {
-                    let open = &self.open[place];
+                if let Some(open) = self.open.get_mut(exchange) {
                     let opener = (open.stream, open.first_packet);
                     self.tunnels.begin(exchange, tunnel, opener, now);
                 }
@@ -202,6 +201,7 @@ impl ObservedConnection {
         if let Some((last, free_at)) = self.last_new(Direction::ToClient) {
             open.end_response(free_at, &last);
             if open.stream == 0 {
+                self.catch_up();
                 let count = self.earlier_end.count + 1;
                 self.earlier_end = EarlierEnd { count, until: last.sent, packet: last.packet };
             }
@@ -258,27 +258,23 @@ impl ObservedConnection {
         complete: bool,
         results: &mut Results,
     ) {
-        if open.multiplexed || self.undivided {
+        if open.multiplexed || self.work.is_spent() {
             open.forget_causes();
         }
         results.add_exchange(open.into_result(self.id, complete, self.ends.distances.whole()));
     }
 
     fn with(&mut self, id: ExchangeId, change: impl FnOnce(&mut OpenExchange)) {
-        if let Some(place) = self.place(id) {
-            self.open[place].handle_earlier_end(&self.earlier_end);
-            change(&mut self.open[place]);
+        if let Some(open) = self.open.get_mut(id) {
+            open.catch_up(&self.deferred, &self.earlier_end);
+            change(open);
         }
     }
 
     fn take(&mut self, id: ExchangeId) -> Option<OpenExchange> {
-        let place = self.place(id)?;
-        self.open[place].handle_earlier_end(&self.earlier_end);
-        self.open.remove(place)
-    }
-
-    /// Exchanges are numbered as they begin.
-    fn place(&self, id: ExchangeId) -> Option<usize> {
-        self.open.binary_search_by_key(&id, |it| it.id).ok()
+        let mut open = self.open.take(id)?;
+        self.held_for_repairs = self.held_for_repairs.saturating_sub(open.held_for_repairs());
+        open.catch_up(&self.deferred, &self.earlier_end);
+        Some(open)
     }
 }

@@ -6,7 +6,7 @@ use super::{CLOCK_STEP, ObservedConnection, Packet};
 use crate::{
     attribution::Nanos,
     conversation::Protocol,
-    limits::{DIVISIONS_PER_SEGMENT, SAVED_DIVISIONS},
+    results::Results,
 };
 
 impl ObservedConnection {
@@ -16,7 +16,12 @@ impl ObservedConnection {
     /// [`judge`](Self::judge) does the same in more steps. The segment acknowledges what was known, is next in its
     /// stream, and is content that ends no message; nothing waits to be divided, and nobody measures or draws. So
     /// all there is to tell is that a link was busy.
-    pub(super) fn run_on(&mut self, seen: &Packet<'_>, direction: Direction) -> bool {
+    pub(super) fn run_on(
+        &mut self,
+        seen: &Packet<'_>,
+        direction: Direction,
+        results: &mut Results,
+    ) -> bool {
         let segment = seen.segment;
         if direction != Direction::ToClient || !self.may_run_on() {
             return false;
@@ -37,9 +42,8 @@ impl ObservedConnection {
         self.cut[direction as usize] += u32::from(is_cut);
         self.heard_by_server.note(self.ends.half(Direction::ToServer).stream.acked(), before);
         // One for the only open exchange.
-        self.divisions = SAVED_DIVISIONS
-            .min(self.divisions + DIVISIONS_PER_SEGMENT + segment.len as usize)
-            .saturating_sub(1);
+        self.work.grant(seen.payload.len(), 1, &mut results.reserve, seen.number);
+        self.work.spend(1);
         self.reassembly[direction as usize].run_on(start, segment.len);
         self.conversation.pass(direction, start, segment.len);
         if let Some(exchange) = self.open.front_mut() {
@@ -63,6 +67,7 @@ impl ObservedConnection {
             && self.flow_control[Direction::ToClient as usize].is_open()
             && self.exchanges > 0
             && self.open.len() == 1
+            && self.deferred.is_empty()
             && self.open.front().is_some_and(|it| it.is_answered())
     }
 }
@@ -79,7 +84,6 @@ mod tests {
         attribution::KnownPaces,
         decode::Seen,
         flow::{Ends, newcomer::Newcomer},
-        results::Results,
     };
 
     const FULL: u32 = 1_000;
@@ -273,7 +277,7 @@ mod tests {
             let seen = self.seen(after, direction, segment, payload);
             let packet = Packet::of(&seen);
             let [short, long] = &mut self.results;
-            match self.short.run_on(&packet, direction) {
+            match self.short.run_on(&packet, direction, short) {
                 true => self.short_ways += 1,
                 false => self.short.handle_in_detail(&packet, direction, short),
             }

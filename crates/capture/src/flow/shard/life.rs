@@ -12,11 +12,32 @@ use crate::{
     },
 };
 
+/// How many connections have begun again that were let go: those with packets from one end only, and the others.
+#[derive(Debug, Default)]
+pub(super) struct Again([u64; 2]);
+
+impl Again {
+    /// Segments of the capture for each of a shard. Our choice: with 16 shards, one in 256 segments, or in 16. Whoever
+    /// invents addresses hears no answer.
+    const SEGMENTS: [u64; 2] = [1 << 12, 1 << 8];
+
+    /// Whether one may with this segment: it takes as long as many segments, and is let go again if there is still too
+    /// little memory.
+    pub(super) const fn may_begin(&mut self, is_mutual: bool, located: Located) -> bool {
+        let count = &mut self.0[is_mutual as usize];
+        let may = *count < located.ordinal / Self::SEGMENTS[is_mutual as usize];
+        *count += may as u64;
+        may
+    }
+}
+
 impl Shard {
     /// The most newcomers that are kept for connections to come: as many as a batch has of short ones. Our choice.
     const MAX_SPARE_NEWCOMERS: usize = 1 << 6;
-    /// The most connections that are. Our choice: short ones are judged one after the other.
-    const MAX_SPARE: usize = 1 << 2;
+    /// The most connections that are. Our choice: short ones are judged one after the other, and some are let go together.
+    const MAX_SPARE: usize = 1 << 5;
+    /// The most connections that are remembered as let go: of all shards together as many as may be alive. Our choice.
+    const MAX_LET_GO: usize = 1 << 12;
 
     /// A number for a connection that the segment `ordinal` begins.
     pub(super) fn number(&mut self, ordinal: u64) -> u32 {
@@ -142,6 +163,17 @@ impl Shard {
     fn note_over(&mut self, pair: EndpointPair, closed: Closed, now: Instant) {
         self.slots.insert(pair, Slot::Over(closed));
         self.over.push_back((now, pair));
+    }
+
+    pub(super) fn remember_let_go(&mut self, pair: EndpointPair, is_mutual: bool) {
+        if self.let_go.len() == Self::MAX_LET_GO
+            && let Some(first) = self.let_go.pop_front()
+            && matches!(self.slots.get(&first), Some(Slot::LetGo { .. }))
+        {
+            self.slots.remove(&first);
+        }
+        self.let_go.push_back(pair);
+        self.slots.insert(pair, Slot::LetGo { is_mutual });
     }
 
     pub(super) fn forget(&mut self, now: Instant) {

@@ -13,6 +13,10 @@ pub(super) enum Slot {
     New(Box<Newcomer>),
     Alive(Box<ObservedConnection>),
     Over(Closed),
+    /// It was forgotten when memory was short; both ends had sent something, or one.
+    LetGo {
+        is_mutual: bool,
+    },
 }
 
 /// A connection of which one packet was seen: a flood of those should cost little.
@@ -37,7 +41,7 @@ impl Slot {
             Self::New(newcomer) => Some(newcomer.id),
             Self::Alive(connection) => Some(connection.id()),
             Self::OnePacket(one_packet) => Some(one_packet.id),
-            Self::Over(_) => None,
+            Self::Over(_) | Self::LetGo { .. } => None,
         }
     }
 
@@ -47,7 +51,7 @@ impl Slot {
             Self::New(it) => Some([it.client, it.server]),
             Self::Alive(connection) => Some(connection.both_ends()),
             Self::OnePacket(it) => Some([it.seen.source, it.seen.destination]),
-            Self::Over(_) => None,
+            Self::Over(_) | Self::LetGo { .. } => None,
         }
     }
 }

@@ -84,6 +84,17 @@ impl Block {
     }
 }
 
+/// Whether `bytes` begin with a whole block. A section's byte order is its own.
+pub(super) fn is_whole_in(bytes: &[u8], order: ByteOrder) -> bool {
+    if bytes.len() < LEAST {
+        return false;
+    }
+    let [kind, length, mark] = order.words(bytes);
+    let is_swapped = kind == kind::SECTION_HEADER && mark.swap_bytes() == ORDER_MARK;
+    let length = if is_swapped { length.swap_bytes() } else { length };
+    length as usize <= bytes.len()
+}
+
 /// Walks code and value of each option (section 3.5). One that runs past the end is the end: what a
 /// block is about stands before its options, and is not lost for them.
 #[derive(Clone, Copy, Debug)]

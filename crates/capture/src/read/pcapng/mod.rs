@@ -47,27 +47,43 @@ impl PcapNg {
         interfaces: &mut Interfaces,
     ) -> Result<Option<Record>, Problem> {
         while !window.begin_record()? {
-            let block = Block::begin(window, &mut self.order)?;
-            let parse: Parse = match block.kind {
-                kind::ENHANCED_PACKET => packet::enhanced,
-                kind::SIMPLE_PACKET => packet::simple,
-                kind::PACKET => packet::obsolete,
-                _ => {
-                    self.take(&block, window, interfaces)?;
-                    continue;
-                }
-            };
-            let packet = parse(block.body(window)?, self.order, &self.interfaces)?;
-            return self.record(&block, packet, interfaces).map(Some);
+            if let Some(record) = self.take_next(window, interfaces)? {
+                return Ok(Some(record));
+            }
         }
         Ok(None)
     }
 
-    /// Whether the next block has a packet and is whole in `bytes`, which begin with it.
-    pub(super) fn is_next_in(&self, bytes: &[u8]) -> bool {
-        let [kind, length] = self.order.words(bytes);
-        let has_packet = matches!(kind, kind::ENHANCED_PACKET | kind::SIMPLE_PACKET | kind::PACKET);
-        bytes.len() >= block::HEADER && bytes.len() >= length as usize && has_packet
+    /// Takes the next block. The packet in it, if there is one, stays in the window.
+    fn take_next(
+        &mut self,
+        window: &mut ReadBuffer,
+        interfaces: &mut Interfaces,
+    ) -> Result<Option<Record>, Problem> {
+        window.note_record();
+        let block = Block::begin(window, &mut self.order)?;
+        let parse: Parse = match block.kind {
+            kind::ENHANCED_PACKET => packet::enhanced,
+            kind::SIMPLE_PACKET => packet::simple,
+            kind::PACKET => packet::obsolete,
+            _ => return self.take(&block, window, interfaces).map(|()| None),
+        };
+        let packet = parse(block.body(window)?, self.order, &self.interfaces)?;
+        self.record(&block, packet, interfaces).map(Some)
+    }
+
+    /// The next packet, if it is whole in the window with all blocks before it: nothing is read, and nothing moves there.
+    pub(super) fn advance_in_memory(
+        &mut self,
+        window: &mut ReadBuffer,
+        interfaces: &mut Interfaces,
+    ) -> Result<Option<Record>, Problem> {
+        while block::is_whole_in(window.bytes(), self.order) {
+            if let Some(record) = self.take_next(window, interfaces)? {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
     }
 
     /// Gives the interfaces back.

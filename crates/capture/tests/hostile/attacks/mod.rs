@@ -6,6 +6,7 @@
 mod http1;
 mod http2;
 mod packets;
+pub(crate) mod products;
 mod tcp;
 mod wrapped;
 
@@ -20,5 +21,5 @@ pub(crate) struct Attack {
 
 /// All of them.
 pub(crate) fn all() -> impl Iterator<Item = Attack> {
-    [tcp::ALL, http1::ALL, http2::ALL, wrapped::ALL].into_iter().flatten().copied()
+    [tcp::ALL, http1::ALL, http2::ALL, wrapped::ALL, products::ALL].into_iter().flatten().copied()
 }

@@ -132,6 +132,13 @@ impl Talk {
     }
 }
 
+/// An IPv4 packet that claims more bytes than it has, as one that was cut when it was captured.
+pub(crate) fn cut([from, to]: [u32; 2], claimed: u16, payload: &[u8]) -> Vec<u8> {
+    let mut packet = ipv4([from, to], 6, 0, payload);
+    packet[2..4].copy_from_slice(&claimed.to_be_bytes());
+    packet
+}
+
 /// An IPv4 packet.
 pub(crate) fn ipv4([from, to]: [u32; 2], protocol: u8, fragment: u16, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(20 + payload.len()).expect(FITS);

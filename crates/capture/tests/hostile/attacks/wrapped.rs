@@ -17,6 +17,12 @@ pub(crate) const ALL: &[Attack] = &[
     Attack { name: "pcapng-options", make: options },
     Attack { name: "pcapng-sections", make: sections },
     Attack { name: "pcapng-unknown-blocks", make: unknown_blocks },
+    Attack { name: "pcapng-statistics-between", make: |most| between(most, Between::Statistics) },
+    Attack { name: "pcapng-custom-between", make: |most| between(most, Between::Custom) },
+    Attack { name: "pcapng-long-between", make: |most| between(most, Between::Long) },
+    Attack { name: "pcapng-sections-between", make: |most| between(most, Between::Section) },
+    Attack { name: "pcapng-orders-between", make: |most| between(most, Between::OtherOrder) },
+    Attack { name: "pcapng-gaps-between", make: |most| between(most, Between::Gap) },
 ];
 
 fn udp(most: usize) -> Vec<u8> {
@@ -118,6 +124,87 @@ fn vlans(most: usize) -> Vec<u8> {
     bytes[20] = ETHERNET;
     bytes
 }
+
+/// What stands between any two packets.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Between {
+    Statistics,
+    Custom,
+    /// A custom block of 60 kB.
+    Long,
+    /// Another section with its interface.
+    Section,
+    /// The same in the other byte order.
+    OtherOrder,
+    /// Statistics, and the packets are requests behind holes.
+    Gap,
+}
+
+fn between(most: usize, what: Between) -> Vec<u8> {
+    let mut out = Vec::new();
+    section(&mut out);
+    block(1, RAW_INTERFACE, &mut out);
+    let mut number = 0_u32;
+    let mut in_other_order = false;
+    while out.len() + 70_000 < most {
+        let payload: &[u8] = if what == Between::Gap { b"GET /" } else { b"" };
+        let client = End { host: 1, port: 1024 + u16::try_from(number % 50).expect(FITS) };
+        let server = End { host: 2, port: 80 };
+        let segment = tcp([client, server], [number * 10, 0], ACK, &[], payload);
+        let packet = ipv4([1, 2], 6, 0, &segment);
+        let length = u32::try_from(packet.len()).expect(FITS);
+        let words = [0, 0, number * 100, length, length];
+        let in_order = |word: u32| match in_other_order {
+            true => word.to_be_bytes(),
+            false => word.to_le_bytes(),
+        };
+        let mut body: Vec<u8> = words.into_iter().flat_map(in_order).collect();
+        body.extend(packet);
+        body.resize(body.len().next_multiple_of(4), 0);
+        let start = out.len();
+        block(6, &body, &mut out);
+        if in_other_order {
+            swap_ends(&mut out[start..]);
+        }
+        match what {
+            Between::Statistics | Between::Gap => block(5, &[0; 12], &mut out),
+            Between::Custom => block(0x0bad, b"abcd", &mut out),
+            Between::Long => block(0x0bad, &[0; 60_000], &mut out),
+            Between::Section => {
+                section(&mut out);
+                block(1, RAW_INTERFACE, &mut out);
+            }
+            Between::OtherOrder => {
+                in_other_order = !in_other_order;
+                let start = out.len();
+                section(&mut out);
+                if in_other_order {
+                    swap_ends(&mut out[start..]);
+                    out[start + 8..start + 12].reverse();
+                    out[start + 12..start + 14].reverse();
+                }
+                let start = out.len();
+                block(1, RAW_INTERFACE, &mut out);
+                if in_other_order {
+                    swap_ends(&mut out[start..]);
+                    out[start + 8..start + 10].reverse();
+                }
+            }
+        }
+        number += 1;
+    }
+    out
+}
+
+/// Turns type and lengths of a block into the other byte order.
+fn swap_ends(block: &mut [u8]) {
+    let end = block.len() - 4;
+    for start in [0, 4, end] {
+        block[start..start + 4].reverse();
+    }
+}
+
+const RAW_INTERFACE: &[u8] = &[101, 0, 0, 0, 0, 0, 0, 0];
 
 fn block(kind: u32, body: &[u8], out: &mut Vec<u8>) {
     let length = u32::try_from(12 + body.len()).expect(FITS);
