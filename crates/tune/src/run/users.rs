@@ -81,7 +81,8 @@ impl Run<'_> {
 pub(super) fn owners(listeners: &Listeners) -> String {
     let mut users = BTreeSet::new();
     let all = listeners.own.iter().chain(&listeners.others);
-    let one_of_each: Vec<_> = all.filter(|it| users.insert(it.user)).collect();
+    let mut one_of_each: Vec<_> = all.filter(|it| users.insert(it.user)).collect();
+    one_of_each.sort_by_key(|it| it.user);
     let shown = &one_of_each[..one_of_each.len().min(OWNERS_SHOWN)];
     let holders = Holders::of(&shown.iter().map(|it| it.inode).collect());
     let words = shown.iter().map(|it| {
