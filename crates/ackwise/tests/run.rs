@@ -329,7 +329,8 @@ fn equal_rows_take_the_memory_of_one() {
     let row = rows.lines().next().unwrap();
     let many = 400_000_000 / row.len();
     let mut file = std::io::BufWriter::new(fs::File::create(directory.file("many.rows")).unwrap());
-    (0..many).for_each(|_| std::io::Write::write_all(&mut file, format!("{row}\n").as_bytes()).unwrap());
+    (0..many)
+        .for_each(|_| std::io::Write::write_all(&mut file, format!("{row}\n").as_bytes()).unwrap());
     drop(file);
     let mut limited = Command::new("sh");
     // In KiB: the program is mapped, too.

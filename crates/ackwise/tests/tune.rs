@@ -37,9 +37,9 @@ mod in_flight;
 mod pace;
 #[path = "tune/prefork.rs"]
 mod prefork;
+mod schema;
 #[path = "tune/users.rs"]
 mod users;
-mod schema;
 
 /// Head and body are written apart with Nagle's algorithm on, as Python does by default.
 const PYTHON: &str = r#"

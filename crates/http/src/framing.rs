@@ -117,7 +117,13 @@ enum Coding {
 impl Coding {
     fn of(fields: &Fields) -> Result<Self, FramingError> {
         // The name of a coding ends at its parameters (RFC 9110, section 10.1.4); chunked has none.
-        let name = |coding: &[u8]| coding.split(|&byte| byte == b';').next().map(<[u8]>::trim_ascii_end).is_some_and(|name| name.eq_ignore_ascii_case(b"chunked"));
+        let name = |coding: &[u8]| {
+            coding
+                .split(|&byte| byte == b';')
+                .next()
+                .map(<[u8]>::trim_ascii_end)
+                .is_some_and(|name| name.eq_ignore_ascii_case(b"chunked"))
+        };
         if fields.list(TRANSFER_ENCODING).filter(|coding| name(coding)).count() > 1 {
             return Err(FramingError::ChunkedTwice);
         }

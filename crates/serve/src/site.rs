@@ -153,8 +153,12 @@ fn canonical(path: &str) -> Option<String> {
 }
 
 /// RFC 3986, section 2.3: what is never encoded is not reserved. And the slash.
-const NAME_ENCODED: &percent_encoding::AsciiSet =
-    &percent_encoding::NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const NAME_ENCODED: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 fn media_type(name: &str) -> String {
     let guess = mime_guess::from_path(name).first_or_octet_stream();

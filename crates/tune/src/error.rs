@@ -33,7 +33,9 @@ pub enum TuneError {
         found_in: Option<u32>,
     },
     /// Several users listen on the port: what one does there would decide what happens to the others' connections.
-    #[error("several users listen on port {port}: {owners} (expected one user: choose with --user)")]
+    #[error(
+        "several users listen on port {port}: {owners} (expected one user: choose with --user)"
+    )]
     Users {
         /// The port.
         port: u16,

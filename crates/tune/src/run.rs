@@ -20,6 +20,7 @@ use std::{
 
 use ackwise_bpf::Witness;
 use ackwise_linux::{
+    confine::Confinement,
     foreign::{CopyError, Holders, SocketOption},
     processor_time,
     sockets::{Family, Query, SocketTable, TcpSocket},
@@ -105,6 +106,9 @@ pub fn tune(
             run.start_witness();
             run.start_closing();
             options.pacing.keep_privileges().map_err(TuneError::Keeper)?;
+            if let Err(error) = Confinement::StartsNothing.apply() {
+                run.say(Act::Note, format!("system calls are not confined: {error}"));
+            }
             let ended = run.work(listeners);
             run.say_ended();
             run.give_back();
@@ -194,7 +198,9 @@ impl<'a> Run<'a> {
             pacer: None,
             closers: Vec::new(),
             witness: None,
-            allowance: Allowance::per_second(options.closing.as_ref().map_or(0, |it| it.per_second)),
+            allowance: Allowance::per_second(
+                options.closing.as_ref().map_or(0, |it| it.per_second),
+            ),
             confirmations: Budget::one_in(DUMP_SHARE),
             ending: idle::Ending::default(),
             ended: idle::Ended::default(),

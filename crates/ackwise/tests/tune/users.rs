@@ -120,7 +120,11 @@ fn a_listening_socket_that_another_user_opens_during_the_run_is_not_counted() {
         thread::sleep(LONG_ENOUGH);
         let text = tuning.end();
         assert_eq!(closed(&pairs), 0, "{text}");
-        assert_eq!(text.matches("of user 65534 listens there: it is not tuned").count(), 1, "{text}");
+        assert_eq!(
+            text.matches("of user 65534 listens there: it is not tuned").count(),
+            1,
+            "{text}"
+        );
         let sets = text.lines().filter(|line| line.contains("  set  "));
         assert!(sets.clone().all(|line| line.contains("127.0.0.1:")), "{text}");
         drop(waiting);
@@ -179,10 +183,12 @@ fn each_server_of_one_user_has_its_places() {
             (0..15).map(|_| TcpStream::connect(("::1", own.port)).unwrap()).collect();
         for listener in &more {
             listener.set_nonblocking(true).unwrap();
-            pairs.extend(clients.iter().filter_map(|_| listener.accept().ok()).map(|(server, _)| {
-                server.set_nonblocking(false).unwrap();
-                (server.try_clone().unwrap(), server)
-            }));
+            pairs.extend(clients.iter().filter_map(|_| listener.accept().ok()).map(
+                |(server, _)| {
+                    server.set_nonblocking(false).unwrap();
+                    (server.try_clone().unwrap(), server)
+                },
+            ));
         }
         assert_eq!(pairs.len(), 20, "all were accepted");
         // Six, and fifteen: one more than twenty.

@@ -173,9 +173,10 @@ fn characters(bytes: &[u8]) -> usize {
 impl<'a> Source<'a> {
     fn new(name: &str, text: &'a str) -> Self {
         let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
-        let blocks = text.as_bytes().chunks(BLOCK).scan(0, |before, block| {
-            Some(std::mem::replace(before, *before + characters(block)))
-        });
+        let blocks = text
+            .as_bytes()
+            .chunks(BLOCK)
+            .scan(0, |before, block| Some(std::mem::replace(before, *before + characters(block))));
         let lines = std::iter::once(0).chain(breaks).collect();
         Self { name: name.into(), text, lines, before_blocks: blocks.collect() }
     }
@@ -265,7 +266,8 @@ mod tests {
                 let (line, column) = (source.place(offset).line, source.place(offset).column);
                 let before = &text[..offset];
                 let start = before.rfind('\n').map_or(0, |at| at + 1);
-                let expected = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
+                let expected =
+                    (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
                 assert_eq!((line, column), expected, "{offset} of {text:?}");
             }
         }

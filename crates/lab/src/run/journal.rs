@@ -218,11 +218,7 @@ pub(super) fn rows_in(path: &Path, first: usize, text: &str) -> Result<Vec<Row>,
             }
             Err(_) if !line.ends_with('\n') => {}
             Err(error) => {
-                return Err(JournalError::NotARow {
-                    path: path.to_owned(),
-                    line: number,
-                    error,
-                });
+                return Err(JournalError::NotARow { path: path.to_owned(), line: number, error });
             }
         }
     }

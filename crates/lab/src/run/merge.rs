@@ -8,9 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::de::{
-    DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{
     journal::{JournalError, reject_old_names, rows_in},

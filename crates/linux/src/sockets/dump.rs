@@ -107,12 +107,8 @@ struct SocketId {
 
 impl SocketId {
     /// In a dump the kernel compares only nonzero ports.
-    const ANY: Self = Self {
-        ports: (0, 0),
-        addresses: ([0; 16], [0; 16]),
-        interface: 0,
-        cookie: NO_COOKIE,
-    };
+    const ANY: Self =
+        Self { ports: (0, 0), addresses: ([0; 16], [0; 16]), interface: 0, cookie: NO_COOKIE };
 }
 
 /// `struct nlmsghdr` and `struct inet_diag_req_v2`.

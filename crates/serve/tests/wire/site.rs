@@ -199,7 +199,11 @@ fn each_file_of_a_page_is_sent_once_and_no_more_than_the_limit() {
         (entries.len(), sent.values().map(Vec::len).sum::<usize>())
     };
     for page in ["/query.html", "/encoded.html", "/links.html"] {
-        assert_eq!(lengths(page), (2, one + files.iter().find(|it| page[1..] == *it.0).unwrap().1.len()), "{page}");
+        assert_eq!(
+            lengths(page),
+            (2, one + files.iter().find(|it| page[1..] == *it.0).unwrap().1.len()),
+            "{page}"
+        );
     }
     let (entries, bytes) = lengths("/many.html");
     assert_eq!(entries, 1 + limit / one, "{bytes} bytes");
@@ -213,7 +217,8 @@ fn each_file_of_a_page_is_sent_once_and_no_more_than_the_limit() {
     let large = fs::File::create(directory.path().join("large.html")).unwrap();
     large.set_len(getweb::CONTENT_LIMIT + 1).unwrap();
     let mut client = Client::connect(&server);
-    std::io::Write::write_all(&mut client.stream, &getweb::encode("h", "/large.html", []).unwrap()).unwrap();
+    std::io::Write::write_all(&mut client.stream, &getweb::encode("h", "/large.html", []).unwrap())
+        .unwrap();
     assert_eq!(client.receive().response.head.status, 501);
 }
 

@@ -257,7 +257,8 @@ impl Run<'_> {
             let is_own = |it: &&TcpSocket| self.servers.whose(it) == Whose::Server(number);
             let sockets: Vec<_> = sockets.iter().filter(is_own).copied().collect();
             let closer = &self.closers[number];
-            let (shortage, idle) = (closer.shortage_of(&sockets, full), closer.candidates(&sockets));
+            let (shortage, idle) =
+                (closer.shortage_of(&sockets, full), closer.candidates(&sockets));
             let unsure = idle.iter().filter(|it| it.is_unsure).count();
             let count = shortage.excess().min(idle.len());
             let reason = format!(

@@ -85,9 +85,9 @@ pub(super) fn owners(listeners: &Listeners) -> String {
     one_of_each.sort_by_key(|it| it.user);
     let shown = &one_of_each[..one_of_each.len().min(OWNERS_SHOWN)];
     let holders = Holders::of(&shown.iter().map(|it| it.inode).collect());
-    let words = shown.iter().map(|it| {
-        format!("user {} on {}, {}", it.user, it.local, processes(&holders, it.inode))
-    });
+    let words = shown
+        .iter()
+        .map(|it| format!("user {} on {}, {}", it.user, it.local, processes(&holders, it.inode)));
     let more = match one_of_each.len() - shown.len() {
         0 => String::new(),
         more => format!("; {more} more"),
