@@ -51,7 +51,7 @@ impl Listeners {
     }
 }
 
-/// The servers of a run, and how their connections are told from others.
+/// The servers of a run, and how their connections are distinguished from others.
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
     servers: Vec<Server>,
