@@ -365,6 +365,38 @@ fn a_pipe_is_read_as_it_comes_and_an_interrupt_prints_what_was_found() {
     assert!(report["exchanges"].as_array().unwrap().len() > 100, "{}", report["summary"]);
 }
 
+/// Field `Seccomp` of proc_pid_status(5): 2 is a filter. Every output form is tried with them by the other tests.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_threads_that_read_and_judge_packets_are_confined() {
+    let directory = Directory::new();
+    let mut command = directory.command(&["explain", "--threads", "3", "-"]);
+    let mut explain = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut pipe = explain.stdin.take().unwrap();
+    pipe.write_all(&directory.capture()[..2_000]).unwrap();
+    let field = |path: &Path, name: &str| {
+        let status = fs::read_to_string(path.join("status")).unwrap();
+        let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(":\t"));
+        value.unwrap().to_owned()
+    };
+    let mut confined = Vec::new();
+    for _ in 0..200 {
+        let tasks = fs::read_dir(format!("/proc/{}/task", explain.id())).unwrap().flatten();
+        let filtered = tasks.map(|it| it.path()).filter(|it| field(it, "Seccomp") == "2");
+        confined = filtered.map(|it| (field(&it, "Name"), field(&it, "NoNewPrivs"))).collect();
+        if confined.len() == 3 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    drop(pipe);
+    assert!(explain.wait().unwrap().success());
+    confined.sort();
+    let judges = confined.iter().filter(|(name, _)| name == "explain").count();
+    assert_eq!((confined.len(), judges), (3, 2), "{confined:?}");
+    assert!(confined.iter().all(|(_, kept)| kept == "1"), "{confined:?}");
+}
+
 #[test]
 fn a_connection_that_is_not_there_is_said() {
     let directory = Directory::new();

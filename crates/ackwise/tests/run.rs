@@ -319,6 +319,27 @@ fn shards_merge_into_what_one_run_prints() {
     assert_eq!(unknown, "ackwise: cannot show web.none: no row has this metric\n");
 }
 
+/// 200,000 equal rows took 1.05 GB.
+#[cfg(target_os = "linux")]
+#[test]
+fn equal_rows_take_the_memory_of_one() {
+    let directory = Directory::new();
+    directory.prints(&["run", "sweep.toml", "--rows", "one.rows"]);
+    let rows = fs::read_to_string(directory.file("one.rows")).unwrap();
+    let row = rows.lines().next().unwrap();
+    let many = 400_000_000 / row.len();
+    let mut file = std::io::BufWriter::new(fs::File::create(directory.file("many.rows")).unwrap());
+    (0..many)
+        .for_each(|_| std::io::Write::write_all(&mut file, format!("{row}\n").as_bytes()).unwrap());
+    drop(file);
+    let mut limited = Command::new("sh");
+    // In KiB: the program is mapped, too.
+    limited.args(["-c", "ulimit -v 350000 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_ackwise")]);
+    limited.args(["merge", "--partial", "--json", "many.rows"]).current_dir(&directory.0);
+    let output = limited.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn names_of_before_version_1_are_answered_with_those_of_today() {
     let directory = Directory::new();

@@ -38,6 +38,8 @@ mod pace;
 #[path = "tune/prefork.rs"]
 mod prefork;
 mod schema;
+#[path = "tune/users.rs"]
+mod users;
 
 /// Head and body are written apart with Nagle's algorithm on, as Python does by default.
 const PYTHON: &str = r#"
@@ -768,7 +770,10 @@ struct Own {
 
 impl Own {
     fn new() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        Self::of(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap())
+    }
+
+    fn of(listener: TcpListener) -> Self {
         let port = listener.local_addr().unwrap().port();
         let client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let connection = listener.accept().unwrap().0;

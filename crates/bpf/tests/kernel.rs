@@ -12,6 +12,8 @@ use std::{
 use ackwise_bpf::{Base, BpfError, Order, Paced, Witness};
 use socket2::SockRef;
 
+mod skips;
+
 /// Says why a test cannot run.
 fn is_possible(test: &str) -> bool {
     let why = if !nix::unistd::geteuid().is_root() {
@@ -21,11 +23,7 @@ fn is_possible(test: &str) -> bool {
     } else {
         return true;
     };
-    println!("SKIPPED {test}: {why}");
-    if let Some(path) = std::env::var_os("ACKWISE_SKIPS") {
-        let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
-        writeln!(file, "SKIPPED {test}: {why}").unwrap();
-    }
+    skips::skip(test, why);
     false
 }
 

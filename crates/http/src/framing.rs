@@ -31,6 +31,10 @@ pub enum FramingError {
         /// The first value that differs from it.
         second: u64,
     },
+    /// RFC 9112, section 6.1: "A sender MUST NOT apply the chunked transfer coding more than once to a message body".
+    /// A recipient that undoes it once and one that undoes it twice see different messages.
+    #[error("Transfer-Encoding has chunked more than once")]
+    ChunkedTwice,
     /// A request with both lengths, or one whose last coding is not chunked: possible request
     /// smuggling.
     #[error("Transfer-Encoding leaves the end of the request in doubt")]
@@ -50,7 +54,7 @@ pub fn of_response(method: Method, status: u16, fields: &Fields) -> Result<Frami
         (Method::Head, _) | (_, 100..=199 | 204 | 304) => return Ok(Framing::None),
         _ => {}
     }
-    Ok(match (Coding::of(fields), content_length(fields)?) {
+    Ok(match (Coding::of(fields)?, content_length(fields)?) {
         (Coding::ChunkedLast, _) => Framing::Chunked, // Rules 3 and 4.
         (Coding::Other, _) => Framing::UntilClose,    // Rule 4.
         (Coding::None, Some(n)) => Framing::Length(n), // Rule 6.
@@ -65,7 +69,7 @@ pub fn of_response(method: Method, status: u16, fields: &Fields) -> Result<Frami
 /// As for [`of_response`], and where a response would be parsed leniently: a server that guesses
 /// the end of a request can be made to parse its body as a second request.
 pub fn of_request(version: Version, fields: &Fields) -> Result<Framing, FramingError> {
-    match (Coding::of(fields), content_length(fields)?) {
+    match (Coding::of(fields)?, content_length(fields)?) {
         (Coding::None, Some(n)) => Ok(Framing::Length(n)),
         (Coding::None, None) => Ok(Framing::None), // Rule 7.
         (Coding::ChunkedLast, None) if version == Version::Http11 => Ok(Framing::Chunked),
@@ -111,12 +115,25 @@ enum Coding {
 }
 
 impl Coding {
-    fn of(fields: &Fields) -> Self {
-        match fields.list(TRANSFER_ENCODING).last() {
+    fn of(fields: &Fields) -> Result<Self, FramingError> {
+        // The name of a coding ends at its parameters (RFC 9110, section 10.1.4); chunked has none.
+        let name = |coding: &[u8]| {
+            coding
+                .split(|&byte| byte == b';')
+                .next()
+                .map(<[u8]>::trim_ascii_end)
+                .is_some_and(|name| name.eq_ignore_ascii_case(b"chunked"))
+        };
+        if fields.list(TRANSFER_ENCODING).filter(|coding| name(coding)).count() > 1 {
+            return Err(FramingError::ChunkedTwice);
+        }
+        Ok(match fields.list(TRANSFER_ENCODING).last() {
+            // A field without a coding is malformed; another recipient may take it for one.
+            None if fields.first(TRANSFER_ENCODING).is_some() => Self::Other,
             None => Self::None,
             Some(last) if last.eq_ignore_ascii_case(b"chunked") => Self::ChunkedLast,
             Some(_) => Self::Other,
-        }
+        })
     }
 }
 
@@ -150,6 +167,9 @@ mod tests {
             (Method::Get,     200, "Transfer-Encoding: gzip, Chunked\r\n", Ok(Framing::Chunked)),
             (Method::Get,     200, "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", Ok(Framing::Chunked)),
             (Method::Get,     200, "Transfer-Encoding: chunked, gzip\r\n", Ok(Framing::UntilClose)),
+            (Method::Get,     200, "Transfer-Encoding: chunked, chunked\r\n", Err(ChunkedTwice)),
+            (Method::Get,     200, "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", Err(ChunkedTwice)),
+            (Method::Get,     200, "Transfer-Encoding:\r\nContent-Length: 5\r\n", Ok(Framing::UntilClose)),
             (Method::Get,     200, "Content-Length: 5, 5\r\n",         Ok(Framing::Length(5))),
             (Method::Get,     200, "Content-Length: 5\r\ncontent-length: 6\r\n", Err(ConflictingLengths { first: 5, second: 6 })),
             (Method::Get,     200, "Content-Length: +5\r\n",           Err(ContentLength)),
@@ -184,6 +204,13 @@ mod tests {
             (Http10, "Transfer-Encoding: chunked\r\n",   Err(TransferEncoding)),
             (Http11, "Transfer-Encoding: gzip\r\n",      Err(TransferEncoding)),
             (Http11, "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", Err(TransferEncoding)),
+            (Http11, "Transfer-Encoding: chunked, chunked\r\n", Err(ChunkedTwice)),
+            (Http11, "Transfer-Encoding: chunked\r\nTransfer-Encoding: Chunked\r\n", Err(ChunkedTwice)),
+            (Http11, "Transfer-Encoding: chunked, gzip, chunked\r\n", Err(ChunkedTwice)),
+            (Http11, "Transfer-Encoding: chunked;a=b, chunked\r\n", Err(ChunkedTwice)),
+            (Http11, "Transfer-Encoding: chunked;a=b\r\n", Err(TransferEncoding)),
+            (Http11, "Transfer-Encoding: chunked, identity\r\n", Err(TransferEncoding)),
+            (Http11, "Transfer-Encoding: ,\r\nContent-Length: 5\r\n", Err(TransferEncoding)),
             (Http11, "Content-Length: 5, 6\r\n",         Err(ConflictingLengths { first: 5, second: 6 })),
         ];
         for (version, lines, expected) in table {

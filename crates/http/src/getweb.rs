@@ -47,6 +47,10 @@ pub const FILES_LIMIT: usize = 1024;
 /// Longest index in bytes (our choice: 256 bytes for each file).
 pub const INDEX_LIMIT: usize = 256 * FILES_LIMIT;
 
+/// Most bytes of the files in one response (our choice: thirty times a large page of today). A request of 70 bytes brings
+/// no more; what does not fit is asked for with GET.
+pub const CONTENT_LIMIT: u64 = 64_000_000;
+
 /// Bytes of [`HAVE`] that leave room for the rest of a head (our choice: half of
 /// [`REQUEST_HEAD_LIMIT`](crate::request::REQUEST_HEAD_LIMIT)).
 pub const HAVE_LIMIT: usize = crate::request::REQUEST_HEAD_LIMIT / 2;

@@ -13,6 +13,7 @@
 //! | [`foreign`] | the sockets of other processes: who holds them, their options |
 //! | [`mapped_file`] | a file whose mapped pages the kernel sends; the only `unsafe` |
 //! | [`host_changes`] | changes to the host, announced and always undone |
+//! | [`confine`] | takes system calls from threads that read what strangers sent |
 //! | [`privileges`] | gives back what was needed to open sockets |
 //! | [`sockets`] | the kernel's table of TCP sockets, TIME-WAIT included |
 //! | [`wire`] | makes a server reachable from a TUN device |
@@ -27,6 +28,7 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod confine;
 pub mod device;
 pub mod emulator;
 pub mod foreign;

@@ -1,10 +1,12 @@
 //! Answers GETWEB: the page and the files that it shows, as one content ([`ackwise_http::getweb`]).
+//!
+//! Each file is in it once, by whatever names the page shows it, and together they have at most [`CONTENT_LIMIT`] bytes.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use ackwise_http::{
     Request, ResponseBuilder,
-    getweb::{Entry, MEDIA_TYPE, encode_index, held},
+    getweb::{CONTENT_LIMIT, Entry, MEDIA_TYPE, encode_index, held},
 };
 
 use crate::{
@@ -14,7 +16,7 @@ use crate::{
     site::{Site, Stored},
 };
 
-/// Answers a GETWEB. What the page shows but this server does not have is left out.
+/// Answers a GETWEB. What the page shows but this server does not have is left out; so is what does not fit.
 pub(crate) fn answer(
     request: &Request,
     documents: &Documents,
@@ -22,7 +24,7 @@ pub(crate) fn answer(
 ) -> Answered {
     match documents {
         Documents::Generated => match Document::at_path(request.path()) {
-            Some(document) => {
+            Some(document) if document.length() <= CONTENT_LIMIT => {
                 let entry = Entry {
                     path: request.path().to_owned(),
                     length: Some(document.length()),
@@ -31,6 +33,7 @@ pub(crate) fn answer(
                 let part = Part::Generated { document, range: 0..document.length() };
                 together(&[entry], vec![part], start)
             }
+            Some(_) => too_large(start),
             None => Answered::empty(start(404)),
         },
         Documents::Stored(site) => match site.find(request.path()) {
@@ -50,8 +53,22 @@ fn page_of_files(
     let held = held(&request.fields);
     let shown = found.paths.iter().filter_map(|path| site.find(path));
     let (mut entries, mut parts) = (Vec::new(), Vec::new());
+    let (mut seen, mut left) = (BTreeSet::new(), CONTENT_LIMIT);
     for stored in std::iter::once(page.clone()).chain(shown) {
+        // The same file has many paths: with queries, percent-encoded, by links.
+        if !seen.insert(stored.identity) {
+            continue;
+        }
         let is_held = held.contains(stored.path.as_str());
+        if !is_held {
+            let Some(rest) = left.checked_sub(stored.length) else {
+                if entries.is_empty() {
+                    return Answered { parsed_in: found.parsed_in, ..too_large(start) };
+                }
+                continue;
+            };
+            left = rest;
+        }
         entries.push(Entry {
             path: stored.path.clone(),
             length: (!is_held).then_some(stored.length),
@@ -63,6 +80,11 @@ fn page_of_files(
         }
     }
     Answered { parsed_in: found.parsed_in, ..together(&entries, parts, start) }
+}
+
+/// The page itself does not fit: the client asks for the files one by one.
+fn too_large(start: impl Fn(u16) -> ResponseBuilder) -> Answered {
+    Answered::empty(start(501))
 }
 
 /// One content: the index of `entries`, then `files`.

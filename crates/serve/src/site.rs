@@ -8,6 +8,7 @@ mod remembered;
 use std::{
     fs::File,
     io,
+    os::unix::fs::MetadataExt,
     path::Path,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
@@ -34,6 +35,8 @@ pub(crate) struct Stored {
     /// To the second, as the header fields have it.
     pub(crate) modified: Option<SystemTime>,
     pub(crate) media_type: String,
+    /// Device and inode: the same for all paths of a file.
+    pub(crate) identity: (u64, u64),
 }
 
 /// The files that a page shows, and how long it took to find them.
@@ -79,6 +82,11 @@ impl Site {
         if !page.media_type.starts_with("text/html") {
             return PageFiles { paths: Arc::default(), parsed_in: None };
         }
+        // Under one of its paths: whoever asks can add queries and encode letters without end.
+        let Some(path) = canonical(&page.path) else {
+            return PageFiles { paths: Arc::default(), parsed_in: None };
+        };
+        let page = &Stored { path, ..page.clone() };
         if let Some(paths) = self.remembered.get(page) {
             return PageFiles { paths, parsed_in: None };
         }
@@ -109,6 +117,7 @@ impl Site {
             length: about.len(),
             modified: about.modified().ok().map(whole_seconds),
             media_type: media_type(&relative),
+            identity: (about.dev(), about.ino()),
         };
         about.is_file().then_some((file, stored))
     }
@@ -136,6 +145,20 @@ fn relative(path: &str) -> Option<String> {
     let served = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains('\0');
     name.split('/').all(served).then_some(name)
 }
+
+/// The one path of all those that stand for the same name.
+fn canonical(path: &str) -> Option<String> {
+    let encoded = percent_encoding::utf8_percent_encode(&relative(path)?, NAME_ENCODED).to_string();
+    Some(format!("/{encoded}"))
+}
+
+/// RFC 3986, section 2.3: what is never encoded is not reserved. And the slash.
+const NAME_ENCODED: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 fn media_type(name: &str) -> String {
     let guess = mime_guess::from_path(name).first_or_octet_stream();

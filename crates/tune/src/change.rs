@@ -170,6 +170,6 @@ impl Workers {
 }
 
 /// All processes are looked through at most so often (our choice: with 1,000 processes it takes some 20 ms).
-const FULL_LOOK_INTERVAL: Duration = Duration::from_secs(2);
+pub(crate) const FULL_LOOK_INTERVAL: Duration = Duration::from_secs(2);
 /// Our choice: more workers than any server needs.
 const PROCESSES_LIMIT: usize = 4_096;

@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -15,15 +16,47 @@ use ackwise_tuning::{Busy, Observed, Order, Quiet};
 
 use crate::{Closing, signs::Full};
 
-/// The rule with its allowance, and what it knows of the connections.
+/// How many connections may close now: a bucket that holds those of one second.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    rate: f64,
+    left: f64,
+    last: Option<Instant>,
+}
+
+impl Allowance {
+    pub(crate) fn per_second(rate: u32) -> Self {
+        Self { rate: rate.into(), left: 0.0, last: None }
+    }
+
+    /// How many may close at `now`.
+    pub(crate) fn at(&mut self, now: Instant) -> usize {
+        let since = self.last.map_or(Duration::from_secs(1), |last| now - last);
+        self.last = Some(now);
+        self.left = (self.left + self.rate * since.as_secs_f64()).min(self.rate);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and a u32"
+        )]
+        let whole = self.left as usize;
+        whole
+    }
+
+    /// Notes closes.
+    pub(crate) fn closed(&mut self, count: u32) {
+        self.left -= f64::from(count);
+    }
+}
+
+/// The rule, and what it knows of the connections of one server.
 #[derive(Debug)]
 pub(crate) struct Closer {
     rule: Closing,
-    /// Closes that are allowed now: a bucket that holds those of one second.
-    allowance: f64,
-    last: Option<Instant>,
     /// Who sees the order of request and response, if the kernel allows it.
-    witness: Option<Witness>,
+    witness: Option<Arc<Witness>>,
+    /// The last shortage that could not be relieved, so that each is reported once.
+    stuck: Option<Shortage>,
     /// The accepted connections, by the earliest time since which they can have been quiet.
     by_quiet: BTreeSet<(Instant, u64)>,
     accepted: BTreeMap<u64, (Instant, TcpSocket)>,
@@ -77,22 +110,31 @@ impl Shortage {
 }
 
 impl Closer {
-    pub(crate) const fn new(rule: Closing) -> Self {
+    /// Decides by the order that `witness` sees, where it has seen one.
+    pub(crate) const fn new(rule: Closing, witness: Option<Arc<Witness>>) -> Self {
         Self {
             rule,
-            allowance: 0.0,
-            last: None,
+            witness,
+            stuck: None,
             by_quiet: BTreeSet::new(),
             accepted: BTreeMap::new(),
             scan: None,
             queued: 0,
-            witness: None,
         }
     }
 
-    /// Decides by the order that `witness` sees, where it has seen one.
-    pub(crate) fn rely_on(&mut self, witness: Witness) {
-        self.witness = Some(witness);
+    /// Whether `shortage` has just begun to be one that cannot be relieved. `None` ends it.
+    pub(crate) fn is_newly_stuck(&mut self, shortage: Option<Shortage>) -> bool {
+        let before = self.stuck;
+        self.stuck = shortage.and_then(|it| before.or(Some(it)));
+        before.is_none() && shortage.is_some()
+    }
+
+    /// Whether the last scan alone shows a shortage at `now`. Otherwise it follows from the count of handshakes, to which
+    /// other servers of the namespace add, and whoever connects to them.
+    pub(crate) fn is_confirmed(&self, shortage: Shortage, now: Instant) -> bool {
+        let has_too_many = self.accepted.len() + shortage.waiting > shortage.places;
+        shortage.by_number() == 0 || has_too_many || self.scan.is_some_and(|scan| scan.at == now)
     }
 
     /// Whether the queues or the number of connections say that the table has to be dumped at `now`.
@@ -187,26 +229,6 @@ impl Closer {
         candidates
     }
 
-    /// How many may close at `now`.
-    pub(crate) fn allowed(&mut self, now: Instant) -> usize {
-        let rate = f64::from(self.rule.per_second);
-        let since = self.last.map_or(Duration::from_secs(1), |last| now - last);
-        self.last = Some(now);
-        self.allowance = (self.allowance + rate * since.as_secs_f64()).min(rate);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and a u32"
-        )]
-        let whole = self.allowance as usize;
-        whole
-    }
-
-    /// Notes closes.
-    pub(crate) fn closed(&mut self, count: u32) {
-        self.allowance -= f64::from(count);
-    }
-
     fn places(&self) -> usize {
         usize::try_from(self.rule.max_connections).unwrap_or(usize::MAX)
     }
@@ -292,11 +314,6 @@ const LOOKS_LIMIT: usize = 100;
 mod tests {
     use super::*;
 
-    fn closer(per_second: u32) -> Closer {
-        let patience = ackwise_tuning::Patience::DEFAULT;
-        Closer::new(Closing { max_connections: 200, per_second, patience, exclude: Vec::new() })
-    }
-
     #[test]
     fn as_many_close_as_are_needed() {
         let short = |open, waiting, full| Shortage { open, waiting, places: 200, full }.excess();
@@ -311,13 +328,13 @@ mod tests {
 
     #[test]
     fn the_allowance_is_that_of_a_second_at_most() {
-        let mut closer = closer(10);
+        let mut allowance = Allowance::per_second(10);
         let began = Instant::now();
-        assert_eq!(closer.allowed(began), 10);
-        closer.closed(10);
-        assert_eq!(closer.allowed(began), 0);
-        assert_eq!(closer.allowed(began + Duration::from_millis(250)), 2);
-        closer.closed(2);
-        assert_eq!(closer.allowed(began + Duration::from_secs(60)), 10);
+        assert_eq!(allowance.at(began), 10);
+        allowance.closed(10);
+        assert_eq!(allowance.at(began), 0);
+        assert_eq!(allowance.at(began + Duration::from_millis(250)), 2);
+        allowance.closed(2);
+        assert_eq!(allowance.at(began + Duration::from_secs(60)), 10);
     }
 }

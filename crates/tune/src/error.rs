@@ -21,14 +21,26 @@ pub enum TuneError {
     )]
     NotRoot,
     /// No socket listens on the port.
-    #[error("no socket listens on port {port} in {place}{}", elsewhere(*found_in))]
+    #[error("no socket{} listens on port {port} in {place}{}", of_user(*user), elsewhere(*found_in))]
     NoListener {
         /// The port.
         port: u16,
+        /// Whose.
+        user: Option<u32>,
         /// Where.
         place: String,
         /// A process in whose namespace one does.
         found_in: Option<u32>,
+    },
+    /// Several users listen on the port: what one does there would decide what happens to the others' connections.
+    #[error(
+        "several users listen on port {port}: {owners} (expected one user: choose with --user)"
+    )]
+    Users {
+        /// The port.
+        port: u16,
+        /// Who listens where.
+        owners: String,
     },
     /// Another run has changed sockets of the port: its values would be given back as the server's.
     #[error(
@@ -94,6 +106,10 @@ pub enum TuneError {
     /// The process that undoes a killed run could not be started.
     #[error("cannot start the process that undoes a run that is killed: {0}")]
     Keeper(#[source] io::Error),
+}
+
+fn of_user(user: Option<u32>) -> String {
+    user.map_or_else(String::new, |user| format!(" of user {user}"))
 }
 
 fn elsewhere(found_in: Option<u32>) -> String {

@@ -10,11 +10,12 @@ use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
     net::SocketAddr,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
 use ackwise_linux::foreign::SocketOption;
+use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 
 use crate::TuneError;
@@ -62,7 +63,9 @@ impl Journal {
         let started = start_of(process).unwrap_or(0);
         let content =
             Content { version: VERSION, process, started, port, paces: false, records: Vec::new() };
-        Self { path: directory.join(format!("{PREFIX}{process}-{port}{SUFFIX}")), content }
+        // A run that was killed may have had the same process id, and its journal still be needed.
+        let name = format!("{PREFIX}{process}-{started}-{port}{SUFFIX}");
+        Self { path: directory.join(name), content }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -111,7 +114,7 @@ impl Content {
     pub(crate) fn read(path: &Path) -> Result<Self, TuneError> {
         let unreadable = |why: String| TuneError::Unreadable { path: path.to_owned(), why };
         let mut text = String::new();
-        let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
+        let file = open_own(path).map_err(|error| unreadable(error.to_string()))?;
         let read = file.take(SIZE_LIMIT).read_to_string(&mut text);
         read.map_err(|error| unreadable(error.to_string()))?;
         let content: Self =
@@ -202,10 +205,36 @@ fn write(path: &Path, content: &Content) -> Result<(), TuneError> {
         .map_err(|source| TuneError::Journal { path: path.to_owned(), source })
 }
 
+/// Opens a file that only this user can have written: what it says is done to other programs' sockets.
+fn open_own(path: &Path) -> io::Result<File> {
+    if let Some(directory) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
+        check_directory(directory)?;
+    }
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() || !is_own(&about) || about.nlink() != 1 {
+        return Err(io::Error::other("not a file that only this user can write"));
+    }
+    Ok(file)
+}
+
+fn check_directory(directory: &Path) -> io::Result<()> {
+    match is_own(&fs::metadata(directory)?) {
+        true => Ok(()),
+        false => Err(io::Error::other("its directory can be changed by other users")),
+    }
+}
+
+fn is_own(about: &fs::Metadata) -> bool {
+    about.uid() == nix::unistd::geteuid().as_raw() && about.mode() & 0o022 == 0
+}
+
 /// Replaces the file in one step: after a crash it has the old content or the new one.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or_else(|| Path::new("/"));
     DirBuilder::new().mode(0o700).recursive(true).create(directory)?;
+    check_directory(directory)?;
     let unfinished = path.with_extension("new");
     // A run that was killed between the two steps, and had the same process id.
     let _ = fs::remove_file(&unfinished);
@@ -236,7 +265,10 @@ const SIZE_LIMIT: u64 = 400 * RECORDS_LIMIT as u64;
 
 #[cfg(test)]
 mod tests {
-    use std::process::id;
+    use std::{
+        os::unix::fs::{PermissionsExt, symlink},
+        process::id,
+    };
 
     use super::*;
 
@@ -323,7 +355,9 @@ mod tests {
 
     #[test]
     fn what_is_no_journal_is_refused_with_its_name() {
-        let path = directory("bad");
+        let directory = directory("bad");
+        fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("journal");
         for (text, why) in [("", "EOF"), ("{}", "missing field"), ("[", "EOF")] {
             fs::write(&path, text).unwrap();
             let refused = Content::read(&path).unwrap_err().to_string();
@@ -332,6 +366,62 @@ mod tests {
         let later = r#"{"version":2,"process":1,"started":1,"port":1,"records":[]}"#;
         fs::write(&path, later).unwrap();
         assert!(Content::read(&path).unwrap_err().to_string().contains("version 2 (expected 1)"));
-        fs::remove_file(&path).unwrap();
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_journal_that_somebody_else_can_have_written_is_refused() {
+        let directory = directory("forged");
+        fs::create_dir_all(&directory).unwrap();
+        let mut journal = Journal::new(&directory, 80);
+        journal.add([record(1)]).unwrap();
+        let path = journal.path().to_owned();
+        let refusal = |path: &Path| Content::read(path).unwrap_err().to_string();
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let [link, second, pipe] =
+            ["tune-1-80.json", "tune-2-80.json", "tune-3-80.json"].map(|it| directory.join(it));
+        symlink(&path, &link).unwrap();
+        assert!(refusal(&link).contains("symbolic link"), "{}", refusal(&link));
+        fs::hard_link(&path, &second).unwrap();
+        assert!(refusal(&path).contains("only this user"));
+        fs::remove_file(&second).unwrap();
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(refusal(&pipe).contains("only this user"), "it does not wait for a writer");
+        mode(&path, 0o666);
+        assert!(refusal(&path).contains("only this user"));
+        mode(&path, 0o600);
+        mode(&directory, 0o777);
+        assert!(refusal(&path).contains("directory"));
+        let refused = journal.add([record(2)]).unwrap_err().to_string();
+        assert!(refused.contains("directory"), "{refused}");
+        mode(&directory, 0o700);
+        assert_eq!(Content::read(&path).unwrap().records, [record(1)]);
+        if nix::unistd::geteuid().is_root() {
+            std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
+            assert!(refusal(&path).contains("only this user"));
+        }
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    /// Process ids are reused: a later run may get that of a killed one, for the same port.
+    #[test]
+    fn a_run_with_the_process_id_of_a_killed_one_keeps_that_one_s_journal() {
+        let directory = directory("reused");
+        let mut killed = Journal::new(&directory, 80);
+        killed.content.started -= 1;
+        killed.path = directory.join(format!("tune-{}-{}-80.json", id(), killed.content.started));
+        killed.add([record(1)]).unwrap();
+        let mut later = Journal::new(&directory, 80);
+        later.add([record(2)]).unwrap();
+        let records: Vec<_> = all(&directory)
+            .unwrap()
+            .iter()
+            .map(|path| Content::read(path).unwrap())
+            .map(|it| (it.is_active(), it.records))
+            .collect();
+        assert_eq!(records, [(false, vec![record(1)]), (true, vec![record(2)])]);
+        fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -13,6 +13,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
+use ackwise_linux::confine::Confinement;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::{
@@ -71,6 +72,8 @@ pub fn keep(journal: &Path, pacing: Pacing) -> Result<(), TuneError> {
         signal_hook::flag::register(signal, ignored).map_err(TuneError::Keeper)?;
     }
     pacing.keep_privileges().map_err(TuneError::Keeper)?;
+    // Without it, the kernel has no filters: the values are given back nevertheless.
+    let _ = Confinement::StartsNothing.apply();
     // Nobody may read it any more.
     let mut stdout = io::stdout();
     let _ = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());

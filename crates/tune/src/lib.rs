@@ -8,6 +8,8 @@
 //! | `options` | what to do, and where |
 //! | `run` | the loop: listeners, then connections, until it is asked to stop |
 //! | `run/idle` | closes idle connections, and counts requests that crossed a close |
+//! | `run/users` | whose sockets the run is for, while others come and go |
+//! | `servers` | which listening sockets and connections belong to the server |
 //! | `run/buffers` | send and receive buffers under a budget |
 //! | `limits` | how far limits are lowered so that the memory in use fits into a budget |
 //! | `connections` | which connections are looked at, and how often |
@@ -40,6 +42,7 @@ mod options;
 mod pace;
 mod place;
 mod run;
+mod servers;
 mod signs;
 mod stake;
 mod undo;
@@ -50,5 +53,6 @@ pub use limits::Limits;
 pub use line::{Act, Line, Socket};
 pub use options::{Closing, Options, Place};
 pub use pace::Pacing;
+pub use place::user_named;
 pub use run::{Summary, tune};
 pub use undo::undo;

@@ -15,6 +15,8 @@ pub struct Options {
     pub port: u16,
     /// The server's network namespace.
     pub place: Place,
+    /// Whose listening sockets to tune; `None`: those of the only user who has any.
+    pub user: Option<u32>,
     /// Whether to set `TCP_NODELAY`.
     pub no_delay: bool,
     /// The bytes to set as `TCP_NOTSENT_LOWAT`; `None` leaves it.
@@ -51,7 +53,7 @@ pub enum Place {
 /// When idle connections close.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Closing {
-    /// Connections that the server can have. Beyond it, idle ones close for new ones.
+    /// Connections that each server can have, which is the listening sockets of one address and of one process. Beyond it, idle ones close for new ones.
     pub max_connections: u32,
     /// At most this many in a second.
     pub per_second: u32,
@@ -74,6 +76,7 @@ impl Options {
         Self {
             port,
             place,
+            user: None,
             no_delay: false,
             unsent: None,
             buffer_memory: None,

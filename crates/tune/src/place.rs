@@ -2,14 +2,9 @@
 
 use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt};
 
-use ackwise_linux::{
-    Namespace,
-    foreign::Holders,
-    sockets::{Query, SocketTable, TcpSocket},
-};
-use ackwise_tcp::State;
+use ackwise_linux::{Namespace, foreign::Holders, sockets::SocketTable};
 
-use crate::{Place, TuneError};
+use crate::{Options, Place, TuneError, servers::Listeners};
 
 impl Place {
     /// The kernel's table of its sockets.
@@ -31,6 +26,12 @@ impl Place {
     }
 }
 
+/// The ID of the user with this name.
+#[must_use]
+pub fn user_named(name: &str) -> Option<u32> {
+    nix::unistd::User::from_name(name).ok().flatten().map(|user| user.uid.as_raw())
+}
+
 /// Refuses a `/proc` in which processes have other ids than for the kernel's calls.
 pub(crate) fn check_proc() -> Result<(), TuneError> {
     let own = fs::read_link("/proc/self").ok();
@@ -41,24 +42,15 @@ pub(crate) fn check_proc() -> Result<(), TuneError> {
     }
 }
 
-/// The listening sockets of `port`: several with `SO_REUSEPORT`, or for several addresses.
-pub(crate) fn listeners(table: &mut SocketTable, port: u16) -> Result<Vec<TcpSocket>, TuneError> {
-    let mut found = Vec::new();
-    let query = Query::local_port(port).in_states(&[State::Listen]);
-    table.each(query, |socket| found.push(*socket)).map_err(TuneError::Table)?;
-    found.sort_unstable_by_key(|socket| (socket.local, socket.cookie));
-    found.dedup_by_key(|socket| socket.cookie);
-    found.truncate(LISTENERS_LIMIT);
-    Ok(found)
-}
-
 /// The error for a port without a listener. It names a process if the port has one elsewhere.
-pub(crate) fn no_listener(place: &Place, port: u16) -> TuneError {
-    TuneError::NoListener { port, place: place.words(), found_in: elsewhere(port) }
+pub(crate) fn no_listener(options: &Options) -> TuneError {
+    let Options { port, user, place, .. } = options;
+    let found_in = elsewhere(*port, *user);
+    TuneError::NoListener { port: *port, user: *user, place: place.words(), found_in }
 }
 
 /// A process that listens on `port` in another namespace, if this one may look there.
-fn elsewhere(port: u16) -> Option<u32> {
+fn elsewhere(port: u16, user: Option<u32>) -> Option<u32> {
     let mut seen = BTreeSet::new();
     let processes = fs::read_dir("/proc").ok()?.flatten();
     let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -68,8 +60,8 @@ fn elsewhere(port: u16) -> Option<u32> {
             continue;
         }
         let Ok(mut table) = SocketTable::of_process(process) else { continue };
-        let found = listeners(&mut table, port).unwrap_or_default();
-        let inodes = found.iter().map(|listener| listener.inode).collect();
+        let found = Listeners::find(&mut table, port, user).unwrap_or_default();
+        let inodes = found.own.iter().map(|listener| listener.inode).collect();
         if let Some(holder) = Holders::of(&inodes).all_processes().first() {
             return Some(*holder);
         }
@@ -77,7 +69,5 @@ fn elsewhere(port: u16) -> Option<u32> {
     None
 }
 
-/// Our choice: more than any host has processors.
-const LISTENERS_LIMIT: usize = 4_096;
 /// Our choice: each takes some 100 us to look into.
 const NAMESPACES_LIMIT: usize = 1_000;

@@ -4,39 +4,49 @@
 mod buffers;
 mod idle;
 mod pace;
+mod users;
 
 use std::{
     collections::BTreeSet,
     fs,
     ops::ControlFlow,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use ackwise_bpf::Witness;
 use ackwise_linux::{
+    confine::Confinement,
     foreign::{CopyError, Holders, SocketOption},
     processor_time,
     sockets::{Family, Query, SocketTable, TcpSocket},
 };
-use ackwise_report::words::{counted, grouped, rounded};
+use ackwise_report::{
+    printable,
+    words::{counted, grouped, rounded},
+};
 use ackwise_tcp::State;
 
 use crate::{
     Act, Line, Options, Pacing, Socket, TuneError,
     budget::Budget,
     change::{self, Planned, Workers},
-    closing::{Closer, Shortage},
+    closing::{Allowance, Closer},
     connections::Connections,
     journal::{self, Journal},
     keeper::Keeper,
     pace::Pacer,
     place,
+    servers::{Listeners, Servers},
     signs::Signs,
     stake::Stake,
     undo::{self, Fate},
 };
+use users::owners;
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -74,23 +84,31 @@ pub fn tune(
     }
     place::check_proc()?;
     let mut table = options.place.table()?;
-    let listeners = place::listeners(&mut table, options.port)?;
-    if listeners.is_empty() {
-        return Err(place::no_listener(&options.place, options.port));
+    let listeners = Listeners::find(&mut table, options.port, options.user)?;
+    if listeners.own.is_empty() {
+        return Err(place::no_listener(options));
+    }
+    if options.user.is_none() && !listeners.others.is_empty() {
+        return Err(TuneError::Users { port: options.port, owners: owners(&listeners) });
     }
     if options.apply {
         refuse_second(options, &mut table)?;
     }
     let signs = Signs::of(&options.place)?;
     let mut run = Run::new(options, stop, table, signs, &mut tell);
+    run.meet(&listeners.own)?;
     match options.apply {
-        false => run.dry_run(&listeners)?,
+        false => run.dry_run(&listeners.own)?,
         true => {
             let keeper = run.keeper()?;
             // Namespaces are entered and files made by now.
-            run.start_pacing(&listeners)?;
+            run.start_pacing(&listeners.own)?;
             run.start_witness();
+            run.start_closing();
             options.pacing.keep_privileges().map_err(TuneError::Keeper)?;
+            if let Err(error) = Confinement::StartsNothing.apply() {
+                run.say(Act::Note, format!("system calls are not confined: {error}"));
+            }
             let ended = run.work(listeners);
             run.say_ended();
             run.give_back();
@@ -127,9 +145,12 @@ struct Run<'a> {
     connections: Connections,
     workers: Workers,
     pacer: Option<Pacer>,
-    closer: Option<Closer>,
-    /// The last shortage that could not be relieved, so that each is reported once.
-    stuck: Option<Shortage>,
+    /// One for each server, in the same order; none without `--max-connections`.
+    closers: Vec<Closer>,
+    witness: Option<Arc<Witness>>,
+    allowance: Allowance,
+    /// For dumps that confirm what the count of handshakes suggests.
+    confirmations: Budget,
     /// Connections that the server has been told to close.
     ending: idle::Ending,
     /// Closed connections until it is clear how they ended.
@@ -138,8 +159,14 @@ struct Run<'a> {
     signs: Signs,
     /// Handshakes completed in the namespace at the last scan for new connections.
     opened_at_scan: Option<u64>,
-    listeners: Vec<TcpSocket>,
     known_listeners: BTreeSet<u64>,
+    servers: Servers,
+    /// When it was asked last who accepts connections.
+    asked_for_users: Option<Instant>,
+    /// Whose listening sockets the run is for.
+    user: Option<u32>,
+    /// Other users whose listening sockets were reported.
+    other_users: BTreeSet<u32>,
     /// Those of the listening sockets: each costs a walk through the kernel's table.
     families: Vec<Family>,
     /// For dumps of the kernel's table that look for new connections.
@@ -169,15 +196,22 @@ impl<'a> Run<'a> {
             connections: Connections::default(),
             workers: Workers::default(),
             pacer: None,
-            closer: options.closing.clone().map(Closer::new),
-            stuck: None,
+            closers: Vec::new(),
+            witness: None,
+            allowance: Allowance::per_second(
+                options.closing.as_ref().map_or(0, |it| it.per_second),
+            ),
+            confirmations: Budget::one_in(DUMP_SHARE),
             ending: idle::Ending::default(),
             ended: idle::Ended::default(),
             buffers: buffers::Buffers::default(),
             signs,
             opened_at_scan: None,
-            listeners: Vec::new(),
             known_listeners: BTreeSet::new(),
+            servers: Servers::default(),
+            asked_for_users: None,
+            user: None,
+            other_users: BTreeSet::new(),
             families: Vec::new(),
             dumps: Budget::one_in(DUMP_SHARE),
             looks: Budget::one_in(WORK_SHARE),
@@ -196,15 +230,15 @@ impl<'a> Run<'a> {
     }
 
     /// Tunes until it is asked to stop.
-    fn work(&mut self, listeners: Vec<TcpSocket>) -> Result<(), TuneError> {
-        self.tune_listeners(listeners)?;
+    fn work(&mut self, listeners: Listeners) -> Result<(), TuneError> {
+        self.tune_listeners(&listeners)?;
         let mut looked_for_listeners = Instant::now();
         while !self.is_over() {
             let now = Instant::now();
             if now - looked_for_listeners >= LISTENERS_INTERVAL {
                 looked_for_listeners = now;
-                let listeners = place::listeners(&mut self.table, self.options.port)?;
-                self.tune_listeners(listeners)?;
+                let listeners = Listeners::find(&mut self.table, self.options.port, self.user)?;
+                self.tune_listeners(&listeners)?;
             }
             let sets = !self.wanted.is_empty() || self.pacer.is_some();
             if sets {
@@ -218,22 +252,19 @@ impl<'a> Run<'a> {
     }
 
     /// Sets the options on listening sockets that are new.
-    fn tune_listeners(&mut self, listeners: Vec<TcpSocket>) -> Result<(), TuneError> {
-        self.listeners = listeners;
-        let listeners = &self.listeners;
-        let new: Vec<_> = listeners
-            .iter()
-            .filter(|listener| !self.known_listeners.contains(&listener.cookie))
-            .copied()
-            .collect();
+    fn tune_listeners(&mut self, listeners: &Listeners) -> Result<(), TuneError> {
+        self.say_others(&listeners.others);
+        let is_new = |it: &&TcpSocket| !self.known_listeners.contains(&it.cookie);
+        let new: Vec<_> = listeners.own.iter().filter(is_new).copied().collect();
         if new.is_empty() {
             return Ok(());
         }
         let is_first = self.known_listeners.is_empty();
-        self.families = families(listeners);
-        self.known_listeners = listeners.iter().map(|listener| listener.cookie).collect();
-        let holders = self.holders_of(&new, is_first)?;
-        self.workers = Workers::of(&holders);
+        self.known_listeners = listeners.own.iter().map(|listener| listener.cookie).collect();
+        let holders = self.meet(&listeners.own)?;
+        if !is_first {
+            self.start_closing();
+        }
         let looked = change::look(&new, &self.wanted, &holders);
         let gone = (is_first && looked.reached.is_empty()).then_some(CopyError::Gone);
         if let Some(source) = looked.refused.or(gone) {
@@ -256,16 +287,6 @@ impl<'a> Run<'a> {
             self.say_set(&planned, None, reason);
         }
         self.pace_listeners(&new, &holders)
-    }
-
-    /// The processes that hold listening sockets. An error if none is visible at the beginning.
-    fn holders_of(&self, new: &[TcpSocket], must_exist: bool) -> Result<Holders, TuneError> {
-        let inodes = new.iter().map(|listener| listener.inode).collect();
-        let holders = Holders::of(&inodes);
-        if must_exist && new.iter().all(|it| holders.of_inode(it.inode).is_empty()) {
-            return Err(TuneError::NoHolder { port: self.options.port, closed: holders.closed() });
-        }
-        Ok(holders)
     }
 
     /// Looks at connections that are new, and at those whose next look is due.
@@ -337,10 +358,12 @@ impl<'a> Run<'a> {
 
     /// Has the kernel note the order of requests and responses, where it can.
     fn start_witness(&mut self) {
-        let Some(closer) = &mut self.closer else { return };
+        if self.options.closing.is_none() {
+            return;
+        }
         let reason = match Witness::start(self.options.port) {
             Ok(witness) => {
-                closer.rely_on(witness);
+                self.witness = Some(Arc::new(witness));
                 "the order of requests and responses is seen by eBPF from now on".to_owned()
             }
             Err(error) => {
@@ -352,9 +375,8 @@ impl<'a> Run<'a> {
 
     /// Reports what a run with `apply` would do, and what is at stake.
     fn dry_run(&mut self, listeners: &[TcpSocket]) -> Result<(), TuneError> {
-        let holders = self.holders_of(listeners, true)?;
-        self.families = families(listeners);
-        self.workers = Workers::of(&holders);
+        let holders = self.meet(listeners)?;
+        self.start_closing();
         let looked = change::look(listeners, &self.wanted, &holders);
         if looked.reached.is_empty() {
             let source = looked.refused.unwrap_or(CopyError::Gone);
@@ -421,17 +443,6 @@ impl<'a> Run<'a> {
     /// Selects the connections that a client may still use.
     fn query(&self) -> Query {
         Query::local_port(self.options.port).in_states(&[State::Established, State::CloseWait])
-    }
-
-    /// Dumps the table.
-    fn connected(&mut self, query: Query) -> Result<Vec<TcpSocket>, TuneError> {
-        let mut sockets = Vec::new();
-        // What a socket accepts is of its own family.
-        for family in &self.families {
-            let query = query.in_family(*family);
-            self.table.each(query, |socket| sockets.push(*socket)).map_err(TuneError::Table)?;
-        }
-        Ok(sockets)
     }
 
     /// Restores every value, and removes the journal if that worked.
@@ -519,7 +530,7 @@ impl<'a> Run<'a> {
     fn summary_words(&self) -> String {
         let Summary { set, closed, closed_unsure, reset, not_given_back } = self.summary;
         let mut words = format!("{} set", counted(set, "option"));
-        if self.closer.is_some() {
+        if self.options.closing.is_some() {
             words += &format!(
                 ", {} closed ({} of them because they had been quiet for long; {} reset)",
                 counted(closed, "idle connection"),
@@ -540,11 +551,6 @@ fn named(socket: &TcpSocket) -> Socket {
     Socket { local: socket.local, remote, cookie: socket.cookie }
 }
 
-fn families(listeners: &[TcpSocket]) -> Vec<Family> {
-    let all = [Family::V4, Family::V6];
-    all.into_iter().filter(|family| listeners.iter().any(|it| it.family == *family)).collect()
-}
-
 /// `nginx (processes 12, 13 and 6 more)`.
 fn processes(holders: &Holders, inode: u32) -> String {
     let processes = holders.processes(inode);
@@ -554,7 +560,7 @@ fn processes(holders: &Holders, inode: u32) -> String {
     let more = processes.len() - shown.len();
     let thing = if processes.len() == 1 { "process" } else { "processes" };
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{} ({thing} {}{more})", name.trim(), shown.join(", "))
+    format!("{} ({thing} {}{more})", printable(name.trim()), shown.join(", "))
 }
 
 /// The processor time that this process has used.

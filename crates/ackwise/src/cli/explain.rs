@@ -36,6 +36,7 @@ use super::{
     number::whole,
     outcome::{Failure, Outcome},
     output,
+    privileges::{self, Files},
     progress::ProgressLine,
     rows,
 };
@@ -265,13 +266,13 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));
     let export = export.transpose()?;
     let live = explain.live.open(explain.filter.as_ref())?;
-    let reading = explain.reading();
+    let reading = explain.confined_reading();
     let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
     let saved = saved.transpose()?;
     let mut explained = match (live, explain.pair.as_deref()) {
         (Some(live), _) => live.read(reading)?,
         (None, Some([client, server])) => explain.read_pair([client, server], reading)?,
-        (None, _) => read(Source::open(&explain.captures), reading, packets)?,
+        (None, _) => read(Source::open(&explain.captures), Files::ToRead, reading, packets)?,
     };
     if let Some(saved) = saved {
         saved.finish(explained.not_saved.take())?;
@@ -309,6 +310,15 @@ impl Explain {
     /// Whether `--json` was given.
     pub(crate) const fn json(&self) -> bool {
         self.json
+    }
+
+    /// Threads that judge packets are started with it, and open nothing.
+    fn confined_reading(&self) -> Reading {
+        let start = || {
+            privileges::confine(Files::Open);
+            self.reading()
+        };
+        thread::scope(|scope| scope.spawn(start).join().expect("it does not panic"))
     }
 
     fn reading(&self) -> Reading {
@@ -389,10 +399,10 @@ impl Explain {
     fn read_pair(&self, files: [&PathBuf; 2], reading: Reading) -> Result<Explained, Failure> {
         let ends = [End::default(), End::default()];
         // What a report draws is the client's; the server's draws what is joined into it.
-        let other = self.reading();
+        let other = self.confined_reading();
         let recorded = |end: &End, file| end.record(Source::open([file]));
-        let client = read(recorded(&ends[0], files[0]), reading, packets)?;
-        let server = read(recorded(&ends[1], files[1]), other, packets)?;
+        let client = read(recorded(&ends[0], files[0]), Files::ToRead, reading, packets)?;
+        let server = read(recorded(&ends[1], files[1]), Files::ToRead, other, packets)?;
         let (client, server) = (readable(client)?, readable(server)?);
         let joined = End::join((&ends[0], client), (&ends[1], server));
         joined.map_err(|error| Failure::Usage(format!("--pair: {error}")))
@@ -460,6 +470,7 @@ fn packets(count: u64) -> String {
 /// number of packets.
 fn read(
     mut frames: impl Frames + Send + 'static,
+    files: Files,
     reading: Reading,
     progress: impl Fn(u64) -> String,
 ) -> Result<Explained, Failure> {
@@ -469,6 +480,7 @@ fn read(
     let (tell, hear) = mpsc::channel();
     let (reader, done) = (reading.clone(), tell.clone());
     thread::spawn(move || {
+        privileges::confine(files);
         reader.read(&mut frames);
         // The command has ended if nobody listens; so below.
         let _ = done.send(());

@@ -10,7 +10,7 @@ use std::{
 };
 
 use ackwise_linux::host_changes::RUN_DIRECTORY;
-use ackwise_tune::{Closing, Line, Options, Pacing, Place, keep, tune, undo};
+use ackwise_tune::{Closing, Line, Options, Pacing, Place, keep, tune, undo, user_named};
 use ackwise_tuning::Patience;
 use clap::Args;
 use ipnet::IpNet;
@@ -66,7 +66,8 @@ pub(crate) struct Tune {
 
     /// Close idle connections when more than N are open or wait to be accepted
     ///
-    /// Give the server's own limit. Connections close too while clients wait and a process of the server has
+    /// Give the server's own limit. It holds for the listening sockets of one address or of one process together; another
+    /// program on the port has N places of its own. Connections close too while clients wait and a process of the server has
     /// fewer than three descriptors left. A connection is idle if data has flowed both ways, nothing is unread,
     /// unsent or unacknowledged, and the server's last data went out after the client's came in. What
     /// pauses in the middle of a stream (WebSocket, event streams, HTTP/2 with several requests) can look
@@ -105,6 +106,13 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "FILE")]
     netns: Option<PathBuf>,
 
+    /// Tune only the listening sockets that USER has opened
+    ///
+    /// A name, or a user ID. Needed if several users listen on the port, each on an address of its own: what other users do
+    /// there must not decide which of the server's connections close.
+    #[arg(long, value_name = "USER", value_parser = user)]
+    user: Option<u32>,
+
     /// Watch the connections for TIME in a dry run
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
@@ -117,7 +125,7 @@ pub(crate) struct Tune {
 
     /// Restore what runs that were killed have left behind; needs root
     #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "buffer_memory", "pace"])]
-    #[arg(conflicts_with_all = ["max_connections", "pid", "netns"])]
+    #[arg(conflicts_with_all = ["max_connections", "pid", "netns", "user"])]
     undo: bool,
 
     /// Undo the run with this journal when standard input ends
@@ -192,12 +200,19 @@ impl Tune {
                 },
                 exclude: self.exclude.clone(),
             }),
+            user: self.user,
             apply: self.apply,
             watch: self.watch,
             keeper: env::current_exe().ok().map(|program| (program, keep)),
             ..Options::dry_run(port, place)
         }
     }
+}
+
+/// A user ID, or the ID of a user with this name.
+fn user(text: &str) -> Result<u32, String> {
+    let id = text.parse().ok().or_else(|| user_named(text));
+    id.ok_or_else(|| "expected a user's name or ID".to_owned())
 }
 
 /// A network, or one address.

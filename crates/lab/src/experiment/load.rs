@@ -43,7 +43,7 @@ impl Experiment {
 const MOST: u64 = 16 << 20;
 
 /// Reads a text that is not longer than `most` bytes, whatever the file is: a device may have no end.
-pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
+fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::new();
     let read = File::open(path)?.take(most + 1).read_to_string(&mut text);
     read.map_err(|error| match error.kind() {

@@ -50,7 +50,6 @@ pub use built_in::{built_in, built_in_names};
 pub use case::{Case, CaseValue, Labels};
 pub use error::{ExperimentError, Problem};
 pub use load::LoadError;
-pub(crate) use load::read_text;
 pub use place::Place;
 
 use ackwise_link::Seed;

@@ -134,7 +134,7 @@ impl Journal {
         let (mut rows, mut others) = (BTreeMap::new(), Vec::new());
         let mut stale = !text.is_empty() && !text.ends_with('\n');
         let places = places(experiment);
-        for (number, row) in rows_in(&self.path, &text)?.into_iter().enumerate() {
+        for (number, row) in rows_in(&self.path, 1, &text)?.into_iter().enumerate() {
             self.expect_same(experiment, &row, number + 1)?;
             let place = places.get(&(row.case.clone(), row.seed)).copied();
             let Some(place) = place else {
@@ -207,22 +207,18 @@ fn replace(path: &Path, text: &str) -> io::Result<File> {
     file.finish()
 }
 
-/// All whole lines of a text as rows. A last line without an end is torn if it cannot be read.
-pub(super) fn rows_in(path: &Path, text: &str) -> Result<Vec<Row>, JournalError> {
+/// All whole lines of a text as rows, the first of which is line `first` of the file. A last line without an end is torn if it cannot be read.
+pub(super) fn rows_in(path: &Path, first: usize, text: &str) -> Result<Vec<Row>, JournalError> {
     let mut rows = Vec::new();
-    for (number, line) in text.split_inclusive('\n').enumerate() {
+    for (number, line) in (first..).zip(text.split_inclusive('\n')) {
         match serde_json::from_str(line) {
             Ok(row) => {
-                reject_old_names(path, number + 1, &row)?;
+                reject_old_names(path, number, &row)?;
                 rows.push(row);
             }
             Err(_) if !line.ends_with('\n') => {}
             Err(error) => {
-                return Err(JournalError::NotARow {
-                    path: path.to_owned(),
-                    line: number + 1,
-                    error,
-                });
+                return Err(JournalError::NotARow { path: path.to_owned(), line: number, error });
             }
         }
     }

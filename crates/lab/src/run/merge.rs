@@ -1,18 +1,19 @@
 //! The rows of several machines, put together.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    io,
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    fmt,
+    fs::File,
+    io::{self, BufRead, BufReader, Cursor, Read, Take},
     path::{Path, PathBuf},
 };
 
-use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{
     journal::{JournalError, reject_old_names, rows_in},
     row::Row,
 };
-use crate::experiment::read_text;
 
 /// Rows cannot be put together.
 #[derive(Debug, thiserror::Error)]
@@ -111,7 +112,8 @@ pub enum MergeError {
 pub fn merge(files: &[PathBuf], partial: bool) -> Result<Vec<Row>, MergeError> {
     let mut rows: BTreeMap<usize, Row> = BTreeMap::new();
     for path in files {
-        for row in read(path)? {
+        // Rows that are there already are not kept, so that memory is for the different ones.
+        rows_of(path, |row| {
             if let Some((_, first)) = rows.first_key_value() {
                 expect_same(path, first, &row)?;
             }
@@ -119,11 +121,17 @@ pub fn merge(files: &[PathBuf], partial: bool) -> Result<Vec<Row>, MergeError> {
             if number >= row.of {
                 return Err(MergeError::NoSuchRow { path: path.clone(), row: number, of: row.of });
             }
-            if rows.get(&number).is_some_and(|other| *other != row) {
-                return Err(MergeError::Differs { path: path.clone(), row: number });
+            match rows.entry(number) {
+                Entry::Occupied(other) if *other.get() != row => {
+                    Err(MergeError::Differs { path: path.clone(), row: number })
+                }
+                Entry::Occupied(_) => Ok(()),
+                Entry::Vacant(place) => {
+                    place.insert(row);
+                    Ok(())
+                }
             }
-            rows.insert(number, row);
-        }
+        })?;
     }
     let of = rows.values().next().ok_or(MergeError::Nothing)?.of;
     if rows.len() < of && !partial {
@@ -150,27 +158,140 @@ fn expect_table(rows: &[Row]) -> Result<(), MergeError> {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<Row>, MergeError> {
-    let text = read_text(path, MOST);
-    let text = text.map_err(|error| MergeError::Io { path: path.to_owned(), error })?;
-    match serde_json::from_str::<Document>(&text) {
-        Ok(document) => {
-            let rows = document.rows;
-            // A document is not read by lines: its rows are all of one run.
-            rows.first().map_or(Ok(()), |row| reject_old_names(path, 1, row))?;
-            Ok(rows)
+/// Gives each row of a file to `take` as it is read: lines of `--rows`, or a document of `--json`.
+fn rows_of(
+    path: &Path,
+    mut take: impl FnMut(Row) -> Result<(), MergeError>,
+) -> Result<(), MergeError> {
+    let in_file = |error| MergeError::Io { path: path.to_owned(), error };
+    let file = File::open(path).map_err(in_file)?;
+    let mut lines = Lines { file: BufReader::new(file.take(MOST)) };
+    let Some(first) = lines.next().map_err(in_file)? else { return Ok(()) };
+    if !first.starts_with('{') || serde_json::from_str::<Row>(&first).is_ok() {
+        return rows_in_lines(path, first, &mut lines, take);
+    }
+    let rest = Cursor::new(first.as_bytes()).chain(&mut lines.file);
+    let mut refused = None;
+    let mut number = 0;
+    // A document is not read by lines: its rows are all of one run.
+    let each = |row: Row| {
+        number += 1;
+        let is_named = if number == 1 { reject_old_names(path, 1, &row) } else { Ok(()) };
+        let taken = is_named.map_err(MergeError::from).and_then(|()| take(row));
+        taken.map_err(|error| refused = Some(error)).is_ok()
+    };
+    let read = serde_json::Deserializer::from_reader(rest).deserialize_map(Document(each));
+    match (refused, read) {
+        (Some(error), _) => Err(error),
+        (None, Ok(())) => Ok(()),
+        (None, Err(error)) if error.is_io() => Err(in_file(error.into())),
+        (None, Err(error)) if number > 0 => {
+            let line = error.line();
+            Err(JournalError::NotARow { path: path.to_owned(), line, error }.into())
         }
-        Err(_) => Ok(rows_in(path, &text)?),
+        (None, Err(_)) => rows_in_lines(path, first, &mut lines, take),
+    }
+}
+
+/// As [`rows_in`](super::journal::rows_in), line by line; `first` is the first one.
+fn rows_in_lines(
+    path: &Path,
+    first: String,
+    lines: &mut Lines,
+    mut take: impl FnMut(Row) -> Result<(), MergeError>,
+) -> Result<(), MergeError> {
+    let (mut next, mut number) = (Some(first), 1);
+    while let Some(line) = next {
+        for row in rows_in(path, number, &line)? {
+            take(row)?;
+        }
+        number += 1;
+        next = lines.next().map_err(|error| MergeError::Io { path: path.to_owned(), error })?;
+    }
+    Ok(())
+}
+
+/// The lines of a file, with their ends.
+struct Lines {
+    file: BufReader<Take<File>>,
+}
+
+impl Lines {
+    fn next(&mut self) -> io::Result<Option<String>> {
+        let mut line = String::new();
+        let mut limited = (&mut self.file).take(LONGEST_LINE + 1);
+        limited.read_line(&mut line).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => {
+                io::Error::new(error.kind(), "not a text file (expected UTF-8)")
+            }
+            _ => error,
+        })?;
+        if line.len() as u64 > LONGEST_LINE {
+            let what = format!("a line is too long (expected at most {LONGEST_LINE} bytes)");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        }
+        if self.file.get_ref().limit() == 0 {
+            let what = format!("file too long (expected less than {MOST} bytes)");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        }
+        Ok((!line.is_empty()).then_some(line))
     }
 }
 
 /// More are not rows of one experiment (4 GiB).
 const MOST: u64 = 1 << 32;
+/// Our choice: a row of ten thousand metrics has less than one megabyte.
+const LONGEST_LINE: u64 = 64 << 20;
 
-/// What `--json` prints.
-#[derive(Deserialize)]
-struct Document {
-    rows: Vec<Row>,
+/// What `--json` prints. Each of its rows goes to the function, which says whether it wants more.
+struct Document<F>(F);
+
+impl<'de, F: FnMut(Row) -> bool> Visitor<'de> for Document<F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a document of `ackwise run --json`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        let mut has_rows = false;
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "rows" {
+                map.next_value_seed(Rows(&mut self.0))?;
+                has_rows = true;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        if has_rows { Ok(()) } else { Err(A::Error::missing_field("rows")) }
+    }
+}
+
+struct Rows<'a, F>(&'a mut F);
+
+impl<'de, F: FnMut(Row) -> bool> DeserializeSeed<'de> for Rows<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, F: FnMut(Row) -> bool> Visitor<'de> for Rows<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of rows")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
+        while let Some(row) = rows.next_element()? {
+            if !(self.0)(row) {
+                return Err(A::Error::custom("a row is refused"));
+            }
+        }
+        Ok(())
+    }
 }
 
 fn expect_same(path: &Path, first: &Row, row: &Row) -> Result<(), MergeError> {

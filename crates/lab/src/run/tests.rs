@@ -329,6 +329,25 @@ fn merged(file: &Scratch) -> Result<usize, String> {
     rows.map(|rows| rows.len()).map_err(|error| error.to_string())
 }
 
+/// Line by line, or as a document on one line.
+#[test]
+fn equal_rows_merge_to_one_and_what_is_torn_does_not_count() {
+    let same = forged(300, |_, row| row["row"] = 7.into());
+    let text = fs::read_to_string(&same.0).unwrap();
+    assert!(merged(&same).unwrap_err().starts_with("incomplete rows: 299 of 300 are missing"));
+    assert_eq!(merge(std::slice::from_ref(&same.0), true).unwrap().len(), 1);
+    let file = Scratch::new("json");
+    let document = format!("{{\"other\":[{{}}],\"rows\":[{}]}}", text.trim().replace('\n', ","));
+    fs::write(&file.0, &document).unwrap();
+    assert_eq!(merge(std::slice::from_ref(&file.0), true).unwrap().len(), 1);
+    fs::write(&file.0, &document[..document.len() / 2]).unwrap();
+    assert!(merged(&file).unwrap_err().contains(": not a row written by `ackwise run`"));
+    fs::write(&file.0, format!("{text}{}", &text[..40])).unwrap();
+    assert_eq!(merge(std::slice::from_ref(&file.0), true).unwrap().len(), 1);
+    fs::write(&file.0, format!("{text}x\n")).unwrap();
+    assert!(merged(&file).unwrap_err().contains(":301: not a row"));
+}
+
 #[test]
 fn rows_with_variables_of_their_own_do_not_merge() {
     let other = forged(3, |number, row| {

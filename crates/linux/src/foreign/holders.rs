@@ -109,6 +109,17 @@ pub(super) fn processes() -> Vec<u32> {
     processes
 }
 
+/// The users with whose rights these processes open and accept sockets (`fsuid`, credentials(7)).
+#[must_use]
+pub fn users_of(processes: &[u32]) -> BTreeSet<u32> {
+    let user = |process: &u32| {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+        users.split_whitespace().nth(3)?.parse().ok()
+    };
+    processes.iter().filter_map(user).collect()
+}
+
 /// The inode in `socket:[4711]`.
 fn socket_inode(link: &str) -> Option<u32> {
     link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
@@ -131,5 +142,7 @@ mod tests {
         let holders = Holders::among(&[u32::MAX], &BTreeSet::from([1]));
         assert_eq!((holders.of_inode(1), holders.closed()), (&[][..], 0));
         assert!(processes().contains(&std::process::id()));
+        let own = nix::unistd::geteuid().as_raw();
+        assert_eq!(users_of(&[u32::MAX, std::process::id()]), BTreeSet::from([own]));
     }
 }

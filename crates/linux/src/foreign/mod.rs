@@ -25,7 +25,7 @@ use rustix::{
 };
 use socket2::Socket;
 
-pub use holders::{Holder, Holders};
+pub use holders::{Holder, Holders, users_of};
 pub use options::SocketOption;
 
 /// A copy of another process's descriptor of a TCP socket.

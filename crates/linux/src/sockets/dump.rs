@@ -44,6 +44,7 @@ pub(super) fn one(
     let id = SocketId {
         ports: (known.local.port(), known.remote.port()),
         addresses: (bytes(known.local.ip(), known.family), bytes(known.remote.ip(), known.family)),
+        interface: known.interface,
         cookie: known.cookie,
     };
     send(socket, &request(known.family, query, 0, &id))?;
@@ -100,12 +101,14 @@ fn read_datagram(mut bytes: &[u8], visit: &mut impl FnMut(&TcpSocket)) -> io::Re
 struct SocketId {
     ports: (u16, u16),
     addresses: ([u8; 16], [u8; 16]),
+    interface: u32,
     cookie: u64,
 }
 
 impl SocketId {
     /// In a dump the kernel compares only nonzero ports.
-    const ANY: Self = Self { ports: (0, 0), addresses: ([0; 16], [0; 16]), cookie: NO_COOKIE };
+    const ANY: Self =
+        Self { ports: (0, 0), addresses: ([0; 16], [0; 16]), interface: 0, cookie: NO_COOKIE };
 }
 
 /// `struct nlmsghdr` and `struct inet_diag_req_v2`.
@@ -127,7 +130,7 @@ fn request(family: Family, query: Query, flags: u16, id: &SocketId) -> Vec<u8> {
     bytes.extend(id.ports.1.to_be_bytes());
     bytes.extend(id.addresses.0);
     bytes.extend(id.addresses.1);
-    bytes.extend(0_u32.to_ne_bytes()); // Any interface.
+    bytes.extend(id.interface.to_ne_bytes());
     bytes.extend(id.cookie.to_ne_bytes());
     debug_assert_eq!(bytes.len(), REQUEST);
     bytes
@@ -160,7 +163,9 @@ fn tcp_socket(bytes: &[u8]) -> Option<Option<TcpSocket>> {
         cookie: u64::from_ne_bytes(bytes.get(44..)?.first_chunk().copied()?),
         receive_queue: u32_at(bytes, 56)?,
         send_queue: u32_at(bytes, 60)?,
+        user: u32_at(bytes, 64)?,
         inode: u32_at(bytes, 68)?,
+        interface: u32_at(bytes, 40)?,
         info: None,
         memory: None,
     };

@@ -79,6 +79,11 @@ pub struct TcpSocket {
     pub cookie: u64,
     /// The inode, which names the socket in `/proc/PID/fd`. 0 if no process has a descriptor of it.
     pub inode: u32,
+    /// The user who opened it, or whose process accepted it (`fsuid`, credentials(7)). Not of a connection without an
+    /// inode.
+    pub user: u32,
+    /// The interface that it is bound to; 0 for any.
+    pub interface: u32,
     /// Bytes that the process has not read. Of a listener: connections that it has not accepted.
     pub receive_queue: u32,
     /// Bytes that the peer has not acknowledged, sent or not. Of a listener: the limit of its queue.

@@ -54,6 +54,7 @@ mod tests {
             length: 1,
             modified: None,
             media_type: "text/html".to_owned(),
+            identity: (0, 0),
         };
         for number in 0..=PAGES_LIMIT {
             remembered.insert(&page(number), Arc::default());

@@ -162,6 +162,66 @@ fn a_hostile_page_costs_no_more_than_a_large_one() {
     }
 }
 
+/// A page that shows one file of 3 MB two thousand times, by queries, by encodings and by links, brought gigabytes.
+#[test]
+fn each_file_of_a_page_is_sent_once_and_no_more_than_the_limit() {
+    let shown = |of: &dyn Fn(usize) -> String| -> Vec<u8> {
+        (0..900).map(|number| format!("<img src='{}'>", of(number))).collect::<String>().into()
+    };
+    let encoded = |number: usize| {
+        let letter = |(at, byte): (usize, u8)| match number >> at & 1 {
+            0 => char::from(byte).to_string(),
+            _ => format!("%{byte:02x}"),
+        };
+        b"abcdefghij".iter().copied().enumerate().map(letter).collect()
+    };
+    let (one, limit) = (3_000_000, usize::try_from(getweb::CONTENT_LIMIT).unwrap());
+    let files = [
+        ("abcdefghij", content(one, 1)),
+        ("query.html", shown(&|number| format!("abcdefghij?{number}"))),
+        ("encoded.html", shown(&encoded)),
+        ("links.html", shown(&|number| format!("link{number}"))),
+        ("many.html", shown(&|number| format!("file{number}"))),
+    ];
+    let Served { server, directory } = serve(&files, Behaviour::FIXED, true);
+    for number in 0..900 {
+        let path = |name: &str| directory.path().join(format!("{name}{number}"));
+        match number % 2 {
+            0 => std::os::unix::fs::symlink("abcdefghij", path("link")).unwrap(),
+            _ => fs::hard_link(directory.path().join("abcdefghij"), path("link")).unwrap(),
+        }
+        if number < 30 {
+            fs::write(path("file"), &files[0].1).unwrap();
+        }
+    }
+    let lengths = |page: &str| {
+        let (entries, sent) = get_web(&mut Client::connect(&server), page, &[]);
+        (entries.len(), sent.values().map(Vec::len).sum::<usize>())
+    };
+    for page in ["/query.html", "/encoded.html", "/links.html"] {
+        assert_eq!(
+            lengths(page),
+            (2, one + files.iter().find(|it| page[1..] == *it.0).unwrap().1.len()),
+            "{page}"
+        );
+    }
+    let (entries, bytes) = lengths("/many.html");
+    assert_eq!(entries, 1 + limit / one, "{bytes} bytes");
+    assert!((limit - one..=limit).contains(&bytes), "{bytes} bytes");
+    // The page is parsed once, by whatever path it is asked for.
+    for path in ["/many.html?1", "/%6dany.html", "//many.html"] {
+        assert_eq!(lengths(path).0, entries, "{path}");
+    }
+    assert_eq!(server.stats().pages, 4);
+    // The page alone is larger.
+    let large = fs::File::create(directory.path().join("large.html")).unwrap();
+    large.set_len(getweb::CONTENT_LIMIT + 1).unwrap();
+    let mut client = Client::connect(&server);
+    std::io::Write::write_all(&mut client.stream, &getweb::encode("h", "/large.html", []).unwrap())
+        .unwrap();
+    assert_eq!(client.receive().response.head.status, 501);
+}
+
 #[test]
 fn without_support_the_method_is_refused() {
     use std::io::Write;

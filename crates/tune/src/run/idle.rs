@@ -1,7 +1,7 @@
 //! Closes idle connections while something is short, and counts the requests that crossed a close.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     time::{Duration, Instant},
 };
 
@@ -11,11 +11,12 @@ use ackwise_linux::{
 };
 use ackwise_report::words::{counted, grouped, rounded};
 
-use super::Run;
+use super::{Run, named, spent, spent_since};
 use crate::{
     Act, Line, TuneError,
-    closing::{Candidate, Shortage},
-    signs,
+    closing::{Candidate, Closer, Shortage},
+    servers::Whose,
+    signs::{self, Full},
 };
 
 /// Connections whose input was ended, until the server has closed them.
@@ -78,22 +79,63 @@ impl Ended {
 }
 
 impl Run<'_> {
+    /// Begins to close idle connections of these servers, without anything known of their connections.
+    pub(super) fn start_closing(&mut self) {
+        let Some(rule) = &self.options.closing else { return };
+        let new = |_| Closer::new(rule.clone(), self.witness.clone());
+        self.closers = self.servers.all().iter().map(new).collect();
+    }
+
     pub(super) fn close_idle(&mut self, now: Instant) -> Result<(), TuneError> {
         self.close_rest(now.checked_sub(GRACE), now);
         self.ended.look(&mut self.table, now.checked_sub(WATCHED_FOR));
-        let queued = self.queued()?;
-        let opened = self.signs.accepted();
-        let Some(closer) = &self.closer else { return Ok(()) };
-        if closer.wants_scan(queued, opened, now) {
-            let sockets = self.connected(self.query().with_info())?;
-            self.closer.iter_mut().for_each(|it| it.scanned(&sockets, opened, now));
+        if self.closers.is_empty() {
+            return Ok(());
         }
-        let full = if queued > 0 { signs::full(self.workers.processes()) } else { None };
-        let Some(closer) = &mut self.closer else { return Ok(()) };
-        let shortage = closer.shortage(queued, opened, full, now);
-        let allowed = closer.allowed(now);
+        let (queued, opened) = (self.queued()?, self.signs.accepted());
+        let wants_scan =
+            |(closer, queued): (&Closer, &usize)| closer.wants_scan(*queued, opened, now);
+        if self.closers.iter().zip(&queued).any(wants_scan) {
+            self.scan_for_idle(opened, now)?;
+        }
+        for (number, queued) in queued.into_iter().enumerate() {
+            self.close_idle_of(number, queued, opened, now)?;
+        }
+        Ok(())
+    }
+
+    fn scan_for_idle(&mut self, opened: Option<u64>, now: Instant) -> Result<(), TuneError> {
+        let before = spent();
+        let sockets = self.connected(self.query().with_info())?;
+        for (number, closer) in self.closers.iter_mut().enumerate() {
+            let is_own = |it: &&TcpSocket| self.servers.whose(it) == Whose::Server(number);
+            let own: Vec<_> = sockets.iter().filter(is_own).copied().collect();
+            closer.scanned(&own, opened, now);
+        }
+        self.confirmations.spend(spent_since(before));
+        Ok(())
+    }
+
+    /// Closes connections of one server.
+    fn close_idle_of(
+        &mut self,
+        number: usize,
+        queued: usize,
+        opened: Option<u64>,
+        now: Instant,
+    ) -> Result<(), TuneError> {
+        let full = if queued > 0 { self.full(number) } else { None };
+        let mut shortage = self.closers[number].shortage(queued, opened, full, now);
+        if !self.closers[number].is_confirmed(shortage, now) {
+            if !self.confirmations.allows(now) {
+                return Ok(());
+            }
+            self.scan_for_idle(opened, now)?;
+            shortage = self.closers[number].shortage(queued, opened, full, now);
+        }
+        let (allowed, closer) = (self.allowance.at(now), &mut self.closers[number]);
         if shortage.excess() == 0 {
-            self.stuck = None;
+            closer.is_newly_stuck(None);
             return Ok(());
         }
         let wanted = shortage.excess().min(allowed);
@@ -101,15 +143,24 @@ impl Run<'_> {
         let candidates = closer.choose(wanted, |it| table.one(it, query).ok().flatten(), now);
         let found = candidates.len();
         let closed = self.close(candidates, shortage, now);
-        if let Some(closer) = &mut self.closer {
-            closer.closed(closed);
-        }
-        if found == 0 && allowed > 0 && self.stuck.is_none() {
-            self.stuck = Some(shortage);
+        self.allowance.closed(closed);
+        if found == 0 && allowed > 0 && self.closers[number].is_newly_stuck(Some(shortage)) {
             let words = format!("{}, and none is idle: nothing to close", in_words(shortage));
             self.say(Act::Note, words);
         }
         Ok(())
+    }
+
+    /// A process of the server whose descriptors are short.
+    fn full(&self, number: usize) -> Option<Full> {
+        match self.servers.all() {
+            // Those that hold only connections, too.
+            [_] => signs::full(self.workers.processes()),
+            servers => {
+                let processes: Vec<_> = servers.get(number)?.processes.iter().copied().collect();
+                signs::full(&processes)
+            }
+        }
     }
 
     /// Closes these, and returns how many it could.
@@ -158,22 +209,33 @@ impl Run<'_> {
         }
     }
 
-    /// Connections that wait in the listening sockets' queues.
-    fn queued(&mut self) -> Result<usize, TuneError> {
+    /// Connections that wait in the listening sockets' queues, for each server.
+    fn queued(&mut self) -> Result<Vec<usize>, TuneError> {
         let query = Query::local_port(self.options.port);
-        let mut queued = 0;
+        let servers = self.servers.all();
         // A look-up does not tell listening sockets of one address apart.
-        if let [listener] = &self.listeners[..] {
+        if let [server] = servers
+            && let [listener] = &server.listeners[..]
+        {
             let found = self.table.one(listener, query).map_err(TuneError::Table)?;
-            queued = found.map_or(0, |listener| listener.receive_queue);
-        } else {
-            let query = query.in_states(&[ackwise_tcp::State::Listen]);
-            for family in &self.families {
-                let visit = |it: &TcpSocket| queued += it.receive_queue;
-                self.table.each(query.in_family(*family), visit).map_err(TuneError::Table)?;
-            }
+            return Ok(vec![found.map_or(0, |listener| listener.receive_queue as usize)]);
         }
-        Ok(queued as usize)
+        let mut queued = vec![0; servers.len()];
+        let number_of: BTreeMap<u64, usize> = servers
+            .iter()
+            .enumerate()
+            .flat_map(|(number, it)| it.listeners.iter().map(move |it| (it.cookie, number)))
+            .collect();
+        let query = query.in_states(&[ackwise_tcp::State::Listen]);
+        for family in &self.families {
+            let visit = |it: &TcpSocket| {
+                if let Some(number) = number_of.get(&it.cookie) {
+                    queued[*number] += it.receive_queue as usize;
+                }
+            };
+            self.table.each(query.in_family(*family), visit).map_err(TuneError::Table)?;
+        }
+        Ok(queued)
     }
 
     fn say_closed(&mut self, candidate: &Candidate, shortage: Shortage) {
@@ -188,21 +250,33 @@ impl Run<'_> {
         self.say_of(&candidate.socket, Act::Closed, None, reason);
     }
 
-    /// What a dry run reports.
+    /// What a dry run reports, for each server.
     pub(super) fn would_close(&mut self, sockets: &[TcpSocket]) {
-        let full = signs::full(self.workers.processes());
-        let Some(closer) = &self.closer else { return };
-        let (shortage, idle) = (closer.shortage_of(sockets, full), closer.candidates(sockets));
-        let unsure = idle.iter().filter(|it| it.is_unsure).count();
-        let count = shortage.excess().min(idle.len());
-        let reason = format!(
-            "{}; {} idle ({unsure} of them only because they have been quiet for long): {count} would be closed",
-            in_words(shortage),
-            idle.len()
-        );
-        let mut line = Line::new(self.began.elapsed(), Act::WouldClose, reason);
-        line.count = Some(count as u64);
-        self.tell(&line);
+        for number in 0..self.closers.len() {
+            let full = self.full(number);
+            let is_own = |it: &&TcpSocket| self.servers.whose(it) == Whose::Server(number);
+            let sockets: Vec<_> = sockets.iter().filter(is_own).copied().collect();
+            let closer = &self.closers[number];
+            let (shortage, idle) =
+                (closer.shortage_of(&sockets, full), closer.candidates(&sockets));
+            let unsure = idle.iter().filter(|it| it.is_unsure).count();
+            let count = shortage.excess().min(idle.len());
+            let reason = format!(
+                "{}; {} idle ({unsure} of them only because they have been quiet for long): {count} would be closed",
+                in_words(shortage),
+                idle.len()
+            );
+            let mut line = Line::new(self.began.elapsed(), Act::WouldClose, reason);
+            line.count = Some(count as u64);
+            line.socket = self.listener_if_several(number).as_ref().map(named);
+            self.tell(&line);
+        }
+    }
+
+    /// A listening socket of the server, to name it among several.
+    fn listener_if_several(&self, number: usize) -> Option<TcpSocket> {
+        let servers = self.servers.all();
+        if servers.len() < 2 { None } else { servers[number].listeners.first().copied() }
     }
 
     /// Reports how the closed connections ended.

@@ -15,7 +15,6 @@ impl Run<'_> {
         if self.options.pacing == Pacing::Off {
             return Ok(());
         }
-        self.families = super::families(listeners);
         let mut sockets = self.connected(self.query())?;
         sockets.extend(listeners);
         let inodes = sockets.iter().map(|socket| socket.inode).collect();

@@ -1,0 +1,101 @@
+//! Whose sockets a run is for: those of one user, while others open and close theirs on the same port.
+
+use std::{collections::BTreeSet, time::Instant};
+
+use ackwise_linux::{
+    foreign::Holders,
+    sockets::{Query, TcpSocket},
+};
+
+use super::{Run, processes};
+use crate::{
+    Act, TuneError,
+    change::{FULL_LOOK_INTERVAL, Workers},
+    servers::{Listeners, Servers, Whose},
+};
+
+impl Run<'_> {
+    /// Takes the server's listening sockets, and finds the processes that hold them. An error if none is visible at the
+    /// beginning.
+    pub(super) fn meet(&mut self, listeners: &[TcpSocket]) -> Result<Holders, TuneError> {
+        let inodes = listeners.iter().map(|listener| listener.inode).collect();
+        let holders = Holders::of(&inodes);
+        let is_first = self.user.is_none();
+        if is_first && listeners.iter().all(|it| holders.of_inode(it.inode).is_empty()) {
+            return Err(TuneError::NoHolder { port: self.options.port, closed: holders.closed() });
+        }
+        self.user = self.user.or_else(|| listeners.first().map(|it| it.user));
+        self.servers = Servers::of(listeners, &holders);
+        self.families = self.servers.families();
+        self.workers = Workers::of(&holders);
+        Ok(holders)
+    }
+
+    /// Dumps the table, and takes the server's sockets.
+    pub(super) fn connected(&mut self, query: Query) -> Result<Vec<TcpSocket>, TuneError> {
+        let mut sockets = Vec::new();
+        // What a socket accepts is of its own family.
+        for family in &self.families {
+            let query = query.in_family(*family);
+            let visit = |it: &TcpSocket| match self.servers.whose(it) {
+                Whose::Another => {}
+                Whose::Server(_) | Whose::OfUnknownUser => sockets.push(*it),
+            };
+            self.table.each(query, visit).map_err(TuneError::Table)?;
+        }
+        let is_unknown = |it: &TcpSocket| self.servers.whose(it) == Whose::OfUnknownUser;
+        if sockets.iter().any(is_unknown) {
+            self.ask_for_users(Instant::now());
+            sockets.retain(|it| self.servers.whose(it) != Whose::OfUnknownUser);
+        }
+        Ok(sockets)
+    }
+
+    /// Looks again who accepts connections, now and then: a server may have started its workers since.
+    fn ask_for_users(&mut self, now: Instant) {
+        if self.asked_for_users.is_some_and(|last| now - last < FULL_LOOK_INTERVAL) {
+            return;
+        }
+        self.asked_for_users = Some(now);
+        let holders = Holders::of(&self.servers.inodes());
+        self.servers.look_again(&holders);
+    }
+
+    /// Reports listening sockets that other users have opened, once for each of them.
+    pub(super) fn say_others(&mut self, others: &[TcpSocket]) {
+        for other in others {
+            if self.other_users.len() >= OTHERS_LIMIT || !self.other_users.insert(other.user) {
+                continue;
+            }
+            let reason = format!(
+                "{} of user {} listens there: it is not tuned, and its connections are not counted",
+                processes(&Holders::of(&BTreeSet::from([other.inode])), other.inode),
+                other.user
+            );
+            self.say_of(other, Act::Left, None, reason);
+        }
+    }
+}
+
+/// Who listens where, for an error: one socket of each of the first users.
+pub(super) fn owners(listeners: &Listeners) -> String {
+    let mut users = BTreeSet::new();
+    let all = listeners.own.iter().chain(&listeners.others);
+    let mut one_of_each: Vec<_> = all.filter(|it| users.insert(it.user)).collect();
+    one_of_each.sort_by_key(|it| it.user);
+    let shown = &one_of_each[..one_of_each.len().min(OWNERS_SHOWN)];
+    let holders = Holders::of(&shown.iter().map(|it| it.inode).collect());
+    let words = shown
+        .iter()
+        .map(|it| format!("user {} on {}, {}", it.user, it.local, processes(&holders, it.inode)));
+    let more = match one_of_each.len() - shown.len() {
+        0 => String::new(),
+        more => format!("; {more} more"),
+    };
+    words.collect::<Vec<_>>().join("; ") + &more
+}
+
+/// At most this many other users are reported (our choice: they may come without end).
+const OTHERS_LIMIT: usize = 16;
+/// At most this many users are named in an error (our choice).
+const OWNERS_SHOWN: usize = 4;
