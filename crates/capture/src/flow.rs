@@ -30,7 +30,6 @@ mod tunnels;
 mod unseen;
 mod unsettled;
 mod warm_up;
-mod work;
 
 pub use batch::Batch;
 pub(crate) use connection::tell;
@@ -39,4 +38,3 @@ pub(crate) use ends::{Ends, Lost};
 pub(crate) use exchange::OpenExchange;
 pub(crate) use reassembly::{Arrival, Reassembly};
 pub(crate) use table::ConnectionTable;
-pub(crate) use work::Reserve;

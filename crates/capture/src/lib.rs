@@ -72,6 +72,7 @@ pub mod series;
 pub mod strip;
 #[cfg(test)]
 mod testing;
+mod work;
 
 pub use contents::StreamContents;
 pub use pcap::{PcapError, PcapWriter, WHOLE_FRAMES};

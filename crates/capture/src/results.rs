@@ -14,12 +14,12 @@ use crate::{
     attribution::{Alike, Confidence, Pacing, Rule, Share, Shares, Stretch, Vantage, Verdict},
     closing::{Closing, TimeWaitRule},
     conversation::{Protocol, Tunnel},
-    flow::Reserve,
     folded::Folded,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
     quality::Quality,
     series::{Budget, Series},
+    work::Reserve,
 };
 
 mod busy_path;

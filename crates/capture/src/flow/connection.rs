@@ -30,7 +30,6 @@ use super::{
     setup::Setup,
     tunnels::Tunnels,
     unsettled::Unsettled,
-    work::Work,
 };
 use crate::{
     attribution::{
@@ -44,6 +43,7 @@ use crate::{
     conversation::{ExchangeReader, Protocol},
     results::Results,
     series::{Point, Series},
+    work::Work,
 };
 
 /// A connection that is judged, and not over.

@@ -12,7 +12,10 @@ use super::{
     relief,
     shard::Unfinished,
 };
-use crate::{attribution::Rule, decode::Seen, results::Results, series::Budget};
+use crate::{attribution::Rule, decode::Seen, results::Results, series::Budget, work::Reserve};
+
+/// Each shard has its part of the reserve.
+const _: () = assert!(ConnectionTable::SHARDS == Reserve::SHARES);
 
 /// All connections of a capture.
 #[derive(Debug)]

@@ -247,8 +247,9 @@ captures below 50 MB together. `cargo xtask bench hostile` measures them with 11
 completely, to a sixteenth.
 
 The last full run, on an idle machine, was with 82 of them: at most 503 MB and 4.3 s in 328 readings. The 35 others are products: gaps, open requests,
-connections and directions; fragments and connections; blocks, packets and sections. In text, each of them took at most 4.2 s, except `gaps-streams-1000-many` with
-5.5 s, and at most 281 MB, while other programs kept both processors busy. With `--html`, four of them took 3.9 to 5.9 s then, with all outputs 8.1 to
+connections and directions; fragments and connections; blocks, packets and sections. In text, each of them took at most 4.2 s, except
+`gaps-streams-1000-many` with 5.5 s, and at most 281 MB, while other programs kept both processors busy.
+With `--html`, four of them took 3.9 to 5.9 s then, with all outputs 8.1 to
 14.7 s and 377 MB, and as a pair 3.3 to 5.7 s. What is above a target there has not been measured on an idle machine yet.
 
 A live capture uses at most 5 % of one processor on average (`--cpu PERCENT`) and one second in advance. If that is not enough, it follows fewer

@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     attribution::Paces,
-    flow::{newcomer::Newcomer, open::OpenExchanges, work::Work},
+    flow::{newcomer::Newcomer, open::OpenExchanges},
     results::Results,
+    work::Work,
 };
 
 impl Default for ObservedConnection {

@@ -9,7 +9,7 @@ use crate::limits::{WORK_IN_RESERVE, WORK_PER_SEGMENT};
 
 /// What is left of the budget. A unit is what takes as long as dividing a gap for one exchange, or less.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Work {
+pub(crate) struct Work {
     left: usize,
     drawn: usize,
     is_spent: bool,
@@ -26,12 +26,13 @@ pub(crate) struct Reserve {
 
 impl Default for Reserve {
     fn default() -> Self {
-        Self { all: WORK_IN_RESERVE / Self::SHARDS, out: 0 }
+        Self { all: WORK_IN_RESERVE / Self::SHARES, out: 0 }
     }
 }
 
 impl Reserve {
-    const SHARDS: usize = super::ConnectionTable::SHARDS;
+    /// One for each shard.
+    pub(crate) const SHARES: usize = 16;
     /// Packets of a capture for each unit by which a shard's reserve grows, so that long captures have enough. Our choice.
     const PACKETS: usize = 4;
 
@@ -60,7 +61,7 @@ impl Work {
     const LOOKS: usize = 16;
 
     /// A `packet` has this much data in the capture, while so many requests are open.
-    pub(super) fn grant(
+    pub(crate) fn grant(
         &mut self,
         captured: usize,
         open: usize,
@@ -72,7 +73,7 @@ impl Work {
     }
 
     /// Whether there is enough for a request that begins in `packet`.
-    pub(super) fn begin_request(&mut self, reserve: &mut Reserve, packet: u64) -> bool {
+    pub(crate) fn begin_request(&mut self, reserve: &mut Reserve, packet: u64) -> bool {
         let is_first = std::mem::replace(&mut self.begun_in, packet) != packet;
         let units = if is_first { Self::FIRST_REQUEST } else { Self::REQUEST };
         self.need(units, reserve, packet);
@@ -89,7 +90,7 @@ impl Work {
     }
 
     /// Whether there is enough for this; if not, there is nothing left for the rest of the connection.
-    pub(super) const fn spend(&mut self, units: usize) -> bool {
+    pub(crate) const fn spend(&mut self, units: usize) -> bool {
         match self.left.checked_sub(units) {
             Some(left) if !self.is_spent => self.left = left,
             _ => self.is_spent = true,
@@ -98,12 +99,12 @@ impl Work {
     }
 
     /// Whether there was not enough once.
-    pub(super) const fn is_spent(&self) -> bool {
+    pub(crate) const fn is_spent(&self) -> bool {
         self.is_spent
     }
 
     /// The connection is over: what it has drawn and not needed is there for others.
-    pub(super) fn give_back(&mut self, reserve: &mut Reserve) {
+    pub(crate) fn give_back(&mut self, reserve: &mut Reserve) {
         reserve.out -= self.left.min(self.drawn);
         *self = Self::default();
     }
