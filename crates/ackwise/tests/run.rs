@@ -327,7 +327,7 @@ fn equal_rows_take_the_memory_of_one() {
     directory.prints(&["run", "sweep.toml", "--rows", "one.rows"]);
     let rows = fs::read_to_string(directory.file("one.rows")).unwrap();
     let row = rows.lines().next().unwrap();
-    let many = 400_000_000 / row.len();
+    let many = 150_000_000 / row.len();
     let mut file = std::io::BufWriter::new(fs::File::create(directory.file("many.rows")).unwrap());
     (0..many)
         .for_each(|_| std::io::Write::write_all(&mut file, format!("{row}\n").as_bytes()).unwrap());
