@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ackwise_tcp::{
     DropReason, Endpoint, Instant, Segment, SeqNumber, State,
-    driver::ListenOutcome,
-    endpoint::{ListenDecision, classify_for_listener, refuse},
+    driver::{Cookie, ListenOutcome, Listener},
+    endpoint::refuse,
     wire::{self, Packet, ParseError, TooBig},
 };
 
@@ -70,7 +70,10 @@ impl TunStack {
         let Some(connection) = self.table.at_mut(slot) else { return };
         let endpoint = connection.endpoint();
         let reopens = endpoint.and_then(|endpoint| endpoint.reopens(&packet.segment));
-        if reopens.is_some() && self.listeners.contains_key(&tuple.ours.port()) {
+        // Without room it does not: a cookie's sequence number cannot be chosen. TIME-WAIT answers the SYN by an ACK,
+        // which the client resets, and with that TIME-WAIT.
+        let listener = self.listeners.get(&tuple.ours.port()).map(|port| &port.listener);
+        if reopens.is_some() && listener.is_some_and(Listener::has_room) {
             self.hand_over(slot, tuple);
             return self.handle_stranger(tuple, packet, reopens, now);
         }
@@ -105,23 +108,26 @@ impl TunStack {
         after: Option<SeqNumber>,
         now: Instant,
     ) {
-        let segment = &packet.segment;
         let full = self.table.len() >= self.limit;
+        let counters = &mut self.link.counters;
         let Some(port) = self.listeners.get_mut(&tuple.ours.port()) else {
-            if let Some(reset) = refuse(segment) {
+            if let Some(reset) = refuse(&packet.segment) {
                 self.reset(tuple, &reset);
             }
             return;
         };
-        if full && classify_for_listener(segment) == ListenDecision::Opens {
-            self.link.counters.overflows += 1;
-            return;
-        }
-        match port.listener.handle_segment(segment) {
+        match port.listener.handle_packet(packet, now) {
+            ListenOutcome::Open | ListenOutcome::Resume(_) if full => {
+                port.listener.end(None);
+                counters.overflows += 1;
+            }
+            ListenOutcome::Answer(_) if full => counters.overflows += 1,
             ListenOutcome::Open => self.open_passively(tuple, packet, after, now),
+            ListenOutcome::Answer(cookie) => self.answer(tuple, &cookie, now),
+            ListenOutcome::Resume(cookie) => self.resume(tuple, packet, &cookie, now),
             ListenOutcome::Reset(reset) => self.reset(tuple, &reset),
-            ListenOutcome::Drop(DropReason::BacklogFull) => self.link.counters.overflows += 1,
-            ListenOutcome::Drop(_) => self.link.counters.dropped += 1,
+            ListenOutcome::Drop(DropReason::BacklogFull) => counters.overflows += 1,
+            ListenOutcome::Drop(_) => counters.dropped += 1,
         }
     }
 
@@ -137,17 +143,45 @@ impl TunStack {
         after: Option<SeqNumber>,
         now: Instant,
     ) {
-        let port = tuple.ours.port();
-        let Some(Port { config, tap, .. }) = self.listeners.get(&port) else { return };
-        let (config, tap) = (Arc::clone(config), *tap);
         let iss = self.initial_sequence(tuple, after, now);
+        let Some(endpoint) = self.listening(tuple, iss, now) else { return };
+        self.admit(tuple, packet, endpoint, now);
+    }
+
+    /// Answers a SYN for which the listener has no room, and keeps nothing of it.
+    fn answer(&mut self, tuple: &Tuple, cookie: &Cookie, now: Instant) {
+        let Some(endpoint) = self.listening(tuple, cookie.initial_sequence(), now) else { return };
+        self.link.counters.cookies_sent += 1;
+        let syn_ack = cookie.syn_ack(endpoint, now);
+        self.link.send(tuple, &syn_ack, &[]).expect("a SYN-ACK fits into a packet");
+    }
+
+    /// Opens the connection whose cookie `packet` returns.
+    fn resume(&mut self, tuple: &Tuple, packet: &Packet<'_>, cookie: &Cookie, now: Instant) {
+        let iss = cookie.initial_sequence();
+        let Some(mut endpoint) = self.listening(tuple, iss, now) else { return };
+        self.link.counters.cookies_accepted += 1;
+        cookie.resume(&mut endpoint, now);
+        self.admit(tuple, packet, endpoint, now);
+    }
+
+    /// A new endpoint for the listener of `tuple`.
+    fn listening(&mut self, tuple: &Tuple, iss: SeqNumber, now: Instant) -> Option<Endpoint> {
+        let config = Arc::clone(&self.listeners.get(&tuple.ours.port())?.config);
         let mut endpoint = Endpoint::listen(config, iss);
         self.prepare(&mut endpoint, tuple, now);
-        let owner = Owner::Listener(port);
+        Some(endpoint)
+    }
+
+    /// Puts a listener's new endpoint into the table, and hands it its first segment.
+    fn admit(&mut self, tuple: &Tuple, packet: &Packet<'_>, endpoint: Endpoint, now: Instant) {
+        let port = tuple.ours.port();
+        let Some(Port { tap, .. }) = self.listeners.get(&port) else { return };
+        let tap = *tap;
         if let Some(closed) = self.table.find(tuple) {
             self.table.unbind(closed, tuple);
         }
-        let mut connection = Connection::new(*tuple, endpoint, owner, tap);
+        let mut connection = Connection::new(*tuple, endpoint, Owner::Listener(port), tap);
         connection.handle(packet, now);
         let id = self.table.insert(connection);
         self.settle(self.table.slot(id).expect("it was inserted just now"), now);
