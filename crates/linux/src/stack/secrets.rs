@@ -114,8 +114,9 @@ mod tests {
 
     #[test]
     fn a_seed_repeats_itself_and_another_does_not() {
-        let number =
-            |seed, port| Secrets::new(Some(seed)).unwrap().initial_sequence(&tuple(port), Instant::EPOCH);
+        let number = |seed, port| {
+            Secrets::new(Some(seed)).unwrap().initial_sequence(&tuple(port), Instant::EPOCH)
+        };
         assert_eq!(number(1, 40_000), number(1, 40_000));
         assert_ne!(number(1, 40_000), number(2, 40_000));
         assert_ne!(number(1, 40_000), number(1, 40_001));

@@ -1,14 +1,15 @@
 //! SYN cookies (RFC 4987, section 3.6): a listener without room answers SYNs and keeps nothing of them.
 //!
-//! What a half-open connection would hold is put into the SYN-ACK instead, and comes back with the client's ACK.
-//! The initial sequence number holds a proof and an index into [`SEGMENT_SIZES`], as in Linux
-//! (`net/ipv4/syncookies.c`, `secure_tcp_syn_cookie`):
+//! What a half-open connection would hold is put into the SYN-ACK instead, and comes back with the client's ACK. The
+//! initial sequence number is the sum of the SYN's sequence number, a hash of the addresses, and
 //!
 //! ```text
-//! hash(addresses) + sequence number of the SYN + minute * 2^24 + (hash(addresses, minute) + index) % 2^24
+//! | minute | index of the MSS | hash of addresses, minute, index |
+//! | 5 bits |      3 bits      |             24 bits              |
 //! ```
 //!
-//! The low bits of the timestamp hold the rest, if both ends have timestamps (`cookie_init_timestamp`):
+//! If both ends have timestamps, their low bits hold the rest, as in Linux (`net/ipv4/syncookies.c`,
+//! `cookie_init_timestamp`), which has another bit for ECN; our TCP has no ECN.
 //!
 //! ```text
 //! | milliseconds, rounded down | SACK permitted | window scale, 15 for none |
@@ -16,8 +17,11 @@
 //! ```
 //!
 //! Without timestamps, window scaling and SACK are lost. Always lost are what the MSS has beyond the next entry of
-//! the table, who holds TIME-WAIT, data on the SYN, and the retransmission of the SYN-ACK. Linux has a bit for ECN,
-//! which our TCP does not implement.
+//! the table, who holds TIME-WAIT, data on the SYN, and the retransmission of the SYN-ACK.
+//!
+//! The sum is Linux's (`secure_tcp_syn_cookie`), with the layout of Bernstein, who invented it: Linux adds the index to
+//! the hash, so that an ACK whose number is off by one is a valid cookie with another MSS. One in 2^28 random ACKs
+//! is valid, for 8 indexes and 2 minutes.
 //!
 //! Not here: when cookies are used, which [`Listener`](super::Listener) decides, and randomness: the driver chooses
 //! the [`CookieSecret`].
@@ -77,10 +81,8 @@ impl SynCookies {
     pub(super) fn issue(&mut self, packet: &Packet<'_>, now: Instant) -> Cookie {
         self.issued = Some(now);
         let (index, syn) = self.remembered(packet);
-        let minute = minute(now);
-        let proof = self.hash(packet, Some(minute)).wrapping_add(index) & PROOF_MASK;
-        let number = self.hash(packet, None).wrapping_add(minute << PROOF_BITS);
-        Cookie { iss: syn.seq + number.wrapping_add(proof), syn }
+        let layers = self.layers(packet, minute(now), index);
+        Cookie { iss: syn.seq + self.hash(packet, None) + layers, syn }
     }
 
     /// The cookie that `packet` returns, if it is one of ours, for these addresses, of this minute or the last.
@@ -96,24 +98,26 @@ impl SynCookies {
             return None;
         }
         let (irs, iss) = (seq - 1, ack - 1);
-        let layers = iss.0.wrapping_sub(irs.0).wrapping_sub(self.hash(packet, None));
+        let layers = (iss - irs.0 - self.hash(packet, None)).0;
         let now = minute(now);
-        let age = now.wrapping_sub(layers >> PROOF_BITS) & (u32::MAX >> PROOF_BITS);
-        if age >= MINUTES_VALID {
+        let age = now.wrapping_sub(layers >> MINUTE_AT) % MINUTES_KNOWN;
+        let index = layers >> INDEX_AT & INDEX_MASK;
+        if age >= MINUTES_VALID || layers != self.layers(packet, now.wrapping_sub(age), index) {
             return None;
         }
-        let proof = self.hash(packet, Some(now.wrapping_sub(age)));
-        let index = layers.wrapping_sub(proof) & PROOF_MASK;
         let mss = *SEGMENT_SIZES.get(index as usize)?;
-        let options = options.timestamps.filter(|_| self.offer.timestamps).map_or(
-            Options::NONE,
-            |clock| Options {
-                timestamps: Some(Timestamps { value: clock.value, echo: 0 }),
-                ..Encoded(clock.echo).options()
-            },
-        );
+        let options =
+            options.timestamps.filter(|_| self.offer.timestamps).map_or(Options::NONE, |clock| {
+                Options {
+                    timestamps: Some(Timestamps { value: clock.value, echo: 0 }),
+                    ..Encoded(clock.echo).options()
+                }
+            });
         let options = Options { mss: Some(mss), ..options };
-        Some(Cookie { iss, syn: Segment { seq: irs, flags: Flags::SYN, options, ..Segment::default() } })
+        Some(Cookie {
+            iss,
+            syn: Segment { seq: irs, flags: Flags::SYN, options, ..Segment::default() },
+        })
     }
 
     /// What a cookie can say of a SYN, with the index of its MSS.
@@ -135,14 +139,20 @@ impl SynCookies {
         (index, Segment { seq, flags: Flags::SYN, options, ..Segment::default() })
     }
 
-    /// 32 bits that depend on the addresses, the secret, and the minute, if there is one.
-    fn hash(&self, packet: &Packet<'_>, minute: Option<u32>) -> u32 {
+    /// What is added to the SYN's sequence number and the hash of the addresses.
+    fn layers(&self, packet: &Packet<'_>, minute: u32, index: u32) -> u32 {
+        let hash = self.hash(packet, Some((minute, index)));
+        minute << MINUTE_AT | index << INDEX_AT | hash & HASH_MASK
+    }
+
+    /// 32 bits that depend on the addresses, the secret, and minute and index, if there are any.
+    fn hash(&self, packet: &Packet<'_>, of: Option<(u32, u32)>) -> u32 {
         let mut hasher = SipHasher24::new_with_key(&self.secret.0);
         for end in [packet.source, packet.destination] {
             // Not an IPv6 address's flow label and scope, which may differ between the packets of a connection.
             (end.ip(), end.port()).hash(&mut hasher);
         }
-        minute.hash(&mut hasher);
+        of.hash(&mut hasher);
         let hash = hasher.finish();
         u32::try_from(hash & u64::from(u32::MAX)).expect("32 bits are left")
     }
@@ -198,7 +208,8 @@ impl Encoded {
     }
 
     fn options(self) -> Options {
-        let shift = u8::try_from(self.0 & NO_SHIFT).ok().filter(|shift| u32::from(*shift) != NO_SHIFT);
+        let shift =
+            u8::try_from(self.0 & NO_SHIFT).ok().filter(|shift| u32::from(*shift) != NO_SHIFT);
         Options {
             window_scale: shift.map(WindowShift::new),
             sack_permitted: self.0 & SACK != 0,
@@ -223,9 +234,12 @@ const fn minute(now: Instant) -> u32 {
 /// Linux's values for IPv4 and IPv6 (`msstab` in `net/ipv4/syncookies.c` and `net/ipv6/syncookies.c`), and as the
 /// smallest one the endpoint's own: Linux takes 536 for less than that.
 const SEGMENT_SIZES: [u16; 8] = [64, 536, 1220, 1300, 1420, 1440, 1460, 8940];
-/// Linux `COOKIEBITS`; above them is the minute.
-const PROOF_BITS: u32 = 24;
-const PROOF_MASK: u32 = (1 << PROOF_BITS) - 1;
+const MINUTE_AT: u32 = 27;
+const INDEX_AT: u32 = 24;
+const INDEX_MASK: u32 = 0b111;
+const HASH_MASK: u32 = (1 << INDEX_AT) - 1;
+/// Five bits; the hash is of the whole number.
+const MINUTES_KNOWN: u32 = 1 << 5;
 /// Linux `MAX_SYNCOOKIE_AGE`: this minute's and the last one's, so at least one minute and less than two.
 const MINUTES_VALID: u32 = 2;
 /// Linux `TCP_SYNCOOKIE_VALID`: after this time without a cookie issued, none can be valid.

@@ -118,34 +118,80 @@ impl<T> Listener<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Flags, SeqNumber};
+    use crate::{Flags, SeqNumber, driver::CookieSecret, policy::Offer, wire::OptionList};
+
+    const NOW: Instant = Instant::EPOCH;
+
+    fn from(port: u16, segment: Segment) -> Packet<'static> {
+        let (source, destination) = (([192, 0, 2, 1], port).into(), ([192, 0, 2, 2], 80).into());
+        Packet { source, destination, segment, options: OptionList::new(&[]), payload: &[] }
+    }
+
+    fn syn(port: u16) -> Packet<'static> {
+        from(port, Segment { flags: Flags::SYN, ..Segment::default() })
+    }
 
     #[test]
     fn a_backlog_counts_handshakes_and_who_was_not_accepted() {
-        let syn = Segment { flags: Flags::SYN, ..Segment::default() };
         let mut listener = Listener::new(2);
-        assert_eq!(listener.handle_segment(&syn), ListenOutcome::Open);
-        assert_eq!(listener.handle_segment(&syn), ListenOutcome::Open);
+        let arrive = |listener: &mut Listener<char>| listener.handle_packet(&syn(1), NOW);
+        assert_eq!(arrive(&mut listener), ListenOutcome::Open);
+        assert_eq!(arrive(&mut listener), ListenOutcome::Open);
         let full = ListenOutcome::Drop(DropReason::BacklogFull);
-        assert_eq!(listener.handle_segment(&syn), full);
+        assert_eq!(arrive(&mut listener), full);
         listener.end(Some('a'));
-        assert_eq!(listener.handle_segment(&syn), full, "it waits to be accepted");
+        assert_eq!(arrive(&mut listener), full, "it waits to be accepted");
         listener.end(None);
-        assert_eq!(listener.handle_segment(&syn), ListenOutcome::Open, "that handshake failed");
+        assert_eq!(arrive(&mut listener), ListenOutcome::Open, "that handshake failed");
         assert_eq!((listener.accept(), listener.accept()), (Some('a'), None));
-        assert_eq!(listener.handle_segment(&syn), ListenOutcome::Open);
+        assert_eq!(arrive(&mut listener), ListenOutcome::Open);
+    }
+
+    #[test]
+    fn cookies_come_back_while_handshakes_fill_the_backlog_and_until_the_queue_is_full() {
+        let cookies = SynCookies::new(CookieSecret::new([1; 16]), Offer::NONE);
+        let mut listener = Listener::new(2).with_cookies(cookies);
+        let answered =
+            |listener: &mut Listener<u16>, port| match listener.handle_packet(&syn(port), NOW) {
+                ListenOutcome::Answer(cookie) => cookie.initial_sequence() + 1,
+                outcome => panic!("{outcome:?}"),
+            };
+        let back = |port, ack| {
+            from(port, Segment { seq: SeqNumber(1), ack: Some(ack), ..Segment::default() })
+        };
+        for port in [1, 2] {
+            assert_eq!(
+                listener.handle_packet(&syn(port), NOW),
+                ListenOutcome::Open,
+                "no cookie yet"
+            );
+        }
+        let acks = [3, 4, 5].map(|port| (port, answered(&mut listener, port)));
+        for (port, ack) in acks.into_iter().take(2) {
+            let outcome = listener.handle_packet(&back(port, ack), NOW);
+            assert!(matches!(outcome, ListenOutcome::Resume(_)), "{outcome:?}");
+            listener.end(Some(port));
+        }
+        let (port, ack) = acks[2];
+        let full = ListenOutcome::Drop(DropReason::BacklogFull);
+        assert_eq!(listener.handle_packet(&back(port, ack), NOW), full, "valid, but no room");
+        assert_eq!(listener.handle_packet(&syn(6), NOW), full, "its ACK would be dropped, too");
+        assert_eq!(listener.accept(), Some(3));
+        let outcome = listener.handle_packet(&back(port, ack), NOW);
+        assert!(matches!(outcome, ListenOutcome::Resume(_)), "the same again: {outcome:?}");
     }
 
     #[test]
     fn what_opens_nothing_is_reset_or_dropped() {
         let mut listener = Listener::<()>::new(1);
+        let mut arrive = |segment| listener.handle_packet(&from(1, segment), NOW);
         let ack = Segment { ack: Some(SeqNumber(7)), ..Segment::default() };
         let reset = Segment { seq: SeqNumber(7), flags: Flags::RST, ..Segment::default() };
-        assert_eq!(listener.handle_segment(&ack), ListenOutcome::Reset(reset));
+        assert_eq!(arrive(ack), ListenOutcome::Reset(reset));
         let fin = Segment { flags: Flags::FIN, ..Segment::default() };
-        assert_eq!(listener.handle_segment(&fin), ListenOutcome::Drop(DropReason::NotASyn));
+        assert_eq!(arrive(fin), ListenOutcome::Drop(DropReason::NotASyn));
         let dropped = ListenOutcome::Drop(DropReason::UnacceptableReset);
-        assert_eq!(listener.handle_segment(&reset), dropped);
+        assert_eq!(arrive(reset), dropped);
         assert!(listener.has_room());
     }
 }
