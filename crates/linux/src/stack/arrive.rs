@@ -220,7 +220,7 @@ const REOPENING_STEP: u32 = 128 * 1024;
 mod tests {
     use std::hash::Hasher;
 
-    use ackwise_tcp::{Config, Flags, Options, Policies};
+    use ackwise_tcp::{Config, Flags, Options, Policies, policy::Offer};
     use siphasher::sip::SipHasher13;
 
     use super::*;
@@ -299,8 +299,47 @@ mod tests {
                 assert!(stack.connections() <= BACKLOG);
             }
             let counters = stack.counters();
-            assert!(counters.refused > 0 && counters.overflows > 0, "{counters:?}");
+            assert!(counters.refused > 0 && counters.cookies_sent > 0, "{counters:?}");
             assert_eq!((counters.malformed, counters.send_failures), (0, 0), "{counters:?}");
+        });
+    }
+
+    #[test]
+    fn a_full_backlog_does_not_reopen_time_wait() {
+        with_stack("a_full_backlog_does_not_reopen_time_wait", |mut stack| {
+            let config = Config::new(Policies { offer: Offer::NONE, ..Policies::RFC });
+            stack.listen(80, Listen { config, backlog: 1, tap: Tap::Off }).unwrap();
+            let (host, ours) = (stack.device().v4().host, stack.device().v4().ours);
+            let mut packet = Vec::new();
+            let mut arrive = |stack: &mut TunStack, port: u16, segment: Segment| {
+                wire::write(&mut packet, (host, port).into(), (ours, 80).into(), &segment, &[])
+                    .unwrap();
+                stack.handle_packet(&mut packet, stack.now());
+            };
+            let syn =
+                |seq| Segment { seq: SeqNumber(seq), flags: Flags::SYN, ..Segment::default() };
+            arrive(&mut stack, 1000, syn(0));
+            let first = stack.table.at(0).unwrap().endpoint().unwrap().initial_sequence();
+            let ack = |seq, ack: u32, flags| {
+                let ack = Some(first + ack);
+                Segment { seq: SeqNumber(seq), ack, flags, window: 999, ..Segment::default() }
+            };
+            arrive(&mut stack, 1000, ack(1, 1, Flags::NONE));
+            let connection = stack.accept(80).unwrap();
+            stack.close(connection);
+            arrive(&mut stack, 1000, ack(1, 2, Flags::FIN));
+            let state = |stack: &TunStack| stack.endpoint(connection).map(Endpoint::state);
+            assert_eq!(state(&stack), Some(State::TimeWait));
+
+            arrive(&mut stack, 2000, syn(0));
+            arrive(&mut stack, 3000, syn(0));
+            assert_eq!(stack.counters().cookies_sent, 1, "the backlog is full");
+            arrive(&mut stack, 1000, syn(70_000));
+            assert_eq!((state(&stack), stack.connections()), (Some(State::TimeWait), 2));
+            arrive(&mut stack, 1000, Segment { ack: None, ..ack(2, 0, Flags::RST) });
+            assert_eq!(state(&stack), Some(State::Closed));
+            arrive(&mut stack, 1000, syn(70_000));
+            assert_eq!((stack.counters().cookies_sent, stack.connections()), (2, 2));
         });
     }
 
