@@ -14,7 +14,7 @@ use std::{
 use ackwise_http::{RequestParser, behaviour::Outlook};
 use ackwise_linux::{
     ConnectionId, TunDevice, TunStack,
-    stack::{Listen, StackOptions, Tap},
+    stack::{self, Listen, StackOptions, Tap},
 };
 use ackwise_tcp::{Event, Policies, TimeWaitReason, policy::ClosePolicy};
 
@@ -105,6 +105,12 @@ impl StackServer {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.counters.stats()
+    }
+
+    /// What the stack has counted: packets, and SYNs answered by cookies.
+    #[must_use]
+    pub const fn stack_counters(&self) -> stack::Counters {
+        self.stack.counters()
     }
 
     /// Why connections are in TIME-WAIT at this end now, one entry for each.

@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let Some((_, packet)) = end.inbox.pop_front() else { break };
                 let packet = wire::parse(&packet)?;
                 if end.stream.is_none()
-                    && listener.handle_segment(&packet.segment) == ListenOutcome::Open
+                    && listener.handle_packet(&packet, now) == ListenOutcome::Open
                 {
                     let endpoint = Endpoint::listen(config.clone(), SeqNumber(5_000));
                     end.stream = Some(Stream::new(endpoint));

@@ -17,7 +17,7 @@
 //! | [`pacing`] | segments that leave at a rate |
 //! | [`wait`] | why nothing is sent, why nothing is acknowledged, which timer asks |
 //! | [`endpoint`] | the connection itself |
-//! | [`driver`] | for who moves bytes: a stream's buffers, a listener's backlog |
+//! | [`driver`] | for who moves bytes: a stream's buffers, a listener's backlog, SYN cookies |
 
 #![no_std]
 

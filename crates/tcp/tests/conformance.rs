@@ -29,6 +29,22 @@ shown_by! {
     fn a_listener_answers_an_ack_alone() {
         "reset/a_listener_drops_what_is_neither_syn_nor_ack"
     }
+    fn cookies_replace_half_open_connections() {
+        "syn_cookies/a_cookie_keeps_what_a_half_open_connection_would"
+        "syn_cookies/data_on_the_syn_is_left_to_be_sent_again"
+        "syn_cookies/a_lost_syn_ack_is_not_sent_again"
+        "syn_cookies/the_round_trip_of_a_cookie_is_not_measured"
+    }
+    fn without_timestamps_a_cookie_keeps_the_mss_alone() {
+        "syn_cookies/without_timestamps_scaling_and_sack_are_lost"
+        "syn_cookies/what_is_not_offered_is_not_kept"
+        "syn_cookies/ipv6_without_an_mss_is_1220"
+    }
+    fn a_cookie_is_valid_for_one_to_two_minutes() {
+        "syn_cookies/a_cookie_is_valid_for_a_minute"
+        "syn_cookies/a_cookie_is_not_valid_for_two_minutes"
+        "syn_cookies/an_ack_that_is_no_cookie_is_reset"
+    }
     fn simultaneous_opens_meet() {
         "handshake/simultaneous_open"
         "handshake/simultaneous_open_ended_by_a_plain_ack"

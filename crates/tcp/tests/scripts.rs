@@ -48,6 +48,7 @@ mechanisms! {
     send_buffer
     settings
     silly_window
+    syn_cookies
     tail_loss_probe
     time_wait
     timestamps

@@ -336,8 +336,13 @@ fn on_our_own_stack(arguments: &Serve, config: Config, stop: &Stop) -> Result<Ou
         let polled = server.poll(std::time::Instant::now() + LOOK_EVERY);
         polled.map_err(|error| usage(&format_args!("the TUN device failed: {error}")))?;
     }
-    let held = server.time_wait().len() as u64;
-    print(arguments, &Document::new(server.address(), server.stats(), Some(held)))
+    let counters = server.stack_counters();
+    let own = OwnStack {
+        time_wait: server.time_wait().len() as u64,
+        cookies_sent: counters.cookies_sent,
+        cookies_accepted: counters.cookies_accepted,
+    };
+    print(arguments, &Document::new(server.address(), server.stats(), Some(own)))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -379,6 +384,18 @@ pub(crate) struct Document {
     parsing_ms: f64,
     /// Connections in TIME-WAIT when the server ended, on Ackwise's stack; null on the kernel's, which counts them.
     time_wait: Option<u64>,
+    /// SYNs answered by a SYN cookie because the backlog was full, on Ackwise's stack; null on the kernel's.
+    syn_cookies_sent: Option<u64>,
+    /// Connections opened by a SYN cookie that came back, on Ackwise's stack; null on the kernel's.
+    syn_cookies_accepted: Option<u64>,
+}
+
+/// What Ackwise's own stack knows when the server ends.
+#[derive(Clone, Copy, Debug)]
+struct OwnStack {
+    time_wait: u64,
+    cookies_sent: u64,
+    cookies_accepted: u64,
 }
 
 impl format::Document for Document {
@@ -387,7 +404,7 @@ impl format::Document for Document {
 }
 
 impl Document {
-    fn new(listened_on: SocketAddr, stats: Stats, time_wait: Option<u64>) -> Self {
+    fn new(listened_on: SocketAddr, stats: Stats, own: Option<OwnStack>) -> Self {
         Self {
             listened_on: listened_on.to_string(),
             connections: stats.accepted,
@@ -396,7 +413,9 @@ impl Document {
             client_closes: stats.client_closed,
             pages_parsed: stats.pages,
             parsing_ms: stats.parsing.as_secs_f64() * 1e3,
-            time_wait,
+            time_wait: own.map(|own| own.time_wait),
+            syn_cookies_sent: own.map(|own| own.cookies_sent),
+            syn_cookies_accepted: own.map(|own| own.cookies_accepted),
         }
     }
 
@@ -409,6 +428,8 @@ impl Document {
             pages_parsed,
             parsing_ms,
             time_wait,
+            syn_cookies_sent,
+            syn_cookies_accepted,
             ..
         } = self;
         let mut text = format!("Sent {responses} responses on {connections} connections.\n");
@@ -420,6 +441,13 @@ impl Document {
         }
         if *pages_parsed > 0 {
             text += &format!("Parsed {pages_parsed} pages for GETWEB in {parsing_ms:.3} ms.\n");
+        }
+        if let Some((sent, accepted)) = syn_cookies_sent.zip(*syn_cookies_accepted)
+            && sent > 0
+        {
+            text += &format!(
+                "The backlog was full: answered {sent} SYNs by cookies; {accepted} opened a connection.\n"
+            );
         }
         if let Some(held) = time_wait {
             text += &format!("{held} connections were in TIME-WAIT at the end.\n");

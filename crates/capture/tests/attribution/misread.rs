@@ -49,9 +49,9 @@ fn an_acknowledgement_takes_a_round_trip_to_let_a_sender_go_that_is_not_quite_ne
     }
 }
 
-/// A response read at the client, far from its sender: a first flight of ten segments `apart`, and then so many `at_once`
+/// A response read at the client, far from its sender: a first flight of ten segments `apart`, and then so many `together`
 /// as often as they take at that rate. Milliseconds of transmission, by confidence.
-fn far_from_its_sender(first: f64, apart: f64, at_once: u32) -> [f64; 3] {
+fn far_from_its_sender(first: f64, apart: f64, together: u32) -> [f64; 3] {
     let mut script = String::from(
         "
         0      > syn
@@ -71,9 +71,9 @@ fn far_from_its_sender(first: f64, apart: f64, at_once: u32) -> [f64; 3] {
         at += first;
     }
     at = (at + 1.0).max(120.7);
-    for _ in 0..60 / at_once {
-        send(at, at_once);
-        at += apart * f64::from(at_once);
+    for _ in 0..60 / together {
+        send(at, together);
+        at += apart * f64::from(together);
     }
     let analysis = Streams::of_bodies(&[70 * 1_460 - 100]).seen_as(&script);
     [Confidence::High, Confidence::Medium, Confidence::Low].map(|sure| {
@@ -166,7 +166,7 @@ fn chunks(prompt: bool) -> f64 {
 }
 
 #[test]
-fn a_link_is_no_slower_than_for_the_largest_segment_that_was_acknowledged_at_once() {
+fn a_link_is_no_slower_than_for_the_largest_segment_that_was_acknowledged_together() {
     // A delayed acknowledgement of one segment looks like a slow link, unless a link is known to be none.
     let [known, unknown] = [true, false].map(chunks);
     assert!(known < 10.0 && unknown > 100.0, "{known} {unknown}");
@@ -198,7 +198,7 @@ fn a_window_that_a_loss_has_cut_is_no_short_beginning() {
 }
 
 #[test]
-fn a_syn_that_is_sent_again_is_answered_at_once_and_by_no_timer() {
+fn a_syn_that_is_sent_again_is_answered_together_and_by_no_timer() {
     for (answer, timeouts) in [(3_000.5, 3_000.0), (4_000.0, 4_000.0)] {
         let analysis = Streams::of_bodies(&[2_000]).seen_as(&format!(
             "

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ackwise_tcp::{
     DropReason, Endpoint, Instant, Segment, SeqNumber, State,
-    driver::ListenOutcome,
-    endpoint::{ListenDecision, classify_for_listener, refuse},
+    driver::{Cookie, ListenOutcome, Listener},
+    endpoint::refuse,
     wire::{self, Packet, ParseError, TooBig},
 };
 
@@ -70,7 +70,10 @@ impl TunStack {
         let Some(connection) = self.table.at_mut(slot) else { return };
         let endpoint = connection.endpoint();
         let reopens = endpoint.and_then(|endpoint| endpoint.reopens(&packet.segment));
-        if reopens.is_some() && self.listeners.contains_key(&tuple.ours.port()) {
+        // Without room it does not: a cookie's sequence number cannot be chosen. TIME-WAIT answers the SYN by an ACK,
+        // which the client resets, and with that TIME-WAIT.
+        let listener = self.listeners.get(&tuple.ours.port()).map(|port| &port.listener);
+        if reopens.is_some() && listener.is_some_and(Listener::has_room) {
             self.hand_over(slot, tuple);
             return self.handle_stranger(tuple, packet, reopens, now);
         }
@@ -105,23 +108,26 @@ impl TunStack {
         after: Option<SeqNumber>,
         now: Instant,
     ) {
-        let segment = &packet.segment;
         let full = self.table.len() >= self.limit;
+        let counters = &mut self.link.counters;
         let Some(port) = self.listeners.get_mut(&tuple.ours.port()) else {
-            if let Some(reset) = refuse(segment) {
+            if let Some(reset) = refuse(&packet.segment) {
                 self.reset(tuple, &reset);
             }
             return;
         };
-        if full && classify_for_listener(segment) == ListenDecision::Opens {
-            self.link.counters.overflows += 1;
-            return;
-        }
-        match port.listener.handle_segment(segment) {
+        match port.listener.handle_packet(packet, now) {
+            ListenOutcome::Open | ListenOutcome::Resume(_) if full => {
+                port.listener.end(None);
+                counters.overflows += 1;
+            }
+            ListenOutcome::Answer(_) if full => counters.overflows += 1,
             ListenOutcome::Open => self.open_passively(tuple, packet, after, now),
+            ListenOutcome::Answer(cookie) => self.answer(tuple, &cookie, now),
+            ListenOutcome::Resume(cookie) => self.resume(tuple, packet, &cookie, now),
             ListenOutcome::Reset(reset) => self.reset(tuple, &reset),
-            ListenOutcome::Drop(DropReason::BacklogFull) => self.link.counters.overflows += 1,
-            ListenOutcome::Drop(_) => self.link.counters.dropped += 1,
+            ListenOutcome::Drop(DropReason::BacklogFull) => counters.overflows += 1,
+            ListenOutcome::Drop(_) => counters.dropped += 1,
         }
     }
 
@@ -137,17 +143,45 @@ impl TunStack {
         after: Option<SeqNumber>,
         now: Instant,
     ) {
-        let port = tuple.ours.port();
-        let Some(Port { config, tap, .. }) = self.listeners.get(&port) else { return };
-        let (config, tap) = (Arc::clone(config), *tap);
         let iss = self.initial_sequence(tuple, after, now);
+        let Some(endpoint) = self.listening(tuple, iss, now) else { return };
+        self.admit(tuple, packet, endpoint, now);
+    }
+
+    /// Answers a SYN for which the listener has no room, and keeps nothing of it.
+    fn answer(&mut self, tuple: &Tuple, cookie: &Cookie, now: Instant) {
+        let Some(endpoint) = self.listening(tuple, cookie.initial_sequence(), now) else { return };
+        self.link.counters.cookies_sent += 1;
+        let syn_ack = cookie.syn_ack(endpoint, now);
+        self.link.send(tuple, &syn_ack, &[]).expect("a SYN-ACK fits into a packet");
+    }
+
+    /// Opens the connection whose cookie `packet` returns.
+    fn resume(&mut self, tuple: &Tuple, packet: &Packet<'_>, cookie: &Cookie, now: Instant) {
+        let iss = cookie.initial_sequence();
+        let Some(mut endpoint) = self.listening(tuple, iss, now) else { return };
+        self.link.counters.cookies_accepted += 1;
+        cookie.resume(&mut endpoint, now);
+        self.admit(tuple, packet, endpoint, now);
+    }
+
+    /// A new endpoint for the listener of `tuple`.
+    fn listening(&mut self, tuple: &Tuple, iss: SeqNumber, now: Instant) -> Option<Endpoint> {
+        let config = Arc::clone(&self.listeners.get(&tuple.ours.port())?.config);
         let mut endpoint = Endpoint::listen(config, iss);
         self.prepare(&mut endpoint, tuple, now);
-        let owner = Owner::Listener(port);
+        Some(endpoint)
+    }
+
+    /// Puts a listener's new endpoint into the table, and hands it its first segment.
+    fn admit(&mut self, tuple: &Tuple, packet: &Packet<'_>, endpoint: Endpoint, now: Instant) {
+        let port = tuple.ours.port();
+        let Some(Port { tap, .. }) = self.listeners.get(&port) else { return };
+        let tap = *tap;
         if let Some(closed) = self.table.find(tuple) {
             self.table.unbind(closed, tuple);
         }
-        let mut connection = Connection::new(*tuple, endpoint, owner, tap);
+        let mut connection = Connection::new(*tuple, endpoint, Owner::Listener(port), tap);
         connection.handle(packet, now);
         let id = self.table.insert(connection);
         self.settle(self.table.slot(id).expect("it was inserted just now"), now);
@@ -186,7 +220,7 @@ const REOPENING_STEP: u32 = 128 * 1024;
 mod tests {
     use std::hash::Hasher;
 
-    use ackwise_tcp::{Config, Flags, Options, Policies};
+    use ackwise_tcp::{Config, Flags, Options, Policies, policy::Offer};
     use siphasher::sip::SipHasher13;
 
     use super::*;
@@ -265,8 +299,47 @@ mod tests {
                 assert!(stack.connections() <= BACKLOG);
             }
             let counters = stack.counters();
-            assert!(counters.refused > 0 && counters.overflows > 0, "{counters:?}");
+            assert!(counters.refused > 0 && counters.cookies_sent > 0, "{counters:?}");
             assert_eq!((counters.malformed, counters.send_failures), (0, 0), "{counters:?}");
+        });
+    }
+
+    #[test]
+    fn a_full_backlog_does_not_reopen_time_wait() {
+        with_stack("a_full_backlog_does_not_reopen_time_wait", |mut stack| {
+            let config = Config::new(Policies { offer: Offer::NONE, ..Policies::RFC });
+            stack.listen(80, Listen { config, backlog: 1, tap: Tap::Off }).unwrap();
+            let (host, ours) = (stack.device().v4().host, stack.device().v4().ours);
+            let mut packet = Vec::new();
+            let mut arrive = |stack: &mut TunStack, port: u16, segment: Segment| {
+                wire::write(&mut packet, (host, port).into(), (ours, 80).into(), &segment, &[])
+                    .unwrap();
+                stack.handle_packet(&mut packet, stack.now());
+            };
+            let syn =
+                |seq| Segment { seq: SeqNumber(seq), flags: Flags::SYN, ..Segment::default() };
+            arrive(&mut stack, 1000, syn(0));
+            let first = stack.table.at(0).unwrap().endpoint().unwrap().initial_sequence();
+            let ack = |seq, ack: u32, flags| {
+                let ack = Some(first + ack);
+                Segment { seq: SeqNumber(seq), ack, flags, window: 999, ..Segment::default() }
+            };
+            arrive(&mut stack, 1000, ack(1, 1, Flags::NONE));
+            let connection = stack.accept(80).unwrap();
+            stack.close(connection);
+            arrive(&mut stack, 1000, ack(1, 2, Flags::FIN));
+            let state = |stack: &TunStack| stack.endpoint(connection).map(Endpoint::state);
+            assert_eq!(state(&stack), Some(State::TimeWait));
+
+            arrive(&mut stack, 2000, syn(0));
+            arrive(&mut stack, 3000, syn(0));
+            assert_eq!(stack.counters().cookies_sent, 1, "the backlog is full");
+            arrive(&mut stack, 1000, syn(70_000));
+            assert_eq!((state(&stack), stack.connections()), (Some(State::TimeWait), 2));
+            arrive(&mut stack, 1000, Segment { ack: None, ..ack(2, 0, Flags::RST) });
+            assert_eq!(state(&stack), Some(State::Closed));
+            arrive(&mut stack, 1000, syn(70_000));
+            assert_eq!((stack.counters().cookies_sent, stack.connections()), (2, 2));
         });
     }
 

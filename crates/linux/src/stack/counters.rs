@@ -23,8 +23,12 @@ pub struct Counters {
     pub refused: u64,
     /// Segments without a connection, dropped by a listener: neither SYN nor ACK, or an RST.
     pub dropped: u64,
-    /// SYNs dropped because a listener's backlog or the connection table was full.
+    /// SYNs, and ACKs with a cookie, dropped because a listener's queue or the connection table was full.
     pub overflows: u64,
+    /// SYNs answered by a cookie because a listener's backlog was full.
+    pub cookies_sent: u64,
+    /// Connections opened by a cookie that came back.
+    pub cookies_accepted: u64,
     /// Packets that the kernel did not accept.
     pub send_failures: u64,
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use ackwise_tcp::{Config, driver};
+use ackwise_tcp::{
+    Config,
+    driver::{self, CookieSecret, SynCookies},
+};
 
 use super::{ConnectionId, Tap};
 
@@ -12,7 +15,7 @@ pub struct Listen {
     /// Configuration of its connections.
     pub config: Config,
     /// Maximum number of connections in the handshake or waiting for [`super::TunStack::accept`].
-    /// Further SYNs are dropped, and the clients retransmit them.
+    /// Further SYNs are answered by cookies; as many clients again that return one may wait.
     pub backlog: usize,
     /// Whether segments of its connections are traced.
     pub tap: Tap,
@@ -27,8 +30,10 @@ pub(super) struct Port {
 }
 
 impl Port {
-    pub(super) fn new(listen: Listen) -> Self {
+    pub(super) fn new(listen: Listen, secret: CookieSecret) -> Self {
         let Listen { config, backlog, tap } = listen;
-        Self { config: Arc::new(config), tap, listener: driver::Listener::new(backlog) }
+        let cookies = SynCookies::new(secret, config.policies.offer);
+        let listener = driver::Listener::new(backlog).with_cookies(cookies);
+        Self { config: Arc::new(config), tap, listener }
     }
 }

@@ -28,7 +28,7 @@
 //! | `table` | all connections, by id and by addresses |
 //! | `path_mtu` | path MTUs reported by routers |
 //! | `deadlines` | the next deadline of each connection |
-//! | `secrets` | initial sequence numbers and ports |
+//! | `secrets` | initial sequence numbers, ports, and the secret of SYN cookies |
 //! | `trace`, `numbers` | segments on the wire, with offsets in the two streams |
 //! | `path` | an emulated path to the peers |
 //! | `listener`, `echo`, `counters`, `link` | the rest of a host |
@@ -129,7 +129,7 @@ impl TunStack {
     ///
     /// # Errors
     ///
-    /// If no descriptors are left for an epoll set and a timer.
+    /// If no descriptors are left for an epoll set and a timer, or the system has no randomness.
     pub fn new(device: TunDevice, options: StackOptions) -> io::Result<Self> {
         Ok(Self {
             wake: Wake::new(&[device.as_fd()])?,
@@ -138,7 +138,7 @@ impl TunStack {
             listeners: BTreeMap::new(),
             deadlines: Deadlines::default(),
             listed: VecDeque::new(),
-            secrets: Secrets::new(options.seed),
+            secrets: Secrets::new(options.seed)?,
             paths: PathMtus::default(),
             limit: options.connections,
             clock: options.start.map_or_else(Clock::new, Clock::from),
@@ -202,7 +202,7 @@ impl TunStack {
         if self.listeners.contains_key(&port) {
             return Err(PortTaken(port));
         }
-        self.listeners.insert(port, Port::new(listen));
+        self.listeners.insert(port, Port::new(listen, self.secrets.cookies()));
         Ok(())
     }
 

@@ -2,32 +2,49 @@
 
 use std::{
     hash::{BuildHasher, Hash, Hasher, RandomState},
+    io,
     net::{IpAddr, SocketAddr},
     ops::RangeInclusive,
 };
 
-use ackwise_tcp::{Instant, SeqNumber};
+use ackwise_tcp::{Instant, SeqNumber, driver::CookieSecret};
+use rustix::rand::{GetRandomFlags, getrandom};
 use siphasher::sip::SipHasher13;
 
 use super::Tuple;
 
-/// Two streams from one seed: the same seed and calls give the same numbers.
+/// Streams from one seed: the same seed and calls give the same numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Secrets {
     sequence: SipHasher13,
     port: SipHasher13,
+    cookies: CookieSecret,
     ports_given: u64,
 }
 
 impl Secrets {
     /// From `seed`, or from the system's randomness.
-    pub(super) fn new(seed: Option<u64>) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If the system has no randomness.
+    pub(super) fn new(seed: Option<u64>) -> io::Result<Self> {
+        let cookies = match seed {
+            Some(seed) => seeded_bytes(seed),
+            None => system_bytes()?,
+        };
         let seed = seed.unwrap_or_else(|| RandomState::new().hash_one("seed"));
-        Self {
+        Ok(Self {
             sequence: SipHasher13::new_with_keys(seed, u64::from_be_bytes(*b"sequence")),
             port: SipHasher13::new_with_keys(seed, u64::from_be_bytes(*b"the port")),
+            cookies: CookieSecret::new(cookies),
             ports_given: 0,
-        }
+        })
+    }
+
+    /// The secret of the listeners' SYN cookies.
+    pub(super) const fn cookies(&self) -> CookieSecret {
+        self.cookies
     }
 
     /// RFC 6528, section 3: "ISN = M + F(localip, localport, remoteip, remoteport, secretkey)",
@@ -56,6 +73,28 @@ impl Secrets {
     }
 }
 
+/// The stream of `seed` for cookies.
+fn seeded_bytes(seed: u64) -> [u8; 16] {
+    let hasher = SipHasher13::new_with_keys(seed, u64::from_be_bytes(*b"  cookie"));
+    let mut bytes = [0; 16];
+    for (number, half) in (0_u8..).zip(bytes.as_chunks_mut::<8>().0) {
+        let mut hasher = hasher;
+        hasher.write_u8(number);
+        *half = hasher.finish().to_be_bytes();
+    }
+    bytes
+}
+
+/// All 128 bits from the kernel: whoever guesses them forges connections.
+fn system_bytes() -> io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    let filled = getrandom(&mut bytes, GetRandomFlags::empty())?;
+    match filled == bytes.len() {
+        true => Ok(bytes),
+        false => Err(io::Error::other("the kernel returned too few random bytes")),
+    }
+}
+
 /// The upper half, which contains the dynamic ports of RFC 6335 and Linux's range.
 const EPHEMERAL: RangeInclusive<u16> = 32_768..=65_535;
 const EPHEMERAL_COUNT: u64 = 32_768;
@@ -75,16 +114,21 @@ mod tests {
 
     #[test]
     fn a_seed_repeats_itself_and_another_does_not() {
-        let number =
-            |seed, port| Secrets::new(Some(seed)).initial_sequence(&tuple(port), Instant::EPOCH);
+        let number = |seed, port| {
+            Secrets::new(Some(seed)).unwrap().initial_sequence(&tuple(port), Instant::EPOCH)
+        };
         assert_eq!(number(1, 40_000), number(1, 40_000));
         assert_ne!(number(1, 40_000), number(2, 40_000));
         assert_ne!(number(1, 40_000), number(1, 40_001));
+        let cookies = |seed| Secrets::new(seed).unwrap().cookies();
+        assert_eq!(cookies(Some(1)), cookies(Some(1)));
+        assert_ne!(cookies(Some(1)), cookies(Some(2)));
+        assert_ne!(cookies(None), cookies(None), "the system's randomness");
     }
 
     #[test]
     fn a_later_incarnation_starts_after_an_earlier_one() {
-        let secrets = Secrets::new(Some(1));
+        let secrets = Secrets::new(Some(1)).unwrap();
         let early = secrets.initial_sequence(&tuple(40_000), Instant::from_nanos(1_000_000));
         let late = secrets.initial_sequence(&tuple(40_000), Instant::from_nanos(2_000_000));
         assert_eq!(late.distance_from(early), 250, "4 microseconds each");
@@ -92,7 +136,7 @@ mod tests {
 
     #[test]
     fn every_ephemeral_port_comes_once_and_they_take_turns() {
-        let mut secrets = Secrets::new(Some(1));
+        let mut secrets = Secrets::new(Some(1)).unwrap();
         let [ours, peer] = [tuple(0).ours.ip(), tuple(0).peer.ip()];
         let mut first = |port| secrets.ports(ours, (peer, port).into()).next().unwrap();
         let [one, two] = [first(80), first(80)];

@@ -5,6 +5,7 @@
 //! | `config` | what a connection is created with |
 //! | `state` | the state machine, as a table |
 //! | `arrive`, `received` | a segment arrives (RFC 9293, section 3.10.7), and what became of it |
+//! | `resume` | a connection whose SYN-ACK was a cookie |
 //! | `closing` | how it ends, and which end waits in TIME-WAIT |
 //! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
 //! | `acknowledged` | what an ACK means for what we have sent |
@@ -61,6 +62,7 @@ mod ranges;
 mod received;
 mod receiver;
 mod recovery;
+mod resume;
 mod right_size;
 mod sack_blocks;
 mod scoreboard;

@@ -101,7 +101,7 @@ impl Endpoint {
 
 impl IpVersion {
     /// The segment size that holds if the peer announces none (RFC 9293, section 3.7.1, MUST-15).
-    pub(super) const fn default_mss(self) -> u16 {
+    pub(crate) const fn default_mss(self) -> u16 {
         match self {
             Self::V4 => 536,
             Self::V6 => 1220,

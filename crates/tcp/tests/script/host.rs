@@ -1,12 +1,14 @@
 //! The driver of a script's endpoint: a host with one connection and a clock that the script sets.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, net::SocketAddr};
 
 use ackwise_tcp::{
-    Endpoint, Event, Instant, Received, Segment, SeqNumber, State,
+    Endpoint, Event, Flags, Instant, IpVersion, Received, Segment, SeqNumber, State,
+    driver::{CookieSecret, ListenOutcome, Listener, SynCookies},
     endpoint::{PathMtuReport, refuse},
     notation::{Call, Isns, Pattern, Relative, Trace, TraceEvent},
     policy::{AckReason, HoldPolicy},
+    wire::{OptionList, Packet},
 };
 
 use super::settings::Settings;
@@ -15,6 +17,8 @@ use super::settings::Settings;
 pub(super) struct Host {
     settings: Settings,
     pub(super) endpoint: Option<Endpoint>,
+    /// One without room, if the script wants it.
+    listener: Option<Listener<()>>,
     isns: Isns,
     pub(super) now: Instant,
     /// What has left and the script has not yet spoken of.
@@ -46,6 +50,7 @@ impl Host {
         Self {
             settings,
             endpoint: None,
+            listener: None,
             isns: settings.isns,
             now: Instant::EPOCH,
             sent: VecDeque::new(),
@@ -85,6 +90,7 @@ impl Host {
         self.trace.record(TraceEvent::Received(inbound.relative(&segment)), self.now);
         self.reopen(&segment);
         match self.endpoint.as_ref().map(Endpoint::state) {
+            None if self.listener.is_some() => self.arrive_at_listener(&segment),
             None | Some(State::Closed) => {
                 if let Some(reset) = refuse(&segment) {
                     self.note_sent(&reset, None);
@@ -107,11 +113,62 @@ impl Host {
         self.begin(Endpoint::listen(self.settings.config, self.isns.sender));
     }
 
+    /// A segment arrives at a listener without room.
+    fn arrive_at_listener(&mut self, segment: &Segment) {
+        let now = self.now;
+        let packet = self.packet(PEER_PORT, segment);
+        let Some(listener) = &mut self.listener else { return };
+        match listener.handle_packet(&packet, now) {
+            ListenOutcome::Open => panic!("a full listener has room\n{}", self.trace),
+            ListenOutcome::Answer(cookie) => {
+                self.isns = Isns { sender: cookie.initial_sequence(), receiver: segment.seq };
+                let endpoint = Endpoint::listen(self.settings.config, self.isns.sender);
+                self.note_sent(&cookie.syn_ack(endpoint, now), None);
+            }
+            ListenOutcome::Resume(cookie) => {
+                self.begin(Endpoint::listen(self.settings.config, cookie.initial_sequence()));
+                self.received = self.with_endpoint(|endpoint| {
+                    cookie.resume(endpoint, now);
+                    Some(endpoint.handle_segment(segment, now))
+                });
+            }
+            ListenOutcome::Reset(reset) => self.note_sent(&reset, None),
+            ListenOutcome::Drop(reason) => self.received = Some(Received::Dropped(reason)),
+        }
+    }
+
+    /// A listener with one connection in the handshake, and room for no other.
+    fn full_listener(&self) -> Listener<()> {
+        let cookies =
+            SynCookies::new(CookieSecret::new([7; 16]), self.settings.config.policies.offer);
+        let mut listener = Listener::new(1).with_cookies(cookies);
+        let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+        let first = listener.handle_packet(&self.packet(PEER_PORT + 1, &syn), self.now);
+        assert_eq!(first, ListenOutcome::Open);
+        listener
+    }
+
+    /// `segment` from a port of the peer.
+    fn packet(&self, port: u16, segment: &Segment) -> Packet<'static> {
+        let [source, destination] = match self.settings.ip {
+            IpVersion::V4 => [([192, 0, 2, 1], port).into(), ([192, 0, 2, 2], 80).into()],
+            IpVersion::V6 => [1, 2].map(|end| {
+                SocketAddr::from((
+                    [0x2001, 0xDB8, 0, 0, 0, 0, 0, end],
+                    if end == 1 { port } else { 80 },
+                ))
+            }),
+        };
+        let options = OptionList::new(&[]);
+        Packet { source, destination, segment: *segment, options, payload: &[] }
+    }
+
     /// The application calls. Returns how many bytes were taken, for calls that take some.
     pub(super) fn call(&mut self, call: Call) -> u32 {
         self.trace.record(TraceEvent::Called(call), self.now);
         let (config, iss, now) = (self.settings.config, self.isns.sender, self.now);
         match call {
+            Call::Listen if self.settings.full => self.listener = Some(self.full_listener()),
             Call::Listen => self.begin(Endpoint::listen(config, iss)),
             Call::Connect => self.begin(Endpoint::connect(config, iss, now)),
             _ => {}
@@ -173,3 +230,5 @@ const ISS_INCREMENT: u32 = 64_000;
 const TIMERS_IN_A_STEP: usize = 10_000;
 const SEGMENTS_IN_A_STEP: usize = 10_000;
 const TRACE_LINES: usize = 100_000;
+/// The peer's port; the one above has the handshake that fills the listener.
+const PEER_PORT: u16 = 40_000;

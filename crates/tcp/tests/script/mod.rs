@@ -5,6 +5,7 @@
 //! policies RFC hold=off iw=1          the preset, and what differs from it (`settings.rs`)
 //! config mss=1000 receive_buffer=4000
 //! ip 6                                IPv4 unless this stands here
+//! listener full                       the listener has no room, so that it answers with SYN cookies
 //!
 //! 0.000  listen                       a call by the application
 //! +0.010 < S 0:0(0) win 65535         a segment arrives, 10 ms after the line before

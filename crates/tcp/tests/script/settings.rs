@@ -21,6 +21,8 @@ pub(super) struct Settings {
     pub(super) ip: IpVersion,
     /// `sender` is our end, `receiver` the peer.
     pub(super) isns: Isns,
+    /// The listener has no room, so that it answers with cookies.
+    pub(super) full: bool,
 }
 
 impl Default for Settings {
@@ -28,7 +30,7 @@ impl Default for Settings {
     fn default() -> Self {
         let before_wrap = |bytes: u32| SeqNumber(0u32.wrapping_sub(bytes));
         let isns = Isns { sender: before_wrap(5 * 1460), receiver: before_wrap(10 * 1460) };
-        Self { config: Config::new(Policies::RFC), ip: IpVersion::V4, isns }
+        Self { config: Config::new(Policies::RFC), ip: IpVersion::V4, isns, full: false }
     }
 }
 
@@ -46,6 +48,7 @@ impl Settings {
             "config" => Some(each(&mut |word| config(&mut self.config, word))),
             "ip" => Some(each(&mut |word| ip(&mut self.ip, word))),
             "isn" => Some(each(&mut |word| isn(&mut self.isns, word))),
+            "listener" => Some(each(&mut |word| full(&mut self.full, word))),
             _ => None,
         }
     }
@@ -82,6 +85,11 @@ fn isn(isns: &mut Isns, word: &str) -> Option<()> {
         _ => return None,
     }
     Some(())
+}
+
+fn full(full: &mut bool, word: &str) -> Option<()> {
+    *full = word == "full";
+    full.then_some(())
 }
 
 fn policy(policies: &mut Policies, word: &str) -> Option<()> {
