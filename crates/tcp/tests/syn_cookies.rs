@@ -159,7 +159,7 @@ proptest! {
     fn a_cookie_is_valid_for_its_connection_only(
         syn in any_syn(),
         wrong in 1_u32..,
-        octet in 1_u8..,
+        byte in 1_u8..,
         port in 1_u16..,
     ) {
         let mut listener = full_listener(1);
@@ -167,7 +167,7 @@ proptest! {
         let segment = ack_of(&answered(&mut listener, syn, now));
         let Packet { source, destination, .. } = from_client(segment);
         let [first, rest @ ..] = CLIENT;
-        let moved = [first ^ octet, rest[0], rest[1], rest[2]];
+        let moved = [first ^ byte, rest[0], rest[1], rest[2]];
         let ack = segment.ack.map(|ack| ack + wrong);
         for forged in [
             packet((moved, source.port()).into(), destination, segment),

@@ -224,9 +224,8 @@ impl Encoded {
 }
 
 const fn minute(now: Instant) -> u32 {
-    #[expect(clippy::cast_possible_truncation, reason = "2^64 ns are fewer than 2^29 minutes")]
-    let minute = (now.as_nanos() / 60_000_000_000) as u32;
-    minute
+    // 2^64 ns are fewer than 2^29 minutes.
+    (now.as_nanos() / 60_000_000_000) as u32
 }
 
 /// What a cookie remembers of an MSS: the largest entry that does not exceed it.
