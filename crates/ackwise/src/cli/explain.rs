@@ -54,6 +54,8 @@ pub(crate) struct Explain {
     captures: Vec<PathBuf>,
 
     /// Join two captures of the same connections, one from each end; their clocks may differ
+    ///
+    /// What docs/limits.md says of 50 MB is of both together.
     #[arg(long, num_args = 2, value_names = ["CLIENT", "SERVER"])]
     #[arg(conflicts_with = "save_stripped")]
     pair: Option<Vec<PathBuf>>,
