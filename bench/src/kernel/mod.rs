@@ -14,6 +14,7 @@
 //! | `flow` | what happened, in the same form from both |
 //! | `compare` | the runs of a path, and the targets |
 //! | `report`, `page` | the results, printed and drawn |
+//! | `several` | several at a time |
 //! | `keep` | the results as files |
 //! | `short` | the same for exchanges of a few segments |
 
@@ -26,6 +27,7 @@ mod page;
 mod path;
 mod real;
 mod report;
+mod several;
 mod short;
 mod simulated;
 
@@ -33,19 +35,17 @@ use std::fs;
 use std::io::{ErrorKind, Write as _, stdout};
 use std::path::Path as FilePath;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, ensure};
 use xtask::process;
 
 use self::compare::{Comparison, Pair};
 use self::flow::{Flow, Outcome};
 use self::path::Path;
 use self::real::Ran;
-use crate::progress::Progress;
+use self::several::measure_all;
 use crate::witness::trace::Tracer;
 
 pub(crate) use self::options::{HELP, Settings, parse};
@@ -96,38 +96,14 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Several paths at a time, because a transfer mostly waits.
 fn compare_all(settings: &Settings, numbers: &[u64]) -> anyhow::Result<Vec<Comparison>> {
-    let (next, began) = (AtomicU64::new(0), Instant::now());
-    let done = Mutex::new((Vec::new(), Progress::new(numbers.len() as u64)));
-    let work = || -> anyhow::Result<()> {
-        loop {
-            let place = usize::try_from(next.fetch_add(1, Ordering::Relaxed))?;
-            let Some(&number) = numbers.get(place) else { return Ok(()) };
-            ensure!(!process::interrupted(), "interrupted");
-            let left = numbers.len() - place;
-            ensure!(began.elapsed() < LIMIT, "stopped after {LIMIT:?} with {left} paths to go");
-            let path = Path::draw(settings.seed, number);
-            let comparison = compare(&path, settings).inspect_err(|_| {
-                // The other threads begin no further path.
-                next.store(numbers.len() as u64, Ordering::Relaxed);
-            });
-            let comparison = comparison.with_context(|| format!("path {number}, {path}"))?;
-            let mut done = done.lock().expect("nobody panics with it");
-            done.1.step(&report::line(&comparison));
-            done.0.push(comparison);
-        }
+    let began = Instant::now();
+    let compare = |number| {
+        ensure!(began.elapsed() < LIMIT, "stopped after {LIMIT:?}");
+        let path = Path::draw(settings.seed, number);
+        compare(&path, settings).with_context(|| format!("path {number}, {path}"))
     };
-    let results: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..PARALLEL_PATHS).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
-    });
-    for result in results {
-        result.map_err(|_| anyhow!("a comparison panicked"))??;
-    }
-    let (mut all, _) = done.into_inner().map_err(|_| anyhow!("a comparison panicked"))?;
-    all.sort_by_key(|it| it.path.number);
-    Ok(all)
+    measure_all(numbers, PARALLEL_PATHS, compare, report::line)
 }
 
 /// The runs of one path, each with another pattern of losses and another size.

@@ -5,7 +5,7 @@
 //! listening sockets, and a connection counts if it came to one of them.
 //!
 //! Places are counted for each server: the listening sockets of one address (`SO_REUSEPORT`), and those that one
-//! process holds, such as 0.0.0.0 and [::]. Two programs of one user have their own places.
+//! process holds, such as `0.0.0.0` and `[::]`. Two programs of one user have their own places.
 
 use std::collections::BTreeSet;
 

@@ -25,7 +25,7 @@ pub(super) fn keep(
         .with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// The plays that [`keep`] has written.
+/// The plays that [`keep()`] has written.
 pub(super) fn kept(folder: &Path, case: u64) -> anyhow::Result<Vec<Play>> {
     let mut plays = Vec::new();
     for nth in 0.. {

@@ -9,10 +9,6 @@ mod keep;
 mod play;
 mod ticks;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-
 use anyhow::{Context, anyhow, ensure};
 use xtask::process;
 
@@ -20,8 +16,7 @@ use self::case::Case;
 use self::judge::Judged;
 use self::play::Play;
 use self::ticks::Ticks;
-use super::Settings;
-use crate::progress::Progress;
+use super::{Settings, several::measure_all};
 
 /// Compares both worlds in every case; the report.
 ///
@@ -35,47 +30,15 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<String> {
         None => (0..settings.cases()).collect(),
     };
     let ticks = settings.kept.is_none().then(Ticks::find).transpose()?;
-    let all = judge_all(settings, &numbers, ticks.as_ref())?;
+    let judge = |number| {
+        let case = Case::draw(settings.seed, number);
+        judge(&case, settings, ticks.as_ref()).with_context(|| format!("case {number}, {case}"))
+    };
+    let all = measure_all(&numbers, PARALLEL, judge, judge::line)?;
     Ok(match settings.json {
         true => format!("{:#}\n", judge::json(settings.seed, &all)),
         false => judge::text(settings.seed, &all),
     })
-}
-
-/// Several at a time, because an exchange mostly waits.
-fn judge_all(
-    settings: &Settings,
-    numbers: &[u64],
-    ticks: Option<&Ticks>,
-) -> anyhow::Result<Vec<Judged>> {
-    let next = AtomicU64::new(0);
-    let done = Mutex::new((Vec::new(), Progress::new(numbers.len() as u64)));
-    let work = || -> anyhow::Result<()> {
-        loop {
-            let place = usize::try_from(next.fetch_add(1, Ordering::Relaxed))?;
-            let Some(&number) = numbers.get(place) else { return Ok(()) };
-            ensure!(!process::interrupted(), "interrupted");
-            let case = Case::draw(settings.seed, number);
-            let judged = judge(&case, settings, ticks).inspect_err(|_| {
-                // The other threads begin no further case.
-                next.store(numbers.len() as u64, Ordering::Relaxed);
-            });
-            let judged = judged.with_context(|| format!("case {number}, {case}"))?;
-            let mut done = done.lock().expect("nobody panics with it");
-            done.1.step(&judge::line(&judged));
-            done.0.push(judged);
-        }
-    };
-    let results: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..PARALLEL).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
-    });
-    for result in results {
-        result.map_err(|_| anyhow!("a comparison panicked"))??;
-    }
-    let (mut all, _) = done.into_inner().map_err(|_| anyhow!("a comparison panicked"))?;
-    all.sort_by_key(|it| it.case.number);
-    Ok(all)
 }
 
 fn judge(case: &Case, settings: &Settings, ticks: Option<&Ticks>) -> anyhow::Result<Judged> {

@@ -193,7 +193,7 @@ fn rows_of(
     }
 }
 
-/// As [`rows_in`](super::journal::rows_in), line by line; `first` is the first one.
+/// As [`rows_in`], line by line; `first` is the first one.
 fn rows_in_lines(
     path: &Path,
     first: String,

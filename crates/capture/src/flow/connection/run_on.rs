@@ -3,11 +3,7 @@
 use ackwise_cause::Direction;
 
 use super::{CLOCK_STEP, ObservedConnection, Packet};
-use crate::{
-    attribution::Nanos,
-    conversation::Protocol,
-    results::Results,
-};
+use crate::{attribution::Nanos, conversation::Protocol, results::Results};
 
 impl ObservedConnection {
     /// Takes a segment that continues the only open response, behind nothing but a link. False if it does not, or
