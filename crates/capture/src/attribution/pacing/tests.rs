@@ -221,3 +221,8 @@ fn what_is_kept_has_a_bound_whatever_comes() {
     assert!(script.record.held() < 1_500, "{}", script.record.held());
     assert_eq!(script.record.shown().and_then(|it| it.bbr()), None);
 }
+
+mod bounds;
+mod cycles;
+mod probes;
+mod startup;
