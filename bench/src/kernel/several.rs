@@ -13,7 +13,7 @@ use xtask::process;
 
 use crate::progress::Progress;
 
-/// What `measure` finds of each of `numbers`, in their order, so many at `a_time`. `line` says what was found, as soon as
+/// What `measure` finds of each of `numbers`, in their order, `together` at a time. `line` says what was found, as soon as
 /// it was.
 ///
 /// # Errors
@@ -21,7 +21,7 @@ use crate::progress::Progress;
 /// The first one ends the others; so does Ctrl-C.
 pub(super) fn measure_all<Found: Send>(
     numbers: &[u64],
-    a_time: usize,
+    together: usize,
     measure: impl Fn(u64) -> anyhow::Result<Found> + Sync,
     line: impl Fn(&Found) -> String + Sync,
 ) -> anyhow::Result<Vec<Found>> {
@@ -42,7 +42,7 @@ pub(super) fn measure_all<Found: Send>(
         }
     };
     let results: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..a_time).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> = (0..together).map(|_| scope.spawn(work)).collect();
         threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
     });
     for result in results {

@@ -33,7 +33,7 @@ impl Quarters {
         self.cycle.see(&self.sent(by), before).is_some()
     }
 
-    /// So many quarters of a round trip with a rate in percent.
+    /// A number of quarters of a round trip, and their rate in percent.
     fn at(&mut self, quarters: u64, percent: u64) {
         (0..quarters).for_each(|_| assert!(self.burst(10_000, percent * 1_000, Timer)));
     }
