@@ -2,8 +2,8 @@
 //!
 //! A test cannot report to libtest at run time that it was skipped. It therefore prints `SKIPPED
 //! NAME: WHAT IS MISSING`, appends the same line to the file named by `ACKWISE_SKIPS`, and returns.
-//! A test that was disturbed in every run writes `INCONCLUSIVE NAME: WHY`. This module creates and
-//! reads that file.
+//! A test that was disturbed in every run, or lacks a tool that is needed only for a change, writes
+//! `INCONCLUSIVE NAME: WHY`. This module creates and reads that file.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io, process};
