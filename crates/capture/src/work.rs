@@ -60,7 +60,7 @@ impl Work {
     /// Looks at all open requests for which there should be enough. Our choice.
     const LOOKS: usize = 16;
 
-    /// A `packet` has this much data in the capture, while so many requests are open.
+    /// A `packet` has `captured` bytes of data in the capture, while `open` requests are open.
     pub(crate) fn grant(
         &mut self,
         captured: usize,

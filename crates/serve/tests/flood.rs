@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// SYNs between two looks at the clock.
 const BATCH: u32 = 100;
 
-/// Sends so many SYNs a second, for so long.
+/// Sends SYNs at a rate, for some time.
 #[derive(Clone, Copy)]
 struct Flood {
     rate: u32,

@@ -11,7 +11,7 @@ use crate::attribution::{Nanos, Stall, gap::Gap, later::Resolution};
 #[derive(Debug, Default)]
 pub(super) struct Unsettled {
     waiting: Vec<Waiting>,
-    /// Of so many of them it is known what happened to the missing data: only what happened first counts.
+    /// The number of them of which it is known what happened to the missing data: only what happened first counts.
     resolved: usize,
 }
 

@@ -49,8 +49,8 @@ fn an_acknowledgement_takes_a_round_trip_to_let_a_sender_go_that_is_not_quite_ne
     }
 }
 
-/// A response read at the client, far from its sender: a first flight of ten segments `apart`, and then so many `together`
-/// as often as they take at that rate. Milliseconds of transmission, by confidence.
+/// Milliseconds of transmission, by confidence, of a response read at the client, far from its sender. Of the first
+/// flight, ten segments come `first` after each other; the others come by `together`, on average `apart` from each other.
 fn far_from_its_sender(first: f64, apart: f64, together: u32) -> [f64; 3] {
     let mut script = String::from(
         "

@@ -52,7 +52,7 @@ enum Asks {
     Cut,
 }
 
-/// Every segment behind a hole, and most with a request, on each of so many connections in turn.
+/// Every segment behind a hole, and most with a request, on each of `connections` in turn.
 fn gaps(most: usize, connections: u32, asks: Asks) -> Vec<u8> {
     let mut file = File::new(most);
     file.step = 100;
@@ -77,7 +77,7 @@ fn gaps(most: usize, connections: u32, asks: Asks) -> Vec<u8> {
     file.into_bytes()
 }
 
-/// The preface, and requests without an end on so many streams.
+/// The preface, and requests without an end on each of `streams`.
 fn open_streams(file: &mut File, talk: &mut Talk, streams: u32) {
     let mut frames = PREFACE.to_vec();
     for stream in 0..streams {

@@ -7,7 +7,7 @@ use super::*;
 struct Probe {
     /// The most segments before it, and when it begins, in milliseconds.
     before: (u64, u64),
-    /// The flights of its segments, over so many milliseconds, and what let them go.
+    /// The flights of its segments, the milliseconds over which they leave, and what lets them go.
     low: (u64, &'static [u64], Release),
     /// The first flight afterwards; so long after that, which flight by what.
     first: u64,
