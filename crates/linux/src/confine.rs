@@ -8,8 +8,7 @@
 use std::{collections::BTreeMap, env::consts::ARCH, io};
 
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, apply_filter,
+    BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
 /// What a thread may still do.
@@ -17,8 +16,6 @@ use seccompiler::{
 pub enum Confinement {
     /// Use what is open.
     OpensNothing,
-    /// Open files for reading, too.
-    OpensToRead,
     /// Open files of any kind and use other processes' descriptors, but reach no peer and start no program.
     StartsNothing,
 }
@@ -40,38 +37,13 @@ impl Confinement {
         rules.extend(always.map(|call| (*call, Vec::new())));
         match self {
             Self::StartsNothing => {}
-            Self::OpensNothing => {
-                rules.extend(OPENING.iter().map(|(call, _)| (*call, Vec::new())));
-                rules.insert(libc::SYS_openat2, Vec::new());
-            }
-            Self::OpensToRead => {
-                for (call, flags) in OPENING {
-                    rules.insert(*call, writing(*flags)?);
-                }
-                // Its flags are in memory, where a filter cannot look.
-                rules.insert(libc::SYS_openat2, Vec::new());
-            }
+            Self::OpensNothing => rules.extend(OPENING.iter().map(|call| (*call, Vec::new()))),
         }
         let denied = SeccompAction::Errno(libc::EPERM.unsigned_abs());
         let machine = TargetArch::try_from(ARCH).map_err(io::Error::other)?;
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, machine);
         filter.and_then(BpfProgram::try_from).map_err(io::Error::other)
     }
-}
-
-/// Rules for each way to open a file for more than reading; `flags` is the argument that says it.
-fn writing(flags: u8) -> io::Result<Vec<SeccompRule>> {
-    [libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC]
-        .into_iter()
-        .map(|bit| {
-            let bit = u64::from(bit.unsigned_abs());
-            let operator = SeccompCmpOp::MaskedEq(bit);
-            let length = SeccompCmpArgLen::Dword;
-            SeccompCondition::new(flags, length, operator, bit)
-                .and_then(|condition| SeccompRule::new(vec![condition]))
-                .map_err(io::Error::other)
-        })
-        .collect()
 }
 
 /// Peers, programs, and the kernel's interfaces that nothing here uses.
@@ -154,11 +126,12 @@ const OTHERS: &[i64] = &[
     libc::SYS_vfork,
 ];
 
-/// The calls that open files, with the number of the argument that has the flags.
-const OPENING: &[(i64, u8)] = &[
-    (libc::SYS_openat, 2),
+/// The calls that open files.
+const OPENING: &[i64] = &[
+    libc::SYS_openat,
+    libc::SYS_openat2,
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_open, 1),
+    libc::SYS_open,
 ];
 
 #[cfg(test)]
@@ -207,7 +180,6 @@ mod tests {
     #[test]
     fn a_confined_thread_and_those_it_starts_reach_nothing_beyond() {
         assert_eq!(possible(Confinement::OpensNothing), [false; 5]);
-        assert_eq!(possible(Confinement::OpensToRead), [true, false, false, false, false]);
         assert_eq!(possible(Confinement::StartsNothing), [true, true, false, false, false]);
         // This thread is not concerned.
         assert!(TcpListener::bind("127.0.0.1:0").is_ok());

@@ -48,6 +48,19 @@ impl OutputFile {
         }
     }
 
+    /// Writes all of it, and puts it in its place. A reader that has seen enough of a pipe is a success.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written. What was at its path is then as before.
+    pub fn complete(mut self, bytes: &[u8]) -> io::Result<()> {
+        match self.write_all(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => self.finish().map(drop),
+        }
+    }
+
     /// Another handle for the same file, for a writer that is given away.
     ///
     /// # Errors
@@ -86,12 +99,7 @@ impl Write for OutputFile {
 ///
 /// If it cannot be written. What was at `path` is then as before.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OutputFile::create(path)?;
-    match file.write_all(bytes) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(error),
-        Ok(()) => file.finish().map(drop),
-    }
+    OutputFile::create(path)?.complete(bytes)
 }
 
 /// Opens a file to which lines are appended, and makes it if it does not exist.

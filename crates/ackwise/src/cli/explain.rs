@@ -2,10 +2,11 @@
 
 mod export;
 mod live;
+mod opener;
+mod outputs;
 
 use std::{
     cmp::Reverse,
-    io::{self, BufWriter},
     num::NonZeroUsize,
     path::{Path, PathBuf},
     str::FromStr,
@@ -20,15 +21,14 @@ use ackwise_explain::{
     End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, markdown, rules, text,
     write_json,
 };
-use ackwise_report::{
-    OutputFile,
-    words::{counted, grouped, millis},
-};
+use ackwise_report::words::{counted, grouped, millis};
 use clap::{Args, ValueEnum};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
 };
+
+use outputs::Outputs;
 
 use super::{
     colour::Colour,
@@ -36,9 +36,8 @@ use super::{
     number::whole,
     outcome::{Failure, Outcome},
     output,
-    privileges::{self, Files},
+    privileges,
     progress::ProgressLine,
-    rows,
 };
 
 /// Show where each millisecond of the HTTP exchanges in a capture went
@@ -269,28 +268,31 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     let export = export.transpose()?;
     let live = explain.live.open(explain.filter.as_ref())?;
     let reading = explain.confined_reading();
-    let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
-    let saved = saved.transpose()?;
+    let outputs = Outputs::begin(explain)?;
+    if let Some(stripped) = &outputs.stripped {
+        stripped.save_stripped(&reading)?;
+    }
     let mut explained = match (live, explain.pair.as_deref()) {
         (Some(live), _) => live.read(reading)?,
-        (None, Some([client, server])) => explain.read_pair([client, server], reading)?,
-        (None, _) => read(Source::open(&explain.captures), Files::ToRead, reading, packets)?,
+        (None, Some(pair)) => explain.read_pair(pair, reading)?,
+        (None, _) => read(source(&explain.captures), reading, packets)?,
     };
-    if let Some(saved) = saved {
-        saved.finish(explained.not_saved.take())?;
+    if let Some(stripped) = outputs.stripped {
+        let error = explained.not_saved.take();
+        stripped.complete_with(|_| error.map_or(Ok(()), Err))?;
     }
     let explained = readable(explained)?;
     let options = explain.options(&explained)?;
-    if let Some(export) = export {
-        export.write(&explained)?;
+    if let (Some(export), Some(exported)) = (export, outputs.exported) {
+        export.write(&explained, exported)?;
     }
-    if let Some(path) = &explain.html {
-        rows::write(path, html(&explained, &options, &explain.name()).as_bytes())?;
+    if let Some(page) = outputs.html {
+        page.complete(html(&explained, &options, &explain.name()).as_bytes())?;
     }
     #[cfg(feature = "parquet")]
-    if let Some(path) = &explain.parquet {
+    if let Some(parquet) = outputs.parquet {
         let bytes = ackwise_explain::parquet(&explained);
-        rows::write(path, &bytes.map_err(|error| Failure::Usage(error.to_string()))?)?;
+        parquet.complete(&bytes.map_err(|error| Failure::Usage(error.to_string()))?)?;
     }
     let exceeded: Vec<_> =
         explain.fail_on.iter().filter_map(|limit| limit.exceeded_by(&explained)).collect();
@@ -317,7 +319,7 @@ impl Explain {
     /// Threads that judge packets are started with it, and open nothing.
     fn confined_reading(&self) -> Reading {
         let start = || {
-            privileges::confine(Files::Open);
+            privileges::confine();
             self.reading()
         };
         thread::scope(|scope| scope.spawn(start).join().expect("it does not panic"))
@@ -349,12 +351,15 @@ impl Explain {
     /// What is written may not take the place of a capture.
     fn check_files(&self) -> Result<(), Failure> {
         let captures = self.captures.iter().chain(self.pair.iter().flatten());
-        let export = self.export.iter().flatten().nth(1);
-        let written = [self.html.as_ref(), self.save_stripped.as_ref(), export];
+        let written = [self.html.as_deref(), self.save_stripped.as_deref(), self.exported()];
         #[cfg(feature = "parquet")]
-        let written = written.into_iter().chain([self.parquet.as_ref()]);
-        let written = written.into_iter().flatten();
-        files::check(captures.map(PathBuf::as_path), written.map(PathBuf::as_path))
+        let written = written.into_iter().chain([self.parquet.as_deref()]);
+        files::check(captures.map(PathBuf::as_path), written.into_iter().flatten())
+    }
+
+    /// The file of `--export N FILE`.
+    fn exported(&self) -> Option<&Path> {
+        self.export.iter().flatten().nth(1).map(PathBuf::as_path)
     }
 
     /// Exactly one of files, a pair and an interface is read. clap's own messages for this print a usage
@@ -398,13 +403,17 @@ impl Explain {
     }
 
     /// Reads one after the other, and joins them.
-    fn read_pair(&self, files: [&PathBuf; 2], reading: Reading) -> Result<Explained, Failure> {
+    fn read_pair(&self, pair: &[PathBuf], reading: Reading) -> Result<Explained, Failure> {
+        let [client, server] = pair else { unreachable!("clap takes two values") };
         let ends = [End::default(), End::default()];
         // What a report draws is the client's; the server's draws what is joined into it.
         let other = self.confined_reading();
-        let recorded = |end: &End, file| end.record(Source::open([file]));
-        let client = read(recorded(&ends[0], files[0]), Files::ToRead, reading, packets)?;
-        let server = read(recorded(&ends[1], files[1]), Files::ToRead, other, packets)?;
+        let recorded = |end: &End, file| {
+            let (end, source) = (end.clone(), source(std::slice::from_ref(file)));
+            move || end.record(source())
+        };
+        let client = read(recorded(&ends[0], client), reading, packets)?;
+        let server = read(recorded(&ends[1], server), other, packets)?;
         let (client, server) = (readable(client)?, readable(server)?);
         let joined = End::join((&ends[0], client), (&ends[1], server));
         joined.map_err(|error| Failure::Usage(format!("--pair: {error}")))
@@ -441,26 +450,10 @@ fn readable(explained: Explained) -> Result<Explained, Failure> {
     }
 }
 
-/// A stripped capture that is being written.
-struct Saved<'a> {
-    path: &'a Path,
-    file: OutputFile,
-}
-
-impl<'a> Saved<'a> {
-    fn begin(path: &'a Path, reading: &Reading) -> Result<Self, Failure> {
-        let begin = || {
-            let file = OutputFile::create(path)?;
-            reading.save_stripped(Box::new(BufWriter::new(file.handle()?)))?;
-            Ok(Self { path, file })
-        };
-        begin().map_err(|error| Failure::File { path: path.to_owned(), error })
-    }
-
-    fn finish(self, error: Option<io::Error>) -> Result<(), Failure> {
-        let written = error.map_or_else(|| self.file.finish().map(drop), Err);
-        written.map_err(|error| Failure::File { path: self.path.to_owned(), error })
-    }
+/// Opens capture files, in the thread that reads them and may open nothing itself.
+fn source(captures: &[PathBuf]) -> impl FnOnce() -> Source + Send + 'static + use<> {
+    let (captures, open) = (captures.to_owned(), opener::start(captures));
+    move || Source::open_by(open, captures)
 }
 
 /// What the progress line says of a file.
@@ -468,11 +461,10 @@ fn packets(count: u64) -> String {
     format!("{count} packets")
 }
 
-/// Reads until there is no more or the user wants no more. `progress` says how it goes, by the
+/// Reads what `begin` begins, until there is no more or the user wants no more. `progress` says how it goes, by the
 /// number of packets.
-fn read(
-    mut frames: impl Frames + Send + 'static,
-    files: Files,
+fn read<F: Frames>(
+    begin: impl FnOnce() -> F + Send + 'static,
     reading: Reading,
     progress: impl Fn(u64) -> String,
 ) -> Result<Explained, Failure> {
@@ -482,8 +474,8 @@ fn read(
     let (tell, hear) = mpsc::channel();
     let (reader, done) = (reading.clone(), tell.clone());
     thread::spawn(move || {
-        privileges::confine(files);
-        reader.read(&mut frames);
+        privileges::confine();
+        reader.read(&mut begin());
         // The command has ended if nobody listens; so below.
         let _ = done.send(());
     });

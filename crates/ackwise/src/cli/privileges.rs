@@ -12,29 +12,15 @@ pub(crate) fn give_up() {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn give_up() {}
 
-/// What the threads that read and judge captures may do with files.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Files {
-    /// All are open.
-    Open,
-    /// Each is opened when its time has come.
-    ToRead,
-}
-
 /// Keeps this thread and those that it starts from what reading a capture does not need, and says so if that fails: the
 /// command goes on.
 #[cfg(target_os = "linux")]
-pub(crate) fn confine(files: Files) {
-    use ackwise_linux::confine::Confinement;
-    let confinement = match files {
-        Files::Open => Confinement::OpensNothing,
-        Files::ToRead => Confinement::OpensToRead,
-    };
-    if let Err(error) = confinement.apply() {
+pub(crate) fn confine() {
+    if let Err(error) = ackwise_linux::confine::Confinement::OpensNothing.apply() {
         eprintln!("warning: cannot confine the threads that read packets: {error}");
     }
 }
 
 /// There are no filters of system calls.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn confine(_: Files) {}
+pub(crate) fn confine() {}

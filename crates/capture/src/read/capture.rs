@@ -10,7 +10,7 @@ use ackwise_tcp::Instant;
 use super::{
     Frame, Problem, ReadError,
     frame::Record,
-    input,
+    input::{self, Opener},
     interfaces::Interfaces,
     pcap::{self, Pcap},
     pcapng::{self, PcapNg},
@@ -28,9 +28,9 @@ pub(super) struct Capture {
 
 impl Capture {
     /// Opens a file; `-` is standard input. Reads no more than what tells how it is compressed.
-    pub(super) fn open(file: &Path) -> Result<Self, ReadError> {
+    pub(super) fn open(file: &Path, opener: &mut Opener) -> Result<Self, ReadError> {
         let named = |problem| ReadError { file: file.to_owned(), offset: 0, problem };
-        let input = input::open(file).map_err(named)?;
+        let input = input::open(file, opener).map_err(named)?;
         Ok(match input::is_regular(file) {
             true => Self::new(file, ReadBuffer::that_fills_up(input)),
             false => Self::new(file, ReadBuffer::new(input)),

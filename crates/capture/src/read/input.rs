@@ -14,12 +14,15 @@ use flate2::read::MultiGzDecoder;
 
 use super::Problem;
 
-/// Opens a file, or standard input for `-`, and takes gzip or zstd off.
-pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>, Problem> {
+/// Opens a file: here, or in another thread for one that may open nothing.
+pub(super) type Opener = Box<dyn FnMut(&Path) -> io::Result<File> + Send>;
+
+/// Lets `opener` open a file, or takes standard input for `-`, and takes gzip or zstd off.
+pub(super) fn open(path: &Path, opener: &mut Opener) -> Result<Box<dyn Read + Send>, Problem> {
     if is_standard_input(path) {
         return uncompressed(Box::new(io::stdin()));
     }
-    uncompressed(Box::new(File::open(path).map_err(Problem::Open)?))
+    uncompressed(Box::new(opener(path).map_err(Problem::Open)?))
 }
 
 /// Whether a file can be opened twice and begins anew: a pipe cannot.

@@ -3,14 +3,17 @@
 use std::{
     collections::VecDeque,
     fmt,
-    io::Read,
+    fs::File,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use ackwise_tcp::Instant;
 
 use super::{
-    Drops, Frame, Interface, MOST_OPEN, Problem, ReadError, capture::Capture, input,
+    Drops, Frame, Interface, MOST_OPEN, Problem, ReadError,
+    capture::Capture,
+    input::{self, Opener},
     interfaces::Interfaces,
 };
 
@@ -37,6 +40,7 @@ use super::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Source {
+    opener: Opener,
     /// What is yet to be opened, the earliest first.
     waiting: VecDeque<Waiting>,
     /// Files with a current packet, except the one that `given` names, which is advanced first.
@@ -65,28 +69,40 @@ impl Source {
     ///
     /// Of several files the first packets are looked at here already.
     pub fn open<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Self {
+        Self::open_by(|file| File::open(file), files)
+    }
+
+    /// The same, but `opener` opens each file when its time has come: it can ask another thread, for one that may open
+    /// nothing.
+    pub fn open_by<P: AsRef<Path>>(
+        opener: impl FnMut(&Path) -> io::Result<File> + Send + 'static,
+        files: impl IntoIterator<Item = P>,
+    ) -> Self {
+        let mut opener: Opener = Box::new(opener);
         let files: Vec<_> = files.into_iter().map(|file| file.as_ref().to_owned()).collect();
         let several = files.len() > 1;
         let may_wait = !files.iter().all(|file| input::is_regular(file));
         let mut waiting: Vec<_> = files
             .into_iter()
             .map(|file| {
-                let first = several.then(|| first_packet(&file)).flatten();
+                let first = several.then(|| first_packet(&file, &mut opener)).flatten();
                 Waiting { file, first: first.unwrap_or(Instant::EPOCH), input: None }
             })
             .collect();
         waiting.sort_by_key(|waiting| waiting.first);
-        Self { has_blocks: !several && !may_wait, ..Self::new(waiting, may_wait) }
+        Self { has_blocks: !several && !may_wait, ..Self::new(opener, waiting, may_wait) }
     }
 
     /// The packets of `input`, which errors call `name`.
     pub fn of(name: impl AsRef<Path>, input: impl Read + Send + 'static) -> Self {
         let file = name.as_ref().to_owned();
-        Self::new(vec![Waiting { file, first: Instant::EPOCH, input: Some(Box::new(input)) }], true)
+        let waiting = Waiting { file, first: Instant::EPOCH, input: Some(Box::new(input)) };
+        Self::new(Box::new(|_| Err(io::ErrorKind::Unsupported.into())), vec![waiting], true)
     }
 
-    fn new(waiting: Vec<Waiting>, may_wait: bool) -> Self {
+    fn new(opener: Opener, waiting: Vec<Waiting>, may_wait: bool) -> Self {
         Self {
+            opener,
             waiting: waiting.into(),
             open: Vec::new(),
             given: None,
@@ -203,7 +219,7 @@ impl Source {
             }
             self.open.push(match input {
                 Some(input) => Capture::of(&file, input)?,
-                None => Capture::open(&file)?,
+                None => Capture::open(&file, &mut self.opener)?,
             });
             self.advance(self.open.len() - 1)?;
         }
@@ -229,11 +245,11 @@ impl fmt::Debug for Source {
 }
 
 /// When the first packet of a file was captured; `None` if that cannot be told, or only once.
-fn first_packet(file: &Path) -> Option<Instant> {
+fn first_packet(file: &Path, opener: &mut Opener) -> Option<Instant> {
     if !input::is_regular(file) {
         return None;
     }
-    let mut capture = Capture::open(file).ok()?;
+    let mut capture = Capture::open(file, opener).ok()?;
     capture.advance(&mut Interfaces::default()).ok()?;
     capture.at()
 }

@@ -8,25 +8,25 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
 };
 
 use ackwise_capture::{
     analysis::ConnectionResult, attribution::Confidence, export::ExchangeWriter, read::Source,
 };
 use ackwise_explain::Explained;
-use ackwise_report::OutputFile;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     flag,
 };
 
-use crate::cli::outcome::Failure;
+use super::outputs::Output;
+use crate::cli::{outcome::Failure, privileges};
 
 /// What to export, from which files.
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     exchange: usize,
-    path: &'a Path,
     captures: &'a [PathBuf],
 }
 
@@ -34,7 +34,7 @@ impl<'a> Request<'a> {
     /// Reads the two values of the option. `captures` must be files, because a pipe has its packets only
     /// once.
     pub(super) fn parse(values: &'a [PathBuf], captures: &'a [PathBuf]) -> Result<Self, Failure> {
-        let [number, path] = values else { unreachable!("clap takes two values") };
+        let [number, _] = values else { unreachable!("clap takes two values") };
         let number = number.to_string_lossy();
         let exchange = number.parse().map_err(|_| {
             Failure::Usage(format!(
@@ -51,11 +51,11 @@ impl<'a> Request<'a> {
                 "--export: cannot read {name} a second time (expected files: save the capture first)"
             )));
         }
-        Ok(Self { exchange, path, captures })
+        Ok(Self { exchange, captures })
     }
 
     /// Writes the file, whole or not at all.
-    pub(super) fn write(&self, explained: &Explained) -> Result<(), Failure> {
+    pub(super) fn write(&self, explained: &Explained, output: Output<'_>) -> Result<(), Failure> {
         let analysis = &explained.analysis;
         let Some(exchange) = analysis.exchanges.get(self.exchange) else {
             return Err(Failure::Usage(no_such_exchange(self.exchange, analysis.exchanges.len())));
@@ -66,23 +66,20 @@ impl<'a> Request<'a> {
         for signal in [SIGINT, SIGTERM] {
             flag::register(signal, Arc::clone(&stopped)).map_err(Failure::Signals)?;
         }
-        let copy = || {
-            let file = OutputFile::create(self.path)?;
-            let output = BufWriter::new(file.handle()?);
-            let mut writer = ExchangeWriter::new(output, connection, exchange)?;
-            copy(&mut Source::open(self.captures), &mut writer, &stopped)?;
-            writer.finish()?;
-            file.finish()
-        };
-        match copy() {
-            Ok(_) => {
-                if let Some(limit) = limit(connection) {
-                    anstream::eprintln!("ackwise: {limit}");
-                }
-                Ok(())
-            }
-            Err(error) => Err(Failure::File { path: self.path.to_owned(), error }),
+        let source = super::source(self.captures);
+        output.complete_with(|file| {
+            let mut writer = ExchangeWriter::new(BufWriter::new(file), connection, exchange)?;
+            let copy = || {
+                privileges::confine();
+                copy(&mut source(), &mut writer, &stopped)
+            };
+            thread::scope(|scope| scope.spawn(copy).join().expect("it does not panic"))?;
+            writer.finish().map(drop)
+        })?;
+        if let Some(limit) = limit(connection) {
+            anstream::eprintln!("ackwise: {limit}");
         }
+        Ok(())
     }
 }
 

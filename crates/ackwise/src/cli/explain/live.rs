@@ -11,7 +11,7 @@ use ackwise_explain::{Explained, Reading};
 use clap::Args;
 
 #[cfg(target_os = "linux")]
-use crate::cli::privileges::{self, Files};
+use crate::cli::privileges;
 use crate::cli::{duration, number::whole, outcome::Failure};
 
 #[derive(Args, Debug)]
@@ -87,7 +87,7 @@ impl Capture {
     pub(super) fn read(self, reading: Reading) -> Result<Explained, Failure> {
         let Self { live, duration } = self;
         let begun = Instant::now();
-        let mut explained = super::read(live, Files::Open, reading, |packets| {
+        let mut explained = super::read(|| live, reading, |packets| {
             let (past, all) = (begun.elapsed().as_secs(), duration.as_secs_f64());
             format!("{packets} packets in {past} of {all} s; Ctrl-C prints the report")
         })?;
