@@ -365,6 +365,26 @@ fn a_pipe_is_read_as_it_comes_and_an_interrupt_prints_what_was_found() {
     assert!(report["exchanges"].as_array().unwrap().len() > 100, "{}", report["summary"]);
 }
 
+#[test]
+fn what_is_written_beside_the_report_is_begun_before_a_packet_is_read() {
+    let directory = Directory::new();
+    let files = || fs::read_dir(&directory.0).unwrap().count();
+    let before = files();
+    let mut command =
+        directory.command(&["explain", "-", "--html", "page", "--save-stripped", "stripped"]);
+    let mut explain = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    // Two files under random names.
+    let begun = (0..200).any(|_| {
+        thread::sleep(Duration::from_millis(20));
+        files() == before + 2
+    });
+    explain.stdin.take().unwrap().write_all(&directory.capture()).unwrap();
+    assert!(explain.wait().unwrap().success());
+    assert!(begun);
+    let whole = |name: &str| fs::read(directory.0.join(name)).unwrap().len() > 1_000;
+    assert!(whole("page") && whole("stripped") && files() == before + 2);
+}
+
 /// Field `Seccomp` of proc_pid_status(5): 2 is a filter. Every output form is tried with them by the other tests.
 #[cfg(target_os = "linux")]
 #[test]
