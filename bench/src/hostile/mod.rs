@@ -116,7 +116,8 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
                 Input::Packed(program) => pack(program, &file)?,
                 Input::Pair => half.clone(),
             };
-            let cost = measure(&program, &attack, form, &file, &peak)?;
+            let once = || measure(&program, &attack, form, &file, &peak);
+            let cost = measure_again(form.most_time(), once)?;
             if matches!(form.input, Input::Packed(_)) {
                 fs::remove_file(&file)?;
             }
@@ -287,6 +288,22 @@ impl Cost {
     }
 }
 
+/// The cheapest of up to three readings, until one is within `most_time`: what else runs on the machine only adds.
+fn measure_again(
+    most_time: Duration,
+    measure: impl Fn() -> anyhow::Result<Cost>,
+) -> anyhow::Result<Cost> {
+    let mut least = measure()?;
+    for _ in 1..READINGS {
+        if least.cpu <= most_time {
+            break;
+        }
+        let again = measure()?;
+        least = Cost { memory: least.memory.max(again.memory), cpu: least.cpu.min(again.cpu) };
+    }
+    Ok(least)
+}
+
 fn measure(
     program: &PathBuf,
     attack: &Attack,
@@ -314,6 +331,9 @@ fn measure(
     let cpu = process::children_cpu_time()?.saturating_sub(before);
     Ok(Cost { memory: peak.last_bytes()?, cpu })
 }
+
+/// How often something is measured that takes too long.
+const READINGS: usize = 3;
 
 /// What each attack may grow to: just below what the limits are promised for.
 const BYTES: usize = 49_900_000;

@@ -7,9 +7,9 @@ use std::io::{self, Write as _};
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Serializer, Value, json};
 
-use crate::escape;
+use crate::{escape, indented::Indented};
 
 /// A JSON document that a command prints.
 pub trait Document: Serialize + JsonSchema {
@@ -83,7 +83,8 @@ pub fn to_json_line<D: Document>(document: &D) -> String {
 /// If `output` takes no more.
 pub fn write_json<D: Document>(document: &D, output: impl io::Write) -> io::Result<()> {
     let mut output = escape::JsonOutput::new(output);
-    serde_json::to_writer_pretty(&mut output, &Formatted { format: D::FORMAT, document })?;
+    let mut serializer = Serializer::with_formatter(&mut output, Indented::default());
+    Formatted { format: D::FORMAT, document }.serialize(&mut serializer)?;
     output.write_all(b"\n")?;
     output.flush()
 }

@@ -9,6 +9,7 @@
 //! | `columns` | columns for data frames, as Parquet (feature `parquet`) |
 //! | [`escape`] | text from outside, made safe for each place where it is written |
 //! | [`mod@format`] | what a JSON document says of itself, and its schema |
+//! | `indented` | JSON indented, in one write for each line |
 //! | [`layout`] | text filled to the width of a terminal |
 //! | [`name`] | one name for a variant in JSON, in text and on the command line |
 //! | [`output_file`] | the files that commands write: whole or not at all, never through a link |
@@ -23,6 +24,7 @@ pub mod columns;
 pub mod escape;
 pub mod format;
 pub mod html;
+mod indented;
 pub mod layout;
 pub mod name;
 pub mod output_file;

@@ -35,8 +35,7 @@ use super::{
     duration, files,
     number::whole,
     outcome::{Failure, Outcome},
-    output,
-    privileges,
+    output, privileges,
     progress::ProgressLine,
 };
 
@@ -194,9 +193,9 @@ const NO_INPUT: &str =
 const MOST_THREADS: NonZeroUsize =
     NonZeroUsize::new(Analyser::MOST_THREADS).expect("some threads are allowed");
 
-/// `--html` and `--save-stripped` together leave this part of what the limits allow (our choice: with all of
-/// it, a capture of 50 MB took 636 MB, with half of it below 512).
-const BOTH_OUTPUTS: NonZeroUsize = NonZeroUsize::new(2).expect("not zero");
+/// `--html` and `--save-stripped` together leave this part of what the limits allow, and each capture of a pair has it
+/// (our choice: with all of it, captures of 50 MB took 636 and 540 MB, with half of it below 512).
+const SHARED: NonZeroUsize = NonZeroUsize::new(2).expect("not zero");
 
 /// How much of a cause is too much.
 #[derive(Clone, Copy, Debug)]
@@ -332,9 +331,10 @@ impl Explain {
             Some(_) => Reading::with_series(),
             None => Reading::new().with_threads(threads),
         };
-        // What an HTML page draws and a stripped copy take memory of their own.
-        let reading = match self.html.is_some() && self.save_stripped.is_some() {
-            true => reading.with_limits_divided(BOTH_OUTPUTS),
+        // What an HTML page draws and a stripped copy take memory of their own; so does the other capture of a pair.
+        let has_both = self.html.is_some() && self.save_stripped.is_some();
+        let reading = match has_both || self.pair.is_some() {
+            true => reading.with_limits_divided(SHARED),
             false => reading,
         };
         let reading = match self.json || self.connections {

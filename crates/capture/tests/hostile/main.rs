@@ -214,7 +214,7 @@ fn page() -> String {
         let (first, rest) = limit.bounds().split_at(1);
         let (first, beyond) = (first.to_uppercase(), limit.beyond());
         let divided = if limit.is_divided() {
-            " Smaller with both outputs or under a live flood."
+            " Smaller with both outputs, for a pair, or under a live flood."
         } else {
             ""
         };
@@ -243,8 +243,8 @@ const INTRODUCTION: &str = "# What `ackwise explain` may cost
 A capture may come from anybody. The targets for any capture below 50 MB after decompression, with any form of the report, are 512 MB of memory and 5 s
 of processor time on an idle machine; with `--html`, `--save-stripped`, `--json`, `--by path` and `--connections` together, 15 s; with `--pair`, 8 s for two
 captures below 50 MB together. `cargo xtask bench hostile` measures them with 117 captures that were made to cost much. `--html` together with
-`--save-stripped` halves the limits marked below, because each of them needs memory of its own; so does a flood that a live capture cannot follow
-completely, to a sixteenth.
+`--save-stripped` halves the limits marked below, because each of them needs memory of its own; so does `--pair`, for each capture. A flood that a live
+capture cannot follow completely leaves a sixteenth.
 
 The last full run, on an idle machine, was with 82 of them: at most 503 MB and 4.3 s in 328 readings. The 35 others are products: gaps, open requests,
 connections and directions; fragments and connections; blocks, packets and sections. In text, each of them took at most 4.2 s, except

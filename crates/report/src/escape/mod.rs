@@ -92,6 +92,7 @@ impl<W: io::Write> JsonOutput<W> {
         Self { output, pending: Vec::new() }
     }
 
+    #[cold]
     fn write_pending(&mut self) -> io::Result<()> {
         let text = str::from_utf8(&self.pending).map_err(io::Error::other)?;
         self.output.write_all(json(text).as_bytes())?;
@@ -102,11 +103,17 @@ impl<W: io::Write> JsonOutput<W> {
 
 impl<W: io::Write> io::Write for JsonOutput<W> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.write_all(piece)?;
+        Ok(piece.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, piece: &[u8]) -> io::Result<()> {
         self.pending.extend_from_slice(piece);
         if self.pending.len() >= Self::BATCH {
             self.write_pending()?;
         }
-        Ok(piece.len())
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {

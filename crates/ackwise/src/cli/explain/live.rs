@@ -87,10 +87,14 @@ impl Capture {
     pub(super) fn read(self, reading: Reading) -> Result<Explained, Failure> {
         let Self { live, duration } = self;
         let begun = Instant::now();
-        let mut explained = super::read(|| live, reading, |packets| {
-            let (past, all) = (begun.elapsed().as_secs(), duration.as_secs_f64());
-            format!("{packets} packets in {past} of {all} s; Ctrl-C prints the report")
-        })?;
+        let mut explained = super::read(
+            || live,
+            reading,
+            |packets| {
+                let (past, all) = (begun.elapsed().as_secs(), duration.as_secs_f64());
+                format!("{packets} packets in {past} of {all} s; Ctrl-C prints the report")
+            },
+        )?;
         if explained.drops.packets() > 0 {
             explained.warnings.push(MISSED.to_owned());
         }
