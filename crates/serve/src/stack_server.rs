@@ -14,7 +14,7 @@ use std::{
 use ackwise_http::{RequestParser, behaviour::Outlook};
 use ackwise_linux::{
     ConnectionId, TunDevice, TunStack,
-    stack::{self, Listen, StackOptions, Tap},
+    stack::{Listen, StackOptions, Tap},
 };
 use ackwise_tcp::{Event, Policies, TimeWaitReason, policy::ClosePolicy};
 
@@ -70,13 +70,21 @@ impl StackServer {
     ///
     /// If no descriptors are left, or the port of `config` is 0.
     pub fn start(device: TunDevice, config: Config, close: ClosePolicy) -> io::Result<Self> {
+        Self::on(TunStack::new(device, StackOptions::default())?, config, close)
+    }
+
+    /// The same on a stack with other options.
+    ///
+    /// # Errors
+    ///
+    /// If the port of `config` is 0, or has a listener.
+    pub fn on(mut stack: TunStack, config: Config, close: ClosePolicy) -> io::Result<Self> {
         let port = config.bind.port();
         if port == 0 {
             let text = "port 0 is not supported on a TUN device (expected 1 to 65535)";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        let address = (device.v4().ours, port).into();
-        let mut stack = TunStack::new(device, StackOptions::default())?;
+        let address = (stack.device().v4().ours, port).into();
         let policies = Policies { close, ..Policies::LINUX_6 };
         let listen = Listen {
             config: ackwise_tcp::Config::new(policies),
@@ -107,10 +115,10 @@ impl StackServer {
         self.counters.stats()
     }
 
-    /// What the stack has counted: packets, and SYNs answered by cookies.
+    /// The stack, for its counters and the number of its connections.
     #[must_use]
-    pub const fn stack_counters(&self) -> stack::Counters {
-        self.stack.counters()
+    pub const fn stack(&self) -> &TunStack {
+        &self.stack
     }
 
     /// Why connections are in TIME-WAIT at this end now, one entry for each.
@@ -132,7 +140,7 @@ impl StackServer {
         }
         while let Some((id, event)) = self.stack.poll_event() {
             match event {
-                Event::Reset | Event::TimedOut(_) | Event::Closed => self.forget(id),
+                Event::Reset | Event::TimedOut(_) | Event::Closed => self.release(id),
                 Event::PeerClosed => self.serve(id, true),
                 _ => self.serve(id, false),
             }

@@ -336,7 +336,7 @@ fn on_our_own_stack(arguments: &Serve, config: Config, stop: &Stop) -> Result<Ou
         let polled = server.poll(std::time::Instant::now() + LOOK_EVERY);
         polled.map_err(|error| usage(&format_args!("the TUN device failed: {error}")))?;
     }
-    let counters = server.stack_counters();
+    let counters = server.stack().counters();
     let own = OwnStack {
         time_wait: server.time_wait().len() as u64,
         cookies_sent: counters.cookies_sent,
