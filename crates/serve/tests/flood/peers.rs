@@ -1,6 +1,7 @@
 //! Real sockets that hold a place: at the server, or in the stack's table after the server has released it.
 
 use std::{
+    io::{ErrorKind, Read as _},
     net::{SocketAddr, TcpStream},
     thread,
     time::{Duration, Instant},
@@ -8,9 +9,9 @@ use std::{
 
 use ackwise_serve::Limits;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::harness::{PATIENCE, Seen, serve, served, whole};
+use crate::harness::{PATIENCE, Seen, ask, fetch, serve, served, whole};
 
 /// A table that a test fills in a second. In CI, peers are three times as many.
 const PLACES: usize = 512;
@@ -63,6 +64,56 @@ fn clients_are_served_after_peers_that_reset() {
     };
     beside(name, Limits::default(), PLACES, reset, |_, seen| {
         assert!(seen.stats.accepted >= peers() as u64, "{seen:?}");
+    });
+}
+
+#[test]
+fn clients_are_served_while_connections_are_in_time_wait() {
+    let name = "clients_are_served_while_connections_are_in_time_wait";
+    let close = |server| {
+        let _ = fetch(server);
+        None
+    };
+    beside(name, Limits::default(), PLACES, close, |_, seen| {
+        assert!(seen.stats.answered >= peers() as u64, "{seen:?}");
+    });
+}
+
+#[test]
+fn clients_are_served_beside_peers_that_never_close() {
+    let name = "clients_are_served_beside_peers_that_never_close";
+    let limits = Limits { linger: Duration::from_millis(50), ..Limits::default() };
+    let stay = |server| {
+        let stream = connect(server)?;
+        let mut response = Vec::new();
+        ask(&stream, "/300").ok()?.read_to_end(&mut response).ok()?;
+        Some(stream)
+    };
+    beside(name, limits, PLACES, stay, |_, seen| {
+        assert!(seen.stats.answered >= peers() as u64, "{seen:?}");
+    });
+}
+
+#[test]
+fn clients_are_served_beside_peers_that_never_read() {
+    let name = "clients_are_served_beside_peers_that_never_read";
+    let limits = Limits { response: Duration::from_millis(100), ..Limits::default() };
+    let never_read = |server: SocketAddr| {
+        // 256 places, each for 100 ms: more peers than that would be refused.
+        thread::sleep(Duration::from_millis(1));
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.set_recv_buffer_size(0).unwrap(); // The kernel's least.
+        socket.connect_timeout(&server.into(), PATIENCE).ok()?;
+        let stream = TcpStream::from(socket);
+        ask(&stream, "/3000000").ok()?;
+        Some(stream)
+    };
+    beside(name, limits, PLACES, never_read, |held, _| {
+        let reset = |stream: &&TcpStream| {
+            stream.take_error().unwrap().is_some_and(|it| it.kind() == ErrorKind::ConnectionReset)
+        };
+        let reset = held.iter().filter(reset).count();
+        assert!(reset > peers() / 2, "{reset} of {} were reset", held.len());
     });
 }
 
