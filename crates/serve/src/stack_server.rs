@@ -48,6 +48,8 @@ struct Serving {
     sent: u64,
     copier: Copier,
     stage: Stage,
+    /// When it began to wait: for a request, or for room in the send buffer.
+    since: Instant,
     /// When it has taken too long.
     deadline: Instant,
 }
@@ -150,8 +152,8 @@ impl StackServer {
     }
 
     fn admit(&mut self, id: ConnectionId) {
-        self.counters.accepted();
-        if self.connections.len() >= self.config.limits.connections {
+        let now = Instant::now();
+        if self.connections.len() >= self.config.limits.connections && !self.make_room(now) {
             self.counters.count_refused();
             self.stack.abort(id);
             return self.stack.release(id);
@@ -171,10 +173,26 @@ impl StackServer {
             sent: 0,
             copier: Copier::default(),
             stage: Stage::Open,
-            deadline: Instant::now() + self.config.limits.request,
+            since: now,
+            deadline: now + self.config.limits.request,
         };
         self.connections.insert(id, serving);
         self.serve(id, false);
+    }
+
+    /// Closes a connection for a new one, if one can be spared: first the one that has waited longest for a request or
+    /// for the client's FIN, as in nginx (`ngx_drain_connections`), then the one that has waited longest for room in
+    /// the send buffer. Without this, 256 clients that send nothing would shut out all others.
+    fn make_room(&mut self, now: Instant) -> bool {
+        let spared = self.connections.iter().filter_map(|(id, serving)| {
+            let answering = !serving.replies.is_empty();
+            let waits = !answering || now.duration_since(serving.since) >= STALL;
+            waits.then_some((answering, serving.since, *id))
+        });
+        let Some((_, _, id)) = spared.min() else { return false };
+        self.counters.count_displaced();
+        self.release(id);
+        true
     }
 
     /// Sends and reads until neither makes progress.
@@ -210,6 +228,7 @@ impl StackServer {
                 return false;
             }
             serving.sent += copied as u64;
+            serving.since = Instant::now();
         }
         for _ in serving.replies.drain(..) {
             self.counters.count_answer();
@@ -272,6 +291,9 @@ impl StackServer {
     }
 }
 
+/// How long a client may take nothing of a response when its place is needed (our choice): longer than a few
+/// retransmissions, shorter than the time limit of a response.
+const STALL: Duration = Duration::from_secs(5);
 /// How late a timeout may be noticed (our choice).
 const SWEEP_INTERVAL: Duration = Duration::from_millis(50);
 /// The stack holds at most half as many, so at this length at least half of the entries are stale.

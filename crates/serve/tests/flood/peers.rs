@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ackwise_linux::stack::StackOptions;
 use ackwise_serve::Limits;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use socket2::{Domain, SockRef, Socket, Type};
@@ -56,6 +57,15 @@ fn connect(server: SocketAddr) -> Option<TcpStream> {
 }
 
 #[test]
+fn clients_are_served_beside_peers_that_send_nothing() {
+    let name = "clients_are_served_beside_peers_that_send_nothing";
+    let places = StackOptions::default().connections;
+    beside(name, Limits::default(), places, connect, |held, seen| {
+        assert_eq!((held.len(), seen.stats.refused), (peers(), 0), "{seen:?}");
+    });
+}
+
+#[test]
 fn clients_are_served_after_peers_that_reset() {
     let name = "clients_are_served_after_peers_that_reset";
     let reset = |server| {
@@ -98,23 +108,45 @@ fn clients_are_served_beside_peers_that_never_close() {
 fn clients_are_served_beside_peers_that_never_read() {
     let name = "clients_are_served_beside_peers_that_never_read";
     let limits = Limits { response: Duration::from_millis(100), ..Limits::default() };
-    let never_read = |server: SocketAddr| {
+    let act = |server| {
         // 256 places, each for 100 ms: more peers than that would be refused.
         thread::sleep(Duration::from_millis(1));
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        socket.set_recv_buffer_size(0).unwrap(); // The kernel's least.
-        socket.connect_timeout(&server.into(), PATIENCE).ok()?;
-        let stream = TcpStream::from(socket);
-        ask(&stream, "/3000000").ok()?;
-        Some(stream)
+        never_read(server)
     };
-    beside(name, limits, PLACES, never_read, |held, _| {
+    beside(name, limits, PLACES, act, |held, _| {
         let reset = |stream: &&TcpStream| {
             stream.take_error().unwrap().is_some_and(|it| it.kind() == ErrorKind::ConnectionReset)
         };
         let reset = held.iter().filter(reset).count();
         assert!(reset > peers() / 2, "{reset} of {} were reset", held.len());
     });
+}
+
+/// Those that hold all places for the 60 s of a response give way after 5 s.
+#[test]
+fn a_server_full_of_peers_that_never_read_serves_again_after_five_seconds() {
+    let name = "a_server_full_of_peers_that_never_read_serves_again_after_five_seconds";
+    let meanwhile = |server| {
+        let limit = Limits::default().connections;
+        let held: Vec<_> = (0..limit).map(|_| never_read(server).unwrap()).collect();
+        let before = served(server, 1);
+        thread::sleep(Duration::from_secs(5));
+        (held, before, served(server, 10))
+    };
+    let places = StackOptions::default().connections;
+    serve(name, Limits::default(), places, meanwhile, |(_, before, after), seen| {
+        assert_eq!((before, after), (0, 10), "{seen:?}");
+    });
+}
+
+/// A peer that asks for more than send and receive buffer hold.
+fn never_read(server: SocketAddr) -> Option<TcpStream> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_recv_buffer_size(0).unwrap(); // The kernel's least.
+    socket.connect_timeout(&server.into(), PATIENCE).ok()?;
+    let stream = TcpStream::from(socket);
+    ask(&stream, "/3000000").ok()?;
+    Some(stream)
 }
 
 fn raise_descriptor_limit() {
