@@ -425,7 +425,7 @@ mod tests {
                 for id in [released, held] {
                     let tuple = peer.stack.tuple(id);
                     let Some((endpoint, tuple)) = peer.stack.endpoint(id).zip(tuple) else {
-                        left_at = left_at.or(Some(now.since(start)));
+                        left_at.get_or_insert_with(|| now.since(start));
                         continue;
                     };
                     let ack = Some(endpoint.initial_sequence() + 1);
