@@ -13,6 +13,8 @@ pub struct Stats {
     pub accepted: u64,
     /// Connections closed immediately because the limit was reached.
     pub refused: u64,
+    /// Connections closed to make room for new ones, by a server on Ackwise's own stack.
+    pub displaced: u64,
     /// Complete responses sent.
     pub answered: u64,
     /// Connections ended by a CLIENT_CLOSE.
@@ -28,6 +30,7 @@ pub struct Stats {
 pub(crate) struct Counters {
     accepted: AtomicU64,
     refused: AtomicU64,
+    displaced: AtomicU64,
     answered: AtomicU64,
     client_closed: AtomicU64,
     pages: AtomicU64,
@@ -36,12 +39,14 @@ pub(crate) struct Counters {
 
 impl Counters {
     pub(crate) fn stats(&self) -> Stats {
-        let Self { accepted, refused, answered, client_closed, pages, parsing_nanos } = self;
-        let counters = [accepted, refused, answered, client_closed, pages, parsing_nanos];
-        let [accepted, refused, answered, client_closed, pages, nanos] =
+        let Self { accepted, refused, displaced, answered, client_closed, pages, parsing_nanos } =
+            self;
+        let counters =
+            [accepted, refused, displaced, answered, client_closed, pages, parsing_nanos];
+        let [accepted, refused, displaced, answered, client_closed, pages, nanos] =
             counters.map(|counter| counter.load(Ordering::Relaxed));
         let parsing = Duration::from_nanos(nanos);
-        Stats { accepted, refused, answered, client_closed, pages, parsing }
+        Stats { accepted, refused, displaced, answered, client_closed, pages, parsing }
     }
 
     pub(crate) fn accepted(&self) -> u64 {
@@ -54,6 +59,11 @@ impl Counters {
 
     pub(crate) fn count_refused(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn count_displaced(&self) {
+        self.displaced.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn count_answer(&self) {

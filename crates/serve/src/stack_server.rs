@@ -14,7 +14,7 @@ use std::{
 use ackwise_http::{RequestParser, behaviour::Outlook};
 use ackwise_linux::{
     ConnectionId, TunDevice, TunStack,
-    stack::{self, Listen, StackOptions, Tap},
+    stack::{Listen, StackOptions, Tap},
 };
 use ackwise_tcp::{Event, Policies, TimeWaitReason, policy::ClosePolicy};
 
@@ -48,6 +48,8 @@ struct Serving {
     sent: u64,
     copier: Copier,
     stage: Stage,
+    /// When it began to wait: for a request, or for room in the send buffer.
+    since: Instant,
     /// When it has taken too long.
     deadline: Instant,
 }
@@ -70,13 +72,21 @@ impl StackServer {
     ///
     /// If no descriptors are left, or the port of `config` is 0.
     pub fn start(device: TunDevice, config: Config, close: ClosePolicy) -> io::Result<Self> {
+        Self::on(TunStack::new(device, StackOptions::default())?, config, close)
+    }
+
+    /// The same on a stack with other options.
+    ///
+    /// # Errors
+    ///
+    /// If the port of `config` is 0, or has a listener.
+    pub fn on(mut stack: TunStack, config: Config, close: ClosePolicy) -> io::Result<Self> {
         let port = config.bind.port();
         if port == 0 {
             let text = "port 0 is not supported on a TUN device (expected 1 to 65535)";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        let address = (device.v4().ours, port).into();
-        let mut stack = TunStack::new(device, StackOptions::default())?;
+        let address = (stack.device().v4().ours, port).into();
         let policies = Policies { close, ..Policies::LINUX_6 };
         let listen = Listen {
             config: ackwise_tcp::Config::new(policies),
@@ -107,10 +117,10 @@ impl StackServer {
         self.counters.stats()
     }
 
-    /// What the stack has counted: packets, and SYNs answered by cookies.
+    /// The stack, for its counters and the number of its connections.
     #[must_use]
-    pub const fn stack_counters(&self) -> stack::Counters {
-        self.stack.counters()
+    pub const fn stack(&self) -> &TunStack {
+        &self.stack
     }
 
     /// Why connections are in TIME-WAIT at this end now, one entry for each.
@@ -132,7 +142,7 @@ impl StackServer {
         }
         while let Some((id, event)) = self.stack.poll_event() {
             match event {
-                Event::Reset | Event::TimedOut(_) | Event::Closed => self.forget(id),
+                Event::Reset | Event::TimedOut(_) | Event::Closed => self.release(id),
                 Event::PeerClosed => self.serve(id, true),
                 _ => self.serve(id, false),
             }
@@ -142,8 +152,8 @@ impl StackServer {
     }
 
     fn admit(&mut self, id: ConnectionId) {
-        self.counters.accepted();
-        if self.connections.len() >= self.config.limits.connections {
+        let now = Instant::now();
+        if self.connections.len() >= self.config.limits.connections && !self.make_room(now) {
             self.counters.count_refused();
             self.stack.abort(id);
             return self.stack.release(id);
@@ -163,10 +173,26 @@ impl StackServer {
             sent: 0,
             copier: Copier::default(),
             stage: Stage::Open,
-            deadline: Instant::now() + self.config.limits.request,
+            since: now,
+            deadline: now + self.config.limits.request,
         };
         self.connections.insert(id, serving);
         self.serve(id, false);
+    }
+
+    /// Closes a connection for a new one, if one can be spared: first the one that has waited longest for a request or
+    /// for the client's FIN, as in nginx (`ngx_drain_connections`), then the one that has waited longest for room in
+    /// the send buffer. Without this, 256 clients that send nothing would shut out all others.
+    fn make_room(&mut self, now: Instant) -> bool {
+        let spared = self.connections.iter().filter_map(|(id, serving)| {
+            let answering = !serving.replies.is_empty();
+            let waits = !answering || now.duration_since(serving.since) >= STALL;
+            waits.then_some((answering, serving.since, *id))
+        });
+        let Some((_, _, id)) = spared.min() else { return false };
+        self.counters.count_displaced();
+        self.release(id);
+        true
     }
 
     /// Sends and reads until neither makes progress.
@@ -202,6 +228,7 @@ impl StackServer {
                 return false;
             }
             serving.sent += copied as u64;
+            serving.since = Instant::now();
         }
         for _ in serving.replies.drain(..) {
             self.counters.count_answer();
@@ -264,6 +291,9 @@ impl StackServer {
     }
 }
 
+/// How long a client may take nothing of a response when its place is needed (our choice): longer than a few
+/// retransmissions, shorter than the time limit of a response.
+const STALL: Duration = Duration::from_secs(5);
 /// How late a timeout may be noticed (our choice).
 const SWEEP_INTERVAL: Duration = Duration::from_millis(50);
 /// The stack holds at most half as many, so at this length at least half of the entries are stale.

@@ -336,11 +336,13 @@ fn on_our_own_stack(arguments: &Serve, config: Config, stop: &Stop) -> Result<Ou
         let polled = server.poll(std::time::Instant::now() + LOOK_EVERY);
         polled.map_err(|error| usage(&format_args!("the TUN device failed: {error}")))?;
     }
-    let counters = server.stack_counters();
+    let counters = server.stack().counters();
     let own = OwnStack {
         time_wait: server.time_wait().len() as u64,
         cookies_sent: counters.cookies_sent,
         cookies_accepted: counters.cookies_accepted,
+        given_up: counters.orphans_timed_out + counters.orphans_evicted,
+        without_time_wait: counters.time_waits_cut,
     };
     print(arguments, &Document::new(server.address(), server.stats(), Some(own)))
 }
@@ -374,6 +376,8 @@ pub(crate) struct Document {
     connections: u64,
     /// Connections closed at once because the limit was reached.
     refused: u64,
+    /// Connections closed to make room for new ones, on Ackwise's stack; null on the kernel's, where none are.
+    displaced: Option<u64>,
     /// Complete responses.
     responses: u64,
     /// Connections that a CLIENT_CLOSE ended.
@@ -388,6 +392,11 @@ pub(crate) struct Document {
     syn_cookies_sent: Option<u64>,
     /// Connections opened by a SYN cookie that came back, on Ackwise's stack; null on the kernel's.
     syn_cookies_accepted: Option<u64>,
+    /// Closed connections whose client did not close for 60 s, or took nothing for 100 s, or that were too many, on
+    /// Ackwise's stack; null on the kernel's.
+    given_up: Option<u64>,
+    /// Connections that closed without TIME-WAIT because too many were in it, on Ackwise's stack; null on the kernel's.
+    without_time_wait: Option<u64>,
 }
 
 /// What Ackwise's own stack knows when the server ends.
@@ -396,6 +405,8 @@ struct OwnStack {
     time_wait: u64,
     cookies_sent: u64,
     cookies_accepted: u64,
+    given_up: u64,
+    without_time_wait: u64,
 }
 
 impl format::Document for Document {
@@ -409,6 +420,7 @@ impl Document {
             listened_on: listened_on.to_string(),
             connections: stats.accepted,
             refused: stats.refused,
+            displaced: own.map(|_| stats.displaced),
             responses: stats.answered,
             client_closes: stats.client_closed,
             pages_parsed: stats.pages,
@@ -416,6 +428,8 @@ impl Document {
             time_wait: own.map(|own| own.time_wait),
             syn_cookies_sent: own.map(|own| own.cookies_sent),
             syn_cookies_accepted: own.map(|own| own.cookies_accepted),
+            given_up: own.map(|own| own.given_up),
+            without_time_wait: own.map(|own| own.without_time_wait),
         }
     }
 
@@ -430,11 +444,18 @@ impl Document {
             time_wait,
             syn_cookies_sent,
             syn_cookies_accepted,
+            displaced,
+            given_up,
+            without_time_wait,
             ..
         } = self;
         let mut text = format!("Sent {responses} responses on {connections} connections.\n");
         if *refused > 0 {
             text += &format!("Closed {refused} more at once (--connections).\n");
+        }
+        if let Some(displaced @ 1..) = displaced {
+            text +=
+                &format!("Closed {displaced} idle or stalled ones to make room for new ones.\n");
         }
         if *client_closes > 0 {
             text += &format!("{client_closes} connections ended by CLIENT_CLOSE.\n");
@@ -448,6 +469,13 @@ impl Document {
             text += &format!(
                 "The backlog was full: answered {sent} SYNs by cookies; {accepted} opened a connection.\n"
             );
+        }
+        if let Some(given_up @ 1..) = given_up {
+            text +=
+                &format!("Gave up {given_up} closed connections that their clients kept open.\n");
+        }
+        if let Some(cut @ 1..) = without_time_wait {
+            text += &format!("Too many were in TIME-WAIT: {cut} closed without it.\n");
         }
         if let Some(held) = time_wait {
             text += &format!("{held} connections were in TIME-WAIT at the end.\n");

@@ -218,7 +218,7 @@ const REOPENING_STEP: u32 = 128 * 1024;
 
 #[cfg(test)]
 mod tests {
-    use std::hash::Hasher;
+    use std::{hash::Hasher, time::Duration};
 
     use ackwise_tcp::{Config, Flags, Options, Policies, policy::Offer};
     use siphasher::sip::SipHasher13;
@@ -340,6 +340,104 @@ mod tests {
             assert_eq!(state(&stack), Some(State::Closed));
             arrive(&mut stack, 1000, syn(70_000));
             assert_eq!((stack.counters().cookies_sent, stack.connections()), (2, 2));
+        });
+    }
+
+    /// A peer of connections with port 80, one for each of its ports.
+    struct Peer {
+        stack: TunStack,
+        packet: Vec<u8>,
+    }
+
+    impl Peer {
+        fn of(mut stack: TunStack) -> Self {
+            let config = Config::new(Policies { offer: Offer::NONE, ..Policies::RFC });
+            stack.listen(80, Listen { config, backlog: 8, tap: Tap::Off }).unwrap();
+            Self { stack, packet: Vec::new() }
+        }
+
+        fn send(&mut self, port: u16, segment: &Segment, now: Instant) {
+            let v4 = self.stack.device().v4();
+            let (from, to) = ((v4.host, port).into(), (v4.ours, 80).into());
+            wire::write(&mut self.packet, from, to, segment, &[]).unwrap();
+            self.stack.handle_packet(&mut self.packet, now);
+        }
+
+        /// Acknowledges everything that a connection has sent.
+        fn acknowledge(&mut self, id: ConnectionId, window: u16, now: Instant) {
+            let Some(endpoint) = self.stack.endpoint(id) else { return };
+            let (seq, ack) = (endpoint.next_expected(), Some(endpoint.next_sequence()));
+            let port = self.stack.tuple(id).unwrap().peer.port();
+            self.send(port, &Segment { seq, ack, window, ..Segment::default() }, now);
+        }
+
+        fn open(&mut self, port: u16, window: u16) -> ConnectionId {
+            let now = self.stack.now();
+            self.send(port, &Segment { flags: Flags::SYN, ..Segment::default() }, now);
+            let v4 = self.stack.device().v4();
+            let tuple = Tuple { ours: (v4.ours, 80).into(), peer: (v4.host, port).into() };
+            let id = self.stack.table.id(self.stack.table.find(&tuple).unwrap());
+            self.acknowledge(id, window, now);
+            assert_eq!(self.stack.accept(80), Some(id));
+            id
+        }
+    }
+
+    #[test]
+    fn a_peer_that_never_closes_holds_a_released_connection_for_a_minute_and_another_for_ever() {
+        let name = "a_peer_that_never_closes_holds_a_released_connection_for_a_minute";
+        with_stack(name, |stack| {
+            let mut peer = Peer::of(stack);
+            let [released, held] = [1000, 1001].map(|port| {
+                let id = peer.open(port, 999);
+                peer.stack.close(id);
+                peer.acknowledge(id, 999, peer.stack.now());
+                id
+            });
+            peer.stack.release(released);
+            let (now, sent) = (peer.stack.now(), peer.stack.counters().packets_out);
+            for (seconds, left) in [(59, 2), (61, 1), (99_999, 1)] {
+                peer.stack.fire_timers(now + Duration::from_secs(seconds));
+                assert_eq!(peer.stack.connections(), left, "after {seconds} s");
+            }
+            assert_eq!(peer.stack.endpoint(held).map(Endpoint::state), Some(State::FinWait2));
+            let counters = peer.stack.counters();
+            assert_eq!((counters.orphans_timed_out, counters.packets_out), (1, sent));
+        });
+    }
+
+    #[test]
+    fn a_closed_window_holds_a_released_connection_for_100_seconds_and_another_for_ever() {
+        let name = "a_closed_window_holds_a_released_connection_for_100_seconds";
+        with_stack(name, |stack| {
+            let mut peer = Peer::of(stack);
+            let [released, held] = [1000, 1001].map(|port| {
+                let id = peer.open(port, 0);
+                assert_eq!(peer.stack.write(id, &[7; 1000]), 1000);
+                id
+            });
+            peer.stack.release(released);
+            let (start, mut left_at) = (peer.stack.now(), None);
+            while let Some(now) = peer.stack.deadlines.earliest()
+                && now.since(start) < Duration::from_secs(1000)
+            {
+                peer.stack.fire_timers(now);
+                for id in [released, held] {
+                    let tuple = peer.stack.tuple(id);
+                    let Some((endpoint, tuple)) = peer.stack.endpoint(id).zip(tuple) else {
+                        left_at.get_or_insert_with(|| now.since(start));
+                        continue;
+                    };
+                    let ack = Some(endpoint.initial_sequence() + 1);
+                    let seq = endpoint.next_expected();
+                    peer.send(tuple.peer.port(), &Segment { seq, ack, ..Segment::default() }, now);
+                }
+            }
+            // The clock of the first calls went on while the test ran.
+            let left_at = left_at.expect("it was given up").as_millis();
+            assert!((99_000..=100_000).contains(&left_at), "{left_at} ms");
+            assert_eq!(peer.stack.endpoint(held).map(Endpoint::state), Some(State::Established));
+            assert_eq!(peer.stack.counters().orphans_timed_out, 1);
         });
     }
 

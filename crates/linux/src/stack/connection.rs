@@ -1,10 +1,11 @@
 //! A connection of the driver: the endpoint, and the bytes, which the endpoint does not store.
 
 use ackwise_tcp::{
-    DropReason, Endpoint, Event, Instant, Segment, State, Transmit, driver::Stream, wire::Packet,
+    DropReason, Endpoint, Event, Instant, Segment, State, TimeWaitReason, Transmit, driver::Stream,
+    wire::Packet,
 };
 
-use super::{Direction, Tap, Trace, Traced, Tuple, numbers::Numbers};
+use super::{Direction, Tap, Trace, Traced, Tuple, numbers::Numbers, orphans::Orphan};
 
 /// A connection of the driver.
 #[derive(Debug)]
@@ -72,6 +73,31 @@ impl Connection {
     /// `None` when detached.
     pub(super) fn state(&self) -> Option<State> {
         self.endpoint().map(Endpoint::state)
+    }
+
+    /// Leaves the connection to TCP: nobody writes or reads any more.
+    pub(super) fn release(&mut self) {
+        self.owner = Owner::Nobody;
+        if let Some(endpoint) = self.endpoint_mut() {
+            endpoint.close();
+        }
+    }
+
+    /// What is seen of a released connection that is not over; it keeps no more memory than it needs.
+    pub(super) fn orphan(&mut self, now: Instant) -> Option<Orphan> {
+        if self.owner != Owner::Nobody || self.is_over() {
+            return None;
+        }
+        let stream = self.stream.as_mut()?;
+        stream.shrink();
+        let endpoint = stream.endpoint();
+        Some(Orphan {
+            state: endpoint.state(),
+            acknowledged: endpoint.acknowledged(),
+            bytes: stream.memory(),
+            is_relied_on: endpoint.time_wait_reason().is_some_and(TimeWaitReason::is_relied_on),
+            since: now,
+        })
     }
 
     /// The next event for the application, if it holds the connection.

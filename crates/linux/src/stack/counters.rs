@@ -29,6 +29,12 @@ pub struct Counters {
     pub cookies_sent: u64,
     /// Connections opened by a cookie that came back.
     pub cookies_accepted: u64,
+    /// Released connections given up because their peer closed nothing, or acknowledged nothing new, for too long.
+    pub orphans_timed_out: u64,
+    /// Released connections given up because there were too many, or they held too many bytes.
+    pub orphans_evicted: u64,
+    /// Released connections that closed without TIME-WAIT because too many were in it.
+    pub time_waits_cut: u64,
     /// Packets that the kernel did not accept.
     pub send_failures: u64,
 }

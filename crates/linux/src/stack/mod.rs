@@ -28,6 +28,7 @@
 //! | `table` | all connections, by id and by addresses |
 //! | `path_mtu` | path MTUs reported by routers |
 //! | `deadlines` | the next deadline of each connection |
+//! | `orphans` | how long released connections are kept, and how many |
 //! | `secrets` | initial sequence numbers, ports, and the secret of SYN cookies |
 //! | `trace`, `numbers` | segments on the wire, with offsets in the two streams |
 //! | `path` | an emulated path to the peers |
@@ -61,6 +62,7 @@ mod echo;
 mod link;
 mod listener;
 mod numbers;
+mod orphans;
 mod path;
 mod path_mtu;
 mod secrets;
@@ -78,6 +80,7 @@ use connection::{Connection, Owner};
 use deadlines::Deadlines;
 use link::Link;
 use listener::Port;
+use orphans::{Fate, Orphans};
 use path::Path;
 use path_mtu::PathMtus;
 use secrets::Secrets;
@@ -90,7 +93,8 @@ use crate::{TunDevice, clock::Clock, wake::Wake};
 pub struct StackOptions {
     /// Seed of initial sequence numbers and ports; `None` for the system's randomness.
     pub seed: Option<u64>,
-    /// Maximum number of connections, those in TIME-WAIT included.
+    /// Maximum number of connections, those in TIME-WAIT included. Of those that are released, at most half may be in
+    /// TIME-WAIT, and a quarter in other states.
     pub connections: usize,
     /// When the clock of events and traces, and of the timers of the whole host, starts; `None` for now.
     pub start: Option<time::Instant>,
@@ -113,6 +117,7 @@ pub struct TunStack {
     table: Table,
     listeners: BTreeMap<u16, Port>,
     deadlines: Deadlines,
+    orphans: Orphans,
     /// Connections with possible events, each at most once.
     listed: VecDeque<u32>,
     secrets: Secrets,
@@ -137,6 +142,7 @@ impl TunStack {
             table: Table::default(),
             listeners: BTreeMap::new(),
             deadlines: Deadlines::default(),
+            orphans: Orphans::of_table(options.connections),
             listed: VecDeque::new(),
             secrets: Secrets::new(options.seed)?,
             paths: PathMtus::default(),
@@ -307,14 +313,10 @@ impl TunStack {
     }
 
     /// Releases the connection: it is closed if necessary, continues to its end, TIME-WAIT
-    /// included, and is then removed. Data that still arrives is answered by an RST.
+    /// included, and is then removed. Data that still arrives is answered by an RST. A peer that does not close within
+    /// 60 s, or takes nothing for 100 s, is given up; earlier if too many are released.
     pub fn release(&mut self, id: ConnectionId) {
-        self.act(id, |connection, _| {
-            connection.owner = Owner::Nobody;
-            if let Some(endpoint) = connection.endpoint_mut() {
-                endpoint.close();
-            }
-        });
+        self.act(id, |connection, _| connection.release());
     }
 
     /// Removes the endpoint without sending anything, and keeps the addresses in use: arriving
@@ -480,17 +482,26 @@ impl TunStack {
         Some(result)
     }
 
-    /// Sends all pending segments of a changed connection.
+    /// Brings everything else up to date with a changed connection.
     fn settle(&mut self, slot: u32, now: Instant) {
+        self.send_pending(slot, now);
         let Some(connection) = self.table.at_mut(slot) else { return };
-        while let Some(segment) = connection.next_transmit(&mut self.payload, now) {
-            let sent = self.link.send(connection.tuple(), &segment, &self.payload);
-            sent.expect("an endpoint's segments fit into a packet");
+        let mut due = connection.endpoint().and_then(Endpoint::poll_timeout).map(|it| it.at);
+        if let Some(orphan) = connection.orphan(now) {
+            match self.orphans.watch(slot, orphan) {
+                Fate::Stays(until) => due = due.into_iter().chain(until).min(),
+                fate => {
+                    let counters = &mut self.link.counters;
+                    match orphan.state {
+                        State::TimeWait => counters.time_waits_cut += 1,
+                        _ => counters.orphans_timed_out += 1,
+                    }
+                    return self.give_up(slot, fate, now);
+                }
+            }
         }
-        connection.update();
-        let deadline = connection.endpoint().and_then(Endpoint::poll_timeout);
-        match deadline {
-            Some(deadline) => self.deadlines.arm(slot, deadline.at),
+        match due {
+            Some(at) => self.deadlines.arm(slot, at),
             None => self.deadlines.disarm(slot),
         }
         if !std::mem::replace(&mut connection.listed, true) {
@@ -500,10 +511,37 @@ impl TunStack {
         if self.table.at(slot).is_some_and(|it| it.owner == Owner::Nobody && it.is_over()) {
             self.remove(slot);
         }
+        while let Some((slot, fate)) = self.orphans.excess() {
+            self.link.counters.orphans_evicted += 1;
+            self.give_up(slot, fate, now);
+        }
+    }
+
+    /// Sends all pending segments of a connection.
+    fn send_pending(&mut self, slot: u32, now: Instant) {
+        let Some(connection) = self.table.at_mut(slot) else { return };
+        while let Some(segment) = connection.next_transmit(&mut self.payload, now) {
+            let sent = self.link.send(connection.tuple(), &segment, &self.payload);
+            sent.expect("an endpoint's segments fit into a packet");
+        }
+        connection.update();
+    }
+
+    /// Removes a released connection before its end.
+    fn give_up(&mut self, slot: u32, fate: Fate, now: Instant) {
+        let connection = self.table.at_mut(slot);
+        if let Some(endpoint) = connection.and_then(Connection::endpoint_mut)
+            && fate == Fate::Reset
+        {
+            endpoint.abort();
+            self.send_pending(slot, now);
+        }
+        self.remove(slot);
     }
 
     fn remove(&mut self, slot: u32) {
         self.deadlines.disarm(slot);
+        self.orphans.forget(slot);
         self.table.remove(slot);
     }
 }

@@ -24,6 +24,18 @@ impl SendBuffer {
         self.start = self.start.max(offset);
     }
 
+    /// Gives memory back if at most a quarter of it is needed.
+    pub(super) fn shrink(&mut self) {
+        if self.bytes.len() <= self.bytes.capacity() / 4 {
+            self.bytes.shrink_to_fit();
+        }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Appends `len` bytes of the stream, from `offset` on, to `out`.
     ///
     /// # Panics
@@ -71,6 +83,19 @@ mod tests {
             assert_eq!(copied(&buffer, acknowledged as u64, len), expected);
             acknowledged = written.saturating_sub(300);
             buffer.forget_before(acknowledged as u64);
+        }
+    }
+
+    #[test]
+    fn memory_is_given_back_when_three_quarters_of_it_are_not_needed() {
+        let mut buffer = SendBuffer::default();
+        buffer.push(&[7; 65_536]);
+        for (acknowledged, memory) in [(40_000, 65_536), (60_000, 5_536), (65_536, 0)] {
+            buffer.forget_before(acknowledged);
+            buffer.shrink();
+            assert_eq!(buffer.memory(), memory, "{acknowledged} acknowledged");
+            let left = u32::try_from(65_536 - acknowledged).unwrap();
+            assert!(copied(&buffer, acknowledged, left).iter().all(|byte| *byte == 7));
         }
     }
 

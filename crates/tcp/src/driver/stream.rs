@@ -93,4 +93,17 @@ impl Stream {
         assert_eq!(taken as usize, len, "endpoint and reassembly disagree on what is readable");
         len
     }
+
+    /// Gives back the memory that a stream does not need to which nothing more is written, and of which nothing more
+    /// is read. What was not read is lost.
+    pub fn shrink(&mut self) {
+        self.receiving = Reassembly::default();
+        self.sending.shrink();
+    }
+
+    /// Bytes of memory for what was written and is not acknowledged.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.sending.memory()
+    }
 }

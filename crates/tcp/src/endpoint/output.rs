@@ -573,9 +573,11 @@ impl Endpoint {
         Timestamps { value: timestamp(now), echo: self.receiver.ts_recent }
     }
 
-    /// An RST with the next sequence number.
+    /// An RST with the next sequence number, or with the last one that the peer's window allows (Linux
+    /// `tcp_acceptable_seq`): a probe of a closed window goes beyond it.
     pub(super) fn reset_in_sequence(&self) -> PendingReset {
         let ack = self.receiver.number(self.receiver.next);
-        PendingReset { seq: self.sender.number(self.sender.max), ack: Some(ack) }
+        let edge = self.sender.una + u64::from(self.sender.window);
+        PendingReset { seq: self.sender.number(self.sender.max.min(edge)), ack: Some(ack) }
     }
 }
