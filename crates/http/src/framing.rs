@@ -116,6 +116,9 @@ enum Coding {
 
 impl Coding {
     fn of(fields: &Fields) -> Result<Self, FramingError> {
+        if fields.first(TRANSFER_ENCODING).is_none() {
+            return Ok(Self::None);
+        }
         // The name of a coding ends at its parameters (RFC 9110, section 10.1.4); chunked has none.
         let name = |coding: &[u8]| {
             coding
@@ -128,11 +131,9 @@ impl Coding {
             return Err(FramingError::ChunkedTwice);
         }
         Ok(match fields.list(TRANSFER_ENCODING).last() {
-            // A field without a coding is malformed; another recipient may take it for one.
-            None if fields.first(TRANSFER_ENCODING).is_some() => Self::Other,
-            None => Self::None,
             Some(last) if last.eq_ignore_ascii_case(b"chunked") => Self::ChunkedLast,
-            Some(_) => Self::Other,
+            // A field without a coding is malformed; another recipient may take it for one.
+            Some(_) | None => Self::Other,
         })
     }
 }
