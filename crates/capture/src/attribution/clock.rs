@@ -55,8 +55,9 @@ impl SenderClock {
     /// A timestamp was seen.
     pub(super) fn note(&mut self, value: u32, seen: Instant) {
         // The same again and not earlier: the path has not delayed it less.
-        let again = self.latest.replace((value, seen)).filter(|it| it.0 == value && it.1 <= seen);
-        if again.is_none() && self.late_by(value, seen).is_none_or(|(late, drift)| late <= drift) {
+        let before = self.latest.replace((value, seen));
+        let again = before.is_some_and(|it| it.0 == value && it.1 <= seen);
+        if !again && self.late_by(value, seen).is_none_or(|(late, drift)| late <= drift) {
             self.promptest = Some((value, seen));
         }
         let (first, at) = *self.first.get_or_insert((value, seen));
@@ -65,8 +66,15 @@ impl SenderClock {
         if !may_be_shorter || ticks == 0 || ticks > i32::MAX as u32 {
             return;
         }
-        let doubt = (Self::TICKS[1] - Self::TICKS[0]) * u64::from(Self::LIKELY);
-        if self.note_microseconds(span, ticks, doubt) {
+        let [shortest, next, ..] = Self::TICKS;
+        let doubt = (next - shortest) * u64::from(Self::LIKELY);
+        if next * u64::from(ticks) < span + doubt {
+            // Any tick may be as long as the next one: it is not the shortest, nor a microsecond.
+            self.micros_after = None;
+            if self.tick.is_some() || (ticks < Self::LIKELY && span < Self::LEARNT_AFTER) {
+                return;
+            }
+        } else if self.note_microseconds(span, ticks, doubt) {
             self.promptest = Some((value, seen));
         }
         if self.micros_after.is_some() || self.tick.is_some() {
@@ -78,7 +86,7 @@ impl SenderClock {
             return;
         }
         if self.likely_tick.is_none() {
-            let known = Self::known_tick(span, ticks).filter(|_| ticks >= Self::LIKELY);
+            let known = if ticks < Self::LIKELY { None } else { Self::known_tick(span, ticks) };
             self.likely_tick = known.or_else(|| Self::shortest_tick(span, ticks, doubt));
         }
         self.tick = match span < Self::LEARNT_AFTER {
