@@ -103,8 +103,11 @@ pub(crate) fn content_length(fields: &Fields) -> Result<Option<u64>, FramingErro
 
 /// `1*DIGIT`, without the sign that `str::parse` accepts.
 fn bytes(digits: &[u8]) -> Option<u64> {
-    digits.iter().all(u8::is_ascii_digit).then_some(())?;
-    core::str::from_utf8(digits).ok()?.parse().ok()
+    let append = |number: u64, digit: &u8| {
+        let digit = char::from(*digit).to_digit(10)?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    };
+    if digits.is_empty() { None } else { digits.iter().try_fold(0, append) }
 }
 
 /// How the transfer codings delimit the body.
