@@ -66,12 +66,14 @@ impl SenderClock {
         if !may_be_shorter || ticks == 0 || ticks > i32::MAX as u32 {
             return;
         }
-        let [shortest, next, ..] = Self::TICKS;
+        let (count, [shortest, next, ..]) = (u64::from(ticks), Self::TICKS);
         let doubt = (next - shortest) * u64::from(Self::LIKELY);
-        if next * u64::from(ticks) < span + doubt {
-            // Any tick may be as long as the next one: it is not the shortest, nor a microsecond.
+        // The path need not have held the first packet for long if ticks are not the shortest.
+        let may_be_longer = next * count < span + doubt;
+        if may_be_longer || span >= Self::MICROSECOND * 2 * count {
             self.micros_after = None;
-            if self.tick.is_some() || (ticks < Self::LIKELY && span < Self::LEARNT_AFTER) {
+            let is_early = ticks < Self::LIKELY && span < Self::LEARNT_AFTER;
+            if self.tick.is_some() || (may_be_longer && is_early) {
                 return;
             }
         } else if self.note_microseconds(span, ticks, doubt) {
