@@ -25,7 +25,7 @@ impl Serial {
     const LARGEST_STEP: u16 = 64;
 
     /// A packet, which offloads may have joined from several segments.
-    #[inline]
+    #[inline(always)]
     pub(crate) const fn see(&mut self, identification: u16, segments: u16) {
         let next = identification.wrapping_add(segments);
         match self.next {
