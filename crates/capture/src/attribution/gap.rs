@@ -405,9 +405,9 @@ impl Gap {
         self.hold.lost.is_some() || matches!(self.stall, Stall::Shown | Stall::Refused)
     }
 
-    /// The same between two bursts.
-    pub(super) const fn of_two_bursts(self) -> Self {
-        Self { same_burst: false, bit_by_bit: false, ..self }
+    /// It is between two bursts.
+    pub(super) const fn is_of_two_bursts(&mut self) {
+        (self.same_burst, self.bit_by_bit) = (false, false);
     }
 
     /// Whether it ends with the repair of a loss.

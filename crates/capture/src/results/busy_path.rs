@@ -106,11 +106,7 @@ impl Least {
     }
 
     fn join(self, other: Self) -> Self {
-        let pair = [self, other].map(|it| {
-            let round_trip = u64::try_from(it.round_trip.as_nanos()).unwrap_or(u64::MAX);
-            (Nanos::new(round_trip), it.alike)
-        });
-        let alike = Alike::join(pair);
+        let alike = Alike::join([self, other].map(|it| (Nanos::of(it.round_trip), it.alike)));
         Self { round_trip: self.round_trip.min(other.round_trip), alike }
     }
 
