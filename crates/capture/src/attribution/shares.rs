@@ -28,14 +28,16 @@ impl Shares {
 
 impl FromIterator<Share> for Shares {
     fn from_iter<I: IntoIterator<Item = Share>>(shares: I) -> Self {
-        /// Enough for a few shares. Our choice.
-        const USUAL: usize = 128;
-        let mut bytes = Vec::with_capacity(USUAL);
+        let (mut room, mut bytes) = (Room::new(), Vec::new());
         for share in shares {
-            write(&share, &mut bytes);
+            if room.is_full() {
+                bytes.extend_from_slice(room.pushed());
+                room.len = 0;
+            }
+            write(&share, &mut room);
         }
-        // A copy costs less than giving back what is too much.
-        Self(bytes.as_slice().into())
+        bytes.extend_from_slice(room.pushed());
+        Self(bytes.into())
     }
 }
 
@@ -62,9 +64,7 @@ impl Iterator for SharesIter<'_> {
     type Item = Share;
 
     fn next(&mut self) -> Option<Share> {
-        let (share, rest) = read(self.0)?;
-        self.0 = rest;
-        Some(share)
+        read(&mut self.0)
     }
 }
 
@@ -83,7 +83,7 @@ const HAS_DOUBT: u8 = 1 << 7;
 
 const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
 
-fn write(share: &Share, bytes: &mut Vec<u8>) {
+fn write(share: &Share, room: &mut Room) {
     let Share {
         cause,
         direction,
@@ -106,7 +106,6 @@ fn write(share: &Share, bytes: &mut Vec<u8>) {
         | kind.map_or(0, |it| it as u8 + 1) << KIND;
     let cause = cause as u8 | flag(times == 1, ONCE);
     let rule = rule as u8 | flag(doubt.is_some(), HAS_DOUBT);
-    let mut room = Room::new();
     [flags, cause, rule].into_iter().for_each(|byte| room.push(byte));
     if let Some(rival) = rival {
         room.push(rival as u8);
@@ -128,12 +127,11 @@ fn write(share: &Share, bytes: &mut Vec<u8>) {
         room.push_number(step);
         before = number;
     }
-    bytes.extend_from_slice(room.pushed());
 }
 
-/// The first share, and the bytes of the others.
-fn read(bytes: &[u8]) -> Option<(Share, &[u8])> {
-    let (&[flags, cause, rule], mut bytes) = bytes.split_first_chunk()?;
+/// Takes the first share out.
+fn read(all: &mut &[u8]) -> Option<Share> {
+    let (&[flags, cause, rule], mut bytes) = all.split_first_chunk()?;
     let rival = if flags & HAS_RIVAL == 0 { None } else { Some(pull_byte(&mut bytes)?) };
     let doubt = if rule & HAS_DOUBT == 0 { None } else { Some(pull_byte(&mut bytes)?) };
     let span = Duration::from_nanos(pull(&mut bytes)?);
@@ -151,7 +149,8 @@ fn read(bytes: &[u8]) -> Option<(Share, &[u8])> {
     }
     let of_cause = |place: u8| Cause::ALL.get(usize::from(place)).copied();
     let of_rule = |place: u8| Rule::ALL.get(usize::from(place)).copied();
-    let share = Share {
+    *all = bytes;
+    Some(Share {
         cause: of_cause(cause & !ONCE)?,
         direction: if flags & BACK == 0 { Direction::ToServer } else { Direction::ToClient },
         span,
@@ -165,8 +164,7 @@ fn read(bytes: &[u8]) -> Option<(Share, &[u8])> {
             .and_then(|it| LossKind::ALL.get(usize::from(it)).copied()),
         rule: of_rule(rule & !HAS_DOUBT)?,
         doubt: doubt.and_then(of_rule),
-    };
-    Some((share, bytes))
+    })
 }
 
 /// Each has a place beside a bit.
@@ -189,18 +187,25 @@ const fn unzigzag(number: u64) -> u64 {
     (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
-/// Room for one share.
+/// Room for a few shares.
 struct Room {
     bytes: [u8; Self::BYTES],
     len: usize,
 }
 
 impl Room {
-    /// What is small, and six numbers at most, of ten bytes each.
-    const BYTES: usize = 5 + 6 * 10;
+    /// Enough for the shares of most exchanges. Our choice.
+    const BYTES: usize = 256;
+    /// The longest share: what is small, and six numbers of ten bytes.
+    const LONGEST: usize = 5 + 6 * 10;
 
     const fn new() -> Self {
         Self { bytes: [0; Self::BYTES], len: 0 }
+    }
+
+    /// Whether another share may find no room.
+    const fn is_full(&self) -> bool {
+        self.len + Self::LONGEST > Self::BYTES
     }
 
     fn push(&mut self, byte: u8) {
