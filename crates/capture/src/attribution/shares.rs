@@ -83,6 +83,7 @@ const HAS_DOUBT: u8 = 1 << 7;
 
 const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
 
+#[inline(always)]
 fn write(share: &Share, room: &mut Room) {
     let Share {
         cause,
