@@ -68,20 +68,24 @@ impl SenderClock {
         }
         let (count, [shortest, next, ..]) = (u64::from(ticks), Self::TICKS);
         let doubt = (next - shortest) * u64::from(Self::LIKELY);
-        // The path need not have held the first packet for long if ticks are not the shortest.
-        let may_be_longer = next * count < span + doubt;
-        if may_be_longer || span >= Self::MICROSECOND * 2 * count {
+        // The path need not have held the first packet for longer than that if ticks are not the shortest.
+        let may_be_longer = |held: Nanos| next * count < span + held;
+        if may_be_longer(doubt) || span >= Self::MICROSECOND * 2 * count {
             self.micros_after = None;
-            let is_early = ticks < Self::LIKELY && span < Self::LEARNT_AFTER;
-            if self.tick.is_some() || (may_be_longer && is_early) {
-                return;
-            }
         } else if self.note_microseconds(span, ticks, doubt) {
             self.promptest = Some((value, seen));
         }
-        if self.micros_after.is_some() || self.tick.is_some() {
-            return;
+        let is_early = span < Self::LEARNT_AFTER && may_be_longer(Self::LEARNT_AFTER);
+        let shows_nothing = ticks < Self::LIKELY && may_be_longer(doubt);
+        let is_known = self.micros_after.is_some() || self.tick.is_some();
+        if !is_known && !(is_early && (shows_nothing || self.likely_tick.is_some())) {
+            self.learn(value, seen, [span, doubt], ticks);
         }
+    }
+
+    /// What the tick is, after so many `ticks` in the `span` since the first timestamp.
+    #[inline(never)]
+    fn learn(&mut self, value: u32, seen: Instant, [span, doubt]: [Nanos; 2], ticks: u32) {
         // No path holds the first packet for so long: it was of another clock, or this one is faster.
         if Self::TICKS[0] * u64::from(ticks) >= span + Self::LEARNT_AFTER {
             self.first = Some((value, seen));
