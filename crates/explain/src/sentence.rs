@@ -17,7 +17,7 @@ use self::{
     matters::{is_explained, is_worth_saying, largest_avoidable, largest_stall},
     words::{did, happened},
 };
-use super::totals::{Total, Totals, TotalsScope, percentile};
+use super::totals::{Total, Totals, TotalsScope, median};
 
 /// What took most of the time of a capture, and what can be changed, in a few sentences.
 #[must_use]
@@ -138,16 +138,16 @@ fn of_health(analysis: &Analysis, first: &Total, totals: &Totals) -> String {
 
 /// `median 0.40 ms, slowest 3.00 ms`.
 fn how_fast(analysis: &Analysis, totals: &Totals) -> String {
-    let mut durations: Vec<_> = analysis.exchanges.iter().map(|it| it.duration).collect();
-    durations.sort_unstable();
-    let slowest = durations.last().copied().unwrap_or(totals.shortest);
     if totals.exchanges == 1 {
         return rounded(totals.span);
     }
+    let durations = || analysis.exchanges.iter().map(|it| it.duration);
+    let slowest = durations().max().unwrap_or(totals.shortest);
     // What is not listed is faster than what is, and only its sum is known.
     match analysis.folded.exchanges {
         0 => {
-            format!("median {}, slowest {}", rounded(percentile(&durations, 50)), rounded(slowest))
+            let median = median(durations().collect());
+            format!("median {}, slowest {}", rounded(median), rounded(slowest))
         }
         _ => {
             let mean = totals.span / u32::try_from(totals.exchanges).unwrap_or(u32::MAX);

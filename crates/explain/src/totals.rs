@@ -286,6 +286,11 @@ fn place(values: usize, percent: u8) -> Option<usize> {
     Some((values * usize::from(percent) / 100).min(values.checked_sub(1)?))
 }
 
+/// The value below which half of all values are, in whatever order.
+pub(super) fn median(mut values: Vec<Duration>) -> Duration {
+    place(values.len(), 50).map_or(Duration::ZERO, |place| *values.select_nth_unstable(place).1)
+}
+
 /// The value below which `percent` of all values are, of values in ascending order.
 pub(super) fn percentile(sorted: &[Duration], percent: u8) -> Duration {
     place(sorted.len(), percent).map_or(Duration::ZERO, |place| sorted[place])

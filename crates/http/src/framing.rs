@@ -103,8 +103,11 @@ pub(crate) fn content_length(fields: &Fields) -> Result<Option<u64>, FramingErro
 
 /// `1*DIGIT`, without the sign that `str::parse` accepts.
 fn bytes(digits: &[u8]) -> Option<u64> {
-    digits.iter().all(u8::is_ascii_digit).then_some(())?;
-    core::str::from_utf8(digits).ok()?.parse().ok()
+    let append = |number: u64, digit: &u8| {
+        let digit = char::from(*digit).to_digit(10)?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    };
+    if digits.is_empty() { None } else { digits.iter().try_fold(0, append) }
 }
 
 /// How the transfer codings delimit the body.
@@ -116,6 +119,9 @@ enum Coding {
 
 impl Coding {
     fn of(fields: &Fields) -> Result<Self, FramingError> {
+        if fields.first(TRANSFER_ENCODING).is_none() {
+            return Ok(Self::None);
+        }
         // The name of a coding ends at its parameters (RFC 9110, section 10.1.4); chunked has none.
         let name = |coding: &[u8]| {
             coding
@@ -128,11 +134,9 @@ impl Coding {
             return Err(FramingError::ChunkedTwice);
         }
         Ok(match fields.list(TRANSFER_ENCODING).last() {
-            // A field without a coding is malformed; another recipient may take it for one.
-            None if fields.first(TRANSFER_ENCODING).is_some() => Self::Other,
-            None => Self::None,
             Some(last) if last.eq_ignore_ascii_case(b"chunked") => Self::ChunkedLast,
-            Some(_) => Self::Other,
+            // A field without a coding is malformed; another recipient may take it for one.
+            Some(_) | None => Self::Other,
         })
     }
 }

@@ -1,7 +1,5 @@
 //! The time of one exchange, divided without a rest.
 
-use std::time::Duration;
-
 use ackwise_tcp::Instant;
 
 use super::{
@@ -135,14 +133,15 @@ impl Account {
             Confidence::Medium => sum.sure[1] = sum.sure[1] + span,
             Confidence::Low => {}
         }
-        let before = sum.verdict;
-        let [first, second] = match sum.longest < piece {
-            true => [verdict, before],
-            false => [before, verdict],
-        };
-        let (rival, kind) = (first.rival.or(second.rival), first.kind.or(second.kind));
-        sum.verdict = Verdict { rival, kind, swapped: None, ..first };
-        sum.longest = sum.longest.max(piece);
+        let Verdict { rival, kind, .. } = sum.verdict;
+        if sum.longest < piece {
+            let (rival, kind) = (verdict.rival.or(rival), verdict.kind.or(kind));
+            sum.verdict = Verdict { rival, kind, swapped: None, ..verdict };
+            sum.longest = piece;
+        } else {
+            (sum.verdict.rival, sum.verdict.kind) =
+                (rival.or(verdict.rival), kind.or(verdict.kind));
+        }
     }
 
     #[inline(never)]
@@ -171,7 +170,7 @@ impl Account {
 impl Sum {
     fn share(&self) -> Share {
         let &Self { verdict, span, times, longest, sure } = self;
-        let confidence = Confidence::of_parts(span.into(), sure.map(Duration::from));
+        let confidence = Confidence::of_nanos(span, sure);
         let verdict = Verdict { confidence, ..verdict };
         let mut share = Share::of(verdict, span.into(), times, longest.into());
         share.keep_doubt_if_any();
@@ -181,6 +180,8 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use ackwise_cause::{Cause, Direction};
     use proptest::prelude::*;
 

@@ -55,8 +55,9 @@ impl SenderClock {
     /// A timestamp was seen.
     pub(super) fn note(&mut self, value: u32, seen: Instant) {
         // The same again and not earlier: the path has not delayed it less.
-        let again = self.latest.replace((value, seen)).filter(|it| it.0 == value && it.1 <= seen);
-        if again.is_none() && self.late_by(value, seen).is_none_or(|(late, drift)| late <= drift) {
+        let before = self.latest.replace((value, seen));
+        let again = before.is_some_and(|it| it.0 == value && it.1 <= seen);
+        if !again && self.late_by(value, seen).is_none_or(|(late, drift)| late <= drift) {
             self.promptest = Some((value, seen));
         }
         let (first, at) = *self.first.get_or_insert((value, seen));
@@ -65,20 +66,33 @@ impl SenderClock {
         if !may_be_shorter || ticks == 0 || ticks > i32::MAX as u32 {
             return;
         }
-        let doubt = (Self::TICKS[1] - Self::TICKS[0]) * u64::from(Self::LIKELY);
-        if self.note_microseconds(span, ticks, doubt) {
+        let (count, [shortest, next, ..]) = (u64::from(ticks), Self::TICKS);
+        let doubt = (next - shortest) * u64::from(Self::LIKELY);
+        // The path need not have held the first packet for longer than that if ticks are not the shortest.
+        let may_be_longer = |held: Nanos| next * count < span + held;
+        if may_be_longer(doubt) || span >= Self::MICROSECOND * 2 * count {
+            self.micros_after = None;
+        } else if self.note_microseconds(span, ticks, doubt) {
             self.promptest = Some((value, seen));
         }
-        if self.micros_after.is_some() || self.tick.is_some() {
-            return;
+        let is_early = span < Self::LEARNT_AFTER && may_be_longer(Self::LEARNT_AFTER);
+        let shows_nothing = ticks < Self::LIKELY && may_be_longer(doubt);
+        let is_known = self.micros_after.is_some() || self.tick.is_some();
+        if !is_known && !(is_early && (shows_nothing || self.likely_tick.is_some())) {
+            self.learn(value, seen, [span, doubt], ticks);
         }
+    }
+
+    /// What the tick is, after so many `ticks` in the `span` since the first timestamp.
+    #[inline(never)]
+    fn learn(&mut self, value: u32, seen: Instant, [span, doubt]: [Nanos; 2], ticks: u32) {
         // No path holds the first packet for so long: it was of another clock, or this one is faster.
         if Self::TICKS[0] * u64::from(ticks) >= span + Self::LEARNT_AFTER {
             self.first = Some((value, seen));
             return;
         }
         if self.likely_tick.is_none() {
-            let known = Self::known_tick(span, ticks).filter(|_| ticks >= Self::LIKELY);
+            let known = if ticks < Self::LIKELY { None } else { Self::known_tick(span, ticks) };
             self.likely_tick = known.or_else(|| Self::shortest_tick(span, ticks, doubt));
         }
         self.tick = match span < Self::LEARNT_AFTER {

@@ -255,17 +255,21 @@ impl Gap {
         let is_busy = moment.in_flight == InFlight::Transmitting;
         let as_if = |in_flight| cause(&Moment { in_flight, ..*moment });
         let (doubt, other) = if is_busy {
-            (self.train.first(self.free_at, self.until), as_if(InFlight::Propagating))
+            (self.train.first(self.free_at, self.until), InFlight::Propagating)
         } else {
+            let arrived = self.arrived.min(self.until);
             // What it waits for may go on when all has arrived.
-            let goes_on = self.delayed_until.is_none()
+            let goes_on = arrived < self.until
+                && self.delayed_until.is_none()
                 && as_if(InFlight::Propagating) == as_if(InFlight::Nothing);
-            let until = if goes_on { self.until } else { self.arrived.min(self.until) };
-            (self.train.behind(self.free_at, [self.until, until]), as_if(InFlight::Transmitting))
+            let until = if goes_on { self.until } else { arrived };
+            (self.train.behind(self.free_at, [self.until, until]), InFlight::Transmitting)
         };
         account.add(doubt.start.min(at), verdict);
-        let swapped = Some(other).filter(|it| *it != verdict.cause);
-        account.add(doubt.end.min(at), Verdict { swapped, ..verdict });
+        if account.cursor() < doubt.end.min(at) {
+            let swapped = Some(as_if(other)).filter(|it| *it != verdict.cause);
+            account.add(doubt.end.min(at), Verdict { swapped, ..verdict });
+        }
         account.add(at, verdict);
     }
 
@@ -405,9 +409,9 @@ impl Gap {
         self.hold.lost.is_some() || matches!(self.stall, Stall::Shown | Stall::Refused)
     }
 
-    /// The same between two bursts.
-    pub(super) const fn of_two_bursts(self) -> Self {
-        Self { same_burst: false, bit_by_bit: false, ..self }
+    /// It is between two bursts.
+    pub(super) const fn is_of_two_bursts(&mut self) {
+        (self.same_burst, self.bit_by_bit) = (false, false);
     }
 
     /// Whether it ends with the repair of a loss.

@@ -326,6 +326,10 @@ impl Hold {
 
     /// The same, as far as nothing makes it less sure.
     pub(crate) fn with_doubts(self, facts: &Facts) -> Self {
+        // It has all that a doubt can give.
+        if self.confidence == Confidence::Low && self.rival.is_some() && self.doubt.is_some() {
+            return self;
+        }
         match limit_of(DOUBTS, facts, &self, facts.without) {
             Some((doubt, limit)) => self.limited(doubt, limit),
             None => self,

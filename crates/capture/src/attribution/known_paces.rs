@@ -75,10 +75,14 @@ impl Witnesses {
     }
 
     fn told(&self) -> Paces {
-        Paces(self.paces.map(|way| way.map(|it| Self::told_of(&it))))
+        Paces(self.paces.each_ref().map(|way| way.each_ref().map(Self::told_of)))
     }
 
     fn told_of(paces: &[Pace; Self::MOST]) -> Pace {
+        // Mostly none has shown any.
+        if !paces[0].is_known() {
+            return Pace::default();
+        }
         let seen = || paces.iter().copied().filter(|it| it.is_known());
         let any_sure = seen().any(|it| !it.is_doubtful());
         // While threads wait for it: without memory of its own.

@@ -84,8 +84,7 @@ impl RoundTrips {
     /// All up to `acked` is acknowledged.
     pub(super) fn acknowledged(&mut self, acked: u64) -> Option<Answer> {
         let mut newest = None;
-        while let Some(timed) = self.timed.front().copied().filter(|it| it.end <= acked) {
-            self.timed.pop_front();
+        while let Some(timed) = self.timed.pop_front_if(|it| it.end <= acked) {
             newest = Some(timed);
         }
         let newly = acked.saturating_sub(std::mem::replace(&mut self.acked, acked));

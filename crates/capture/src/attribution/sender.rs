@@ -230,43 +230,50 @@ impl Sender {
     pub(crate) fn handle_data(&mut self, data: &SeenData, delays: &PathDelays) -> Option<Gap> {
         match self.handle_in_burst(data, delays) {
             Some(gap) => Some(gap),
-            None => self.handle_in_detail(data.clone(), delays),
+            None => self.handle_in_detail(data, delays),
         }
     }
 
     /// The same, whatever the data waited for.
     #[inline(never)]
-    fn handle_in_detail(&mut self, mut data: SeenData, delays: &PathDelays) -> Option<Gap> {
+    fn handle_in_detail(&mut self, data: &SeenData, delays: &PathDelays) -> Option<Gap> {
         self.full = data.full;
         let on_link = self.bottleneck.before.time(data.len());
         let sent = data.seen - (delays.sender + on_link);
-        let by_clock = self.last.and_then(|last| self.sent_by_clock(&last, &data, sent, delays));
-        let sent = self.last.map_or(sent, |last| by_clock.unwrap_or(sent).max(last.sent));
+        let by_clock = self.sent_by_clock(data, sent, delays);
+        let sent = self.last.as_ref().map_or(sent, |last| by_clock.unwrap_or(sent).max(last.sent));
         self.receive(sent, delays.tolerance + on_link, delays, data.echo);
         // When the data before left, it may not have been known how far the receiver is.
         if let Some(last) = &mut self.last {
             last.arrives = last.arrives.max(last.seen + delays.receiver);
         }
-        let since = self.last.map_or(Nanos::ZERO, |last| Nanos::between(last.sent, sent));
-        let beyond_link = self.is_beyond_link(since, &data);
-        self.learn_pace(&data, delays);
+        let since = self.last.as_ref().map(|last| Nanos::between(last.sent, sent));
+        let beyond_link = self.is_beyond_link(since.unwrap_or_default(), data);
+        self.learn_pace(data, delays);
         self.notice_idle(sent, delays);
-        let recovered = std::mem::take(&mut self.recovered);
-        if data.loss.is_none() && (recovered || self.recover.is_some()) {
-            data.loss = Some(Loss::Repaired);
+        let recovered = std::mem::take(&mut self.recovered) || self.recover.is_some();
+        let repaired;
+        let data = match data.loss.is_none() && recovered {
+            true => {
+                repaired = SeenData { loss: Some(Loss::Repaired), ..data.clone() };
+                &repaired
+            }
+            false => data,
+        };
+        self.lacks_ack |= self.is_beyond_window(data);
+        let mut gap = self.last.map(|last| self.gap(&last, data, sent, delays));
+        if let Some(gap) = gap.as_mut().filter(|_| beyond_link) {
+            gap.is_of_two_bursts();
         }
-        self.lacks_ack |= self.is_beyond_window(&data);
-        let gap = self.last.map(|last| self.gap(&last, &data, sent, delays));
-        let gap = gap.map(|gap| if beyond_link { gap.of_two_bursts() } else { gap });
         self.capture_lost_data = false;
         if let Some(delay) = gap.as_ref().and_then(Gap::ack_delay) {
             self.note_delay(delay);
         }
         let held = by_clock.is_some();
-        let by = self.released_by(&data, gap.as_ref(), delays);
-        self.depart(&data, sent, held, gap.as_ref(), delays);
+        let by = self.released_by(data, gap.as_ref(), delays);
+        self.depart(data, sent, held, gap.as_ref(), delays);
         self.lacks_ack = false;
-        self.note_pacing(&data, by, delays);
+        self.note_pacing(data, by, delays);
         gap
     }
 

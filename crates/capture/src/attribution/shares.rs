@@ -28,14 +28,16 @@ impl Shares {
 
 impl FromIterator<Share> for Shares {
     fn from_iter<I: IntoIterator<Item = Share>>(shares: I) -> Self {
-        /// Enough for a few shares. Our choice.
-        const USUAL: usize = 128;
-        let mut bytes = Vec::with_capacity(USUAL);
+        let (mut room, mut bytes) = (Room::new(), Vec::new());
         for share in shares {
-            write(&share, &mut bytes);
+            if room.is_full() {
+                bytes.extend_from_slice(room.pushed());
+                room.len = 0;
+            }
+            write(&share, &mut room);
         }
-        // A copy costs less than giving back what is too much.
-        Self(bytes.as_slice().into())
+        bytes.extend_from_slice(room.pushed());
+        Self(bytes.into())
     }
 }
 
@@ -66,20 +68,23 @@ impl Iterator for SharesIter<'_> {
     }
 }
 
-const DIRECTION: u64 = 1;
+// A share begins with what is small: flags, the cause, the rule, and the rival and the doubt if it has them.
+const BACK: u8 = 1;
 /// The longest piece is all there is.
-const ONE_PIECE: u64 = 1 << 1;
+const ONE_PIECE: u8 = 1 << 1;
 const CONFIDENCE: u32 = 2;
-/// The rival or the kind of loss comes next.
-const DETAILS: u32 = 4;
-const CAUSE: u32 = 5;
-
-/// A kind of loss takes this many bits.
-const KIND_BITS: u32 = 3;
+const HAS_RIVAL: u8 = 1 << 4;
+/// Counted from 1, so that 0 is none of them.
+const KIND: u32 = 5;
+/// Beside the cause: there is one piece.
+const ONCE: u8 = 1 << 7;
+/// Beside the rule.
+const HAS_DOUBT: u8 = 1 << 7;
 
 const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
 
-fn write(share: &Share, bytes: &mut Vec<u8>) {
+#[inline(always)]
+fn write(share: &Share, room: &mut Room) {
     let Share {
         cause,
         direction,
@@ -92,96 +97,81 @@ fn write(share: &Share, bytes: &mut Vec<u8>) {
         kind,
         rule,
         doubt,
-    } = share;
-    let place = *cause as u64;
-    let sure = CONFIDENCES.iter().position(|it| it == confidence).unwrap_or_default() as u64;
+    } = *share;
     let one_piece = span == longest;
-    let back = u64::from(*direction == Direction::ToClient);
-    let details = details(*rival, *kind);
-    let has_details = u64::from(details > 0);
-    let first = place << CAUSE
-        | has_details << DETAILS
-        | sure << CONFIDENCE
-        | u64::from(one_piece) << 1
-        | back;
-    push(first, bytes);
-    if details > 0 {
-        push(details, bytes);
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    let flags = flag(direction == Direction::ToClient, BACK)
+        | flag(one_piece, ONE_PIECE)
+        | (confidence as u8) << CONFIDENCE
+        | flag(rival.is_some(), HAS_RIVAL)
+        | kind.map_or(0, |it| it as u8 + 1) << KIND;
+    let cause = cause as u8 | flag(times == 1, ONCE);
+    let rule = rule as u8 | flag(doubt.is_some(), HAS_DOUBT);
+    [flags, cause, rule].into_iter().for_each(|byte| room.push(byte));
+    if let Some(rival) = rival {
+        room.push(rival as u8);
     }
-    push(rules(*rule, *doubt), bytes);
-    push(nanos(*span), bytes);
-    push(u64::from(*times), bytes);
+    if let Some(doubt) = doubt {
+        room.push(doubt as u8);
+    }
+    room.push_number(nanos(span));
+    if times != 1 {
+        room.push_number(times.into());
+    }
     if !one_piece {
-        push(nanos(*longest), bytes);
+        room.push_number(nanos(longest));
     }
     let mut before = 0;
     for number in evidence.numbers() {
         // No packet has the number 0; most are near to the one before.
-        push(if number == 0 { 0 } else { 1 + zigzag(number.wrapping_sub(before)) }, bytes);
+        let step = if number == 0 { 0 } else { 1 + zigzag(number.wrapping_sub(before)) };
+        room.push_number(step);
         before = number;
     }
 }
 
-fn read(bytes: &mut &[u8]) -> Option<Share> {
-    let first = pull(bytes)?;
-    let details = if first >> DETAILS & 1 == 0 { 0 } else { pull(bytes)? };
-    let rival = details >> KIND_BITS;
-    let kind = details & ((1 << KIND_BITS) - 1);
-    let rules = pull(bytes)?;
-    let span = Duration::from_nanos(pull(bytes)?);
-    let times = u32::try_from(pull(bytes)?).unwrap_or(u32::MAX);
-    let one_piece = first & ONE_PIECE != 0;
-    let longest = if one_piece { span } else { Duration::from_nanos(pull(bytes)?) };
+/// Takes the first share out.
+fn read(all: &mut &[u8]) -> Option<Share> {
+    let (&[flags, cause, rule], mut bytes) = all.split_first_chunk()?;
+    let rival = if flags & HAS_RIVAL == 0 { None } else { Some(pull_byte(&mut bytes)?) };
+    let doubt = if rule & HAS_DOUBT == 0 { None } else { Some(pull_byte(&mut bytes)?) };
+    let span = Duration::from_nanos(pull(&mut bytes)?);
+    let once = cause & ONCE != 0;
+    let times = if once { 1 } else { u32::try_from(pull(&mut bytes)?).unwrap_or(u32::MAX) };
+    let one_piece = flags & ONE_PIECE != 0;
+    let longest = if one_piece { span } else { Duration::from_nanos(pull(&mut bytes)?) };
     let mut numbers = [0; Evidence::MAX];
     let mut before = 0_u64;
     for number in &mut numbers {
-        if let Some(step) = pull(bytes)?.checked_sub(1) {
+        if let Some(step) = pull(&mut bytes)?.checked_sub(1) {
             *number = before.wrapping_add(unzigzag(step));
         }
         before = *number;
     }
-    let sure = usize::try_from(first >> CONFIDENCE & 3).ok()?;
-    let direction = if first & DIRECTION == 0 { Direction::ToServer } else { Direction::ToClient };
+    let of_cause = |place: u8| Cause::ALL.get(usize::from(place)).copied();
+    let of_rule = |place: u8| Rule::ALL.get(usize::from(place)).copied();
+    *all = bytes;
     Some(Share {
-        cause: cause(first >> CAUSE)?,
-        direction,
+        cause: of_cause(cause & !ONCE)?,
+        direction: if flags & BACK == 0 { Direction::ToServer } else { Direction::ToClient },
         span,
         times,
         longest,
         evidence: Evidence::of(numbers),
-        confidence: *CONFIDENCES.get(sure)?,
-        rival: rival.checked_sub(1).and_then(cause),
-        kind: kind.checked_sub(1).and_then(loss_kind),
-        rule: rule(rules & ((1 << RULE_BITS) - 1))?,
-        doubt: (rules >> RULE_BITS).checked_sub(1).and_then(rule),
+        confidence: *CONFIDENCES.get(usize::from(flags >> CONFIDENCE & 3))?,
+        rival: rival.and_then(of_cause),
+        kind: (flags >> KIND)
+            .checked_sub(1)
+            .and_then(|it| LossKind::ALL.get(usize::from(it)).copied()),
+        rule: of_rule(rule & !HAS_DOUBT)?,
+        doubt: doubt.and_then(of_rule),
     })
 }
 
-/// Both counted from 1, so that 0 is none of them.
-fn details(rival: Option<Cause>, kind: Option<LossKind>) -> u64 {
-    let rival = rival.map_or(0, |it| it as u64 + 1);
-    rival << KIND_BITS | kind.map_or(0, |it| it as u64 + 1)
-}
-
-/// A rule takes this many bits: with no doubt, one byte.
-const RULE_BITS: u32 = 7;
-
-/// The doubt counted from 1, so that 0 is none of them.
-fn rules(rule: Rule, doubt: Option<Rule>) -> u64 {
-    doubt.map_or(0, |it| it as u64 + 1) << RULE_BITS | rule as u64
-}
-
-fn rule(place: u64) -> Option<Rule> {
-    Rule::ALL.get(usize::try_from(place).ok()?).copied()
-}
-
-fn loss_kind(place: u64) -> Option<LossKind> {
-    LossKind::ALL.get(usize::try_from(place).ok()?).copied()
-}
-
-fn cause(place: u64) -> Option<Cause> {
-    Cause::ALL.get(usize::try_from(place).ok()?).copied()
-}
+/// Each has a place beside a bit.
+const _: () = assert!(Cause::ALL.len() <= 1 << 7 && Rule::ALL.len() <= 1 << 7);
+/// So has each kind, and none.
+const _: () = assert!(LossKind::ALL.len() < 1 << (u8::BITS - KIND));
 
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
@@ -198,19 +188,56 @@ const fn unzigzag(number: u64) -> u64 {
     (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
-/// Seven bits in each byte, the low ones first (LEB128).
-fn push(mut number: u64, bytes: &mut Vec<u8>) {
-    while number >= 0x80 {
-        bytes.push(number.to_le_bytes()[0] | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number.to_le_bytes()[0]);
+/// Room for a few shares.
+struct Room {
+    bytes: [u8; Self::BYTES],
+    len: usize,
 }
 
+impl Room {
+    /// Enough for the shares of most exchanges. Our choice.
+    const BYTES: usize = 256;
+    /// The longest share: what is small, and six numbers of ten bytes.
+    const LONGEST: usize = 5 + 6 * 10;
+
+    const fn new() -> Self {
+        Self { bytes: [0; Self::BYTES], len: 0 }
+    }
+
+    /// Whether another share may find no room.
+    const fn is_full(&self) -> bool {
+        self.len + Self::LONGEST > Self::BYTES
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    /// Seven bits in each byte, the low ones first (LEB128).
+    fn push_number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.push(number.to_le_bytes()[0] | 0x80);
+            number >>= 7;
+        }
+        self.push(number.to_le_bytes()[0]);
+    }
+
+    fn pushed(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+fn pull_byte(bytes: &mut &[u8]) -> Option<u8> {
+    bytes.split_off_first().copied()
+}
+
+/// A number as [`Room::push_number`] has written it.
+#[inline(always)]
 fn pull(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
-        let byte = bytes.split_off_first()?;
+        let byte = pull_byte(bytes)?;
         number |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
             break;

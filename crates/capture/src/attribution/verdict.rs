@@ -1,10 +1,10 @@
 //! A verdict on some time of an exchange: the cause, the packets that show it, how sure it is.
 
-use std::time::Duration;
+use std::{ops::Add, time::Duration};
 
 use ackwise_cause::{Cause, Direction};
 
-use super::{LossKind, Rule};
+use super::{LossKind, Nanos, Rule};
 
 /// The packets that show why, by their numbers in the capture, in the order in which they were seen.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -46,13 +46,22 @@ pub enum Confidence {
 impl Confidence {
     /// That of some time of which these parts have high and medium confidence: what nine tenths of it have at least.
     #[must_use]
-    pub fn of_parts(span: Duration, [high, medium]: [Duration; 2]) -> Self {
-        /// Tenths of the time that decide. Our choice.
-        const DECISIVE: u32 = 9;
-        let decides = |part: Duration| part * 10 >= span * DECISIVE;
+    pub fn of_parts(span: Duration, parts: [Duration; 2]) -> Self {
+        Self::decided(span - span / Self::PART, parts)
+    }
+
+    /// The same in nanoseconds.
+    pub(super) fn of_nanos(span: Nanos, parts: [Nanos; 2]) -> Self {
+        Self::decided(span - span / u64::from(Self::PART), parts)
+    }
+
+    /// All of the time but for this part decides. Our choice.
+    const PART: u32 = 10;
+
+    fn decided<T: Copy + PartialOrd + Add<Output = T>>(enough: T, [high, medium]: [T; 2]) -> Self {
         match () {
-            () if decides(high) => Self::High,
-            () if decides(high + medium) => Self::Medium,
+            () if high >= enough => Self::High,
+            () if high + medium >= enough => Self::Medium,
             () => Self::Low,
         }
     }

@@ -76,7 +76,7 @@ pub(crate) struct ObservedConnection {
     /// Gaps whose cause is not known yet, by the direction of the data.
     unsettled: [Unsettled; 2],
     /// The server's first data after a hole: its response has begun.
-    behind_hole: Option<Departure>,
+    behind_hole: Option<Box<Departure>>,
     /// Up to where the server had acknowledged before the current packet.
     heard_by_server: HeardByServer,
     /// Packets whose data was captured only in part, by direction.
@@ -294,15 +294,15 @@ impl ObservedConnection {
         self.decide_shutdowns(seen, direction, shutdown, results);
         let before = self.ends.last_data;
         let sent_before = shutdown.and_then(|_| self.ends.half(direction).sender.last_new());
-        let data = self.ends.handle_data(seen.segment, direction, now, seen.number);
-        let Some(mut data) = data else { return };
+        let mut data = self.ends.handle_data(seen.segment, direction, now, seen.number);
+        let Some(data) = &mut data else { return };
         let flows = self.flow_control[direction.opposite() as usize].is_open();
         let is_mute = shutdown.is_some() || answers_nothing(self.protocol, seen, flows);
         if is_mute {
             self.ends.last_data = before;
         }
         if let Some(measures) = &mut self.measures {
-            measures.handle_data(&data, direction, now);
+            measures.handle_data(data, direction, now);
         }
         if direction == Direction::ToClient
             && data.new
@@ -339,8 +339,8 @@ impl ObservedConnection {
             self.settle(gap, direction, data.new);
         }
         if direction == Direction::ToClient && data.missing == Missing::JustBefore {
-            let last = self.ends.half(direction).sender.last().copied();
-            self.behind_hole = self.behind_hole.or(last);
+            let last = || self.ends.half(direction).sender.last().copied().map(Box::new);
+            self.behind_hole = self.behind_hole.take().or_else(last);
         }
         if data.repairs && direction == Direction::ToServer {
             self.request_sent_again();
@@ -397,9 +397,11 @@ impl ObservedConnection {
         if self.behind_hole.is_some() || !self.unsettled[direction as usize].is_empty() {
             self.divide_unsettled(direction);
         }
-        // More would be known later, and there was no room to wait for it.
-        let gap = if waits { gap.in_doubt() } else { *gap };
-        self.divide(&gap, direction);
+        match waits {
+            // More would be known later, and there was no room to wait for it.
+            true => self.divide(&gap.in_doubt(), direction),
+            false => self.divide(gap, direction),
+        }
     }
 
     /// The response has begun, and the capture does not show when.
@@ -472,7 +474,7 @@ impl ObservedConnection {
         let Some(last) = sender.last() else { return };
         for exchange in self.open.iter_mut().filter(|it| it.waits_for_response()) {
             exchange.handle_earlier_end(&self.earlier_end);
-            exchange.sent_again(sender.free_at(), last);
+            exchange.sent_again(last.way(sender.free_at()));
         }
         self.held_for_repairs = self.open.iter().map(|it| it.held_for_repairs()).sum();
     }

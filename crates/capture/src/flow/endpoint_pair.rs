@@ -8,9 +8,10 @@ use crate::decode::Seen;
 /// is looked up.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct EndpointPair {
+    // What is hashed first is mixed best, and neighbouring ports are most of what differs.
+    ports: u64,
     one: u128,
     other: u128,
-    ports: u64,
 }
 
 impl EndpointPair {

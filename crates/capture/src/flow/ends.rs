@@ -375,14 +375,6 @@ impl Ends {
     ) -> Option<Lost> {
         let shift = self.half(direction).stream.shift();
         let acked = direction.opposite();
-        let serial = &self.halves[direction as usize].serial;
-        let lost_before = segment.len > 0 && serial.skipped() == Some(true);
-        let value = segment.options.timestamps.map(|it| it.value);
-        let receiver = &self.halves[direction as usize].sender;
-        let held = receiver.path_held(value, now);
-        let is_pure = segment.len == 0 && !segment.flags.fin;
-        let unread = is_pure && !receiver.was_held_on_its_way();
-        let stamp = self.stamp_to_echo(segment, direction);
         let half = &mut self.halves[acked as usize];
         let flying = half.stream.flight() > 0;
         let progress = half.stream.acknowledge(segment, shift)?;
@@ -395,24 +387,8 @@ impl Ends {
         let first = !half.sender.knows_edge();
         let duplicate = reports_duplicate(segment);
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
-            let edge = half.stream.edge();
-            let echo = echo_of(segment);
-            let sacks = segment.options.sack.iter().next().is_some();
-            let (seen, acked_up_to) = (now, progress.acked);
-            let ack = Acknowledgement {
-                packet,
-                seen,
-                acked: acked_up_to,
-                edge,
-                stamp,
-                echo,
-                sacks,
-                // A FIN is a program's.
-                is_pure,
-                held,
-                lost_before,
-                unread,
-            };
+            let ack = self.acknowledgement(segment, direction, progress.acked, now, packet);
+            let half = &mut self.halves[acked as usize];
             let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
             half.again = again.or(half.again);
         } else if duplicate {
@@ -421,6 +397,35 @@ impl Ends {
             half.again = again.or(half.again);
         }
         lost
+    }
+
+    /// What a segment acknowledges, up to `acked`, and what its receiver's own packets show of it.
+    #[inline]
+    fn acknowledgement(
+        &self,
+        segment: &Segment,
+        direction: Direction,
+        acked: u64,
+        seen: Instant,
+        packet: u64,
+    ) -> Acknowledgement {
+        let Half { serial, sender: receiver, .. } = self.half(direction);
+        // A FIN is a program's.
+        let is_pure = segment.len == 0 && !segment.flags.fin;
+        let value = segment.options.timestamps.map(|it| it.value);
+        Acknowledgement {
+            packet,
+            seen,
+            acked,
+            edge: self.half(direction.opposite()).stream.edge(),
+            stamp: self.stamp_to_echo(segment, direction),
+            echo: echo_of(segment),
+            sacks: !segment.options.sack.is_empty(),
+            is_pure,
+            held: receiver.path_held(value, seen),
+            lost_before: segment.len > 0 && serial.skipped() == Some(true),
+            unread: is_pure && !receiver.was_held_on_its_way(),
+        }
     }
 
     /// Whether a packet is missing before data, and that may be an ACK without data: the capture has none of this

@@ -10,7 +10,7 @@ use crate::{
     attribution::{
         Account, Confidence, Evidence, Nanos, Rule, Share, Stall, Verdict,
         gap::{self, Gap, LastWay},
-        sender::Departure,
+        sender::{Asks, Departure},
         think::{Asked, ServerHabits, ThinkFacts, Thought},
     },
     conversation::{ExchangeId, RequestHead},
@@ -187,7 +187,7 @@ impl OpenExchange {
 
     /// How long the `way` to the server takes may not have been known when the last of the request, `asked`, left;
     /// or still `is_known` to nobody.
-    pub(crate) fn learn_way(&mut self, asked: Option<Departure>, way: Nanos, is_known: bool) {
+    pub(crate) fn learn_way(&mut self, asked: Option<Asks>, way: Nanos, is_known: bool) {
         self.knows_way = is_known;
         if let (State::Think(last), Some(asked)) = (&mut self.state, asked)
             && last.packet == asked.packet
@@ -196,16 +196,16 @@ impl OpenExchange {
         }
     }
 
-    /// All of the request has left, in `last`, or a part of it again.
-    pub(crate) const fn request_sent(&mut self, free_at: Instant, last: &Departure) {
+    /// All of the request has left, the last of it on this `way`, or a part of it again.
+    pub(crate) const fn request_sent(&mut self, way: LastWay) {
         self.still_asks = false;
         if matches!(self.state, State::Request | State::Think(_)) {
-            self.state = State::Think(last.way(free_at));
+            self.state = State::Think(way);
         }
     }
 
     /// The same, and the server did not have it yet, for all that is known.
-    pub(crate) fn sent_again(&mut self, free_at: Instant, last: &Departure) {
+    pub(crate) fn sent_again(&mut self, again: LastWay) {
         /// Linux gives a connection up after 15 (`tcp_retries2`).
         const MOST: usize = 16;
         if let State::Think(way) = self.state
@@ -213,7 +213,7 @@ impl OpenExchange {
         {
             self.ways.push(way);
         }
-        self.request_sent(free_at, last);
+        self.request_sent(again);
     }
 
     /// Bytes that it takes in memory for being sent again.
@@ -296,13 +296,21 @@ impl OpenExchange {
     /// Earlier responses on the connection have ended, the last at `until`. That has to be said before
     /// anything else happens to the exchange, and costs nothing until then: there may be a thousand
     /// requests behind each response.
-    pub(crate) fn handle_earlier_end(&mut self, &EarlierEnd { count, until, packet }: &EarlierEnd) {
-        if std::mem::replace(&mut self.after, count) < count && self.waits_for_response() {
-            self.arrive_at_server(until);
-            let evidence = Evidence::of([packet, 0, 0]);
-            let (rule, cause) = (Rule::InOrder, Cause::HeadOfLine);
-            self.account.add(until, Self::verdict(rule, cause, Direction::ToClient, evidence));
+    #[inline]
+    pub(crate) fn handle_earlier_end(&mut self, earlier: &EarlierEnd) {
+        if std::mem::replace(&mut self.after, earlier.count) < earlier.count
+            && self.waits_for_response()
+        {
+            self.wait_behind(earlier);
         }
+    }
+
+    #[inline(never)]
+    fn wait_behind(&mut self, &EarlierEnd { until, packet, .. }: &EarlierEnd) {
+        self.arrive_at_server(until);
+        let evidence = Evidence::of([packet, 0, 0]);
+        let (rule, cause) = (Rule::InOrder, Cause::HeadOfLine);
+        self.account.add(until, Self::verdict(rule, cause, Direction::ToClient, evidence));
     }
 
     /// Where the response begins: with `behind_hole`, which came before what it is behind, if it answers the request.
@@ -511,7 +519,7 @@ impl OpenExchange {
 
     /// What is known of it, as one of the `connection` with that number.
     pub(crate) fn into_result(
-        mut self,
+        mut self: Box<Self>,
         connection: u32,
         complete: bool,
         round_trip: Nanos,

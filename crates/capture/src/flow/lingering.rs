@@ -12,7 +12,7 @@ use crate::attribution::{Nanos, gap::Gap, later::Resolution, sender::Departure};
 /// An exchange whose response is not yet acknowledged.
 #[derive(Debug)]
 pub(crate) struct Lingering {
-    open: OpenExchange,
+    open: Box<OpenExchange>,
     /// Where the response ends.
     end: u64,
     /// Its last bytes, and when links were done with them.
@@ -26,7 +26,7 @@ impl Lingering {
     /// The most repairs that are kept. Our choice.
     const MAX_REPAIRS: usize = 64;
 
-    pub(crate) const fn new(open: OpenExchange, end: u64, sent: (Departure, Instant)) -> Self {
+    pub(crate) const fn new(open: Box<OpenExchange>, end: u64, sent: (Departure, Instant)) -> Self {
         Self { open, end, sent, gaps: Vec::new(), again: None }
     }
 
@@ -56,7 +56,7 @@ impl Lingering {
 
     /// The exchange as it went. The acknowledgement was seen at `acked`, if it was; `round_trip` is that
     /// from the vantage point to the client.
-    pub(crate) fn settle(mut self, acked: Option<Instant>, round_trip: Nanos) -> OpenExchange {
+    pub(crate) fn settle(mut self, acked: Option<Instant>, round_trip: Nanos) -> Box<OpenExchange> {
         let needed = |again: &(Departure, Instant)| {
             acked.is_some_and(|at| Nanos::between(again.0.seen, at) >= round_trip * 3 / 4)
         };

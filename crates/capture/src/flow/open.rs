@@ -43,8 +43,8 @@ impl OpenExchanges {
         self.0.front_mut().map(|(_, it)| &mut **it)
     }
 
-    pub(super) fn pop_front(&mut self) -> Option<OpenExchange> {
-        self.0.pop_front().map(|(_, it)| *it)
+    pub(super) fn pop_front(&mut self) -> Option<Box<OpenExchange>> {
+        self.0.pop_front().map(|(_, it)| it)
     }
 
     pub(super) fn get_mut(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
@@ -52,9 +52,9 @@ impl OpenExchanges {
         self.0.get_mut(place).map(|(_, it)| &mut **it)
     }
 
-    pub(super) fn take(&mut self, id: ExchangeId) -> Option<OpenExchange> {
+    pub(super) fn take(&mut self, id: ExchangeId) -> Option<Box<OpenExchange>> {
         let place = self.place(id)?;
-        self.0.remove(place).map(|(_, it)| *it)
+        self.0.remove(place).map(|(_, it)| it)
     }
 
     /// None is left.
@@ -63,8 +63,11 @@ impl OpenExchanges {
         self.0.shrink_to(1);
     }
 
-    /// Exchanges are numbered as they begin.
+    /// Exchanges are numbered as they begin; it is mostly the oldest.
     fn place(&self, id: ExchangeId) -> Option<usize> {
-        self.0.binary_search_by_key(&id, |it| it.0).ok()
+        match self.0.front() {
+            Some((oldest, _)) if *oldest == id => Some(0),
+            _ => self.0.binary_search_by_key(&id, |it| it.0).ok(),
+        }
     }
 }

@@ -25,18 +25,23 @@ impl Serial {
     const LARGEST_STEP: u16 = 64;
 
     /// A packet, which offloads may have joined from several segments.
+    #[inline(always)]
     pub(crate) const fn see(&mut self, identification: u16, segments: u16) {
         let next = identification.wrapping_add(segments);
-        let Some(expected) = self.next else {
-            (self.next, self.unsure) = (Some(next), true);
-            return;
-        };
-        let step = identification.wrapping_sub(expected);
-        if step == 0 && self.skipped == 0 {
+        match self.next {
             // Most come in a row.
-            (self.next, self.in_order) = (Some(next), self.in_order.saturating_add(1));
-            return;
+            Some(expected) if identification == expected && self.skipped == 0 => {
+                self.in_order = self.in_order.saturating_add(1);
+                self.next = Some(next);
+            }
+            Some(expected) => self.see_after(identification.wrapping_sub(expected), segments, next),
+            None => (self.next, self.unsure) = (Some(next), true),
         }
+    }
+
+    /// A packet that comes `step` after the one that was expected, before `next`.
+    #[inline(never)]
+    const fn see_after(&mut self, step: u16, segments: u16, next: u16) {
         if step > Self::LARGEST_STEP {
             let late = step.wrapping_neg();
             if late <= Self::LARGEST_STEP {

@@ -67,8 +67,9 @@ impl Setup {
         if self.account.is_none() {
             self.account = Some(self.new_account(at));
         }
-        let verdict = self.syn_again(direction, [before.packet, packet, 0], distances);
-        if let Some(account) = self.account.as_mut().filter(|_| again) {
+        let packets = [before.packet, packet, 0];
+        let verdict = again.then(|| self.syn_again(direction, packets, distances));
+        if let Some((account, verdict)) = self.account.as_mut().zip(verdict) {
             account.add(at, verdict);
         }
     }

@@ -52,39 +52,24 @@ impl LeastRoundTrips {
         self.by_hosts.entry(hosts).and_modify(|it| *it = it.join(least)).or_insert(least);
     }
 
-    /// Whether the least round trip of a connection may be that of a queue which never empties: those of its packets
-    /// vary, and no other connection between the same hosts shows that it is not. If a connection has too few, the
-    /// others count.
-    pub(crate) fn vary(&self, connection: &ConnectionResult) -> bool {
+    /// What they say of a connection, and its own round trips.
+    pub(crate) fn judge(&self, connection: &ConnectionResult) -> BusyPath {
         let own = Least::of(connection);
-        let others = self.by_hosts.get(&hosts(connection)).filter(|it| it.is_like(own));
-        let others = others.map_or(own.alike, |it| it.alike);
-        match own.alike.are_steady() {
-            true => false,
-            false => (own.alike.vary() && !others.are_steady()) || others.vary(),
+        let least = self.by_hosts.get(&hosts(connection)).copied();
+        BusyPath {
+            is_doubtful: own.varies_beside(least) || least.is_some_and(|it| own.is_doubtful(it)),
+            distance: least.and_then(|it| own.distance(it)),
         }
     }
+}
 
-    /// What they say of a connection; `None` if its own round trips were no longer. Behind an address
-    /// translation there may be hosts at other distances: so only of a connection whose round trips vary.
-    pub(crate) fn distance(&self, connection: &ConnectionResult) -> Option<Distance> {
-        let least = self.by_hosts.get(&hosts(connection))?.round_trip;
-        let own = connection.round_trip;
-        // Less varies without a queue. Our choice.
-        let is_longer = own > least + least / 8 + Duration::from_millis(1);
-        (is_longer && connection.round_trips_alike.vary()).then_some(Distance { least, own })
-    }
-
-    /// Whether another connection between the same hosts had so much shorter round trips that a queue is
-    /// likely, even if those of this connection hardly vary: a long queue fills and drains slowly.
-    pub(crate) fn is_doubtful(&self, connection: &ConnectionResult) -> bool {
-        /// Our choice.
-        const TIMES: u32 = 2;
-        let least = self.by_hosts.get(&hosts(connection));
-        least.is_some_and(|it| {
-            connection.round_trip > it.round_trip * TIMES + Duration::from_millis(1)
-        })
-    }
+/// What a queue may have added to the least round trip of a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct BusyPath {
+    /// It may be that of a queue.
+    pub is_doubtful: bool,
+    /// How much of it is distance, if less than all.
+    pub distance: Option<Distance>,
 }
 
 impl Least {
@@ -92,12 +77,36 @@ impl Least {
         Self { round_trip: connection.round_trip, alike: connection.round_trips_alike }
     }
 
+    /// Whether the least round trip of a connection may be that of a queue which never empties: those of its packets
+    /// vary, and no other connection between the same hosts shows that it is not. If a connection has too few, the
+    /// others count.
+    fn varies_beside(self, least: Option<Self>) -> bool {
+        let others = least.filter(|it| it.is_like(self)).unwrap_or(self).alike;
+        match self.alike.are_steady() {
+            true => false,
+            false => (self.alike.vary() && !others.are_steady()) || others.vary(),
+        }
+    }
+
+    /// How far a connection is by the `least` of all; `None` if its own round trips were no longer. Behind an address
+    /// translation there may be hosts at other distances: so only of a connection whose round trips vary.
+    fn distance(self, least: Self) -> Option<Distance> {
+        let (least, own) = (least.round_trip, self.round_trip);
+        // Less varies without a queue. Our choice.
+        let is_longer = || own > least + least / 8 + Duration::from_millis(1);
+        (self.alike.vary() && is_longer()).then_some(Distance { least, own })
+    }
+
+    /// Whether another connection between the same hosts had so much shorter round trips that a queue is
+    /// likely, even if those of this connection hardly vary: a long queue fills and drains slowly.
+    fn is_doubtful(self, least: Self) -> bool {
+        /// Our choice.
+        const TIMES: u32 = 2;
+        self.round_trip > least.round_trip * TIMES + Duration::from_millis(1)
+    }
+
     fn join(self, other: Self) -> Self {
-        let pair = [self, other].map(|it| {
-            let round_trip = u64::try_from(it.round_trip.as_nanos()).unwrap_or(u64::MAX);
-            (Nanos::new(round_trip), it.alike)
-        });
-        let alike = Alike::join(pair);
+        let alike = Alike::join([self, other].map(|it| (Nanos::of(it.round_trip), it.alike)));
         Self { round_trip: self.round_trip.min(other.round_trip), alike }
     }
 

@@ -12,7 +12,9 @@ use std::{
 };
 
 use super::{
-    ConnectionResult, ExchangeResult, Results, Unfollowed, busy_path::LeastRoundTrips, shared_link,
+    ConnectionResult, ExchangeResult, Results, Unfollowed,
+    busy_path::{BusyPath, LeastRoundTrips},
+    shared_link,
 };
 use crate::{folded::Folded, limits::Reached};
 
@@ -107,15 +109,14 @@ impl Part {
             let connection = &connections[self.places[exchange.connection as usize] as usize];
             exchange.connection = connection.id;
             exchange.limit(&connection.quality);
-            let is_doubtful =
-                least.is_doubtful(connection) || exchange.took_path_for_longer(connection);
-            if least.vary(connection) || is_doubtful {
+            let BusyPath { is_doubtful, distance } = least.judge(connection);
+            if is_doubtful || exchange.took_path_for_longer(connection) {
                 exchange.doubt_path(connection.vantage);
             }
             if connection.distance_in_doubt {
                 exchange.doubt_distance();
             }
-            if let Some(distance) = least.distance(connection) {
+            if let Some(distance) = distance {
                 distance.correct(exchange);
             }
         }

@@ -204,13 +204,13 @@ impl ProbeRtt {
     /// A segment has left.
     pub(super) fn see(&mut self, sent: &Sent) {
         let is_low = sent.flight <= Self::SEGMENTS * sent.full;
-        self.level = match self.level {
-            Level::Usual if is_low => self.begin(sent),
-            Level::Low(low) => Self::go_on(low, sent, is_low),
-            Level::Rises(low, at) => self.rise(low, at, sent),
-            Level::Spoiled if !is_low => Level::Usual,
-            level @ (Level::Usual | Level::Spoiled) => level,
-        };
+        match self.level {
+            Level::Usual if is_low => self.level = self.begin(sent),
+            Level::Low(low) => self.level = Self::go_on(low, sent, is_low),
+            Level::Rises(low, at) => self.level = self.rise(low, at, sent),
+            Level::Spoiled if !is_low => self.level = Level::Usual,
+            Level::Usual | Level::Spoiled => {}
+        }
         self.most = self.most.max(sent.flight);
     }
 

@@ -17,13 +17,13 @@ impl Sender {
         echo: Option<u32>,
     ) {
         let mut together: Option<Arrived> = None;
-        while let Some(ack) = self.acks_in_flight.front().copied() {
+        let is_later = |(stamp, echo)| is_later(stamp, echo);
+        let has_arrived = |ack: &mut Acknowledgement| {
+            ack.seen + delays.sender <= now + tolerance
+                && !ack.stamp.zip(echo).is_some_and(is_later)
+        };
+        while let Some(ack) = self.acks_in_flight.pop_front_if(has_arrived) {
             let at = ack.seen + delays.sender;
-            let is_later = |(stamp, echo)| is_later(stamp, echo);
-            if at > now + tolerance || ack.stamp.zip(echo).is_some_and(is_later) {
-                break;
-            }
-            self.acks_in_flight.pop_front();
             let held = Some(ack.held).filter(|held| *held > Stall::least(delays.round_trip));
             let left = ack.seen - (delays.receiver + held.unwrap_or_default());
             let arrived = self.take(&ack, left, at);

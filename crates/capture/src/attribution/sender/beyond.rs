@@ -184,12 +184,11 @@ impl Sender {
     /// variation.
     pub(super) fn sent_by_clock(
         &mut self,
-        last: &Departure,
         data: &SeenData,
         sent: Instant,
         delays: &PathDelays,
     ) -> Option<Instant> {
-        let timestamp = data.timestamp?;
+        let (last, timestamp) = (self.last.as_ref()?, data.timestamp?);
         self.clock.note(timestamp, data.seen);
         let span = Nanos::between(last.seen, data.seen);
         let (since, tick) = self.clock.between(span, last.timestamp?, timestamp)?;

@@ -45,7 +45,7 @@ impl Sender {
         let is_full = data.len() == data.full;
         let is_likely = last.pushed && delays.is_next_to_sender();
         let hold = if is_full { Hold::ready(is_likely) } else { Hold::just_written() };
-        let gap = Gap {
+        let mut gap = Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
             silent_since: None,
@@ -71,7 +71,7 @@ impl Sender {
             self.clock.note(timestamp, data.seen);
         }
         self.learn_pace(data, delays);
-        let gap = Gap { rate: self.bottleneck.sure(), ..gap };
+        gap.rate = self.bottleneck.sure();
         let by = self.released_by(data, Some(&gap), delays);
         self.depart(data, sent, false, Some(&gap), delays);
         self.note_pacing(data, by, delays);

@@ -73,6 +73,11 @@ impl Departure {
         self.held.map(|held| Nanos::between(held.from, self.arrives))
     }
 
+    /// What the other end may answer.
+    pub(crate) const fn asks(&self) -> Asks {
+        Asks { packet: self.packet, seen: self.seen }
+    }
+
     /// Its way to the receiver; links are done with it at `free_at`.
     pub(crate) const fn way(&self, free_at: Instant) -> LastWay {
         let &Self { train, held, arrives, packet, .. } = self;

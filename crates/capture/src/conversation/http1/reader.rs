@@ -216,24 +216,53 @@ impl Reader {
     }
 
     fn read_head<'a>(&mut self, span: &mut Span<'a>, tokens: &mut Tokens<'_>) -> Step<'a> {
-        let Stage::Head { start, bytes } = &mut self.stage else { return Step::NeedsMore };
-        let start = *start;
-        let seen = bytes.len();
-        if seen == 0 {
-            if (self.start_line)(span.bytes()) == Guess::No {
-                tokens.push(start, || TokenKind::Unreadable(0));
-                return Step::Broken { start };
+        match &self.stage {
+            Stage::Head { start, bytes } if bytes.is_empty() => {
+                self.begin_head(*start, span, tokens)
             }
-            let shown = &span.bytes()[..HEAD_LIMIT.min(span.bytes().len())];
-            if let Some(end) = end_of_head(shown, 0) {
-                let bytes = span.take(end as u64);
-                tokens.push(start, || TokenKind::Head(bytes.to_vec()));
-                let bytes = Cow::Borrowed(bytes);
-                return Step::Head { start, end: span.at(), bytes };
-            }
+            Stage::Head { start, .. } => self.go_on_with_head(*start, span, tokens),
+            _ => Step::NeedsMore,
         }
+    }
+
+    /// Reads the first bytes of a head: mostly all of it, or all that was captured.
+    fn begin_head<'a>(
+        &mut self,
+        start: u64,
+        span: &mut Span<'a>,
+        tokens: &mut Tokens<'_>,
+    ) -> Step<'a> {
+        if (self.start_line)(span.bytes()) == Guess::No {
+            tokens.push(start, || TokenKind::Unreadable(0));
+            return Step::Broken { start };
+        }
+        let is_cut = span.is_cut() || span.bytes().len() >= HEAD_LIMIT;
+        let shown = &span.bytes()[..HEAD_LIMIT.min(span.bytes().len())];
+        if let Some(end) = end_of_head(shown, 0) {
+            let bytes = span.take(end as u64);
+            tokens.push(start, || TokenKind::Head(bytes.to_vec()));
+            return Step::Head { start, end: span.at(), bytes: Cow::Borrowed(bytes) };
+        }
+        span.take_all();
+        if is_cut {
+            tokens.push(start, || TokenKind::Head(shown.to_vec()));
+            self.stage = Stage::Turn { end: span.end() };
+            return Step::CutHead { bytes: Cow::Borrowed(shown) };
+        }
+        self.stage = Stage::Head { start, bytes: shown.to_vec() };
+        Step::NeedsMore
+    }
+
+    fn go_on_with_head<'a>(
+        &mut self,
+        start: u64,
+        span: &mut Span<'a>,
+        tokens: &mut Tokens<'_>,
+    ) -> Step<'a> {
+        let Stage::Head { bytes, .. } = &mut self.stage else { return Step::NeedsMore };
+        let seen = bytes.len();
         let room = HEAD_LIMIT - seen;
-        let cut = span.is_cut() || span.bytes().len() >= room;
+        let is_cut = span.is_cut() || span.bytes().len() >= room;
         bytes.extend_from_slice(&span.bytes()[..room.min(span.bytes().len())]);
         if let Some(end) = end_of_head(bytes, seen.saturating_sub(3)) {
             span.take((end - seen) as u64);
@@ -246,14 +275,13 @@ impl Reader {
             tokens.push(start, || TokenKind::Unreadable(0));
             return Step::Broken { start };
         }
-        if cut {
+        span.take_all();
+        if is_cut {
             tokens.push(start, || TokenKind::Head(bytes.clone()));
             let bytes = Cow::Owned(std::mem::take(bytes));
-            span.take_all();
             self.stage = Stage::Turn { end: span.end() };
             return Step::CutHead { bytes };
         }
-        span.take_all();
         Step::NeedsMore
     }
 

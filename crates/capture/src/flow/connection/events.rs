@@ -68,13 +68,14 @@ impl ObservedConnection {
             }
             Event::RequestEnds { exchange, position, exact } => {
                 let last = self.last_sent(Direction::ToServer);
+                let way = last.map(|(last, free_at)| last.way(free_at));
                 let in_hole = self.fell_into_hole(Direction::ToServer, position.saturating_sub(1));
                 self.with(exchange, |it| {
                     it.request[1] = position;
                     it.exact &= exact;
                     it.request_exact &= exact;
-                    if let Some((last, free_at)) = &last {
-                        it.request_sent(*free_at, last);
+                    if let Some(way) = way {
+                        it.request_sent(way);
                     }
                     if in_hole {
                         it.fall_into_hole();
@@ -82,7 +83,7 @@ impl ObservedConnection {
                 });
             }
             Event::ResponseBegins { exchange, position, exact } => {
-                let last = self.last_sent(Direction::ToClient).map(|it| it.0);
+                let last = self.last_sent(Direction::ToClient).map(|it| *it.0);
                 let in_hole = self.fell_into_hole(Direction::ToClient, position);
                 let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
                 let queued =
@@ -92,12 +93,12 @@ impl ObservedConnection {
                 }
                 let delays = self.ends.distances.path_delays(Direction::ToClient);
                 let (is_near, way) = (delays.is_next_to_sender(), delays.sender);
-                let asked_last = self.last_sent(Direction::ToServer).map(|it| it.0);
+                let asked_last = self.last_sent(Direction::ToServer).map(|it| it.0.asks());
                 let is_far = self.ends.distances.round_trip(Direction::ToServer).is_some();
                 let lacks_acks = self.ends.half(Direction::ToClient).lacks_pure_acks();
                 self.habits.note_held(queued);
                 let mut habits = self.habits;
-                let behind_hole = self.behind_hole;
+                let behind_hole = self.behind_hole.as_deref().copied();
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
@@ -242,7 +243,7 @@ impl ObservedConnection {
     }
 
     /// Nothing more comes of an exchange. A CLIENT_CLOSE is none: its answer is the server's FIN.
-    pub(super) fn exchange_abandoned(&mut self, open: OpenExchange, results: &mut Results) {
+    pub(super) fn exchange_abandoned(&mut self, open: Box<OpenExchange>, results: &mut Results) {
         let head = open.head.as_deref();
         let kind = head.map(|it| RequestKind::of(it.method.as_deref(), it.path.as_deref()));
         if kind == Some(RequestKind::ClientClose) && open.waits_for_response() {
@@ -254,7 +255,7 @@ impl ObservedConnection {
 
     pub(super) fn exchange_over(
         &self,
-        mut open: OpenExchange,
+        mut open: Box<OpenExchange>,
         complete: bool,
         results: &mut Results,
     ) {
@@ -271,7 +272,7 @@ impl ObservedConnection {
         }
     }
 
-    fn take(&mut self, id: ExchangeId) -> Option<OpenExchange> {
+    fn take(&mut self, id: ExchangeId) -> Option<Box<OpenExchange>> {
         let mut open = self.open.take(id)?;
         self.held_for_repairs = self.held_for_repairs.saturating_sub(open.held_for_repairs());
         open.catch_up(&self.deferred, &self.earlier_end);

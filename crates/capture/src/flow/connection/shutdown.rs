@@ -209,10 +209,11 @@ impl ObservedConnection {
     }
 
     /// The last that was sent in `direction` before what closes the connection, and when links were done with it.
-    pub(super) fn last_sent(&self, direction: Direction) -> Option<(Departure, Instant)> {
+    pub(super) fn last_sent(&self, direction: Direction) -> Option<(&Departure, Instant)> {
+        let sender = &self.ends.half(direction).sender;
         match &self.shutdowns[direction as usize] {
-            Some(held) => held.before,
-            None => self.ends.half(direction).sender.last_with_link(),
+            Some(held) => held.before.as_ref().map(|(last, free_at)| (last, *free_at)),
+            None => sender.last().map(|last| (last, sender.free_at())),
         }
     }
 
