@@ -262,7 +262,7 @@ mod tests {
                     end = end.max(start + bytes);
                     let delays = distances.path_delays(direction);
                     let mut long = sender.clone();
-                    let in_detail = long.handle_in_detail(data.clone(), delays);
+                    let in_detail = long.handle_in_detail(&data, delays);
                     let before = format!("{sender:?}");
                     match sender.handle_in_burst(&data, delays) {
                         Some(gap) => {
