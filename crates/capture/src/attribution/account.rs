@@ -112,13 +112,10 @@ impl Account {
         }
         let span = Nanos::between(self.cursor, until);
         self.cursor = until;
-        let kind_of = |it: &Verdict| (it.cause, it.direction);
-        let is_same = |it: &Sum| kind_of(&it.verdict) == kind_of(&verdict);
+        let is_same = |it: &Sum| it.is_under(&verdict);
         let goes_on = self.open.filter(|open| self.sums.get(open.0).is_some_and(is_same));
         let piece = span + goes_on.map_or(Nanos::ZERO, |(_, so_far)| so_far);
-        let place = goes_on.map(|(place, _)| place);
-        let place = place.or_else(|| self.sums.iter().position(is_same));
-        let place = place.unwrap_or_else(|| self.begin_sum(verdict));
+        let place = goes_on.map_or_else(|| self.place_of(&verdict), |(place, _)| place);
         self.open = Some((place, piece));
         match &mut self.kept {
             Kept::Nothing => {}
@@ -144,13 +141,17 @@ impl Account {
         }
     }
 
+    /// Where the sum under a verdict is, which begins if there is none.
     #[inline(never)]
-    fn begin_sum(&mut self, verdict: Verdict) -> usize {
+    fn place_of(&mut self, verdict: &Verdict) -> usize {
+        if let Some(place) = self.sums.iter().position(|it| it.is_under(verdict)) {
+            return place;
+        }
         if self.sums.is_empty() {
             self.sums.reserve(Self::USUAL_SHARES);
         }
         let (span, longest, sure) = (Nanos::ZERO, Nanos::ZERO, [Nanos::ZERO; 2]);
-        self.sums.push(Sum { verdict, span, times: 0, longest, sure });
+        self.sums.push(Sum { verdict: *verdict, span, times: 0, longest, sure });
         self.sums.len() - 1
     }
 
@@ -168,6 +169,10 @@ impl Account {
 }
 
 impl Sum {
+    fn is_under(&self, verdict: &Verdict) -> bool {
+        (self.verdict.cause, self.verdict.direction) == (verdict.cause, verdict.direction)
+    }
+
     fn share(&self) -> Share {
         let &Self { verdict, span, times, longest, sure } = self;
         let confidence = Confidence::of_nanos(span, sure);

@@ -575,10 +575,8 @@ impl Bottleneck {
     /// How sure its rate is. High: it is fast, as no sample has shown that it is not; or more than one sample has shown
     /// its rate, and a timer has ended none of them. Low: a flight came faster than that, so a token bucket lets
     /// flights go, or a sender paces them.
-    #[inline]
     pub(crate) fn sure(&self) -> Confidence {
-        let [before, behind] = [self.before, self.behind].map(|it| it.per_byte.unwrap_or(0));
-        let is_before = before > behind;
+        let is_before = self.before.per_byte.unwrap_or(0) > self.behind.per_byte.unwrap_or(0);
         let slower = if is_before { &self.before } else { &self.behind };
         let refuted = is_before
             && slower.per_byte.zip(self.possible_before).is_some_and(|(pace, most)| pace > most);

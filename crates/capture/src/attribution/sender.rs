@@ -261,7 +261,7 @@ impl Sender {
             false => data,
         };
         self.lacks_ack |= self.is_beyond_window(data);
-        let mut gap = self.last.map(|last| self.gap(&last, data, sent, delays));
+        let mut gap = self.decide(data, sent, delays);
         if let Some(gap) = gap.as_mut().filter(|_| beyond_link) {
             gap.is_of_two_bursts();
         }
@@ -277,31 +277,42 @@ impl Sender {
         gap
     }
 
-    fn gap(
-        &mut self,
-        last: &Departure,
-        data: &SeenData,
-        sent: Instant,
-        delays: &PathDelays,
-    ) -> Gap {
-        let latest = self.latest.filter(|it| it.at + delays.immediate >= last.sent);
-        let latest = latest.as_ref();
-        let gap = Nanos::between(last.sent, sent);
-        let mut facts = self.facts(last, data, sent, latest, delays);
+    /// What the time since the last data was.
+    fn decide(&mut self, data: &SeenData, sent: Instant, delays: &PathDelays) -> Option<Gap> {
+        let last = self.last.as_ref()?;
+        let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
+        let before = (last, latest);
+        let mut facts = self.facts(before, data, sent, delays);
         let claim = Hold::claimed(&facts);
         facts.stall = self.stall(&claim, &facts, data, latest, delays);
         facts.kind = self.loss_kind(&claim, &facts, data, delays);
-        let (stall, kind) = (facts.stall, facts.kind);
         let hold = claim.with_doubts(&facts);
-        let hold = Hold { confidence: hold.confidence.min(stall.most()), ..hold };
+        let hold = Hold { confidence: hold.confidence.min(facts.stall.most()), ..hold };
+        let gap = self.gap(before, data, &facts, [claim, hold], delays);
+        self.note_wait(&hold, &facts, data, sent);
+        Some(gap)
+    }
+
+    /// The time between the last data and this, which left `since_data` later, by what was decided: as it is claimed, and as
+    /// sure as it is.
+    fn gap(
+        &self,
+        (last, latest): (&Departure, Option<&Arrived>),
+        data: &SeenData,
+        facts: &Facts,
+        [claim, hold]: [Hold; 2],
+        delays: &PathDelays,
+    ) -> Gap {
+        let gap = facts.since_data;
+        let sent = last.sent + gap;
+        let (stall, kind) = (facts.stall, facts.kind);
         let own_pause = self.nagle.own_pause();
-        self.note_wait(&hold, &facts, last, data, sent);
         let delayed_until = Self::delayed_until(last, latest, delays);
-        let (free_at, rate) = self.busy(last, sent, &facts, [&claim, &hold], delayed_until);
-        let same_burst = self.is_same_burst(gap, data, &facts);
-        let before_nagle = self.first_ack.zip(hold.before_nagle(&facts));
+        let (free_at, rate) = self.busy(last, sent, facts, [&claim, &hold], delayed_until);
+        let same_burst = self.is_same_burst(gap, data, facts);
+        let before_nagle = self.first_ack.zip(hold.before_nagle(facts));
         let own_pause = own_pause.filter(|_| self.without != Some(Rule::MayBeProgram));
-        let (hold, own) = hold.divided_by_pace(&facts, own_pause);
+        let (hold, own) = hold.divided_by_pace(facts, own_pause);
         let before_nagle = before_nagle.or_else(|| Some((last.sent + own_pause?, own?)));
         let (hold, before) = self.with_silly_window(hold, data, sent);
         Gap {
@@ -360,19 +371,12 @@ impl Sender {
     }
 
     /// What a wait, as it was decided, shows for later ones.
-    fn note_wait(
-        &mut self,
-        hold: &Hold,
-        facts: &Facts,
-        last: &Departure,
-        data: &SeenData,
-        sent: Instant,
-    ) {
+    fn note_wait(&mut self, hold: &Hold, facts: &Facts, data: &SeenData, sent: Instant) {
         let gap = facts.since_data;
         if let Some(since_ack) =
             facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
             && !self.lacks_ack
-            && last.pushed
+            && facts.pushed
             && facts.nagle_would_hold()
         {
             // While the link is busy, no program's delay is seen.
@@ -383,7 +387,7 @@ impl Sender {
         if gap > facts.immediate && facts.is_released() && data.answers.is_none() {
             self.emptied = facts.may_have_filled_buffer();
         }
-        if gap > facts.immediate && last.pushed {
+        if gap > facts.immediate && facts.pushed {
             self.buffer.note(self.left_with[0]);
         }
         if hold.waits_for_window() && hold.confidence == Confidence::High && facts.is_released() {

@@ -26,10 +26,13 @@ pub(super) struct First {
 }
 
 impl AgainElsewhere {
+    #[inline(never)]
     pub(super) fn note(&mut self, seen: &Packet<'_>) {
         match self {
             Self::NothingSeen => *self = Self::Once(First::of(seen)),
-            Self::Once(first) if first.is_again(seen) => *self = Self::Yes,
+            Self::Once(first) if first.interface != seen.interface && first.is_again(seen) => {
+                *self = Self::Yes;
+            }
             Self::Once(_) | Self::Yes => {}
         }
     }
@@ -47,12 +50,12 @@ impl First {
         Self { interface, number: seq, ack, timestamp, identification }
     }
 
-    /// A retransmission has another identification and mostly a later timestamp.
+    /// Whether it is this packet at any interface. A retransmission has another identification and mostly a later
+    /// timestamp.
+    #[inline(never)]
     fn is_again(&self, seen: &Packet<'_>) -> bool {
         let is_unique = self.identification != 0 || self.timestamp.is_some();
-        seen.interface != self.interface
-            && is_unique
-            && Self { interface: self.interface, ..Self::of(seen) } == *self
+        is_unique && Self { interface: self.interface, ..Self::of(seen) } == *self
     }
 }
 

@@ -527,6 +527,7 @@ impl ObservedConnection {
 const CLOCK_STEP: Nanos = Nanos::from_millis(1);
 
 /// Hands on what is next of a stream.
+#[inline]
 pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piece: Piece<'_>) {
     match piece {
         Piece::Data(position, len, bytes) => {

@@ -16,7 +16,7 @@ impl Sender {
         delays: &PathDelays,
         echo: Option<u32>,
     ) {
-        let mut together: Option<Arrived> = None;
+        let mut is_first = true;
         let is_later = |(stamp, echo)| is_later(stamp, echo);
         let has_arrived = |ack: &mut Acknowledgement| {
             ack.seen + delays.sender <= now + tolerance
@@ -27,11 +27,12 @@ impl Sender {
             let held = Some(ack.held).filter(|held| *held > Stall::least(delays.round_trip));
             let left = ack.seen - (delays.receiver + held.unwrap_or_default());
             let arrived = self.take(&ack, left, at);
-            let first = together.take().filter(|first| first.at + tolerance >= now);
-            together = Some(first.map_or(arrived, |first| arrived.merged_with(&first)));
-        }
-        if together.is_some() {
-            self.latest = together;
+            let together = |first: &&Arrived| !is_first && first.at + tolerance >= now;
+            self.latest = Some(match self.latest.as_ref().filter(together) {
+                Some(first) => arrived.merged_with(first),
+                None => arrived,
+            });
+            is_first = false;
         }
     }
 

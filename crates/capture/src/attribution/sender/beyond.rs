@@ -43,7 +43,8 @@ impl Sender {
         if hold.rule == Rule::Paced && facts.since_event() > long {
             return Stall::OrLoss;
         }
-        let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
+        let Some((ack, last)) = latest.zip(self.last.as_ref()).filter(|_| facts.is_released())
+        else {
             return Stall::None;
         };
         let only_ack = hold.waits_for_ack() || hold.waits_for_receiver() || hold.waits_for_memory();
@@ -60,7 +61,7 @@ impl Sender {
             return Stall::Shown;
         }
         match hold.waits_for_ack() {
-            true => self.silence(hold, facts, &last, ack, delays),
+            true => self.silence(hold, facts, last, ack, delays),
             false => Stall::None,
         }
     }
@@ -252,7 +253,7 @@ impl Sender {
         if delays.is_next_to_sender() {
             return Left::AsSeen;
         }
-        let last = self.last.and_then(|last| last.timestamp.zip(Some(last.seen)));
+        let last = self.last.as_ref().and_then(|last| last.timestamp.zip(Some(last.seen)));
         let before = self.heard.into_iter().chain(last).max_by_key(|&(_, seen)| seen);
         let Some(((earlier, seen), later)) =
             before.filter(|_| data.answers.is_some()).zip(data.timestamp)

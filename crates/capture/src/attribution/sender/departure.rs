@@ -158,7 +158,8 @@ impl Sender {
         let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
         let small = data.full > 0 && !is_whole;
         let opens = self.was_opened_for(data, sent, delays);
-        let released = gap.zip(self.last).and_then(|(gap, last)| gap.released(last.sent, opens));
+        let last = self.last.as_ref();
+        let released = gap.zip(last).and_then(|(gap, last)| gap.released(last.sent, opens));
         let takes_silly_window = self.takes_silly_window(data);
         Departure {
             packet,

@@ -7,12 +7,12 @@ use crate::attribution::hold::{Lacks, Late};
 
 impl Sender {
     /// Of `data`, which left at `sent`, after the data in `last` and the `latest` acknowledgement.
+    #[inline(never)]
     pub(super) fn facts(
         &self,
-        last: &Departure,
+        (last, latest): (&Departure, Option<&Arrived>),
         data: &SeenData,
         sent: Instant,
-        latest: Option<&Arrived>,
         delays: &PathDelays,
     ) -> Facts {
         let gap = Nanos::between(last.sent, sent);

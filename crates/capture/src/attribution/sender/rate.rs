@@ -46,7 +46,7 @@ impl Sender {
         let is_doubtful = self.bottleneck.is_unknown() || self.bottleneck.sure() < Confidence::High;
         let is_lossy = ack.sacks || self.recover.is_some();
         let rest = self.highest.saturating_sub(ack.acked);
-        let Some(last) = self.last.filter(|_| rest > 0 && self.full > 0) else { return };
+        let Some(last) = self.last.as_ref().filter(|_| rest > 0 && self.full > 0) else { return };
         if is_doubtful || is_lossy || ack.held > Nanos::ZERO || !delays.is_next_to_sender() {
             return;
         }
@@ -69,7 +69,7 @@ impl Sender {
             return self.train_at_sender(sent, is_same, delays);
         }
         let goes_on = is_same || sent <= self.bottleneck.free_at();
-        match self.last {
+        match &self.last {
             Some(last) if goes_on => last.train,
             _ if self.bottleneck.before.is_known() => Train::new(sent, delays.sender),
             _ => Train::NONE,
@@ -175,7 +175,7 @@ impl Sender {
         }
         let Some((asked, bytes)) = &mut self.asked else { return };
         // What an acknowledgement has released is another flight.
-        if data.loss.is_some() || self.latest.is_some_and(|it| it.at > *asked) {
+        if data.loss.is_some() || self.latest.as_ref().is_some_and(|it| it.at > *asked) {
             return self.asked = None;
         }
         *bytes += data.len() + Pace::HEADERS;
