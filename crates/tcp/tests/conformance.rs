@@ -67,6 +67,7 @@ shown_by! {
         "reset/aborting_what_is_all_but_closed_sends_nothing"
         "reset/aborting_a_listener_closes_it"
         "zero_window/an_abort_resets_at_the_edge"
+        "zero_window/an_abort_in_the_handshake_counts_the_syn"
     }
     fn a_fin_cannot_precede_data() { "close/a_fin_below_what_arrived_is_not_believed" }
     fn time_wait_is_restarted_by_a_fin_alone() {

@@ -83,7 +83,7 @@ impl SenderClock {
         }
     }
 
-    /// What the tick is, after so many `ticks` in the `span` since the first timestamp.
+    /// Learns the tick: in the `span` since the first timestamp, the clock has gone on by `ticks`.
     #[inline(never)]
     fn learn(&mut self, value: u32, seen: Instant, [span, doubt]: [Nanos; 2], ticks: u32) {
         // No path holds the first packet for so long: it was of another clock, or this one is faster.

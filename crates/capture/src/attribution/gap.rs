@@ -409,8 +409,8 @@ impl Gap {
         self.hold.lost.is_some() || matches!(self.stall, Stall::Shown | Stall::Refused)
     }
 
-    /// It is between two bursts.
-    pub(super) const fn is_of_two_bursts(&mut self) {
+    /// Takes what is on both sides of it for two bursts.
+    pub(super) const fn part_bursts(&mut self) {
         (self.same_burst, self.bit_by_bit) = (false, false);
     }
 

@@ -263,7 +263,7 @@ impl Sender {
         self.lacks_ack |= self.is_beyond_window(data);
         let mut gap = self.decide(data, sent, delays);
         if let Some(gap) = gap.as_mut().filter(|_| beyond_link) {
-            gap.is_of_two_bursts();
+            gap.part_bursts();
         }
         self.capture_lost_data = false;
         if let Some(delay) = gap.as_ref().and_then(Gap::ack_delay) {

@@ -247,11 +247,10 @@ captures below 50 MB together. `cargo xtask bench hostile` measures them with 11
 capture cannot follow completely leaves a sixteenth.
 
 **The target for time is not met by every form.** The last full run, 1,404 readings of 117 captures in 12 forms, was on a machine whose two processors
-were busy with other programs, and before the last savings: 82 readings were above a target, two of them by memory, too. In text, 114 of 117
-kept it (median 1.1 s, at most 6.2 s). With `--json` 12 missed it (at most 9.5 s), with `--html` 15 (7.9 s), with `--save-stripped` 32 (14.5 s), with all
-outputs one (15.3 s), and as a pair two
-(540 and 527 MB, before a pair halved the limits). All others took at most 497 MB.
-The capture that costs most with `--save-stripped` has many connections with a thousand holes each.
+were busy with other programs, and before the last savings: 82 readings were above a target. In text, 114 of 117 captures kept it (median 1.1 s, at most
+6.2 s). With `--json`, 12 missed it (at most 9.5 s), with `--html` 15 (7.9 s), with `--save-stripped` 32 (14.5 s), with all outputs one (15.3 s). As a
+pair, two took 540 and 527 MB, before a pair halved the limits; everything else took at most 497 MB. The capture that costs most with `--save-stripped`
+has 1,000 connections with holes and 64 open streams each.
 
 A live capture uses at most 5 % of one processor on average (`--cpu PERCENT`) and one second in advance. If that is not enough, it follows fewer
 connections ([explain.md](explain.md)). Ordinary traffic takes 2.0 to 2.3 us of processor time for each packet, report included (20 kB responses, MTU

@@ -37,7 +37,7 @@ impl Flood {
 
 /// Sends until there is nothing more, or until `end`.
 fn send(server: SocketAddr, rate: u32, segments: impl Iterator<Item = Spoofed>, end: Instant) {
-    // IPPROTO_RAW: the IP header is ours.
+    // IPPROTO_RAW: we write the IP header, too.
     let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(255))).unwrap();
     let to = SocketAddr::from((server.ip(), 0)).into();
     let (mut packet, started) = (Vec::new(), Instant::now());

@@ -577,7 +577,8 @@ impl Endpoint {
     /// `tcp_acceptable_seq`): a probe of a closed window goes beyond it.
     pub(super) fn reset_in_sequence(&self) -> PendingReset {
         let ack = self.receiver.number(self.receiver.next);
-        let edge = self.sender.una + u64::from(self.sender.window);
+        // A window does not count the SYN.
+        let edge = self.sender.una.max(1) + u64::from(self.sender.window);
         PendingReset { seq: self.sender.number(self.sender.max.min(edge)), ack: Some(ack) }
     }
 }
