@@ -34,7 +34,7 @@ mod warm_up;
 pub use batch::Batch;
 pub(crate) use connection::tell;
 pub(crate) use endpoint_pair::{EndpointPair, roles};
-pub(crate) use ends::{Ends, Lost};
 pub(crate) use exchange::OpenExchange;
 pub(crate) use reassembly::{Arrival, Reassembly};
+pub(crate) use stream::ObservedStream;
 pub(crate) use table::ConnectionTable;

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::{Map, Serializer, Value, json};
 
-use crate::{escape, indented::Indented};
+use crate::{escape, rows::Rows};
 
 /// A JSON document that a command prints.
 pub trait Document: Serialize + JsonSchema {
@@ -75,15 +75,15 @@ pub fn to_json_line<D: Document>(document: &D) -> String {
     escape::json(&text).into_owned()
 }
 
-/// Writes the same to `output`, piece by piece: for documents that are many times as large as what they
-/// are made of.
+/// Writes the same to `output`, piece by piece and a row in each line ([`Rows`]): for documents that are many
+/// times as large as what they are made of.
 ///
 /// # Errors
 ///
 /// If `output` takes no more.
 pub fn write_json<D: Document>(document: &D, output: impl io::Write) -> io::Result<()> {
     let mut output = escape::JsonOutput::new(output);
-    let mut serializer = Serializer::with_formatter(&mut output, Indented::default());
+    let mut serializer = Serializer::with_formatter(&mut output, Rows::default());
     Formatted { format: D::FORMAT, document }.serialize(&mut serializer)?;
     output.write_all(b"\n")?;
     output.flush()

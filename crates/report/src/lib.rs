@@ -24,10 +24,10 @@ pub mod columns;
 pub mod escape;
 pub mod format;
 pub mod html;
-mod indented;
 pub mod layout;
 pub mod name;
 pub mod output_file;
+mod rows;
 pub mod target;
 pub mod words;
 

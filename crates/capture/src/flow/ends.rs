@@ -451,7 +451,7 @@ impl Ends {
         let may_skip_ack = self.may_skip_ack(direction);
         let half = &mut self.halves[direction as usize];
         let bytes = half.stream.place(segment)?;
-        if is_keep_alive(&bytes, &half.stream) {
+        if half.stream.is_keep_alive(&bytes) {
             return None;
         }
         let (holes, had) = (half.stream.has_holes(), half.stream.highest() <= half.stream.acked());
@@ -557,9 +557,4 @@ fn reordering(round_trip: Nanos) -> Nanos {
 fn reports_duplicate(segment: &Segment) -> bool {
     let first = segment.options.sack.iter().next();
     first.zip(segment.ack).is_some_and(|((_, right), ack)| !ack.precedes(right))
-}
-
-/// RFC 9293, section 3.8.4: a keep-alive has one byte at most, which was acknowledged before.
-const fn is_keep_alive(bytes: &Range<u64>, stream: &ObservedStream) -> bool {
-    bytes.end - bytes.start <= 1 && bytes.end <= stream.acked()
 }

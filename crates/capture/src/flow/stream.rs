@@ -112,6 +112,11 @@ impl ObservedStream {
         if self.from_middle { Some(Self::MIDDLE) } else { None }
     }
 
+    /// RFC 9293, section 3.8.4: a keep-alive has one byte at most, which was acknowledged before.
+    pub(crate) const fn is_keep_alive(&self, bytes: &Range<u64>) -> bool {
+        bytes.end - bytes.start <= 1 && bytes.end <= self.acked
+    }
+
     /// Takes note of data.
     pub(crate) fn see(&mut self, bytes: &Range<u64>, now: Instant) -> Novelty {
         if !self.agreed {

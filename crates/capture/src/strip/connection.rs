@@ -1,15 +1,15 @@
 //! A connection as the analyser reads it, asked what it looks at.
 
-use std::{collections::BTreeMap, hash::RandomState, net::SocketAddr, ops::Range};
+use std::{collections::VecDeque, hash::RandomState, net::SocketAddr, ops::Range};
 
 use ackwise_cause::Direction;
-use ackwise_tcp::{Instant, Segment};
+use ackwise_tcp::Segment;
 
-use super::{held::Held, mask::mask};
+use super::{held::Held, mask::mask, streams::Streams};
 use crate::{
     conversation::{ExchangeReader, Token},
     decode::Seen,
-    flow::{Arrival, Ends, Lost, Reassembly, tell},
+    flow::{Arrival, Reassembly, tell},
     limits::{Limit, Reached, STRIPPED_SEGMENTS},
 };
 
@@ -17,13 +17,12 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct FollowedConnection {
     client: SocketAddr,
-    ends: Ends,
+    streams: Streams,
     reassembly: [Reassembly; 2],
     conversation: ExchangeReader,
     key: RandomState,
     /// Packets of which it is not decided what stays, in their order, and their places.
     waiting: [Queue; 2],
-    last_seen: Instant,
     /// When it was used last, as the [`Stripper`](super::Stripper) counts.
     pub(super) touched: u64,
     /// What it costs, as the stripper counts it.
@@ -33,24 +32,30 @@ pub(super) struct FollowedConnection {
 /// Packets of one direction.
 #[derive(Debug, Default)]
 struct Queue {
-    /// By where their data begins.
-    packets: BTreeMap<(u64, u64), u64>,
+    /// By where their data begins, then by number.
+    packets: VecDeque<Waiting>,
     /// Bytes of the longest of them.
     longest: u64,
     /// Up to where all have been let go of.
     decided: u64,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    number: u64,
+    start: u64,
+    length: u64,
+}
+
 impl FollowedConnection {
     pub(super) fn new(client: SocketAddr, key: RandomState) -> Self {
         Self {
             client,
-            ends: Ends::default(),
+            streams: Streams::default(),
             reassembly: Default::default(),
             conversation: ExchangeReader::with_tokens(),
             key,
             waiting: Default::default(),
-            last_seen: Instant::EPOCH,
             touched: 0,
             charged: 0,
         }
@@ -58,19 +63,19 @@ impl FollowedConnection {
 
     /// Bytes that it takes in memory, about.
     pub(super) fn cost(&self) -> usize {
-        let waiting: usize = self.waiting.iter().map(|it| it.packets.len()).sum();
+        let waiting: usize = self.waiting.iter().map(|it| it.packets.capacity()).sum();
         let held: usize = self.reassembly.iter().map(Reassembly::held).sum();
-        size_of::<Self>() + held + waiting * 2 * size_of::<[u64; 3]>() + self.conversation.cost()
+        size_of::<Self>() + held + waiting * size_of::<Waiting>() + self.conversation.cost()
     }
 
     /// Whether both ends have closed, and know it of each other.
     pub(super) fn is_over(&self) -> bool {
-        self.ends.is_over()
+        self.streams.is_over()
     }
 
     /// Whether this SYN begins another connection between the same ports.
     pub(super) fn is_reused_by(&self, segment: &Segment) -> bool {
-        segment.flags.syn && segment.ack.is_none() && self.ends.is_closing()
+        segment.flags.syn && segment.ack.is_none() && self.streams.is_closing()
     }
 
     /// Takes the packet `number`.
@@ -83,10 +88,8 @@ impl FollowedConnection {
     ) {
         let to_server = seen.source == self.client;
         let direction = if to_server { Direction::ToServer } else { Direction::ToClient };
-        self.last_seen = self.last_seen.max(seen.at);
-        let now = self.last_seen;
-        if let Some(lost) = self.ends.handle_header(&seen.segment, direction, now, seen.number) {
-            self.pass_over(lost);
+        if let Some(acked) = self.streams.handle_header(&seen.segment, direction) {
+            self.pass_over(direction.opposite(), acked);
         }
         match seen.segment.len {
             0 => held.decide(number),
@@ -109,23 +112,23 @@ impl FollowedConnection {
         held: &mut Held,
         reached: &mut Reached,
     ) {
-        let data = self.ends.handle_data(&seen.segment, direction, self.last_seen, seen.number);
-        let Some(data) = data else { return held.decide(number) };
-        let bytes = data.bytes;
+        let Some(bytes) = self.streams.handle_data(&seen.segment, direction) else {
+            return held.decide(number);
+        };
         self.waiting[direction as usize].push(&bytes, number, held, reached);
         let conversation = &mut self.conversation;
         let reassembly = &mut self.reassembly[direction as usize];
-        if let Some(middle) = self.ends.half(direction).stream.middle() {
+        if let Some(middle) = self.streams.middle(direction) {
             reassembly.give_up_to(middle, &mut |piece| tell(conversation, direction, piece));
         }
-        let arrival = Arrival::new(bytes.start, self.last_seen, seen.number);
+        let arrival = Arrival::new(bytes.start, seen.at, seen.number);
         reassembly.insert(arrival, seen.segment.len, seen.payload, |piece| {
             tell(conversation, direction, piece);
         });
     }
 
-    /// The capture does not have what was sent before this.
-    fn pass_over(&mut self, Lost { direction, position }: Lost) {
+    /// The capture does not have what was sent before `position`.
+    fn pass_over(&mut self, direction: Direction, position: u64) {
         let conversation = &mut self.conversation;
         self.reassembly[direction as usize]
             .give_up_to(position, &mut |piece| tell(conversation, direction, piece));
@@ -135,12 +138,12 @@ impl FollowedConnection {
         if segment.flags.rst {
             self.conversation.handle_abort();
         } else if segment.flags.fin
-            && self.ends.handle_fin(segment, direction, 0, Instant::EPOCH)
+            && self.streams.handle_fin(segment, direction)
                 <= Some(self.reassembly[direction as usize].next())
         {
             self.conversation.handle_end(direction);
         }
-        self.ends.reset |= segment.flags.rst;
+        self.streams.reset |= segment.flags.rst;
     }
 
     /// Puts what stands for a token where that stood.
@@ -172,26 +175,35 @@ impl Queue {
     /// Adds a packet, unless one with the same bytes is there: of what is sent again before it could be
     /// read, the first is read.
     fn push(&mut self, bytes: &Range<u64>, number: u64, held: &mut Held, reached: &mut Reached) {
-        let length = bytes.end - bytes.start;
-        let mut there = self.packets.range((bytes.start, 0)..=(bytes.start, u64::MAX));
-        if bytes.end <= self.decided || there.any(|(_, it)| *it >= length) {
+        let (start, length) = (bytes.start, bytes.end - bytes.start);
+        let behind = match self.packets.back() {
+            Some(last) if last.start > start => {
+                self.packets.partition_point(|it| it.start <= start)
+            }
+            _ => self.packets.len(),
+        };
+        let mut there = self.packets.range(..behind).rev().take_while(|it| it.start == start);
+        if bytes.end <= self.decided || there.any(|it| it.length >= length) {
             return held.decide(number);
         }
+        let mut place = behind;
         if self.packets.len() >= STRIPPED_SEGMENTS
-            && let Some(((_, first), _)) = self.packets.pop_first()
+            && let Some(first) = self.packets.pop_front()
         {
-            held.decide(first);
+            held.decide(first.number);
             reached.count(Limit::StrippedSegments, 1);
+            place = behind.saturating_sub(1);
         }
-        self.packets.insert((bytes.start, number), length);
+        self.packets.insert(place, Waiting { number, start, length });
         self.longest = self.longest.max(length);
     }
 
     /// Packets with some of these bytes.
     fn overlap(&self, bytes: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> {
-        let from = (bytes.start.saturating_sub(self.longest), 0);
-        let near = self.packets.range(from..(bytes.end.max(from.0), 0));
-        near.map(|(&(start, number), length)| (number, start..start + length))
+        let from = bytes.start.saturating_sub(self.longest);
+        let first = self.packets.partition_point(|it| it.start < from);
+        let near = self.packets.range(first..).take_while(move |it| it.start < bytes.end);
+        near.map(|it| (it.number, it.start..it.start + it.length))
             .filter(move |(_, it)| it.start.max(bytes.start) < it.end.min(bytes.end))
     }
 
@@ -201,13 +213,12 @@ impl Queue {
             return;
         }
         self.decided = position;
-        while let Some(first) = self.packets.first_entry().filter(|it| it.key().0 < position) {
-            let (&(start, number), length) = (first.key(), *first.get());
-            if start + length > position {
+        while let Some(first) = self.packets.front() {
+            if first.start >= position || first.start + first.length > position {
                 break;
             }
-            held.decide(number);
-            first.remove();
+            held.decide(first.number);
+            self.packets.pop_front();
         }
         if self.packets.is_empty() {
             self.longest = 0;

@@ -23,6 +23,7 @@
 //! | --- | --- |
 //! | `connection` | the analyser's own reading of a connection, which tells what it looks at |
 //! | `mask` | what is written in the place of that |
+//! | `streams` | where bytes stand in their streams |
 //! | `held` | packets in order, until it is decided what of them stays |
 //! | `hosts` | numbers for addresses |
 //! | `packet` | headers of our own |
@@ -35,6 +36,7 @@ mod held;
 mod hosts;
 mod mask;
 mod packet;
+mod streams;
 
 pub use hosts::Hosts;
 

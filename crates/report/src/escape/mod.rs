@@ -128,21 +128,24 @@ impl<W: io::Write> io::Write for JsonOutput<W> {
 pub fn json(document: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| is_invisible(c) && !matches!(c, '\n' | '\r' | '\t');
     // Of ASCII, JSON's own escapes leave only DEL to find, and looking for one byte is much faster.
-    let is_plain = document.is_ascii() && !document.contains('\u{7f}');
-    if is_plain || !document.contains(is_hidden) {
+    if document.is_ascii() && !document.contains('\u{7f}') {
         return document.into();
     }
-    let mut escaped = String::with_capacity(document.len());
-    for c in document.chars() {
-        if is_hidden(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                // Writing to a string does not fail.
-                let _ = write!(escaped, "\\u{unit:04x}");
-            }
-        } else {
-            escaped.push(c);
+    let mut escaped = String::new();
+    let mut done = 0;
+    for (at, hidden) in document.match_indices(is_hidden) {
+        escaped.push_str(&document[done..at]);
+        done = at + hidden.len();
+        for unit in hidden.encode_utf16() {
+            escaped.push_str("\\u");
+            let digits = [12, 8, 4, 0].map(|shift| u32::from(unit >> shift & 0xf));
+            escaped.extend(digits.iter().filter_map(|&digit| char::from_digit(digit, 16)));
         }
     }
+    if done == 0 {
+        return document.into();
+    }
+    escaped.push_str(&document[done..]);
     escaped.into()
 }
 

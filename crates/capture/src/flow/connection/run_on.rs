@@ -79,7 +79,7 @@ mod tests {
     use crate::{
         attribution::KnownPaces,
         decode::Seen,
-        flow::{Ends, newcomer::Newcomer},
+        flow::{ends::Ends, newcomer::Newcomer},
     };
 
     const FULL: u32 = 1_000;

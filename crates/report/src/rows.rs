@@ -1,4 +1,5 @@
-//! JSON indented by two spaces, as serde_json does it, in one write for each line: reports have millions.
+//! JSON with a line for each row: indented down to what is in the document's own arrays and objects, and on one
+//! line below. Reports have millions of rows, and half of each would be spaces.
 
 use std::io::{self, Write};
 
@@ -6,25 +7,23 @@ use serde_json::ser::Formatter;
 
 /// Where in the document it is.
 #[derive(Debug, Default)]
-pub(crate) struct Indented {
+pub(crate) struct Rows {
     depth: usize,
     /// The innermost array or object has something in it.
     is_filled: bool,
 }
 
-/// A line feed, and more spaces than documents are deep.
-const LINE: &str = "\n                                                                ";
+/// The deepest lines: what the document holds, and what that holds.
+const DEEPEST: usize = 2;
 
-impl Indented {
+impl Rows {
     fn line<W: Write + ?Sized>(&self, writer: &mut W) -> io::Result<()> {
-        let width = LINE.len() - 1;
-        let spaces = 2 * self.depth;
-        writer.write_all(&LINE.as_bytes()[..=spaces.min(width)])?;
-        // Deeper than that, the rest comes in pieces.
-        for done in (width..spaces).step_by(width) {
-            writer.write_all(&LINE.as_bytes()[1..=(spaces - done).min(width)])?;
+        match self.depth {
+            0 => writer.write_all(b"\n"),
+            1 => writer.write_all(b"\n  "),
+            DEEPEST => writer.write_all(b"\n    "),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn begin<W: Write + ?Sized>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
@@ -35,21 +34,23 @@ impl Indented {
 
     fn end<W: Write + ?Sized>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
         self.depth -= 1;
-        if self.is_filled {
+        if self.is_filled && self.depth < DEEPEST {
             self.line(writer)?;
         }
         writer.write_all(bracket)
     }
 
     fn item<W: Write + ?Sized>(&self, writer: &mut W, is_first: bool) -> io::Result<()> {
-        if !is_first {
-            writer.write_all(b",")?;
+        match (is_first, self.depth > DEEPEST) {
+            (true, _) => {}
+            (false, true) => return writer.write_all(b", "),
+            (false, false) => writer.write_all(b",")?,
         }
         self.line(writer)
     }
 }
 
-impl Formatter for Indented {
+impl Formatter for Rows {
     fn begin_array<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
         self.begin(writer, b"[")
     }
@@ -104,15 +105,43 @@ mod tests {
 
     use super::*;
 
+    fn written(document: &Value) -> String {
+        let mut written = Vec::new();
+        let mut serializer = Serializer::with_formatter(&mut written, Rows::default());
+        document.serialize(&mut serializer).unwrap();
+        String::from_utf8(written).unwrap()
+    }
+
     #[test]
-    fn it_is_what_serde_json_writes() {
+    fn a_row_is_a_line() {
+        let document = json!({
+            "a": 1,
+            "rows": [{ "id": 0, "packets": [1, 2], "none": {} }, { "id": 1 }],
+            "sums": { "p50": { "ms": 1.5 }, "p99": null },
+            "empty": [],
+        });
+        let lines = [
+            r#"{"#,
+            r#"  "a": 1,"#,
+            r#"  "empty": [],"#,
+            r#"  "rows": ["#,
+            r#"    {"id": 0, "none": {}, "packets": [1, 2]},"#,
+            r#"    {"id": 1}"#,
+            r#"  ],"#,
+            r#"  "sums": {"#,
+            r#"    "p50": {"ms": 1.5},"#,
+            r#"    "p99": null"#,
+            r#"  }"#,
+            r#"}"#,
+        ];
+        assert_eq!(written(&document), lines.join("\n"));
+    }
+
+    #[test]
+    fn it_is_the_same_document() {
         let nested = (0..50).fold(json!([]), |inner, _| json!({ "in": inner, "beside": [1, {}] }));
         for document in [nested, json!({}), json!([[], {}, null, "a\nb"]), json!(1.5)] {
-            let mut written = Vec::new();
-            let mut serializer = Serializer::with_formatter(&mut written, Indented::default());
-            Value::serialize(&document, &mut serializer).unwrap();
-            let expected = serde_json::to_string_pretty(&document).unwrap();
-            assert_eq!(String::from_utf8(written).unwrap(), expected);
+            assert_eq!(serde_json::from_str::<Value>(&written(&document)).unwrap(), document);
         }
     }
 }
