@@ -6,6 +6,7 @@ use ackwise_tcp::Instant;
 
 pub use crate::folded::{Folded, FoldedCause};
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
+pub use crate::outcome::{CloseOrder, ConnectOutcome, Ending, Outcome};
 pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult, Unfollowed};
 
 pub use crate::closing::{Closing, TimeWaitRule};

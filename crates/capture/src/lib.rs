@@ -19,6 +19,7 @@
 //! | `measures` | round trips, windows and reordering of a connection |
 //! | [`limits`] | what a capture may cost, whoever wrote it |
 //! | `folded` | what is too much to be listed, added up |
+//! | `outcome` | how exchanges and attempts to connect ended |
 //! | `results` | what is known of its connections and exchanges so far |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
 //! | [`filter`] | which segments are analysed |
@@ -61,6 +62,7 @@ pub mod frame;
 pub mod limits;
 mod measures;
 mod messages;
+mod outcome;
 pub mod pcap;
 mod pcapng;
 mod positions;

@@ -17,6 +17,7 @@ use crate::{
     folded::Folded,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
+    outcome::{ConnectOutcome, Ending},
     quality::Quality,
     series::{Budget, Series},
     work::Reserve,
@@ -48,6 +49,10 @@ pub struct ConnectionResult {
     pub closed_first: Option<Party>,
     /// It was broken off by an RST.
     pub reset: bool,
+    /// When the server's FIN was seen.
+    pub server_closed: Option<Instant>,
+    /// How the attempt to connect ended, if it brought no connection.
+    pub connect: Option<ConnectOutcome>,
     /// Who held TIME-WAIT after it: who closed first, or the other end if that took it over by an RST
     /// after both had closed, or if both had agreed on it. `None` if it was broken off or did not end.
     pub time_wait: Option<Party>,
@@ -143,6 +148,8 @@ pub struct ExchangeResult {
     pub(crate) round_trip: Duration,
     /// The response was complete.
     pub complete: bool,
+    /// How it ended; `None` if the capture lacks too much to tell, or the protocol does not show it.
+    pub ending: Option<Ending>,
     /// The protocol's framing gives its ends, not the turns of data.
     pub exact: bool,
     /// Where the time went; adds up to the duration.

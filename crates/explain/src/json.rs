@@ -1,5 +1,6 @@
 //! The report for programs.
 
+mod failure_row;
 mod joined;
 mod limits;
 mod pacing_row;
@@ -15,7 +16,7 @@ use std::{
 
 use ackwise_capture::{
     analysis::{
-        AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TimeWaitRule,
+        AdvertisedWindows, ConnectionResult, ExchangeResult, Outcome, RoundTripTimes, TimeWaitRule,
         TunnelResult,
     },
     attribution::{Confidence, LossKind, Rule, Share},
@@ -24,6 +25,7 @@ use ackwise_capture::{
 };
 use ackwise_cause::{Direction, Party};
 use ackwise_report::format::{self, Format};
+use failure_row::FailureRow;
 use joined::Joined;
 use limits::{NotListed, ReachedLimit};
 use pacing_row::PacingRow;
@@ -38,6 +40,7 @@ use super::{
     clock_time::utc,
     connections::{duration, offer, protocol},
     exchanges::in_order,
+    failures::Failure,
     paths::PathGroup,
     quality::CaptureQuality,
     reading::Explained,
@@ -81,6 +84,8 @@ pub struct Document<'a> {
     /// All exchanges.
     #[schemars(with = "Vec<ExchangeRow>")]
     exchanges: Rows<'a, ExchangeRow>,
+    /// Requests without an answer, and attempts to connect that brought no connection, in order of time.
+    failures: Vec<FailureRow>,
     /// Exchanges grouped by URL path, those with the largest total time first.
     #[schemars(with = "Vec<PathRow>")]
     paths: Rows<'a, PathRow>,
@@ -277,6 +282,9 @@ struct ExchangeRow {
     response_bytes: u64,
     /// Whether the end of the response was captured.
     complete: bool,
+    /// How the exchange ended (docs/failures.md); null if the capture or the protocol does not show it.
+    #[schemars(schema_with = "outcomes")]
+    outcome: Option<&'static str>,
     /// Whether the protocol's framing shows where the request and the response end.
     exact: bool,
     /// Number of the packet in which the request begins.
@@ -378,6 +386,12 @@ fn parties(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "null"], "enum": [client, server, path, null] })
 }
 
+fn outcomes(_: &mut SchemaGenerator) -> Schema {
+    let names = Outcome::ALL.map(|it| Some(it.name()));
+    let names: Vec<_> = names.into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
+}
+
 fn rules(_: &mut SchemaGenerator) -> Schema {
     let names = TimeWaitRule::ALL.map(|rule| Some(rule.name()));
     let names: Vec<_> = names.into_iter().chain([None]).collect();
@@ -427,6 +441,7 @@ fn document<'a>(
         servers: Server::all(analysis).iter().map(ServerFacts::of).collect(),
         connections: Rows::new(connections),
         exchanges: Rows::new(exchanges),
+        failures: Failure::all(analysis).iter().map(|it| FailureRow::of(explained, it)).collect(),
         paths: Rows::new(groups.iter().map(PathRow::of)),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
         limits: ReachedLimit::all(&explained.reached()),
@@ -538,6 +553,7 @@ fn exchange(explained: &Explained, id: usize, it: &ExchangeResult) -> ExchangeRo
         request_bytes: it.bytes[0],
         response_bytes: it.bytes[1],
         complete: it.complete,
+        outcome: it.ending.map(|it| it.outcome.name()),
         exact: it.exact,
         packet: it.packet,
         response_packets: it.response_packets(),

@@ -8,6 +8,7 @@
 //! | `live` | what passes an interface now, as a capture |
 //! | `joined` | what two captures have in common, and how their clocks differ |
 //! | `pair` | two captures of the same connections, one at each end |
+//! | `failures` | requests without an answer, and connections that never came about |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
 //! | `pacing` | who is paced, and who behaves like BBR |
 //! | `servers` | who closes connections, and who waits idle, by server |
@@ -29,6 +30,7 @@ mod arrival;
 mod clock_time;
 mod connections;
 mod exchanges;
+mod failures;
 mod followed;
 mod html;
 mod joined;
@@ -53,6 +55,7 @@ mod totals;
 mod tunnels;
 
 pub use clock_time::TimeFormat;
+pub use failures::{Failure, Kind};
 pub use followed::{Followed, FollowedPart, PartTime};
 pub use html::{html, timeline, totals_table};
 pub use joined::{Clocks, Counts, Joined};

@@ -12,6 +12,7 @@ use super::{
     arrival::Unarrived,
     connections,
     exchanges::{chosen, request},
+    failures::{self, Failure},
     notes::notes,
     paths,
     quality::CaptureQuality,
@@ -34,6 +35,10 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
         let _ = writeln!(out, "{unarrived}\n");
     }
     let _ = writeln!(out, "**{}**", sentence(&explained.analysis).replace('\n', "**\n\n**"));
+    let failures = failures::section(&Failure::all(&explained.analysis));
+    if !failures.is_empty() {
+        let _ = writeln!(out, "\n```text\n{}\n```", failures.trim());
+    }
     for Shown { totals, percentiles } in without_repetition(options.totals(explained)) {
         let _ = writeln!(
             out,

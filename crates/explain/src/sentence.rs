@@ -17,6 +17,7 @@ use self::{
     matters::{is_explained, is_worth_saying, largest_avoidable, largest_stall},
     words::{did, happened},
 };
+use super::failures::{self, Failure};
 use super::totals::{Total, Totals, TotalsScope, median};
 
 /// What took most of the time of a capture, and what can be changed, in a few sentences.
@@ -25,8 +26,18 @@ pub fn sentence(analysis: &Analysis) -> String {
     of_totals(analysis, &Totals::of(analysis, TotalsScope::All))
 }
 
-/// The same, with the totals of all exchanges.
+/// The same, with the totals of all exchanges. What failed comes first.
 pub(super) fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
+    let failures = Failure::all(analysis);
+    let time = of_time(analysis, totals, failures.is_empty());
+    match failures::sentence(analysis, &failures) {
+        Some(failed) => format!("{failed}\n{time}"),
+        None => time,
+    }
+}
+
+/// What took most of the time; `is_well` if nothing failed.
+fn of_time(analysis: &Analysis, totals: &Totals, is_well: bool) -> String {
     if totals.exchanges == 0 {
         let in_middle = analysis.connections.iter().any(|it| it.quality.begins_in_middle);
         return match in_middle {
@@ -48,7 +59,7 @@ pub(super) fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
     match largest_avoidable(analysis, totals) {
         Some(work) if is_first(&work) => of_largest(analysis, &first, totals),
         Some(work) => beside(&first, &of_work(analysis, &work, totals), totals),
-        None if is_healthy(analysis, totals) => of_health(analysis, &first, totals),
+        None if is_well && is_healthy(analysis, totals) => of_health(analysis, &first, totals),
         None => of_largest(analysis, &first, totals),
     }
 }

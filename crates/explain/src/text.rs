@@ -13,6 +13,7 @@ use anstyle::Style;
 use super::{
     arrival::Unarrived,
     connections, exchanges,
+    failures::{self, Failure},
     notes::notes,
     paths,
     quality::CaptureQuality,
@@ -45,6 +46,7 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
         let line = layout::block(line, 0, width);
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
+    out += &failures::section(&Failure::all(&explained.analysis));
     for table in tables {
         if table.totals.exchanges > 0 {
             out += &totals_section(&table);

@@ -18,8 +18,8 @@ use std::{
 use ackwise_capture::{analysis::Analyser, attribution::Rule, filter::Filter, read::Source};
 use ackwise_cause::Cause;
 use ackwise_explain::{
-    End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, markdown, rules, text,
-    write_json,
+    End, Explained, Failure as Failed, Frames, Kind, Reading, ReportOptions, TimeFormat, html,
+    markdown, rules, text, write_json,
 };
 use ackwise_report::words::{counted, grouped, millis};
 use clap::{Args, ValueEnum};
@@ -99,8 +99,11 @@ pub(crate) struct Explain {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     time: Time,
 
-    /// Exit with 1 if an exchange loses more than MS milliseconds to CAUSE [default MS: 0]
-    #[arg(long, value_name = "CAUSE[=MS]", value_parser = Limit::parse)]
+    /// Exit with 1 if an exchange loses more than MS milliseconds to CAUSE, or if more than N requests and connects
+    /// have failed [default: 0]
+    ///
+    /// `failures` counts all of them, and the name of a kind (docs/failures.md) those of that kind.
+    #[arg(long, value_name = "CAUSE[=MS]|failures[=N]", value_parser = Limit::parse)]
     fail_on: Vec<Limit>,
 
     /// List the rules that decide, and the doubts that limit confidence
@@ -181,7 +184,7 @@ Examples:
 
 Exit codes:
   0  the report was printed
-  1  an exchange exceeds a --fail-on limit
+  1  an exchange, or the number of failures, exceeds a --fail-on limit
   2  no report could be produced; standard error gives the reason
 
 docs/explain.md describes each cause; docs/gallery.md shows twelve common bugs.";
@@ -199,30 +202,59 @@ const SHARED: NonZeroUsize = NonZeroUsize::new(2).expect("not zero");
 
 /// How much of a cause is too much.
 #[derive(Clone, Copy, Debug)]
-struct Limit {
-    cause: Cause,
-    above: Duration,
+enum Limit {
+    Time {
+        cause: Cause,
+        above: Duration,
+    },
+    /// All failures, or those of a kind.
+    Failures {
+        kind: Option<Kind>,
+        most: usize,
+    },
 }
 
 impl Limit {
     fn parse(text: &str) -> Result<Self, String> {
         let (name, limit) = text.split_once('=').unwrap_or((text, "0"));
+        let kind = Kind::ALL.into_iter().find(|it| it.name() == name);
+        if name == FAILURES || kind.is_some() {
+            let most = limit.parse().map_err(|_| format!("{limit:?} is no number of failures"))?;
+            return Ok(Self::Failures { kind, most });
+        }
         let cause = name.parse().map_err(|_| {
-            let names: Vec<_> = Cause::ALL.iter().map(|cause| cause.name()).collect();
+            let causes = Cause::ALL.iter().map(|cause| cause.name());
+            let kinds = Kind::ALL.iter().map(|kind| kind.name());
+            let names: Vec<_> = causes.chain([FAILURES]).chain(kinds).collect();
             format!("unknown cause (expected one of {})", names.join(", "))
         })?;
         let millis: f64 = limit.parse().map_err(|_| not_millis(limit))?;
         let above = Duration::try_from_secs_f64(millis / 1e3).map_err(|_| not_millis(limit))?;
-        Ok(Self { cause, above })
+        Ok(Self::Time { cause, above })
     }
 
-    /// Which exchanges lose more, in a message; `None` if none does.
+    /// What exceeds it, in a message; `None` if nothing does.
     fn exceeded_by(self, explained: &Explained) -> Option<String> {
+        match self {
+            Self::Time { cause, above } => Self::time_exceeded(explained, cause, above),
+            Self::Failures { kind, most } => {
+                let mut failures = Failed::all(&explained.analysis);
+                failures.retain(|it| kind.is_none_or(|kind| it.kind == kind));
+                let name = kind.map_or(FAILURES, Kind::name);
+                let count = failures.len();
+                let is_beyond = count > most;
+                is_beyond.then(|| format!("--fail-on {name}={most}: exceeded by {count}"))
+            }
+        }
+    }
+
+    /// Which exchanges lose more to a cause.
+    fn time_exceeded(explained: &Explained, cause: Cause, limit: Duration) -> Option<String> {
         let analysis = &explained.analysis;
-        let owed = analysis.exchanges.iter().map(|it| it.owed_to(self.cause));
-        let above: Vec<_> = owed.enumerate().filter(|(_, owed)| *owed > self.above).collect();
-        let folded = analysis.folded.causes.iter().filter(|((cause, _), _)| *cause == self.cause);
-        let folded = folded.map(|(_, it)| it.most).max().filter(|most| *most > self.above);
+        let owed = analysis.exchanges.iter().map(|it| it.owed_to(cause));
+        let above: Vec<_> = owed.enumerate().filter(|(_, owed)| *owed > limit).collect();
+        let folded = analysis.folded.causes.iter().filter(|((it, _), _)| *it == cause);
+        let folded = folded.map(|(_, it)| it.most).max().filter(|most| *most > limit);
         let most = above.iter().max_by_key(|(number, owed)| (*owed, Reverse(*number)));
         let by = match (most, folded) {
             (Some((number, owed)), _) => format!(
@@ -234,10 +266,13 @@ impl Limit {
             (None, Some(most)) => format!("an exchange that is not listed ({})", millis(most)),
             (None, None) => return None,
         };
-        let above = self.above.as_secs_f64() * 1e3;
-        Some(format!("--fail-on {}={above}: exceeded by {by}", self.cause))
+        let limit = limit.as_secs_f64() * 1e3;
+        Some(format!("--fail-on {cause}={limit}: exceeded by {by}"))
     }
 }
+
+/// Failures of all kinds.
+const FAILURES: &str = "failures";
 
 fn rule(name: &str) -> Result<Rule, String> {
     let rule = Rule::ALL.iter().find(|rule| rule.name() == name);

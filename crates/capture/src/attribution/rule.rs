@@ -138,7 +138,7 @@ rules! {
     Row SetUp "set-up"
         "The connection was being set up: TCP's handshake or TLS's."
     Row Unanswered "unanswered"
-        "The connection or the capture ended before the rest came."
+        "Only the end of the connection, or of the capture, showed that no more came."
 
     // Doubts. Of two that are as strict, the first names the rival.
     Doubt MayBeWindow "may-be-window"

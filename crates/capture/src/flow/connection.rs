@@ -89,6 +89,10 @@ pub(crate) struct ObservedConnection {
     closed_ends: [bool; 2],
     exchanges: u32,
     closed_first: Option<Party>,
+    /// When the server closed in order, and up to where it had acknowledged the client's stream then.
+    server_closed: Option<(Instant, u64)>,
+    /// The current packet ends the connection, or the capture does: who has sent it, and whether it is an RST.
+    ends_now: Option<(Option<Party>, bool)>,
     closing: Closing,
     first_seen: Instant,
     last_seen: Instant,
@@ -493,6 +497,11 @@ impl ObservedConnection {
             return;
         }
         self.closed_first.get_or_insert_with(|| direction.sender());
+        self.ends_now = Some((Some(direction.sender()), segment.flags.rst));
+        if direction == Direction::ToClient && segment.flags.fin {
+            let heard = self.ends.half(Direction::ToServer).stream.acked();
+            self.server_closed.get_or_insert((now, heard));
+        }
         self.close_shutdowns(direction, segment.flags.rst, results);
         if segment.flags.rst {
             self.conversation.handle_abort();
@@ -503,6 +512,7 @@ impl ObservedConnection {
         }
         self.ends.reset |= segment.flags.rst;
         self.handle_events(now, packet, results);
+        self.ends_now = None;
     }
 
     /// What hands TIME-WAIT over, once both ends have closed.

@@ -22,6 +22,7 @@ use crate::{
         later::Resolution,
         sender::{Asks, Promptest, SeenData, Sender, SenderClock},
     },
+    outcome::ConnectOutcome,
     quality::Quality,
 };
 
@@ -535,6 +536,25 @@ impl Ends {
     /// ends have closed: at SND.NXT of the one whose data goes in this direction.
     pub(crate) fn swap(&self, direction: Direction) -> Option<SeqNumber> {
         self.half(direction).after_fin.filter(|_| self.both_closed() && !self.reset)
+    }
+
+    /// Where the stream of this direction ends, if its FIN was seen.
+    pub(crate) const fn fin(&self, direction: Direction) -> Option<u64> {
+        self.half(direction).fin
+    }
+
+    /// How the attempt to connect ended, if it brought no connection. A lone SYN may be the end of the capture.
+    pub(crate) fn connect(&self) -> Option<ConnectOutcome> {
+        let [to_server, to_client] = &self.halves;
+        let asks_only = to_server.stream.shift().is_some()
+            && to_server.stream.highest() == 0
+            && to_server.pure_acks == 0
+            && to_client.stream.shift().is_none();
+        match (to_server.packets, to_client.packets) {
+            (2.., 0) if asks_only && !self.is_closing() => Some(ConnectOutcome::Unanswered),
+            (1.., 1..) if asks_only && self.reset => Some(ConnectOutcome::Refused),
+            _ => None,
+        }
     }
 
     /// Whether both FINs were seen.

@@ -14,6 +14,7 @@ use crate::{
         think::{Asked, ServerHabits, ThinkFacts, Thought},
     },
     conversation::{ExchangeId, RequestHead},
+    outcome::{Ending, Progress},
     results::ExchangeResult,
 };
 
@@ -53,6 +54,9 @@ pub(crate) struct OpenExchange {
     after: u64,
     /// When the last byte of the response was acknowledged, if that was waited for.
     pub acknowledged: Option<Instant>,
+    /// Up to where the client had acknowledged the server's stream in the packet in which the request begins.
+    pub acks: Option<u64>,
+    pub ending: Option<Ending>,
     /// A rule that is switched off.
     pub without: Option<Rule>,
 }
@@ -112,6 +116,8 @@ impl OpenExchange {
             taken: 0,
             after: 0,
             acknowledged: None,
+            acks: None,
+            ending: None,
             without: None,
         }
     }
@@ -244,6 +250,24 @@ impl OpenExchange {
     /// The response is under way, and the request is not.
     pub(crate) const fn is_answered(&self) -> bool {
         matches!(self.state, State::Response) && !self.still_asks
+    }
+
+    pub(crate) const fn progress(&self) -> Progress {
+        match self.state {
+            State::Request => Progress::Asking,
+            State::Think(_) => Progress::Waiting,
+            State::Response => Progress::Answering,
+        }
+    }
+
+    /// Whether the capture may lack what became of it.
+    pub(crate) const fn is_in_hole(&self) -> bool {
+        self.fell_into_hole
+    }
+
+    /// How often the request was sent again, and did not seem to have arrived.
+    pub(crate) const fn times_sent_again(&self) -> usize {
+        self.ways.len()
     }
 
     /// The request is on its way or with the server.
@@ -558,6 +582,7 @@ impl OpenExchange {
             }),
             round_trip: round_trip.into(),
             complete,
+            ending: self.ending,
             exact: self.exact,
             shares: self.account.shares().map(sure).collect(),
             stretches,

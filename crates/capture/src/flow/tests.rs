@@ -1,5 +1,7 @@
 //! Whole captures, written by hand: one packet a line.
 
+mod endings;
+
 use std::{net::SocketAddr, time::Duration};
 
 use ackwise_cause::{Cause, Party};

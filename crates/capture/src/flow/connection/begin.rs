@@ -46,6 +46,8 @@ impl Default for ObservedConnection {
             closed_ends: [false; 2],
             exchanges: 0,
             closed_first: None,
+            server_closed: None,
+            ends_now: None,
             closing: Closing::default(),
             first_seen: Instant::EPOCH,
             last_seen: Instant::EPOCH,
@@ -134,6 +136,8 @@ impl ObservedConnection {
             closed_ends,
             exchanges,
             closed_first,
+            server_closed,
+            ends_now,
             closing: _,
             first_seen: _,
             last_seen: _,
@@ -155,6 +159,7 @@ impl ObservedConnection {
         *deferred = Vec::new();
         (*earlier_end, *heard_by_server) = Default::default();
         (*closed_at, *protocol, *behind_hole, *closed_first) = (None, None, None, None);
+        (*server_closed, *ends_now) = (None, None);
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);

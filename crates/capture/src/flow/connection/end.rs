@@ -19,11 +19,13 @@ impl ObservedConnection {
             self.divide_unsettled(direction);
         }
         self.finish_shutdowns(results);
+        self.ends_now = Some((None, false));
         self.conversation.handle_abort();
         self.handle_events(self.last_seen, 0, results);
         self.catch_up();
         while let Some(mut exchange) = self.open.pop_front() {
             exchange.handle_earlier_end(&self.earlier_end);
+            exchange.ending = self.ending(&exchange);
             exchange.abandon(&self.abrupt_end(), self.last_seen);
             self.exchange_abandoned(exchange, results);
         }
@@ -77,6 +79,8 @@ impl ObservedConnection {
             exchanges: self.exchanges,
             closed_first: self.closed_first,
             reset: self.ends.reset,
+            server_closed: self.server_closed.map(|it| it.0),
+            connect: self.ends.connect().filter(|_| self.exchanges == 0),
             time_wait: held.map(|it| it.0),
             time_wait_rule: held.map(|it| it.1),
             closing: self.closing,

@@ -12,10 +12,12 @@ use crate::{
     closing::RequestKind,
     conversation::{Event, ExchangeId, Protocol},
     flow::{
+        ends::Half,
         exchange::{AbruptEnd, EarlierEnd, OpenExchange},
         flow_control::FlowControl,
         lingering::Lingering,
     },
+    outcome::{CloseOrder, ConnectionEnd, Ending, Outcome},
     results::Results,
 };
 
@@ -56,6 +58,8 @@ impl ObservedConnection {
                 self.exchanges += 1;
                 let open = OpenExchange::new(exchange, stream, account, position);
                 let mut open = open.behind(&self.earlier_end);
+                let acked = || self.ends.half(Direction::ToClient).stream.acked();
+                open.acks = arrival.is_none().then(acked);
                 open.without = self.ends.half(Direction::ToServer).sender.without;
                 (open.exact, open.request_exact, open.first_packet) = (exact, exact, packet);
                 open.taken = self.deferred.len();
@@ -125,11 +129,12 @@ impl ObservedConnection {
                 self.with(exchange, |it| it.status = head.status);
             }
             Event::ResponseEnds { exchange, position, exact } => {
-                self.response_ended(exchange, position, exact, results);
+                self.response_ended(exchange, position, exact, now, results);
             }
             Event::Abandoned { exchange } => {
                 let end = self.abrupt_end();
                 if let Some(mut open) = self.take(exchange) {
+                    open.ending = self.ending(&open);
                     open.abandon(&end, now);
                     self.exchange_abandoned(open, results);
                 }
@@ -185,6 +190,7 @@ impl ObservedConnection {
         exchange: ExchangeId,
         position: u64,
         exact: bool,
+        now: Instant,
         results: &mut Results,
     ) {
         let Some(mut open) = self.take(exchange) else { return };
@@ -195,6 +201,14 @@ impl ObservedConnection {
             open.handle_gap(&gap, Direction::ToClient);
         }
         self.linger_no_more(None, results);
+        // A body without a length: before the FIN, the client does not have all of it (RFC 9112, section 6.3).
+        if exact && self.ends_now == Some((Some(Party::Server), false)) {
+            if let Some((last, free_at)) = self.last_new(Direction::ToClient) {
+                open.end_response(free_at, &last);
+            }
+            open.abandon(&self.abrupt_end(), now);
+            return self.exchange_over(open, true, results);
+        }
         if let Some(sent) = self.may_be_lost(&open) {
             self.lingering = Some(Box::new(Lingering::new(open, position, sent)));
             return;
@@ -242,6 +256,34 @@ impl ObservedConnection {
         }
     }
 
+    /// How an exchange ended of which nothing more comes: now, or with the capture. Where the capture lacks data, or
+    /// only turns show where messages end, its response may have been complete.
+    pub(super) fn ending(&self, open: &OpenExchange) -> Option<Ending> {
+        /// Once is a tail-loss probe. Our choice.
+        const SEVERAL: usize = 2;
+        let (by, by_rst) = self.ends_now?;
+        let is_clear = self.protocol == Some(Protocol::Http1) && open.exact && !open.is_in_hole();
+        let lacks = |half: &Half| half.packets == 0 || half.stream.unseen().bytes() > 0;
+        if !is_clear || self.ends.halves.iter().any(lacks) || self.work.is_spent() {
+            return None;
+        }
+        let fin = self.ends.fin(Direction::ToClient);
+        let close =
+            fin.zip(self.server_closed).zip(open.acks).and_then(|((fin, (_, heard)), acks)| {
+                let crossed = (heard <= open.request[0]).then_some(CloseOrder::Crossed);
+                if acks > fin { Some(CloseOrder::Ignored) } else { crossed }
+            });
+        let heard = self.ends.half(Direction::ToServer).stream.acked();
+        let end = ConnectionEnd {
+            by,
+            by_rst,
+            closed_first: self.closed_first,
+            close,
+            unheard: open.times_sent_again() >= SEVERAL && heard <= open.request[0],
+        };
+        Some(end.ending(open.progress()))
+    }
+
     /// Nothing more comes of an exchange. A CLIENT_CLOSE is none: its answer is the server's FIN.
     pub(super) fn exchange_abandoned(&mut self, open: Box<OpenExchange>, results: &mut Results) {
         let head = open.head.as_deref();
@@ -259,6 +301,9 @@ impl ObservedConnection {
         complete: bool,
         results: &mut Results,
     ) {
+        if complete {
+            open.ending = Some(Ending { outcome: Outcome::Answered, by: None, close: None });
+        }
         if open.multiplexed || self.work.is_spent() {
             open.forget_causes();
         }

@@ -1,0 +1,247 @@
+//! How exchanges end that have no response, and connections that never came about; and what looks like it.
+
+use crate::analysis::{CloseOrder, ConnectOutcome, Outcome};
+
+use super::*;
+
+use CloseOrder::{Crossed, Ignored};
+
+/// The client's next byte after its request, and the server's after the response.
+const ASKED: u32 = 1 + REQUEST.len() as u32;
+const ANSWERED: u32 = 1 + HEAD.len() as u32 + 5;
+/// The same after a second request.
+const ASKED_AGAIN: u32 = ASKED + REQUEST.len() as u32;
+
+const BODY: &[u8] = b"12345";
+const WITHOUT_LENGTH: &[u8] = b"HTTP/1.0 200 OK\r\n\r\n12345";
+const FIN: Flags = Flags::FIN;
+const RST: Flags = Flags::RST;
+const SYN: Flags = Flags::SYN;
+const PSH: Flags = Flags::PSH;
+const NONE: Flags = Flags::NONE;
+
+/// A handshake and a request.
+const OPENING: [Packet; 4] = [
+    (0, true, 0, None, SYN, b""),
+    (200, false, 0, Some(1), SYN, b""),
+    (400, true, 1, Some(1), NONE, b""),
+    (500, true, 1, Some(1), PSH, REQUEST),
+];
+
+/// The rest of an exchange on a connection that is kept.
+const ANSWER: [Packet; 3] = [
+    (900, false, 1, Some(ASKED), PSH, HEAD),
+    (950, false, ANSWERED - 5, Some(ASKED), PSH, BODY),
+    (1_000, true, ASKED, Some(ANSWERED), NONE, b""),
+];
+
+/// What an analyser makes of these packets.
+fn analysed(packets: &[&[Packet]]) -> Analysis {
+    let mut wire = Wire::new();
+    packets.iter().for_each(|it| wire.carry(it, &[BEFORE_NAT]));
+    wire.analyser.finish()
+}
+
+/// How the last exchange ended, who ended it, and how its request stands to the server's FIN.
+fn ending(packets: &[&[Packet]]) -> Option<(Outcome, Option<Party>, Option<CloseOrder>)> {
+    let analysis = analysed(packets);
+    let last = analysis.exchanges.last().expect("a request");
+    last.ending.map(|it| (it.outcome, it.by, it.close))
+}
+
+#[test]
+fn an_only_request_that_fails() {
+    use Outcome::{Abandoned, Answered, ClosedUnanswered, Open, Reset, Silent, Truncated};
+    let [client, server] = [Some(Party::Client), Some(Party::Server)];
+    let cases: &[(&str, &[Packet], Outcome, Option<Party>)] = &[
+        ("answered", &ANSWER, Answered, None),
+        ("the capture ends", &[], Open, None),
+        ("it ends within the response", &ANSWER[..1], Open, None),
+        ("the server closes", &[(900, false, 1, Some(ASKED), FIN, b"")], ClosedUnanswered, server),
+        ("the server resets", &[(900, false, 1, Some(ASKED), RST, b"")], Reset, server),
+        (
+            "the server closes within the response",
+            &[ANSWER[0], (950, false, ANSWERED - 5, Some(ASKED), FIN, b"")],
+            Truncated,
+            server,
+        ),
+        (
+            "the server resets within the response",
+            &[ANSWER[0], (950, false, ANSWERED - 5, Some(ASKED), RST, b"")],
+            Truncated,
+            server,
+        ),
+        ("the client resets", &[(900, true, ASKED, Some(1), RST, b"")], Abandoned, client),
+        (
+            "the client closes, and the server follows",
+            &[
+                (900, true, ASKED, Some(1), FIN, b""),
+                (950, false, 1, Some(ASKED + 1), NONE, b""),
+                (990, false, 1, Some(ASKED + 1), FIN, b""),
+            ],
+            Abandoned,
+            client,
+        ),
+        (
+            "half closed, and answered",
+            &[
+                (700, true, ASKED, Some(1), FIN, b""),
+                (900, false, 1, Some(ASKED + 1), PSH, HEAD),
+                (950, false, ANSWERED - 5, Some(ASKED + 1), PSH, BODY),
+            ],
+            Answered,
+            None,
+        ),
+        (
+            "reset after a complete response",
+            &[ANSWER[0], ANSWER[1], (990, false, ANSWERED, Some(ASKED), RST, b"")],
+            Answered,
+            None,
+        ),
+        (
+            "sent again, and not acknowledged",
+            &[
+                (200_500, true, 1, Some(1), PSH, REQUEST),
+                (600_500, true, 1, Some(1), PSH, REQUEST),
+                (1_400_500, true, 1, Some(1), PSH, REQUEST),
+            ],
+            Silent,
+            None,
+        ),
+        ("sent again once", &[(200_500, true, 1, Some(1), PSH, REQUEST)], Open, None),
+        (
+            "sent again, and acknowledged",
+            &[
+                (200_500, true, 1, Some(1), PSH, REQUEST),
+                (600_500, true, 1, Some(1), PSH, REQUEST),
+                (600_900, false, 1, Some(ASKED), NONE, b""),
+            ],
+            Open,
+            None,
+        ),
+    ];
+    for (name, packets, outcome, by) in cases {
+        let expected = Some((*outcome, *by, None));
+        assert_eq!(ending(&[&OPENING, packets]), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_request_and_the_close_of_an_idle_connection() {
+    let first = [&OPENING[..], &ANSWER].concat();
+    let ask = |at, acks| (at, true, ASKED, Some(acks), PSH, REQUEST);
+    let close = |at, acks| (at, false, ANSWERED, Some(acks), FIN, &b""[..]);
+    let reset = |at| (at, false, ANSWERED + 1, None, RST, &b""[..]);
+    let cases: [(&str, Vec<Packet>, Option<CloseOrder>); 6] = [
+        (
+            "crossed, at the client",
+            vec![ask(2_000_000, ANSWERED), close(2_000_200, ASKED), reset(2_000_500)],
+            Some(Crossed),
+        ),
+        (
+            "crossed, at the server",
+            vec![close(2_000_000, ASKED), ask(2_000_200, ANSWERED), reset(2_000_250)],
+            Some(Crossed),
+        ),
+        (
+            "crossed, and the capture ends",
+            vec![close(2_000_000, ASKED), ask(2_000_200, ANSWERED)],
+            Some(Crossed),
+        ),
+        (
+            "ignored",
+            vec![
+                close(2_000_000, ASKED),
+                (2_000_100, true, ASKED, Some(ANSWERED + 1), NONE, b""),
+                ask(2_900_000, ANSWERED + 1),
+                reset(2_900_300),
+            ],
+            Some(Ignored),
+        ),
+        (
+            "acknowledged, and closed",
+            vec![ask(2_000_000, ANSWERED), close(2_000_500, ASKED_AGAIN)],
+            None,
+        ),
+        (
+            "acknowledged before, and closed",
+            vec![
+                ask(2_000_000, ANSWERED),
+                (2_000_400, false, ANSWERED, Some(ASKED_AGAIN), NONE, b""),
+                close(2_800_000, ASKED_AGAIN),
+            ],
+            None,
+        ),
+    ];
+    for (name, packets, close) in cases {
+        let expected = Some((Outcome::ClosedUnanswered, Some(Party::Server), close));
+        assert_eq!(ending(&[&first, &packets]), expected, "{name}");
+    }
+}
+
+#[test]
+fn where_data_is_missing_nothing_is_known_to_have_failed() {
+    // The response is not in the capture, but what acknowledges it, or what comes behind it.
+    for packets in [
+        [
+            (950, true, ASKED, Some(ANSWERED), NONE, &b""[..]),
+            (990, false, ANSWERED, Some(ASKED), FIN, b""),
+        ],
+        [
+            (950, false, ANSWERED, Some(ASKED), FIN, b""),
+            (990, true, ASKED, Some(ANSWERED + 1), FIN, b""),
+        ],
+    ] {
+        let ending = ending(&[&OPENING, &packets]);
+        let is_unknown = |it: Outcome| matches!(it, Outcome::Open | Outcome::Answered);
+        assert!(ending.is_none_or(|it| is_unknown(it.0)), "{ending:?}");
+    }
+    // One direction only.
+    let to_server: Vec<Packet> = OPENING.into_iter().filter(|it| it.1).collect();
+    let end = [(900, true, ASKED, Some(ANSWERED), RST, &b""[..])];
+    assert_eq!(ending(&[&to_server, &end]), None);
+}
+
+#[test]
+fn a_response_without_a_length_ends_with_the_connection() {
+    let end = 1 + u32::try_from(WITHOUT_LENGTH.len()).unwrap();
+    let packets = [
+        (900, false, 1, Some(ASKED), PSH, WITHOUT_LENGTH),
+        (950, true, ASKED, Some(end), NONE, b""),
+        (3_000_900, false, end, Some(ASKED), FIN, b""),
+    ];
+    let analysis = analysed(&[&OPENING, &packets]);
+    let [exchange] = &analysis.exchanges[..] else { panic!("{:?}", analysis.exchanges) };
+    assert_eq!(exchange.ending.unwrap().outcome, Outcome::Answered);
+    assert_eq!(exchange.duration.as_millis(), 3_000, "{:?}", exchange.shares);
+    assert!(exchange.owed_to(Cause::ApplicationLimited) > Duration::from_millis(2_999));
+    // With one, nobody waits for the close.
+    let closed = [(3_000_900, false, ANSWERED, Some(ASKED), FIN, &b""[..])];
+    let analysis = analysed(&[&OPENING, &ANSWER, &closed]);
+    assert!(analysis.exchanges[0].duration < Duration::from_millis(1));
+}
+
+#[test]
+fn attempts_to_connect() {
+    use ConnectOutcome::{Refused, Unanswered};
+    let again = |at| (at, true, 0, None, SYN, &b""[..]);
+    let cases: [(&str, Vec<Packet>, Option<ConnectOutcome>); 8] = [
+        ("refused", vec![OPENING[0], (200, false, 0, Some(1), RST, b"")], Some(Refused)),
+        ("unanswered", vec![OPENING[0], again(1_000_000)], Some(Unanswered)),
+        ("the capture ends", vec![OPENING[0]], None),
+        (
+            "late",
+            vec![OPENING[0], again(1_000_000), (1_000_200, false, 0, Some(1), SYN, b"")],
+            None,
+        ),
+        ("a health check", vec![OPENING[0], OPENING[1], (300, true, 1, Some(1), RST, b"")], None),
+        ("never used", vec![OPENING[0], OPENING[1], OPENING[2]], None),
+        ("given up at once", vec![OPENING[0], (300, true, 1, None, RST, b"")], None),
+        ("from the middle", vec![OPENING[2], (300, false, 1, Some(1), RST, b"")], None),
+    ];
+    for (name, packets, connect) in cases {
+        let analysis = analysed(&[&packets]);
+        let found = analysis.connections.first().and_then(|it| it.connect);
+        assert_eq!(found, connect, "{name}");
+    }
+}

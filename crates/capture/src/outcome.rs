@@ -1,0 +1,224 @@
+//! How exchanges and attempts to connect ended: facts, whatever the reason.
+
+use ackwise_cause::Party;
+
+/// How an exchange ended, by the last that was seen of it.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The response is complete.
+    Answered,
+    /// The server closed or reset the connection within the response.
+    Truncated,
+    /// The connection ended within the request.
+    CutOff,
+    /// The server closed the connection in order, and did not answer the request.
+    ClosedUnanswered,
+    /// The server reset the connection before the response.
+    Reset,
+    /// The client closed or reset the connection before the end of the response.
+    Abandoned,
+    /// The request was sent again several times, and never acknowledged.
+    Silent,
+    /// The capture ends before the exchange.
+    Open,
+}
+
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Answered,
+        Self::Truncated,
+        Self::CutOff,
+        Self::ClosedUnanswered,
+        Self::Reset,
+        Self::Abandoned,
+        Self::Silent,
+        Self::Open,
+    ];
+
+    /// `answered`, `closed-unanswered`, …
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Truncated => "truncated",
+            Self::CutOff => "request-cut-off",
+            Self::ClosedUnanswered => "closed-unanswered",
+            Self::Reset => "reset",
+            Self::Abandoned => "abandoned",
+            Self::Silent => "silent",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// How an exchange ended, and who ended it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Ending {
+    /// How.
+    pub outcome: Outcome,
+    /// Who closed or reset the connection; `None` if nobody was seen to.
+    pub by: Option<Party>,
+    /// How the request stands to the server's FIN; `None` if there is none, or if it answers the request.
+    pub close: Option<CloseOrder>,
+}
+
+/// How a request stands to the FIN of the server that did not answer it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CloseOrder {
+    /// Neither acknowledges the other: they were on their way at the same time.
+    Crossed,
+    /// The request acknowledges the FIN: the client knew.
+    Ignored,
+}
+
+/// How an attempt to connect ended that brought no connection.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
+pub enum ConnectOutcome {
+    /// An RST answered the SYN.
+    Refused,
+    /// The SYN was sent again, and nothing answered.
+    Unanswered,
+}
+
+impl ConnectOutcome {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Refused, Self::Unanswered];
+
+    /// `connect-refused` or `connect-unanswered`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "connect-refused",
+            Self::Unanswered => "connect-unanswered",
+        }
+    }
+}
+
+/// How far an exchange was when it ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Progress {
+    /// Its request had not ended.
+    Asking,
+    /// It had, and no response had begun.
+    Waiting,
+    Answering,
+}
+
+/// What is known of a connection when an exchange on it ends without its response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConnectionEnd {
+    /// Whose FIN or RST it is; `None` at the end of the capture.
+    pub by: Option<Party>,
+    /// It is an RST.
+    pub by_rst: bool,
+    /// Who sent the first FIN or RST.
+    pub closed_first: Option<Party>,
+    pub close: Option<CloseOrder>,
+    /// The request was sent again several times, and never acknowledged.
+    pub unheard: bool,
+}
+
+impl ConnectionEnd {
+    pub(crate) const fn ending(&self, progress: Progress) -> Ending {
+        use Outcome::{Abandoned, ClosedUnanswered, CutOff, Open, Reset, Silent, Truncated};
+        use Party::{Client, Server};
+        let closed = self.close.is_some();
+        let (outcome, by) = match (self.by, progress) {
+            (Some(Server), Progress::Answering) => (Truncated, Some(Server)),
+            (Some(Client), Progress::Answering) => (Abandoned, Some(Client)),
+            // A FIN that is in no order with the request acknowledges part of it or all.
+            (Some(Server), Progress::Waiting) if self.is_clients() => (Abandoned, Some(Client)),
+            (Some(Server), Progress::Waiting) if closed || !self.by_rst => {
+                (ClosedUnanswered, Some(Server))
+            }
+            (_, Progress::Waiting | Progress::Asking) if closed => (ClosedUnanswered, Some(Server)),
+            (Some(Server), Progress::Waiting) => (Reset, Some(Server)),
+            (Some(Client), Progress::Waiting) => (Abandoned, Some(Client)),
+            (by @ Some(_), Progress::Asking) => (CutOff, by),
+            (None, Progress::Waiting) if self.unheard => (Silent, None),
+            (None | Some(Party::Path), _) => (Open, None),
+        };
+        Ending { outcome, by, close: self.close }
+    }
+
+    /// The client closed the connection, and the server only followed.
+    const fn is_clients(&self) -> bool {
+        matches!(self.closed_first, Some(Party::Client))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use CloseOrder::{Crossed, Ignored};
+    use Party::{Client, Server};
+    use Progress::{Answering, Asking, Waiting};
+
+    /// Who ends the connection, by an RST or not, after whom, and how the request stands to the server's FIN.
+    type End = (Option<Party>, bool, Option<Party>, Option<CloseOrder>);
+
+    #[test]
+    fn the_last_that_is_seen_tells_how_an_exchange_ended() {
+        for (end, [asking, waiting, answering]) in [
+            // The capture ends.
+            ((None, false, None, None), ["open", "open", "open"]),
+            ((None, false, Some(Client), None), ["open", "open", "open"]),
+            // The server closes, having acknowledged the request.
+            (
+                (Some(Server), false, Some(Server), None),
+                ["request-cut-off", "closed-unanswered", "truncated"],
+            ),
+            ((Some(Server), true, Some(Server), None), ["request-cut-off", "reset", "truncated"]),
+            // It closes while the request is on its way, or has before the client asks; what ends it then, is no matter.
+            (
+                (Some(Server), false, Some(Server), Some(Crossed)),
+                ["closed-unanswered", "closed-unanswered", "truncated"],
+            ),
+            (
+                (Some(Server), true, Some(Server), Some(Ignored)),
+                ["closed-unanswered", "closed-unanswered", "truncated"],
+            ),
+            (
+                (None, false, Some(Server), Some(Crossed)),
+                ["closed-unanswered", "closed-unanswered", "open"],
+            ),
+            (
+                (Some(Client), true, Some(Server), Some(Crossed)),
+                ["closed-unanswered", "closed-unanswered", "abandoned"],
+            ),
+            // The client gives up.
+            (
+                (Some(Client), true, Some(Client), None),
+                ["request-cut-off", "abandoned", "abandoned"],
+            ),
+            (
+                (Some(Server), false, Some(Client), None),
+                ["request-cut-off", "abandoned", "truncated"],
+            ),
+        ] {
+            let (by, by_rst, closed_first, close): End = end;
+            let end = ConnectionEnd { by, by_rst, closed_first, close, unheard: false };
+            let names = [Asking, Waiting, Answering].map(|it| end.ending(it).outcome.name());
+            assert_eq!(names, [asking, waiting, answering], "{end:?}");
+        }
+    }
+
+    #[test]
+    fn silence_is_told_from_a_capture_that_ends() {
+        let end = |unheard| ConnectionEnd {
+            by: None,
+            by_rst: false,
+            closed_first: None,
+            close: None,
+            unheard,
+        };
+        assert_eq!(end(true).ending(Waiting).outcome, Outcome::Silent);
+        assert_eq!(end(false).ending(Waiting).outcome, Outcome::Open);
+        assert_eq!(end(true).ending(Answering).outcome, Outcome::Open);
+    }
+}

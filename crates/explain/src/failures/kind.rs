@@ -1,0 +1,146 @@
+//! Why something failed, and what to do about it.
+
+use ackwise_capture::analysis::Outcome;
+use ackwise_cause::Party;
+
+/// Why something failed; what failed if the reason does not show.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The server closed an idle connection while a request was on its way.
+    CloseRace,
+    /// The client sent a request on a connection that the server had closed, as the client knew.
+    IgnoredClose,
+    /// Something on the path has forgotten an idle connection.
+    IdleFlowDropped,
+    /// The server had the request, closed the connection, and did not answer.
+    ClosedUnanswered,
+    /// The server ended the connection within the response.
+    Truncated,
+    /// The connection ended within the request.
+    RequestCutOff,
+    /// The server reset the connection before the response.
+    Reset,
+    /// The client gave up before the response.
+    Abandoned,
+    /// Nothing acknowledged the request.
+    Silent,
+    /// An RST answered the SYN.
+    ConnectRefused,
+    /// Nothing answered the SYN, which was sent again.
+    ConnectUnanswered,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::CloseRace,
+        Self::IgnoredClose,
+        Self::IdleFlowDropped,
+        Self::ClosedUnanswered,
+        Self::Truncated,
+        Self::RequestCutOff,
+        Self::Reset,
+        Self::Abandoned,
+        Self::Silent,
+        Self::ConnectRefused,
+        Self::ConnectUnanswered,
+    ];
+
+    pub(super) const fn of(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::ClosedUnanswered => Self::ClosedUnanswered,
+            Outcome::Truncated => Self::Truncated,
+            Outcome::CutOff => Self::RequestCutOff,
+            Outcome::Reset => Self::Reset,
+            Outcome::Abandoned => Self::Abandoned,
+            _ => Self::Silent,
+        }
+    }
+
+    /// `close-race`, …
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CloseRace => "close-race",
+            Self::IgnoredClose => "ignored-close",
+            Self::IdleFlowDropped => "idle-flow-dropped",
+            Self::ClosedUnanswered => Outcome::ClosedUnanswered.name(),
+            Self::Truncated => Outcome::Truncated.name(),
+            Self::RequestCutOff => Outcome::CutOff.name(),
+            Self::Reset => Outcome::Reset.name(),
+            Self::Abandoned => Outcome::Abandoned.name(),
+            Self::Silent => Outcome::Silent.name(),
+            Self::ConnectRefused => "connect-refused",
+            Self::ConnectUnanswered => "connect-unanswered",
+        }
+    }
+
+    /// Who can change it; `None` if that is not known.
+    #[must_use]
+    pub const fn party(self) -> Option<Party> {
+        match self {
+            Self::CloseRace
+            | Self::ClosedUnanswered
+            | Self::Truncated
+            | Self::Reset
+            | Self::ConnectRefused => Some(Party::Server),
+            Self::IgnoredClose | Self::Abandoned => Some(Party::Client),
+            Self::IdleFlowDropped => Some(Party::Path),
+            Self::RequestCutOff | Self::Silent | Self::ConnectUnanswered => None,
+        }
+    }
+
+    /// Whether nothing but the client's next attempt shows that it had given up.
+    pub(super) const fn ends_with_next_try(self) -> bool {
+        matches!(self, Self::Silent | Self::IdleFlowDropped | Self::ConnectUnanswered)
+    }
+
+    /// What happened, of requests and connections to a server.
+    pub(super) const fn happened(self) -> &'static str {
+        match self {
+            Self::CloseRace => "closed idle connections while requests were on their way",
+            Self::IgnoredClose => "had closed connections on which the client then sent requests",
+            Self::IdleFlowDropped => "got nothing on connections that had been idle",
+            Self::ClosedUnanswered => "closed connections, and did not answer requests that it had",
+            Self::Truncated => "ended connections within responses",
+            Self::RequestCutOff => "did not get all of requests before their connections ended",
+            Self::Reset => "reset connections, and did not answer requests",
+            Self::Abandoned => "had not answered requests when the client gave up",
+            Self::Silent => "acknowledged no copy of requests",
+            Self::ConnectRefused => "refused connections",
+            Self::ConnectUnanswered => "did not answer attempts to connect",
+        }
+    }
+
+    /// What to change, or where to look.
+    pub(super) const fn remedy(self) -> &'static str {
+        match self {
+            Self::CloseRace => {
+                "let the server keep idle connections longer than the client does, or let the client retry at once"
+            }
+            Self::IgnoredClose => {
+                "let the client close connections that the server has closed, and take none of them for a request"
+            }
+            Self::IdleFlowDropped => {
+                "close idle connections before the path forgets them (a NAT or firewall timeout), or set SO_KEEPALIVE \
+                 with a shorter TCP_KEEPIDLE"
+            }
+            Self::ClosedUnanswered | Self::Reset => {
+                "look at the server's log: a crash, a worker that was ended, or a limit"
+            }
+            Self::Truncated => {
+                "look at the server's log: a crash, a timeout, or a server behind it that ended the response"
+            }
+            Self::RequestCutOff => "look at the log of the end that closed the connection",
+            Self::Abandoned => {
+                "compare the client's timeout with the time that the server needs for these requests"
+            }
+            Self::Silent => "capture at the server to see whether the requests arrive",
+            Self::ConnectRefused => "check that the server listens on this address and port",
+            Self::ConnectUnanswered => {
+                "capture at the server: a firewall drops the SYNs, the host is gone, or its accept queue is full"
+            }
+        }
+    }
+}

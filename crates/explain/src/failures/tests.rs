@@ -1,0 +1,250 @@
+//! Whole captures of connections to one or two servers: what is said to have failed, and what is not.
+
+use ackwise_capture::{
+    analysis::Analyser,
+    decode::decode,
+    read::{Frame, LinkType},
+};
+use ackwise_tcp::{Flags, Options, Segment, SeqNumber, wire};
+
+use super::*;
+use crate::sentence;
+
+const REQUEST: &[u8] = b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+const ASKED: u32 = 1 + REQUEST.len() as u32;
+const ANSWERED: u32 = 1 + RESPONSE.len() as u32;
+
+/// A client and its servers, seen at the client.
+#[derive(Default)]
+struct Host {
+    analyser: Analyser,
+    packets: u64,
+}
+
+/// A connection from a port to a server.
+#[derive(Clone, Copy)]
+struct Pair(u16, &'static str);
+
+impl Host {
+    /// `true` to the server; numbers begin at 0 on both sides.
+    fn packet(
+        &mut self,
+        Pair(port, server): Pair,
+        millis: u64,
+        to_server: bool,
+        (seq, ack): (u32, Option<u32>),
+        flags: Flags,
+        data: &[u8],
+    ) {
+        let segment = Segment {
+            seq: SeqNumber(seq),
+            ack: ack.map(SeqNumber),
+            flags,
+            window: 60_000,
+            options: Options { mss: flags.syn.then_some(1_460), ..Options::NONE },
+            len: u32::try_from(data.len()).unwrap(),
+            ..Segment::default()
+        };
+        let server: SocketAddr = server.parse().unwrap();
+        let client = match server {
+            SocketAddr::V4(_) => SocketAddr::from(([10, 0, 0, 1], port)),
+            SocketAddr::V6(_) => SocketAddr::from(([0xfd00, 0, 0, 0, 0, 0, 0, 1], port)),
+        };
+        let [from, to] = if to_server { [client, server] } else { [server, client] };
+        let mut bytes = Vec::new();
+        wire::write(&mut bytes, from, to, &segment, data).unwrap();
+        self.packets += 1;
+        let frame = Frame {
+            number: self.packets,
+            at: Instant::EPOCH + Duration::from_millis(millis),
+            interface: 0,
+            link_type: LinkType::RAW,
+            original_len: u32::try_from(bytes.len()).unwrap(),
+            bytes: &bytes,
+            direction: None,
+            lost_before: 0,
+        };
+        self.analyser.handle(&decode(&frame).unwrap());
+    }
+
+    /// A handshake and an exchange, 20 ms each; the connection is kept.
+    fn exchange(&mut self, pair: Pair, at: u64) {
+        self.packet(pair, at, true, (0, None), Flags::SYN, b"");
+        self.packet(pair, at + 20, false, (0, Some(1)), Flags::SYN, b"");
+        self.packet(pair, at + 20, true, (1, Some(1)), Flags::NONE, b"");
+        self.packet(pair, at + 20, true, (1, Some(1)), Flags::PSH, REQUEST);
+        self.packet(pair, at + 40, false, (1, Some(ASKED)), Flags::PSH, RESPONSE);
+        self.packet(pair, at + 40, true, (ASKED, Some(ANSWERED)), Flags::NONE, b"");
+    }
+
+    /// The next request on it, and a FIN that it crosses.
+    fn cross(&mut self, pair: Pair, at: u64) {
+        self.packet(pair, at, true, (ASKED, Some(ANSWERED)), Flags::PSH, REQUEST);
+        self.packet(pair, at + 10, false, (ANSWERED, Some(ASKED)), Flags::FIN, b"");
+        self.packet(pair, at + 20, false, (ANSWERED + 1, None), Flags::RST, b"");
+    }
+
+    /// Each failure as `kind confidence rival`, and the sentences.
+    fn said(self) -> (Vec<String>, String) {
+        let analysis = self.analyser.finish();
+        let one = |it: &Failure| {
+            format!("{} {} {}", it.kind.name(), it.confidence.name(), it.rival.unwrap_or("-"))
+        };
+        (Failure::all(&analysis).iter().map(one).collect(), sentence(&analysis))
+    }
+}
+
+const SERVER: &str = "10.0.0.2:80";
+
+#[test]
+fn two_closes_after_the_same_idle_time_are_a_timeout() {
+    for (idle, expected) in [
+        ([5_000, 5_000], ["close-race high -"; 2]),
+        ([5_000, 5_100], ["close-race high -"; 2]),
+        ([5_000, 8_000], ["close-race medium server-restart"; 2]),
+        ([300, 310], ["close-race medium request-limit"; 2]),
+    ] {
+        let mut host = Host::default();
+        for (port, idle) in (1_000..).zip(idle) {
+            host.exchange(Pair(port, SERVER), 0);
+            host.cross(Pair(port, SERVER), 40 + idle - 10);
+        }
+        let (failures, sentence) = host.said();
+        assert_eq!(failures, expected, "{idle:?}");
+        let begin =
+            "Failed: 10.0.0.2:80 closed idle connections while requests were on their way: 2 of 4";
+        assert!(sentence.starts_with(begin), "{sentence}");
+        assert!(!sentence.contains("Nothing to change"), "{sentence}");
+    }
+}
+
+#[test]
+fn one_close_may_be_a_restart() {
+    let mut host = Host::default();
+    host.exchange(Pair(1_000, SERVER), 0);
+    host.cross(Pair(1_000, SERVER), 5_000);
+    let (failures, sentence) = host.said();
+    assert_eq!(failures, ["close-race medium server-restart"]);
+    assert!(sentence.contains("the packets also admit server-restart"), "{sentence}");
+    assert!(sentence.contains("\nIf so: let the server keep"), "{sentence}");
+}
+
+#[test]
+fn a_close_that_the_client_knew_of_is_its_own_fault() {
+    for (later, expected) in [(500, "ignored-close high -"), (0, "close-race medium ignored-close")]
+    {
+        let mut host = Host::default();
+        let pair = Pair(1_000, SERVER);
+        host.exchange(pair, 0);
+        host.packet(pair, 5_000, false, (ANSWERED, Some(ASKED)), Flags::FIN, b"");
+        host.packet(pair, 5_000, true, (ASKED, Some(ANSWERED + 1)), Flags::NONE, b"");
+        host.packet(pair, 5_000 + later, true, (ASKED, Some(ANSWERED + 1)), Flags::PSH, REQUEST);
+        host.packet(pair, 5_020 + later, false, (ANSWERED + 1, None), Flags::RST, b"");
+        assert_eq!(host.said().0, [expected], "{later}");
+    }
+}
+
+#[test]
+fn a_path_that_forgets_is_told_from_one_that_is_gone() {
+    for (works, expected) in
+        [(true, "idle-flow-dropped medium path-broken"), (false, "silent high -")]
+    {
+        let mut host = Host::default();
+        let pair = Pair(1_000, SERVER);
+        host.exchange(pair, 0);
+        for at in [60_000, 60_300, 60_900, 62_100] {
+            host.packet(pair, at, true, (ASKED, Some(ANSWERED)), Flags::PSH, REQUEST);
+        }
+        if works {
+            host.exchange(Pair(1_001, SERVER), 80_000);
+        }
+        let analysis = host.analyser.finish();
+        let failures = Failure::all(&analysis);
+        let [it] = &failures[..] else { panic!("{failures:?}") };
+        let said =
+            format!("{} {} {}", it.kind.name(), it.confidence.name(), it.rival.unwrap_or("-"));
+        assert_eq!(said, expected);
+        assert_eq!(it.span, Duration::from_millis(2_100));
+        assert_eq!(it.at_most, works.then_some(Duration::from_secs(20)));
+    }
+}
+
+#[test]
+fn who_has_several_addresses_is_tried_at_the_next() {
+    for (other, at, expected) in [
+        (Some("10.0.0.3:80"), 1, &[][..]),
+        (Some("[fd00::2]:80"), 1, &[]),
+        // The two are tried side by side.
+        (Some("10.0.0.3:80"), 0, &[]),
+        (Some("10.0.0.3:80"), 2_000, &["connect-refused high -"]),
+        (Some("10.0.0.3:81"), 1, &["connect-refused high -"]),
+        (None, 0, &["connect-refused high -"]),
+    ] {
+        let mut host = Host::default();
+        host.packet(Pair(1_000, SERVER), 0, true, (0, None), Flags::SYN, b"");
+        host.packet(Pair(1_000, SERVER), 0, false, (0, Some(1)), Flags::RST, b"");
+        if let Some(other) = other {
+            host.exchange(Pair(1_001, other), at);
+        }
+        assert_eq!(host.said().0, expected, "{other:?} {at}");
+    }
+}
+
+#[test]
+fn ordinary_ends_are_no_failures() {
+    let pair = Pair(1_000, SERVER);
+    type Packet = (u64, bool, (u32, Option<u32>), Flags, &'static [u8]);
+    let after_exchange: &[(&str, &[Packet])] = &[
+        ("kept", &[]),
+        ("closed while idle", &[(9_000, false, (ANSWERED, Some(ASKED)), Flags::FIN, b"")]),
+        ("reset while idle", &[(9_000, false, (ANSWERED, Some(ASKED)), Flags::RST, b"")]),
+        ("reset by the client", &[(9_000, true, (ASKED, Some(ANSWERED)), Flags::RST, b"")]),
+        (
+            "a stream that its client ends",
+            &[
+                (100, true, (ASKED, Some(ANSWERED)), Flags::PSH, REQUEST),
+                (
+                    120,
+                    false,
+                    (ANSWERED, Some(2 * ASKED - 1)),
+                    Flags::PSH,
+                    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\n",
+                ),
+                (9_000, true, (2 * ASKED - 1, Some(ANSWERED + 58)), Flags::RST, b""),
+            ],
+        ),
+        (
+            "a request when the capture ends",
+            &[(9_000, true, (ASKED, Some(ANSWERED)), Flags::PSH, REQUEST)],
+        ),
+    ];
+    for (name, packets) in after_exchange {
+        let mut host = Host::default();
+        host.exchange(pair, 0);
+        for &(at, to_server, numbers, flags, data) in *packets {
+            host.packet(pair, at, to_server, numbers, flags, data);
+        }
+        let (failures, sentence) = host.said();
+        assert_eq!(failures, [""; 0], "{name}");
+        assert!(!sentence.starts_with("Failed"), "{name}: {sentence}");
+    }
+}
+
+#[test]
+fn a_port_scan_is_one_line() {
+    let mut host = Host::default();
+    for port in 1_000..1_050 {
+        host.packet(Pair(port, SERVER), 0, true, (0, None), Flags::SYN, b"");
+        host.packet(Pair(port, SERVER), 0, false, (0, Some(1)), Flags::RST, b"");
+    }
+    let analysis = host.analyser.finish();
+    let failures = Failure::all(&analysis);
+    assert_eq!(failures.len(), 50);
+    assert_eq!(section(&failures).lines().count(), 5, "{}", section(&failures));
+    let sentence = sentence(&analysis);
+    assert!(
+        sentence.starts_with("Failed: 10.0.0.2:80 refused connections: 50 times"),
+        "{sentence}"
+    );
+}

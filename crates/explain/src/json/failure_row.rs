@@ -1,0 +1,71 @@
+//! What failed, in JSON.
+
+use ackwise_cause::Party;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+
+use super::millis;
+use crate::{
+    failures::{Failure, Kind},
+    reading::Explained,
+};
+
+/// A request without an answer, or an attempt to connect that brought no connection.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Failure")]
+pub(super) struct FailureRow {
+    /// Why it failed; its `outcome` if the reason does not show (docs/failures.md).
+    #[schemars(schema_with = "kinds")]
+    kind: &'static str,
+    /// What happened.
+    outcome: &'static str,
+    /// The `id` of the exchange; null for an attempt to connect.
+    exchange: Option<usize>,
+    /// The `id` of the connection.
+    connection: u32,
+    /// Address and port of the server.
+    server: String,
+    /// When it began, in seconds since the first packet.
+    at: f64,
+    /// What it is proved to have taken.
+    ms: f64,
+    /// From its beginning to the client's next attempt, which had given up by then; null if nothing else shows its end.
+    ms_at_most: Option<f64>,
+    /// The end at which a change can remove it, or `path`; null if unknown.
+    party: Option<&'static str>,
+    /// The end whose FIN or RST ended it; null if neither did.
+    ended_by: Option<&'static str>,
+    /// Confidence in `kind`: `high`, `medium` or `low`.
+    confidence: &'static str,
+    /// What the packets also admit.
+    rival: Option<&'static str>,
+    /// How long the connection had been idle when the server closed it, and when the client used it; null if unknown.
+    idle_ms: [Option<f64>; 2],
+    /// Number of the packet in which the request begins.
+    packet: Option<u64>,
+}
+
+impl FailureRow {
+    pub(super) fn of(explained: &Explained, it: &Failure) -> Self {
+        Self {
+            kind: it.kind.name(),
+            outcome: it.outcome,
+            exchange: it.exchange,
+            connection: it.connection,
+            server: it.server.to_string(),
+            at: it.at.saturating_since(explained.analysis.first).as_secs_f64(),
+            ms: millis(it.span),
+            ms_at_most: it.at_most.map(millis),
+            party: it.party.map(Party::name),
+            ended_by: it.ended_by.map(Party::name),
+            confidence: it.confidence.name(),
+            rival: it.rival,
+            idle_ms: it.idle.map(|idle| idle.map(millis)),
+            packet: it.packet,
+        }
+    }
+}
+
+fn kinds(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Kind::ALL.map(Kind::name) })
+}
