@@ -8,6 +8,8 @@ use ackwise_cause::Party;
 pub enum Outcome {
     /// The response is complete.
     Answered,
+    /// The same, before the request had ended.
+    AnsweredEarly,
     /// The server closed or reset the connection within the response.
     Truncated,
     /// The connection ended within the request.
@@ -26,8 +28,9 @@ pub enum Outcome {
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Answered,
+        Self::AnsweredEarly,
         Self::Truncated,
         Self::CutOff,
         Self::ClosedUnanswered,
@@ -42,6 +45,7 @@ impl Outcome {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Answered => "answered",
+            Self::AnsweredEarly => "answered-early",
             Self::Truncated => "truncated",
             Self::CutOff => "request-cut-off",
             Self::ClosedUnanswered => "closed-unanswered",

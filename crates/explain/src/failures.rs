@@ -81,7 +81,11 @@ struct Exchanges<'a> {
 
 impl<'a> Exchanges<'a> {
     fn of(analysis: &'a Analysis) -> Self {
-        let ending = |it: &ExchangeResult| it.ending.filter(|ending| is_failure(it, ending));
+        let ending = |it: &ExchangeResult| {
+            it.ending.filter(|ending| {
+                is_failure(&analysis.connections[it.connection as usize], it, ending)
+            })
+        };
         let exchanges = || analysis.exchanges.iter();
         let on: BTreeSet<u32> =
             exchanges().filter(|it| ending(it).is_some()).map(|it| it.connection).collect();
@@ -131,10 +135,14 @@ impl<'a> Exchanges<'a> {
     }
 }
 
-/// Whether an exchange that ended so has failed. A client that closes within a response may have seen enough of it.
-fn is_failure(exchange: &ExchangeResult, ending: &Ending) -> bool {
+/// Whether an exchange that ended so has failed. A client that closes within a response may have seen enough of it, and
+/// one that is answered early has the answer, unless an RST takes that away.
+fn is_failure(connection: &ConnectionResult, exchange: &ExchangeResult, ending: &Ending) -> bool {
     match ending.outcome {
         Outcome::Answered | Outcome::Open => false,
+        Outcome::AnsweredEarly => {
+            connection.reset && connection.closed_first == Some(Party::Server)
+        }
         Outcome::Abandoned => exchange.response_packets()[0].is_none(),
         _ => true,
     }

@@ -7,6 +7,7 @@
 
 mod bridge;
 mod cable;
+mod failures;
 #[expect(dead_code, reason = "the tests of known causes need more of it")]
 #[path = "../known_causes/lab.rs"]
 mod lab;

@@ -260,6 +260,11 @@ impl OpenExchange {
         }
     }
 
+    /// Whether the response has begun, and the request had not ended then, nor has since.
+    pub(crate) const fn is_early(&self) -> bool {
+        self.still_asks
+    }
+
     /// Whether the capture may lack what became of it.
     pub(crate) const fn is_in_hole(&self) -> bool {
         self.fell_into_hole

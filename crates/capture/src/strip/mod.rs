@@ -177,29 +177,32 @@ impl<W: Write> Stripper<W> {
     fn follow(&mut self, seen: &Seen<'_>, number: u64) {
         self.packets += 1;
         let pair = EndpointPair::of(seen.source, seen.destination);
-        let known = self.connections.get_mut(&pair);
-        let connection = match known.filter(|it| !it.is_reused_by(&seen.segment)) {
-            Some(connection) => connection,
-            None if seen.segment.len == 0 && !seen.segment.flags.syn => {
-                return self.held.decide(number);
+        let is_end = seen.segment.len == 0 && !seen.segment.flags.syn;
+        let another = || {
+            let (client, _) = roles(seen);
+            Box::new(FollowedConnection::new(client, self.key.clone()))
+        };
+        let mut known = match self.connections.entry(pair) {
+            Entry::Vacant(_) if is_end => return self.held.decide(number),
+            Entry::Vacant(vacant) => {
+                self.used.push_back((self.packets, pair));
+                vacant.insert_entry(another())
             }
-            None => {
-                let (client, _) = roles(seen);
-                let connection = Box::new(FollowedConnection::new(client, self.key.clone()));
-                if let Some(mut before) = self.connections.insert(pair, connection) {
+            Entry::Occupied(mut occupied) => {
+                if occupied.get().is_reused_by(&seen.segment) {
+                    let mut before = occupied.insert(another());
                     before.let_go(&mut self.held);
                     self.bytes -= before.charged;
                 }
-                self.used.push_back((self.packets, pair));
-                let Some(connection) = self.connections.get_mut(&pair) else { return };
-                connection
+                occupied
             }
         };
+        let connection = known.get_mut();
         connection.touched = self.packets;
         connection.handle(seen, number, &mut self.held, &mut self.reached);
         self.bytes -= connection.charged;
         if connection.is_over() {
-            self.connections.remove(&pair);
+            known.remove();
         } else {
             connection.charged = connection.cost();
             self.bytes += connection.charged;

@@ -13,6 +13,9 @@ pub enum Kind {
     IgnoredClose,
     /// Something on the path has forgotten an idle connection.
     IdleFlowDropped,
+    /// The server answered before the end of the request, and did not read the rest: its RST may have come before the
+    /// client had read the response.
+    EarlyResponseReset,
     /// The server had the request, closed the connection, and did not answer.
     ClosedUnanswered,
     /// The server ended the connection within the response.
@@ -33,10 +36,11 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::CloseRace,
         Self::IgnoredClose,
         Self::IdleFlowDropped,
+        Self::EarlyResponseReset,
         Self::ClosedUnanswered,
         Self::Truncated,
         Self::RequestCutOff,
@@ -49,6 +53,7 @@ impl Kind {
 
     pub(super) const fn of(outcome: Outcome) -> Self {
         match outcome {
+            Outcome::AnsweredEarly => Self::EarlyResponseReset,
             Outcome::ClosedUnanswered => Self::ClosedUnanswered,
             Outcome::Truncated => Self::Truncated,
             Outcome::CutOff => Self::RequestCutOff,
@@ -65,6 +70,7 @@ impl Kind {
             Self::CloseRace => "close-race",
             Self::IgnoredClose => "ignored-close",
             Self::IdleFlowDropped => "idle-flow-dropped",
+            Self::EarlyResponseReset => "early-response-reset",
             Self::ClosedUnanswered => Outcome::ClosedUnanswered.name(),
             Self::Truncated => Outcome::Truncated.name(),
             Self::RequestCutOff => Outcome::CutOff.name(),
@@ -81,6 +87,7 @@ impl Kind {
     pub const fn party(self) -> Option<Party> {
         match self {
             Self::CloseRace
+            | Self::EarlyResponseReset
             | Self::ClosedUnanswered
             | Self::Truncated
             | Self::Reset
@@ -102,6 +109,10 @@ impl Kind {
             Self::CloseRace => "closed idle connections while requests were on their way",
             Self::IgnoredClose => "had closed connections on which the client then sent requests",
             Self::IdleFlowDropped => "got nothing on connections that had been idle",
+            Self::EarlyResponseReset => {
+                "answered before the end of requests, and reset connections with the rest unread, which may take the answer \
+                 from the client"
+            }
             Self::ClosedUnanswered => "closed connections, and did not answer requests that it had",
             Self::Truncated => "ended connections within responses",
             Self::RequestCutOff => "did not get all of requests before their connections ended",
@@ -125,6 +136,10 @@ impl Kind {
             Self::IdleFlowDropped => {
                 "close idle connections before the path forgets them (a NAT or firewall timeout), or set SO_KEEPALIVE \
                  with a shorter TCP_KEEPIDLE"
+            }
+            Self::EarlyResponseReset => {
+                "let the server read and discard what is left of the request before it closes (lingering close), or answer \
+                 100 (Continue) only to what it will read"
             }
             Self::ClosedUnanswered | Self::Reset => {
                 "look at the server's log: a crash, a worker that was ended, or a limit"

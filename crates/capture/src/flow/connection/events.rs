@@ -301,8 +301,13 @@ impl ObservedConnection {
         complete: bool,
         results: &mut Results,
     ) {
-        if complete {
-            open.ending = Some(Ending { outcome: Outcome::Answered, by: None, close: None });
+        let is_clear =
+            matches!(self.protocol, Some(Protocol::Http1 | Protocol::Http2)) && open.exact;
+        if complete && is_clear {
+            // Streams of HTTP/2 may go both ways at once.
+            let is_early = open.is_early() && self.protocol == Some(Protocol::Http1);
+            let outcome = if is_early { Outcome::AnsweredEarly } else { Outcome::Answered };
+            open.ending = Some(Ending { outcome, by: None, close: None });
         }
         if open.multiplexed || self.work.is_spent() {
             open.forget_causes();

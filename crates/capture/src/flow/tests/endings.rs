@@ -180,6 +180,20 @@ fn a_request_and_the_close_of_an_idle_connection() {
 }
 
 #[test]
+fn a_response_before_the_end_of_its_request() {
+    const POST: &[u8] = b"POST /a HTTP/1.1\r\nContent-Length: 9000\r\n\r\n";
+    let sent = 1 + u32::try_from(POST.len()).unwrap();
+    let head = [OPENING[0], OPENING[1], OPENING[2], (500, true, 1, Some(1), PSH, POST)];
+    let answer =
+        [(900, false, 1, Some(sent), PSH, HEAD), (950, false, ANSWERED - 5, Some(sent), PSH, BODY)];
+    let early = Some((Outcome::AnsweredEarly, None, None));
+    assert_eq!(ending(&[&head, &answer]), early);
+    let reset = [(990, false, ANSWERED, Some(sent), RST, &b""[..])];
+    assert_eq!(ending(&[&head, &answer, &reset]), early);
+    assert_eq!(ending(&[&head, &answer[..1]]), Some((Outcome::Open, None, None)));
+}
+
+#[test]
 fn where_data_is_missing_nothing_is_known_to_have_failed() {
     // The response is not in the capture, but what acknowledges it, or what comes behind it.
     for packets in [
