@@ -3,6 +3,7 @@
 //! What happened is a fact ([`Outcome`], [`ConnectOutcome`]); why is a [`Kind`], with a confidence. docs/failures.md has
 //! what shows each kind, and what looks like it.
 
+mod attempts;
 mod kind;
 mod report;
 #[cfg(test)]
@@ -10,7 +11,7 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
     time::Duration,
 };
 
@@ -23,6 +24,7 @@ use ackwise_capture::{
 use ackwise_cause::Party;
 use ackwise_tcp::Instant;
 
+use attempts::Attempts;
 pub use kind::Kind;
 pub(super) use report::{section, sentence};
 
@@ -64,8 +66,14 @@ impl Failure {
     /// All failures of a capture, in the order in which they began.
     #[must_use]
     pub fn all(analysis: &Analysis) -> Vec<Self> {
-        let mut failures: Vec<_> = Exchanges::of(analysis).failures().collect();
-        failures.extend(analysis.connections.iter().filter_map(|it| connect(analysis, it)));
+        let exchanges = Exchanges::of(analysis);
+        let connects = || analysis.connections.iter().filter(|it| it.connect.is_some());
+        if exchanges.failed.is_empty() && connects().next().is_none() {
+            return Vec::new();
+        }
+        let attempts = Attempts::of(analysis);
+        let mut failures: Vec<_> = exchanges.failures(&attempts).collect();
+        failures.extend(connects().filter_map(|it| connect(&attempts, it)));
         failures.sort_by_key(|it| (it.at, it.connection, it.exchange));
         agree(&mut failures);
         failures
@@ -100,19 +108,25 @@ impl<'a> Exchanges<'a> {
         Self { analysis, failed }
     }
 
-    fn failures(&self) -> impl Iterator<Item = Failure> {
-        self.failed.iter().map(|&(number, ending, before)| self.one(number, ending, before))
+    fn failures(&self, attempts: &Attempts) -> impl Iterator<Item = Failure> {
+        let one = |&(number, ending, before): &_| self.one(attempts, number, ending, before);
+        self.failed.iter().map(one)
     }
 
-    fn one(&self, number: usize, ending: Ending, before: Option<Instant>) -> Failure {
+    fn one(
+        &self,
+        attempts: &Attempts,
+        number: usize,
+        ending: Ending,
+        before: Option<Instant>,
+    ) -> Failure {
         let exchange = &self.analysis.exchanges[number];
         let connection = &self.analysis.connections[exchange.connection as usize];
         let idle = [connection.server_closed, Some(exchange.start)]
             .map(|until| Some(until?.saturating_since(before?)));
-        let (kind, confidence, rival) =
-            kind_of(self.analysis, connection, exchange, ending, before);
+        let (kind, confidence, rival) = kind_of(attempts, connection, exchange, ending, before);
         let gave_up = kind.ends_with_next_try();
-        let next = gave_up.then(|| next_try(self.analysis, connection, exchange.start)).flatten();
+        let next = gave_up.then(|| attempts.next(connection, exchange.start)).flatten();
         Failure {
             kind,
             outcome: ending.outcome.name(),
@@ -150,7 +164,7 @@ fn is_failure(connection: &ConnectionResult, exchange: &ExchangeResult, ending: 
 
 /// Why an exchange failed, how sure that is, and what looks the same.
 fn kind_of(
-    analysis: &Analysis,
+    attempts: &Attempts,
     connection: &ConnectionResult,
     exchange: &ExchangeResult,
     ending: Ending,
@@ -166,7 +180,7 @@ fn kind_of(
             let idle = connection.server_closed.zip(before).map(|(at, it)| at.saturating_since(it));
             let rival = match idle {
                 Some(idle) if idle < LEAST_TIMEOUT => "request-limit",
-                _ => "server-restart",
+                _ => RESTART,
             };
             (Kind::CloseRace, Confidence::Medium, Some(rival))
         }
@@ -181,50 +195,24 @@ fn kind_of(
                 false => (Kind::CloseRace, Confidence::Medium, Some(Kind::IgnoredClose.name())),
             }
         }
-        (Outcome::Silent, _) if before.is_some() && works_again(analysis, connection, exchange) => {
+        (Outcome::Silent, _)
+            if before.is_some() && attempts.works_again(connection, exchange.start) =>
+        {
             (Kind::IdleFlowDropped, Confidence::Medium, Some("path-broken"))
         }
         (outcome, _) => (Kind::of(outcome), Confidence::High, None),
     }
 }
 
-/// Whether a later connection to the same server is answered.
-fn works_again(
-    analysis: &Analysis,
-    connection: &ConnectionResult,
-    exchange: &ExchangeResult,
-) -> bool {
-    later(analysis, connection, exchange.start)
-        .any(|it| it.server == connection.server && it.bytes[1] > 0)
-}
-
-/// Later connections from the same client's host to the same server's.
-fn later<'a>(
-    analysis: &'a Analysis,
-    connection: &'a ConnectionResult,
-    than: Instant,
-) -> impl Iterator<Item = &'a ConnectionResult> {
-    let hosts = |it: &ConnectionResult| -> [IpAddr; 2] { [it.client.ip(), it.server.ip()] };
-    analysis
-        .connections
-        .iter()
-        .filter(move |it| it.first_seen > than && hosts(it) == hosts(connection))
-}
-
-/// When the client tried again, which it does after it has given up.
-fn next_try(analysis: &Analysis, connection: &ConnectionResult, than: Instant) -> Option<Instant> {
-    later(analysis, connection, than).map(|it| it.first_seen).min()
-}
-
 /// A failed attempt to connect.
-fn connect(analysis: &Analysis, it: &ConnectionResult) -> Option<Failure> {
+fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Failure> {
     let outcome = it.connect?;
     let kind = match outcome {
-        ConnectOutcome::Refused if is_tried_elsewhere(analysis, it) => return None,
+        ConnectOutcome::Refused if attempts.succeeds_elsewhere(it) => return None,
         ConnectOutcome::Refused => Kind::ConnectRefused,
         _ => Kind::ConnectUnanswered,
     };
-    let next = kind.ends_with_next_try().then(|| next_try(analysis, it, it.last_seen)).flatten();
+    let next = kind.ends_with_next_try().then(|| attempts.next(it, it.last_seen)).flatten();
     Some(Failure {
         kind,
         outcome: outcome.name(),
@@ -243,45 +231,30 @@ fn connect(analysis: &Analysis, it: &ConnectionResult) -> Option<Failure> {
     })
 }
 
-/// Whether the client got a connection to the same port of another address at once: `localhost` is two addresses, and
-/// a name may have more.
-fn is_tried_elsewhere(analysis: &Analysis, refused: &ConnectionResult) -> bool {
-    /// Our choice: a client tries the next address at once.
-    const SOON: Duration = Duration::from_secs(1);
-    let is_other = |it: &&ConnectionResult| {
-        it.server.port() == refused.server.port()
-            && it.server.ip() != refused.server.ip()
-            && it.connect.is_none()
-    };
-    let soon = |it: &ConnectionResult| {
-        // The two may be tried side by side.
-        let apart = it.first_seen.saturating_since(refused.first_seen)
-            + refused.first_seen.saturating_since(it.first_seen);
-        apart <= SOON
-    };
-    analysis.connections.iter().filter(is_other).any(soon)
-}
-
 /// A server that closes several connections after the same time without a request has a timeout.
 fn agree(failures: &mut [Failure]) {
-    let idle = |it: &Failure| it.idle[0].filter(|_| it.rival == Some("server-restart"));
-    let known: Vec<(SocketAddr, u32, Duration)> = failures
-        .iter()
-        .filter(|it| it.kind == Kind::CloseRace)
-        .filter_map(|it| Some((it.server, it.connection, idle(it)?)))
-        .collect();
-    let agrees = |it: &Failure, own: Duration| {
-        let near = |other: Duration| own.abs_diff(other) <= own / 20;
-        known
-            .iter()
-            .filter(|(server, connection, _)| *server == it.server && *connection != it.connection)
-            .any(|(_, _, other)| near(*other))
+    let idle = |it: &Failure| {
+        it.idle[0].filter(|_| it.kind == Kind::CloseRace && it.rival == Some(RESTART))
     };
-    let sure: Vec<bool> = failures
-        .iter()
-        .map(|it| it.kind == Kind::CloseRace && idle(it).is_some_and(|own| agrees(it, own)))
-        .collect();
-    for (failure, _) in failures.iter_mut().zip(sure).filter(|(_, sure)| *sure) {
-        (failure.confidence, failure.rival) = (Confidence::High, None);
+    let each: BTreeMap<(SocketAddr, u32), Duration> =
+        failures.iter().filter_map(|it| Some(((it.server, it.connection), idle(it)?))).collect();
+    let mut times: BTreeMap<SocketAddr, Vec<Duration>> = BTreeMap::new();
+    for ((server, _), idle) in each {
+        times.entry(server).or_default().push(idle);
+    }
+    times.values_mut().for_each(|it| it.sort_unstable());
+    for failure in failures {
+        let Some(own) = idle(failure) else { continue };
+        let Some(times) = times.get(&failure.server) else { continue };
+        // Its own is one of them.
+        let near = |it: &Duration| it.abs_diff(own) <= own / 20;
+        let first = times.partition_point(|it| *it < own);
+        let [before, behind] = [first.checked_sub(1), Some(first + 1)];
+        if [before, behind].into_iter().flatten().filter_map(|it| times.get(it)).any(near) {
+            (failure.confidence, failure.rival) = (Confidence::High, None);
+        }
     }
 }
+
+/// What closes idle connections, too, once.
+const RESTART: &str = "server-restart";

@@ -44,10 +44,10 @@ use super::{
     paths::PathGroup,
     quality::CaptureQuality,
     reading::Explained,
-    sentence::sentence,
+    sentence::of_totals,
     servers::Server,
     shown::ReportOptions,
-    totals::{Total, Totals},
+    totals::{Total, Totals, TotalsScope},
     tunnels::not_judged,
 };
 
@@ -85,7 +85,8 @@ pub struct Document<'a> {
     #[schemars(with = "Vec<ExchangeRow>")]
     exchanges: Rows<'a, ExchangeRow>,
     /// Requests without an answer, and attempts to connect that brought no connection, in order of time.
-    failures: Vec<FailureRow>,
+    #[schemars(with = "Vec<FailureRow>")]
+    failures: Rows<'a, FailureRow>,
     /// Exchanges grouped by URL path, those with the largest total time first.
     #[schemars(with = "Vec<PathRow>")]
     paths: Rows<'a, PathRow>,
@@ -402,7 +403,8 @@ fn rules(_: &mut SchemaGenerator) -> Schema {
 #[must_use]
 pub fn json(explained: &Explained, options: &ReportOptions) -> String {
     let groups = PathGroup::all(&explained.analysis);
-    format::to_json(&document(explained, options, &groups))
+    let failures = Failure::all(&explained.analysis);
+    format::to_json(&document(explained, options, &groups, &failures))
 }
 
 /// Writes the same piece by piece: it may be many times as large as what is known.
@@ -416,19 +418,21 @@ pub fn write_json(
     output: impl Write,
 ) -> io::Result<()> {
     let groups = PathGroup::all(&explained.analysis);
-    format::write_json(&document(explained, options, &groups), output)
+    let failures = Failure::all(&explained.analysis);
+    format::write_json(&document(explained, options, &groups, &failures), output)
 }
 
 fn document<'a>(
     explained: &'a Explained,
     options: &ReportOptions,
     groups: &'a [PathGroup<'a>],
+    failures: &'a [Failure],
 ) -> Document<'a> {
     let analysis = &explained.analysis;
     let connections = analysis.connections.iter().map(|it| connection(explained, it));
     let exchanges = (0..).zip(&analysis.exchanges).map(|(id, it)| exchange(explained, id, it));
     Document {
-        summary: sentence(analysis),
+        summary: of_totals(analysis, &Totals::of(analysis, TotalsScope::All), failures),
         quality: CaptureQuality::of(explained),
         first_packet_time: (analysis.segments > 0).then(|| utc(analysis.first)),
         packets: explained.packets,
@@ -441,7 +445,7 @@ fn document<'a>(
         servers: Server::all(analysis).iter().map(ServerFacts::of).collect(),
         connections: Rows::new(connections),
         exchanges: Rows::new(exchanges),
-        failures: Failure::all(analysis).iter().map(|it| FailureRow::of(explained, it)).collect(),
+        failures: Rows::new(failures.iter().map(|it| FailureRow::of(explained, it))),
         paths: Rows::new(groups.iter().map(PathRow::of)),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
         limits: ReachedLimit::all(&explained.reached()),

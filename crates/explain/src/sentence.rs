@@ -23,14 +23,13 @@ use super::totals::{Total, Totals, TotalsScope, median};
 /// What took most of the time of a capture, and what can be changed, in a few sentences.
 #[must_use]
 pub fn sentence(analysis: &Analysis) -> String {
-    of_totals(analysis, &Totals::of(analysis, TotalsScope::All))
+    of_totals(analysis, &Totals::of(analysis, TotalsScope::All), &Failure::all(analysis))
 }
 
-/// The same, with the totals of all exchanges. What failed comes first.
-pub(super) fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
-    let failures = Failure::all(analysis);
+/// The same, with the totals of all exchanges, and what failed, which comes first.
+pub(super) fn of_totals(analysis: &Analysis, totals: &Totals, failures: &[Failure]) -> String {
     let time = of_time(analysis, totals, failures.is_empty());
-    match failures::sentence(analysis, &failures) {
+    match failures::sentence(analysis, failures) {
         Some(failed) => format!("{failed}\n{time}"),
         None => time,
     }
@@ -268,7 +267,7 @@ mod tests {
             span: Duration::from_secs(1),
             causes: causes.iter().map(total).collect(),
         };
-        of_totals(&Reading::new().end().unwrap().analysis, &totals)
+        of_totals(&Reading::new().end().unwrap().analysis, &totals, &[])
     }
 
     /// The same, if all of it is noticed.

@@ -41,12 +41,14 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     let bold = Style::new().bold();
     let tables = without_repetition(options.totals(explained));
     let all = &tables[0].totals;
-    for (number, line) in sentence::of_totals(&explained.analysis, all).lines().enumerate() {
+    let failures = Failure::all(&explained.analysis);
+    let sentences = sentence::of_totals(&explained.analysis, all, &failures);
+    for (number, line) in sentences.lines().enumerate() {
         let style = if number == 0 { bold } else { Style::new() };
         let line = layout::block(line, 0, width);
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
-    out += &failures::section(&Failure::all(&explained.analysis));
+    out += &failures::section(&failures);
     for table in tables {
         if table.totals.exchanges > 0 {
             out += &totals_section(&table);

@@ -12,8 +12,9 @@ use crate::sentence;
 
 const REQUEST: &[u8] = b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-const ASKED: u32 = 1 + REQUEST.len() as u32;
-const ANSWERED: u32 = 1 + RESPONSE.len() as u32;
+const ASKED: u32 = 29;
+const ANSWERED: u32 = 39;
+const _: () = assert!(REQUEST.len() == 28 && RESPONSE.len() == 38);
 
 /// A client and its servers, seen at the client.
 #[derive(Default)]

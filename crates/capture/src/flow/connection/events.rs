@@ -17,7 +17,7 @@ use crate::{
         flow_control::FlowControl,
         lingering::Lingering,
     },
-    outcome::{CloseOrder, ConnectionEnd, Ending, Outcome},
+    outcome::{CloseOrder, ConnectionEnd, Ending, Outcome, Progress},
     results::Results,
 };
 
@@ -257,12 +257,19 @@ impl ObservedConnection {
     }
 
     /// How an exchange ended of which nothing more comes: now, or with the capture. Where the capture lacks data, or
-    /// only turns show where messages end, its response may have been complete.
+    /// only turns show where the response ends, that may have been complete. A request that the capture cut is taken for
+    /// whole.
     pub(super) fn ending(&self, open: &OpenExchange) -> Option<Ending> {
         /// Once is a tail-loss probe. Our choice.
         const SEVERAL: usize = 2;
         let (by, by_rst) = self.ends_now?;
-        let is_clear = self.protocol == Some(Protocol::Http1) && open.exact && !open.is_in_hole();
+        let head = open.head.as_deref()?;
+        let progress = match open.progress() {
+            Progress::Asking if head.end.is_none() => Progress::Waiting,
+            progress => progress,
+        };
+        let is_told = open.exact || progress != Progress::Answering;
+        let is_clear = self.protocol == Some(Protocol::Http1) && is_told && !open.is_in_hole();
         let lacks = |half: &Half| half.packets == 0 || half.stream.unseen().bytes() > 0;
         if !is_clear || self.ends.halves.iter().any(lacks) || self.work.is_spent() {
             return None;
@@ -281,7 +288,7 @@ impl ObservedConnection {
             close,
             unheard: open.times_sent_again() >= SEVERAL && heard <= open.request[0],
         };
-        Some(end.ending(open.progress()))
+        Some(end.ending(progress))
     }
 
     /// Nothing more comes of an exchange. A CLIENT_CLOSE is none: its answer is the server's FIN.

@@ -7,10 +7,11 @@ use super::*;
 use CloseOrder::{Crossed, Ignored};
 
 /// The client's next byte after its request, and the server's after the response.
-const ASKED: u32 = 1 + REQUEST.len() as u32;
-const ANSWERED: u32 = 1 + HEAD.len() as u32 + 5;
+const ASKED: u32 = 36;
+const ANSWERED: u32 = 44;
 /// The same after a second request.
-const ASKED_AGAIN: u32 = ASKED + REQUEST.len() as u32;
+const ASKED_AGAIN: u32 = 71;
+const _: () = assert!(REQUEST.len() == 35 && HEAD.len() + BODY.len() == 43);
 
 const BODY: &[u8] = b"12345";
 const WITHOUT_LENGTH: &[u8] = b"HTTP/1.0 200 OK\r\n\r\n12345";
@@ -191,6 +192,34 @@ fn a_response_before_the_end_of_its_request() {
     let reset = [(990, false, ANSWERED, Some(sent), RST, &b""[..])];
     assert_eq!(ending(&[&head, &answer, &reset]), early);
     assert_eq!(ending(&[&head, &answer[..1]]), Some((Outcome::Open, None, None)));
+}
+
+#[test]
+fn a_request_that_the_capture_cut_is_taken_for_whole() {
+    for (end, outcome) in [
+        ((900, false, 1, Some(ASKED), FIN, &b""[..]), Outcome::ClosedUnanswered),
+        ((900, false, 1, Some(ASKED), RST, b""), Outcome::Reset),
+        ((900, true, ASKED, Some(1), RST, b""), Outcome::Abandoned),
+        // Whether that is all of the response, nothing shows.
+        ((900, false, 1, Some(ASKED), PSH, HEAD), Outcome::Open),
+    ] {
+        let mut wire = Wire::new();
+        wire.carry(&OPENING[..3], &[BEFORE_NAT]);
+        let segment = Segment {
+            seq: SeqNumber(7_001),
+            ack: Some(SeqNumber(90_001)),
+            flags: PSH,
+            window: 1_000,
+            len: ASKED - 1,
+            ..Segment::default()
+        };
+        wire.see(BEFORE_NAT, true, segment, &REQUEST[..26], 500);
+        wire.carry(&[end], &[BEFORE_NAT]);
+        let analysis = wire.analyser.finish();
+        let [exchange] = &analysis.exchanges[..] else { panic!("{:?}", analysis.exchanges) };
+        let told = exchange.ending.map(|it| it.outcome);
+        assert!(told == Some(outcome) || outcome == Outcome::Open && told.is_none(), "{told:?}");
+    }
 }
 
 #[test]
