@@ -153,6 +153,9 @@ fn a_limit_that_is_met_is_exit_1_and_a_wrong_name_lists_the_causes() {
         ("nagle", 2),
         ("cork-timer=-1", 2),
         ("cork-timer=x", 2),
+        ("failures", 0),
+        ("close-race=3", 0),
+        ("failures=0.5", 2),
     ] {
         let output = directory.run(&["explain", "--fail-on", limit, "stalls.pcap"]);
         assert_eq!(output.status.code(), Some(code), "{limit}: {}", text(&output.stderr));

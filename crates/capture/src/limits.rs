@@ -291,8 +291,8 @@ pub(crate) const KEPT_TEXT: usize = 1024;
 /// and a request has some dozens of fields.
 pub(crate) const FIELDS_PER_BLOCK: usize = 4096;
 
-/// The most memory of connections that are stripped at the same time: some 50,000. Our choice.
-pub(crate) const STRIPPED_BYTES: usize = 64 << 20;
+/// The most memory of connections that are stripped at the same time: some 25,000. Our choice.
+pub(crate) const STRIPPED_BYTES: usize = 32 << 20;
 
 /// The most segments of each direction that wait to be stripped: as many as wait to be put in order.
 pub(crate) const STRIPPED_SEGMENTS: usize = 1024;

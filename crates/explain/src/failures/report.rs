@@ -80,7 +80,11 @@ pub(in super::super) fn sentence(analysis: &Analysis, failures: &[Failure]) -> O
     let first = groups.first()?;
     let count = first.failures.len() as u64;
     let of = match first.failures[0].exchange {
-        Some(_) => format!(" of {}", counted(analysis.exchanges.len() as u64, "exchange")),
+        // Of those that are not listed, it is not known.
+        Some(_) => {
+            let all = analysis.exchanges.len() as u64 + analysis.folded.exchanges;
+            format!(" of {}", counted(all, "exchange"))
+        }
         None => String::new(),
     };
     let admits = first.rival().map_or(String::new(), |it| format!("; the packets also admit {it}"));

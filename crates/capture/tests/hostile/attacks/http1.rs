@@ -2,7 +2,7 @@
 
 use super::{
     Attack,
-    packets::{ACK, By, FIN, File, MOST_PAYLOAD, Talk},
+    packets::{ACK, By, FIN, File, MOST_PAYLOAD, RST, SYN, Talk},
 };
 
 pub(crate) const ALL: &[Attack] = &[
@@ -24,6 +24,8 @@ pub(crate) const ALL: &[Attack] = &[
     Attack { name: "h1-long-paths", make: long_paths },
     Attack { name: "h1-short-connections", make: short_connections },
     Attack { name: "h1-one-exchange-each", make: one_exchange_each },
+    Attack { name: "h1-refused-each", make: refused_each },
+    Attack { name: "h1-truncated-each", make: truncated_each },
     Attack { name: "tls-records", make: tls_records },
     Attack { name: "tls-turns", make: tls_turns },
     Attack { name: "tls-hello-bytewise", make: tls_hello },
@@ -222,6 +224,32 @@ fn one_exchange_each(most: usize) -> Vec<u8> {
         let head = format!("GET /{number} HTTP/1.1\r\n\r\n");
         file.say(&mut talk, By::Client, head.as_bytes());
         file.say(&mut talk, By::Server, RESPONSE);
+        number += 1;
+    }
+    file.into_bytes()
+}
+
+/// No connection comes about.
+fn refused_each(most: usize) -> Vec<u8> {
+    let mut file = File::new(most);
+    let mut number = 0;
+    while file.has_room(1000) {
+        let mut talk = Talk::new(number);
+        file.send(&mut talk, By::Client, SYN, b"");
+        file.send(&mut talk, By::Server, RST | ACK, b"");
+        number += 1;
+    }
+    file.into_bytes()
+}
+
+/// On every connection, a response is cut off.
+fn truncated_each(most: usize) -> Vec<u8> {
+    let mut file = File::new(most);
+    let mut number = 0;
+    while file.has_room(1000) {
+        let mut talk = Talk::new(number);
+        file.say(&mut talk, By::Client, REQUEST);
+        file.send(&mut talk, By::Server, FIN | ACK, b"HTTP/1.1 200 \r\nContent-Length: 9\r\n\r\n");
         number += 1;
     }
     file.into_bytes()
