@@ -5,7 +5,7 @@ mod run_on;
 
 use std::ops::Range;
 
-use ackwise_cause::Direction;
+use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Flags, Instant, Segment, SeqNumber, Timestamps};
 
 use self::echoes::echo_of;
@@ -543,8 +543,9 @@ impl Ends {
         self.half(direction).fin
     }
 
-    /// How the attempt to connect ended, if it brought no connection. A lone SYN may be the end of the capture.
-    pub(crate) fn connect(&self) -> Option<ConnectOutcome> {
+    /// How the attempt to connect ended, if it brought no connection. A lone SYN may be the end of the capture, and a
+    /// client may reset what answers for an old connection (RFC 9293, section 3.5.2).
+    pub(crate) fn connect(&self, closed_first: Option<Party>) -> Option<ConnectOutcome> {
         let [to_server, to_client] = &self.halves;
         let asks_only = to_server.stream.shift().is_some()
             && to_server.stream.highest() == 0
@@ -552,7 +553,9 @@ impl Ends {
             && to_client.stream.shift().is_none();
         match (to_server.packets, to_client.packets) {
             (2.., 0) if asks_only && !self.is_closing() => Some(ConnectOutcome::Unanswered),
-            (1.., 1..) if asks_only && self.reset => Some(ConnectOutcome::Refused),
+            (1.., 1..) if asks_only && self.reset && closed_first == Some(Party::Server) => {
+                Some(ConnectOutcome::Refused)
+            }
             _ => None,
         }
     }

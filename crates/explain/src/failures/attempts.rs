@@ -17,11 +17,15 @@ pub(super) struct Attempts {
     by_hosts: BTreeMap<[IpAddr; 2], Vec<Instant>>,
     /// When a host began its last connection to a server that sent data.
     answered: BTreeMap<(IpAddr, SocketAddr), Instant>,
-    /// Those that brought a connection, by the server's port.
-    by_port: BTreeMap<u16, Connected>,
+    /// Those that brought a connection.
+    connected: BTreeMap<Place, Connected>,
 }
 
-/// Connections to one port of any host, in order of time.
+/// The same port of any host: of one client, whose address is of the same family, or of any, whose address may be of the
+/// other.
+type Place = (Option<IpAddr>, bool, u16);
+
+/// Connections to one place, in order of time.
 #[derive(Debug, Default)]
 struct Connected {
     all: Vec<(Instant, IpAddr)>,
@@ -40,12 +44,15 @@ impl Attempts {
                 *last = (*last).max(it.first_seen);
             }
             if it.connect.is_none() {
-                let port = attempts.by_port.entry(server.port()).or_default();
-                port.all.push((it.first_seen, server.ip()));
+                for client in [Some(client), None] {
+                    let place = (client, server.is_ipv6(), server.port());
+                    let connected = attempts.connected.entry(place).or_default();
+                    connected.all.push((it.first_seen, server.ip()));
+                }
             }
         }
         attempts.by_hosts.values_mut().for_each(|it| it.sort_unstable());
-        attempts.by_port.values_mut().for_each(Connected::sort);
+        attempts.connected.values_mut().for_each(Connected::sort);
         attempts
     }
 
@@ -62,12 +69,14 @@ impl Attempts {
         self.answered.get(&hosts).is_some_and(|last| *last > than)
     }
 
-    /// Whether a connection to the same port of another address was there at about the same time: `localhost` is two
+    /// Whether the client got a connection to the same port of another address at about the same time: `localhost` is two
     /// addresses, and other names may have more.
     pub(super) fn succeeds_elsewhere(&self, refused: &ConnectionResult) -> bool {
-        let (at, host) = (refused.first_seen, refused.server.ip());
-        let port = self.by_port.get(&refused.server.port());
-        port.is_some_and(|it| it.has_other(at, host))
+        let (at, server) = (refused.first_seen, refused.server);
+        let (is_v6, port) = (server.is_ipv6(), server.port());
+        let places = [(Some(refused.client.ip()), is_v6, port), (None, !is_v6, port)];
+        let mut connected = places.iter().filter_map(|it| self.connected.get(it));
+        connected.any(|it| it.has_other(at, server.ip()))
     }
 }
 

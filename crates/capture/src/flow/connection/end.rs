@@ -80,7 +80,7 @@ impl ObservedConnection {
             closed_first: self.closed_first,
             reset: self.ends.reset,
             server_closed: self.server_closed.map(|it| it.0),
-            connect: self.ends.connect().filter(|_| self.exchanges == 0),
+            connect: self.ends.connect(self.closed_first).filter(|_| self.exchanges == 0),
             time_wait: held.map(|it| it.0),
             time_wait_rule: held.map(|it| it.1),
             closing: self.closing,

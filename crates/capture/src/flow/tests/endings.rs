@@ -268,7 +268,7 @@ fn a_response_without_a_length_ends_with_the_connection() {
 fn attempts_to_connect() {
     use ConnectOutcome::{Refused, Unanswered};
     let again = |at| (at, true, 0, None, SYN, &b""[..]);
-    let cases: [(&str, Vec<Packet>, Option<ConnectOutcome>); 8] = [
+    let cases: [(&str, Vec<Packet>, Option<ConnectOutcome>); 9] = [
         ("refused", vec![OPENING[0], (200, false, 0, Some(1), RST, b"")], Some(Refused)),
         ("unanswered", vec![OPENING[0], again(1_000_000)], Some(Unanswered)),
         ("the capture ends", vec![OPENING[0]], None),
@@ -278,6 +278,15 @@ fn attempts_to_connect() {
             None,
         ),
         ("a health check", vec![OPENING[0], OPENING[1], (300, true, 1, Some(1), RST, b"")], None),
+        (
+            "TIME-WAIT at the server",
+            vec![
+                OPENING[0],
+                (200, false, 77, Some(900), NONE, b""),
+                (300, true, 900, None, RST, b""),
+            ],
+            None,
+        ),
         ("never used", vec![OPENING[0], OPENING[1], OPENING[2]], None),
         ("given up at once", vec![OPENING[0], (300, true, 1, None, RST, b"")], None),
         ("from the middle", vec![OPENING[2], (300, false, 1, Some(1), RST, b"")], None),
