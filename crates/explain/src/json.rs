@@ -16,7 +16,7 @@ use std::{
 
 use ackwise_capture::{
     analysis::{
-        AdvertisedWindows, ConnectionResult, ExchangeResult, Outcome, RoundTripTimes, TimeWaitRule,
+        AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TimeWaitRule,
         TunnelResult,
     },
     attribution::{Confidence, LossKind, Rule, Share},
@@ -25,7 +25,7 @@ use ackwise_capture::{
 };
 use ackwise_cause::{Direction, Party};
 use ackwise_report::format::{self, Format};
-use failure_row::FailureRow;
+use failure_row::{FailureRow, outcomes};
 use joined::Joined;
 use limits::{NotListed, ReachedLimit};
 use pacing_row::PacingRow;
@@ -385,12 +385,6 @@ fn directions(_: &mut SchemaGenerator) -> Schema {
 fn parties(_: &mut SchemaGenerator) -> Schema {
     let [client, server, path] = [Party::Client, Party::Server, Party::Path].map(Party::name);
     json_schema!({ "type": ["string", "null"], "enum": [client, server, path, null] })
-}
-
-fn outcomes(_: &mut SchemaGenerator) -> Schema {
-    let names = Outcome::ALL.map(|it| Some(it.name()));
-    let names: Vec<_> = names.into_iter().chain([None]).collect();
-    json_schema!({ "type": ["string", "null"], "enum": names })
 }
 
 fn rules(_: &mut SchemaGenerator) -> Schema {

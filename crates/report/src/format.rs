@@ -75,7 +75,7 @@ pub fn to_json_line<D: Document>(document: &D) -> String {
     escape::json(&text).into_owned()
 }
 
-/// Writes the same to `output`, piece by piece and a row in each line ([`Rows`]): for documents that are many
+/// Writes the same to `output`, piece by piece and a row in each line: for documents that are many
 /// times as large as what they are made of.
 ///
 /// # Errors

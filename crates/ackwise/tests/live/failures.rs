@@ -1,4 +1,4 @@
-//! What fails between real programs, told from a capture at each end. The programs know what happened to them: they made
+//! What fails between real programs, as a capture at each end shows it. The programs know what happened to them: they made
 //! it.
 
 use std::{

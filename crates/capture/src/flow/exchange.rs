@@ -1,5 +1,7 @@
 //! One exchange while it goes on.
 
+mod ended;
+
 use std::num::{NonZeroU32, NonZeroU64};
 
 use ackwise_cause::{Cause, Direction, Phase};
@@ -14,7 +16,7 @@ use crate::{
         think::{Asked, ServerHabits, ThinkFacts, Thought},
     },
     conversation::{ExchangeId, RequestHead},
-    outcome::{Ending, Progress},
+    outcome::Ending,
     results::ExchangeResult,
 };
 
@@ -250,29 +252,6 @@ impl OpenExchange {
     /// The response is under way, and the request is not.
     pub(crate) const fn is_answered(&self) -> bool {
         matches!(self.state, State::Response) && !self.still_asks
-    }
-
-    pub(crate) const fn progress(&self) -> Progress {
-        match self.state {
-            State::Request => Progress::Asking,
-            State::Think(_) => Progress::Waiting,
-            State::Response => Progress::Answering,
-        }
-    }
-
-    /// Whether the response has begun, and the request had not ended then, nor has since.
-    pub(crate) const fn is_early(&self) -> bool {
-        self.still_asks
-    }
-
-    /// Whether the capture may lack what became of it.
-    pub(crate) const fn is_in_hole(&self) -> bool {
-        self.fell_into_hole
-    }
-
-    /// How often the request was sent again, and did not seem to have arrived.
-    pub(crate) const fn times_sent_again(&self) -> usize {
-        self.ways.len()
     }
 
     /// The request is on its way or with the server.

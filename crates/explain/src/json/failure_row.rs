@@ -1,5 +1,6 @@
 //! What failed, in JSON.
 
+use ackwise_capture::analysis::Outcome;
 use ackwise_cause::Party;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -68,4 +69,11 @@ impl FailureRow {
 
 fn kinds(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Kind::ALL.map(Kind::name) })
+}
+
+/// How exchanges end.
+pub(super) fn outcomes(_: &mut SchemaGenerator) -> Schema {
+    let names = Outcome::ALL.map(|it| Some(it.name()));
+    let names: Vec<_> = names.into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
 }
