@@ -7,7 +7,6 @@
 
 mod bridge;
 mod cable;
-mod failures;
 #[expect(dead_code, reason = "the tests of known causes need more of it")]
 #[path = "../known_causes/lab.rs"]
 mod lab;
