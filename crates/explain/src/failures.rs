@@ -149,13 +149,19 @@ impl<'a> Exchanges<'a> {
     }
 }
 
+/// A server that ends a connection sooner after a response does not time out: it has a limit of requests, restarts, or
+/// does not read on. Our choice: the shortest timeouts in use are 1 s.
+const LEAST_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Whether an exchange that ended so has failed. A client that closes within a response may have seen enough of it, and
 /// one that is answered early has the answer, unless an RST takes that away.
 fn is_failure(connection: &ConnectionResult, exchange: &ExchangeResult, ending: &Ending) -> bool {
     match ending.outcome {
         Outcome::Answered | Outcome::Open => false,
         Outcome::AnsweredEarly => {
-            connection.reset && connection.closed_first == Some(Party::Server)
+            let ended = exchange.start + exchange.duration;
+            let soon = connection.last_seen.saturating_since(ended) < LEAST_TIMEOUT;
+            connection.reset && connection.closed_first == Some(Party::Server) && soon
         }
         Outcome::Abandoned => exchange.response_packets()[0].is_none(),
         _ => true,
@@ -170,9 +176,6 @@ fn kind_of(
     ending: Ending,
     before: Option<Instant>,
 ) -> (Kind, Confidence, Option<&'static str>) {
-    /// A server that closes sooner after a response does not time out: it has a limit of requests, or restarts. Our
-    /// choice: the shortest timeouts in use are 1 s.
-    const LEAST_TIMEOUT: Duration = Duration::from_secs(1);
     /// A request and a FIN may cross within a host, between its kernel and a program. Our choice.
     const WITHIN_HOST: Duration = Duration::from_millis(1);
     match (ending.outcome, ending.close) {

@@ -54,18 +54,11 @@ impl Group<'_> {
     fn idle(&self) -> Option<String> {
         let longest = |end: usize| self.failures.iter().filter_map(|it| it.idle[end]).max();
         let (server, client) = (longest(0)?, longest(1)?);
-        Some(match self.kind {
-            Kind::CloseRace => format!(
-                "The server closed after {} without a request, the client sent one after {}",
-                rounded(server),
-                rounded(client),
-            ),
-            _ => format!(
-                "The server closed after {} without a request, the client used the connection after {}",
-                rounded(server),
-                rounded(client),
-            ),
-        })
+        Some(format!(
+            "The server closed after {} without a request, the client sent one after {}",
+            rounded(server),
+            rounded(client),
+        ))
     }
 
     fn sureness(&self) -> String {

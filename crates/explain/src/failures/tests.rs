@@ -233,6 +233,23 @@ fn ordinary_ends_are_no_failures() {
 }
 
 #[test]
+fn an_early_response_fails_by_a_reset_that_follows_and_not_by_a_timeout() {
+    const POST: &[u8] = b"POST /a HTTP/1.1\r\nContent-Length: 900\r\n\r\n";
+    let sent = 1 + u32::try_from(POST.len()).unwrap();
+    for (later, expected) in [(5, &["early-response-reset high -"][..]), (60_000, &[])] {
+        let mut host = Host::default();
+        let pair = Pair(1_000, SERVER);
+        host.packet(pair, 0, true, (0, None), Flags::SYN, b"");
+        host.packet(pair, 20, false, (0, Some(1)), Flags::SYN, b"");
+        host.packet(pair, 20, true, (1, Some(1)), Flags::PSH, POST);
+        host.packet(pair, 40, false, (1, Some(sent)), Flags::PSH, RESPONSE);
+        host.packet(pair, 41, true, (sent, Some(ANSWERED)), Flags::PSH, &[b'x'; 900]);
+        host.packet(pair, 41 + later, false, (ANSWERED, Some(sent)), Flags::RST, b"");
+        assert_eq!(host.said().0, expected, "{later}");
+    }
+}
+
+#[test]
 fn a_port_scan_is_one_line() {
     let mut host = Host::default();
     for port in 1_000..1_050 {
