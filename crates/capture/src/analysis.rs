@@ -1,19 +1,23 @@
 //! What a capture says: every connection, every exchange, and why it took its time.
 
-use std::{net::SocketAddr, num::NonZeroUsize};
+use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroUsize};
 
 use ackwise_tcp::Instant;
 
 pub use crate::folded::{Folded, FoldedCause};
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
-pub use crate::outcome::{CloseOrder, ConnectOutcome, Ending, Outcome};
+pub use crate::outcome::{Alert, BlackHole, CloseOrder, ConnectOutcome, Ending, Outcome};
 pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult, Unfollowed};
 
 pub use crate::closing::{Closing, TimeWaitRule};
 pub use crate::flow::Batch;
 
 use crate::{
-    attribution::Rule, decode::Seen, flow::ConnectionTable, limits::Reached, results::Sorted,
+    attribution::Rule,
+    decode::{IcmpError, IcmpReason, Seen},
+    flow::ConnectionTable,
+    limits::Reached,
+    results::Sorted,
     series::Budget,
 };
 
@@ -28,9 +32,13 @@ pub struct Analyser {
     first: Option<Instant>,
     last: Instant,
     segments: u64,
+    errors: Vec<IcmpError>,
 }
 
 impl Analyser {
+    /// The most errors of ICMP that are remembered. Our choice: no host is told of as many that matters.
+    pub const MOST_ERRORS: usize = 1 << 12;
+
     /// Keeps what a report draws, too: [`ConnectionResult::series`], [`ExchangeResult::stretches`]. It
     /// takes 30 MiB at most, however long the capture. Nothing may have been read yet. Threads are of
     /// no use to it.
@@ -92,6 +100,13 @@ impl Analyser {
         self.table.handle_batch(batch, before)
     }
 
+    /// Takes note of an error of ICMP.
+    pub fn handle_error(&mut self, error: IcmpError) {
+        if self.errors.len() < Self::MOST_ERRORS {
+            self.errors.push(error);
+        }
+    }
+
     /// From now on keeps at most one `divisor`th of what the limits on lists and on open connections allow:
     /// because other outputs need memory, too, or because a long report would come too late. What was
     /// divided before stays so.
@@ -126,11 +141,12 @@ impl Analyser {
     /// The capture is over.
     #[must_use]
     pub fn finish(self) -> Analysis {
-        let Self { table, first, last, segments } = self;
+        let Self { table, first, last, segments, errors } = self;
         let threads = table.threads();
         let (parts, copies) = table.finish();
-        let Sorted { connections, exchanges, folded, reached, unfollowed } =
+        let Sorted { mut connections, exchanges, folded, reached, unfollowed } =
             Sorted::of(parts, threads);
+        tell_errors(&errors, &mut connections);
         Analysis {
             first: first.unwrap_or_default(),
             last,
@@ -141,6 +157,32 @@ impl Analyser {
             folded,
             reached,
             unfollowed,
+        }
+    }
+}
+
+/// Tells connections what ICMP has said of them at first. What it says of a SYN that nobody answers, answers it.
+fn tell_errors(errors: &[IcmpError], connections: &mut [ConnectionResult]) {
+    let mut by_ends: BTreeMap<[SocketAddr; 2], Vec<&IcmpError>> = BTreeMap::new();
+    for it in errors {
+        by_ends.entry(it.ends).or_default().push(it);
+    }
+    if by_ends.is_empty() {
+        return;
+    }
+    for it in connections {
+        let both = [[it.client, it.server], [it.server, it.client]];
+        let told = both.iter().filter_map(|ends| by_ends.get(ends)).flatten();
+        // The client has tried no longer than that.
+        let told = told.filter(|error| it.first_seen <= error.at);
+        let Some(first) = told.min_by_key(|error| (error.at, error.number)) else { continue };
+        it.icmp = Some(Box::new(**first));
+        let is_unanswered = it.connect.unwrap_or(ConnectOutcome::Unanswered)
+            == ConnectOutcome::Unanswered
+            && it.quality.directions[1].packets == 0;
+        if is_unanswered && matches!(first.reason, IcmpReason::Unreachable { .. }) {
+            it.connect = Some(ConnectOutcome::Unreachable);
+            it.last_seen = it.last_seen.max(first.at);
         }
     }
 }

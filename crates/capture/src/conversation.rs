@@ -59,8 +59,8 @@ use http2::Http2;
 use log::Log;
 use opening::Opening;
 use span::Span;
-pub(crate) use tls::Shutdown;
 use tls::Tls;
+pub(crate) use tls::{Shutdown, TlsEnd};
 use turns::Turns;
 
 use crate::limits::{Limit, Reached};
@@ -281,6 +281,11 @@ impl ExchangeReader {
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.log.pop()
+    }
+
+    /// How TLS's handshake has ended by now; `None` if TLS is not spoken.
+    pub(crate) const fn tls_end(&self) -> Option<TlsEnd> {
+        if let State::Tls(tls) = &self.state { Some(tls.end()) } else { None }
     }
 
     /// How many requests were not told of, because too many before them had no answer yet.

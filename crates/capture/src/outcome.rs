@@ -1,6 +1,6 @@
 //! How exchanges and attempts to connect ended: facts, whatever the reason.
 
-use ackwise_cause::Party;
+use ackwise_cause::{Direction, Party};
 
 /// How an exchange ended, by the last that was seen of it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -78,28 +78,113 @@ pub enum CloseOrder {
     Ignored,
 }
 
-/// How an attempt to connect ended that brought no connection.
+/// How an attempt to connect ended that brought no connection, or no TLS session on it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum ConnectOutcome {
     /// An RST answered the SYN.
     Refused,
+    /// ICMP answered the SYN: the host or the port cannot be reached.
+    Unreachable,
     /// The SYN was sent again, and nothing answered.
     Unanswered,
+    /// The client's RST answered the SYN-ACK: it had no such connection any more.
+    Abandoned,
+    /// The server reset the connection before either end had sent anything.
+    Reset,
+    /// An alert ended TLS's handshake.
+    TlsAlert,
+    /// The connection ended within TLS's handshake.
+    TlsUnfinished,
 }
 
 impl ConnectOutcome {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Refused, Self::Unanswered];
+    pub const ALL: [Self; 7] = [
+        Self::Refused,
+        Self::Unreachable,
+        Self::Unanswered,
+        Self::Abandoned,
+        Self::Reset,
+        Self::TlsAlert,
+        Self::TlsUnfinished,
+    ];
 
-    /// `connect-refused` or `connect-unanswered`.
+    /// `connect-refused`, …
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Refused => "connect-refused",
+            Self::Unreachable => "connect-unreachable",
             Self::Unanswered => "connect-unanswered",
+            Self::Abandoned => "connect-abandoned",
+            Self::Reset => "connect-reset",
+            Self::TlsAlert => "tls-alert",
+            Self::TlsUnfinished => "tls-unfinished",
         }
     }
+}
+
+/// An alert that ended TLS's handshake.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Alert {
+    /// Who sent it.
+    pub by: Party,
+    /// What it says (RFC 8446, section 6); `None` if it is encrypted.
+    pub description: Option<u8>,
+}
+
+impl Alert {
+    /// `unknown_ca`, …; `None` if it is encrypted, or has no name.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        let Some(description) = self.description else { return None };
+        Some(match description {
+            0 => "close_notify",
+            10 => "unexpected_message",
+            20 => "bad_record_mac",
+            22 => "record_overflow",
+            40 => "handshake_failure",
+            42 => "bad_certificate",
+            43 => "unsupported_certificate",
+            44 => "certificate_revoked",
+            45 => "certificate_expired",
+            46 => "certificate_unknown",
+            47 => "illegal_parameter",
+            48 => "unknown_ca",
+            49 => "access_denied",
+            50 => "decode_error",
+            51 => "decrypt_error",
+            70 => "protocol_version",
+            71 => "insufficient_security",
+            80 => "internal_error",
+            86 => "inappropriate_fallback",
+            90 => "user_canceled",
+            109 => "missing_extension",
+            110 => "unsupported_extension",
+            112 => "unrecognized_name",
+            113 => "bad_certificate_status_response",
+            115 => "unknown_psk_identity",
+            116 => "certificate_required",
+            120 => "no_application_protocol",
+            _ => return None,
+        })
+    }
+}
+
+/// No full segment gets through in one direction, and smaller ones do (RFC 2923, section 2.1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct BlackHole {
+    /// Of the data.
+    pub direction: Direction,
+    /// Bytes of data of a segment that does not get through.
+    pub size: u32,
+    /// How often such a segment was sent; `None` if it was captured behind the place where it got lost.
+    pub sends: Option<u8>,
+    /// Bytes of the largest segment that got through meanwhile, if any did.
+    pub passes: Option<u32>,
 }
 
 /// How far an exchange was when it ended.

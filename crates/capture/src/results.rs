@@ -14,10 +14,11 @@ use crate::{
     attribution::{Alike, Confidence, Pacing, Rule, Share, Shares, Stretch, Vantage, Verdict},
     closing::{Closing, TimeWaitRule},
     conversation::{Protocol, Tunnel},
+    decode::IcmpError,
     folded::Folded,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
-    outcome::{ConnectOutcome, Ending},
+    outcome::{Alert, BlackHole, ConnectOutcome, Ending},
     quality::Quality,
     series::{Budget, Series},
     work::Reserve,
@@ -51,8 +52,16 @@ pub struct ConnectionResult {
     pub reset: bool,
     /// When the server's FIN was seen.
     pub server_closed: Option<Instant>,
-    /// How the attempt to connect ended, if it brought no connection.
+    /// How the attempt to connect ended, if it brought no connection, or no TLS session.
     pub connect: Option<ConnectOutcome>,
+    /// The alert that ended TLS's handshake.
+    pub alert: Option<Alert>,
+    /// The server sent its SYN-ACK again, and took nothing that the client sent, again and again.
+    pub opening_ignored: bool,
+    /// What ICMP said of the client's or the server's packets, at first.
+    pub icmp: Option<Box<IcmpError>>,
+    /// At its end, full segments did not get through one way.
+    pub black_hole: Option<Box<BlackHole>>,
     /// Who held TIME-WAIT after it: who closed first, or the other end if that took it over by an RST
     /// after both had closed, or if both had agreed on it. `None` if it was broken off or did not end.
     pub time_wait: Option<Party>,

@@ -6,6 +6,7 @@
 mod attempts;
 mod kind;
 mod report;
+mod retries;
 #[cfg(test)]
 mod tests;
 
@@ -17,16 +18,19 @@ use std::{
 
 use ackwise_capture::{
     analysis::{
-        Analysis, CloseOrder, ConnectOutcome, ConnectionResult, Ending, ExchangeResult, Outcome,
+        Alert, Analysis, BlackHole, CloseOrder, ConnectOutcome, ConnectionResult, Ending,
+        ExchangeResult, Outcome,
     },
     attribution::{Confidence, Vantage},
+    decode::{IcmpError, IcmpReason},
 };
 use ackwise_cause::Party;
 use ackwise_tcp::Instant;
 
 use attempts::Attempts;
 pub use kind::Kind;
-pub(super) use report::{section, sentence};
+pub(super) use report::{section, sentence, table};
+use retries::Retries;
 
 /// Something that failed.
 #[derive(Clone, Debug)]
@@ -60,6 +64,14 @@ pub struct Failure {
     pub idle: [Option<Duration>; 2],
     /// The packet with which the request begins.
     pub packet: Option<u64>,
+    /// What full segments did not get through, if that is why.
+    pub black_hole: Option<BlackHole>,
+    /// What ICMP said of its packets.
+    pub icmp: Option<IcmpError>,
+    /// The alert that ended TLS's handshake.
+    pub alert: Option<Alert>,
+    /// The number of the exchange that did what this one could not: the client's next try.
+    pub recovered_by: Option<usize>,
 }
 
 impl Failure {
@@ -74,6 +86,8 @@ impl Failure {
         let attempts = Attempts::of(analysis);
         let mut failures: Vec<_> = exchanges.failures(&attempts).collect();
         failures.extend(connects().filter_map(|it| connect(&attempts, it)));
+        let retries = Retries::of(analysis, &failures);
+        failures.iter_mut().for_each(|it| it.recovered_by = retries.of_failure(analysis, it));
         failures.sort_by_key(|it| (it.at, it.connection, it.exchange));
         agree(&mut failures);
         failures
@@ -143,8 +157,16 @@ impl<'a> Exchanges<'a> {
             ended_by: ending.by,
             confidence,
             rival,
-            idle: if ending.close.is_some() { idle } else { [None; 2] },
+            idle: match kind {
+                Kind::IdleFlowDropped => [None, idle[1]],
+                _ if ending.close.is_some() => idle,
+                _ => [None; 2],
+            },
             packet: Some(exchange.packet),
+            black_hole: blocked(connection, kind),
+            icmp: connection.icmp.as_deref().copied(),
+            alert: None,
+            recovered_by: None,
         }
     }
 }
@@ -163,7 +185,10 @@ fn is_failure(connection: &ConnectionResult, exchange: &ExchangeResult, ending: 
             let soon = connection.last_seen.saturating_since(ended) < LEAST_TIMEOUT;
             connection.reset && connection.closed_first == Some(Party::Server) && soon
         }
-        Outcome::Abandoned => exchange.response_packets()[0].is_none(),
+        // What the client waited for may not have been able to come.
+        Outcome::Abandoned => {
+            exchange.response_packets()[0].is_none() || connection.black_hole.is_some()
+        }
         _ => true,
     }
 }
@@ -178,6 +203,14 @@ fn kind_of(
 ) -> (Kind, Confidence, Option<&'static str>) {
     /// A request and a FIN may cross within a host, between its kernel and a program. Our choice.
     const WITHIN_HOST: Duration = Duration::from_millis(1);
+    let works_again = || attempts.works_again(connection, exchange.start);
+    if let Some((confidence, rival)) = black_hole(connection, works_again) {
+        return (Kind::PathMtuBlackHole, confidence, rival);
+    }
+    if connection.opening_ignored {
+        let (confidence, rival) = accept_queue_full(connection);
+        return (Kind::AcceptQueueFull, confidence, rival);
+    }
     match (ending.outcome, ending.close) {
         (Outcome::ClosedUnanswered, Some(CloseOrder::Crossed)) => {
             let idle = connection.server_closed.zip(before).map(|(at, it)| at.saturating_since(it));
@@ -198,23 +231,80 @@ fn kind_of(
                 false => (Kind::CloseRace, Confidence::Medium, Some(Kind::IgnoredClose.name())),
             }
         }
-        (Outcome::Silent, _)
-            if before.is_some() && attempts.works_again(connection, exchange.start) =>
-        {
-            (Kind::IdleFlowDropped, Confidence::Medium, Some("path-broken"))
+        (Outcome::Silent, _) if before.is_some() && works_again() => {
+            (Kind::IdleFlowDropped, Confidence::Medium, Some(PATH_BROKEN))
         }
         (outcome, _) => (Kind::of(outcome), Confidence::High, None),
     }
 }
 
+/// What did not get through, if that is why.
+fn blocked(connection: &ConnectionResult, kind: Kind) -> Option<BlackHole> {
+    connection.black_hole.as_deref().copied().filter(|_| kind == Kind::PathMtuBlackHole)
+}
+
+/// How sure it is that the path drops full segments, and what looks the same; `None` if nothing shows that it does.
+fn black_hole(
+    connection: &ConnectionResult,
+    works_again: impl FnOnce() -> bool,
+) -> Option<(Confidence, Option<&'static str>)> {
+    let it = connection.black_hole.as_deref()?;
+    let icmp = connection.icmp.as_deref();
+    let told = icmp.is_some_and(|it| matches!(it.reason, IcmpReason::TooBig { .. }));
+    Some(match (it.sends, it.passes) {
+        _ if told => (Confidence::High, None),
+        (Some(_), Some(_)) => (Confidence::High, None),
+        // Nothing got through on this connection; something small did on another.
+        (Some(_), None) if works_again() => (Confidence::Medium, Some(PATH_BROKEN)),
+        (Some(_), None) => return None,
+        (None, _) => (Confidence::Medium, Some("burst-loss")),
+    })
+}
+
+/// Away from the server, the path may have dropped what the server seems to ignore.
+fn accept_queue_full(connection: &ConnectionResult) -> (Confidence, Option<&'static str>) {
+    match connection.vantage {
+        Vantage::At(Party::Server) => (Confidence::High, None),
+        _ => (Confidence::Medium, Some(PATH_BROKEN)),
+    }
+}
+
 /// A failed attempt to connect.
 fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Failure> {
+    /// A client that waits for a connection waits at least that long, and a scan not at all. Our choice: browsers try
+    /// the next address after 250 ms (RFC 8305, section 5).
+    const WAITED: Duration = Duration::from_millis(250);
     let outcome = it.connect?;
-    let kind = match outcome {
-        ConnectOutcome::Refused if attempts.succeeds_elsewhere(it) => return None,
-        ConnectOutcome::Refused => Kind::ConnectRefused,
-        _ => Kind::ConnectUnanswered,
-    };
+    let span = it.last_seen.saturating_since(it.first_seen);
+    let asked_again = it.quality.directions[0].packets > 2;
+    let by_client = it.closed_first == Some(Party::Client);
+    let mut kind = Kind::of_connect(outcome);
+    let (mut confidence, mut rival) = (Confidence::High, None);
+    match outcome {
+        ConnectOutcome::Refused | ConnectOutcome::Unreachable
+            if attempts.succeeds_elsewhere(it) =>
+        {
+            return None;
+        }
+        ConnectOutcome::Abandoned if span < WAITED || attempts.succeeds_elsewhere(it) => {
+            return None;
+        }
+        ConnectOutcome::Abandoned if !asked_again => {
+            (confidence, rival) = (Confidence::Medium, Some("scan"));
+        }
+        // A firewall that drops what it has not seen the beginning of lets none of it pass.
+        ConnectOutcome::Reset if span > it.round_trip * 2 + LEAST_TIMEOUT => return None,
+        ConnectOutcome::TlsUnfinished => {
+            if let Some(found) = black_hole(it, || true) {
+                kind = Kind::PathMtuBlackHole;
+                (confidence, rival) = found;
+            } else if by_client && span < LEAST_TIMEOUT {
+                // A browser opens more than it needs.
+                return None;
+            }
+        }
+        _ => {}
+    }
     let next = kind.ends_with_next_try().then(|| attempts.next(it, it.last_seen)).flatten();
     Some(Failure {
         kind,
@@ -223,14 +313,21 @@ fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Failure> {
         connection: it.id,
         server: it.server,
         at: it.first_seen,
-        span: it.last_seen.saturating_since(it.first_seen),
+        span,
         at_most: next.map(|next| next.saturating_since(it.first_seen)),
-        party: kind.party(),
+        party: match kind {
+            Kind::TlsUnfinished if !by_client => Some(Party::Server),
+            _ => kind.party(),
+        },
         ended_by: it.closed_first,
-        confidence: Confidence::High,
-        rival: None,
+        confidence,
+        rival,
         idle: [None; 2],
         packet: None,
+        black_hole: blocked(it, kind),
+        icmp: it.icmp.as_deref().copied(),
+        alert: it.alert,
+        recovered_by: None,
     })
 }
 
@@ -259,5 +356,7 @@ fn agree(failures: &mut [Failure]) {
     }
 }
 
+/// What also drops all of a connection.
+const PATH_BROKEN: &str = "path-broken";
 /// What closes idle connections, too, once.
 const RESTART: &str = "server-restart";

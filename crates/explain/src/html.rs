@@ -16,11 +16,12 @@ use super::{
     arrival::Unarrived,
     connections,
     exchanges::request,
+    failures::{self, Failure},
     notes::notes,
     paths,
     quality::CaptureQuality,
     reading::Explained,
-    sentence::sentence,
+    sentence,
     servers::Server,
     shown::{
         LEAST_SHOWN, ReportOptions, Shown, at_or_above, is_visible, sureness, towards,
@@ -44,10 +45,15 @@ pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> Strin
     page.set_preface(
         [Some(quality), unarrived].into_iter().flatten().collect::<Vec<_>>().join(" "),
     );
-    for line in sentence(&explained.analysis).lines() {
+    let totals = without_repetition(options.totals(explained));
+    let failures = Failure::all(&explained.analysis);
+    let sentences = sentence::of_totals(&explained.analysis, &totals[0].totals, &failures);
+    for line in sentences.lines() {
         page.add_lead(line);
     }
-    let totals = without_repetition(options.totals(explained));
+    if let Some(table) = failures::table(&failures) {
+        page.add_section("Failures", [Block::Table(table)]);
+    }
     page.add_section("Where the time went", totals.iter().map(|it| Block::Table(table(it))));
     if options.by_path {
         let (table, about) = paths::html(&explained.analysis);

@@ -14,7 +14,7 @@ use std::{
 
 use ackwise_capture::{
     analysis::{Analyser, Analysis, Batch},
-    decode::{LeftOut, RawSegment},
+    decode::{IcmpError, LeftOut, NotTcp, RawSegment},
     filter::Filter,
     limits::Reached,
     read::{Drops, Frame, ReadError, Source, Unread},
@@ -166,6 +166,8 @@ pub struct Packets {
     filtered_out: u64,
     left_out: LeftOut,
     read: u64,
+    /// What ICMP says, which the analyser does not have yet.
+    errors: Vec<IcmpError>,
     /// Where to save what can be passed on.
     stripper: Option<Stripper<Box<dyn Write + Send>>>,
     /// Why that is not there.
@@ -380,6 +382,8 @@ impl Reading {
 
     fn count(&self, state: &mut State) {
         self.packets.fetch_add(std::mem::take(&mut state.packets.read), Ordering::Relaxed);
+        let State { analyser: Some(analyser), packets, .. } = state else { return };
+        packets.errors.drain(..).for_each(|it| analyser.handle_error(it));
     }
 
     /// How many packets were read so far.
@@ -493,7 +497,11 @@ impl Packets {
                 Taken::InPlace => self.batch.push_in_place(&segment),
                 Taken::Copied => self.batch.push(&segment),
             },
-            Err(why) => self.left_out.count(why),
+            Err(why) => {
+                self.left_out.count(why);
+                let error = || IcmpError::find(frame).ok();
+                self.errors.extend((why == NotTcp::OtherProtocol).then(error).flatten());
+            }
         }
         // What is broken is not written on; the report is worth having nevertheless.
         if let Some(Err(error)) = self.stripper.as_mut().map(|it| it.handle(frame)) {

@@ -6,7 +6,7 @@ mod loss;
 mod matters;
 mod words;
 
-use std::{net::SocketAddr, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 
 use ackwise_capture::analysis::Analysis;
 use ackwise_cause::{Cause, Direction};
@@ -28,10 +28,17 @@ pub fn sentence(analysis: &Analysis) -> String {
 
 /// The same, with the totals of all exchanges, and what failed, which comes first.
 pub(super) fn of_totals(analysis: &Analysis, totals: &Totals, failures: &[Failure]) -> String {
-    let time = of_time(analysis, totals, failures.is_empty());
-    match failures::sentence(analysis, failures) {
-        Some(failed) => format!("{failed}\n{time}"),
-        None => time,
+    let Some(failed) = failures::sentence(analysis, failures) else {
+        return of_time(analysis, totals, true);
+    };
+    // What an exchange waited for that failed, is not what made it fail.
+    let out: BTreeSet<_> = failures.iter().filter_map(|it| it.exchange).collect();
+    let others = analysis.exchanges.iter().enumerate().filter(|it| !out.contains(&it.0));
+    let others = others.map(|it| it.1);
+    let totals = Totals::over(others, Some(&analysis.folded), TotalsScope::All);
+    match totals.exchanges {
+        0 => failed,
+        _ => format!("{failed}\n{}", of_time(analysis, &totals, false)),
     }
 }
 
@@ -58,7 +65,7 @@ fn of_time(analysis: &Analysis, totals: &Totals, is_well: bool) -> String {
     match largest_avoidable(analysis, totals) {
         Some(work) if is_first(&work) => of_largest(analysis, &first, totals),
         Some(work) => beside(&first, &of_work(analysis, &work, totals), totals),
-        None if is_well && is_healthy(analysis, totals) => of_health(analysis, &first, totals),
+        None if is_well && is_healthy(totals) => of_health(analysis, &first, totals),
         None => of_largest(analysis, &first, totals),
     }
 }
@@ -115,10 +122,9 @@ fn of_largest(analysis: &Analysis, first: &Total, totals: &Totals) -> String {
         }
         _ => format!(" No significant stall caused by TCP in {exchanges}."),
     };
-    let incomplete = incomplete(analysis);
-    if is_worth_saying(incomplete, totals.exchanges) {
-        out +=
-            &format!(" {} of {exchanges} without a complete response.", grouped(incomplete as u64));
+    if is_worth_saying(totals.incomplete, totals.exchanges) {
+        let incomplete = grouped(totals.incomplete as u64);
+        out += &format!(" {incomplete} of {exchanges} without a complete response.");
     }
     if matters::matters(analysis, first, totals) || first.cause == Cause::Unknown {
         add_advice(analysis, first, &mut out);
@@ -127,12 +133,8 @@ fn of_largest(analysis: &Analysis, first: &Total, totals: &Totals) -> String {
 }
 
 /// Whether all that took time is explained, and nothing of that can be avoided.
-fn is_healthy(analysis: &Analysis, totals: &Totals) -> bool {
-    is_explained(totals) && !is_worth_saying(incomplete(analysis), totals.exchanges)
-}
-
-fn incomplete(analysis: &Analysis) -> usize {
-    analysis.exchanges.iter().filter(|it| !it.complete).count()
+fn is_healthy(totals: &Totals) -> bool {
+    is_explained(totals) && !is_worth_saying(totals.incomplete, totals.exchanges)
 }
 
 /// The summary of a healthy capture: how many exchanges, how fast they are, and what most of that is if an exchange
@@ -263,6 +265,7 @@ mod tests {
         let totals = Totals {
             scope: TotalsScope::All,
             exchanges: 1_000,
+            incomplete: 0,
             shortest: Duration::ZERO,
             span: Duration::from_secs(1),
             causes: causes.iter().map(total).collect(),

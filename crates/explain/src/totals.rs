@@ -112,6 +112,8 @@ pub struct Totals {
     pub scope: TotalsScope,
     /// How many there are.
     pub exchanges: usize,
+    /// How many of them lack a complete response, of those that are listed.
+    pub(super) incomplete: usize,
     /// The shortest of them.
     pub shortest: Duration,
     /// Their durations together.
@@ -147,6 +149,7 @@ impl Totals {
         let mut totals = Self {
             scope,
             exchanges: 0,
+            incomplete: 0,
             shortest: Duration::MAX,
             span: Duration::ZERO,
             causes: Vec::new(),
@@ -154,6 +157,7 @@ impl Totals {
         let mut causes = [[Sum::default(); 2]; Cause::ALL.len()];
         for exchange in chosen {
             totals.exchanges += 1;
+            totals.incomplete += usize::from(!exchange.complete);
             totals.span += exchange.duration;
             totals.shortest = totals.shortest.min(exchange.duration);
             add(&mut causes, exchange);
@@ -318,7 +322,14 @@ mod tests {
         let largest = |causes: &[Total]| {
             let causes = causes.to_vec();
             let (span, shortest) = (Duration::from_secs(1), Duration::ZERO);
-            let totals = Totals { scope: TotalsScope::All, exchanges: 3, shortest, span, causes };
+            let totals = Totals {
+                scope: TotalsScope::All,
+                exchanges: 3,
+                incomplete: 0,
+                shortest,
+                span,
+                causes,
+            };
             let it = totals.largest().unwrap();
             (it.cause, it.span.as_millis(), it.confidence, it.rival)
         };

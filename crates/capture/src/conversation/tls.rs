@@ -15,6 +15,8 @@ use handshake::{Handshake, Place};
 use hello::Hello;
 use records::{Found, Kind, Record, Records};
 
+use crate::outcome::Alert;
+
 use super::{
     Alpn, Event, TokenKind,
     log::Log,
@@ -29,8 +31,11 @@ pub(crate) use shutdown::Shutdown;
 pub(super) struct Tls {
     client: Records,
     server: Records,
-    /// `None` once it is done.
+    /// `None` once it is done, or over.
     handshake: Option<Handshake>,
+    end: TlsEnd,
+    /// What is being read may be an alert in clear, of this direction.
+    alerts: Option<Direction>,
     version_13: bool,
     /// The handshake is in the capture.
     from_beginning: bool,
@@ -75,6 +80,22 @@ enum First {
     Data,
 }
 
+/// How a handshake ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum TlsEnd {
+    /// It is done, or may be.
+    Done,
+    Alert(Alert),
+    /// The client has not finished it.
+    Unfinished,
+}
+
+impl TlsEnd {
+    pub(crate) const fn alert(self) -> Option<Alert> {
+        if let Self::Alert(alert) = self { Some(alert) } else { None }
+    }
+}
+
 /// What a record came with.
 #[derive(Clone, Copy, Debug)]
 struct Context {
@@ -90,6 +111,8 @@ impl Tls {
             client: Records::new(from_beginning),
             server: Records::new(from_beginning),
             handshake: from_beginning.then(Handshake::default),
+            end: if from_beginning { TlsEnd::Unfinished } else { TlsEnd::Done },
+            alerts: None,
             version_13: false,
             from_beginning,
             is_content: false,
@@ -122,9 +145,11 @@ impl Tls {
             match found {
                 Found::Record(record) => {
                     self.note_record(direction, &record, log);
+                    self.note_end(direction, &record);
                     self.handle_record(direction, &record, context, log);
                 }
                 Found::Payload { bytes, is_whole } => {
+                    self.read_alert(direction, bytes);
                     self.read_hello(direction, bytes, is_whole, log);
                 }
             }
@@ -203,6 +228,48 @@ impl Tls {
         }
     }
 
+    /// How the handshake has ended by now.
+    pub(super) const fn end(&self) -> TlsEnd {
+        self.end
+    }
+
+    /// Notes what a record says of the handshake's end.
+    fn note_end(&mut self, direction: Direction, record: &Record) {
+        self.alerts = None;
+        let by = direction.sender();
+        let Some(handshake) = &self.handshake else { return };
+        let is_clear = record.kind == Kind::Alert && record.length() == ALERT;
+        let is_alert = match record.kind {
+            Kind::Alert => is_clear || !handshake.may_be_done(),
+            // RFC 8446, section 6: alerts are encrypted as soon as there are keys.
+            Kind::ApplicationData => handshake.may_be_alert(direction, record),
+            _ => false,
+        };
+        match self.end {
+            // It is the last of its direction.
+            TlsEnd::Alert(alert) if alert.by == by && !is_alert => self.end = TlsEnd::Done,
+            TlsEnd::Unfinished | TlsEnd::Done if is_alert => {
+                self.alerts = is_clear.then_some(direction);
+                self.end = TlsEnd::Alert(Alert { by, description: None });
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads what an alert says that is not encrypted: a level and a description. After a warning, the handshake may go
+    /// on (RFC 5246, section 7.2.2), or its sender cancels it.
+    fn read_alert(&mut self, direction: Direction, bytes: &[u8]) {
+        const WARNING: u8 = 1;
+        if let (TlsEnd::Alert(alert), true) = (&mut self.end, self.alerts == Some(direction)) {
+            match *bytes {
+                [WARNING, ..] => self.end = TlsEnd::Unfinished,
+                [_, description] => alert.description = Some(description),
+                _ => {}
+            }
+        }
+        self.alerts = None;
+    }
+
     fn read_hello(&mut self, direction: Direction, bytes: &[u8], is_whole: bool, log: &mut Log) {
         let Some((expected, hello)) = &mut self.hello else { return };
         if *expected != direction || !is_whole {
@@ -242,7 +309,11 @@ impl Tls {
         if let Some(handshake) = &mut self.handshake {
             let place = handshake.handle(direction, record, log);
             self.version_13 = handshake.is_version_13();
-            if matches!(place, Place::Last | Place::After) {
+            let is_over = matches!(place, Place::Last | Place::After);
+            if self.end == TlsEnd::Unfinished && (is_over || handshake.may_be_done()) {
+                self.end = TlsEnd::Done;
+            }
+            if is_over {
                 self.handshake = None;
             }
             if matches!(place, Place::Within | Place::Last) {
@@ -358,6 +429,9 @@ impl Tls {
         }
     }
 }
+
+/// Bytes of an alert that is not encrypted.
+const ALERT: u64 = 2;
 
 /// The largest receive window without an option; Linux's is about as large at first (`tcp_select_initial_window`).
 const FIRST_WINDOW: u64 = 1 << 16;

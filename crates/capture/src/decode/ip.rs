@@ -149,6 +149,8 @@ pub(super) mod protocol {
     pub(in crate::decode) const TCP: u8 = 6;
     pub(in crate::decode) const UDP: u8 = 17;
     pub(in crate::decode) const IPV6: u8 = 41;
+    pub(in crate::decode) const ICMP: u8 = 1;
+    pub(in crate::decode) const ICMP_6: u8 = 58;
     pub(super) const ROUTING: u8 = 43;
     pub(super) const FRAGMENT: u8 = 44;
     pub(in crate::decode) const GRE: u8 = 47;

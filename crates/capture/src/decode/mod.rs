@@ -35,6 +35,7 @@ use ackwise_tcp::{Instant, Segment};
 
 use crate::read::{Direction, Frame};
 
+mod icmp;
 mod ip;
 mod link;
 mod not_tcp;
@@ -43,6 +44,7 @@ mod remaining;
 pub(crate) mod tcp;
 mod tunnel;
 
+pub use icmp::{IcmpError, IcmpReason};
 pub use not_tcp::{LeftOut, NotTcp};
 
 /// One TCP segment as a capture shows it.

@@ -47,3 +47,46 @@ fn udp_to_port_443_is_quic() {
         assert_eq!(seen_as(LinkType::RAW, &bytes), Err(why));
     }
 }
+
+#[test]
+fn icmp_tells_which_segment_did_not_get_through() {
+    let ends: [SocketAddr; 2] = ["10.0.0.2:49152", "10.0.1.3:80"].map(|it| it.parse().unwrap());
+    let segment = Segment { seq: SeqNumber(7), flags: Flags::PSH, len: 5, ..Segment::default() };
+    let mut quoted = Vec::new();
+    ackwise_tcp::wire::write(&mut quoted, ends[0], ends[1], &segment, b"hello").unwrap();
+    let found = |kind: u8, code: u8, next: [u8; 4], len: usize| {
+        let header = [&[kind, code, 0, 0][..], &next].concat();
+        let message = [&header[..], &quoted[..len]].concat();
+        let mut bytes = Vec::new();
+        let length = u16::try_from(20 + message.len()).unwrap().to_be_bytes();
+        bytes.extend([0x45, 0, length[0], length[1], 0, 0, 0, 0, 64, 1, 0, 0]);
+        bytes.extend([10, 0, 0, 254, 10, 0, 0, 2]);
+        bytes.extend(message);
+        let frame = Frame {
+            number: 9,
+            at: Instant::EPOCH,
+            interface: 0,
+            link_type: LinkType::RAW,
+            original_len: u32::try_from(bytes.len()).unwrap(),
+            bytes: &bytes,
+            direction: None,
+            lost_before: 0,
+        };
+        let error = IcmpError::find(&frame)?;
+        assert_eq!((error.ends, error.number), (ends, 9));
+        Ok(error.reason)
+    };
+    // RFC 792 quotes eight bytes of the segment.
+    let too_big = IcmpReason::TooBig { mtu: 1_400 };
+    for (kind, code, len, expected) in [
+        (3, 4, 28, Ok(too_big)),
+        (3, 4, 40, Ok(too_big)),
+        (3, 1, 28, Ok(IcmpReason::Unreachable { code: 1 })),
+        (3, 13, 28, Ok(IcmpReason::Unreachable { code: 13 })),
+        (11, 0, 28, Err(NotTcp::OtherProtocol)),
+        (8, 0, 28, Err(NotTcp::OtherProtocol)),
+        (3, 1, 22, Err(NotTcp::Cut)),
+    ] {
+        assert_eq!(found(kind, code, [0, 0, 5, 120], len), expected, "{kind} {code} {len}");
+    }
+}

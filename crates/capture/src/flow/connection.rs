@@ -510,6 +510,7 @@ impl ObservedConnection {
         {
             self.conversation.handle_end(direction);
         }
+        self.ends.bare_reset |= segment.flags.rst && !self.ends.reset && segment.ack.is_none();
         self.ends.reset |= segment.flags.rst;
         self.handle_events(now, packet, results);
         self.ends_now = None;

@@ -1,5 +1,6 @@
 //! Both ends of a connection as senders and receivers of bytes, whatever the bytes say.
 
+mod black_hole;
 mod echoes;
 mod run_on;
 
@@ -8,7 +9,7 @@ use std::ops::Range;
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Flags, Instant, Segment, SeqNumber, Timestamps};
 
-use self::echoes::echo_of;
+use self::{black_hole::Sizes, echoes::echo_of};
 use super::{
     packet::Packet,
     serial::Serial,
@@ -40,6 +41,8 @@ pub(crate) struct Ends {
     pub reset: bool,
     /// An RST was seen that only handed TIME-WAIT over.
     pub swapped: bool,
+    /// The RST acknowledges nothing.
+    pub bare_reset: bool,
 }
 
 /// One end as a sender.
@@ -67,6 +70,8 @@ pub(crate) struct Half {
     latest: Option<u32>,
     /// How often the other end echoed one of a packet that was not captured.
     unheard: u64,
+    /// Which segments get through when others do not.
+    sizes: Sizes,
     /// A timestamp of this end, and when it was first seen, until it is echoed.
     timed: Option<(u32, Instant)>,
     /// How often a packet was missing before its answer, although no ACK without data was captured.
@@ -145,7 +150,9 @@ impl Half {
             unheard,
             run,
             longest_run,
+            sizes,
         } = self;
+        *sizes = Sizes::default();
         *stream = ObservedStream::default();
         sender.forget();
         *serial = Serial::default();
@@ -240,7 +247,7 @@ impl Ends {
         self.halves.iter_mut().for_each(Half::forget);
         self.distances = Distances::default();
         (self.last_data, self.reset, self.swapped) = (None, false, false);
-        self.begins_in_middle = false;
+        (self.begins_in_middle, self.bare_reset) = (false, false);
     }
 
     /// Begins with what the first segments have shown, and what they have not, earlier connections
@@ -385,6 +392,10 @@ impl Ends {
             }
             Lost { direction: acked, position: progress.acked }
         });
+        if !segment.options.sack.is_empty() {
+            self.note_reported(segment, acked);
+        }
+        let half = &mut self.halves[acked as usize];
         let first = !half.sender.knows_edge();
         let duplicate = reports_duplicate(segment);
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
@@ -464,6 +475,9 @@ impl Ends {
             Novelty::Extends if had => None,
             Novelty::Again | Novelty::Extends | Novelty::Fills(_) => Some(Loss::Repairs),
         };
+        if loss.is_some() || novelty == Novelty::Skips {
+            half.sizes.note(&bytes, half.stream.acked(), holes, loss == Some(Loss::Repairs));
+        }
         let missing = match novelty {
             Novelty::Skips => Missing::JustBefore,
             _ if half.stream.has_holes() => Missing::Earlier,
@@ -547,14 +561,19 @@ impl Ends {
     /// client may reset what answers for an old connection (RFC 9293, section 3.5.2).
     pub(crate) fn connect(&self, closed_first: Option<Party>) -> Option<ConnectOutcome> {
         let [to_server, to_client] = &self.halves;
-        let asks_only = to_server.stream.shift().is_some()
-            && to_server.stream.highest() == 0
-            && to_server.pure_acks == 0
-            && to_client.stream.shift().is_none();
-        match (to_server.packets, to_client.packets) {
-            (2.., 0) if asks_only && !self.is_closing() => Some(ConnectOutcome::Unanswered),
-            (1.., 1..) if asks_only && self.reset && closed_first == Some(Party::Server) => {
-                Some(ConnectOutcome::Refused)
+        let [asked, answered] = [to_server, to_client].map(|it| it.stream.shift().is_some());
+        let is_silent = self.halves.iter().all(|it| it.stream.highest() == 0 && it.fin.is_none());
+        if !asked || !is_silent {
+            return None;
+        }
+        let is_open = to_server.pure_acks > 0;
+        match (closed_first.filter(|_| self.reset), to_client.packets) {
+            (None, 0) if to_server.packets > 1 && !is_open => Some(ConnectOutcome::Unanswered),
+            (Some(Party::Server), _) if answered => Some(ConnectOutcome::Reset),
+            (Some(Party::Server), _) if !is_open => Some(ConnectOutcome::Refused),
+            // RFC 9293, section 3.10.7.1: so answers who has no such connection, and not who ends one.
+            (Some(Party::Client), _) if answered && !is_open && self.bare_reset => {
+                Some(ConnectOutcome::Abandoned)
             }
             _ => None,
         }

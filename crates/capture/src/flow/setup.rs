@@ -173,6 +173,11 @@ impl Setup {
         account
     }
 
+    /// Whether the server sent its SYN-ACK again.
+    pub(crate) const fn was_answered_again(&self) -> bool {
+        self.reply.times > 1
+    }
+
     /// The connection speaks TLS.
     pub(crate) const fn begin_tls(&mut self) {
         self.in_tls = true;

@@ -268,8 +268,17 @@ impl ObservedStream {
 
     /// Whether this number comes after all that was seen.
     pub(crate) fn is_beyond(&self, number: SeqNumber) -> bool {
-        let position = self.positions.and_then(|mut known| known.position(number));
-        position.is_some_and(|position| position > self.highest + 1)
+        self.position_of(number).is_some_and(|position| position > self.highest + 1)
+    }
+
+    /// Where a number stands that an end has reported.
+    pub(crate) fn position_of(&self, number: SeqNumber) -> Option<u64> {
+        self.positions.and_then(|mut known| known.position(number))
+    }
+
+    /// What is missing before something that was seen, and since when it is.
+    pub(crate) fn first_hole(&self) -> Option<(Range<u64>, Instant)> {
+        self.holes.first().map(|it| (it.bytes.clone(), it.opened))
     }
 
     /// Bytes that were sent, as far as the capture shows.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
 
 mod answers;
+mod black_holes;
 mod causes;
 mod first_windows;
 mod holes;

@@ -1,6 +1,6 @@
 //! Why something failed, and what to do about it.
 
-use ackwise_capture::analysis::Outcome;
+use ackwise_capture::analysis::{ConnectOutcome, Outcome};
 use ackwise_cause::Party;
 
 /// Why something failed; what failed if the reason does not show.
@@ -28,15 +28,29 @@ pub enum Kind {
     Abandoned,
     /// Nothing acknowledged the request.
     Silent,
+    /// The path drops full segments and lets smaller ones through.
+    PathMtuBlackHole,
+    /// The server took neither the end of the handshake nor what came after it.
+    AcceptQueueFull,
     /// An RST answered the SYN.
     ConnectRefused,
+    /// ICMP answered the SYN.
+    ConnectUnreachable,
     /// Nothing answered the SYN, which was sent again.
     ConnectUnanswered,
+    /// The client had given up when the SYN-ACK came.
+    ConnectAbandoned,
+    /// The server reset the connection before anything was sent.
+    ConnectReset,
+    /// An alert ended TLS's handshake.
+    TlsAlert,
+    /// The connection ended within TLS's handshake.
+    TlsUnfinished,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 19] = [
         Self::CloseRace,
         Self::IgnoredClose,
         Self::IdleFlowDropped,
@@ -47,8 +61,15 @@ impl Kind {
         Self::Reset,
         Self::Abandoned,
         Self::Silent,
+        Self::PathMtuBlackHole,
+        Self::AcceptQueueFull,
         Self::ConnectRefused,
+        Self::ConnectUnreachable,
         Self::ConnectUnanswered,
+        Self::ConnectAbandoned,
+        Self::ConnectReset,
+        Self::TlsAlert,
+        Self::TlsUnfinished,
     ];
 
     pub(super) const fn of(outcome: Outcome) -> Self {
@@ -60,6 +81,18 @@ impl Kind {
             Outcome::Reset => Self::Reset,
             Outcome::Abandoned => Self::Abandoned,
             _ => Self::Silent,
+        }
+    }
+
+    pub(super) const fn of_connect(outcome: ConnectOutcome) -> Self {
+        match outcome {
+            ConnectOutcome::Refused => Self::ConnectRefused,
+            ConnectOutcome::Unreachable => Self::ConnectUnreachable,
+            ConnectOutcome::Abandoned => Self::ConnectAbandoned,
+            ConnectOutcome::Reset => Self::ConnectReset,
+            ConnectOutcome::TlsAlert => Self::TlsAlert,
+            ConnectOutcome::TlsUnfinished => Self::TlsUnfinished,
+            _ => Self::ConnectUnanswered,
         }
     }
 
@@ -77,8 +110,15 @@ impl Kind {
             Self::Reset => Outcome::Reset.name(),
             Self::Abandoned => Outcome::Abandoned.name(),
             Self::Silent => Outcome::Silent.name(),
-            Self::ConnectRefused => "connect-refused",
-            Self::ConnectUnanswered => "connect-unanswered",
+            Self::PathMtuBlackHole => "path-mtu-black-hole",
+            Self::AcceptQueueFull => "accept-queue-full",
+            Self::ConnectRefused => ConnectOutcome::Refused.name(),
+            Self::ConnectUnreachable => ConnectOutcome::Unreachable.name(),
+            Self::ConnectUnanswered => ConnectOutcome::Unanswered.name(),
+            Self::ConnectAbandoned => ConnectOutcome::Abandoned.name(),
+            Self::ConnectReset => ConnectOutcome::Reset.name(),
+            Self::TlsAlert => ConnectOutcome::TlsAlert.name(),
+            Self::TlsUnfinished => ConnectOutcome::TlsUnfinished.name(),
         }
     }
 
@@ -91,10 +131,17 @@ impl Kind {
             | Self::ClosedUnanswered
             | Self::Truncated
             | Self::Reset
-            | Self::ConnectRefused => Some(Party::Server),
-            Self::IgnoredClose | Self::Abandoned => Some(Party::Client),
-            Self::IdleFlowDropped => Some(Party::Path),
-            Self::RequestCutOff | Self::Silent | Self::ConnectUnanswered => None,
+            | Self::AcceptQueueFull
+            | Self::ConnectRefused
+            | Self::ConnectReset => Some(Party::Server),
+            Self::IgnoredClose | Self::Abandoned | Self::ConnectAbandoned => Some(Party::Client),
+            Self::IdleFlowDropped | Self::PathMtuBlackHole => Some(Party::Path),
+            Self::RequestCutOff
+            | Self::Silent
+            | Self::ConnectUnreachable
+            | Self::ConnectUnanswered
+            | Self::TlsAlert
+            | Self::TlsUnfinished => None,
         }
     }
 
@@ -119,8 +166,19 @@ impl Kind {
             Self::Reset => "reset connections, and did not answer requests",
             Self::Abandoned => "had not answered requests when the client gave up",
             Self::Silent => "acknowledged no copy of requests",
+            Self::PathMtuBlackHole => {
+                "and its clients exchanged small segments, but full ones did not get through"
+            }
+            Self::AcceptQueueFull => {
+                "answered SYNs, and ignored what completes connections and what came after that"
+            }
             Self::ConnectRefused => "refused connections",
+            Self::ConnectUnreachable => "could not be reached, as ICMP said",
             Self::ConnectUnanswered => "did not answer attempts to connect",
+            Self::ConnectAbandoned => "answered attempts to connect that the client had given up",
+            Self::ConnectReset => "reset new connections before anything was sent",
+            Self::TlsAlert => "and its clients did not agree on a TLS session",
+            Self::TlsUnfinished => "had connections that ended within the handshake of TLS",
         }
     }
 
@@ -152,7 +210,29 @@ impl Kind {
                 "compare the client's timeout with the time that the server needs for these requests"
             }
             Self::Silent => "capture at the server to see whether the requests arrive",
+            Self::PathMtuBlackHole => {
+                "let routers and firewalls pass ICMP \"fragmentation needed\" and \"packet too big\", set the MTU of the tunnel or \
+                 VPN on its interfaces, clamp the MSS there, or set net.ipv4.tcp_mtu_probing=1 at the sender"
+            }
+            Self::AcceptQueueFull => {
+                "let the server accept faster, or enlarge its queue: the backlog of listen(2) and net.core.somaxconn \
+                 (`nstat TcpExtListenOverflows` counts what it drops, `ss -ltn` shows the queue)"
+            }
             Self::ConnectRefused => "check that the server listens on this address and port",
+            Self::ConnectUnreachable => {
+                "look at the router or firewall that sent the ICMP error, and at routes to the server"
+            }
+            Self::ConnectAbandoned => {
+                "compare the client's timeout for connecting with the time to the SYN-ACK"
+            }
+            Self::ConnectReset => {
+                "look at the server's limit on connections, and at firewalls and balancers in front of it"
+            }
+            Self::TlsAlert => {
+                "compare certificates, names, protocol versions and cipher suites of both ends: the end that sent the alert \
+                 refused what the other one offered"
+            }
+            Self::TlsUnfinished => "look at the log of the end that closed the connection",
             Self::ConnectUnanswered => {
                 "capture at the server: a firewall drops the SYNs, the host is gone, or its accept queue is full"
             }

@@ -1,31 +1,88 @@
 //! Failures in words: grouped by kind and server, so that a port scan is one line.
 
-use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
-use ackwise_capture::{analysis::Analysis, attribution::Confidence};
+use ackwise_capture::{analysis::Analysis, attribution::Confidence, decode::IcmpReason};
 use ackwise_cause::Party;
-use ackwise_report::words::{counted, grouped, rounded, span};
+use ackwise_report::{
+    Cell, HtmlTable,
+    words::{counted, grouped, rounded, span},
+};
 
 use super::{Failure, Kind};
+use crate::shown::towards;
 
-/// Failures of one kind at one server.
+/// Failures of one kind at one server: at one host, if it never came to a connection.
 struct Group<'a> {
     kind: Kind,
-    server: SocketAddr,
+    host: IpAddr,
+    /// `None` if there are several.
+    port: Option<u16>,
     failures: Vec<&'a Failure>,
+}
+
+impl<'a> Group<'a> {
+    fn of(((kind, host, port), failures): ((Kind, IpAddr, Option<u16>), Vec<&'a Failure>)) -> Self {
+        let first = failures[0].server.port();
+        let is_one = failures.iter().all(|it| it.server.port() == first);
+        Self { kind, host, port: port.or(is_one.then_some(first)), failures }
+    }
 }
 
 impl Group<'_> {
     /// The largest first.
     fn all(failures: &[Failure]) -> Vec<Group<'_>> {
-        let mut by: BTreeMap<(Kind, SocketAddr), Vec<&Failure>> = BTreeMap::new();
+        let mut by: BTreeMap<(Kind, IpAddr, Option<u16>), Vec<&Failure>> = BTreeMap::new();
         for it in failures {
-            by.entry((it.kind, it.server)).or_default().push(it);
+            let port = it.exchange.map(|_| it.server.port());
+            by.entry((it.kind, it.server.ip(), port)).or_default().push(it);
         }
-        let group = |((kind, server), failures)| Group { kind, server, failures };
-        let mut groups: Vec<_> = by.into_iter().map(group).collect();
+        let mut groups: Vec<_> = by.into_iter().map(Group::of).collect();
         groups.sort_by_key(|it| std::cmp::Reverse(it.failures.len()));
         groups
+    }
+
+    fn server(&self) -> String {
+        match self.port {
+            Some(port) => SocketAddr::new(self.host, port).to_string(),
+            None => self.host.to_string(),
+        }
+    }
+
+    /// What shows why, of those that have it.
+    fn evidence(&self) -> Vec<String> {
+        let all = || self.failures.iter();
+        let alert = all().find_map(|it| it.alert).map(|it| {
+            let (by, name) = (it.by.name(), it.name());
+            name.map_or(format!("The {by} sent an alert, which is encrypted"), |name| {
+                format!("The {by} sent the alert {name}")
+            })
+        });
+        let hole = all().find_map(|it| it.black_hole).map(|it| {
+            let times = it.sends.map_or(String::new(), |it| format!(", sent {it} times"));
+            let passes = it.passes.map_or(String::new(), |it| format!("; one of {it} did"));
+            let way = towards(it.direction);
+            format!("No segment of {} bytes got through {way}{times}{passes}", it.size)
+        });
+        let icmp = all().find_map(|it| it.icmp).map(|it| match it.reason {
+            IcmpReason::TooBig { mtu } => {
+                format!("ICMP in packet {} asked for packets of at most {mtu} bytes", it.number)
+            }
+            IcmpReason::Unreachable { code } => {
+                format!("ICMP in packet {} says unreachable, code {code}", it.number)
+            }
+            _ => format!("ICMP in packet {} is about it", it.number),
+        });
+        let recovered = all().filter(|it| it.recovered_by.is_some()).count() as u64;
+        let recovered = (recovered > 0).then(|| {
+            format!("The client tried again, and was answered: {} of them", grouped(recovered))
+        });
+        [self.idle(), alert, hole, icmp, recovered].into_iter().flatten().collect()
     }
 
     fn confidence(&self) -> Confidence {
@@ -53,12 +110,14 @@ impl Group<'_> {
     /// The times that the server and the client leave a connection idle.
     fn idle(&self) -> Option<String> {
         let longest = |end: usize| self.failures.iter().filter_map(|it| it.idle[end]).max();
-        let (server, client) = (longest(0)?, longest(1)?);
-        Some(format!(
-            "The server closed after {} without a request, the client sent one after {}",
-            rounded(server),
-            rounded(client),
-        ))
+        let client = rounded(longest(1)?);
+        Some(match longest(0) {
+            Some(server) => format!(
+                "The server closed after {} without a request, the client sent one after {client}",
+                rounded(server),
+            ),
+            None => format!("They had been idle for up to {client}"),
+        })
     }
 
     fn sureness(&self) -> String {
@@ -83,7 +142,7 @@ pub(in super::super) fn sentence(analysis: &Analysis, failures: &[Failure]) -> O
     let admits = first.rival().map_or(String::new(), |it| format!("; the packets also admit {it}"));
     let mut out = format!(
         "Failed: {} {}: {}{of} ({}, {} confidence{admits}).",
-        first.server,
+        first.server(),
         first.kind.happened(),
         if of.is_empty() { counted(count, "time") } else { grouped(count) },
         first.kind.name(),
@@ -93,8 +152,8 @@ pub(in super::super) fn sentence(analysis: &Analysis, failures: &[Failure]) -> O
     if others > 0 {
         let _ = write!(out, " {} of other kinds or servers.", counted(others as u64, "failure"));
     }
-    if let Some(idle) = first.idle() {
-        let _ = write!(out, " {idle}.");
+    for it in first.evidence() {
+        let _ = write!(out, " {it}.");
     }
     let label = if first.confidence() == Confidence::High { "Fix" } else { "If so" };
     let _ = write!(out, "\n{label}: {}.", first.kind.remedy());
@@ -111,7 +170,7 @@ pub(in super::super) fn section(failures: &[Failure]) -> String {
         return String::new();
     }
     let mut out = format!(
-        "\nFailures: {}\n  {:>5}  {:>10}  {:18} {:22} {:7} confidence\n",
+        "\nFailures: {}\n  {:>5}  {:>10}  {:19} {:22} {:7} confidence\n",
         grouped(failures.len() as u64),
         "count",
         "time",
@@ -122,11 +181,11 @@ pub(in super::super) fn section(failures: &[Failure]) -> String {
     for group in groups.iter().take(MOST_GROUPS) {
         let _ = writeln!(
             out,
-            "  {:>5}  {:>10}  {:18} {:22} {:7} {}",
+            "  {:>5}  {:>10}  {:19} {:22} {:7} {}",
             grouped(group.failures.len() as u64),
             span(group.span()),
             group.kind.name(),
-            group.server,
+            group.server(),
             group.party().map_or("-", Party::name),
             group.sureness(),
         );
@@ -136,6 +195,29 @@ pub(in super::super) fn section(failures: &[Failure]) -> String {
         let _ = writeln!(out, "  and {} more kinds and servers", groups.len() - MOST_GROUPS);
     }
     out
+}
+
+/// The same as a table of a page; `None` if nothing failed.
+pub(in super::super) fn table(failures: &[Failure]) -> Option<HtmlTable> {
+    let groups = Group::all(failures);
+    let caption = match groups.len().saturating_sub(MOST_GROUPS) {
+        0 => "Failures by kind and server".to_owned(),
+        more => format!("Failures by kind and server; {more} more are not shown"),
+    };
+    let columns = ["kind", "server", "count", "time", "due to", "confidence", "longest"];
+    let mut table = HtmlTable::new(caption, columns);
+    for group in groups.iter().take(MOST_GROUPS) {
+        table.add([
+            Cell::text(group.kind.name()),
+            Cell::text(group.server()),
+            Cell::number(grouped(group.failures.len() as u64)),
+            Cell::number(span(group.span())),
+            Cell::text(group.party().map_or("-", Party::name)),
+            Cell::text(group.sureness()),
+            Cell::text(example(group)),
+        ]);
+    }
+    (!groups.is_empty()).then_some(table)
 }
 
 /// The longest of a group.

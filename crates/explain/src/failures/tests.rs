@@ -25,13 +25,13 @@ struct Host {
 
 /// A connection from a port to a server.
 #[derive(Clone, Copy)]
-struct Pair(u16, &'static str);
+struct Pair<'a>(u16, &'a str);
 
 impl Host {
     /// `true` to the server; numbers begin at 0 on both sides.
     fn packet(
         &mut self,
-        Pair(port, server): Pair,
+        Pair(port, server): Pair<'_>,
         millis: u64,
         to_server: bool,
         (seq, ack): (u32, Option<u32>),
@@ -70,7 +70,7 @@ impl Host {
     }
 
     /// A handshake and an exchange, 20 ms each; the connection is kept.
-    fn exchange(&mut self, pair: Pair, at: u64) {
+    fn exchange(&mut self, pair: Pair<'_>, at: u64) {
         self.packet(pair, at, true, (0, None), Flags::SYN, b"");
         self.packet(pair, at + 20, false, (0, Some(1)), Flags::SYN, b"");
         self.packet(pair, at + 20, true, (1, Some(1)), Flags::NONE, b"");
@@ -80,7 +80,7 @@ impl Host {
     }
 
     /// The next request on it, and a FIN that it crosses.
-    fn cross(&mut self, pair: Pair, at: u64) {
+    fn cross(&mut self, pair: Pair<'_>, at: u64) {
         self.packet(pair, at, true, (ASKED, Some(ANSWERED)), Flags::PSH, REQUEST);
         self.packet(pair, at + 10, false, (ANSWERED, Some(ASKED)), Flags::FIN, b"");
         self.packet(pair, at + 20, false, (ANSWERED + 1, None), Flags::RST, b"");
@@ -249,20 +249,152 @@ fn an_early_response_fails_by_a_reset_that_follows_and_not_by_a_timeout() {
     }
 }
 
+/// A record of TLS: its type, and as many bytes.
+fn record(kind: u8, bytes: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(bytes.len()).unwrap().to_be_bytes();
+    [&[kind, 3, 3][..], &length, bytes].concat()
+}
+
+#[test]
+fn a_handshake_of_tls_that_comes_to_nothing() {
+    const HELLO: [u8; 200] = {
+        let mut hello = [0; 200];
+        (hello[0], hello[3]) = (1, 196);
+        hello
+    };
+    let [client, server] = [true, false];
+    let hello = (client, record(22, &HELLO));
+    let answer = (server, record(22, &[2; 90]));
+    let encrypted = (server, record(23, &[9; 900]));
+    let finished = (client, record(23, &[9; 53]));
+    let begun = [hello.clone(), answer.clone(), encrypted.clone()];
+    let alert = |by, level, what| (by, record(21, &[level, what]));
+    for (name, records, ends, expected) in [
+        ("done", [&begun[..], &[finished.clone()]].concat(), (client, 5_000), None),
+        (
+            "done, with padding",
+            [&begun[..], &[(client, record(23, &[9; 85]))]].concat(),
+            (client, 5_000),
+            None,
+        ),
+        (
+            "refused by the client",
+            [&begun[..], &[alert(client, 2, 48)]].concat(),
+            (client, 10),
+            Some("tls-alert high unknown_ca client"),
+        ),
+        (
+            "refused in secret",
+            [&begun[..], &[(client, record(23, &[9; 19]))]].concat(),
+            (client, 10),
+            Some("tls-alert high - client"),
+        ),
+        (
+            "refused by the server",
+            vec![hello.clone(), alert(server, 2, 40)],
+            (server, 10),
+            Some("tls-alert high handshake_failure server"),
+        ),
+        (
+            "warned, and done",
+            [&[hello.clone(), alert(server, 1, 112)], &begun[1..], &[finished]].concat(),
+            (client, 5_000),
+            None,
+        ),
+        ("cancelled at once", begun.to_vec(), (client, 10), None),
+        (
+            "cancelled after a while",
+            begun.to_vec(),
+            (client, 5_000),
+            Some("tls-unfinished high - client"),
+        ),
+        (
+            "closed by the server",
+            vec![hello.clone()],
+            (server, 10),
+            Some("tls-unfinished high - server"),
+        ),
+        ("open when the capture ends", vec![hello], (client, 0), None),
+    ] {
+        let mut host = Host::default();
+        let pair = Pair(1_000, SERVER);
+        host.packet(pair, 0, true, (0, None), Flags::SYN, b"");
+        host.packet(pair, 20, false, (0, Some(1)), Flags::SYN, b"");
+        host.packet(pair, 20, true, (1, Some(1)), Flags::NONE, b"");
+        let (mut next, mut at) = ([1, 1], 20);
+        for (by_client, bytes) in &records {
+            let way = usize::from(!by_client);
+            at += 20;
+            host.packet(pair, at, *by_client, (next[way], Some(next[1 - way])), Flags::PSH, bytes);
+            next[way] += u32::try_from(bytes.len()).unwrap();
+        }
+        let (by_client, later) = ends;
+        if later > 0 {
+            let way = usize::from(!by_client);
+            let numbers = (next[way], Some(next[1 - way]));
+            host.packet(pair, at + later, by_client, numbers, Flags::FIN, b"");
+        }
+        let analysis = host.analyser.finish();
+        let said: Vec<_> = Failure::all(&analysis)
+            .iter()
+            .map(|it| {
+                let alert = it.alert.and_then(|it| it.name()).unwrap_or("-");
+                let by = it.ended_by.map_or("-", Party::name);
+                format!("{} {} {alert} {by}", it.kind.name(), it.confidence.name())
+            })
+            .collect();
+        assert_eq!(said, expected.into_iter().collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
+fn a_client_that_gives_up_is_told_from_a_scan_and_from_the_loser_of_a_race() {
+    for (again, answered, elsewhere, expected) in [
+        (true, 2_000, None, &["connect-abandoned high -"][..]),
+        (false, 400, None, &["connect-abandoned medium scan"]),
+        (false, 20, None, &[]),
+        (true, 2_000, Some(300), &[]),
+    ] {
+        let mut host = Host::default();
+        let pair = Pair(1_000, SERVER);
+        host.packet(pair, 0, true, (0, None), Flags::SYN, b"");
+        if let Some(at) = elsewhere {
+            host.exchange(Pair(1_001, "10.0.0.3:80"), at);
+        }
+        if again {
+            host.packet(pair, 1_000, true, (0, None), Flags::SYN, b"");
+        }
+        host.packet(pair, answered, false, (0, Some(1)), Flags::SYN, b"");
+        host.packet(pair, answered, true, (1, None), Flags::RST, b"");
+        assert_eq!(host.said().0, expected, "{again} {answered} {elsewhere:?}");
+    }
+}
+
+#[test]
+fn a_next_try_recovers_the_same_request_if_it_comes_soon() {
+    for (later, expected) in [(100, true), (5_000, false)] {
+        let mut host = Host::default();
+        host.exchange(Pair(1_000, SERVER), 0);
+        host.cross(Pair(1_000, SERVER), 5_000);
+        host.exchange(Pair(1_001, SERVER), 5_020 + later);
+        let analysis = host.analyser.finish();
+        let failures = Failure::all(&analysis);
+        assert_eq!(failures[0].recovered_by, expected.then_some(2), "{later}");
+    }
+}
+
 #[test]
 fn a_port_scan_is_one_line() {
     let mut host = Host::default();
-    for port in 1_000..1_050 {
-        host.packet(Pair(port, SERVER), 0, true, (0, None), Flags::SYN, b"");
-        host.packet(Pair(port, SERVER), 0, false, (0, Some(1)), Flags::RST, b"");
+    let servers: Vec<_> = (1..=50).map(|port| format!("10.0.0.2:{port}")).collect();
+    for server in &servers {
+        host.packet(Pair(1_000, server), 0, true, (0, None), Flags::SYN, b"");
+        host.packet(Pair(1_000, server), 0, false, (0, Some(1)), Flags::RST, b"");
     }
     let analysis = host.analyser.finish();
     let failures = Failure::all(&analysis);
     assert_eq!(failures.len(), 50);
     assert_eq!(section(&failures).lines().count(), 5, "{}", section(&failures));
     let sentence = sentence(&analysis);
-    assert!(
-        sentence.starts_with("Failed: 10.0.0.2:80 refused connections: 50 times"),
-        "{sentence}"
-    );
+    assert!(sentence.starts_with("Failed: 10.0.0.2 refused connections: 50 times"), "{sentence}");
 }

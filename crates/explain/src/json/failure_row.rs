@@ -1,6 +1,6 @@
 //! What failed, in JSON.
 
-use ackwise_capture::analysis::Outcome;
+use ackwise_capture::{analysis::Outcome, decode::IcmpReason};
 use ackwise_cause::Party;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -44,6 +44,20 @@ pub(super) struct FailureRow {
     idle_ms: [Option<f64>; 2],
     /// Number of the packet in which the request begins.
     packet: Option<u64>,
+    /// Bytes of data of segments that did not get through, if smaller ones did.
+    blocked_bytes: Option<u32>,
+    /// How often such a segment was sent; null if that was not seen.
+    blocked_sends: Option<u8>,
+    /// Number of the packet with an ICMP error about the connection.
+    icmp_packet: Option<u64>,
+    /// The MTU that ICMP asked for.
+    icmp_mtu: Option<u32>,
+    /// The code of ICMP's or ICMPv6's destination unreachable.
+    icmp_code: Option<u8>,
+    /// The TLS alert that ended the handshake: `unknown_ca`, …; null if there is none, or if it is encrypted.
+    alert: Option<&'static str>,
+    /// The `id` of the exchange that did what this one could not, after the client tried again.
+    recovered_by: Option<usize>,
 }
 
 impl FailureRow {
@@ -63,6 +77,19 @@ impl FailureRow {
             rival: it.rival,
             idle_ms: it.idle.map(|idle| idle.map(millis)),
             packet: it.packet,
+            blocked_bytes: it.black_hole.map(|it| it.size),
+            blocked_sends: it.black_hole.and_then(|it| it.sends),
+            icmp_packet: it.icmp.map(|it| it.number),
+            icmp_mtu: it.icmp.and_then(|it| match it.reason {
+                IcmpReason::TooBig { mtu } => Some(mtu),
+                _ => None,
+            }),
+            icmp_code: it.icmp.and_then(|it| match it.reason {
+                IcmpReason::Unreachable { code } => Some(code),
+                _ => None,
+            }),
+            alert: it.alert.and_then(|it| it.name()),
+            recovered_by: it.recovered_by,
         }
     }
 }

@@ -12,6 +12,7 @@ use ackwise_cause::Direction;
 
 use super::{
     super::{Event, TlsFlight, log::Log},
+    control,
     records::{Kind, Record},
 };
 
@@ -53,6 +54,17 @@ impl Handshake {
     /// Whether TLS 1.3 was seen.
     pub(super) const fn is_version_13(&self) -> bool {
         self.server.encrypted > 0 || (self.client.encrypted > 0 && !self.client.finished)
+    }
+
+    /// Whether the client has sent what may be its Finished.
+    pub(super) const fn may_be_done(&self) -> bool {
+        self.client.encrypted > 0 || self.client.finished
+    }
+
+    /// Whether a record of type 23 may be the client's alert, instead of its Finished.
+    pub(super) const fn may_be_alert(&self, direction: Direction, record: &Record) -> bool {
+        let is_clients = matches!(direction, Direction::ToServer) && self.server.encrypted > 0;
+        is_clients && !self.may_be_done() && control::is_alert(record)
     }
 
     /// Takes a record and tells of the flight before it, if it begins another.

@@ -6,7 +6,9 @@ use super::{Closed, ObservedConnection};
 use crate::{
     attribution::later::Resolution,
     closing::TimeWaitRule,
+    conversation::TlsEnd,
     limits::Limit,
+    outcome::ConnectOutcome,
     results::{ConnectionResult, Results},
 };
 
@@ -70,6 +72,12 @@ impl ObservedConnection {
         // Without the client's ACKs, their delay is unknown.
         let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
         let delayed_ack = to_client.sender.delayed_ack().filter(|_| shows_acks);
+        let tls = self.conversation.tls_end();
+        let is_unheard = to_server.stream.acked() == 0 && to_server.repeated > 0;
+        let black_hole = [Direction::ToServer, Direction::ToClient]
+            .into_iter()
+            .find_map(|it| self.ends.black_hole(it, self.last_seen))
+            .map(Box::new);
         let result = results.add_connection(ConnectionResult {
             id: self.id,
             client: self.client,
@@ -80,7 +88,11 @@ impl ObservedConnection {
             closed_first: self.closed_first,
             reset: self.ends.reset,
             server_closed: self.server_closed.map(|it| it.0),
-            connect: self.ends.connect(self.closed_first).filter(|_| self.exchanges == 0),
+            connect: self.connect(tls),
+            alert: tls.and_then(TlsEnd::alert),
+            opening_ignored: self.setup.was_answered_again() && is_unheard,
+            icmp: None,
+            black_hole,
             time_wait: held.map(|it| it.0),
             time_wait_rule: held.map(|it| it.1),
             closing: self.closing,
@@ -105,6 +117,18 @@ impl ObservedConnection {
         }
         self.forget();
         Closed { result, swap: swap.filter(|_| !swapped) }
+    }
+
+    /// How the attempt to connect ended, if it brought no connection, or no TLS session.
+    fn connect(&self, tls: Option<TlsEnd>) -> Option<ConnectOutcome> {
+        if self.exchanges > 0 {
+            return None;
+        }
+        match tls {
+            None | Some(TlsEnd::Done) => self.ends.connect(self.closed_first),
+            Some(TlsEnd::Alert(_)) => Some(ConnectOutcome::TlsAlert),
+            Some(TlsEnd::Unfinished) => self.closed_first.map(|_| ConnectOutcome::TlsUnfinished),
+        }
     }
 
     /// Who holds TIME-WAIT, if both ends have closed in order. The end that relies on the other forgets the connection

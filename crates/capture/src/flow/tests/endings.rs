@@ -266,9 +266,9 @@ fn a_response_without_a_length_ends_with_the_connection() {
 
 #[test]
 fn attempts_to_connect() {
-    use ConnectOutcome::{Refused, Unanswered};
+    use ConnectOutcome::{Abandoned, Refused, Reset, Unanswered};
     let again = |at| (at, true, 0, None, SYN, &b""[..]);
-    let cases: [(&str, Vec<Packet>, Option<ConnectOutcome>); 9] = [
+    let cases: [(&str, Vec<Packet>, Option<ConnectOutcome>); 13] = [
         ("refused", vec![OPENING[0], (200, false, 0, Some(1), RST, b"")], Some(Refused)),
         ("unanswered", vec![OPENING[0], again(1_000_000)], Some(Unanswered)),
         ("the capture ends", vec![OPENING[0]], None),
@@ -278,6 +278,26 @@ fn attempts_to_connect() {
             None,
         ),
         ("a health check", vec![OPENING[0], OPENING[1], (300, true, 1, Some(1), RST, b"")], None),
+        (
+            "given up before the answer came",
+            vec![OPENING[0], OPENING[1], (300, true, 1, None, RST, b"")],
+            Some(Abandoned),
+        ),
+        (
+            "a preconnect that its client resets",
+            vec![OPENING[0], OPENING[1], OPENING[2], (500, true, 1, Some(1), RST, b"")],
+            None,
+        ),
+        (
+            "reset by the server",
+            vec![OPENING[0], OPENING[1], OPENING[2], (500, false, 1, Some(1), RST, b"")],
+            Some(Reset),
+        ),
+        (
+            "closed by the server",
+            vec![OPENING[0], OPENING[1], OPENING[2], (500, false, 1, Some(1), FIN, b"")],
+            None,
+        ),
         (
             "TIME-WAIT at the server",
             vec![
