@@ -88,7 +88,7 @@ fn drain(
                 assert!(position <= answered, "{event:?} of {answered}");
                 (exchange, &[Phase::Answering][..], Phase::Over)
             }
-            Event::Abandoned { exchange } | Event::Lost { exchange } => {
+            Event::Abandoned { exchange, .. } | Event::Lost { exchange } => {
                 (exchange, &[Phase::Asking, Phase::Answering][..], Phase::Over)
             }
             _ => continue,

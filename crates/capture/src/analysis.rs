@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroUsize};
 
+use ackwise_cause::Party;
 use ackwise_tcp::Instant;
 
 pub use crate::folded::{Folded, FoldedCause};
@@ -144,9 +145,10 @@ impl Analyser {
         let Self { table, first, last, segments, errors } = self;
         let threads = table.threads();
         let (parts, copies) = table.finish();
-        let Sorted { mut connections, exchanges, folded, reached, unfollowed } =
+        let Sorted { mut connections, mut exchanges, folded, reached, unfollowed } =
             Sorted::of(parts, threads);
         tell_errors(&errors, &mut connections);
+        take_back_answers(&connections, &mut exchanges);
         Analysis {
             first: first.unwrap_or_default(),
             last,
@@ -183,6 +185,23 @@ fn tell_errors(errors: &[IcmpError], connections: &mut [ConnectionResult]) {
         if is_unanswered && matches!(first.reason, IcmpReason::Unreachable { .. }) {
             it.connect = Some(ConnectOutcome::Unreachable);
             it.last_seen = it.last_seen.max(first.at);
+        }
+    }
+}
+
+/// What came when the client had closed, and was reset, is no answer.
+fn take_back_answers(connections: &[ConnectionResult], exchanges: &mut [ExchangeResult]) {
+    if !connections.iter().any(|it| it.leaves_unread) {
+        return;
+    }
+    for it in exchanges {
+        let connection = &connections[it.connection as usize];
+        let closed = connection.client_closed.filter(|_| connection.leaves_unread);
+        let is_late = closed.is_some_and(|closed| closed < it.start + it.duration);
+        if let (true, Some(ending)) = (is_late, &mut it.ending)
+            && ending.outcome == Outcome::Answered
+        {
+            (ending.outcome, ending.by) = (Outcome::Abandoned, Some(Party::Client));
         }
     }
 }

@@ -49,7 +49,9 @@ mod tls;
 mod token;
 mod turns;
 
-pub use event::{Event, ExchangeId, Protocol, RequestHead, ResponseHead, TlsFlight, Tunnel};
+pub use event::{
+    Event, ExchangeId, Protocol, RequestHead, ResponseHead, StreamEnd, TlsFlight, Tunnel,
+};
 pub use text::Text;
 
 use ackwise_cause::Direction;

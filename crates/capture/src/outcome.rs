@@ -1,6 +1,9 @@
 //! How exchanges and attempts to connect ended: facts, whatever the reason.
 
 use ackwise_cause::{Direction, Party};
+use ackwise_tcp::Instant;
+
+use crate::conversation::StreamEnd;
 
 /// How an exchange ended, by the last that was seen of it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -20,6 +23,8 @@ pub enum Outcome {
     Reset,
     /// The client closed or reset the connection before the end of the response.
     Abandoned,
+    /// The server's GOAWAY (HTTP/2) says that it has not processed the request.
+    Unprocessed,
     /// The request was sent again several times, and never acknowledged.
     Silent,
     /// The capture ends before the exchange.
@@ -28,7 +33,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Answered,
         Self::AnsweredEarly,
         Self::Truncated,
@@ -36,6 +41,7 @@ impl Outcome {
         Self::ClosedUnanswered,
         Self::Reset,
         Self::Abandoned,
+        Self::Unprocessed,
         Self::Silent,
         Self::Open,
     ];
@@ -51,6 +57,7 @@ impl Outcome {
             Self::ClosedUnanswered => "closed-unanswered",
             Self::Reset => "reset",
             Self::Abandoned => "abandoned",
+            Self::Unprocessed => "unprocessed",
             Self::Silent => "silent",
             Self::Open => "open",
         }
@@ -67,6 +74,24 @@ pub struct Ending {
     pub by: Option<Party>,
     /// How the request stands to the server's FIN; `None` if there is none, or if it answers the request.
     pub close: Option<CloseOrder>,
+    /// The error code of the HTTP/2 frame that ended it (RFC 9113, section 7).
+    pub code: Option<u32>,
+    /// When the request was sent for the second time, if nothing acknowledged a copy: the client waited for as long. A
+    /// kernel repeats it for a program that has given up, too.
+    pub sent_again: Option<Instant>,
+}
+
+impl Ending {
+    /// Of a stream of HTTP/2 whose connection goes on.
+    pub(crate) const fn of_stream(end: StreamEnd, progress: Progress) -> Self {
+        let outcome = match (end.by, progress) {
+            (Party::Client | Party::Path, _) => Outcome::Abandoned,
+            (Party::Server, _) if end.is_unprocessed => Outcome::Unprocessed,
+            (Party::Server, Progress::Answering) => Outcome::Truncated,
+            (Party::Server, _) => Outcome::Reset,
+        };
+        Self { outcome, by: Some(end.by), close: None, code: end.code, sent_again: None }
+    }
 }
 
 /// How a request stands to the FIN of the server that did not answer it.
@@ -231,7 +256,7 @@ impl ConnectionEnd {
             (None, Progress::Waiting) if self.unheard => (Silent, None),
             (None | Some(Party::Path), _) => (Open, None),
         };
-        Ending { outcome, by, close: self.close }
+        Ending { outcome, by, close: self.close, code: None, sent_again: None }
     }
 
     /// The client closed the connection, and the server only followed.

@@ -52,12 +52,18 @@ pub struct ConnectionResult {
     pub reset: bool,
     /// When the server's FIN was seen.
     pub server_closed: Option<Instant>,
+    /// When the client's FIN or RST was seen.
+    pub client_closed: Option<Instant>,
+    /// Its response came after that, and was not wanted.
+    pub(crate) leaves_unread: bool,
     /// How the attempt to connect ended, if it brought no connection, or no TLS session.
     pub connect: Option<ConnectOutcome>,
     /// The alert that ended TLS's handshake.
     pub alert: Option<Alert>,
-    /// The server sent its SYN-ACK again, and took nothing that the client sent, again and again.
+    /// The server took nothing that the client sent on it, three times.
     pub opening_ignored: bool,
+    /// The server sent its SYN-ACK again.
+    pub answered_again: bool,
     /// What ICMP said of the client's or the server's packets, at first.
     pub icmp: Option<Box<IcmpError>>,
     /// At its end, full segments did not get through one way.

@@ -68,6 +68,8 @@ pub struct Failure {
     pub black_hole: Option<BlackHole>,
     /// What ICMP said of its packets.
     pub icmp: Option<IcmpError>,
+    /// The error code of the HTTP/2 frame that ended it.
+    pub http2_code: Option<u32>,
     /// The alert that ended TLS's handshake.
     pub alert: Option<Alert>,
     /// The number of the exchange that did what this one could not: the client's next try.
@@ -139,8 +141,7 @@ impl<'a> Exchanges<'a> {
         let idle = [connection.server_closed, Some(exchange.start)]
             .map(|until| Some(until?.saturating_since(before?)));
         let (kind, confidence, rival) = kind_of(attempts, connection, exchange, ending, before);
-        let gave_up = kind.ends_with_next_try();
-        let next = gave_up.then(|| attempts.next(connection, exchange.start)).flatten();
+        let (span, at_most) = time_of(attempts, connection, exchange, ending, kind);
         Failure {
             kind,
             outcome: ending.outcome.name(),
@@ -148,13 +149,16 @@ impl<'a> Exchanges<'a> {
             connection: connection.id,
             server: connection.server,
             at: exchange.start,
-            span: exchange.duration,
-            at_most: next.map(|next| next.saturating_since(exchange.start)),
+            span,
+            at_most,
             party: match kind {
                 Kind::RequestCutOff => ending.by,
                 _ => kind.party(),
             },
-            ended_by: ending.by,
+            ended_by: match kind {
+                Kind::EarlyResponseReset => Some(Party::Server),
+                _ => ending.by,
+            },
             confidence,
             rival,
             idle: match kind {
@@ -165,9 +169,38 @@ impl<'a> Exchanges<'a> {
             packet: Some(exchange.packet),
             black_hole: blocked(connection, kind),
             icmp: connection.icmp.as_deref().copied(),
+            http2_code: ending.code,
             alert: None,
             recovered_by: None,
         }
+    }
+}
+
+/// What an exchange that failed is proved to have taken, and the most that it can have.
+fn time_of(
+    attempts: &Attempts,
+    connection: &ConnectionResult,
+    exchange: &ExchangeResult,
+    ending: Ending,
+    kind: Kind,
+) -> (Duration, Option<Duration>) {
+    let since = |at: Instant| at.saturating_since(exchange.start);
+    let next = || attempts.next(connection, exchange.start).map(since);
+    match kind {
+        // Its FIN is there: whoever reads, knows at once.
+        Kind::IgnoredClose => {
+            let end = exchange.duration;
+            (Duration::ZERO, Some(next().map_or(end, |next| next.min(end))))
+        }
+        Kind::EarlyResponseReset => (since(connection.last_seen), None),
+        _ if ending.sent_again.is_some() => {
+            (ending.sent_again.map_or(exchange.duration, since), next())
+        }
+        _ if ending.by == Some(Party::Client) => {
+            let closed = connection.client_closed.map(since).filter(|it| !it.is_zero());
+            (closed.map_or(exchange.duration, |it| it.min(exchange.duration)), None)
+        }
+        _ => (exchange.duration, kind.ends_with_next_try().then(next).flatten()),
     }
 }
 
@@ -207,8 +240,7 @@ fn kind_of(
     if let Some((confidence, rival)) = black_hole(connection, works_again) {
         return (Kind::PathMtuBlackHole, confidence, rival);
     }
-    if connection.opening_ignored {
-        let (confidence, rival) = accept_queue_full(connection);
+    if let Some((confidence, rival)) = accept_queue_full(connection) {
         return (Kind::AcceptQueueFull, confidence, rival);
     }
     match (ending.outcome, ending.close) {
@@ -261,11 +293,16 @@ fn black_hole(
     })
 }
 
-/// Away from the server, the path may have dropped what the server seems to ignore.
-fn accept_queue_full(connection: &ConnectionResult) -> (Confidence, Option<&'static str>) {
-    match connection.vantage {
-        Vantage::At(Party::Server) => (Confidence::High, None),
-        _ => (Confidence::Medium, Some(PATH_BROKEN)),
+/// How sure it is that the server ignores what completes a connection; `None` if nothing shows that. Away from the
+/// server, the path may drop it. A server that does not send its SYN-ACK again may have sent a SYN cookie.
+fn accept_queue_full(connection: &ConnectionResult) -> Option<(Confidence, Option<&'static str>)> {
+    let is_at_server = connection.vantage == Vantage::At(Party::Server);
+    match (is_at_server, connection.answered_again) {
+        _ if !connection.opening_ignored => None,
+        (true, true) => Some((Confidence::High, None)),
+        (true, false) => Some((Confidence::Medium, Some("firewall"))),
+        (false, true) => Some((Confidence::Medium, Some(PATH_BROKEN))),
+        (false, false) => None,
     }
 }
 
@@ -326,6 +363,7 @@ fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Failure> {
         packet: None,
         black_hole: blocked(it, kind),
         icmp: it.icmp.as_deref().copied(),
+        http2_code: None,
         alert: it.alert,
         recovered_by: None,
     })

@@ -1,6 +1,6 @@
 //! What a conversation turned out to be. Positions are bytes of the stream of their direction.
 
-use ackwise_cause::Direction;
+use ackwise_cause::{Direction, Party};
 
 use super::Text;
 
@@ -98,6 +98,8 @@ pub enum Event {
     Abandoned {
         /// Which.
         exchange: ExchangeId,
+        /// What ended its stream, if the connection goes on.
+        stream: Option<StreamEnd>,
     },
     /// Its response cannot be identified: an unknown number of earlier messages is missing from the
     /// capture.
@@ -143,6 +145,17 @@ pub enum Event {
         /// Of the first byte after the WINDOW_UPDATE or SETTINGS, in the *other* direction.
         position: u64,
     },
+}
+
+/// A frame that ended an HTTP/2 stream before its response did.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct StreamEnd {
+    /// Who sent it.
+    pub by: Party,
+    /// The error code (RFC 9113, section 7), if it was captured.
+    pub code: Option<u32>,
+    /// It is a GOAWAY: the request was not processed.
+    pub is_unprocessed: bool,
 }
 
 /// What a connection speaks.

@@ -258,7 +258,9 @@ impl Http1 {
         if let Some(tunnel) = opens(head.status, expected, upgrades_to_websocket) {
             return Some(self.open_tunnel(tunnel, end, true, log));
         }
-        match framing {
+        // What answers a request that the capture lacks, may answer a HEAD: then its length is that of nothing.
+        let is_asked = matches!(self.reply, Reply::Body(Some(_)));
+        match framing.filter(|_| is_asked) {
             Some(framing) => self.responses.follow(framing, end),
             None => self.responses.follow_turn(end),
         }
@@ -358,7 +360,9 @@ impl Http1 {
     pub(super) fn handle_abort(&mut self, log: &mut Log) {
         match (self.reply, self.responses.end_at_close()) {
             (Reply::Body(_), Some((end, exact))) => self.end_response(end, exact, log),
-            (Reply::Body(Some(exchange)), None) => log.push(Event::Abandoned { exchange }),
+            (Reply::Body(Some(exchange)), None) => {
+                log.push(Event::Abandoned { exchange, stream: None })
+            }
             _ => {}
         }
         self.reply = Reply::Nothing;
@@ -379,7 +383,7 @@ impl Http1 {
     fn abandon(&mut self, log: &mut Log) {
         self.asking = Asking::Nothing;
         for exchange in self.pipeline.drain() {
-            log.push(Event::Abandoned { exchange });
+            log.push(Event::Abandoned { exchange, stream: None });
         }
     }
 

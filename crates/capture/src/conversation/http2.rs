@@ -18,8 +18,8 @@ use streams::Streams;
 use windows::{Credit, Credits, FlowWindow, INITIAL_WINDOW, Whom, initial_window_size};
 
 use super::{
-    Event, ExchangeId, KnownFields, RequestHead, ResponseHead, TokenKind, Tunnel, log::Log,
-    span::Span,
+    Event, ExchangeId, KnownFields, RequestHead, ResponseHead, StreamEnd, TokenKind, Tunnel,
+    log::Log, span::Span,
 };
 
 /// Both directions of an HTTP/2 connection.
@@ -140,8 +140,8 @@ impl Http2 {
         log.token(direction, frame.start, || frame.token());
         self.half(direction).reads_payload = match frame.kind {
             Kind::Headers | Kind::PushPromise | Kind::Continuation => true,
-            Kind::Settings | Kind::WindowUpdate => true,
-            Kind::Data | Kind::RstStream | Kind::Other => false,
+            Kind::Settings | Kind::WindowUpdate | Kind::RstStream | Kind::Goaway => true,
+            Kind::Data | Kind::Other => false,
         };
         let asks = direction == Direction::ToServer && frame.kind == Kind::Headers;
         if asks && self.streams.is_new(frame.stream) {
@@ -177,7 +177,7 @@ impl Http2 {
                     self.take_fields(direction, fields, frame.end(), log);
                 }
             }
-            Kind::RstStream => self.streams.reset(frame.stream, log),
+            Kind::RstStream | Kind::Goaway => self.take_error(direction, frame, log),
             Kind::Settings if frame.has(ACK) => {
                 self.half(direction).blocks.take_payload();
             }
@@ -209,6 +209,30 @@ impl Http2 {
         }
         if is_last {
             self.streams.end(direction, frame.stream, position, log);
+        }
+    }
+
+    /// Takes RST_STREAM or GOAWAY.
+    fn take_error(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
+        let payload = self.half(direction).blocks.take_payload();
+        let payload = payload.as_deref();
+        let number =
+            |at: usize| payload?.get(at..)?.first_chunk().map(|it| u32::from_be_bytes(*it));
+        let by = direction.sender();
+        let length = if frame.kind == Kind::Goaway {
+            // RFC 9113, section 6.8: the streams above have not been processed, and may be asked for again.
+            if let (Some(last), Direction::ToClient) = (number(0), direction) {
+                let end = StreamEnd { by, code: number(4), is_unprocessed: true };
+                self.streams.refuse_above(last & (u32::MAX >> 1), end, log);
+            }
+            8
+        } else {
+            let end = StreamEnd { by, code: number(0), is_unprocessed: false };
+            self.streams.reset(frame.stream, end, log);
+            4
+        };
+        if let Some(bytes) = payload.and_then(|it| it.get(..length)) {
+            log.token(direction, frame.payload(), || TokenKind::Error(bytes.into()));
         }
     }
 

@@ -38,6 +38,8 @@ pub(crate) enum TokenKind {
     Settings(Vec<u8>),
     /// The payload of WINDOW_UPDATE.
     WindowUpdate([u8; 4]),
+    /// The payload of RST_STREAM, or that of GOAWAY up to what is for debugging.
+    Error(Vec<u8>),
     /// The payload of HEADERS, PUSH_PROMISE or CONTINUATION.
     FieldBlock { length: u32, is_promise: bool, fields: KnownFields },
     /// The header of a TLS record.

@@ -65,7 +65,7 @@ impl Turns {
         match std::mem::take(self) {
             Self::Idle => {}
             Self::Request { exchange, .. } | Self::Asked { exchange } => {
-                log.push(Event::Abandoned { exchange });
+                log.push(Event::Abandoned { exchange, stream: None });
             }
             Self::Response { exchange, end: position } => {
                 log.push(Event::ResponseEnds { exchange, position, exact: false });

@@ -194,7 +194,7 @@ fn check(event: &Event, told: &mut BTreeMap<ExchangeId, Told>) {
         Event::RequestEnds { exchange, .. } => once(exchange, |told| &mut told.asked),
         Event::ResponseBegins { exchange, .. } => once(exchange, |told| &mut told.answers),
         Event::ResponseEnds { exchange, .. }
-        | Event::Abandoned { exchange }
+        | Event::Abandoned { exchange, .. }
         | Event::Lost { exchange } => {
             once(exchange, |told| &mut told.over);
         }

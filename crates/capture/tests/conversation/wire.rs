@@ -215,7 +215,7 @@ pub(crate) fn print(event: &Event) -> String {
         Event::ResponseEnds { exchange, position, exact } => {
             format!("{} is answered {}", exchange.0, at(position, exact))
         }
-        Event::Abandoned { exchange } => format!("{} is abandoned", exchange.0),
+        Event::Abandoned { exchange, .. } => format!("{} is abandoned", exchange.0),
         Event::Lost { exchange } => format!("{} is lost", exchange.0),
         Event::TunnelBegins { exchange, tunnel } => {
             format!("{} opens a {}", exchange.0, tunnel.name())

@@ -26,6 +26,8 @@ pub enum Kind {
     Reset,
     /// The client gave up before the response.
     Abandoned,
+    /// The server closed the connection in order, without processing the request.
+    Unprocessed,
     /// Nothing acknowledged the request.
     Silent,
     /// The path drops full segments and lets smaller ones through.
@@ -50,7 +52,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::CloseRace,
         Self::IgnoredClose,
         Self::IdleFlowDropped,
@@ -60,6 +62,7 @@ impl Kind {
         Self::RequestCutOff,
         Self::Reset,
         Self::Abandoned,
+        Self::Unprocessed,
         Self::Silent,
         Self::PathMtuBlackHole,
         Self::AcceptQueueFull,
@@ -80,6 +83,7 @@ impl Kind {
             Outcome::CutOff => Self::RequestCutOff,
             Outcome::Reset => Self::Reset,
             Outcome::Abandoned => Self::Abandoned,
+            Outcome::Unprocessed => Self::Unprocessed,
             _ => Self::Silent,
         }
     }
@@ -109,6 +113,7 @@ impl Kind {
             Self::RequestCutOff => Outcome::CutOff.name(),
             Self::Reset => Outcome::Reset.name(),
             Self::Abandoned => Outcome::Abandoned.name(),
+            Self::Unprocessed => Outcome::Unprocessed.name(),
             Self::Silent => Outcome::Silent.name(),
             Self::PathMtuBlackHole => "path-mtu-black-hole",
             Self::AcceptQueueFull => "accept-queue-full",
@@ -131,6 +136,7 @@ impl Kind {
             | Self::ClosedUnanswered
             | Self::Truncated
             | Self::Reset
+            | Self::Unprocessed
             | Self::AcceptQueueFull
             | Self::ConnectRefused
             | Self::ConnectReset => Some(Party::Server),
@@ -165,6 +171,9 @@ impl Kind {
             Self::RequestCutOff => "did not get all of requests before their connections ended",
             Self::Reset => "reset connections, and did not answer requests",
             Self::Abandoned => "had not answered requests when the client gave up",
+            Self::Unprocessed => {
+                "closed connections (GOAWAY) with requests on their way that it did not process"
+            }
             Self::Silent => "acknowledged no copy of requests",
             Self::PathMtuBlackHole => {
                 "and its clients exchanged small segments, but full ones did not get through"
@@ -208,6 +217,10 @@ impl Kind {
             Self::RequestCutOff => "look at the log of the end that closed the connection",
             Self::Abandoned => {
                 "compare the client's timeout with the time that the server needs for these requests"
+            }
+            Self::Unprocessed => {
+                "let the client send them again, which is safe; the server's limit on requests or time for each connection \
+                 makes it rarer"
             }
             Self::Silent => "capture at the server to see whether the requests arrive",
             Self::PathMtuBlackHole => {

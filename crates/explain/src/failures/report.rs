@@ -78,11 +78,17 @@ impl Group<'_> {
             }
             _ => format!("ICMP in packet {} is about it", it.number),
         });
+        let code = all().find_map(|it| it.http2_code).map(|code| {
+            let name = http2_error(code);
+            name.map_or(format!("HTTP/2's error code is {code}"), |name| {
+                format!("HTTP/2's error code is {name}")
+            })
+        });
         let recovered = all().filter(|it| it.recovered_by.is_some()).count() as u64;
         let recovered = (recovered > 0).then(|| {
             format!("The client tried again, and was answered: {} of them", grouped(recovered))
         });
-        [self.idle(), alert, hole, icmp, recovered].into_iter().flatten().collect()
+        [self.idle(), alert, code, hole, icmp, recovered].into_iter().flatten().collect()
     }
 
     fn confidence(&self) -> Confidence {
@@ -158,6 +164,27 @@ pub(in super::super) fn sentence(analysis: &Analysis, failures: &[Failure]) -> O
     let label = if first.confidence() == Confidence::High { "Fix" } else { "If so" };
     let _ = write!(out, "\n{label}: {}.", first.kind.remedy());
     Some(out)
+}
+
+/// RFC 9113, section 7.
+fn http2_error(code: u32) -> Option<&'static str> {
+    const NAMES: [&str; 14] = [
+        "NO_ERROR",
+        "PROTOCOL_ERROR",
+        "INTERNAL_ERROR",
+        "FLOW_CONTROL_ERROR",
+        "SETTINGS_TIMEOUT",
+        "STREAM_CLOSED",
+        "FRAME_SIZE_ERROR",
+        "REFUSED_STREAM",
+        "CANCEL",
+        "COMPRESSION_ERROR",
+        "CONNECT_ERROR",
+        "ENHANCE_YOUR_CALM",
+        "INADEQUATE_SECURITY",
+        "HTTP_1_1_REQUIRED",
+    ];
+    NAMES.get(usize::try_from(code).ok()?).copied()
 }
 
 /// Groups shown: those with the most failures (our choice).

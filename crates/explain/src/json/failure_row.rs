@@ -54,6 +54,8 @@ pub(super) struct FailureRow {
     icmp_mtu: Option<u32>,
     /// The code of ICMP's or ICMPv6's destination unreachable.
     icmp_code: Option<u8>,
+    /// The error code of the RST_STREAM or GOAWAY that ended it (HTTP/2).
+    http2_code: Option<u32>,
     /// The TLS alert that ended the handshake: `unknown_ca`, …; null if there is none, or if it is encrypted.
     alert: Option<&'static str>,
     /// The `id` of the exchange that did what this one could not, after the client tried again.
@@ -88,6 +90,7 @@ impl FailureRow {
                 IcmpReason::Unreachable { code } => Some(code),
                 _ => None,
             }),
+            http2_code: it.http2_code,
             alert: it.alert.and_then(|it| it.name()),
             recovered_by: it.recovered_by,
         }

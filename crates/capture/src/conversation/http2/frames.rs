@@ -26,7 +26,8 @@ pub(super) enum Kind {
     PushPromise,
     WindowUpdate,
     Continuation,
-    /// PRIORITY, PING, GOAWAY and extensions: they begin nothing and end nothing.
+    Goaway,
+    /// PRIORITY, PING and extensions: they begin nothing and end nothing.
     Other,
 }
 
@@ -190,6 +191,7 @@ impl Frame {
             3 => Kind::RstStream,
             4 => Kind::Settings,
             5 => Kind::PushPromise,
+            7 => Kind::Goaway,
             8 => Kind::WindowUpdate,
             9 => Kind::Continuation,
             _ => Kind::Other,
@@ -230,7 +232,7 @@ impl Frame {
                 Kind::WindowUpdate => (of_stream || of_connection) && self.length == 4,
                 Kind::Settings => of_connection && self.length.is_multiple_of(6),
                 Kind::Other => of_connection && self.number == PING && self.length == 8,
-                Kind::PushPromise | Kind::Continuation => false,
+                Kind::PushPromise | Kind::Continuation | Kind::Goaway => false,
             }
     }
 }

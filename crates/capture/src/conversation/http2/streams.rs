@@ -8,7 +8,7 @@ use std::{
 use ackwise_cause::Direction;
 
 use super::{
-    super::{Event, ExchangeId, RequestHead, ResponseHead, Tunnel, log::Log},
+    super::{Event, ExchangeId, RequestHead, ResponseHead, StreamEnd, Tunnel, log::Log},
     frames::Frame,
     windows::{FlowWindow, INITIAL_WINDOW},
 };
@@ -18,6 +18,8 @@ use crate::limits::OPEN_REQUESTS;
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     open: BTreeMap<u32, Stream>,
+    /// The server answers none above this one.
+    refused: Option<(u32, StreamEnd)>,
     /// Streams that have become tunnels, at most as many: of further ones the end is not told.
     tunnels: BTreeMap<u32, ExchangeId>,
     /// Largest stream that a client began.
@@ -76,6 +78,7 @@ impl Streams {
     pub(super) const fn new() -> Self {
         Self {
             open: BTreeMap::new(),
+            refused: None,
             tunnels: BTreeMap::new(),
             last: 0,
             told: 0,
@@ -184,11 +187,20 @@ impl Streams {
     }
 
     /// Takes RST_STREAM.
-    pub(super) fn reset(&mut self, stream: u32, log: &mut Log) {
+    pub(super) fn reset(&mut self, stream: u32, end: StreamEnd, log: &mut Log) {
         if let Some(Stream { exchange, .. }) = self.remove(stream) {
-            log.push(Event::Abandoned { exchange });
+            log.push(Event::Abandoned { exchange, stream: Some(end) });
         }
         self.close_tunnel(Direction::ToClient, stream, log);
+    }
+
+    /// Takes the server's GOAWAY: it answers no stream of the client above `last`.
+    pub(super) fn refuse_above(&mut self, last: u32, end: StreamEnd, log: &mut Log) {
+        self.refused = Some((last, end));
+        let above: Vec<u32> = self.open.range(last.saturating_add(1)..).map(|it| *it.0).collect();
+        for stream in above.into_iter().filter(|it| !it.is_multiple_of(2)) {
+            self.reset(stream, end, log);
+        }
     }
 
     /// Takes the head of a CONNECT that ends at `position`: it has no body.
@@ -233,8 +245,9 @@ impl Streams {
     /// Takes the end of the connection.
     pub(super) fn abandon(&mut self, log: &mut Log) {
         self.blocked.iter_mut().for_each(BTreeSet::clear);
-        for Stream { exchange, .. } in std::mem::take(&mut self.open).into_values() {
-            log.push(Event::Abandoned { exchange });
+        for (stream, Stream { exchange, .. }) in std::mem::take(&mut self.open) {
+            let end = self.refused.filter(|(last, _)| stream > *last).map(|it| it.1);
+            log.push(Event::Abandoned { exchange, stream: end });
         }
     }
 

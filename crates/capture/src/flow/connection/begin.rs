@@ -47,6 +47,7 @@ impl Default for ObservedConnection {
             exchanges: 0,
             closed_first: None,
             server_closed: None,
+            client_closed: None,
             ends_now: None,
             closing: Closing::default(),
             first_seen: Instant::EPOCH,
@@ -137,6 +138,7 @@ impl ObservedConnection {
             exchanges,
             closed_first,
             server_closed,
+            client_closed,
             ends_now,
             closing: _,
             first_seen: _,
@@ -159,7 +161,7 @@ impl ObservedConnection {
         *deferred = Vec::new();
         (*earlier_end, *heard_by_server) = Default::default();
         (*closed_at, *protocol, *behind_hole, *closed_first) = (None, None, None, None);
-        (*server_closed, *ends_now) = (None, None);
+        (*server_closed, *client_closed, *ends_now) = (None, None, None);
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);

@@ -73,7 +73,7 @@ impl ObservedConnection {
         let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
         let delayed_ack = to_client.sender.delayed_ack().filter(|_| shows_acks);
         let tls = self.conversation.tls_end();
-        let is_unheard = to_server.stream.acked() == 0 && to_server.repeated > 0;
+        let is_unheard = to_server.stream.acked() == 0 && to_server.repeated > 1;
         let black_hole = [Direction::ToServer, Direction::ToClient]
             .into_iter()
             .find_map(|it| self.ends.black_hole(it, self.last_seen))
@@ -88,9 +88,12 @@ impl ObservedConnection {
             closed_first: self.closed_first,
             reset: self.ends.reset,
             server_closed: self.server_closed.map(|it| it.0),
+            client_closed: self.client_closed,
+            leaves_unread: self.leaves_unread(),
             connect: self.connect(tls),
             alert: tls.and_then(TlsEnd::alert),
-            opening_ignored: self.setup.was_answered_again() && is_unheard,
+            opening_ignored: is_unheard,
+            answered_again: self.setup.was_answered_again(),
             icmp: None,
             black_hole,
             time_wait: held.map(|it| it.0),
@@ -129,6 +132,14 @@ impl ObservedConnection {
             Some(TlsEnd::Alert(_)) => Some(ConnectOutcome::TlsAlert),
             Some(TlsEnd::Unfinished) => self.closed_first.map(|_| ConnectOutcome::TlsUnfinished),
         }
+    }
+
+    /// The client closed, and reset what came then: it did not want it. A client that only ends its requests acknowledges
+    /// what comes.
+    fn leaves_unread(&self) -> bool {
+        let closed = self.ends.fin(Direction::ToServer).is_some();
+        let unread = self.ends.half(Direction::ToClient).stream.flight() > 0;
+        closed && unread && self.ends.reset && self.closed_first == Some(Party::Client)
     }
 
     /// Who holds TIME-WAIT, if both ends have closed in order. The end that relies on the other forgets the connection

@@ -131,10 +131,16 @@ impl ObservedConnection {
             Event::ResponseEnds { exchange, position, exact } => {
                 self.response_ended(exchange, position, exact, now, results);
             }
-            Event::Abandoned { exchange } => {
+            Event::Abandoned { exchange, stream } => {
                 let end = self.abrupt_end();
                 if let Some(mut open) = self.take(exchange) {
-                    open.ending = self.ending(&open);
+                    open.ending = match stream {
+                        Some(end) if self.is_told(&open) => {
+                            Some(Ending::of_stream(end, open.progress()))
+                        }
+                        Some(_) => None,
+                        None => self.ending(&open),
+                    };
                     open.abandon(&end, now);
                     self.exchange_abandoned(open, results);
                 }
@@ -268,10 +274,7 @@ impl ObservedConnection {
             Progress::Asking if head.end.is_none() => Progress::Waiting,
             progress => progress,
         };
-        let is_told = open.exact || progress != Progress::Answering;
-        let is_clear = self.protocol == Some(Protocol::Http1) && is_told && !open.is_in_hole();
-        let lacks = |half: &Half| half.packets == 0 || half.stream.unseen().bytes() > 0;
-        if !is_clear || self.ends.halves.iter().any(lacks) || self.work.is_spent() {
+        if !(open.exact || progress != Progress::Answering) || !self.is_told(open) {
             return None;
         }
         let fin = self.ends.fin(Direction::ToClient);
@@ -288,7 +291,18 @@ impl ObservedConnection {
             close,
             unheard: open.times_sent_again() >= SEVERAL && heard <= open.request[0],
         };
-        Some(end.ending(progress))
+        let sent_again = end.unheard.then(|| open.sent_again_at()).flatten();
+        Some(Ending { sent_again, ..end.ending(progress) })
+    }
+
+    /// Whether the capture has all that tells how an exchange ended.
+    fn is_told(&self, open: &OpenExchange) -> bool {
+        let is_clear = matches!(self.protocol, Some(Protocol::Http1 | Protocol::Http2));
+        let lacks = |half: &Half| half.packets == 0 || half.stream.unseen().bytes() > 0;
+        is_clear
+            && !open.is_in_hole()
+            && !self.ends.halves.iter().any(lacks)
+            && !self.work.is_spent()
     }
 
     /// Nothing more comes of an exchange. A CLIENT_CLOSE is none: its answer is the server's FIN.
@@ -314,7 +328,8 @@ impl ObservedConnection {
             // Streams of HTTP/2 may go both ways at once.
             let is_early = open.is_early() && self.protocol == Some(Protocol::Http1);
             let outcome = if is_early { Outcome::AnsweredEarly } else { Outcome::Answered };
-            open.ending = Some(Ending { outcome, by: None, close: None });
+            open.ending =
+                Some(Ending { outcome, by: None, close: None, code: None, sent_again: None });
         }
         if open.multiplexed || self.work.is_spent() {
             open.forget_causes();

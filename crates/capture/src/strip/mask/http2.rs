@@ -11,7 +11,9 @@ pub(super) fn frame_header(length: u32, number: u8, flags: u8, stream: u32) -> V
     let [_, a, b, c] = length.to_be_bytes();
     let (number, flags, stream) = match number {
         HEADERS | PUSH_PROMISE => (number, flags & !(PADDED | PRIORITY), stream),
-        DATA | RST_STREAM | SETTINGS | WINDOW_UPDATE | CONTINUATION => (number, flags, stream),
+        DATA | RST_STREAM | SETTINGS | GOAWAY | WINDOW_UPDATE | CONTINUATION => {
+            (number, flags, stream)
+        }
         PING => (PING, 0, 0),
         _ => (UNKNOWN_TYPE, 0, 0),
     };
@@ -110,6 +112,7 @@ const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PUSH_PROMISE: u8 = 5;
 const PING: u8 = 6;
+const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 const PADDED: u8 = 0x8;
