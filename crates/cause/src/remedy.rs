@@ -49,10 +49,20 @@ impl FindingId {
         })
     }
 
+    /// What to change at a server whose connections persist and that closes them while what is in front of it keeps
+    /// them: the other remedy of `keep-alive`.
+    #[must_use]
+    pub fn idle_timeout_remedy(software: Option<Software>) -> Remedy {
+        let special = software.and_then(|software| find(Of::IdleTimeout, At(software)));
+        special.or_else(|| find(Of::IdleTimeout, Server)).expect("there is a row for any server")
+    }
+
     /// Every remedy, those for recognised servers first.
     pub fn remedies(self) -> impl Iterator<Item = Remedy> {
         let mine = move |row: &&Row| {
-            row.of == Of::Finding(self) || self.cause().is_some_and(|it| row.of == Of::Cause(it))
+            row.of == Of::Finding(self)
+                || self.cause().is_some_and(|it| row.of == Of::Cause(it))
+                || self == Self::KeepAlive && row.of == Of::IdleTimeout
         };
         REMEDIES.iter().filter(mine).filter(|row| row.by != Client).map(Row::remedy)
     }
@@ -68,6 +78,8 @@ enum Of {
     /// A finding, even if its cause has another remedy.
     Finding(FindingId),
     Cause(Cause),
+    /// An idle timeout, or a limit of requests, that a client does not know.
+    IdleTimeout,
 }
 
 /// The party that applies it.
@@ -108,6 +120,10 @@ const fn of(cause: Cause, by: By, text: &'static str) -> Row {
 
 const fn finding(id: FindingId, by: By, text: &'static str) -> Row {
     Row { of: Of::Finding(id), by, text, tested: None }
+}
+
+const fn idle_timeout(by: By, text: &'static str) -> Row {
+    Row { of: Of::IdleTimeout, by, text, tested: None }
 }
 
 use By::{Client, Either, Server, Software as At};
@@ -232,6 +248,20 @@ const REMEDIES: &[Row] = &[
     finding(KeepAlive, Server, "keep connections open: use HTTP/1.1, with Content-Length or \
                                 chunked coding in each response"),
 
+    idle_timeout(At(Nginx), "keepalive_timeout longer than the timeout of what is in front").tested("nginx_keepalive_timeout_outlasts_what_is_in_front"),
+    idle_timeout(At(Apache), "KeepAliveTimeout longer than the timeout of what is in front"),
+    idle_timeout(At(Lighttpd), "server.max-keep-alive-idle longer than the timeout of what is in front"),
+    idle_timeout(At(HaProxy), "timeout http-keep-alive longer than the timeout of what is in front"),
+    idle_timeout(At(Squid), "client_idle_pconn_timeout longer than the timeout of what is in front"),
+    idle_timeout(At(Node), "server.keepAliveTimeout longer than the timeout of what is in front"),
+    idle_timeout(At(Go), "http.Server.IdleTimeout longer than the timeout of what is in front"),
+    idle_timeout(At(Java), "longer than the timeout of what is in front: Tomcat keepAliveTimeout, Jetty idleTimeout"),
+    idle_timeout(At(Python), "longer than the timeout of what is in front: uvicorn --timeout-keep-alive, gunicorn \
+                              --keep-alive, a handler's timeout in http.server"),
+    idle_timeout(Server, "let the server keep idle connections longer than what is in front of it (Node \
+                          server.keepAliveTimeout, Go IdleTimeout, Tomcat keepAliveTimeout), or let that close sooner; \
+                          send Connection: close in the last response of a connection"),
+
     finding(Pipelining, Server, "after each request, parse what is left in the buffer, and \
                                  answer requests in order (RFC 9112, section 9.3.2)"),
     finding(RequestSegments, Server, "read again as soon as the socket is readable, not on a \
@@ -313,7 +343,11 @@ mod tests {
         let mut settings = 0;
         for id in FindingId::ALL {
             for remedy in id.remedies().filter(|remedy| remedy.software.is_some()) {
-                assert_eq!(id.remedy(remedy.software), Some(remedy), "{id}");
+                let of_idle = FindingId::idle_timeout_remedy(remedy.software);
+                assert!(
+                    [id.remedy(remedy.software), Some(of_idle)].contains(&Some(remedy)),
+                    "{id}"
+                );
                 settings += 1;
             }
         }

@@ -20,7 +20,7 @@ mod send_buffer;
 mod short_initial_segment;
 mod split_head;
 
-pub use facts::{Facts, Idle};
+pub use facts::{Facts, Front, Idle};
 
 use ackwise_cause::Remedy;
 

@@ -75,6 +75,15 @@ pub(crate) struct Check {
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     max_wait: Duration,
 
+    /// Warn if the server closes idle connections before the client or balancer in front does, which keeps them for
+    /// TIME
+    ///
+    /// Waits for as long, on one connection, and adds that to the default of --timeout. A server with one worker serves
+    /// nobody else meanwhile.
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "url", conflicts_with = "quick")]
+    behind: Option<Duration>,
+
     /// Send at most N requests to the server
     #[arg(long, value_name = "N", value_parser = whole(1..=10_000_u32))]
     #[arg(default_value_t = MAX_REQUESTS)]
@@ -161,6 +170,14 @@ impl Check {
         };
         let distance = self.far.distance();
         let farther = distance.map(|it| it.extra_time()).unwrap_or_default();
+        let judged = self.only.is_empty() || self.only.contains(&FindingId::KeepAlive);
+        if self.behind.is_some() && !judged {
+            let id = FindingId::KeepAlive;
+            return Err(Failure::Usage(format!(
+                "--behind: --only does not have {id} (expected it)"
+            )));
+        }
+        let waits = self.behind.map(|it| it + AROUND_IDLE).unwrap_or_default();
         let only = match (self.quick, &self.only[..]) {
             (true, _) => Some(STALLS.into()),
             (_, []) => None,
@@ -176,8 +193,9 @@ impl Check {
             only,
             thorough: self.thorough,
             max_wait: self.max_wait,
+            behind: self.behind,
             max_requests: self.max_requests,
-            time: self.timeout.unwrap_or(default + farther),
+            time: self.timeout.unwrap_or(default + farther + waits),
             paths: self.paths.clone(),
             template: self.asked.template()?,
             expect: self.asked.expect,
@@ -239,6 +257,11 @@ fn describe(step: Progress) -> Shown {
         Progress::Resolving => "resolving the name".to_owned(),
         Progress::Connecting(address) => format!("connecting to {address}"),
         Progress::Probing { id, done, of } => format!("{id} ({}/{of})", done + 1),
+        Progress::Idle { waited, of } => format!(
+            "waiting for the server to close an idle connection: {} of {:.0} s",
+            waited.as_secs(),
+            of.as_secs_f64().ceil()
+        ),
         Progress::ChangingHost(change) => {
             return Shown::Lasting(format!("changing this host until the end: {change}"));
         }
@@ -304,6 +327,9 @@ Examples:
 const TIMEOUT: Duration = Duration::from_secs(15);
 const THOROUGH_TIMEOUT: Duration = Duration::from_secs(120);
 const QUICK_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// What `--behind` takes beside its time: the margin, and what is asked after the wait. Our choice.
+const AROUND_IDLE: Duration = Duration::from_secs(8);
 
 const LONG_END: &str = "\
 Examples:

@@ -110,6 +110,42 @@ fn a_swap_would_not_work_against_a_kernel_that_follows_rfc_1337() {
     }
 }
 
+/// Who closes an idle connection first, for what is in front of servers that close after 2 s, or never.
+#[test]
+fn a_server_that_closes_before_what_is_in_front_is_warned_of() {
+    let test = "a_server_that_closes_before_what_is_in_front_is_warned_of";
+    #[rustfmt::skip]
+    let table = [
+        (Server::Nginx(Nginx::Keeps(2)),    "500ms", "pass"),
+        (Server::Nginx(Nginx::Keeps(2)),    "2s",    "warn"),
+        (Server::Nginx(Nginx::Keeps(2)),    "4s",    "warn"),
+        (Server::Python(Python::TimesOut),  "500ms", "pass"),
+        (Server::Python(Python::TimesOut),  "2s",    "warn"),
+        (Server::Python(Python::TimesOut),  "4s",    "warn"),
+        (Server::Python(Python::NoDelay),   "2s",    "pass"),
+        (Server::Node(5_000),               "2s",    "pass"),
+        (Server::Node(2_000),               "4s",    "warn"),
+    ];
+    for (server, behind, verdict) in table {
+        let card = match card_behind(test, server, behind) {
+            Ok(card) => card,
+            Err(missing) => return skip(test, missing),
+        };
+        assert_eq!(card.value("keep-alive", "/verdict"), verdict, "{server:?} {behind} {card}");
+        if matches!(server, Server::Nginx(_)) {
+            assert_eq!(card.value("keep-alive", "/values/max_requests"), 3, "{card}");
+            assert_eq!(card.value("keep-alive", "/values/limit_announced"), true, "{card}");
+        }
+    }
+}
+
+/// The card of `server` behind something that keeps idle connections for so long.
+fn card_behind(test: &str, server: Server, behind: &str) -> Result<Card, Missing> {
+    let network = Network::new(Stack::Kernel)?;
+    let running = Running::start(server, &network, test)?;
+    check(&network, &running, Stack::Kernel, &["--only", "keep-alive", "--behind", behind])
+}
+
 /// A whole card of `server`, on a network made for it.
 fn card_of(test: &str, server: Server, stack: Stack) -> Result<Card, Missing> {
     let network = Network::new(stack)?;

@@ -93,6 +93,21 @@ fn linux_tcp_slow_start_after_idle_keeps_the_window() {
     assert_eq!(after.value("idle-restart", "/verdict"), "pass", "{after}");
 }
 
+#[test]
+fn nginx_keepalive_timeout_outlasts_what_is_in_front() {
+    let test = "remedies::nginx_keepalive_timeout_outlasts_what_is_in_front";
+    let card = |nginx| card_behind(test, Server::Nginx(nginx), "2s");
+    match (card(Nginx::Keeps(2)), card(Nginx::Keeps(5))) {
+        (Ok(before), Ok(after)) => {
+            assert_eq!(before.value("keep-alive", "/verdict"), "warn", "{before}");
+            let remedy = before.value("keep-alive", "/remedy").as_str().unwrap_or_default();
+            assert!(remedy.starts_with("keepalive_timeout longer"), "{before}");
+            assert_eq!(after.value("keep-alive", "/verdict"), "pass", "{after}");
+        }
+        (Err(missing), _) | (_, Err(missing)) => skip(test, missing),
+    }
+}
+
 /// The first server is found to have `finding`, the second, to which the remedy was applied, not.
 fn assert_cured(test: &str, finding: &str, servers: [Server; 2]) {
     let check = |server| {

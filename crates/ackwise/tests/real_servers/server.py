@@ -14,6 +14,7 @@ port, directory, *choices = sys.argv[1:]
 class Handler(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # connections persist
     disable_nagle_algorithm = "no-delay" in choices  # TCP_NODELAY
+    timeout = 2 if "times-out" in choices else None  # of an idle connection
     # One write per response. A response longer than the buffer leaves with its head apart again:
     # Python flushes what it has before it writes what does not fit.
     wbufsize = 1 << 17 if "joined" in choices else 0

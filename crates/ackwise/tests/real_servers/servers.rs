@@ -14,6 +14,8 @@ pub(crate) enum Server {
     Lighttpd,
     /// The standard library's `http.server`.
     Python(Python),
+    /// Node's `http`, which keeps idle connections for so many milliseconds.
+    Node(u32),
 }
 
 /// nginx, with `sendfile on`.
@@ -25,6 +27,8 @@ pub(crate) enum Nginx {
     TcpNopush,
     /// `tcp_nodelay off`, else as `HeadApart`.
     WithoutTcpNodelay,
+    /// `keepalive_timeout` in seconds, and `keepalive_requests 3`.
+    Keeps(u32),
 }
 
 /// The handler of `http.server`, which writes head and body apart, and what an application can change.
@@ -40,6 +44,8 @@ pub(crate) enum Python {
     Thinks,
     /// As `NoDelay`, with 40 ms of thought between head and body.
     ThinksAfterHead,
+    /// As `NoDelay`, with a `timeout` of 2 s in the handler.
+    TimesOut,
 }
 
 impl Server {
@@ -50,6 +56,7 @@ impl Server {
             Self::Apache => apache(site),
             Self::Lighttpd => lighttpd(site),
             Self::Python(python) => python.command(site),
+            Self::Node(keeps) => node(keeps, site),
         }
     }
 }
@@ -57,9 +64,13 @@ impl Server {
 impl Nginx {
     fn command(self, site: &Site) -> Result<Command, Missing> {
         let (tcp_nopush, tcp_nodelay) = match self {
-            Self::HeadApart => ("off", "on"),
+            Self::HeadApart | Self::Keeps(_) => ("off", "on"),
             Self::TcpNopush => ("on", "on"),
             Self::WithoutTcpNodelay => ("off", "off"),
+        };
+        let keeps = match self {
+            Self::Keeps(seconds) => format!("keepalive_timeout {seconds}s; keepalive_requests 3;"),
+            _ => String::new(),
         };
         let (documents, pid) = (site.documents(), site.path("pid"));
         let (documents, pid) = (documents.display(), pid.display());
@@ -78,6 +89,7 @@ impl Nginx {
                     sendfile on;
                     tcp_nopush {tcp_nopush};
                     tcp_nodelay {tcp_nodelay};
+                    {keeps}
                     server {{ listen {PORT}; root {documents}; }}
                 }}"
             ),
@@ -104,6 +116,17 @@ fn lighttpd(site: &Site) -> Result<Command, Missing> {
     Ok(command)
 }
 
+fn node(keeps: u32, site: &Site) -> Result<Command, Missing> {
+    let program = format!(
+        "const server = require('http').createServer((request, response) => response.end('hello'));
+        server.keepAliveTimeout = {keeps};
+        server.listen({PORT});"
+    );
+    let mut command = Command::new(find("node", "nodejs")?);
+    command.arg(site.write("server.js", &program));
+    Ok(command)
+}
+
 impl Python {
     fn command(self, site: &Site) -> Result<Command, Missing> {
         let choices: &[&str] = match self {
@@ -112,6 +135,7 @@ impl Python {
             Self::Joined => &["joined"],
             Self::Thinks => &["joined", "thinks"],
             Self::ThinksAfterHead => &["no-delay", "thinks-after-head"],
+            Self::TimesOut => &["no-delay", "times-out"],
         };
         let script = site.write("server.py", include_str!("server.py"));
         let mut command = Command::new(find("python3", "python3")?);

@@ -251,6 +251,13 @@ pub struct SendBuffer {
 /// Values of `keep-alive`.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct KeepAlive {
+    /// How long the client or balancer in front keeps idle connections (`--behind`).
+    pub behind_s: Option<f64>,
+    /// Whether the last response of a full connection says that the server closes it; null if `max_requests` was not
+    /// observed.
+    pub limit_announced: Option<bool>,
+    /// How much longer than `behind_s` the server has to keep them.
+    pub margin_s: Option<f64>,
     /// Number of requests per connection, as observed, or as announced if the limit was not reached.
     pub max_requests: Option<u32>,
     /// Lower bound of `max_requests`, if that is unknown.

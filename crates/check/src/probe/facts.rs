@@ -24,6 +24,8 @@ pub struct Facts {
     pub thorough: bool,
     /// Requests are GETs: they may ask for ranges, and may be pipelined.
     pub asks_by_get: bool,
+    /// How long the client or balancer in front of the server keeps an idle connection, if the user says so.
+    pub behind: Option<Duration>,
     /// What became of a connection left idle, if it was looked at.
     pub idle: Option<Idle>,
 }
@@ -37,7 +39,32 @@ pub struct Idle {
     pub closed_by_server: bool,
 }
 
+/// What keeps connections in front of the server.
+#[derive(Clone, Copy, Debug)]
+pub struct Front {
+    /// How long it keeps an idle one.
+    pub keeps: Duration,
+    /// How much longer the server must keep it.
+    pub margin: Duration,
+}
+
+impl Front {
+    /// How long the server must keep an idle connection.
+    #[must_use]
+    pub fn needs(self) -> Duration {
+        self.keeps + self.margin
+    }
+}
+
 impl Facts {
+    /// What is in front of the server, if the user says so.
+    ///
+    /// The FIN and a request cross each other for a round trip.
+    #[must_use]
+    pub fn front(&self) -> Option<Front> {
+        self.behind.map(|keeps| Front { keeps, margin: TIMERS + self.rtt })
+    }
+
     /// Whether the path is so long that a large flight may overflow a queue on it. SACK is then offered where a
     /// tail-loss probe does little harm: without, each packet lost takes a round trip of its own.
     pub(super) fn is_far(&self) -> bool {
@@ -55,6 +82,7 @@ impl Facts {
             rtt,
             thorough: false,
             asks_by_get: true,
+            behind: None,
             idle: None,
         }
     }
@@ -153,6 +181,9 @@ const RANGES: [u64; 3] = [200, 4_100, 8_900];
 
 /// No more sizes than these are tried.
 const SIZES_LIMIT: usize = 8;
+
+/// How much later than set a timer for idle connections may fire, at either end. Our choice: many count in whole seconds.
+const TIMERS: Duration = Duration::from_secs(1);
 
 /// Longer than across a building; our choice.
 const FAR: Duration = Duration::from_millis(5);

@@ -5,27 +5,43 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 
-use super::Options;
+use super::{Options, Progress};
 use crate::{
     http_client::{Client, Exchange},
-    probe::{Facts, Idle},
+    probe::{Facts, Front, Idle},
     stack::Receiver,
 };
 
 /// Asks once on a new connection and waits for the server to close it: until the server's own
-/// announcement makes that needless, or for [`WATCH`] or [`Options::max_wait`], or as long as the
-/// budget allows if a reserve is kept. `None` if there was no answer.
-pub(super) fn watch(client: &mut Client, facts: &Facts, options: &Options) -> Option<Idle> {
+/// announcement makes that needless, or for [`WATCH`] or [`Options::max_wait`], or as long as what is in front of the
+/// server does ([`Options::behind`]), and never longer than the budget allows if a reserve is kept. `None` if there was
+/// no answer.
+pub(super) fn watch(
+    client: &mut Client,
+    facts: &Facts,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Option<Idle> {
     // By default it was closed; one that persists on request starts to be idle only now.
     let option = (!facts.first.persists()).then_some(ConnectionOption::KeepAlive);
     let request = client.ask_for(&facts.page, option).ok()?;
     let mut connection = client.open(Receiver::ETHERNET).ok()?;
     let first = connection.request(&request, &mut client.budget).ok()?;
     let since = connection.now();
-    if first.persists() && (!announces(&first) || options.thorough) {
-        let left = client.budget.time_left(since);
-        let wait = if options.thorough { options.max_wait } else { options.max_wait.min(WATCH) };
-        connection.observe_until(since + wait.min(left - left / RESERVE));
+    let wait = match (facts.front().map(Front::needs), options.thorough) {
+        _ if !first.persists() => Duration::ZERO,
+        (Some(needed), false) => needed,
+        (needed, true) => options.max_wait.max(needed.unwrap_or_default()),
+        (None, false) if announces(&first) => Duration::ZERO,
+        (None, false) => options.max_wait.min(WATCH),
+    };
+    let left = client.budget.time_left(since);
+    let wait = wait.min(left - RESERVE.min(left / 4));
+    let mut waited = Duration::ZERO;
+    while waited < wait && connection.closed().is_none() {
+        progress(Progress::Idle { waited, of: wait });
+        waited = wait.min(waited + STEP);
+        connection.observe_until(since + waited);
     }
     connection.observe_until(connection.now());
     let closed = connection.closed();
@@ -42,5 +58,8 @@ fn announces(exchange: &Exchange) -> bool {
 /// with one worker serves nobody else meanwhile, and most servers that close sooner than others say so.
 const WATCH: Duration = Duration::from_secs(2);
 
-/// A quarter of the remaining time is kept for what comes after the wait (our choice).
-const RESERVE: u32 = 4;
+/// How often progress is reported.
+const STEP: Duration = Duration::from_secs(1);
+
+/// This much time, or a quarter of what is left if that is less, is kept for what comes after the wait (our choice).
+pub(super) const RESERVE: Duration = Duration::from_secs(5);

@@ -25,6 +25,9 @@ pub struct Options {
     pub thorough: bool,
     /// How long to wait for a connection, for one answer, and for an idle connection to be closed.
     pub max_wait: Duration,
+    /// How long the client or balancer in front of the server keeps an idle connection. Whether the server keeps it
+    /// longer is then measured, however long [`max_wait`](Self::max_wait) is.
+    pub behind: Option<Duration>,
     /// Requests in all.
     pub max_requests: u32,
     /// Time in all.
@@ -72,6 +75,7 @@ impl Default for Options {
             only: None,
             thorough: false,
             max_wait: Duration::from_secs(10),
+            behind: None,
             max_requests: MAX_REQUESTS,
             time: Duration::from_secs(15),
             paths: Vec::new(),

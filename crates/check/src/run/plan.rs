@@ -1,6 +1,6 @@
 //! The order of the probes, and what each may use of the budget.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use super::{Options, idle, reach::Reached};
 use crate::{
@@ -29,6 +29,13 @@ pub enum Progress {
         /// Findings in all.
         of: usize,
     },
+    /// Waiting for the server to close an idle connection.
+    Idle {
+        /// So far.
+        waited: Duration,
+        /// At most.
+        of: Duration,
+    },
 }
 
 /// Asks all questions that `options` want, and sorts the answers as the card shows them.
@@ -41,12 +48,16 @@ pub(super) fn run_probes(
     let steps: Vec<&Step> = ORDER.iter().filter(|step| options.wants(step.id)).collect();
     let mut findings = Vec::new();
     for (done, step) in steps.iter().enumerate() {
-        progress(Progress::Probing { id: step.id, done, of: steps.len() });
         if step.needs_idle && facts.idle.is_none() && facts.unknown_end().is_none() {
-            facts.idle = idle::watch(&mut client, &facts, options);
+            facts.idle = idle::watch(&mut client, &facts, options, progress);
         }
+        progress(Progress::Probing { id: step.id, done, of: steps.len() });
         let now = client.now();
-        let time = client.budget.time_left(now).mul_f64(step.share);
+        let left = client.budget.time_left(now);
+        // A slow server must not use up, before its turn, a wait that the user asks for.
+        let waits = facts.front().filter(|_| !step.needs_idle);
+        let apart = waits.map_or(Duration::ZERO, |it| (it.needs() + idle::RESERVE).min(left / 2));
+        let time = (left - apart).mul_f64(step.share);
         let all = client.budget.clone();
         let reserved: u32 = steps[done + 1..].iter().map(|later| later.least).sum();
         let requests = step.requests.min(all.requests_left().saturating_sub(reserved));

@@ -75,6 +75,7 @@ pub(super) fn reach(
         facts.others.push((other, answer.content));
     }
     facts.thorough = options.thorough;
+    facts.behind = options.behind;
     facts.asks_by_get = options.template.method == Method::Get;
     drop(reused); // One connection at a time.
     notes.extend(links::find_larger(&mut client, &mut facts, &page, options));

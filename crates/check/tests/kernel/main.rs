@@ -3,6 +3,8 @@
 //!
 //! Stalls are Linux's; elsewhere only the errors are tested.
 
+#[cfg(target_os = "linux")]
+mod behind;
 mod errors;
 #[cfg(target_os = "linux")]
 mod far;
