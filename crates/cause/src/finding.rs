@@ -6,7 +6,7 @@ use crate::Cause;
 
 /// A check of a live server; its result, a finding, has the same name.
 ///
-/// Five of them check for a [`Cause`], and share its name.
+/// Six of them check for a [`Cause`], and share its name.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum FindingId {
     /// Whether the response head is sent in a separate segment.
@@ -33,11 +33,13 @@ pub enum FindingId {
     Close,
     /// A request that arrives in two segments.
     RequestSegments,
+    /// Whether connections fitted into the server's accept queue.
+    AcceptQueueFull,
 }
 
 impl FindingId {
     /// All findings, in the order of the report card.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::SplitHead,
         Self::ShortInitialSegment,
         Self::NagleDelayedAck,
@@ -50,6 +52,7 @@ impl FindingId {
         Self::Pipelining,
         Self::Close,
         Self::RequestSegments,
+        Self::AcceptQueueFull,
     ];
 
     /// The cause of lost time that this checks for; `None` for facts without a direct cost.
@@ -61,6 +64,7 @@ impl FindingId {
             Self::CorkTimer => Some(Cause::CorkTimer),
             Self::IdleRestart => Some(Cause::IdleRestart),
             Self::SendBuffer => Some(Cause::SendBuffer),
+            Self::AcceptQueueFull => Some(Cause::AcceptQueueFull),
             Self::SplitHead
             | Self::FirstByte
             | Self::InitialWindow
@@ -89,7 +93,8 @@ impl FindingId {
             | Self::NagleDelayedAck
             | Self::CorkTimer
             | Self::IdleRestart
-            | Self::SendBuffer => panic!("it has the name of its cause"),
+            | Self::SendBuffer
+            | Self::AcceptQueueFull => panic!("it has the name of its cause"),
         }
     }
 }
@@ -156,7 +161,7 @@ mod tests {
             UnknownFinding.to_string(),
             "unknown check (expected one of split-head, short-initial-segment, \
              nagle-delayed-ack, cork-timer, first-byte, initial-window, idle-restart, send-buffer, \
-             keep-alive, pipelining, close, request-segments)"
+             keep-alive, pipelining, close, request-segments, accept-queue-full)"
         );
     }
 }

@@ -32,6 +32,7 @@ impl FindingId {
             Self::RequestSegments => {
                 "the server takes longer to answer a request that is split across two segments"
             }
+            Self::AcceptQueueFull => "connections do not fit into the server's accept queue",
         }
     }
 }

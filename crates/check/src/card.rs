@@ -7,9 +7,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 pub use values::{
-    Bound, ByRequest, Close, CorkTimer, End, FirstByte, IdleRestart, InitialWindow, KeepAlive,
-    NagleDelayedAck, Pipelining, ReceiverName, ReleasedBy, RequestSegments, SendBuffer,
-    ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values,
+    AcceptQueueFull, Bound, ByRequest, Close, CorkTimer, End, FirstByte, IdleRestart,
+    InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName, ReleasedBy,
+    RequestSegments, SendBuffer, ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values,
 };
 
 /// The results for one server.

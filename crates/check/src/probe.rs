@@ -4,6 +4,7 @@
 //! before our ACK acquits, and an accusation needs releases that follow our ACK at two different
 //! delays, again and again ([`follow`]).
 
+mod accept_queue;
 mod close;
 mod cork_timer;
 mod facts;
@@ -20,6 +21,7 @@ mod send_buffer;
 mod short_initial_segment;
 mod split_head;
 
+pub use accept_queue::Queue;
 pub use facts::{Facts, Front, Idle};
 
 use ackwise_cause::Remedy;
@@ -93,6 +95,7 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::Pipelining => pipelining::probe(client, facts),
         FindingId::Close => close::probe(client, facts),
         FindingId::RequestSegments => request_segments::probe(client, facts),
+        FindingId::AcceptQueueFull => Ok(accept_queue::probe(client, facts)),
     };
     let found = found.unwrap_or_else(|error| {
         ProbeResult::new(

@@ -24,7 +24,7 @@ use select_stack::{SelectedStack, select_stack};
 use ackwise_report::Target;
 
 pub use super::stack::distance::Distance;
-use super::{card::Card, http_client::Budget, stack::Stack};
+use super::{card::Card, http_client::Budget, probe::Queue, stack::Stack};
 
 /// Checks the server that `target` names.
 ///
@@ -101,8 +101,10 @@ fn check_each(
         if number == last {
             progress(Progress::Ready);
         }
+        let queue = Queue::read(server);
         match reach::reach(stack, server, target, options, budget) {
             Ok(mut reached) => {
+                reached.facts.queue = queue;
                 if number < last {
                     progress(Progress::Ready);
                 }

@@ -34,6 +34,8 @@ pub enum Values {
     Close(Close),
     /// Values of `request-segments`.
     RequestSegments(RequestSegments),
+    /// Values of `accept-queue-full`.
+    AcceptQueueFull(AcceptQueueFull),
 }
 
 impl Values {
@@ -53,6 +55,7 @@ impl Values {
             FindingId::Pipelining => Pipelining::default().into(),
             FindingId::Close => Close::default().into(),
             FindingId::RequestSegments => RequestSegments::default().into(),
+            FindingId::AcceptQueueFull => AcceptQueueFull::default().into(),
         }
     }
 }
@@ -79,7 +82,8 @@ into_values!(
     KeepAlive,
     Pipelining,
     Close,
-    RequestSegments
+    RequestSegments,
+    AcceptQueueFull
 );
 
 /// Values of `split-head`.
@@ -329,6 +333,21 @@ pub struct RequestSegments {
     pub nagle_stall_ms: Option<f64>,
     /// How much later a request in two segments is answered than one in one.
     pub stall_ms: Option<f64>,
+}
+
+/// Values of `accept-queue-full`, as read on the server's host.
+#[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
+pub struct AcceptQueueFull {
+    /// Connections that the program had not accepted when the check ended.
+    pub backlog: Option<u32>,
+    /// SYNs and connections that the listening socket dropped during the check, for whatever reason.
+    pub dropped: Option<u32>,
+    /// The limit of the queue: listen(2)'s, at most net.core.somaxconn.
+    pub limit: Option<u32>,
+    /// By how much TcpExt ListenDrops of the whole host grew during the check.
+    pub listen_drops: Option<u64>,
+    /// By how much TcpExt ListenOverflows of the whole host grew during the check.
+    pub listen_overflows: Option<u64>,
 }
 
 #[cfg(test)]

@@ -42,6 +42,12 @@ impl Client {
         Self { template, ..self }
     }
 
+    /// Whom it talks to.
+    #[must_use]
+    pub fn server(&self) -> SocketAddr {
+        self.server
+    }
+
     /// What its requests have in common.
     #[must_use]
     pub fn template(&self) -> &Template {

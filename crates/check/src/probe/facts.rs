@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ackwise_cause::Software;
 
+use super::Queue;
 use crate::http_client::{Exchange, Page};
 
 /// A server, as far as it is known.
@@ -28,6 +29,8 @@ pub struct Facts {
     pub behind: Option<Duration>,
     /// What became of a connection left idle, if it was looked at.
     pub idle: Option<Idle>,
+    /// The server's accept queue before the check, if the server is on this host.
+    pub queue: Option<Queue>,
 }
 
 /// What became of a connection that was left idle.
@@ -84,6 +87,7 @@ impl Facts {
             asks_by_get: true,
             behind: None,
             idle: None,
+            queue: None,
         }
     }
 

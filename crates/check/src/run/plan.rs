@@ -5,7 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 use super::{Options, idle, reach::Reached};
 use crate::{
     card::{Finding, FindingId},
-    probe,
+    probe::{self, Facts},
 };
 
 /// What a check is doing.
@@ -45,7 +45,12 @@ pub(super) fn run_probes(
     progress: &mut dyn FnMut(Progress),
 ) -> Vec<Finding> {
     let Reached { mut client, mut facts, .. } = reached;
-    let steps: Vec<&Step> = ORDER.iter().filter(|step| options.wants(step.id)).collect();
+    let steps: Vec<&Step> = ORDER
+        .iter()
+        .filter(|step| options.wants(step.id))
+        // What cannot be asked about this server is named only where it was asked for.
+        .filter(|step| options.only.is_some() || applies(step.id, &facts))
+        .collect();
     let mut findings = Vec::new();
     for (done, step) in steps.iter().enumerate() {
         if step.needs_idle && facts.idle.is_none() && facts.unknown_end().is_none() {
@@ -70,6 +75,14 @@ pub(super) fn run_probes(
     findings
 }
 
+/// Whether there is something to ask.
+fn applies(id: FindingId, facts: &Facts) -> bool {
+    match id {
+        FindingId::AcceptQueueFull => facts.queue.is_some(),
+        _ => true,
+    }
+}
+
 struct Step {
     id: FindingId,
     /// Requests that it may send.
@@ -87,7 +100,7 @@ const fn step(id: FindingId, least: u32, requests: u32, share: f64) -> Step {
 }
 
 /// The most valuable first: a slow server may leave no time for the others.
-const ORDER: [Step; 12] = [
+const ORDER: [Step; 13] = [
     step(FindingId::NagleDelayedAck, 16, 160, 0.4),
     step(FindingId::ShortInitialSegment, 8, 30, 0.3),
     step(FindingId::CorkTimer, 4, 8, 0.3),
@@ -100,4 +113,5 @@ const ORDER: [Step; 12] = [
     step(FindingId::IdleRestart, 3, 3, 0.5),
     Step { needs_idle: true, ..step(FindingId::Close, 3, 3, 0.5) },
     Step { needs_idle: true, ..step(FindingId::KeepAlive, 2, u32::MAX, 1.0) },
+    step(FindingId::AcceptQueueFull, 0, 0, 1.0), // Last: it is about the time of all others.
 ];

@@ -4,6 +4,8 @@
 //! Stalls are Linux's; elsewhere only the errors are tested.
 
 #[cfg(target_os = "linux")]
+mod accept_queue;
+#[cfg(target_os = "linux")]
 mod behind;
 mod errors;
 #[cfg(target_os = "linux")]

@@ -40,7 +40,7 @@ fn the_1996_server_waits_exactly_as_long_as_our_ack() {
 #[test]
 fn a_fixed_server_passes_everything() {
     let card = card(&model(Behaviour::FIXED, 200_000), &[]);
-    assert_eq!(card.findings.len(), FindingId::ALL.len());
+    assert_eq!(card.findings.len(), ASKED);
     for found in &card.findings {
         assert_eq!(found.verdict, Verdict::Pass, "{found:?}");
     }
@@ -282,9 +282,12 @@ fn no_probe_sends_more_requests_than_it_may() {
     for max_requests in 1..=20 {
         let options = Options { max_requests, ..Options::default() };
         let card = check_model(&model(Behaviour::PAPER_1996, 500), &options);
-        assert_eq!(card.findings.len(), FindingId::ALL.len(), "{max_requests}");
+        assert_eq!(card.findings.len(), ASKED, "{max_requests}");
     }
 }
+
+/// The accept queue of another host is not asked about.
+const ASKED: usize = FindingId::ALL.len() - 1;
 
 fn model(behaviour: Behaviour, page: u64) -> Model {
     Model {

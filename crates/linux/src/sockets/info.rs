@@ -99,13 +99,22 @@ pub struct Memory {
     pub send_buffer: u32,
     /// What waits to be sent or acknowledged, `sk_wmem_queued`.
     pub queued: u32,
+    /// Of a listener: SYNs and connections that it dropped, ever, for a full queue or lack of memory
+    /// (`tcp_listendrop`). 0 before Linux 4.7.
+    pub drops: u32,
 }
 
 impl Memory {
     /// `None` if the kernel sent less than it does since Linux 3.2.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let at = |index: usize| Some(u32::from_ne_bytes(*bytes.get(4 * index..)?.first_chunk()?));
-        Some(Self { received: at(0)?, receive_buffer: at(1)?, send_buffer: at(3)?, queued: at(5)? })
+        Some(Self {
+            received: at(0)?,
+            receive_buffer: at(1)?,
+            send_buffer: at(3)?,
+            queued: at(5)?,
+            drops: at(8).unwrap_or(0),
+        })
     }
 }
 
