@@ -35,11 +35,13 @@ pub enum FindingId {
     RequestSegments,
     /// Whether connections fitted into the server's accept queue.
     AcceptQueueFull,
+    /// A response before the end of a request, and what becomes of the connection.
+    EarlyResponse,
 }
 
 impl FindingId {
     /// All findings, in the order of the report card.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::SplitHead,
         Self::ShortInitialSegment,
         Self::NagleDelayedAck,
@@ -53,6 +55,7 @@ impl FindingId {
         Self::Close,
         Self::RequestSegments,
         Self::AcceptQueueFull,
+        Self::EarlyResponse,
     ];
 
     /// The cause of lost time that this checks for; `None` for facts without a direct cost.
@@ -71,7 +74,8 @@ impl FindingId {
             | Self::KeepAlive
             | Self::Pipelining
             | Self::Close
-            | Self::RequestSegments => None,
+            | Self::RequestSegments
+            | Self::EarlyResponse => None,
         }
     }
 
@@ -89,6 +93,7 @@ impl FindingId {
             Self::Pipelining => "pipelining",
             Self::Close => "close",
             Self::RequestSegments => "request-segments",
+            Self::EarlyResponse => "early-response",
             Self::ShortInitialSegment
             | Self::NagleDelayedAck
             | Self::CorkTimer
@@ -161,7 +166,8 @@ mod tests {
             UnknownFinding.to_string(),
             "unknown check (expected one of split-head, short-initial-segment, \
              nagle-delayed-ack, cork-timer, first-byte, initial-window, idle-restart, send-buffer, \
-             keep-alive, pipelining, close, request-segments, accept-queue-full)"
+             keep-alive, pipelining, close, request-segments, accept-queue-full, \
+             early-response)"
         );
     }
 }

@@ -32,6 +32,9 @@ impl FindingId {
             Self::RequestSegments => {
                 "the server takes longer to answer a request that is split across two segments"
             }
+            Self::EarlyResponse => {
+                "the server answers before the end of a request (413), and resets the connection with the rest unread"
+            }
             Self::AcceptQueueFull => "connections do not fit into the server's accept queue",
         }
     }

@@ -133,7 +133,9 @@ use Cause::{
     RetransmissionTimeout, SendBuffer, ServerThink, ShortInitialSegment, SillyWindow, SlowStart,
     TlsHandshake,
 };
-use FindingId::{FirstByte, InitialWindow, KeepAlive, Pipelining, RequestSegments, SplitHead};
+use FindingId::{
+    EarlyResponse, FirstByte, InitialWindow, KeepAlive, Pipelining, RequestSegments, SplitHead,
+};
 use Software::{Apache, Go, HaProxy, Hyper, Java, Lighttpd, Nginx, Node, Python, Squid};
 
 const KEEP_CONNECTIONS: &str = "reuse connections for later requests";
@@ -264,6 +266,8 @@ const REMEDIES: &[Row] = &[
 
     finding(Pipelining, Server, "after each request, parse what is left in the buffer, and \
                                  answer requests in order (RFC 9112, section 9.3.2)"),
+    finding(EarlyResponse, Server, "after an early response, shut down the sending direction, then read and discard for some \
+                                    seconds what the client still sends (lingering close) before closing the socket"),
     finding(RequestSegments, Server, "read again as soon as the socket is readable, not on a \
                                       timer, until the head is complete"),
 ];

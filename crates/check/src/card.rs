@@ -7,8 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 pub use values::{
-    AcceptQueueFull, Bound, ByRequest, Close, CorkTimer, End, FirstByte, IdleRestart,
-    InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName, ReleasedBy,
+    AcceptQueueFull, Bound, ByRequest, Close, CorkTimer, EarlyResponse, End, FirstByte,
+    IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName, ReleasedBy,
     RequestSegments, SendBuffer, ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values,
 };
 

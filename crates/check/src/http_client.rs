@@ -256,6 +256,11 @@ impl HttpConnection {
         self.connection.exact_reset_ends_time_wait(limit)
     }
 
+    /// Sends RST and forgets the connection.
+    pub fn abort(&mut self) {
+        self.connection.abort();
+    }
+
     /// Closes our direction.
     pub fn half_close(&mut self) {
         self.connection.half_close();

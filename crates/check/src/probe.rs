@@ -7,6 +7,7 @@
 mod accept_queue;
 mod close;
 mod cork_timer;
+mod early_response;
 mod facts;
 mod first_byte;
 mod flight;
@@ -95,6 +96,7 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::Pipelining => pipelining::probe(client, facts),
         FindingId::Close => close::probe(client, facts),
         FindingId::RequestSegments => request_segments::probe(client, facts),
+        FindingId::EarlyResponse => early_response::probe(client, facts),
         FindingId::AcceptQueueFull => Ok(accept_queue::probe(client, facts)),
     };
     let found = found.unwrap_or_else(|error| {

@@ -139,6 +139,28 @@ fn a_server_that_closes_before_what_is_in_front_is_warned_of() {
     }
 }
 
+/// nginx reads on (`lingering_close`). Node does not if the program says `Connection: close`.
+#[test]
+fn an_early_413_is_reset_by_node_and_not_by_nginx() {
+    let test = "an_early_413_is_reset_by_node_and_not_by_nginx";
+    let check = |server| {
+        let network = Network::new(Stack::Kernel)?;
+        let running = Running::start(server, &network, test)?;
+        check(&network, &running, Stack::Kernel, &["--only", "early-response", "--data", "a=b"])
+    };
+    for (server, verdict, reset) in
+        [(Server::Nginx(Nginx::HeadApart), "pass", false), (Server::Node(5_000), "warn", true)]
+    {
+        let card = match check(server) {
+            Ok(card) => card,
+            Err(missing) => return skip(test, missing),
+        };
+        assert_eq!(card.value("early-response", "/verdict"), verdict, "{card}");
+        assert_eq!(card.value("early-response", "/values/status"), 413, "{card}");
+        assert_eq!(card.value("early-response", "/values/reset"), reset, "{card}");
+    }
+}
+
 /// The card of `server` behind something that keeps idle connections for so long.
 fn card_behind(test: &str, server: Server, behind: &str) -> Result<Card, Missing> {
     let network = Network::new(Stack::Kernel)?;

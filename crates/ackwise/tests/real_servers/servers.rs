@@ -14,7 +14,7 @@ pub(crate) enum Server {
     Lighttpd,
     /// The standard library's `http.server`.
     Python(Python),
-    /// Node's `http`, which keeps idle connections for so many milliseconds.
+    /// Node's `http`, which keeps idle connections for so many milliseconds, and closes after it has refused an upload.
     Node(u32),
 }
 
@@ -68,7 +68,7 @@ impl Nginx {
             Self::TcpNopush => ("on", "on"),
             Self::WithoutTcpNodelay => ("off", "off"),
         };
-        let keeps = match self {
+        let more = match self {
             Self::Keeps(seconds) => format!("keepalive_timeout {seconds}s; keepalive_requests 3;"),
             _ => String::new(),
         };
@@ -89,7 +89,7 @@ impl Nginx {
                     sendfile on;
                     tcp_nopush {tcp_nopush};
                     tcp_nodelay {tcp_nodelay};
-                    {keeps}
+                    {more}
                     server {{ listen {PORT}; root {documents}; }}
                 }}"
             ),
@@ -118,7 +118,11 @@ fn lighttpd(site: &Site) -> Result<Command, Missing> {
 
 fn node(keeps: u32, site: &Site) -> Result<Command, Missing> {
     let program = format!(
-        "const server = require('http').createServer((request, response) => response.end('hello'));
+        "const server = require('http').createServer((request, response) => {{
+            const large = request.headers['content-length'] > 1000;
+            if (large) response.writeHead(413, {{ Connection: 'close' }});
+            response.end('hello');
+        }});
         server.keepAliveTimeout = {keeps};
         server.listen({PORT});"
     );

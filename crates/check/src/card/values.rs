@@ -36,6 +36,8 @@ pub enum Values {
     RequestSegments(RequestSegments),
     /// Values of `accept-queue-full`.
     AcceptQueueFull(AcceptQueueFull),
+    /// Values of `early-response`.
+    EarlyResponse(EarlyResponse),
 }
 
 impl Values {
@@ -56,6 +58,7 @@ impl Values {
             FindingId::Close => Close::default().into(),
             FindingId::RequestSegments => RequestSegments::default().into(),
             FindingId::AcceptQueueFull => AcceptQueueFull::default().into(),
+            FindingId::EarlyResponse => EarlyResponse::default().into(),
         }
     }
 }
@@ -83,7 +86,8 @@ into_values!(
     Pipelining,
     Close,
     RequestSegments,
-    AcceptQueueFull
+    AcceptQueueFull,
+    EarlyResponse
 );
 
 /// Values of `split-head`.
@@ -333,6 +337,15 @@ pub struct RequestSegments {
     pub nagle_stall_ms: Option<f64>,
     /// How much later a request in two segments is answered than one in one.
     pub stall_ms: Option<f64>,
+}
+
+/// Values of `early-response`.
+#[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
+pub struct EarlyResponse {
+    /// Whether the server reset the connection.
+    pub reset: Option<bool>,
+    /// The status of the response before the end of the request; null if there was none.
+    pub status: Option<u16>,
 }
 
 /// Values of `accept-queue-full`, as read on the server's host.

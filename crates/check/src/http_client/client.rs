@@ -89,6 +89,17 @@ impl Client {
         Ok(Request::new(&self.host, &self.template, page, connection)?)
     }
 
+    /// The head of a request for `page` that announces `length` bytes of content.
+    ///
+    /// # Errors
+    ///
+    /// If the path cannot stand in a request.
+    pub fn announce(&self, page: &Page, length: u64) -> Result<Request, ExchangeError> {
+        let mut template = Template { content: None, ..self.template.clone() };
+        template.fields.push(("Content-Length".to_owned(), length.to_string()));
+        Ok(Request::new(&self.host, &template, page, None)?)
+    }
+
     /// Opens a connection.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 use super::{Options, idle, reach::Reached};
 use crate::{
     card::{Finding, FindingId},
+    http_client::Client,
     probe::{self, Facts},
 };
 
@@ -49,7 +50,7 @@ pub(super) fn run_probes(
         .iter()
         .filter(|step| options.wants(step.id))
         // What cannot be asked about this server is named only where it was asked for.
-        .filter(|step| options.only.is_some() || applies(step.id, &facts))
+        .filter(|step| options.only.is_some() || applies(step.id, &client, &facts))
         .collect();
     let mut findings = Vec::new();
     for (done, step) in steps.iter().enumerate() {
@@ -76,8 +77,9 @@ pub(super) fn run_probes(
 }
 
 /// Whether there is something to ask.
-fn applies(id: FindingId, facts: &Facts) -> bool {
+fn applies(id: FindingId, client: &Client, facts: &Facts) -> bool {
     match id {
+        FindingId::EarlyResponse => client.template().content.is_some(),
         FindingId::AcceptQueueFull => facts.queue.is_some(),
         _ => true,
     }
@@ -100,7 +102,7 @@ const fn step(id: FindingId, least: u32, requests: u32, share: f64) -> Step {
 }
 
 /// The most valuable first: a slow server may leave no time for the others.
-const ORDER: [Step; 13] = [
+const ORDER: [Step; 14] = [
     step(FindingId::NagleDelayedAck, 16, 160, 0.4),
     step(FindingId::ShortInitialSegment, 8, 30, 0.3),
     step(FindingId::CorkTimer, 4, 8, 0.3),
@@ -111,6 +113,7 @@ const ORDER: [Step; 13] = [
     step(FindingId::InitialWindow, 1, 1, 0.3),
     step(FindingId::SendBuffer, 4, 4, 0.4),
     step(FindingId::IdleRestart, 3, 3, 0.5),
+    step(FindingId::EarlyResponse, 1, 1, 0.5),
     Step { needs_idle: true, ..step(FindingId::Close, 3, 3, 0.5) },
     Step { needs_idle: true, ..step(FindingId::KeepAlive, 2, u32::MAX, 1.0) },
     step(FindingId::AcceptQueueFull, 0, 0, 1.0), // Last: it is about the time of all others.

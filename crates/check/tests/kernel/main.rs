@@ -7,6 +7,8 @@
 mod accept_queue;
 #[cfg(target_os = "linux")]
 mod behind;
+#[cfg(target_os = "linux")]
+mod early_response;
 mod errors;
 #[cfg(target_os = "linux")]
 mod far;
