@@ -57,11 +57,18 @@ pub(crate) enum Verdict {
     Costs(Cause, Party, f64),
     /// This party closes first, and holds TIME-WAIT.
     HoldsTimeWait(Party),
+    /// Requests fail, all for this reason, and this party can change it.
+    Fails(&'static str, Party),
 }
 
 impl Exhibit {
     /// Runs both programs, and holds the reports of both ends to the verdict and to the gallery.
     pub(crate) fn show(&self) {
+        self.show_with(&|lab, version| self.run(lab, version));
+    }
+
+    /// As that, with programs that are run in another way.
+    pub(crate) fn show_with(&self, run: &dyn Fn(&Lab, Version)) {
         /// Other programs may have had the processors. Ours.
         const ATTEMPTS: u32 = 3;
         /// Times are real, and there are few processors: one exhibit after the other.
@@ -74,8 +81,8 @@ impl Exhibit {
         section.must_quote(self.source);
         let mut undisturbed = None;
         for _ in 0..ATTEMPTS {
-            let (buggy, disturbed) = self.watch(Version::Buggy);
-            let (fixed, disturbed_too) = self.watch(Version::Fixed);
+            let (buggy, disturbed) = self.watch(Version::Buggy, run);
+            let (fixed, disturbed_too) = self.watch(Version::Fixed, run);
             let disturbances = [disturbed, disturbed_too].concat();
             let Err(why) = self.judge(buggy, fixed, &section) else { return };
             println!("{}: {why}\ndisturbances: {disturbances:?}", self.title);
@@ -108,14 +115,18 @@ impl Exhibit {
     }
 
     /// Runs the program, explains what the client's end and the server's saw, and says what disturbed it.
-    fn watch(&self, version: Version) -> ([Report; 2], Vec<Disturbance>) {
+    fn watch(
+        &self,
+        version: Version,
+        run: &dyn Fn(&Lab, Version),
+    ) -> ([Report; 2], Vec<Disturbance>) {
         let lab = match self.network {
             Network::Cable => Lab::with_cable(),
             Network::Link(options) => Lab::with_link(&options()),
         };
         let taps = [(&lab.client, "client"), (&lab.server, "server")]
             .map(|(host, at)| Tap::at(host, &self.file(version, at)));
-        self.run(&lab, version);
+        run(&lab, version);
         let captures = taps.map(Tap::stop);
         let disturbances = lab.stop();
         (captures.map(|capture| Report::of(&capture)), disturbances)
@@ -163,6 +174,10 @@ impl Verdict {
                 report.percent(cause, party) >= least && report.other_stalls(cause) < 5.0
             }
             Self::HoldsTimeWait(party) => report.time_wait_with(party) > 95.0,
+            Self::Fails(kind, party) => {
+                let mut failures = report.failures().peekable();
+                failures.peek().is_some() && failures.all(|it| it == [kind, party.name()])
+            }
         };
         if holds { Ok(()) } else { Err(format!("{self:?} does not hold:\n{}", report.text)) }
     }
@@ -175,6 +190,7 @@ impl Verdict {
                     && fixed.stalls_millis() * 20.0 < buggy.millis(cause, party)
             }
             Self::HoldsTimeWait(party) => fixed.time_wait_with(party) < 5.0,
+            Self::Fails(..) => fixed.failures().next().is_none(),
         };
         if gone { Ok(()) } else { Err(format!("{self:?} is still there:\n{}", fixed.text)) }
     }

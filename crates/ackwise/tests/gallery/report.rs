@@ -48,20 +48,29 @@ impl Report {
         by as f64 / connections.len().max(1) as f64 * 100.0
     }
 
+    /// Kind and party of each failure.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = [&str; 2]> {
+        let words = |it| ["kind", "party"].map(|key| word(it, key));
+        self.list("failures").iter().map(words)
+    }
+
     fn all(&self) -> f64 {
         self.sum(|_, _| true).max(f64::MIN_POSITIVE)
     }
 
     fn sum(&self, counts: impl Fn(&str, &str) -> bool) -> f64 {
         let of_all = self.list("totals").iter().filter(|it| it["over"] == "all");
-        let word = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
-        let counted = of_all.filter(|it| counts(&word(it, "cause"), &word(it, "party")));
+        let counted = of_all.filter(|it| counts(word(it, "cause"), word(it, "party")));
         counted.filter_map(|it| it["ms"].as_f64()).sum()
     }
 
     fn list(&self, key: &str) -> &[Value] {
         self.json[key].as_array().map_or(&[], Vec::as_slice)
     }
+}
+
+fn word<'a>(object: &'a Value, key: &str) -> &'a str {
+    object[key].as_str().unwrap_or_default()
 }
 
 fn explain(capture: &Path, options: &[&str]) -> String {

@@ -1,9 +1,11 @@
 //! One module for each pattern.
 
 mod closes_first;
+mod early_refusal;
 mod empty_last_frame;
 mod fixed_receive_buffer;
 mod flow_control;
+mod idle_close;
 mod idle_restart;
 mod just_over_a_segment;
 mod more_to_come;
