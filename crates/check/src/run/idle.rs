@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Options, Progress};
+use super::Options;
 use crate::{
     http_client::{Client, Exchange},
     probe::{Facts, Front, Idle},
@@ -15,12 +15,12 @@ use crate::{
 /// Asks once on a new connection and waits for the server to close it: until the server's own
 /// announcement makes that needless, or for [`WATCH`] or [`Options::max_wait`], or as long as what is in front of the
 /// server does ([`Options::behind`]), and never longer than the budget allows if a reserve is kept. `None` if there was
-/// no answer.
+/// no answer. `waiting` is told how long it has waited, and how long it will.
 pub(super) fn watch(
     client: &mut Client,
     facts: &Facts,
     options: &Options,
-    progress: &mut dyn FnMut(Progress),
+    waiting: &mut dyn FnMut(Duration, Duration),
 ) -> Option<Idle> {
     // By default it was closed; one that persists on request starts to be idle only now.
     let option = (!facts.first.persists()).then_some(ConnectionOption::KeepAlive);
@@ -39,7 +39,7 @@ pub(super) fn watch(
     let wait = wait.min(left - RESERVE.min(left / 4));
     let mut waited = Duration::ZERO;
     while waited < wait && connection.closed().is_none() {
-        progress(Progress::Idle { waited, of: wait });
+        waiting(waited, wait);
         waited = wait.min(waited + STEP);
         connection.observe_until(since + waited);
     }

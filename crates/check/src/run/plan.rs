@@ -55,7 +55,8 @@ pub(super) fn run_probes(
     let mut findings = Vec::new();
     for (done, step) in steps.iter().enumerate() {
         if step.needs_idle && facts.idle.is_none() && facts.unknown_end().is_none() {
-            facts.idle = idle::watch(&mut client, &facts, options, progress);
+            let mut waiting = |waited, of| progress(Progress::Idle { waited, of });
+            facts.idle = idle::watch(&mut client, &facts, options, &mut waiting);
         }
         progress(Progress::Probing { id: step.id, done, of: steps.len() });
         let now = client.now();
