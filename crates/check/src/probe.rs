@@ -97,7 +97,7 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::Close => close::probe(client, facts),
         FindingId::RequestSegments => request_segments::probe(client, facts),
         FindingId::EarlyResponse => early_response::probe(client, facts),
-        FindingId::AcceptQueueFull => Ok(accept_queue::probe(client, facts)),
+        FindingId::AcceptQueueFull => Ok(accept_queue::probe(client, facts.queue)),
     };
     let found = found.unwrap_or_else(|error| {
         ProbeResult::new(

@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use super::{Facts, ProbeResult};
+use super::ProbeResult;
 use crate::{
     card::{AcceptQueueFull, Verdict},
     http_client::Client,
@@ -72,8 +72,8 @@ impl Queue {
 }
 
 /// Compares the queue with what it was before the check.
-pub(super) fn probe(client: &Client, facts: &Facts) -> ProbeResult {
-    match facts.queue.zip(Queue::read(client.server())) {
+pub(super) fn probe(client: &Client, before: Option<Queue>) -> ProbeResult {
+    match before.zip(Queue::read(client.server())) {
         Some((before, after)) => report(before, after),
         None => ProbeResult::new(
             Verdict::Unknown,
