@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroUsize};
 
-use ackwise_cause::Party;
+use ackwise_cause::{ConnectOutcome, Outcome, Party};
 use ackwise_tcp::Instant;
 
 pub use crate::folded::{Folded, FoldedCause};
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
-pub use crate::outcome::{Alert, BlackHole, CloseOrder, ConnectOutcome, Ending, Outcome};
+pub use crate::outcome::{Alert, BlackHole, CloseOrder, Ending};
 pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult, Unfollowed};
 
 pub use crate::closing::{Closing, TimeWaitRule};

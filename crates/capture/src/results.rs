@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise_cause::{Cause, Party};
+use ackwise_cause::{Cause, ConnectOutcome, Party};
 use ackwise_tcp::Instant;
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     folded::Folded,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
-    outcome::{Alert, BlackHole, ConnectOutcome, Ending},
+    outcome::{Alert, BlackHole, Ending},
     quality::Quality,
     series::{Budget, Series},
     work::Reserve,

@@ -5,6 +5,8 @@
 //! | module | purpose |
 //! | --- | --- |
 //! | `name` | [`Cause`]: why an exchange makes no progress at some moment, with name, meaning and owner |
+//! | `outcome` | [`Outcome`] and [`ConnectOutcome`]: what became of an exchange, or of an attempt to connect |
+//! | `failure` | [`FailureKind`]: why something failed, with owner and remedy |
 //! | `finding` | [`FindingId`]: the checks of a live server |
 //! | `meaning` | the meaning of each check in one sentence |
 //! | `party` | which end can change something, and the direction of the data |
@@ -20,20 +22,24 @@
 extern crate alloc;
 
 mod check;
+mod failure;
 mod finding;
 mod meaning;
 mod moment;
 mod name;
+mod outcome;
 mod party;
 mod remedy;
 mod software;
 #[cfg(test)]
 mod tests;
 
+pub use failure::FailureKind;
 pub use finding::{FindingId, UnknownFinding};
 pub use meaning::PAGE;
 pub use moment::{InFlight, Moment, Phase, RepairedBy, Writer, cause};
 pub use name::{Cause, UnknownCause};
+pub use outcome::{ConnectOutcome, Outcome};
 pub use party::{Direction, Party};
 pub use remedy::Remedy;
 pub use software::Software;

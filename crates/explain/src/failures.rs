@@ -4,7 +4,6 @@
 //! what shows each kind, and what looks like it.
 
 mod attempts;
-mod kind;
 mod report;
 mod retries;
 #[cfg(test)]
@@ -17,18 +16,14 @@ use std::{
 };
 
 use ackwise_capture::{
-    analysis::{
-        Alert, Analysis, BlackHole, CloseOrder, ConnectOutcome, ConnectionResult, Ending,
-        ExchangeResult, Outcome,
-    },
+    analysis::{Alert, Analysis, BlackHole, CloseOrder, ConnectionResult, Ending, ExchangeResult},
     attribution::{Confidence, Vantage},
     decode::{IcmpError, IcmpReason},
 };
-use ackwise_cause::Party;
+use ackwise_cause::{ConnectOutcome, FailureKind as Kind, Outcome, Party};
 use ackwise_tcp::Instant;
 
 use attempts::Attempts;
-pub use kind::Kind;
 pub(super) use report::{section, sentence, table};
 use retries::Retries;
 

@@ -55,7 +55,7 @@ mod totals;
 mod tunnels;
 
 pub use clock_time::TimeFormat;
-pub use failures::{Failure, Kind};
+pub use failures::Failure;
 pub use followed::{Followed, FollowedPart, PartTime};
 pub use html::{html, timeline, totals_table};
 pub use joined::{Clocks, Counts, Joined};

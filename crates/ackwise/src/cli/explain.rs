@@ -16,10 +16,10 @@ use std::{
 };
 
 use ackwise_capture::{analysis::Analyser, attribution::Rule, filter::Filter, read::Source};
-use ackwise_cause::Cause;
+use ackwise_cause::{Cause, FailureKind as Kind};
 use ackwise_explain::{
-    End, Explained, Failure as Failed, Frames, Kind, Reading, ReportOptions, TimeFormat, html,
-    markdown, rules, text, write_json,
+    End, Explained, Failure as Failed, Frames, Reading, ReportOptions, TimeFormat, html, markdown,
+    rules, text, write_json,
 };
 use ackwise_report::words::{counted, grouped, millis};
 use clap::{Args, ValueEnum};

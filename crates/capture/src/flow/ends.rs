@@ -6,7 +6,7 @@ mod run_on;
 
 use std::ops::Range;
 
-use ackwise_cause::{Direction, Party};
+use ackwise_cause::{ConnectOutcome, Direction, Party};
 use ackwise_tcp::{Flags, Instant, Segment, SeqNumber, Timestamps};
 
 use self::{black_hole::Sizes, echoes::echo_of};
@@ -23,7 +23,6 @@ use crate::{
         later::Resolution,
         sender::{Asks, Promptest, SeenData, Sender, SenderClock},
     },
-    outcome::ConnectOutcome,
     quality::Quality,
 };
 

@@ -8,13 +8,13 @@ use std::{
 };
 
 use ackwise_capture::{analysis::Analysis, attribution::Confidence, decode::IcmpReason};
-use ackwise_cause::Party;
+use ackwise_cause::{FailureKind as Kind, Party};
 use ackwise_report::{
     Cell, HtmlTable,
     words::{counted, grouped, rounded, span},
 };
 
-use super::{Failure, Kind};
+use super::Failure;
 use crate::shown::towards;
 
 /// Failures of one kind at one server: at one host, if it never came to a connection.

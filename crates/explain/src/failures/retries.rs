@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-use ackwise_capture::analysis::{Analysis, Ending, Outcome};
+use ackwise_capture::analysis::{Analysis, Ending};
+use ackwise_cause::Outcome;
 use ackwise_tcp::Instant;
 
 use super::Failure;

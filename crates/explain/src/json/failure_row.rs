@@ -1,15 +1,12 @@
 //! What failed, in JSON.
 
-use ackwise_capture::{analysis::Outcome, decode::IcmpReason};
-use ackwise_cause::Party;
+use ackwise_capture::decode::IcmpReason;
+use ackwise_cause::{FailureKind as Kind, Outcome, Party};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::millis;
-use crate::{
-    failures::{Failure, Kind},
-    reading::Explained,
-};
+use crate::{failures::Failure, reading::Explained};
 
 /// A request without an answer, or an attempt to connect that brought no connection.
 #[derive(Debug, JsonSchema, Serialize)]

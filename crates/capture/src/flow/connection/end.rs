@@ -1,6 +1,6 @@
 //! What there is to say about a connection when nothing more comes of it.
 
-use ackwise_cause::{Direction, Party};
+use ackwise_cause::{ConnectOutcome, Direction, Party};
 
 use super::{Closed, ObservedConnection};
 use crate::{
@@ -8,7 +8,6 @@ use crate::{
     closing::TimeWaitRule,
     conversation::TlsEnd,
     limits::Limit,
-    outcome::ConnectOutcome,
     results::{ConnectionResult, Results},
 };
 

@@ -1,6 +1,6 @@
 //! What a conversation tells, and what that means for the exchanges of its connection.
 
-use ackwise_cause::{Direction, Party};
+use ackwise_cause::{Direction, Outcome, Party};
 use ackwise_tcp::Instant;
 
 use super::ObservedConnection;
@@ -17,7 +17,7 @@ use crate::{
         flow_control::FlowControl,
         lingering::Lingering,
     },
-    outcome::{CloseOrder, ConnectionEnd, Ending, Outcome, Progress},
+    outcome::{CloseOrder, ConnectionEnd, Ending, Progress},
     results::Results,
 };
 

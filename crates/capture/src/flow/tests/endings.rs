@@ -1,6 +1,8 @@
 //! How exchanges end that have no response, and connections that never came about; and what looks like it.
 
-use crate::analysis::{CloseOrder, ConnectOutcome, Outcome};
+use ackwise_cause::{ConnectOutcome, Outcome};
+
+use crate::analysis::CloseOrder;
 
 use super::*;
 

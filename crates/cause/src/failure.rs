@@ -1,12 +1,11 @@
 //! Why something failed, and what to do about it.
 
-use ackwise_capture::analysis::{ConnectOutcome, Outcome};
-use ackwise_cause::Party;
+use super::{ConnectOutcome, Outcome, Party};
 
 /// Why something failed; what failed if the reason does not show.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum FailureKind {
     /// The server closed an idle connection while a request was on its way.
     CloseRace,
     /// The client sent a request on a connection that the server had closed, as the client knew.
@@ -50,7 +49,7 @@ pub enum Kind {
     TlsUnfinished,
 }
 
-impl Kind {
+impl FailureKind {
     /// All of them.
     pub const ALL: [Self; 20] = [
         Self::CloseRace,
@@ -75,7 +74,9 @@ impl Kind {
         Self::TlsUnfinished,
     ];
 
-    pub(super) const fn of(outcome: Outcome) -> Self {
+    /// The kind of a failure with this outcome, if nothing shows the reason.
+    #[must_use]
+    pub const fn of(outcome: Outcome) -> Self {
         match outcome {
             Outcome::AnsweredEarly => Self::EarlyResponseReset,
             Outcome::ClosedUnanswered => Self::ClosedUnanswered,
@@ -88,7 +89,9 @@ impl Kind {
         }
     }
 
-    pub(super) const fn of_connect(outcome: ConnectOutcome) -> Self {
+    /// The same of an attempt to connect.
+    #[must_use]
+    pub const fn of_connect(outcome: ConnectOutcome) -> Self {
         match outcome {
             ConnectOutcome::Refused => Self::ConnectRefused,
             ConnectOutcome::Unreachable => Self::ConnectUnreachable,
@@ -152,12 +155,14 @@ impl Kind {
     }
 
     /// Whether nothing but the client's next attempt shows that it had given up.
-    pub(super) const fn ends_with_next_try(self) -> bool {
+    #[must_use]
+    pub const fn ends_with_next_try(self) -> bool {
         matches!(self, Self::Silent | Self::IdleFlowDropped | Self::ConnectUnanswered)
     }
 
     /// What happened, of requests and connections to a server.
-    pub(super) const fn happened(self) -> &'static str {
+    #[must_use]
+    pub const fn happened(self) -> &'static str {
         match self {
             Self::CloseRace => "closed idle connections while requests were on their way",
             Self::IgnoredClose => "had closed connections on which the client then sent requests",
@@ -192,7 +197,8 @@ impl Kind {
     }
 
     /// What to change, or where to look.
-    pub(super) const fn remedy(self) -> &'static str {
+    #[must_use]
+    pub const fn remedy(self) -> &'static str {
         match self {
             Self::CloseRace => {
                 "let the server keep idle connections longer than the client does, or let the client retry at once"
