@@ -50,6 +50,18 @@ pub enum Method {
 }
 
 impl Method {
+    /// Whether a client may send a request again that may have reached the server.
+    ///
+    /// RFC 9110, section 9.2.2: "PUT, DELETE, and safe request methods are idempotent." Methods that are not of RFC 9110 do
+    /// not say that they are.
+    #[must_use]
+    pub const fn is_idempotent(self) -> bool {
+        match self {
+            Self::Get | Self::Head | Self::Put | Self::Delete | Self::Options | Self::Trace => true,
+            Self::Post | Self::Connect | Self::ClientClose | Self::GetWeb => false,
+        }
+    }
+
     /// Every method of RFC 9110, in its order.
     pub const ALL: [Self; 8] = [
         Self::Get,

@@ -62,3 +62,5 @@ pub use server::Server;
 pub use site::Site;
 #[cfg(target_os = "linux")]
 pub use stack_server::StackServer;
+#[cfg(target_os = "linux")]
+pub use tcp_info::TcpInfo;

@@ -6,12 +6,12 @@ use nix::{
     getsockopt_impl, libc,
     sys::socket::{GetSockOpt, sockopt::GetStruct},
 };
-use std::{io, net::TcpStream};
+use std::{io, os::fd::AsFd};
 
 /// The beginning of `struct tcp_info` (include/uapi/linux/tcp.h), by its names.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct TcpInfo {
+pub struct TcpInfo {
     _states: [u8; 8],
     pub(crate) rto: u32,
     _ato: u32,
@@ -40,14 +40,29 @@ pub(crate) struct TcpInfo {
     pub(crate) rwnd_limited: u64,
     pub(crate) sndbuf_limited: u64,
     _delivered: [u32; 2],
-    _bytes_sent: [u64; 2],
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_retrans: u64,
     _events: [u32; 3],
     pub(crate) snd_wnd: u32,
 }
 
 impl TcpInfo {
-    pub(crate) fn of(stream: &TcpStream) -> io::Result<Self> {
+    /// That of a connection.
+    ///
+    /// # Errors
+    ///
+    /// If it is no TCP socket.
+    pub fn of(stream: &impl AsFd) -> io::Result<Self> {
         Ok(Info.get(stream)?)
+    }
+
+    /// How many of the written bytes the peer has not acknowledged, also after an RST; `None` before there is a connection.
+    #[must_use]
+    pub const fn unacknowledged(&self) -> Option<u64> {
+        // The SYN is the first byte that is acknowledged.
+        let Some(acknowledged) = self.bytes_acked.checked_sub(1) else { return None };
+        let sent = self.bytes_sent.saturating_sub(self.bytes_retrans);
+        Some(sent.saturating_sub(acknowledged) + self.notsent_bytes as u64)
     }
 }
 
@@ -79,6 +94,8 @@ mod tests {
             (offset_of!(TcpInfo, busy_time), offset_of!(tcp_info, tcpi_busy_time)),
             (offset_of!(TcpInfo, rwnd_limited), offset_of!(tcp_info, tcpi_rwnd_limited)),
             (offset_of!(TcpInfo, sndbuf_limited), offset_of!(tcp_info, tcpi_sndbuf_limited)),
+            (offset_of!(TcpInfo, bytes_sent), offset_of!(tcp_info, tcpi_bytes_sent)),
+            (offset_of!(TcpInfo, bytes_retrans), offset_of!(tcp_info, tcpi_bytes_retrans)),
             (offset_of!(TcpInfo, snd_wnd), offset_of!(tcp_info, tcpi_snd_wnd)),
         ] {
             assert_eq!(ours, kernels);
