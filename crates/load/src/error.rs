@@ -41,7 +41,7 @@ pub enum LoadError {
     )]
     NoPort(SocketAddr),
     /// No request was answered.
-    #[error("{}", unanswered(*server, *failed, *failure))]
+    #[error("{}", unanswered(*server, *failed, *failure, kind))]
     NothingAnswered {
         /// The server.
         server: SocketAddr,
@@ -49,18 +49,25 @@ pub enum LoadError {
         failed: u64,
         /// The first failure of the most frequent kind.
         failure: Failure,
+        /// That kind.
+        kind: &'static str,
     },
 }
 
-fn unanswered(server: SocketAddr, failed: u64, failure: Failure) -> String {
+fn unanswered(server: SocketAddr, failed: u64, failure: Failure, kind: &str) -> String {
     match failure {
         Failure::Connection(ConnectionError::Refused) => {
-            format!("cannot connect to {server}: {failure} (no server is listening on that port)")
+            format!(
+                "cannot connect to {server}: {failure} ({kind}: no server is listening on that port)"
+            )
         }
         Failure::Connection(ConnectionError::Unreachable) => {
-            format!("cannot connect to {server}: {failure}")
+            format!("cannot connect to {server}: {failure} ({kind})")
         }
-        _ => format!("no response from {server} to {}: {failure}", counted(failed, "request")),
+        _ => {
+            let requests = counted(failed, "request");
+            format!("no response from {server} to {requests}: {failure} ({kind})")
+        }
     }
 }
 

@@ -59,6 +59,8 @@ pub struct LoadOptions {
     pub duration: Option<Duration>,
     /// Timeout of a response, and of the close.
     pub timeout: Duration,
+    /// Whether a request that crossed the server's close is sent again, if its method is idempotent.
+    pub retry_closed: bool,
     /// Which end closes first.
     pub close: CloseMode,
     /// What follows a CLIENT_CLOSE.
@@ -166,6 +168,7 @@ impl LoadOptions {
             warm_up: Duration::ZERO,
             duration: None,
             timeout: Duration::from_secs(10),
+            retry_closed: false,
             close: CloseMode::Server,
             drain: Drain::HalfClose,
             stack: None,

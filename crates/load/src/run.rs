@@ -49,6 +49,7 @@ pub fn load(
         warm_up: options.warm_up,
         content: options.check,
         think: options.think.clone(),
+        repeats_crossed: options.retry_closed,
         ..Load::new(plan(options)?, options.schedule()?, options.timeout)
     };
     let server = find(&options.target, options.timeout)?;
@@ -200,9 +201,9 @@ fn check_answered(server: SocketAddr, loaded: &LoadResult) -> Result<(), LoadErr
     }
     let first = loaded.tally.failures().max_by_key(|(_, count, _)| *count);
     match (first, loaded.ended) {
-        (Some((_, _, failure)), _) => {
+        (Some((fault, _, failure)), _) => {
             let failed = loaded.tally.failed();
-            Err(LoadError::NothingAnswered { server, failed, failure })
+            Err(LoadError::NothingAnswered { server, failed, failure, kind: fault.kind })
         }
         (None, EndReason::NoPort) => Err(LoadError::NoPort(server)),
         _ => Ok(()),

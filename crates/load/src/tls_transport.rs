@@ -14,7 +14,7 @@ use ackwise_tls::{TlsSettings, refusal};
 use rustls::ClientConnection;
 
 use super::clients::Clients;
-use crate::generator::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};
+use crate::generator::{AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Transport};
 
 /// A transport whose bytes are those of TLS sessions over `inner`.
 pub(super) struct TlsTransport<T> {
@@ -152,6 +152,15 @@ impl<T: Transport> Transport for TlsTransport<T> {
                 return Ok(Read::Nothing);
             }
         }
+    }
+
+    fn may_have_ended(&mut self, slot: Slot, now: Duration) -> bool {
+        let has_more = |session: &mut Session| session.ended || !session.incoming.is_empty();
+        self.session(slot).is_ok_and(has_more) || self.inner.may_have_ended(slot, now)
+    }
+
+    fn heard(&mut self, slot: Slot) -> Option<Heard> {
+        self.inner.heard(slot)
     }
 
     fn half_close(&mut self, slot: Slot) {

@@ -19,7 +19,7 @@ use ackwise_tcp::{
 };
 
 use super::clients::Clients;
-use crate::generator::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};
+use crate::generator::{AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Transport};
 
 /// Connections of Ackwise's TCP to one server.
 pub(super) struct TunTransport {
@@ -182,6 +182,21 @@ impl Transport for TunTransport {
             (0, None) => Ok(Read::Nothing),
             (bytes, _) => Ok(Read::ByteCount(bytes)),
         }
+    }
+
+    fn may_have_ended(&mut self, slot: Slot, _now: Duration) -> bool {
+        // Packets are read in `poll` only.
+        self.slots[slot.0].is_none_or(|it| it.peer_closed || it.broken.is_some())
+    }
+
+    fn heard(&mut self, slot: Slot) -> Option<Heard> {
+        let connection = self.slots[slot.0]?;
+        let end = self.tun.endpoint(connection.id)?;
+        Some(match (connection.connected, end.written().checked_sub(end.acknowledged())) {
+            (false, _) => Heard::Nothing,
+            (true, Some(1..)) => Heard::Part,
+            (true, _) => Heard::All,
+        })
     }
 
     fn half_close(&mut self, slot: Slot) {

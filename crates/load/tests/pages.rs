@@ -163,9 +163,9 @@ fn hostile_servers_cost_a_page_and_no_more_than_its_timeout() {
         (LINKS, true, "wrong-index", Transfer::GetWeb),
         (ELSEWHERE, false, "wrong-index", Transfer::GetWeb),
         (ENDLESS, true, "wrong-index", Transfer::GetWeb),
-        (ENDLESS, true, "timed-out", Transfer::Persistent),
-        ("", false, "closed", Transfer::GetWeb),
-        ("", false, "closed", Transfer::Serial),
+        (ENDLESS, true, "abandoned", Transfer::Persistent),
+        ("", false, "closed-unanswered", Transfer::GetWeb),
+        ("", false, "closed-unanswered", Transfer::Serial),
         ("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\nx", false, "malformed", FILLED),
         ("SSH-2.0-OpenSSH\r\n", false, "malformed", Transfer::Pipelined),
     ] {
@@ -189,6 +189,10 @@ fn nobody_listening_is_a_failure_of_each_page() {
         let load = PageLoad { pages: Some(3), ..PageLoad::new(vec![ten_files()], transfer) };
         let pages = loaded(closed, &load).pages;
         assert_eq!(pages.len(), 3);
-        assert!(pages.iter().all(|page| page.failure.is_some_and(|it| it.as_str() == "refused")));
+        assert!(
+            pages
+                .iter()
+                .all(|page| page.failure.is_some_and(|it| it.as_str() == "connect-refused"))
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 mod asked;
 mod causes;
+mod fail_on;
 mod paced;
 mod planned;
 
@@ -23,6 +24,7 @@ use clap::{Args, ValueEnum};
 
 use asked::Asked;
 use causes::Capture;
+use fail_on::Limit;
 use paced::Paced;
 use planned::Planned;
 
@@ -63,6 +65,22 @@ pub(crate) struct LoadArguments {
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     timeout: Duration,
+
+    /// Send a request again, on a new connection, if it crossed the server's close of a kept one
+    ///
+    /// Not POST: only requests whose method is idempotent (RFC 9110).
+    #[arg(hide_short_help = true)]
+    #[arg(long, conflicts_with = "plan")]
+    retry_closed: bool,
+
+    /// Exit with 1 if more than N requests have failed [default: failures, close-race]
+    ///
+    /// `failures` counts all but those that crossed the server's close of a kept connection. The name of a kind (docs/load.md)
+    /// counts those of that kind, `close-race` those that crossed a close and were not sent again. N is 0 by default.
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "failures[=N]|KIND[=N]", value_parser = Limit::parse)]
+    #[arg(conflicts_with_all = ["plan", "against"])]
+    fail_on: Vec<Limit>,
 
     /// Select which end closes first and which end holds TIME-WAIT
     #[arg(long, value_enum, value_name = "END", default_value_t)]
@@ -182,7 +200,7 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
     stop.signal().map_or(Ok(outcome), |signal| Err(Failure::Interrupted { signal }))
 }
 
-/// The report of one server, and whether it is complete.
+/// The report of one server, and whether it is good.
 fn alone(arguments: &LoadArguments, report: &LoadReport) -> Result<(String, bool), Failure> {
     if let Some(path) = &arguments.hgrm {
         write_percentiles(report, path)?;
@@ -191,7 +209,19 @@ fn alone(arguments: &LoadArguments, report: &LoadReport) -> Result<(String, bool
         true => json(report),
         false => text(report, output::columns().unwrap_or(WIDE)),
     };
-    Ok((document, report.is_complete()))
+    Ok((document, is_good(&arguments.fail_on, report)))
+}
+
+/// Whether the run was as asked for, and no limit is exceeded. Says which one is.
+fn is_good(limits: &[Limit], report: &LoadReport) -> bool {
+    if limits.is_empty() {
+        return report.is_complete();
+    }
+    let exceeded: Vec<_> = limits.iter().filter_map(|limit| limit.exceeded_by(report)).collect();
+    for message in &exceeded {
+        anstream::eprintln!("ackwise: {message}");
+    }
+    exceeded.is_empty() && report.is_whole()
 }
 
 impl LoadArguments {
@@ -203,6 +233,7 @@ impl LoadArguments {
     fn options(&self) -> Result<LoadOptions, Failure> {
         let mut options = LoadOptions {
             timeout: self.timeout,
+            retry_closed: self.retry_closed,
             close: self.close.into(),
             drain: self.drain.into(),
             stack: self.stack.map(Into::into),
@@ -368,7 +399,8 @@ Examples:
 
 Exit codes:
   0    every request got the expected response
-  1    some requests failed or were not sent, some connections did not close, or ports ran out
+  1    some requests failed (see --fail-on) or were not sent, some connections did not close, or ports
+       ran out
   2    the load test could not run, or no request got a response
   130  interrupted by SIGINT (143 by SIGTERM); prints the results so far
 

@@ -57,6 +57,12 @@ impl Loaded {
         number.unwrap_or_else(|| panic!("{pointer} is no number: {self}"))
     }
 
+    /// How many requests failed in this way.
+    pub(crate) fn failed(&self, kind: &str) -> u64 {
+        let rows = self.value("/failures").as_array().into_iter().flatten();
+        rows.filter(|row| row["kind"] == kind).filter_map(|row| row["count"].as_u64()).sum()
+    }
+
     /// In TIME-WAIT at the server, and at the client.
     pub(crate) fn held(&self) -> [u64; 2] {
         ["/time_wait/server", "/time_wait/client"].map(|end| self.number(end))

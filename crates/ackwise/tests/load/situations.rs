@@ -120,7 +120,7 @@ fn answers_that_all_say_no_are_a_report() {
         };
         let loaded = Loaded::read(&network.server.run(run).unwrap());
         assert_eq!(loaded.exit_code, Some(1), "{loaded}");
-        assert_eq!(loaded.number("/failures/status-4xx"), 20, "{loaded}");
+        assert_eq!(loaded.failed("status-4xx"), 20, "{loaded}");
         assert_eq!(loaded.held(), [20, 0], "{loaded}");
     });
 }
@@ -258,11 +258,11 @@ fn statuses_contents_and_sizes_are_those_of_the_pages() {
         let other = "0".repeat(64);
         let arguments = ["--connections", "10", "--expect-content", &other];
         let loaded = load_loopback(&network.server, &arguments);
-        assert_eq!(loaded.number("/failures/wrong-content"), 10, "{loaded}");
+        assert_eq!(loaded.failed("wrong-content"), 10, "{loaded}");
         // Ranges of 500 bytes and more, of a page of 300.
         let arguments = ["--connections", "10", "--workload", "webstone-2"];
         let loaded = load_loopback(&network.server, &arguments);
-        assert_eq!(loaded.number("/failures/wrong-size"), 10, "{loaded}");
+        assert_eq!(loaded.failed("wrong-size"), 10, "{loaded}");
         assert_eq!(loaded.number("/statuses/206"), 10, "{loaded}");
     });
 }

@@ -21,6 +21,7 @@ use ring::digest::{self, SHA256};
 
 use super::{
     AfterWrite, Close, Drain, Failure, Plan,
+    failure::Progress,
     known_response::{KnownResponse, Recognised},
     plan::Message,
 };
@@ -163,6 +164,21 @@ impl ClientConnection {
     /// Whether a request is unanswered.
     pub(super) fn is_asking(&self) -> bool {
         self.phase == Phase::Asking
+    }
+
+    /// How far the outstanding request is, as far as this connection knows.
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
+            is_new: self.written == 0 && self.side.answered == 0,
+            is_asked: !self.side.sending,
+            is_answering: !self.parser.is_between_responses(),
+            ..Progress::UNKNOWN
+        }
+    }
+
+    /// Whether an earlier request was answered.
+    pub(super) const fn has_answered(&self) -> bool {
+        self.side.answered > 0
     }
 
     /// Whether a request may be started.
@@ -468,9 +484,9 @@ mod tests {
     fn each_failure_has_its_name() {
         type Hear = fn(&mut Driver) -> Result<Option<u16>, Failure>;
         let table: [(Hear, &str); 5] = [
-            (|client| client.hears_the_end(), "closed"),
-            (|client| client.hears(HALF).and_then(|_| client.hears_the_end()), "short-body"),
-            (|client| client.hears(&HALF[..9]).and_then(|_| client.hears_the_end()), "short-body"),
+            (|client| client.hears_the_end(), "closed-unanswered"),
+            (|client| client.hears(HALF).and_then(|_| client.hears_the_end()), "truncated"),
+            (|client| client.hears(&HALF[..9]).and_then(|_| client.hears_the_end()), "truncated"),
             (|client| client.hears(NONSENSE), "malformed"),
             (|client| client.hears(&[KEPT, b"c"].concat()), "malformed"),
         ];

@@ -10,7 +10,7 @@
 //! | `client_connection` | one connection's client, without I/O |
 //! | `known_response` | recognises a response whose head was parsed before; pure |
 //! | `content` | what the content of a response must be; pure |
-//! | `failure` | why a request has no response |
+//! | `failure` | why a request has no response, by the names of `ackwise explain` |
 //! | `transport` | the TCP that carries the connections: a small polled trait |
 //! | `kernel`, `sources`, `timer` | the kernel's sockets, their local addresses, and waits of less than a millisecond |
 //! | `tally` | results: counts by reason, latencies from the intended start |
@@ -56,7 +56,7 @@ mod users;
 
 pub use arrivals::{Arrivals, Pattern};
 pub use content::ContentCheck;
-pub use failure::Failure;
+pub use failure::{Failure, Fault};
 pub use kernel::KernelTransport;
 #[cfg(target_os = "linux")]
 pub(crate) use kernel::is_port_in_use;
@@ -65,5 +65,5 @@ pub use run::{EndReason, Load, LoadResult, NextCall, RunError, run};
 pub use schedule::{Pace, Schedule};
 pub use sources::{Sources, local_ports};
 pub use tally::{Quantiles, Tally, WarmUp};
-pub use transport::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};
+pub use transport::{AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Transport};
 pub use users::{Think, ThinkScope};

@@ -4,14 +4,19 @@
 //! connections by the schedule's slots; reads of one connection before the next one's turn by
 //! [`READS_PER_EVENT`].
 
+mod failed;
+
 use std::{collections::VecDeque, io, time::Duration};
 
 use ackwise_http::EncodeError;
+
+use failed::Repeat;
 
 use super::{
     ConnectError, Failure, Plan, Read, Schedule, Slot, Tally, Transport,
     client_connection::{Answer, ClientConnection, Step},
     content::{Content, ContentCheck},
+    failure::Progress,
     known_response::KnownResponse,
     schedule::{AfterAnswer, Next, Start},
     users::{Think, Users},
@@ -33,14 +38,16 @@ pub struct Load {
     pub content: ContentCheck,
     /// How long the users of a closed loop think; without it, not at all.
     pub think: Option<Think>,
+    /// Whether a request that crossed the server's close is sent again, on a new connection, if its method is idempotent.
+    pub repeats_crossed: bool,
 }
 
 impl Load {
-    /// Without a warm-up or think times, and with any content.
+    /// Without a warm-up, think times or repetitions, and with any content.
     #[must_use]
     pub const fn new(plan: Plan, schedule: Schedule, timeout: Duration) -> Self {
         let (warm_up, content) = (Duration::ZERO, ContentCheck::Any);
-        Self { plan, schedule, timeout, warm_up, content, think: None }
+        Self { plan, schedule, timeout, warm_up, content, think: None, repeats_crossed: false }
     }
 }
 
@@ -153,6 +160,8 @@ struct Run<'t, T> {
     /// Connections without a request, in the order in which they are used again: the one that has
     /// waited longest first (our choice: all stay in use, as with wrk2).
     idle: VecDeque<Slot>,
+    /// Requests to be sent again.
+    repeats: VecDeque<Repeat>,
     open: usize,
     users: Users,
     last_end: Duration,
@@ -172,6 +181,8 @@ struct Active {
     is_busy: bool,
     /// When the outstanding request was due.
     intended: Duration,
+    /// When the last response arrived.
+    answered: Duration,
     /// Start of the current wait.
     since: Duration,
     /// Until when its user thinks after the last response.
@@ -208,6 +219,7 @@ impl<'t, T: Transport> Run<'t, T> {
             active: std::iter::repeat_with(|| None).take(slots).collect(),
             free: (0..slots).rev().map(Slot).collect(),
             idle: VecDeque::new(),
+            repeats: VecDeque::new(),
             open: 0,
             last_end: Duration::ZERO,
             swept: Duration::ZERO,
@@ -226,6 +238,9 @@ impl<'t, T: Transport> Run<'t, T> {
         loop {
             if self.is_hopeless(now) {
                 return Ok(Due::Ended(EndReason::NothingAnswered));
+            }
+            while let Some(Repeat { slot, request, start }) = self.repeats.pop_front() {
+                self.connect(slot, start, Some(request), now)?;
             }
             if self.without_port {
                 self.dismiss_idle();
@@ -249,8 +264,12 @@ impl<'t, T: Transport> Run<'t, T> {
     /// Starts a request on an idle connection, or on a new one.
     fn start(&mut self, start: Start, now: Duration) -> Result<(), RunError> {
         self.tally.count_start(now, start.due, start.free_since);
-        if let Some(slot) = self.idle.pop_front() {
+        while let Some(slot) = self.idle.pop_front() {
             let mut active = self.active[slot.0].take().expect("an idle connection is open");
+            if !self.is_usable(slot, &mut active, now) {
+                self.end(slot, &active);
+                continue;
+            }
             active.is_busy = true;
             self.ask(slot, &mut active, start.due, now);
             self.active[slot.0] = Some(active);
@@ -258,11 +277,23 @@ impl<'t, T: Transport> Run<'t, T> {
             return Ok(());
         }
         let slot = self.free.pop().expect("the schedule has as many slots");
+        self.connect(slot, start, None, now)
+    }
+
+    /// Sends a request on a new connection: this one of the plan, or the next.
+    fn connect(
+        &mut self,
+        slot: Slot,
+        start: Start,
+        request: Option<usize>,
+        now: Duration,
+    ) -> Result<(), RunError> {
         match self.transport.connect(slot) {
-            Ok(()) => self.open(slot, start, now),
+            Ok(()) => self.open(slot, start, request, now),
             Err(ConnectError::Failed(broken)) => {
                 self.tally.count_connection();
-                self.count_failure(broken.into(), start.due, now);
+                let failure = Failure::from(broken);
+                self.count_failure(failure, failure.fault(&Progress::UNKNOWN), start.due, now);
                 self.free.push(slot);
                 self.release(start.requests.saturating_sub(1), now);
             }
@@ -276,17 +307,24 @@ impl<'t, T: Transport> Run<'t, T> {
         Ok(())
     }
 
-    fn open(&mut self, slot: Slot, start: Start, now: Duration) {
+    fn open(&mut self, slot: Slot, start: Start, request: Option<usize>, now: Duration) {
         self.tally.count_connection();
+        if request.is_some() && start.due >= self.load.warm_up {
+            self.tally.count_repeat();
+        }
         let mut active = Active {
             connection: ClientConnection::new(),
             left: start.requests,
             is_busy: true,
             intended: start.due,
+            answered: now,
             since: now,
             resumes: now,
         };
-        self.ask(slot, &mut active, start.due, now);
+        match request {
+            None => self.ask(slot, &mut active, start.due, now),
+            Some(request) => self.ask_for(request, &mut active, start.due, now),
+        }
         self.active[slot.0] = Some(active);
         self.open += 1;
         self.serve(slot);
@@ -294,16 +332,38 @@ impl<'t, T: Transport> Run<'t, T> {
 
     /// Starts the next request of the plan on an idle connection.
     fn ask(&mut self, slot: Slot, active: &mut Active, due: Duration, now: Duration) {
+        let next = self.users.next_request(slot, &self.load.plan);
+        self.ask_for(next, active, due, now);
+    }
+
+    fn ask_for(&self, request: usize, active: &mut Active, due: Duration, now: Duration) {
         active.left = active.left.saturating_sub(1);
         (active.intended, active.since) = (due, now);
-        let next = self.users.next_request(slot, &self.load.plan);
-        active.connection.ask(next, active.left == 0, &self.load.plan);
+        active.connection.ask(request, active.left == 0, &self.load.plan);
+    }
+
+    /// Whether an idle connection may carry another request: a close that is there already is not ignored.
+    fn is_usable(&mut self, slot: Slot, active: &mut Active, now: Duration) -> bool {
+        if !self.transport.may_have_ended(slot, self.began + now) {
+            return true;
+        }
+        let read = self.transport.read(slot, &mut self.buffer);
+        if read == Ok(Read::Nothing) {
+            return true;
+        }
+        let ended = active.connection.handle_end(&self.load.plan);
+        assert_eq!(ended, Ok(None), "an idle connection waits for no response");
+        false
     }
 
     /// Starts the requests of users who have thought.
     fn resume(&mut self, now: Duration) {
         while let Some((due, slot)) = self.users.poll(now) {
             let Some(mut active) = self.active[slot.0].take() else { continue };
+            if !self.is_usable(slot, &mut active, now) {
+                self.end(slot, &active);
+                continue;
+            }
             self.tally.count_start(now, due, due);
             self.ask(slot, &mut active, due, now);
             self.active[slot.0] = Some(active);
@@ -406,13 +466,16 @@ impl<'t, T: Transport> Run<'t, T> {
             self.tally.count_response(now, answer.status);
             let latency = now.saturating_sub(active.intended);
             match failure {
-                Some(failure) => self.tally.count_failure(failure, latency),
+                Some(failure) => {
+                    let fault = failure.fault(&Progress::UNKNOWN);
+                    self.tally.count_failure(failure, fault, latency);
+                }
                 None => self.tally.count_answer(latency),
             }
         }
-        active.since = now;
+        (active.since, active.answered) = (now, now);
         active.resumes = now.saturating_add(self.users.think(slot));
-        if !active.connection.is_idle() {
+        if !active.connection.is_idle() || !self.is_usable(slot, active, now) {
             return;
         }
         match self.load.schedule.after_answer(active.resumes, now) {
@@ -442,32 +505,6 @@ impl<'t, T: Transport> Run<'t, T> {
         }
         self.transport.close(slot);
         self.retire(slot, active);
-    }
-
-    fn fail(&mut self, slot: Slot, active: &Active, failure: Failure) {
-        if active.connection.is_asking() {
-            self.count_failure(failure, active.intended, self.now());
-        } else if active.connection.is_idle() {
-            // Some servers say 408 before they close an idle connection, others reset it.
-            self.tally.count_cut_short();
-        } else {
-            self.tally.count_unclean();
-        }
-        match failure {
-            // The server has closed first: an RST would end its TIME-WAIT.
-            Failure::Closed | Failure::ShortBody(_) => self.transport.close(slot),
-            _ => self.transport.abort(slot),
-        }
-        self.retire(slot, active);
-    }
-
-    /// Counts a request without a response.
-    fn count_failure(&mut self, failure: Failure, intended: Duration, now: Duration) {
-        if intended < self.load.warm_up {
-            self.tally.count_warm_up(None, true);
-        } else {
-            self.tally.count_failure(failure, now.saturating_sub(intended));
-        }
     }
 
     fn retire(&mut self, slot: Slot, active: &Active) {

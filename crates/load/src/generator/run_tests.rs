@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io, time::Duration};
 
-use ackwise_http::workload::Span;
+use ackwise_http::{Method, workload::Span};
 use ackwise_link::Seed;
 
 use super::{super::*, *};
@@ -23,6 +23,9 @@ enum Does {
     Keeps(u32, Duration, Duration),
     /// Closes immediately.
     Closes,
+    /// Answers this many requests at once without a word about its close, and then closes: the client sees that
+    /// before it asks again, or only after that.
+    ClosesAfter(u32, Seen),
     /// Answers with a 404, and closes.
     HasNoPage,
     Resets,
@@ -30,6 +33,14 @@ enum Does {
     Hangs,
     /// No local port was available.
     HasNoPort,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Seen {
+    Before,
+    Crossed,
+    /// It is acknowledged, too.
+    Heard,
 }
 
 struct Fake {
@@ -132,8 +143,25 @@ impl Transport for Fake {
                 Ok(Read::ByteCount(NOT_FOUND.len()))
             }
             Does::Resets => Err(ConnectionError::Reset),
+            Does::ClosesAfter(requests, _) if open.answered == requests => Ok(Read::End),
+            Does::ClosesAfter(..) if open.asked.take().is_some() => {
+                open.answered += 1;
+                buffer[..KEPT.len()].copy_from_slice(KEPT);
+                Ok(Read::ByteCount(KEPT.len()))
+            }
             _ => Ok(Read::Nothing),
         }
+    }
+
+    fn may_have_ended(&mut self, slot: Slot, _now: Duration) -> bool {
+        matches!(self.open[&slot].does, Does::ClosesAfter(_, Seen::Before))
+    }
+
+    fn heard(&mut self, slot: Slot) -> Option<Heard> {
+        Some(match self.open.get(&slot)?.does {
+            Does::ClosesAfter(_, Seen::Crossed) => Heard::Part,
+            _ => Heard::All,
+        })
     }
 
     fn half_close(&mut self, _slot: Slot) {}
@@ -220,10 +248,64 @@ fn a_failure_is_counted_by_its_reason_and_does_not_end_the_run() {
         7 => Does::Hangs,
         _ => Does::Answers(ms(1)),
     });
-    let failures: Vec<_> = loaded.tally.failures().map(|(name, count, _)| (name, count)).collect();
-    assert_eq!(failures, [("refused", 3), ("reset", 3), ("timed-out", 3)]);
+    assert_eq!(kinds(&loaded), [("abandoned", 3), ("connect-refused", 3), ("reset", 3)]);
     assert_eq!((loaded.tally.answered(), loaded.tally.connections()), (21, 30));
     assert_eq!(fake.aborted, 6);
+}
+
+fn kinds(loaded: &LoadResult) -> Vec<(&'static str, u64)> {
+    loaded.tally.failures().map(|(fault, count, _)| (fault.kind, count)).collect()
+}
+
+/// Twenty requests of one user to a server that closes after every fifth.
+fn closing(seen: Seen, method: Method, repeats_crossed: bool) -> (LoadResult, Fake) {
+    let behaves: Behaves = match seen {
+        Seen::Before => |_| Does::ClosesAfter(5, Seen::Before),
+        Seen::Crossed => |_| Does::ClosesAfter(5, Seen::Crossed),
+        Seen::Heard => |_| Does::ClosesAfter(5, Seen::Heard),
+    };
+    let schedule = Schedule::new(Pace::Closed, 1).requests(20).per_connection(u64::MAX);
+    let plan = Plan::of(&[Ask { method, ..Ask::get("h", "/") }], "h", Close::Client).unwrap();
+    let load = Load { plan, repeats_crossed, ..load(schedule) };
+    let mut fake = Fake::new(behaves);
+    let loaded = run(&mut fake, load, |_, _| NextCall::Never).unwrap();
+    assert!(fake.open.is_empty(), "every connection has come to an end");
+    (loaded, fake)
+}
+
+#[test]
+fn a_close_that_is_seen_in_time_is_not_ignored() {
+    let (loaded, fake) = closing(Seen::Before, Method::Get, false);
+    assert_eq!((loaded.tally.answered(), kinds(&loaded)), (20, vec![]));
+    assert_eq!((fake.connected, loaded.tally.cut_short()), (4, 3));
+}
+
+#[test]
+fn a_crossed_close_is_no_error_and_is_repeated_only_if_asked() {
+    let (loaded, _) = closing(Seen::Crossed, Method::Get, false);
+    assert_eq!((loaded.tally.requests(), loaded.tally.answered()), (20, 17));
+    assert_eq!((loaded.tally.failed(), loaded.tally.repeated()), (0, 0));
+    assert_eq!(kinds(&loaded), [("close-race", 3)]);
+    let (loaded, fake) = closing(Seen::Crossed, Method::Get, true);
+    assert_eq!((loaded.tally.requests(), loaded.tally.answered()), (20, 20));
+    assert_eq!((loaded.tally.crossed_closes(), loaded.tally.repeated()), (3, 3));
+    assert_eq!((fake.connected, fake.aborted), (4, 0));
+}
+
+/// RFC 9110, section 9.2.2: POST is not idempotent.
+#[test]
+fn a_post_is_never_repeated() {
+    let (loaded, _) = closing(Seen::Crossed, Method::Post, true);
+    assert_eq!((loaded.tally.crossed_closes(), loaded.tally.repeated()), (3, 0));
+}
+
+#[test]
+fn a_request_that_the_server_had_is_no_crossed_close() {
+    let (loaded, _) = closing(Seen::Heard, Method::Get, true);
+    assert_eq!((loaded.tally.failed(), loaded.tally.crossed_closes()), (3, 0));
+    let (fault, ..) = loaded.tally.failures().next().unwrap();
+    let expected = ("closed-unanswered", "closed-unanswered", Some("close-race"));
+    assert_eq!((fault.kind, fault.outcome, fault.rival), expected);
 }
 
 #[test]

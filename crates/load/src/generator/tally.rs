@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
 
-use super::Failure;
+use super::{ConnectionError, Failure, Fault};
 
 /// Results so far.
 #[derive(Clone, Debug)]
@@ -16,7 +16,8 @@ pub struct Tally {
     answered: u64,
     /// Complete responses by status, and since when requests have failed without one.
     statuses: BTreeMap<u16, u64>,
-    failures: BTreeMap<&'static str, Failed>,
+    failures: BTreeMap<Fault, Failed>,
+    repeated: u64,
     in_vain: u64,
     last_response: Duration,
     warm_up: WarmUp,
@@ -40,7 +41,7 @@ pub struct WarmUp {
     pub failed: u64,
 }
 
-/// Failures of one kind.
+/// Failures that are alike.
 #[derive(Clone, Copy, Debug)]
 struct Failed {
     count: u64,
@@ -72,6 +73,7 @@ impl Tally {
             answered: 0,
             statuses: BTreeMap::new(),
             failures: BTreeMap::new(),
+            repeated: 0,
             in_vain: 0,
             last_response: Duration::ZERO,
             warm_up: WarmUp::default(),
@@ -115,15 +117,37 @@ impl Tally {
         self.warm_up
     }
 
-    /// Number of failed requests.
+    /// Number of requests: answered, failed, and those that crossed a close and were not repeated.
     #[must_use]
-    pub fn failed(&self) -> u64 {
-        self.failures.values().map(|failed| failed.count).sum()
+    pub fn requests(&self) -> u64 {
+        self.answered + self.failed() + self.crossed_closes() - self.repeated
     }
 
-    /// The reasons by name, with the number of failed requests and the first failure.
-    pub fn failures(&self) -> impl Iterator<Item = (&'static str, u64, Failure)> {
-        self.failures.iter().map(|(name, failed)| (*name, failed.count, failed.first))
+    /// Number of failed requests, without those that crossed a close.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.count(|fault| !fault.is_crossed_close())
+    }
+
+    /// Number of requests that crossed the server's close of a connection that had been in use.
+    #[must_use]
+    pub fn crossed_closes(&self) -> u64 {
+        self.count(Fault::is_crossed_close)
+    }
+
+    /// Number of requests that crossed a close and were sent again.
+    #[must_use]
+    pub const fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    fn count(&self, which: fn(&Fault) -> bool) -> u64 {
+        self.failures().filter(|(fault, ..)| which(fault)).map(|(_, count, _)| count).sum()
+    }
+
+    /// What failed and why, with the number of requests and the first failure. It includes crossed closes.
+    pub fn failures(&self) -> impl Iterator<Item = (Fault, u64, Failure)> {
+        self.failures.iter().map(|(fault, failed)| (*fault, failed.count, failed.first))
     }
 
     /// Number of connections started.
@@ -225,13 +249,17 @@ impl Tally {
     }
 
     /// A request that failed `after` this time. If it timed out, it would have taken at least as long.
-    pub(super) fn count_failure(&mut self, failure: Failure, after: Duration) {
-        if failure.as_str() == Failure::TimedOut.as_str() {
+    pub(super) fn count_failure(&mut self, failure: Failure, fault: Fault, after: Duration) {
+        if let Failure::TimedOut | Failure::Connection(ConnectionError::TimedOut) = failure {
             self.record(after);
         }
         self.in_vain += u64::from(!failure.is_response());
-        let failed = self.failures.entry(failure.as_str());
+        let failed = self.failures.entry(fault);
         failed.or_insert(Failed { count: 0, first: failure }).count += 1;
+    }
+
+    pub(super) fn count_repeat(&mut self) {
+        self.repeated += 1;
     }
 
     /// A request of the warm-up, with the time of its response.

@@ -40,6 +40,13 @@ pub trait Transport {
     /// If the connection is broken, or was not established.
     fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, ConnectionError>;
 
+    /// Whether a read of an idle connection might find that the server has closed it. `now` is that of [`now`](Self::now).
+    fn may_have_ended(&mut self, slot: Slot, now: Duration) -> bool;
+
+    /// How much of what was written on a connection, perhaps a broken one, the server has acknowledged; `None` if
+    /// that is not known.
+    fn heard(&mut self, slot: Slot) -> Option<Heard>;
+
     /// Sends a FIN after the written bytes; reading continues.
     fn half_close(&mut self, slot: Slot);
 
@@ -65,6 +72,17 @@ pub enum AfterWrite {
     /// The client's FIN, immediately. It may be sent with the bytes, so that the server's FIN
     /// cannot arrive first.
     Close,
+}
+
+/// How much the server has acknowledged.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Heard {
+    /// Not even the SYN.
+    Nothing,
+    /// Not everything that was written.
+    Part,
+    /// Everything that was written.
+    All,
 }
 
 /// Result of a read.

@@ -2,12 +2,16 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use ackwise_cause::{ConnectOutcome, Outcome};
 use ackwise_report::format::{self, Format};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use super::LoadReport;
-use crate::{HeldCount, Sample};
+use super::{FailureCount, LoadReport};
+use crate::{
+    HeldCount, Sample,
+    generator::{Failure, Fault},
+};
 
 /// Formats the report as one JSON object: a [`Document`].
 #[must_use]
@@ -23,7 +27,9 @@ pub fn json(report: &LoadReport) -> String {
         connections: report.connections,
         requests: report.requests,
         failed: report.failed,
-        failures: report.failures.iter().map(|failed| (failed.reason, failed.count)).collect(),
+        crossed_closes: report.crossed_closes,
+        repeated: report.repeated,
+        failures: report.failures.iter().map(Failures::from).collect(),
         statuses: report
             .statuses
             .iter()
@@ -92,10 +98,15 @@ pub struct Document<'a> {
     connections: u64,
     /// Requests made: those that were answered and those that failed.
     requests: u64,
-    /// Requests without a complete response, with a status of 400 or more, or with other content than expected.
+    /// Requests without a complete response, with a status of 400 or more, or with other content than expected; without
+    /// `crossed_closes`.
     failed: u64,
-    /// Failed requests by reason.
-    failures: BTreeMap<&'static str, u64>,
+    /// Requests that crossed the server's close of a connection that had been in use.
+    crossed_closes: u64,
+    /// Of these, those that were sent again (`--retry-closed`) and also count by what came of that.
+    repeated: u64,
+    /// What failed and why, crossed closes included.
+    failures: Vec<Failures<'a>>,
     /// Complete responses by status.
     statuses: BTreeMap<String, u64>,
     /// Requests of the warm-up, which count nowhere else.
@@ -135,6 +146,43 @@ impl format::Document for Document<'_> {
     const FORMAT: Format = Format::first("ackwise-load");
     const ABOUT: &'static str =
         "What `ackwise load --json` prints: requests, failures, latencies and TIME-WAIT.";
+}
+
+/// Requests that failed in the same way.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Failures<'a> {
+    /// Why they failed; their `outcome` if the reason does not show (docs/failures.md).
+    #[schemars(schema_with = "kinds")]
+    kind: &'static str,
+    /// What happened.
+    #[schemars(schema_with = "outcomes")]
+    outcome: &'static str,
+    /// Confidence in `kind`: `high` or `medium`.
+    confidence: &'static str,
+    /// What looks the same to the client.
+    rival: Option<&'static str>,
+    /// Number of requests.
+    count: u64,
+    /// The first failure, in words.
+    first: &'a str,
+}
+
+impl<'a> From<&'a FailureCount> for Failures<'a> {
+    fn from(failed: &'a FailureCount) -> Self {
+        let Fault { kind, outcome, rival } = failed.fault;
+        let confidence = if rival.is_some() { "medium" } else { "high" };
+        Self { kind, outcome, confidence, rival, count: failed.count, first: &failed.first }
+    }
+}
+
+fn kinds(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Failure::KINDS })
+}
+
+fn outcomes(_: &mut SchemaGenerator) -> Schema {
+    let connects = ConnectOutcome::ALL.map(ConnectOutcome::name);
+    let names: Vec<_> = Outcome::ALL.map(Outcome::name).into_iter().chain(connects).collect();
+    json_schema!({ "type": "string", "enum": names })
 }
 
 /// Quantiles, in milliseconds.
@@ -285,7 +333,15 @@ mod tests {
             "series": [{ "at_s": 0.25, "server": null, "client": 150 }],
         });
         assert_eq!(document["time_wait"], time_wait);
-        assert_eq!(document["failures"], json!({ "short-body": 2 }));
+        let failures = json!([{
+            "kind": "truncated",
+            "outcome": "truncated",
+            "confidence": "high",
+            "rival": null,
+            "count": 2,
+            "first": "connection closed before the end of the body",
+        }]);
+        assert_eq!(document["failures"], failures);
         let left = ["missed", "not_closed", "unfinished"].map(|key| document[key].as_u64());
         assert_eq!(left, [Some(3), Some(2), Some(1)]);
         assert_eq!(document["latency_ms"]["p999"], 6.0);

@@ -15,7 +15,7 @@ use super::{
     explain::{Facts, explain},
     own_cost::OwnCost,
 };
-use crate::generator::{Drain, EndReason, Failure, LoadResult, Quantiles, Tally, WarmUp};
+use crate::generator::{Drain, EndReason, Failure, Fault, LoadResult, Quantiles, Tally, WarmUp};
 
 pub use causes::{CauseTime, Causes};
 pub use hgrm::hgrm;
@@ -43,9 +43,13 @@ pub struct LoadReport {
     /// Requests sent.
     pub requests: u64,
     /// Requests without a complete response, with a status of 400 or more, or with other content than
-    /// expected.
+    /// expected; those that crossed a close count apart.
     pub failed: u64,
-    /// The reasons of the failures.
+    /// Requests that crossed the server's close of a connection that had been in use.
+    pub crossed_closes: u64,
+    /// Of these, those that were sent again.
+    pub repeated: u64,
+    /// What failed and why, crossed closes included.
     pub failures: Vec<FailureCount>,
     /// Complete responses by status.
     pub statuses: BTreeMap<u16, u64>,
@@ -88,11 +92,11 @@ pub struct LoadReport {
     lost: u64,
 }
 
-/// Requests that failed for one reason.
+/// Requests that failed in the same way.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FailureCount {
-    /// The reason's name.
-    pub reason: &'static str,
+    /// What happened, and why.
+    pub fault: Fault,
     /// Number of requests.
     pub count: u64,
     /// The first failure, in words.
@@ -110,8 +114,8 @@ impl LoadReport {
         own_cost: Option<OwnCost>,
     ) -> Self {
         let LoadResult { tally, elapsed, ended, .. } = loaded;
-        let failures = tally.failures().map(|(reason, count, first)| FailureCount {
-            reason,
+        let failures = tally.failures().map(|(fault, count, first)| FailureCount {
+            fault,
             count,
             first: first.to_string(),
         });
@@ -123,8 +127,10 @@ impl LoadReport {
             stack,
             concurrency: options.concurrency,
             connections: tally.connections(),
-            requests: tally.answered() + tally.failed(),
+            requests: tally.requests(),
             failed: tally.failed(),
+            crossed_closes: tally.crossed_closes(),
+            repeated: tally.repeated(),
             failures: failures.collect(),
             statuses: tally.statuses().clone(),
             warm_up: tally.warm_up(),
@@ -173,16 +179,27 @@ impl LoadReport {
     pub fn rate(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 requests")]
-        let answered = (self.requests - self.failed) as f64;
+        let answered = (self.requests - self.failed - self.lost_in_close()) as f64;
         if seconds > 0.0 { answered / seconds } else { 0.0 }
     }
 
-    /// Whether every connection that was due was made, every request answered, and all connections
-    /// closed in time.
+    /// Requests that crossed a close and were not sent again.
+    #[must_use]
+    pub const fn lost_in_close(&self) -> u64 {
+        self.crossed_closes - self.repeated
+    }
+
+    /// Whether every request that was due was made, whatever came of it, and all connections closed in
+    /// time.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.missed + self.not_closed == 0 && self.ended == EndReason::AsPlanned
+    }
+
+    /// Whether, besides, every request was answered.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        let left = self.failed + self.missed + self.not_closed;
-        left == 0 && self.ended == EndReason::AsPlanned
+        self.is_whole() && self.failed + self.lost_in_close() == 0
     }
 }
 
@@ -213,10 +230,12 @@ mod sample {
             requests: 1200,
             failed: 2,
             failures: vec![FailureCount {
-                reason: "short-body",
+                fault: Fault { kind: "truncated", outcome: "truncated", rival: None },
                 count: 2,
                 first: "connection closed before the end of the body".to_owned(),
             }],
+            crossed_closes: 0,
+            repeated: 0,
             statuses: BTreeMap::from([(200, 1197), (304, 1)]),
             warm_up: WarmUp::default(),
             elapsed: ms(2000),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ackwise_cause::FailureKind;
 use ackwise_report::words::{counted, grouped};
 
 use ackwise_tcp::policy::Preset;
@@ -28,6 +29,7 @@ pub(super) fn notes(
     notes.extend(bottleneck(report));
     notes.extend(lateness(options, loaded));
     notes.extend(reuse(report));
+    notes.extend(crossed(report));
     let mut count = |count: u64, what: &str| {
         if count > 0 {
             notes.push(format!("{} {what}", counted(count, "connection")));
@@ -133,6 +135,24 @@ fn reuse(report: &LoadReport) -> Option<String> {
             "{} in TIME-WAIT at neither end: TIME-WAIT ends when a port is reused, or by an RST; a \
              retransmitted FIN triggers such an RST when the client's socket is gone",
             counted(ended - held, "connection")
+        )
+    })
+}
+
+/// Notes that requests crossed the server's close, which is no error of either end.
+fn crossed(report: &LoadReport) -> Option<String> {
+    let kind = FailureKind::CloseRace;
+    (report.crossed_closes > 0).then(|| {
+        format!(
+            "{} crossed the server's close of a connection that had been in use ({}), and {} of them sent again \
+             (--retry-closed): {}",
+            counted(report.crossed_closes, "request"),
+            kind.name(),
+            match report.repeated {
+                0 => "none".to_owned(),
+                repeated => grouped(repeated),
+            },
+            kind.remedy(),
         )
     })
 }

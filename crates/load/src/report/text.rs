@@ -7,7 +7,8 @@ use ackwise_report::{
     words::{counted, grouped},
 };
 
-use super::{Causes, LoadReport};
+use super::{Causes, FailureCount, LoadReport};
+use crate::generator::Fault;
 
 /// Formats the report in at most `columns` columns.
 #[must_use]
@@ -56,9 +57,13 @@ fn text_of_causes(causes: &Causes, paragraph: &mut impl FnMut(&str, &'static str
 fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'static str)) {
     paragraph("", "");
     let rate = report.rate();
+    let crossed = match report.crossed_closes {
+        0 => String::new(),
+        crossed => format!(", {}", counted(crossed, "crossed close")),
+    };
     paragraph(
         &format!(
-            "{} on {} to {} in {:.2} s: {} responses per second, {} failed",
+            "{} on {} to {} in {:.2} s: {} responses per second, {} failed{crossed}",
             counted(report.requests, "request"),
             counted(report.connections, "connection"),
             report.server,
@@ -75,8 +80,11 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
         paragraph(&format!("Statuses: {}", statuses.join(", ")), "  ");
     }
     for failed in &report.failures {
-        let (count, reason, first) = (grouped(failed.count), failed.reason, &failed.first);
-        paragraph(&format!("  {count} {reason}: {first}"), "    ");
+        let FailureCount { fault: Fault { kind, outcome, rival }, count, first } = failed;
+        let outcome = if kind == outcome { String::new() } else { format!(" ({outcome})") };
+        let rival =
+            rival.map_or_else(String::new, |it| format!(" (medium confidence, rival {it})"));
+        paragraph(&format!("  {} {kind}{outcome}: {first}{rival}", grouped(*count)), "    ");
     }
     if let Some(latency) = report.latency {
         let mut line = format!("Latency in ms: mean {}", millis(latency.mean));
@@ -121,7 +129,7 @@ number could not be determined.
 1,200 requests on 1,200 connections to 10.0.0.1:80 in 2.00 s: 599 responses per
   second, 2 failed
 Statuses: 200: 1,197, 304: 1
-  2 short-body: connection closed before the end of the body
+  2 truncated: connection closed before the end of the body
 Latency in ms: mean 3.00, p50 2.00, p90 4.00, p99 5.00, p99.9 6.00, max 700
 Time of 1,190 captured exchanges, 4.000 s in total, by cause:
   75 %, 3.000 s: nagle-delayed-ack, at the server, 75 exchanges (high
