@@ -21,6 +21,7 @@ mod progress;
 mod rounds;
 mod sim;
 mod spread;
+mod tap;
 mod truth;
 mod tune;
 mod witness;

@@ -14,7 +14,7 @@ use anyhow::{Context, ensure};
 
 use super::plan::{Plan, Stamps};
 use super::route;
-use super::tap::Tap;
+use crate::tap::Tap;
 
 /// The namespaces die with the process, and the links with this.
 #[derive(Debug)]

@@ -10,7 +10,6 @@
 //! | `paths` | its links |
 //! | `lab` | three namespaces and two links |
 //! | `route` | a route with timestamps in microseconds |
-//! | `tap` | tcpdump |
 //! | `play` | the programs, one thread for each end |
 //! | `asyncio` | a server in Python |
 //! | `front` | nginx or HAProxy in front of ours |
@@ -40,10 +39,10 @@ use self::judge::{Span, judge};
 use self::lab::{Lab, Links};
 use self::plan::Plan;
 use self::play::Played;
-pub(super) use self::tap::Tap;
 use self::view::Records;
 use super::case::{Captures, Case, Connection, Interval, OneWay, Place, Recorded, Truth, World};
 use super::options::Set;
+use crate::tap::Tap;
 use crate::witness::clock::{Clock, RealTime};
 use crate::witness::trace::{Event, Tracer};
 use xtask::process;
@@ -64,7 +63,6 @@ mod play;
 mod route;
 mod second;
 mod steps;
-mod tap;
 #[cfg(test)]
 mod tests;
 mod view;

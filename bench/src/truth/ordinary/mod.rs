@@ -29,8 +29,8 @@ use serde_json::{Map, Value};
 use self::clocks::Clocks;
 use self::programs::{CLIENTS, Running, SERVERS, Session};
 use super::case::{Captures, Case, OneWay, Recorded, Truth, World};
-use super::kernel::Tap;
 use crate::dice::Dice;
+use crate::tap::Tap;
 use crate::witness::clock::{Clock, RealTime};
 
 /// Runs the session that `seed` and `number` draw, and writes it as a case below `folder`.

@@ -19,12 +19,22 @@ pub(crate) struct Tap {
 impl Tap {
     /// Captures the TCP packets of `interface` into `file`, from now on.
     pub(crate) fn at(namespace: &Namespace, interface: &str, file: &Path) -> anyhow::Result<Self> {
+        Self::of(namespace, interface, file, "tcp")
+    }
+
+    /// The same for the packets that `filter` matches.
+    pub(crate) fn of(
+        namespace: &Namespace,
+        interface: &str,
+        file: &Path,
+        filter: &str,
+    ) -> anyhow::Result<Self> {
         let mut command = Command::new("tcpdump");
         command
             .args(["-n", "-U", "--immediate-mode", "--time-stamp-precision=nano"])
             .args(["-B", "16384", "-s", "2000", "-Z", "root", "-i", interface, "-w"])
             .arg(file)
-            .arg("tcp")
+            .arg(filter)
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         let child = namespace.run(|| command.spawn())?;
