@@ -9,6 +9,7 @@ mod check;
 mod child;
 mod dice;
 mod explain;
+mod failures;
 mod hostile;
 mod kernel;
 mod load;
@@ -98,6 +99,8 @@ fn start() -> anyhow::Result<ExitCode> {
         truth::parse(args)?.map_or(Chore::Help, Chore::Truth)
     } else if args.next_if(|it| it == hostile::NAME).is_some() {
         hostile::parse(args)?.map_or(Chore::Help, Chore::Hostile)
+    } else if args.next_if(|it| it == failures::NAME).is_some() {
+        failures::parse(args)?.map_or(Chore::Help, Chore::Failures)
     } else if args.next_if(|it| it == kernel::NAME).is_some() {
         kernel::parse(args)?.map_or(Chore::Help, Chore::Kernel)
     } else if args.next_if(|it| it == check::NAME).is_some() {
@@ -116,8 +119,15 @@ fn start() -> anyhow::Result<ExitCode> {
     match chore {
         Chore::Help => {
             print!("{HELP}");
-            let own =
-                [load::HELP, hostile::HELP, kernel::HELP, truth::HELP, pace::HELP, tune::HELP];
+            let own = [
+                load::HELP,
+                hostile::HELP,
+                failures::HELP,
+                kernel::HELP,
+                truth::HELP,
+                pace::HELP,
+                tune::HELP,
+            ];
             for help in [check::HELP].into_iter().chain(own) {
                 print!("{help}");
             }
@@ -132,6 +142,7 @@ fn start() -> anyhow::Result<ExitCode> {
         Chore::Check(settings) => check::run(&settings),
         Chore::Load(settings) => load::run(settings),
         Chore::Hostile(settings) => hostile::run(&settings),
+        Chore::Failures(settings) => failures::run(&settings),
         Chore::Kernel(settings) => kernel::run(&settings),
         Chore::Truth(settings) => truth::run(&settings),
         Chore::Tune(settings) => tune::run(&settings),
@@ -149,6 +160,7 @@ enum Chore {
     Check(check::Settings),
     Load(load::Settings),
     Hostile(hostile::Settings),
+    Failures(failures::Settings),
     Kernel(kernel::Settings),
     Truth(truth::Settings),
     Tune(tune::Settings),
@@ -200,6 +212,7 @@ fn list() {
     println!("{:<10} {}", check::NAME, check::QUESTION);
     println!("{:<10} {}", load::NAME, load::QUESTION);
     println!("{:<10} {}", hostile::NAME, hostile::QUESTION);
+    println!("{:<10} {}", failures::NAME, failures::QUESTION);
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
     println!("{:<10} {}", kernel::NAME, kernel::QUESTION);
     println!("{:<10} {}", truth::NAME, truth::QUESTION);

@@ -1,0 +1,193 @@
+//! Traffic of programs of others in which nothing fails: curl, Python and Node, with nginx and haproxy.
+
+use std::fs::{self, File};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+
+use super::{Played, Stage, micros};
+use crate::dice::Dice;
+use crate::failures::kind::Plain;
+
+pub(super) fn play(
+    plain: Plain,
+    stage: Stage<'_>,
+    dice: &mut Dice,
+    all: &mut Played,
+) -> anyhow::Result<()> {
+    let files = stage.folder.canonicalize()?.join("files");
+    fs::create_dir_all(&files)?;
+    let port = stage.port;
+    let http2 = if plain == Plain::Goaway { " http2" } else { "" };
+    let behind = if plain == Plain::Proxied { port + 20_000 } else { port };
+    let config = nginx(&files, &format!("{behind}{http2}"), dice)?;
+    let mut command = Command::new("nginx");
+    command.args(["-e", "stderr", "-c"]).arg(config).arg("-p").arg(&files);
+    let _nginx = Running::start(stage, &files, command, behind)?;
+    let proxy = match plain {
+        Plain::Proxied => {
+            let config = files.join("haproxy.cfg");
+            fs::write(&config, haproxy(port, behind))?;
+            let mut command = Command::new("haproxy");
+            command.arg("-db").arg("-f").arg(config);
+            Some(Running::start(stage, &files, command, port)?)
+        }
+        _ => None,
+    };
+    for round in 0..4 {
+        all.answered += client(plain, stage, round, dice)?;
+        thread::sleep(micros(dice.scaled(10.0, 500_000.0)));
+    }
+    drop(proxy);
+    fs::remove_dir_all(&files).context("cannot remove the programs' files")
+}
+
+/// Exchanges that were answered, as the program says.
+fn client(plain: Plain, stage: Stage<'_>, round: u32, dice: &mut Dice) -> anyhow::Result<u32> {
+    let address = stage.address();
+    let count = dice.between(8, 16);
+    let mut command;
+    match (plain, round % 2) {
+        (Plain::Pools, 0) => {
+            command = Command::new("python3");
+            command.args(["-c", POOL_PY, &address.ip().to_string(), &address.port().to_string()]);
+            command.args([count.to_string(), dice.between(1, 9_999).to_string()]);
+        }
+        (Plain::Pools, _) => {
+            command = Command::new("node");
+            command.args(["-e", POOL_JS, &address.ip().to_string(), &address.port().to_string()]);
+            command.arg(count.to_string());
+        }
+        _ => {
+            command = Command::new("curl");
+            command.args(["-s", "-w", "answered %{http_code}\\n", "--max-time", "60"]);
+            if plain == Plain::Goaway {
+                command.arg("--http2-prior-knowledge");
+            }
+            match dice.between(0, 3) {
+                0 => _ = command.arg("-I"),
+                1 => _ = command.args(["-d", &"x".repeat(2_000)]),
+                _ => {}
+            }
+            for _ in 0..count {
+                let size = SIZES[dice.between(0, 3) as usize];
+                command.args(["-o", "/dev/null", &format!("http://{address}/{size}")]);
+            }
+        }
+    }
+    let output = command.stdin(Stdio::null()).output().context("cannot start a client")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let what = format!("{command:?}: {:?} {said}", output.status.code());
+    stage.diary.note("client", 0, what.chars().take(300).collect::<String>());
+    ensure!(output.status.success(), "{what}");
+    Ok(u32::try_from(text.matches("answered").count())?)
+}
+
+fn nginx(files: &std::path::Path, listen: &str, dice: &mut Dice) -> anyhow::Result<PathBuf> {
+    let documents = files.join("documents");
+    fs::create_dir_all(&documents)?;
+    for size in SIZES {
+        fs::write(documents.join(size.to_string()), "x".repeat(size))?;
+    }
+    let root = files.display();
+    let requests = dice.between(3, 9);
+    let config = files.join("nginx.conf");
+    let text = format!(
+        "daemon off; master_process off; pid {root}/pid; error_log stderr; user root;
+        events {{}}
+        http {{
+            client_body_temp_path {root}/body; proxy_temp_path {root}/proxy;
+            fastcgi_temp_path {root}/fastcgi; uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
+            access_log off; keepalive_timeout 2s; keepalive_requests {requests};
+            server {{ listen {listen}; root {root}/documents; }}
+        }}"
+    );
+    fs::write(&config, text)?;
+    Ok(config)
+}
+
+fn haproxy(port: u16, behind: u16) -> String {
+    format!(
+        "defaults\n  mode http\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n\
+         \x20 timeout http-keep-alive 1s\n\
+         frontend front\n  bind :{port}\n  default_backend back\n\
+         backend back\n  server nginx 127.0.0.1:{behind}\n"
+    )
+}
+
+/// A server; ended when it is dropped.
+struct Running(Child);
+
+impl Running {
+    fn start(
+        stage: Stage<'_>,
+        files: &std::path::Path,
+        mut command: Command,
+        port: u16,
+    ) -> anyhow::Result<Self> {
+        let log = File::options().create(true).append(true).open(files.join("log"))?;
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let child = stage.lab.server.run(|| command.spawn())?.context("cannot start a server")?;
+        let running = Self(child);
+        let until = Instant::now() + START_LIMIT;
+        // Over the loopback interface, which is not captured.
+        let listens = || TcpStream::connect(("127.0.0.1", port)).is_ok();
+        while !stage.lab.server.run(listens)? {
+            if Instant::now() > until {
+                let log = fs::read_to_string(files.join("log")).unwrap_or_default();
+                bail!("no server listens on {port}: {log}");
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(running)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// One connection at a time, which is used again if the server lets it; it closes the last one itself.
+const POOL_PY: &str = r#"
+import http.client, random, sys, time
+host, port, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+random.seed(seed)
+c = http.client.HTTPConnection(host, port, timeout=20)
+for i in range(count):
+    c.request(random.choice(["GET", "GET", "HEAD"]), "/" + random.choice(["200", "3000", "20000"]))
+    r = c.getresponse()
+    r.read()
+    print("answered", r.status)
+    time.sleep(random.random() * 0.2)
+if random.random() < 0.5:
+    time.sleep(2.5)
+c.close()
+"#;
+
+/// Three connections, and what the agent does with them.
+const POOL_JS: &str = r#"
+const http = require('http');
+const [host, port, count] = process.argv.slice(1);
+const agent = new http.Agent({ keepAlive: true, maxSockets: 3 });
+let left = +count;
+for (let i = 0; i < +count; i++) {
+  http.get({ host, port, agent, path: '/' + [200, 3000, 20000][i % 3] }, (r) => {
+    r.resume();
+    r.on('end', () => {
+      console.log('answered', r.statusCode);
+      if (--left === 0) setTimeout(() => process.exit(0), 500);
+    });
+  });
+}
+"#;
+
+const SIZES: [usize; 4] = [0, 200, 3_000, 20_000];
+const START_LIMIT: Duration = Duration::from_secs(15);

@@ -1,0 +1,129 @@
+//! What `ackwise explain --json` tells of a capture: failures, and the exchanges that they are about.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+
+/// A failure that is told.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Told {
+    pub(super) kind: String,
+    pub(super) confidence: String,
+    /// The client's port.
+    pub(super) port: u16,
+    /// Which exchange of the connection.
+    pub(super) number: Option<u32>,
+    pub(super) ms: f64,
+    pub(super) at_most: Option<f64>,
+}
+
+/// Of one capture.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Said {
+    pub(super) told: Vec<Told>,
+    /// Exchanges in the report.
+    pub(super) exchanges: usize,
+}
+
+#[derive(Deserialize)]
+struct Report {
+    failures: Vec<Failure>,
+    connections: Vec<Connection>,
+    exchanges: Vec<Exchange>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    kind: String,
+    confidence: String,
+    exchange: Option<u64>,
+    connection: Option<u64>,
+    ms: f64,
+    ms_at_most: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Connection {
+    id: u64,
+    client: String,
+}
+
+#[derive(Deserialize)]
+struct Exchange {
+    id: u64,
+    connection: u64,
+}
+
+/// Asks `program` about these captures: one, or one from each end. The inner error says why it refuses a pair, such as
+/// one that nothing came back in.
+///
+/// # Errors
+///
+/// If it fails, or prints something else.
+pub(super) fn ask(program: &Path, captures: &[&Path]) -> anyhow::Result<Result<Said, String>> {
+    let mut command = Command::new(program);
+    command.args(["explain", "--json"]);
+    if captures.len() == 2 {
+        command.arg("--pair");
+    }
+    let output = command.args(captures).stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("cannot start {}", program.display()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let is_well = output.status.success();
+    if !is_well && captures.len() == 2 {
+        return Ok(Err(said.trim().to_owned()));
+    }
+    ensure!(is_well, "{captures:?}: {said}");
+    parse(&output.stdout).map(Ok).with_context(|| format!("{captures:?}: {said}"))
+}
+
+fn parse(json: &[u8]) -> anyhow::Result<Said> {
+    let Report { failures, connections, exchanges } = serde_json::from_slice(json)?;
+    let ports: BTreeMap<u64, u16> = connections
+        .iter()
+        .filter_map(|it| Some((it.id, it.client.rsplit(':').next()?.parse().ok()?)))
+        .collect();
+    // In the order of their requests, as in the report.
+    let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
+    let mut numbers = BTreeMap::new();
+    for exchange in &exchanges {
+        let count = counts.entry(exchange.connection).or_default();
+        numbers.insert(exchange.id, (exchange.connection, *count));
+        *count += 1;
+    }
+    let told = |it: Failure| {
+        let exchange = it.exchange.and_then(|id| numbers.get(&id));
+        let connection = it.connection.or(exchange.map(|it| it.0));
+        Told {
+            kind: it.kind,
+            confidence: it.confidence,
+            port: connection.and_then(|id| ports.get(&id)).copied().unwrap_or_default(),
+            number: exchange.map(|it| it.1),
+            ms: it.ms,
+            at_most: it.ms_at_most,
+        }
+    };
+    Ok(Said { told: failures.into_iter().map(told).collect(), exchanges: exchanges.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_known_by_port_and_number() {
+        let json = br#"{"connections": [{"id": 3, "client": "10.0.0.1:4000"}],
+            "exchanges": [{"id": 8, "connection": 3}, {"id": 9, "connection": 3}],
+            "failures": [{"kind": "reset", "confidence": "high", "exchange": 9, "connection": 3,
+                "ms": 1.5, "ms_at_most": null, "more": 1},
+                {"kind": "connect-refused", "confidence": "high", "exchange": null, "connection": 3,
+                "ms": 1, "ms_at_most": 2}]}"#;
+        let said = parse(json).unwrap();
+        assert_eq!(said.told[0].port, 4000);
+        assert_eq!((said.told[0].number, said.told[1].number), (Some(1), None));
+        assert_eq!((said.told[1].at_most, said.exchanges), (Some(2.0), 2));
+    }
+}
