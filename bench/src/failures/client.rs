@@ -71,9 +71,18 @@ impl End {
 pub(super) struct Done {
     pub(super) port: u16,
     pub(super) number: u32,
+    /// When the client began to connect.
+    pub(super) opened: Nanos,
     pub(super) began: Nanos,
     pub(super) ended: Nanos,
     pub(super) end: End,
+}
+
+impl Done {
+    /// Whoever opens a connection for a request waits for that, too: docs/explain.md, "Distance, connection setup".
+    pub(super) const fn start(&self) -> Nanos {
+        if self.number == 0 { self.opened } else { self.began }
+    }
 }
 
 /// A connection.
@@ -82,6 +91,7 @@ pub(super) struct Conn<'a> {
     pub(super) stream: TcpStream,
     pub(super) port: u16,
     number: u32,
+    opened: Nanos,
     diary: &'a Diary,
 }
 
@@ -148,7 +158,7 @@ impl<'a> Conn<'a> {
         diary.note("client", port, said);
         let stream = TcpStream::from(socket);
         stream.set_nodelay(true)?;
-        Ok(Ok(Self { stream, port, number: 0, diary }))
+        Ok(Ok(Self { stream, port, number: 0, opened: began, diary }))
     }
 
     /// One exchange, to its end.
@@ -159,7 +169,7 @@ impl<'a> Conn<'a> {
         let began = self.diary.note("client", self.port, what);
         let end = self.exchange(ask);
         let ended = self.diary.note("client", self.port, format!("ends: {end:?}"));
-        Done { port: self.port, number, began, ended, end }
+        Done { port: self.port, number, opened: self.opened, began, ended, end }
     }
 
     fn exchange(&mut self, ask: &Ask) -> End {

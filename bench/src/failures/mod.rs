@@ -77,14 +77,15 @@ struct Results {
 pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     let program =
         settings.program.clone().map_or_else(program::build, |it| Ok(fs::canonicalize(it)?))?;
-    let mut results = Results::default();
+    let results = Results::default();
     let work = match (&settings.from, &settings.dir) {
         (Some(folder), _) => return finish(settings, &program, folder, results),
         (None, Some(folder)) => folder.clone(),
         (None, None) => PathBuf::from(format!("target/bench-failures/{}", std::process::id())),
     };
     fs::create_dir_all(&work).with_context(|| format!("cannot create {}", work.display()))?;
-    results.left_out = record::record(settings, &work)?;
+    let left_out = record::record(settings, &work)?;
+    fs::write(work.join(LEFT_OUT), left_out.join("\n"))?;
     let code = finish(settings, &program, &work, results);
     if settings.dir.is_none() {
         fs::remove_dir_all(&work).context("cannot remove the cases")?;
@@ -98,6 +99,8 @@ fn finish(
     folder: &Path,
     mut results: Results,
 ) -> anyhow::Result<ExitCode> {
+    let left_out = fs::read_to_string(folder.join(LEFT_OUT)).unwrap_or_default();
+    results.left_out.extend(left_out.lines().map(str::to_owned));
     let folders = folders(folder, settings.only)?;
     for (truth, place, said) in heard(program, &folders)? {
         match said {
@@ -186,3 +189,6 @@ fn folders(folder: &Path, only: Option<Family>) -> anyhow::Result<Vec<PathBuf>> 
     folders.sort();
     Ok(folders)
 }
+
+/// Why cases are no cases, one in a line.
+const LEFT_OUT: &str = "left-out.txt";

@@ -12,6 +12,7 @@ use crate::failures::client::{Ask, Conn, Done, End};
 use crate::failures::kind::Kind;
 use crate::failures::server::{Server, Setup};
 use crate::failures::truth::At;
+use crate::witness::clock::Nanos;
 
 /// The server reads the request, and then closes or resets the connection.
 pub(super) fn unanswered(
@@ -115,7 +116,7 @@ pub(super) fn abandoned(stage: Stage<'_>, dice: &mut Dice, all: &mut Played) -> 
             ensure!(done.end == End::TimedOut(0), "abandoned: {:?}", done.end);
             done.ended = if dice.between(0, 3) > 0 { conn.close() } else { conn.reset() };
             // The server's program may not look: its kernel knows one way later.
-            let first = server.of(done.port, done.number).first.unwrap_or_default();
+            let first = arrived(stage, &server, &done).unwrap_or_default();
             let gone = done.ended + stage.delay();
             all.fail(Kind::Abandoned, &done, At::known(), At::known().lasted(first, gone));
             if answers {
@@ -167,11 +168,19 @@ fn used<'a>(stage: Stage<'a>, dice: &mut Dice, all: &mut Played) -> anyhow::Resu
 fn at_both(kind: Kind, stage: Stage<'_>, server: &Server, all: &mut Played, done: &Done) {
     stage.settle();
     let served = server.of(done.port, done.number);
-    let at = match (served.first, served.over) {
+    let at = match (arrived(stage, server, done), served.over) {
         (Some(first), Some(over)) => At::known().lasted(first, over),
         _ => At::known(),
     };
     all.fail(kind, done, At::known(), at);
+}
+
+/// When the request began to arrive, or the connection that was opened for it.
+fn arrived(stage: Stage<'_>, server: &Server, done: &Done) -> Option<Nanos> {
+    match done.number {
+        0 => Some(done.opened + stage.delay()),
+        number => server.of(done.port, number).first,
+    }
 }
 
 /// The connection is closed now or a little later.

@@ -142,7 +142,7 @@ impl Played {
     }
 
     fn fail(&mut self, kind: Kind, done: &Done, client: At, server: At) {
-        let client = client.lasted(done.began, done.ended);
+        let client = client.lasted(done.start(), done.ended);
         let number = Some(done.number);
         self.failed.push(Failed { kind, port: done.port, number, client, server });
     }
