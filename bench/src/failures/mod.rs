@@ -123,14 +123,16 @@ fn heard(program: &Path, folders: &[PathBuf]) -> anyhow::Result<Vec<Heard>> {
         while let Some(folder) = folders.get(next.fetch_add(1, Ordering::Relaxed)) {
             ensure!(!process::interrupted(), "interrupted");
             let truth = Truth::read(folder)?;
-            for (name, captures) in record::captures(folder, truth.family)? {
-                let captures: Vec<&Path> = captures.iter().map(PathBuf::as_path).collect();
+            for (name, files) in record::captures(folder, truth.family)? {
+                let captures: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
                 let said = said::ask(program, &captures)?;
-                all.lock().map_err(|_| anyhow!("a thread panicked"))?.push((
-                    truth.clone(),
-                    name,
-                    said,
-                ));
+                // Captures that lack something can be made again, and would be most of a folder.
+                let is_worth_keeping = said.as_ref().is_ok_and(|it| !it.told.is_empty());
+                if !is_worth_keeping && Place::named(&name).is_none() {
+                    files.iter().try_for_each(fs::remove_file)?;
+                }
+                let mut all = all.lock().map_err(|_| anyhow!("a thread panicked"))?;
+                all.push((truth.clone(), name, said));
             }
         }
         Ok(())
@@ -152,7 +154,7 @@ type Heard = (Truth, String, Result<Said, String>);
 impl Results {
     /// What is told of one capture, or of a pair.
     fn add(&mut self, truth: &Truth, name: &str, said: &Said) {
-        let place = Place::ALL.into_iter().find(|it| it.name() == name);
+        let place = Place::named(name);
         if let Some(place) = place {
             self.score.add(&truth.name, place, &truth.failed, &said.told);
         }

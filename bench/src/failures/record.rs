@@ -93,7 +93,7 @@ fn record_lab(
         let truth = match result {
             Ok(it) => it,
             Err(why) => {
-                left_out.push(format!("{}: {why:#}", case.name));
+                left_out.push(format!("{}: {why:#}", case.name).replace('\n', " "));
                 fs::remove_dir_all(&folder)?;
                 continue;
             }

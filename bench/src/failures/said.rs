@@ -17,7 +17,8 @@ pub(super) struct Told {
     /// Which exchange of the connection.
     pub(super) number: Option<u32>,
     pub(super) ms: f64,
-    pub(super) at_most: Option<f64>,
+    /// Infinite if nothing shows the end.
+    pub(super) at_most: f64,
 }
 
 /// Of one capture.
@@ -43,6 +44,7 @@ struct Failure {
     connection: Option<u64>,
     ms: f64,
     ms_at_most: Option<f64>,
+    ended_by: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -103,7 +105,12 @@ fn parse(json: &[u8]) -> anyhow::Result<Said> {
             port: connection.and_then(|id| ports.get(&id)).copied().unwrap_or_default(),
             number: exchange.map(|it| it.1),
             ms: it.ms,
-            at_most: it.ms_at_most,
+            // The schema: "null if nothing else shows its end"; a FIN or an RST does.
+            at_most: it.ms_at_most.unwrap_or(if it.ended_by.is_some() {
+                it.ms
+            } else {
+                f64::INFINITY
+            }),
         }
     };
     Ok(Said { told: failures.into_iter().map(told).collect(), exchanges: exchanges.len() })
@@ -118,12 +125,15 @@ mod tests {
         let json = br#"{"connections": [{"id": 3, "client": "10.0.0.1:4000"}],
             "exchanges": [{"id": 8, "connection": 3}, {"id": 9, "connection": 3}],
             "failures": [{"kind": "reset", "confidence": "high", "exchange": 9, "connection": 3,
-                "ms": 1.5, "ms_at_most": null, "more": 1},
+                "ms": 1.5, "ms_at_most": null, "ended_by": "server", "more": 1},
+                {"kind": "silent", "confidence": "high", "exchange": 8, "connection": 3, "ms": 7,
+                "ms_at_most": null, "ended_by": null},
                 {"kind": "connect-refused", "confidence": "high", "exchange": null, "connection": 3,
-                "ms": 1, "ms_at_most": 2}]}"#;
+                "ms": 1, "ms_at_most": 2, "ended_by": null}]}"#;
         let said = parse(json).unwrap();
         assert_eq!(said.told[0].port, 4000);
-        assert_eq!((said.told[0].number, said.told[1].number), (Some(1), None));
-        assert_eq!((said.told[1].at_most, said.exchanges), (Some(2.0), 2));
+        assert_eq!((said.told[0].number, said.told[2].number), (Some(1), None));
+        let at_most: Vec<f64> = said.told.iter().map(|it| it.at_most).collect();
+        assert_eq!((at_most, said.exchanges), (vec![1.5, f64::INFINITY, 2.0], 2));
     }
 }

@@ -28,6 +28,10 @@ impl Place {
         }
     }
 
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
     /// Two captures know what one of them knows.
     fn at(self, failed: &Failed) -> At {
         let Failed { client, server, .. } = failed;
@@ -141,7 +145,7 @@ impl Score {
         cell.right += 1;
         let Some(ms) = at.ms else { return };
         cell.timed += 1;
-        let until = told.at_most.unwrap_or(told.ms);
+        let until = told.at_most;
         if (told.ms - TOLERANCE..=until + TOLERANCE).contains(&ms) {
             cell.inside += 1;
         } else {
@@ -229,7 +233,7 @@ mod tests {
         Failed { kind, port: 4000, number, client, server: At::hidden() }
     }
 
-    fn told(kind: &str, number: Option<u32>, ms: f64, at_most: Option<f64>) -> Told {
+    fn told(kind: &str, number: Option<u32>, ms: f64, at_most: f64) -> Told {
         let kind = kind.to_owned();
         Told { kind, port: 4000, number, ms, at_most, confidence: "high".to_owned() }
     }
@@ -242,7 +246,7 @@ mod tests {
     fn a_failure_that_is_told_counts_with_its_time() {
         let mut score = Score::default();
         let truth = [failed(Kind::Reset, Some(2), 12.0), failed(Kind::Reset, Some(4), 12.0)];
-        let said = [told("reset", Some(2), 10.0, Some(11.5)), told("reset", Some(4), 8.0, None)];
+        let said = [told("reset", Some(2), 10.0, 11.5), told("reset", Some(4), 8.0, 8.0)];
         score.add("a", Place::Client, &truth, &said);
         let cell = cell(&score, "reset", Place::Client);
         assert_eq!((cell.cases, cell.found, cell.right, cell.timed, cell.inside), (2, 2, 2, 2, 1));
@@ -253,7 +257,7 @@ mod tests {
     fn another_kind_costs_the_one_recall_and_the_other_precision() {
         let mut score = Score::default();
         let truth = [failed(Kind::CloseRace, Some(1), 5.0)];
-        score.add("a", Place::Client, &truth, &[told("reset", Some(1), 5.0, None)]);
+        score.add("a", Place::Client, &truth, &[told("reset", Some(1), 5.0, 5.0)]);
         let [race, reset] = ["close-race", "reset"].map(|it| cell(&score, it, Place::Client));
         assert_eq!((race.recall(), reset.told, reset.right), (0.0, 1, 0));
     }
@@ -262,7 +266,7 @@ mod tests {
     fn what_is_told_of_a_healthy_exchange_is_wrong() {
         let mut score = Score::default();
         let truth = [failed(Kind::Reset, Some(1), 5.0)];
-        let said = [told("reset", Some(1), 5.0, None), told("reset", Some(0), 5.0, None)];
+        let said = [told("reset", Some(1), 5.0, 5.0), told("reset", Some(0), 5.0, 5.0)];
         score.add("a", Place::Client, &truth, &said);
         let cell = cell(&score, "reset", Place::Client);
         assert_eq!((cell.precision(), cell.recall()), (0.5, 1.0));
@@ -272,7 +276,7 @@ mod tests {
     fn what_cannot_be_known_is_no_mistake_either_way() {
         let mut score = Score::default();
         let truth = [failed(Kind::Silent, Some(1), 5.0)];
-        score.add("a", Place::Server, &truth, &[told("abandoned", Some(1), 5.0, None)]);
+        score.add("a", Place::Server, &truth, &[told("abandoned", Some(1), 5.0, 5.0)]);
         let cell = cell(&score, "silent", Place::Server);
         assert_eq!((cell.cases, cell.hidden, cell.guessed), (0, 1, 0));
         assert!(score.wrong.is_empty());
@@ -286,7 +290,7 @@ mod tests {
         let mut truth = failed(Kind::AcceptQueueFull, None, 5.0);
         truth.client = truth.client.or("silent");
         let mut score = Score::default();
-        score.add("a", Place::Client, &[truth], &[told("silent", Some(0), 5.0, None)]);
+        score.add("a", Place::Client, &[truth], &[told("silent", Some(0), 5.0, 5.0)]);
         assert_eq!(cell(&score, "accept-queue-full", Place::Client).right, 1);
     }
 
@@ -295,7 +299,7 @@ mod tests {
         let mut score = Score::default();
         let truth = [Kind::Reset, Kind::Reset, Kind::Reset, Kind::Truncated];
         let truth: Vec<Failed> = (0..).zip(truth).map(|(n, it)| failed(it, Some(n), 1.0)).collect();
-        let said: Vec<Told> = (0..3).map(|it| told("reset", Some(it), 1.0, None)).collect();
+        let said: Vec<Told> = (0..3).map(|it| told("reset", Some(it), 1.0, 1.0)).collect();
         score.add("a", Place::Client, &truth, &said);
         let means = score.means(Some(Place::Client));
         assert_eq!((means.recall.mean, means.recall.least), (0.5, 0.0));

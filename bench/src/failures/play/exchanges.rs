@@ -137,7 +137,7 @@ pub(super) fn early_reset(
     beside(stage, dice, all, |dice, all| {
         for _ in 0..dice.between(1, 2) {
             // More than a server's kernel takes that does not read.
-            let body = whole(dice.scaled(8e6, 24e6));
+            let body = whole(dice.scaled(2e6, 6e6));
             let status = [413, 401, 403, 503][dice.between(0, 3) as usize];
             let size = whole(dice.scaled(1.0, 900.0));
             let pause = whole(dice.scaled(1.0, 30_000.0));
@@ -146,10 +146,6 @@ pub(super) fn early_reset(
             let apart = dice.between(0, 1) == 0;
             let done = conn.ask(&Ask { apart, ..Ask::post(script, body) });
             at_both(Kind::EarlyResponseReset, stage, &server, all, &done);
-            // Its time for the client is when it hears of it, which may be twice: response and reset.
-            if let Some(last) = all.failed.last_mut() {
-                last.client.ms = None;
-            }
             next(dice, conn);
         }
         Ok(())

@@ -176,7 +176,8 @@ mod tests {
     #[test]
     fn a_request_crosses_a_close_for_one_round_trip() {
         let at = |began: u64| {
-            let done = Done { port: 1, number: 1, opened: 0, began, ended: began, end: End::Eof(0) };
+            let done =
+                Done { port: 1, number: 1, opened: 0, began, ended: began, end: End::Eof(0) };
             crossing(&done, 100_000_000, 10_000_000)
         };
         assert_eq!(at(89_000_000), Crossing::Unclear);

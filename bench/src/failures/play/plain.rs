@@ -166,7 +166,7 @@ fn client(
             for _ in 0..count {
                 let status = [401, 417, 403][dice.between(0, 2) as usize];
                 let script = format!("early status={status} size={}", dice.between(0, 500));
-                let body = whole(dice.scaled(100.0, 400_000.0));
+                let body = whole(dice.scaled(100.0, 100_000.0));
                 all.well(&mut conn, &Ask { apart: true, ..Ask::post(script, body) })?;
                 all.well(&mut conn, &fine(dice))?;
             }

@@ -62,12 +62,14 @@ fn client(plain: Plain, stage: Stage<'_>, round: u32, dice: &mut Dice) -> anyhow
             command.args(["-e", POOL_JS, &address.ip().to_string(), &address.port().to_string()]);
             command.arg(count.to_string());
         }
+        (Plain::Goaway, _) => {
+            command = Command::new("node");
+            command.args(["-e", HTTP2_JS, &address.ip().to_string(), &address.port().to_string()]);
+            command.arg((count * 3).to_string());
+        }
         _ => {
             command = Command::new("curl");
             command.args(["-s", "-w", "answered %{http_code}\\n", "--max-time", "60"]);
-            if plain == Plain::Goaway {
-                command.arg("--http2-prior-knowledge");
-            }
             match dice.between(0, 3) {
                 0 => _ = command.arg("-I"),
                 1 => _ = command.args(["-d", &"x".repeat(2_000)]),
@@ -187,6 +189,31 @@ for (let i = 0; i < +count; i++) {
     });
   });
 }
+"#;
+
+/// Requests one after the other, on a new session when the last one is going away.
+const HTTP2_JS: &str = r#"
+const http2 = require('http2');
+const [host, port, count] = process.argv.slice(1);
+let left = +count, session = null, n = 0;
+const fail = (e) => { console.error(e); process.exit(1); };
+function open() {
+  const s = session = http2.connect('http://' + host + ':' + port);
+  s.on('goaway', (code) => { s.gone = true; if (code) fail('GOAWAY ' + code); });
+  s.on('error', fail);
+}
+function next() {
+  if (left-- === 0) return session.close();
+  if (!session || session.gone || session.closed || session.destroyed) open();
+  const path = '/' + [200, 3000, 20000][n++ % 3];
+  const r = session.request({ ':path': path, ':method': n % 5 ? 'GET' : 'HEAD' });
+  let status = 0;
+  r.on('response', (h) => { status = h[':status']; });
+  r.on('error', fail);
+  r.resume();
+  r.on('close', () => { console.log('answered', status); setTimeout(next, Math.random() * 60); });
+}
+next();
 "#;
 
 const SIZES: [usize; 4] = [0, 200, 3_000, 20_000];
