@@ -62,6 +62,10 @@ impl Lab {
                 run("nft", &format!("add chain ip t c {{ type filter hook {hook} priority 0; }}"))
             })??;
         }
+        lab.middle.run(|| -> anyhow::Result<()> {
+            run("nft", "add set ip t held { type inet_service ; flags timeout ; }")?;
+            run("nft", &format!("add rule ip t c ip daddr {SECOND} tcp dport @held drop"))
+        })??;
         for host in [&lab.client, &lab.server] {
             host.run(|| -> anyhow::Result<()> {
                 fs::write(
@@ -85,7 +89,14 @@ impl Lab {
         self.add_rule(&self.middle, text)
     }
 
-    /// The same behind the server's capture.
+    /// Drops what goes to the second address's port for a while.
+    pub(super) fn hold_second(&self, port: u16, span: Duration) -> anyhow::Result<()> {
+        let _alone = self.rules.lock().expect("nobody panics here");
+        let element = format!("add element ip t held {{ {port} timeout {}ms }}", span.as_millis());
+        self.middle.run(|| run("nft", &element))?
+    }
+
+    /// As [`rule`](Self::rule), behind the server's capture.
     pub(super) fn rule_at_server(&self, text: &str) -> anyhow::Result<()> {
         self.add_rule(&self.server, text)
     }

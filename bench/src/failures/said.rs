@@ -44,7 +44,7 @@ struct Failure {
     connection: Option<u64>,
     ms: f64,
     ms_at_most: Option<f64>,
-    ended_by: Option<String>,
+    outcome: String,
 }
 
 #[derive(Deserialize)]
@@ -98,6 +98,8 @@ fn parse(json: &[u8]) -> anyhow::Result<Said> {
     }
     let told = |it: Failure| {
         let exchange = it.exchange.and_then(|id| numbers.get(&id));
+        // The schema: "null if nothing else shows its end". Of what does not end by silence, packets do.
+        let is_open = OPEN.contains(&it.outcome.as_str());
         let connection = it.connection.or(exchange.map(|it| it.0));
         Told {
             kind: it.kind,
@@ -105,16 +107,14 @@ fn parse(json: &[u8]) -> anyhow::Result<Said> {
             port: connection.and_then(|id| ports.get(&id)).copied().unwrap_or_default(),
             number: exchange.map(|it| it.1),
             ms: it.ms,
-            // The schema: "null if nothing else shows its end"; a FIN or an RST does.
-            at_most: it.ms_at_most.unwrap_or(if it.ended_by.is_some() {
-                it.ms
-            } else {
-                f64::INFINITY
-            }),
+            at_most: it.ms_at_most.unwrap_or(if is_open { f64::INFINITY } else { it.ms }),
         }
     };
     Ok(Said { told: failures.into_iter().map(told).collect(), exchanges: exchanges.len() })
 }
+
+/// Outcomes whose end nobody sees: the client only stops waiting.
+const OPEN: [&str; 2] = ["silent", "connect-unanswered"];
 
 #[cfg(test)]
 mod tests {
@@ -125,11 +125,11 @@ mod tests {
         let json = br#"{"connections": [{"id": 3, "client": "10.0.0.1:4000"}],
             "exchanges": [{"id": 8, "connection": 3}, {"id": 9, "connection": 3}],
             "failures": [{"kind": "reset", "confidence": "high", "exchange": 9, "connection": 3,
-                "ms": 1.5, "ms_at_most": null, "ended_by": "server", "more": 1},
+                "ms": 1.5, "ms_at_most": null, "outcome": "reset", "more": 1},
                 {"kind": "silent", "confidence": "high", "exchange": 8, "connection": 3, "ms": 7,
-                "ms_at_most": null, "ended_by": null},
+                "ms_at_most": null, "outcome": "silent"},
                 {"kind": "connect-refused", "confidence": "high", "exchange": null, "connection": 3,
-                "ms": 1, "ms_at_most": 2, "ended_by": null}]}"#;
+                "ms": 1, "ms_at_most": 2, "outcome": "connect-refused"}]}"#;
         let said = parse(json).unwrap();
         assert_eq!(said.told[0].port, 4000);
         assert_eq!((said.told[0].number, said.told[2].number), (Some(1), None));

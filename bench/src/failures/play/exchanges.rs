@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 
-use super::{Played, Stage, asking, beside, micros, nanos, whole};
+use super::{Played, Stage, asking, beside, micros, nanos, programs, whole};
 use crate::dice::Dice;
 use crate::failures::client::{Ask, Conn, Done, End};
 use crate::failures::kind::Kind;
@@ -27,6 +27,11 @@ pub(super) fn unanswered(
             let think = whole(dice.scaled(10.0, 800_000.0));
             let how = if kind == Kind::Reset { "rst" } else { "fin" };
             let script = format!("end=none think={think} then={how}");
+            if dice.between(0, 3) == 0 {
+                let code = if kind == Kind::Reset { 56 } else { 52 };
+                by_curl(kind, stage, dice, all, &script, code)?;
+                continue;
+            }
             let mut conn = used(stage, dice, all)?;
             let done = conn.ask(&asking(dice, &script, 40_000.0));
             let as_meant = match kind {
@@ -54,6 +59,10 @@ pub(super) fn truncated(stage: Stage<'_>, dice: &mut Dice, all: &mut Played) -> 
             let script = format!(
                 "size={size} sent={sent} framing={framing} think={think} pause={pause} then={how}"
             );
+            if how == "fin" && framing == "length" && dice.between(0, 2) == 0 {
+                by_curl(Kind::Truncated, stage, dice, all, &script, 18)?;
+                continue;
+            }
             let mut conn = used(stage, dice, all)?;
             let done = conn.ask(&asking(dice, &script, 10_000.0));
             ensure!(matches!(done.end, End::Eof(_) | End::Error(..)), "truncated: {:?}", done.end);
@@ -111,6 +120,18 @@ pub(super) fn abandoned(stage: Stage<'_>, dice: &mut Dice, all: &mut Played) -> 
                 true => format!("size=300 think={}", late.as_micros()),
                 false => "end=none then=hang".to_owned(),
             };
+            if dice.between(0, 3) == 0 {
+                // curl counts from before its connect.
+                let body = whole(dice.scaled(1.0, 2_000.0));
+                let (code, done) =
+                    programs::curl(stage, &script, Some(patience + stage.rtt), body)?;
+                ensure!(code == 28, "curl ended with {code} (expected 28)");
+                all.fail(Kind::Abandoned, &done, At::known(), At::known());
+                if answers {
+                    thread::sleep(late.saturating_sub(patience) + stage.rtt);
+                }
+                continue;
+            }
             let mut conn = used(stage, dice, all)?;
             let mut done = conn.ask(&asking(dice, &script, 10_000.0).within(patience));
             ensure!(done.end == End::TimedOut(0), "abandoned: {:?}", done.end);
@@ -169,6 +190,22 @@ fn at_both(kind: Kind, stage: Stage<'_>, server: &Server, all: &mut Played, done
         _ => At::known(),
     };
     all.fail(kind, done, At::known(), at);
+}
+
+/// curl's exit code is the client's truth, and its time.
+fn by_curl(
+    kind: Kind,
+    stage: Stage<'_>,
+    dice: &mut Dice,
+    all: &mut Played,
+    script: &str,
+    expected: i32,
+) -> anyhow::Result<()> {
+    let body = if dice.between(0, 1) == 0 { 0 } else { whole(dice.scaled(1.0, 5_000.0)) };
+    let (code, done) = programs::curl(stage, script, None, body)?;
+    ensure!(code == expected, "curl ended with {code} (expected {expected})");
+    all.fail(kind, &done, At::known(), At::known());
+    Ok(())
 }
 
 /// When the request began to arrive, or the connection that was opened for it.

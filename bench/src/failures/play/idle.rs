@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use super::{Played, Stage, asking, beside, micros, nanos};
+use super::{Played, Stage, asking, beside, micros, nanos, programs};
 use crate::dice::Dice;
 use crate::failures::client::{Conn, Done};
 use crate::failures::kind::Kind;
@@ -46,6 +46,12 @@ pub(super) fn ignored_close(
     dice: &mut Dice,
     all: &mut Played,
 ) -> anyhow::Result<()> {
+    if dice.between(0, 3) == 0 {
+        let done = programs::ignored_close(stage, dice)?;
+        all.answered += 1;
+        all.fail(Kind::IgnoredClose, &done, At::known(), At::known());
+        return Ok(());
+    }
     let idle = Duration::from_secs_f64(dice.scaled(0.2, 6.0));
     let server = stage.serve(Setup { idle: Some(idle), ..Setup::default() })?;
     beside(stage, dice, all, |dice, all| {

@@ -11,6 +11,7 @@ use anyhow::{Context, bail, ensure};
 
 use super::{Played, Stage, micros};
 use crate::dice::Dice;
+use crate::failures::client::{Done, End};
 use crate::failures::kind::Plain;
 
 pub(super) fn play(
@@ -88,6 +89,61 @@ fn client(plain: Plain, stage: Stage<'_>, round: u32, dice: &mut Dice) -> anyhow
     stage.diary.note("client", 0, what.chars().take(300).collect::<String>());
     ensure!(output.status.success(), "{what}");
     Ok(u32::try_from(text.matches("answered").count())?)
+}
+
+/// Python uses a connection that nginx has closed while it was idle.
+pub(super) fn ignored_close(stage: Stage<'_>, dice: &mut Dice) -> anyhow::Result<Done> {
+    let files = stage.folder.canonicalize()?.join("files");
+    fs::create_dir_all(&files)?;
+    let config = nginx(&files, &stage.port.to_string(), dice)?;
+    let mut command = Command::new("nginx");
+    command.args(["-e", "stderr", "-c"]).arg(config).arg("-p").arg(&files);
+    let _nginx = Running::start(stage, &files, command, stage.port)?;
+    let address = stage.address();
+    let mut python = Command::new("python3");
+    python.args(["-c", LATE_PY, &address.ip().to_string(), &address.port().to_string()]);
+    // nginx waits for 2 s.
+    python.arg((2.0 + stage.rtt.as_secs_f64() + dice.scaled(0.05, 2.0)).to_string());
+    let output = python.stdin(Stdio::null()).output().context("cannot start python3")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    stage.diary.note("client", 0, text.trim());
+    fs::remove_dir_all(&files).context("cannot remove the programs' files")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(text.contains("RemoteDisconnected"), "python3: {text} {said}");
+    let fields: Vec<u64> = text.split_whitespace().filter_map(|it| it.parse().ok()).collect();
+    let [port, began, ended] = fields[..] else { bail!("python3: {text}") };
+    let port = u16::try_from(port)?;
+    Ok(Done { port, number: 1, opened: began, began, ended, end: End::Eof(0) })
+}
+
+/// A request by curl on a connection of its own; its exit code says what it saw. It tells how long that took, and the
+/// end is when it has ended.
+pub(super) fn curl(
+    stage: Stage<'_>,
+    script: &str,
+    patience: Option<Duration>,
+    body: usize,
+) -> anyhow::Result<(i32, Done)> {
+    let mut curl = Command::new("curl");
+    curl.args(["-s", "-o", "/dev/null", "-w", "%{local_port} %{time_total}"]);
+    curl.args(["-H", &format!("X-Do: {script}"), "-H", "Expect:"]);
+    if let Some(patience) = patience {
+        curl.args(["-m", &patience.as_secs_f64().to_string()]);
+    }
+    if body > 0 {
+        curl.args(["-d", &"x".repeat(body)]);
+    }
+    let output = curl.arg(format!("http://{}/curl", stage.address())).stdin(Stdio::null()).output();
+    let output = output.context("cannot start curl")?;
+    let ended = stage.diary.clock.now();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let code = output.status.code().context("curl was killed")?;
+    stage.diary.note("curl", 0, format!("asks {script}, ends with {code}: {text}"));
+    let (port, total) = text.split_once(' ').with_context(|| format!("curl: {text}"))?;
+    let total: f64 = total.parse()?;
+    let began = ended.saturating_sub(super::nanos(Duration::from_secs(1), total));
+    let port = port.parse()?;
+    Ok((code, Done { port, number: 0, opened: began, began, ended, end: End::Eof(0) }))
 }
 
 fn nginx(files: &std::path::Path, listen: &str, dice: &mut Dice) -> anyhow::Result<PathBuf> {
@@ -172,6 +228,23 @@ for i in range(count):
 if random.random() < 0.5:
     time.sleep(2.5)
 c.close()
+"#;
+
+/// Waits for longer than the server does, and asks.
+const LATE_PY: &str = r#"
+import http.client, sys, time
+c = http.client.HTTPConnection(sys.argv[1], int(sys.argv[2]), timeout=20)
+c.request("GET", "/200")
+c.getresponse().read()
+port = c.sock.getsockname()[1]
+time.sleep(float(sys.argv[3]))
+began = time.monotonic_ns()
+try:
+    c.request("GET", "/3000")
+    c.getresponse().read()
+    print("answered")
+except Exception as why:
+    print(port, began, time.monotonic_ns(), type(why).__name__)
 "#;
 
 /// Three connections, and what the agent does with them.
