@@ -91,7 +91,8 @@ pub(super) struct Conn<'a> {
     pub(super) stream: TcpStream,
     pub(super) port: u16,
     number: u32,
-    opened: Nanos,
+    /// When the client began to connect.
+    pub(super) opened: Nanos,
     diary: &'a Diary,
 }
 
@@ -226,7 +227,7 @@ impl<'a> Conn<'a> {
     }
 
     /// Reads until nothing more comes; whether the other end closed in that time.
-    pub(super) fn is_closed_within(&mut self, limit: Duration) -> bool {
+    pub(super) fn is_closed_within(&self, limit: Duration) -> bool {
         let _ = self.stream.set_read_timeout(Some(limit.max(LEAST)));
         let mut buffer = [0; 1];
         !matches!(self.stream.peek(&mut buffer), Err(why)

@@ -43,7 +43,7 @@ impl Capture {
     pub(super) fn by_port(&self, ports: Range<u16>) -> BTreeMap<u16, Self> {
         let mut all: BTreeMap<u16, Self> = BTreeMap::new();
         for record in &self.records {
-            let found = self.ip(record).and_then(|ip| ports_of(ip));
+            let found = self.ip(record).and_then(ports_of);
             let port = found.into_iter().flatten().find(|it| ports.contains(it));
             if let Some(port) = port {
                 let empty = || Self { records: Vec::new(), ..self.clone() };

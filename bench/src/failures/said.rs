@@ -100,7 +100,7 @@ fn parse(json: &[u8]) -> anyhow::Result<Said> {
         let exchange = it.exchange.and_then(|id| numbers.get(&id));
         // The schema: "null if nothing else shows its end". Of what does not end by silence, packets do.
         let is_open = OPEN.contains(&it.outcome.as_str());
-        let connection = it.connection.or(exchange.map(|it| it.0));
+        let connection = it.connection.or_else(|| exchange.map(|it| it.0));
         Told {
             kind: it.kind,
             confidence: it.confidence,

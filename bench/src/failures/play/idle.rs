@@ -32,7 +32,7 @@ pub(super) fn close_race(
             reuse(stage, dice, all, &mut conn, &server)?;
             again(stage, dice, all, conn)?;
         }
-        if let Some(mut conn) = unused {
+        if let Some(conn) = unused {
             conn.is_closed_within(idle * 2);
             conn.close();
         }

@@ -105,7 +105,7 @@ fn push(all: &mut Played, kind: Kind, ends: &Ends, client: At, server: At) {
     all.failed.push(Failed { kind, port: ends.port, number: None, client, server });
 }
 
-/// From the ClientHello on.
+/// From the SYN on.
 fn handshake(
     stage: Stage<'_>,
     act: Act,
@@ -123,7 +123,9 @@ fn handshake(
     conn.stream.set_read_timeout(Some(patience))?;
     let mut session =
         ClientConnection::new(client_config(versions)?, ServerName::try_from("server")?)?;
-    let began = stage.diary.note("client", conn.port, "begins the handshake");
+    stage.diary.note("client", conn.port, "begins the handshake");
+    // The connection was opened for it.
+    let began = conn.opened;
     let error = loop {
         if !session.is_handshaking() {
             break "none".to_owned();
@@ -155,7 +157,7 @@ fn serve(mut stream: TcpStream, act: &Act) -> anyhow::Result<()> {
         }
         Act::Nothing => while stream.read(&mut [0; 4_096])? > 0 {},
         Act::Close(think) | Act::Reset(think) => {
-            stream.read(&mut [0; 4_096])?;
+            let _some = stream.read(&mut [0; 4_096])?;
             thread::sleep(*think);
             if matches!(act, Act::Reset(_)) {
                 SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
