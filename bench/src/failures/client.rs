@@ -167,16 +167,18 @@ impl<'a> Conn<'a> {
         let number = self.number;
         self.number += 1;
         let what = format!("asks {} {} with {} bytes", ask.method, ask.script, ask.body);
+        // Made before the clock is read: megabytes take milliseconds.
+        let message = message(ask, number);
         let began = self.diary.note("client", self.port, what);
-        let end = self.exchange(ask);
+        let end = self.exchange(ask, &message);
         let ended = self.diary.note("client", self.port, format!("ends: {end:?}"));
         Done { port: self.port, number, opened: self.opened, began, ended, end }
     }
 
-    fn exchange(&mut self, ask: &Ask) -> End {
+    fn exchange(&mut self, ask: &Ask, message: &[Vec<u8>]) -> End {
         let until = Instant::now() + ask.patience;
         // What cannot be written may still be answered.
-        let written = self.write(ask, until);
+        let written = self.write(message, until);
         if ask.shut {
             let _ = self.stream.shutdown(Shutdown::Write);
         }
@@ -186,20 +188,10 @@ impl<'a> Conn<'a> {
         }
     }
 
-    fn write(&mut self, ask: &Ask, until: Instant) -> io::Result<()> {
-        let mut head = format!("{} /{} HTTP/1.1\r\nHost: server\r\n", ask.method, self.number);
-        if ask.body > 0 {
-            head += &format!("Content-Length: {}\r\n", ask.body);
-        }
-        let head = format!("{head}X-Do: {}\r\n\r\n", ask.script).into_bytes();
-        let body = vec![b'x'; ask.only.unwrap_or(ask.body)];
+    fn write(&mut self, message: &[Vec<u8>], until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());
         self.stream.set_write_timeout(Some(left.max(LEAST)))?;
-        if ask.apart {
-            self.stream.write_all(&head)?;
-            return self.stream.write_all(&body);
-        }
-        self.stream.write_all(&[head, body].concat())
+        message.iter().try_for_each(|it| self.stream.write_all(it))
     }
 
     fn read(&mut self, ask: &Ask, until: Instant) -> End {
@@ -250,6 +242,17 @@ impl<'a> Conn<'a> {
         drop(stream);
         at
     }
+}
+
+/// A request, in pieces that are written one after the other.
+fn message(ask: &Ask, number: u32) -> Vec<Vec<u8>> {
+    let mut head = format!("{} /{number} HTTP/1.1\r\nHost: server\r\n", ask.method);
+    if ask.body > 0 {
+        head += &format!("Content-Length: {}\r\n", ask.body);
+    }
+    let head = format!("{head}X-Do: {}\r\n\r\n", ask.script).into_bytes();
+    let body = vec![b'x'; ask.only.unwrap_or(ask.body)];
+    if ask.apart { vec![head, body] } else { vec![[head, body].concat()] }
 }
 
 /// The status, if the message is over. What ends with the connection is not.

@@ -196,8 +196,8 @@ fn take_back_answers(connections: &[ConnectionResult], exchanges: &mut [Exchange
     }
     for it in exchanges {
         let connection = &connections[it.connection as usize];
-        let closed = connection.client_closed.filter(|_| connection.leaves_unread);
-        let is_late = closed.is_some_and(|closed| closed < it.start + it.duration);
+        let begun = it.response_packets()[0].filter(|_| connection.leaves_unread);
+        let is_late = begun.is_some_and(|packet| connection.client_closed_in < packet);
         if let (true, Some(ending)) = (is_late, &mut it.ending)
             && ending.outcome == Outcome::Answered
         {

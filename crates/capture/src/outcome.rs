@@ -17,8 +17,8 @@ pub struct Ending {
     pub close: Option<CloseOrder>,
     /// The error code of the HTTP/2 frame that ended it (RFC 9113, section 7).
     pub code: Option<u32>,
-    /// When the request was sent for the second time, if nothing acknowledged a copy: the client waited for as long. A
-    /// kernel repeats it for a program that has given up, too.
+    /// When the request, or the rest of it, was sent for the second time, if no copy was acknowledged: the client waited
+    /// for as long. A kernel repeats it for a program that has given up, too.
     pub sent_again: Option<Instant>,
 }
 
@@ -104,6 +104,8 @@ pub struct BlackHole {
     pub sends: Option<u8>,
     /// Bytes of the largest segment that got through meanwhile, if any did.
     pub passes: Option<u32>,
+    /// When such a segment was sent again, or the first seemed to be missing behind that place.
+    pub since: Instant,
 }
 
 /// How far an exchange was when it ended.
@@ -146,8 +148,9 @@ impl ConnectionEnd {
             (_, Progress::Waiting | Progress::Asking) if closed => (ClosedUnanswered, Some(Server)),
             (Some(Server), Progress::Waiting) => (Reset, Some(Server)),
             (Some(Client), Progress::Waiting) => (Abandoned, Some(Client)),
+            (Some(_), Progress::Asking) if self.is_clients() => (CutOff, Some(Client)),
             (by @ Some(_), Progress::Asking) => (CutOff, by),
-            (None, Progress::Waiting) if self.unheard => (Silent, None),
+            (None, Progress::Asking | Progress::Waiting) if self.unheard => (Silent, None),
             (None | Some(Party::Path), _) => (Open, None),
         };
         Ending { outcome, by, close: self.close, code: None, sent_again: None }

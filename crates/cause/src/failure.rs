@@ -41,6 +41,8 @@ pub enum FailureKind {
     ConnectUnanswered,
     /// The client had given up when the SYN-ACK came.
     ConnectAbandoned,
+    /// The server still held an old connection of the same ports: mostly in TIME-WAIT.
+    TimeWaitCollision,
     /// The server reset the connection before anything was sent.
     ConnectReset,
     /// An alert ended TLS's handshake.
@@ -51,7 +53,7 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::CloseRace,
         Self::IgnoredClose,
         Self::IdleFlowDropped,
@@ -69,6 +71,7 @@ impl FailureKind {
         Self::ConnectUnreachable,
         Self::ConnectUnanswered,
         Self::ConnectAbandoned,
+        Self::TimeWaitCollision,
         Self::ConnectReset,
         Self::TlsAlert,
         Self::TlsUnfinished,
@@ -96,6 +99,7 @@ impl FailureKind {
             ConnectOutcome::Refused => Self::ConnectRefused,
             ConnectOutcome::Unreachable => Self::ConnectUnreachable,
             ConnectOutcome::Abandoned => Self::ConnectAbandoned,
+            ConnectOutcome::Collided => Self::TimeWaitCollision,
             ConnectOutcome::Reset => Self::ConnectReset,
             ConnectOutcome::TlsAlert => Self::TlsAlert,
             ConnectOutcome::TlsUnfinished => Self::TlsUnfinished,
@@ -124,6 +128,7 @@ impl FailureKind {
             Self::ConnectUnreachable => ConnectOutcome::Unreachable.name(),
             Self::ConnectUnanswered => ConnectOutcome::Unanswered.name(),
             Self::ConnectAbandoned => ConnectOutcome::Abandoned.name(),
+            Self::TimeWaitCollision => "time-wait-collision",
             Self::ConnectReset => ConnectOutcome::Reset.name(),
             Self::TlsAlert => ConnectOutcome::TlsAlert.name(),
             Self::TlsUnfinished => ConnectOutcome::TlsUnfinished.name(),
@@ -143,7 +148,10 @@ impl FailureKind {
             | Self::AcceptQueueFull
             | Self::ConnectRefused
             | Self::ConnectReset => Some(Party::Server),
-            Self::IgnoredClose | Self::Abandoned | Self::ConnectAbandoned => Some(Party::Client),
+            Self::IgnoredClose
+            | Self::Abandoned
+            | Self::ConnectAbandoned
+            | Self::TimeWaitCollision => Some(Party::Client),
             Self::IdleFlowDropped | Self::PathMtuBlackHole => Some(Party::Path),
             Self::RequestCutOff
             | Self::Silent
@@ -157,7 +165,13 @@ impl FailureKind {
     /// Whether nothing but the client's next attempt shows that it had given up.
     #[must_use]
     pub const fn ends_with_next_try(self) -> bool {
-        matches!(self, Self::Silent | Self::IdleFlowDropped | Self::ConnectUnanswered)
+        matches!(
+            self,
+            Self::Silent
+                | Self::IdleFlowDropped
+                | Self::ConnectUnanswered
+                | Self::TimeWaitCollision
+        )
     }
 
     /// What happened, of requests and connections to a server.
@@ -190,6 +204,7 @@ impl FailureKind {
             Self::ConnectUnreachable => "could not be reached, as ICMP said",
             Self::ConnectUnanswered => "did not answer attempts to connect",
             Self::ConnectAbandoned => "answered attempts to connect that the client had given up",
+            Self::TimeWaitCollision => "still held old connections of the same ports",
             Self::ConnectReset => "reset new connections before anything was sent",
             Self::TlsAlert => "and its clients did not agree on a TLS session",
             Self::TlsUnfinished => "had connections that ended within the handshake of TLS",
@@ -243,6 +258,10 @@ impl FailureKind {
             }
             Self::ConnectAbandoned => {
                 "compare the client's timeout for connecting with the time to the SYN-ACK"
+            }
+            Self::TimeWaitCollision => {
+                "let the client take other ports for new connections (SO_REUSEADDR and bind with a fixed port do not), use \
+                 timestamps (RFC 7323, which let Linux replace such a connection), and keep connections"
             }
             Self::ConnectReset => {
                 "look at the server's limit on connections, and at firewalls and balancers in front of it"

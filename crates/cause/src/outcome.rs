@@ -20,7 +20,7 @@ pub enum Outcome {
     Abandoned,
     /// The server's GOAWAY (HTTP/2) says that it has not processed the request.
     Unprocessed,
-    /// The request was sent again several times, and never acknowledged.
+    /// The request, or the rest of it, was sent again several times, and never acknowledged.
     Silent,
     /// The capture ends before the exchange.
     Open,
@@ -71,6 +71,8 @@ pub enum ConnectOutcome {
     Unanswered,
     /// The client's RST answered the SYN-ACK: it had no such connection any more.
     Abandoned,
+    /// An ACK of another connection answered the SYN, and the client reset that.
+    Collided,
     /// The server reset the connection before either end had sent anything.
     Reset,
     /// An alert ended TLS's handshake.
@@ -81,11 +83,12 @@ pub enum ConnectOutcome {
 
 impl ConnectOutcome {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Refused,
         Self::Unreachable,
         Self::Unanswered,
         Self::Abandoned,
+        Self::Collided,
         Self::Reset,
         Self::TlsAlert,
         Self::TlsUnfinished,
@@ -99,6 +102,7 @@ impl ConnectOutcome {
             Self::Unreachable => "connect-unreachable",
             Self::Unanswered => "connect-unanswered",
             Self::Abandoned => "connect-abandoned",
+            Self::Collided => "connect-collided",
             Self::Reset => "connect-reset",
             Self::TlsAlert => "tls-alert",
             Self::TlsUnfinished => "tls-unfinished",

@@ -20,7 +20,7 @@ use ackwise_capture::{
     attribution::{Confidence, Vantage},
     decode::{IcmpError, IcmpReason},
 };
-use ackwise_cause::{ConnectOutcome, FailureKind as Kind, Outcome, Party};
+use ackwise_cause::{ConnectOutcome, Direction, FailureKind as Kind, Outcome, Party};
 use ackwise_tcp::Instant;
 
 use attempts::Attempts;
@@ -100,19 +100,25 @@ struct Exchanges<'a> {
 
 impl<'a> Exchanges<'a> {
     fn of(analysis: &'a Analysis) -> Self {
-        let ending = |it: &ExchangeResult| {
-            it.ending.filter(|ending| {
-                is_failure(&analysis.connections[it.connection as usize], it, ending)
-            })
-        };
         let exchanges = || analysis.exchanges.iter();
-        let on: BTreeSet<u32> =
-            exchanges().filter(|it| ending(it).is_some()).map(|it| it.connection).collect();
+        let connection = |it: &ExchangeResult| &analysis.connections[it.connection as usize];
+        let stuck = exchanges().enumerate().filter(|it| connection(it.1).black_hole.is_some());
+        // The last of each.
+        let stuck: BTreeMap<_, _> = stuck.map(|(number, it)| (it.connection, number)).collect();
+        let ending = |(number, it): (usize, &ExchangeResult)| {
+            let on = connection(it);
+            let is_last = stuck.get(&it.connection) == Some(&number);
+            let hole = on.black_hole.as_deref().filter(|_| is_last);
+            let hole = hole.filter(|hole| has_lasted(on, hole, analysis.last));
+            it.ending.filter(|ending| is_failure(on, it, ending, hole))
+        };
+        let failed = exchanges().enumerate().filter(|it| ending(*it).is_some());
+        let on: BTreeSet<u32> = failed.map(|it| it.1.connection).collect();
         let mut ends: BTreeMap<u32, Instant> = BTreeMap::new();
         let mut failed = Vec::new();
         for (number, it) in exchanges().enumerate().filter(|(_, it)| on.contains(&it.connection)) {
             let before = ends.get(&it.connection).copied();
-            failed.extend(ending(it).map(|ending| (number, ending, before)));
+            failed.extend(ending((number, it)).map(|ending| (number, ending, before)));
             let end = ends.entry(it.connection).or_insert(it.start);
             *end = (*end).max(it.start + it.duration);
         }
@@ -191,7 +197,7 @@ fn time_of(
         _ if ending.sent_again.is_some() => {
             (ending.sent_again.map_or(exchange.duration, since), next())
         }
-        _ if ending.by == Some(Party::Client) => {
+        _ if ending.by == Some(Party::Client) || kind == Kind::PathMtuBlackHole => {
             let closed = connection.client_closed.map(since).filter(|it| !it.is_zero());
             (closed.map_or(exchange.duration, |it| it.min(exchange.duration)), None)
         }
@@ -205,20 +211,43 @@ const LEAST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Whether an exchange that ended so has failed. A client that closes within a response may have seen enough of it, and
 /// one that is answered early has the answer, unless an RST takes that away.
-fn is_failure(connection: &ConnectionResult, exchange: &ExchangeResult, ending: &Ending) -> bool {
+fn is_failure(
+    connection: &ConnectionResult,
+    exchange: &ExchangeResult,
+    ending: &Ending,
+    hole: Option<&BlackHole>,
+) -> bool {
+    let small_passes = hole.is_some_and(|it| it.passes.is_some());
     match ending.outcome {
-        Outcome::Answered | Outcome::Open => false,
+        // It was sent, and did not get through before the client closed.
+        Outcome::Answered => {
+            let is_sent = hole.is_some_and(|it| it.direction == Direction::ToClient);
+            small_passes && is_sent && connection.client_closed.is_some()
+        }
+        Outcome::Open => small_passes,
         Outcome::AnsweredEarly => {
             let ended = exchange.start + exchange.duration;
             let soon = connection.last_seen.saturating_since(ended) < LEAST_TIMEOUT;
             connection.reset && connection.closed_first == Some(Party::Server) && soon
         }
-        // What the client waited for may not have been able to come.
+        // What the client waited for may not have been able to come, or came too late.
         Outcome::Abandoned => {
-            exchange.response_packets()[0].is_none() || connection.black_hole.is_some()
+            let begun = exchange.response_packets()[0].is_some();
+            !begun || exchange.complete || hole.is_some()
         }
         _ => true,
     }
+}
+
+/// Whether what did not get through would have, had it been lost by chance: Linux sends it again after 0.2 and 0.6 s on a
+/// path of 30 ms (RFC 6298, section 5.5).
+fn has_lasted(connection: &ConnectionResult, hole: &BlackHole, last: Instant) -> bool {
+    /// Our choice.
+    const LONG: Duration = Duration::from_secs(1);
+    let closed = [connection.client_closed, connection.server_closed].into_iter().flatten().min();
+    let until = closed.unwrap_or(if connection.reset { connection.last_seen } else { last });
+    hole.sends.is_some()
+        || until.saturating_since(hole.since) >= LONG.max(connection.round_trip * 4)
 }
 
 /// Why an exchange failed, how sure that is, and what looks the same.
@@ -232,10 +261,16 @@ fn kind_of(
     /// A request and a FIN may cross within a host, between its kernel and a program. Our choice.
     const WITHIN_HOST: Duration = Duration::from_millis(1);
     let works_again = || attempts.works_again(connection, exchange.start);
-    if let Some((confidence, rival)) = black_hole(connection, works_again) {
-        return (Kind::PathMtuBlackHole, confidence, rival);
+    let last = attempts.last();
+    if let Some((confidence, rival)) = black_hole(connection, last, works_again) {
+        let idle = before.map_or(Duration::ZERO, |it| exchange.start.saturating_since(it));
+        let nothing_passes = rival == Some(PATH_BROKEN);
+        return match nothing_passes && idle >= LEAST_TIMEOUT {
+            true => (Kind::IdleFlowDropped, confidence, Some(Kind::PathMtuBlackHole.name())),
+            false => (Kind::PathMtuBlackHole, confidence, rival),
+        };
     }
-    if let Some((confidence, rival)) = accept_queue_full(connection) {
+    if let Some((confidence, rival)) = accept_queue_full(connection).filter(|_| before.is_none()) {
         return (Kind::AcceptQueueFull, confidence, rival);
     }
     match (ending.outcome, ending.close) {
@@ -249,7 +284,8 @@ fn kind_of(
         }
         (Outcome::ClosedUnanswered, Some(CloseOrder::Ignored)) => {
             let way = match connection.vantage {
-                Vantage::At(Party::Client) => Duration::ZERO,
+                // Of two captures, the client's times count.
+                Vantage::At(Party::Client) | Vantage::Both => Duration::ZERO,
                 _ => connection.round_trip,
             };
             let known = connection.server_closed.map(|it| exchange.start.saturating_since(it));
@@ -273,9 +309,10 @@ fn blocked(connection: &ConnectionResult, kind: Kind) -> Option<BlackHole> {
 /// How sure it is that the path drops full segments, and what looks the same; `None` if nothing shows that it does.
 fn black_hole(
     connection: &ConnectionResult,
+    last: Instant,
     works_again: impl FnOnce() -> bool,
 ) -> Option<(Confidence, Option<&'static str>)> {
-    let it = connection.black_hole.as_deref()?;
+    let it = connection.black_hole.as_deref().filter(|it| has_lasted(connection, it, last))?;
     let icmp = connection.icmp.as_deref();
     let told = icmp.is_some_and(|it| matches!(it.reason, IcmpReason::TooBig { .. }));
     Some(match (it.sends, it.passes) {
@@ -291,7 +328,7 @@ fn black_hole(
 /// How sure it is that the server ignores what completes a connection; `None` if nothing shows that. Away from the
 /// server, the path may drop it. A server that does not send its SYN-ACK again may have sent a SYN cookie.
 fn accept_queue_full(connection: &ConnectionResult) -> Option<(Confidence, Option<&'static str>)> {
-    let is_at_server = connection.vantage == Vantage::At(Party::Server);
+    let is_at_server = matches!(connection.vantage, Vantage::At(Party::Server) | Vantage::Both);
     match (is_at_server, connection.answered_again) {
         _ if !connection.opening_ignored => None,
         (true, true) => Some((Confidence::High, None)),
@@ -307,7 +344,7 @@ fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Failure> {
     /// the next address after 250 ms (RFC 8305, section 5).
     const WAITED: Duration = Duration::from_millis(250);
     let outcome = it.connect?;
-    let span = it.last_seen.saturating_since(it.first_seen);
+    let mut span = it.last_seen.saturating_since(it.first_seen);
     let asked_again = it.quality.directions[0].packets > 2;
     let by_client = it.closed_first == Some(Party::Client);
     let mut kind = Kind::of_connect(outcome);
@@ -318,8 +355,14 @@ fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Failure> {
         {
             return None;
         }
-        ConnectOutcome::Abandoned if span < WAITED || attempts.succeeds_elsewhere(it) => {
+        ConnectOutcome::Abandoned
+            if attempts.succeeds_elsewhere(it)
+                || span < WAITED && !attempts.fails_elsewhere(it) =>
+        {
             return None;
+        }
+        ConnectOutcome::Collided if !attempts.had_time_wait(it) => {
+            (confidence, rival) = (Confidence::Medium, Some("half-open"));
         }
         ConnectOutcome::Abandoned if !asked_again => {
             (confidence, rival) = (Confidence::Medium, Some("scan"));
@@ -327,17 +370,29 @@ fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Failure> {
         // A firewall that drops what it has not seen the beginning of lets none of it pass.
         ConnectOutcome::Reset if span > it.round_trip * 2 + LEAST_TIMEOUT => return None,
         ConnectOutcome::TlsUnfinished => {
-            if let Some(found) = black_hole(it, || true) {
+            if let Some(found) = black_hole(it, attempts.last(), || true) {
                 kind = Kind::PathMtuBlackHole;
                 (confidence, rival) = found;
-            } else if by_client && span < LEAST_TIMEOUT {
+            } else if by_client && span < WAITED + it.round_trip * 2 {
                 // A browser opens more than it needs.
                 return None;
             }
         }
         _ => {}
     }
+    if matches!(outcome, ConnectOutcome::TlsAlert | ConnectOutcome::TlsUnfinished) {
+        // Whoever closes first knows then; the other end's packets come later.
+        let closed = [it.client_closed, it.server_closed].into_iter().flatten().min();
+        span = closed.map_or(span, |at| at.saturating_since(it.first_seen));
+    }
     let next = kind.ends_with_next_try().then(|| attempts.next(it, it.last_seen)).flatten();
+    let at_most = match kind {
+        // It had given up by then; when, nothing shows.
+        Kind::ConnectAbandoned => Some(std::mem::take(&mut span)),
+        // The client goes on when the next one is answered.
+        Kind::TimeWaitCollision => next.map(|next| next.saturating_since(it.first_seen) + span * 2),
+        _ => next.map(|next| next.saturating_since(it.first_seen)),
+    };
     Some(Failure {
         kind,
         outcome: outcome.name(),
@@ -346,7 +401,7 @@ fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Failure> {
         server: it.server,
         at: it.first_seen,
         span,
-        at_most: next.map(|next| next.saturating_since(it.first_seen)),
+        at_most,
         party: match kind {
             Kind::TlsUnfinished if !by_client => Some(Party::Server),
             _ => kind.party(),

@@ -91,8 +91,8 @@ pub(crate) struct ObservedConnection {
     closed_first: Option<Party>,
     /// When the server closed in order, and up to where it had acknowledged the client's stream then.
     server_closed: Option<(Instant, u64)>,
-    /// When the client closed, or reset.
-    client_closed: Option<Instant>,
+    /// When the client closed, or reset, and in which packet.
+    client_closed: Option<(Instant, u64)>,
     /// The current packet ends the connection, or the capture does: who has sent it, and whether it is an RST.
     ends_now: Option<(Option<Party>, bool)>,
     closing: Closing,
@@ -501,7 +501,7 @@ impl ObservedConnection {
         self.closed_first.get_or_insert_with(|| direction.sender());
         self.ends_now = Some((Some(direction.sender()), segment.flags.rst));
         if direction == Direction::ToServer {
-            self.client_closed.get_or_insert(now);
+            self.client_closed.get_or_insert((now, packet));
         }
         if direction == Direction::ToClient && segment.flags.fin {
             let heard = self.ends.half(Direction::ToServer).stream.acked();

@@ -391,6 +391,9 @@ impl Ends {
             }
             Lost { direction: acked, position: progress.acked }
         });
+        if progress.newly > 0 && half.stream.flight() > 0 {
+            half.sizes.note_partial(progress.acked, progress.newly);
+        }
         if !segment.options.sack.is_empty() {
             self.note_reported(segment, acked);
         }
@@ -474,8 +477,11 @@ impl Ends {
             Novelty::Extends if had => None,
             Novelty::Again | Novelty::Extends | Novelty::Fills(_) => Some(Loss::Repairs),
         };
+        if loss == Some(Loss::Repairs) {
+            half.sizes.note(&bytes, half.stream.acked(), now);
+        }
         if loss.is_some() || novelty == Novelty::Skips {
-            half.sizes.note(&bytes, half.stream.acked(), holes, loss == Some(Loss::Repairs));
+            half.sizes.note_behind(&bytes, holes);
         }
         let missing = match novelty {
             Novelty::Skips => Missing::JustBefore,
@@ -556,12 +562,12 @@ impl Ends {
         self.half(direction).fin
     }
 
-    /// How the attempt to connect ended, if it brought no connection. A lone SYN may be the end of the capture, and a
-    /// client may reset what answers for an old connection (RFC 9293, section 3.5.2).
+    /// How the attempt to connect ended, if it brought no connection. A lone SYN may be the end of the capture. A client
+    /// resets what answers for an old connection (RFC 9293, section 3.5.2).
     pub(crate) fn connect(&self, closed_first: Option<Party>) -> Option<ConnectOutcome> {
         let [to_server, to_client] = &self.halves;
         let [asked, answered] = [to_server, to_client].map(|it| it.stream.shift().is_some());
-        let is_silent = self.halves.iter().all(|it| it.stream.highest() == 0 && it.fin.is_none());
+        let is_silent = self.halves.iter().all(|it| it.longest_run == 0 && it.fin.is_none());
         if !asked || !is_silent {
             return None;
         }
@@ -574,6 +580,7 @@ impl Ends {
             (Some(Party::Client), _) if answered && !is_open && self.bare_reset => {
                 Some(ConnectOutcome::Abandoned)
             }
+            (Some(Party::Client), 1..) if !answered && !is_open => Some(ConnectOutcome::Collided),
             _ => None,
         }
     }

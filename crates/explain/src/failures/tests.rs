@@ -348,6 +348,26 @@ fn a_handshake_of_tls_that_comes_to_nothing() {
 }
 
 #[test]
+fn only_full_segments_are_missing_for_long() {
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1424\r\n\r\n";
+    let page = [&head[..], &[b'x'; 1_424]].concat();
+    for (closed, expected) in [(3_000, &["path-mtu-black-hole medium burst-loss"][..]), (300, &[])]
+    {
+        let mut host = Host::default();
+        let pair = Pair(1_000, SERVER);
+        host.packet(pair, 0, true, (0, None), Flags::SYN, b"");
+        host.packet(pair, 20, false, (0, Some(1)), Flags::SYN, b"");
+        host.packet(pair, 20, true, (1, Some(1)), Flags::PSH, REQUEST);
+        // The first 1,460 bytes are not there.
+        host.packet(pair, 40, false, (1_461, Some(ASKED)), Flags::PSH, &page[1_460..]);
+        host.packet(pair, closed, true, (ASKED, Some(1)), Flags::FIN, b"");
+        let said = host.said().0;
+        let is_hole = |it: &String| it.starts_with("path-mtu");
+        assert_eq!(said.into_iter().filter(is_hole).collect::<Vec<_>>(), expected, "{closed}");
+    }
+}
+
+#[test]
 fn a_client_that_gives_up_is_told_from_a_scan_and_from_the_loser_of_a_race() {
     for (again, answered, elsewhere, expected) in [
         (true, 2_000, None, &["connect-abandoned high -"][..]),

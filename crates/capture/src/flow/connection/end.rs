@@ -72,10 +72,9 @@ impl ObservedConnection {
         let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
         let delayed_ack = to_client.sender.delayed_ack().filter(|_| shows_acks);
         let tls = self.conversation.tls_end();
-        let is_unheard = to_server.stream.acked() == 0 && to_server.repeated > 1;
         let black_hole = [Direction::ToServer, Direction::ToClient]
             .into_iter()
-            .find_map(|it| self.ends.black_hole(it, self.last_seen))
+            .find_map(|it| self.ends.black_hole(it))
             .map(Box::new);
         let result = results.add_connection(ConnectionResult {
             id: self.id,
@@ -87,11 +86,12 @@ impl ObservedConnection {
             closed_first: self.closed_first,
             reset: self.ends.reset,
             server_closed: self.server_closed.map(|it| it.0),
-            client_closed: self.client_closed,
+            client_closed: self.client_closed.map(|it| it.0),
+            client_closed_in: self.client_closed.map_or(0, |it| it.1),
             leaves_unread: self.leaves_unread(),
             connect: self.connect(tls),
             alert: tls.and_then(TlsEnd::alert),
-            opening_ignored: is_unheard,
+            opening_ignored: self.ends.opening_ignored(),
             answered_again: self.setup.was_answered_again(),
             icmp: None,
             black_hole,

@@ -266,8 +266,6 @@ impl ObservedConnection {
     /// only turns show where the response ends, that may have been complete. A request that the capture cut is taken for
     /// whole.
     pub(super) fn ending(&self, open: &OpenExchange) -> Option<Ending> {
-        /// Once is a tail-loss probe. Our choice.
-        const SEVERAL: usize = 2;
         let (by, by_rst) = self.ends_now?;
         let head = open.head.as_deref()?;
         let progress = match open.progress() {
@@ -283,16 +281,16 @@ impl ObservedConnection {
                 let crossed = (heard <= open.request[0]).then_some(CloseOrder::Crossed);
                 if acks > fin { Some(CloseOrder::Ignored) } else { crossed }
             });
-        let heard = self.ends.half(Direction::ToServer).stream.acked();
+        let unheard = self.ends.unheard(Direction::ToServer);
+        let unheard = unheard.filter(|it| it.0 < open.request[1] || progress == Progress::Asking);
         let end = ConnectionEnd {
             by,
             by_rst,
             closed_first: self.closed_first,
             close,
-            unheard: open.times_sent_again() >= SEVERAL && heard <= open.request[0],
+            unheard: unheard.is_some(),
         };
-        let sent_again = end.unheard.then(|| open.sent_again_at()).flatten();
-        Some(Ending { sent_again, ..end.ending(progress) })
+        Some(Ending { sent_again: unheard.map(|it| it.1), ..end.ending(progress) })
     }
 
     /// Whether the capture has all that tells how an exchange ended.

@@ -6,8 +6,8 @@ use std::ops::Range;
 use ackwise_cause::Direction;
 use ackwise_tcp::{Instant, Segment};
 
-use super::Ends;
-use crate::{attribution::Nanos, outcome::BlackHole};
+use super::{Ends, Half};
+use crate::outcome::BlackHole;
 
 /// What is known of the sizes of one end's segments while some are missing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +16,10 @@ pub(super) struct Sizes {
     next: u64,
     len: u32,
     sends: u8,
+    /// When it was sent for the second time.
+    again: Instant,
+    /// The last acknowledgement while more was on its way: up to where, and of how much.
+    partial: (u64, u32),
     /// The most data of a segment that was seen behind a hole.
     behind: u32,
     /// Up to where the other end has reported data behind that (SACK, RFC 2018), and the most that a report added.
@@ -24,19 +28,44 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Data was seen that is sent again, or while some is missing; there were `holes` before.
+    /// Data was seen that is sent again.
     #[cold]
-    pub(super) fn note(&mut self, bytes: &Range<u64>, acked: u64, holes: bool, again: bool) {
-        let len = u32::try_from(bytes.end - bytes.start).unwrap_or(u32::MAX);
-        if again && bytes.start == acked {
-            let sends = if self.next == acked { self.sends.max(1) } else { 1 };
-            (self.next, self.len, self.sends) = (acked, len, sends.saturating_add(1));
+    pub(super) fn note(&mut self, bytes: &Range<u64>, acked: u64, now: Instant) {
+        if bytes.start == acked {
+            if self.next != acked || self.sends == 0 {
+                (self.next, self.sends, self.again) = (acked, 1, now);
+            }
+            (self.len, self.sends) = (length(bytes), self.sends.saturating_add(1));
         }
-        self.behind = if holes { self.behind.max(len) } else { len };
+    }
+
+    /// Data was seen while some is missing; there were `holes` before it.
+    pub(super) fn note_behind(&mut self, bytes: &Range<u64>, holes: bool) {
+        self.behind = if holes { self.behind.max(length(bytes)) } else { length(bytes) };
+    }
+
+    /// The other end has acknowledged `newly` bytes up to `acked`, and more is on its way.
+    #[inline]
+    pub(super) fn note_partial(&mut self, acked: u64, newly: u64) {
+        self.partial = (acked, u32::try_from(newly).unwrap_or(u32::MAX));
     }
 }
 
+fn length(bytes: &Range<u64>) -> u32 {
+    u32::try_from(bytes.end - bytes.start).unwrap_or(u32::MAX)
+}
+
+/// The first copy may be lost by chance, and the second. Our choice.
+const SENDS: u8 = 3;
+
 impl Ends {
+    /// What is next for the other end, and was sent for the second time then, if no copy was acknowledged of several.
+    pub(crate) fn unheard(&self, direction: Direction) -> Option<(u64, Instant)> {
+        let half = self.half(direction);
+        let Sizes { next, sends, again, .. } = half.sizes;
+        (sends >= SENDS && next == half.stream.acked()).then_some((next, again))
+    }
+
     /// The other end reports data of `direction` that it has behind a hole.
     #[cold]
     pub(super) fn note_reported(&mut self, segment: &Segment, direction: Direction) {
@@ -56,33 +85,32 @@ impl Ends {
         }
     }
 
-    /// Whether that was so to the end, at `last`.
-    pub(crate) fn black_hole(&self, direction: Direction, last: Instant) -> Option<BlackHole> {
-        /// The first copy may be lost by chance, and the second. Our choice.
-        const SENDS: u8 = 3;
-        /// What was lost by chance is there by then: Linux sends it again after 0.2 and 0.6 s on a path of 30 ms (RFC 6298,
-        /// section 5.5). Our choice.
-        const LONG: Nanos = Nanos::from_millis(1_000);
+    /// Whether the first data of a connection was sent again and again, and not acknowledged.
+    pub(crate) const fn opening_ignored(&self) -> bool {
+        let [Half { sizes, .. }, _] = &self.halves;
+        sizes.next == 0 && sizes.sends >= SENDS
+    }
+
+    /// Whether that was so to the end.
+    pub(crate) fn black_hole(&self, direction: Direction) -> Option<BlackHole> {
         let half = self.half(direction);
         let (sizes, stream, size) = (half.sizes, &half.stream, half.stream.segment_size());
         let full = u64::from(size.max(1));
         if sizes.sends >= SENDS && sizes.next == stream.acked() && sizes.len >= size {
             let reported = sizes.reported > sizes.next;
+            let (acked, newly) = sizes.partial;
+            let passes = match reported {
+                true => Some(sizes.added),
+                false => Some(newly).filter(|newly| *newly > 0 && acked == sizes.next),
+            };
             // Not one has got through, or some have that were smaller.
-            let is_so = if reported { sizes.added < size } else { sizes.next < full };
-            let passes = reported.then_some(sizes.added);
-            return is_so.then_some(BlackHole {
-                direction,
-                size,
-                sends: Some(sizes.sends),
-                passes,
-            });
+            let is_so = passes.map_or(sizes.next < full, |it| it < size);
+            let (sends, since) = (Some(sizes.sends), sizes.again);
+            return is_so.then_some(BlackHole { direction, size, sends, passes, since });
         }
-        let (hole, opened) = stream.first_hole()?;
-        let is_so = (hole.end - hole.start) % full == 0
-            && sizes.behind < size
-            && Nanos::between(opened, last) >= LONG.max(self.distances.whole() * 4);
+        let (hole, since) = stream.first_hole()?;
+        let is_so = (hole.end - hole.start).is_multiple_of(full) && sizes.behind < size;
         let passes = Some(sizes.behind);
-        is_so.then_some(BlackHole { direction, size, sends: None, passes })
+        is_so.then_some(BlackHole { direction, size, sends: None, passes, since })
     }
 }

@@ -268,7 +268,7 @@ fn a_response_without_a_length_ends_with_the_connection() {
 
 #[test]
 fn attempts_to_connect() {
-    use ConnectOutcome::{Abandoned, Refused, Reset, Unanswered};
+    use ConnectOutcome::{Abandoned, Collided, Refused, Reset, Unanswered};
     let again = |at| (at, true, 0, None, SYN, &b""[..]);
     let cases: [(&str, Vec<Packet>, Option<ConnectOutcome>); 13] = [
         ("refused", vec![OPENING[0], (200, false, 0, Some(1), RST, b"")], Some(Refused)),
@@ -307,7 +307,7 @@ fn attempts_to_connect() {
                 (200, false, 77, Some(900), NONE, b""),
                 (300, true, 900, None, RST, b""),
             ],
-            None,
+            Some(Collided),
         ),
         ("never used", vec![OPENING[0], OPENING[1], OPENING[2]], None),
         ("given up at once", vec![OPENING[0], (300, true, 1, None, RST, b"")], None),
