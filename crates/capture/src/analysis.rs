@@ -189,16 +189,16 @@ fn tell_errors(errors: &[IcmpError], connections: &mut [ConnectionResult]) {
     }
 }
 
-/// What came when the client had closed, and was reset, is no answer.
+/// What a client that had closed did not want, and reset, is no answer.
 fn take_back_answers(connections: &[ConnectionResult], exchanges: &mut [ExchangeResult]) {
-    if !connections.iter().any(|it| it.leaves_unread) {
-        return;
+    let leaves = |it: &ExchangeResult| connections[it.connection as usize].leaves_unread;
+    let mut last = BTreeMap::new();
+    if connections.iter().any(|it| it.leaves_unread) {
+        let unread = exchanges.iter().enumerate().filter(|it| leaves(it.1));
+        last.extend(unread.map(|(number, it)| (it.connection, number)));
     }
-    for it in exchanges {
-        let connection = &connections[it.connection as usize];
-        let begun = it.response_packets()[0].filter(|_| connection.leaves_unread);
-        let is_late = begun.is_some_and(|packet| connection.client_closed_in < packet);
-        if let (true, Some(ending)) = (is_late, &mut it.ending)
+    for number in last.into_values() {
+        if let Some(ending) = &mut exchanges[number].ending
             && ending.outcome == Outcome::Answered
         {
             (ending.outcome, ending.by) = (Outcome::Abandoned, Some(Party::Client));

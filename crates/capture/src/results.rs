@@ -54,9 +54,7 @@ pub struct ConnectionResult {
     pub server_closed: Option<Instant>,
     /// When the client's FIN or RST was seen.
     pub client_closed: Option<Instant>,
-    /// In which packet; 0 if it was not.
-    pub(crate) client_closed_in: u64,
-    /// What came after that was not wanted.
+    /// It did not want the last response.
     pub(crate) leaves_unread: bool,
     /// How the attempt to connect ended, if it brought no connection, or no TLS session.
     pub connect: Option<ConnectOutcome>,

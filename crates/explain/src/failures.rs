@@ -193,7 +193,11 @@ fn time_of(
             let end = exchange.duration;
             (Duration::ZERO, Some(next().map_or(end, |next| next.min(end))))
         }
-        Kind::EarlyResponseReset => (since(connection.last_seen), None),
+        // What the client sends meets the RST, after a FIN perhaps.
+        Kind::EarlyResponseReset => {
+            let reset = connection.last_seen;
+            (since(connection.server_closed.unwrap_or(reset)), Some(since(reset)))
+        }
         _ if ending.sent_again.is_some() => {
             (ending.sent_again.map_or(exchange.duration, since), next())
         }

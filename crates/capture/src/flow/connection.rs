@@ -91,8 +91,10 @@ pub(crate) struct ObservedConnection {
     closed_first: Option<Party>,
     /// When the server closed in order, and up to where it had acknowledged the client's stream then.
     server_closed: Option<(Instant, u64)>,
-    /// When the client closed, or reset, and in which packet.
-    client_closed: Option<(Instant, u64)>,
+    /// When the client closed, or reset.
+    client_closed: Option<Instant>,
+    /// Where the last response began.
+    answered_from: u64,
     /// The current packet ends the connection, or the capture does: who has sent it, and whether it is an RST.
     ends_now: Option<(Option<Party>, bool)>,
     closing: Closing,
@@ -501,7 +503,7 @@ impl ObservedConnection {
         self.closed_first.get_or_insert_with(|| direction.sender());
         self.ends_now = Some((Some(direction.sender()), segment.flags.rst));
         if direction == Direction::ToServer {
-            self.client_closed.get_or_insert((now, packet));
+            self.client_closed.get_or_insert(now);
         }
         if direction == Direction::ToClient && segment.flags.fin {
             let heard = self.ends.half(Direction::ToServer).stream.acked();

@@ -166,7 +166,7 @@ fn a_path_that_forgets_is_told_from_one_that_is_gone() {
         let said =
             format!("{} {} {}", it.kind.name(), it.confidence.name(), it.rival.unwrap_or("-"));
         assert_eq!(said, expected);
-        assert_eq!(it.span, Duration::from_millis(2_100));
+        assert_eq!(it.span, Duration::from_millis(300), "the kernel may repeat it for nobody");
         assert_eq!(it.at_most, works.then_some(Duration::from_secs(20)));
     }
 }

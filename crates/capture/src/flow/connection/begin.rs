@@ -48,6 +48,7 @@ impl Default for ObservedConnection {
             closed_first: None,
             server_closed: None,
             client_closed: None,
+            answered_from: 0,
             ends_now: None,
             closing: Closing::default(),
             first_seen: Instant::EPOCH,
@@ -139,6 +140,7 @@ impl ObservedConnection {
             closed_first,
             server_closed,
             client_closed,
+            answered_from,
             ends_now,
             closing: _,
             first_seen: _,
@@ -162,6 +164,7 @@ impl ObservedConnection {
         (*earlier_end, *heard_by_server) = Default::default();
         (*closed_at, *protocol, *behind_hole, *closed_first) = (None, None, None, None);
         (*server_closed, *client_closed, *ends_now) = (None, None, None);
+        *answered_from = 0;
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);

@@ -86,8 +86,7 @@ impl ObservedConnection {
             closed_first: self.closed_first,
             reset: self.ends.reset,
             server_closed: self.server_closed.map(|it| it.0),
-            client_closed: self.client_closed.map(|it| it.0),
-            client_closed_in: self.client_closed.map_or(0, |it| it.1),
+            client_closed: self.client_closed,
             leaves_unread: self.leaves_unread(),
             connect: self.connect(tls),
             alert: tls.and_then(TlsEnd::alert),
@@ -133,11 +132,12 @@ impl ObservedConnection {
         }
     }
 
-    /// The client closed, and reset what came then: it did not want it. A client that only ends its requests acknowledges
-    /// what comes.
+    /// The client closed, and reset the last response: it did not want it. A client that only ends its requests
+    /// acknowledges what comes.
     fn leaves_unread(&self) -> bool {
         let closed = self.ends.fin(Direction::ToServer).is_some();
-        let unread = self.ends.half(Direction::ToClient).stream.flight() > 0;
+        let answers = &self.ends.half(Direction::ToClient).stream;
+        let unread = answers.acked() <= self.answered_from && answers.flight() > 0;
         closed && unread && self.ends.reset && self.closed_first == Some(Party::Client)
     }
 

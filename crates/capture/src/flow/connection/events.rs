@@ -87,6 +87,7 @@ impl ObservedConnection {
                 });
             }
             Event::ResponseBegins { exchange, position, exact } => {
+                self.answered_from = position;
                 let last = self.last_sent(Direction::ToClient).map(|it| *it.0);
                 let in_hole = self.fell_into_hole(Direction::ToClient, position);
                 let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());

@@ -319,3 +319,51 @@ fn attempts_to_connect() {
         assert_eq!(found, connect, "{name}");
     }
 }
+
+#[test]
+fn what_ends_a_stream_of_http2() {
+    use Outcome::{Abandoned, Answered, Open, Reset, Truncated, Unprocessed};
+    /// The preface, SETTINGS, and GET / on stream 1.
+    const ASK: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\x03\x01\x05\0\0\0\x01\x82\x84\x86";
+    const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
+    const HEADERS: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88";
+    const LAST: &[u8] = b"\0\0\x01\0\x01\0\0\0\x01x";
+    const REFUSED: &[u8] = b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x07";
+    const CANCEL: &[u8] = b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x08";
+    const GOAWAY_0: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    const GOAWAY_1: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\x01\0\0\0\0";
+    let [client, server] = [Party::Client, Party::Server];
+    let cases: [(&str, &[(bool, &[u8])], Outcome, Option<Party>, Option<u32>); 9] = [
+        ("answered", &[(false, HEADERS), (false, LAST)], Answered, None, None),
+        (
+            "answered, and reset",
+            &[(false, HEADERS), (false, LAST), (false, REFUSED)],
+            Answered,
+            None,
+            None,
+        ),
+        ("refused", &[(false, REFUSED)], Reset, Some(server), Some(7)),
+        ("cut off", &[(false, HEADERS), (false, REFUSED)], Truncated, Some(server), Some(7)),
+        ("cancelled", &[(true, CANCEL)], Abandoned, Some(client), Some(8)),
+        ("cancelled within", &[(false, HEADERS), (true, CANCEL)], Abandoned, Some(client), Some(8)),
+        ("not processed", &[(false, GOAWAY_0)], Unprocessed, Some(server), Some(0)),
+        ("processed", &[(false, GOAWAY_1), (false, HEADERS), (false, LAST)], Answered, None, None),
+        ("open", &[(false, GOAWAY_1)], Open, None, None),
+    ];
+    for (name, frames, outcome, by, code) in cases {
+        let mut packets = OPENING[..3].to_vec();
+        let mut next = [1, 1];
+        let opening = [(true, ASK), (false, SETTINGS)];
+        for (at, (by_client, bytes)) in (500..).step_by(100).zip(opening.iter().chain(frames)) {
+            let way = usize::from(!by_client);
+            packets.push((at, *by_client, next[way], Some(next[1 - way]), PSH, *bytes));
+            next[way] += u32::try_from(bytes.len()).unwrap();
+        }
+        let analysis = analysed(&[&packets]);
+        let [exchange] = &analysis.exchanges[..] else {
+            panic!("{name}: {:?}", analysis.exchanges)
+        };
+        let found = exchange.ending.map(|it| (it.outcome, it.by, it.code));
+        assert_eq!(found, Some((outcome, by, code)), "{name}");
+    }
+}
