@@ -138,7 +138,8 @@ impl Exhibit {
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
     }
 
-    fn run(&self, lab: &Lab, version: Version) {
+    /// Runs the server on port 80 of its host, and the client on its own.
+    pub(crate) fn run(&self, lab: &Lab, version: Version) {
         let address = SocketAddr::from((lab.server.address, 80));
         let listener = lab.server.inside(|| TcpListener::bind(address));
         let listener = listener.expect("nobody has port 80");

@@ -9,6 +9,7 @@ mod idle_close;
 mod idle_restart;
 mod just_over_a_segment;
 mod more_to_come;
+mod mtu_black_hole;
 mod never_continues;
 mod notsent_lowat;
 mod record_per_write;
