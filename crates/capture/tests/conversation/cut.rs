@@ -183,6 +183,28 @@ fn a_capture_that_begins_in_the_middle_waits_for_a_start_line() {
     );
 }
 
+/// It answers a HEAD, perhaps: then its length is that of nothing.
+#[test]
+fn a_response_whose_request_is_missing_has_no_known_length() {
+    tells(
+        r#"
+        s gap 0
+        s "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n"
+        c "GET /b HTTP/1.1\r\nHost: h\r\n\r\n"
+        s "HTTP/1.1 204 No Content\r\n\r\n"
+        "#,
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET /b to 28
+        0 is asked 28
+        0 is being answered 40
+        0 gets 204 to 67
+        0 is answered 67
+        ",
+    );
+}
+
 #[test]
 fn an_upload_seen_from_its_middle_has_no_name_and_the_next_request_has() {
     tells(

@@ -348,6 +348,29 @@ fn a_handshake_of_tls_that_comes_to_nothing() {
 }
 
 #[test]
+fn a_server_that_takes_nothing_has_no_room_for_the_connection() {
+    for (again, expected) in [
+        (true, &["accept-queue-full medium path-broken"][..]),
+        // The path may drop the requests.
+        (false, &["silent high -"]),
+    ] {
+        let mut host = Host::default();
+        let pair = Pair(1_000, SERVER);
+        host.packet(pair, 0, true, (0, None), Flags::SYN, b"");
+        host.packet(pair, 20, false, (0, Some(1)), Flags::SYN, b"");
+        host.packet(pair, 20, true, (1, Some(1)), Flags::NONE, b"");
+        host.packet(pair, 21, true, (1, Some(1)), Flags::PSH, REQUEST);
+        for at in [250, 700, 1_600] {
+            host.packet(pair, at, true, (1, Some(1)), Flags::PSH, REQUEST);
+        }
+        if again {
+            host.packet(pair, 1_020, false, (0, Some(1)), Flags::SYN, b"");
+        }
+        assert_eq!(host.said().0, expected, "{again}");
+    }
+}
+
+#[test]
 fn only_full_segments_are_missing_for_long() {
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1424\r\n\r\n";
     let page = [&head[..], &[b'x'; 1_424]].concat();

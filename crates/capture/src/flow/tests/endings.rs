@@ -86,6 +86,40 @@ fn an_only_request_that_fails() {
             client,
         ),
         (
+            "the client closes, and resets the answer",
+            &[
+                (700, true, ASKED, Some(1), FIN, b""),
+                (900, false, 1, Some(ASKED + 1), PSH, HEAD),
+                (950, false, ANSWERED - 5, Some(ASKED + 1), PSH, BODY),
+                (990, true, ASKED + 1, None, RST, b""),
+            ],
+            Abandoned,
+            client,
+        ),
+        (
+            "the answer crosses the client's close",
+            &[
+                (900, false, 1, Some(ASKED), PSH, HEAD),
+                (950, false, ANSWERED - 5, Some(ASKED), PSH, BODY),
+                (960, true, ASKED, Some(1), FIN, b""),
+                (990, true, ASKED + 1, None, RST, b""),
+            ],
+            Abandoned,
+            client,
+        ),
+        (
+            "half closed, answered, and reset",
+            &[
+                (700, true, ASKED, Some(1), FIN, b""),
+                (900, false, 1, Some(ASKED + 1), PSH, HEAD),
+                (950, false, ANSWERED - 5, Some(ASKED + 1), PSH, BODY),
+                (960, true, ASKED + 1, Some(ANSWERED), NONE, b""),
+                (990, true, ASKED + 1, None, RST, b""),
+            ],
+            Answered,
+            None,
+        ),
+        (
             "half closed, and answered",
             &[
                 (700, true, ASKED, Some(1), FIN, b""),
