@@ -69,7 +69,7 @@ struct Results {
     left_out: Vec<String>,
 }
 
-/// Records cases or reads them, and prints how much of what is told about them is true.
+/// Records cases or reads them, and prints how much of what is reported about them is true.
 ///
 /// # Errors
 ///
@@ -148,11 +148,11 @@ fn heard(program: &Path, folders: &[PathBuf]) -> anyhow::Result<Vec<Heard>> {
     Ok(all)
 }
 
-/// What is told of one capture, or of a pair, or why nothing is.
+/// What is reported of one capture, or of a pair, or why nothing is.
 type Heard = (Truth, String, Result<Said, String>);
 
 impl Results {
-    /// What is told of one capture, or of a pair.
+    /// What is reported of one capture, or of a pair.
     fn add(&mut self, truth: &Truth, name: &str, said: &Said) {
         let place = Place::named(name);
         if let Some(place) = place {

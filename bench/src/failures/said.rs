@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 
-/// A failure that is told.
+/// A failure that is reported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Told {
     pub(super) kind: String,

@@ -1,4 +1,4 @@
-//! Compares what is told of a case with what its programs did: pure, so that it can be tested.
+//! Compares what is reported of a case with what its programs did: pure, so that it can be tested.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// Something that is told wrongly, or not at all.
+/// Something that is reported wrongly, or not at all.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Wrong {
     pub(super) case: String,
@@ -56,7 +56,7 @@ pub(super) struct Wrong {
     pub(super) number: Option<u32>,
     /// What failed, if anything did.
     pub(super) was: Option<Kind>,
-    /// What is told, if anything is.
+    /// What is reported, if anything is.
     pub(super) told: Option<String>,
     pub(super) why: String,
 }
@@ -74,7 +74,7 @@ pub(super) struct Cell {
     pub(super) right: u32,
     /// Found ones whose program knows how long it took.
     pub(super) timed: u32,
-    /// Of these, inside what is told.
+    /// Of these, inside what is reported.
     pub(super) inside: u32,
     /// Failures that cannot be known here.
     pub(super) hidden: u32,
@@ -90,7 +90,7 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// Adds what is told of a case at a place.
+    /// Adds what is reported of a case at a place.
     pub(super) fn add(&mut self, case: &str, place: Place, failed: &[Failed], told: &[Told]) {
         let mut left: Vec<&Told> = told.iter().collect();
         for failed in failed {
@@ -210,7 +210,7 @@ fn is_right(told: &Told, failed: &Failed, at: &At) -> bool {
     told.kind == failed.kind.name() || at.also.contains(&told.kind)
 }
 
-/// What is told of this failure: of the same exchange, or of the connection. A right statement goes first.
+/// What is reported of this failure: of the same exchange, or of the connection. A right statement goes first.
 fn take<'a>(left: &mut Vec<&'a Told>, failed: &Failed, at: &At) -> Option<&'a Told> {
     let about = |it: &&Told| {
         it.port == failed.port

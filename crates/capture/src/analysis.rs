@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroUsize};
 use ackwise_cause::{ConnectOutcome, Outcome, Party};
 use ackwise_tcp::Instant;
 
+pub use crate::conversation::Alert;
 pub use crate::folded::{Folded, FoldedCause};
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
-pub use crate::outcome::{Alert, BlackHole, CloseOrder, Ending};
+pub use crate::outcome::{BlackHole, CloseOrder, Ending};
 pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult, Unfollowed};
 
 pub use crate::closing::{Closing, TimeWaitRule};
@@ -37,7 +38,7 @@ pub struct Analyser {
 }
 
 impl Analyser {
-    /// The most errors of ICMP that are remembered. Our choice: no host is told of as many that matters.
+    /// The most errors of ICMP that are remembered. Our choice: more are a flood.
     pub const MOST_ERRORS: usize = 1 << 12;
 
     /// Keeps what a report draws, too: [`ConnectionResult::series`], [`ExchangeResult::stretches`]. It

@@ -61,6 +61,7 @@ use http2::Http2;
 use log::Log;
 use opening::Opening;
 use span::Span;
+pub use tls::Alert;
 use tls::Tls;
 pub(crate) use tls::{Shutdown, TlsEnd};
 use turns::Turns;
@@ -285,7 +286,7 @@ impl ExchangeReader {
         self.log.pop()
     }
 
-    /// How TLS's handshake has ended by now; `None` if TLS is not spoken.
+    /// How TLS's handshake has ended by now; `None` if the connection has no TLS.
     pub(crate) const fn tls_end(&self) -> Option<TlsEnd> {
         if let State::Tls(tls) = &self.state { Some(tls.end()) } else { None }
     }

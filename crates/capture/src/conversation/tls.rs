@@ -4,6 +4,7 @@
 //! tickets (TLS 1.3 has two, as a rule): one that could be is held back until the next record shows
 //! that a response comes after it. If none comes, it was the response.
 
+mod alert;
 mod control;
 mod handshake;
 mod hello;
@@ -15,8 +16,6 @@ use handshake::{Handshake, Place};
 use hello::Hello;
 use records::{Found, Kind, Record, Records};
 
-use crate::outcome::Alert;
-
 use super::{
     Alpn, Event, TokenKind,
     log::Log,
@@ -24,6 +23,7 @@ use super::{
     turns::{self, Turns},
 };
 
+pub use alert::Alert;
 pub(crate) use shutdown::Shutdown;
 
 /// Both directions of a TLS connection.

@@ -1,12 +1,13 @@
 //! Both ends of a connection as senders and receivers of bytes, whatever the bytes say.
 
+mod attempt;
 mod black_hole;
 mod echoes;
 mod run_on;
 
 use std::ops::Range;
 
-use ackwise_cause::{ConnectOutcome, Direction, Party};
+use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant, Segment, SeqNumber, Timestamps};
 
 use self::{black_hole::Sizes, echoes::echo_of};
@@ -560,29 +561,6 @@ impl Ends {
     /// Where the stream of this direction ends, if its FIN was seen.
     pub(crate) const fn fin(&self, direction: Direction) -> Option<u64> {
         self.half(direction).fin
-    }
-
-    /// How the attempt to connect ended, if it brought no connection. A lone SYN may be the end of the capture. A client
-    /// resets what answers for an old connection (RFC 9293, section 3.5.2).
-    pub(crate) fn connect(&self, closed_first: Option<Party>) -> Option<ConnectOutcome> {
-        let [to_server, to_client] = &self.halves;
-        let [asked, answered] = [to_server, to_client].map(|it| it.stream.shift().is_some());
-        let is_silent = self.halves.iter().all(|it| it.longest_run == 0 && it.fin.is_none());
-        if !asked || !is_silent {
-            return None;
-        }
-        let is_open = to_server.pure_acks > 0;
-        match (closed_first.filter(|_| self.reset), to_client.packets) {
-            (None, 0) if to_server.packets > 1 && !is_open => Some(ConnectOutcome::Unanswered),
-            (Some(Party::Server), _) if answered => Some(ConnectOutcome::Reset),
-            (Some(Party::Server), _) if !is_open => Some(ConnectOutcome::Refused),
-            // RFC 9293, section 3.10.7.1: so answers who has no such connection, and not who ends one.
-            (Some(Party::Client), _) if answered && !is_open && self.bare_reset => {
-                Some(ConnectOutcome::Abandoned)
-            }
-            (Some(Party::Client), 1..) if !answered && !is_open => Some(ConnectOutcome::Collided),
-            _ => None,
-        }
     }
 
     /// Whether both FINs were seen.

@@ -15,7 +15,7 @@ use crate::{
 /// Asks once on a new connection and waits for the server to close it: until the server's own
 /// announcement makes that needless, or for [`WATCH`] or [`Options::max_wait`], or as long as what is in front of the
 /// server does ([`Options::behind`]), and never longer than the budget allows if a reserve is kept. `None` if there was
-/// no answer. `waiting` is told how long it has waited, and how long it will.
+/// no answer. `waiting` gets how long it has waited, and how long it will.
 pub(super) fn watch(
     client: &mut Client,
     facts: &Facts,

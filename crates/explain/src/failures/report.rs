@@ -30,7 +30,7 @@ impl<'a> Group<'a> {
     fn of(((kind, host, port), failures): ((Kind, IpAddr, Option<u16>), Vec<&'a Failure>)) -> Self {
         let first = failures[0].server.port();
         let is_one = failures.iter().all(|it| it.server.port() == first);
-        Self { kind, host, port: port.or(is_one.then_some(first)), failures }
+        Self { kind, host, port: port.or_else(|| is_one.then_some(first)), failures }
     }
 }
 
@@ -58,10 +58,8 @@ impl Group<'_> {
     fn evidence(&self) -> Vec<String> {
         let all = || self.failures.iter();
         let alert = all().find_map(|it| it.alert).map(|it| {
-            let (by, name) = (it.by.name(), it.name());
-            name.map_or(format!("The {by} sent an alert, which is encrypted"), |name| {
-                format!("The {by} sent the alert {name}")
-            })
+            let name = it.name().unwrap_or("that the capture does not show (encrypted)");
+            format!("The {} sent the alert {name}", it.by.name())
         });
         let hole = all().find_map(|it| it.black_hole).map(|it| {
             let times = it.sends.map_or(String::new(), |it| format!(", sent {it} times"));
@@ -79,10 +77,8 @@ impl Group<'_> {
             _ => format!("ICMP in packet {} is about it", it.number),
         });
         let code = all().find_map(|it| it.http2_code).map(|code| {
-            let name = http2_error(code);
-            name.map_or(format!("HTTP/2's error code is {code}"), |name| {
-                format!("HTTP/2's error code is {name}")
-            })
+            let name = http2_error(code).unwrap_or("none that HTTP/2 knows");
+            format!("HTTP/2's error code is {code} ({name})")
         });
         let recovered = all().filter(|it| it.recovered_by.is_some()).count() as u64;
         let recovered = (recovered > 0).then(|| {

@@ -12,9 +12,12 @@ use ackwise_tcp::Instant;
 
 use super::Failure;
 
-/// What was answered of that what failed: by client and server, in order of time.
+/// What was answered, between hosts where something failed: by client and server, in order of time.
 #[derive(Debug, Default)]
-pub(super) struct Retries<'a>(BTreeMap<(IpAddr, SocketAddr), Vec<(Instant, &'a str, usize)>>);
+pub(super) struct Retries<'a>(BTreeMap<(IpAddr, SocketAddr), Vec<Answered<'a>>>);
+
+/// When an exchange began, what it asked for, and its number.
+type Answered<'a> = (Instant, &'a str, usize);
 
 impl<'a> Retries<'a> {
     pub(super) fn of(analysis: &'a Analysis, failures: &[Failure]) -> Self {

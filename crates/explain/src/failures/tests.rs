@@ -270,7 +270,7 @@ fn a_handshake_of_tls_that_comes_to_nothing() {
     let begun = [hello.clone(), answer.clone(), encrypted.clone()];
     let alert = |by, level, what| (by, record(21, &[level, what]));
     for (name, records, ends, expected) in [
-        ("done", [&begun[..], &[finished.clone()]].concat(), (client, 5_000), None),
+        ("done", [&begun[..], std::slice::from_ref(&finished)].concat(), (client, 5_000), None),
         (
             "done, with padding",
             [&begun[..], &[(client, record(23, &[9; 85]))]].concat(),

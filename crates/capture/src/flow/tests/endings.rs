@@ -367,24 +367,32 @@ fn what_ends_a_stream_of_http2() {
     const GOAWAY_0: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\0";
     const GOAWAY_1: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\x01\0\0\0\0";
     let [client, server] = [Party::Client, Party::Server];
-    let cases: [(&str, &[(bool, &[u8])], Outcome, Option<Party>, Option<u32>); 9] = [
-        ("answered", &[(false, HEADERS), (false, LAST)], Answered, None, None),
+    type Case = (&'static str, &'static [(bool, &'static [u8])], End);
+    type End = (Outcome, Option<Party>, Option<u32>);
+    let cases: [Case; 9] = [
+        ("answered", &[(false, HEADERS), (false, LAST)], (Answered, None, None)),
         (
             "answered, and reset",
             &[(false, HEADERS), (false, LAST), (false, REFUSED)],
-            Answered,
-            None,
-            None,
+            (Answered, None, None),
         ),
-        ("refused", &[(false, REFUSED)], Reset, Some(server), Some(7)),
-        ("cut off", &[(false, HEADERS), (false, REFUSED)], Truncated, Some(server), Some(7)),
-        ("cancelled", &[(true, CANCEL)], Abandoned, Some(client), Some(8)),
-        ("cancelled within", &[(false, HEADERS), (true, CANCEL)], Abandoned, Some(client), Some(8)),
-        ("not processed", &[(false, GOAWAY_0)], Unprocessed, Some(server), Some(0)),
-        ("processed", &[(false, GOAWAY_1), (false, HEADERS), (false, LAST)], Answered, None, None),
-        ("open", &[(false, GOAWAY_1)], Open, None, None),
+        ("refused", &[(false, REFUSED)], (Reset, Some(server), Some(7))),
+        ("cut off", &[(false, HEADERS), (false, REFUSED)], (Truncated, Some(server), Some(7))),
+        ("cancelled", &[(true, CANCEL)], (Abandoned, Some(client), Some(8))),
+        (
+            "cancelled within",
+            &[(false, HEADERS), (true, CANCEL)],
+            (Abandoned, Some(client), Some(8)),
+        ),
+        ("not processed", &[(false, GOAWAY_0)], (Unprocessed, Some(server), Some(0))),
+        (
+            "processed",
+            &[(false, GOAWAY_1), (false, HEADERS), (false, LAST)],
+            (Answered, None, None),
+        ),
+        ("open", &[(false, GOAWAY_1)], (Open, None, None)),
     ];
-    for (name, frames, outcome, by, code) in cases {
+    for (name, frames, end) in cases {
         let mut packets = OPENING[..3].to_vec();
         let mut next = [1, 1];
         let opening = [(true, ASK), (false, SETTINGS)];
@@ -398,6 +406,6 @@ fn what_ends_a_stream_of_http2() {
             panic!("{name}: {:?}", analysis.exchanges)
         };
         let found = exchange.ending.map(|it| (it.outcome, it.by, it.code));
-        assert_eq!(found, Some((outcome, by, code)), "{name}");
+        assert_eq!(found, Some(end), "{name}");
     }
 }
