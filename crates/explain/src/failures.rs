@@ -213,6 +213,9 @@ fn time_of(
 /// does not read on. Our choice: the shortest timeouts in use are 1 s.
 const LEAST_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Who gives up sooner has no timeout: a load generator ends so. Our choice.
+const LEAST_PATIENCE: Duration = Duration::from_millis(10);
+
 /// Whether an exchange that ended so has failed. A client that closes within a response may have seen enough of it, and
 /// one that is answered early has the answer, unless an RST takes that away.
 fn is_failure(
@@ -237,7 +240,9 @@ fn is_failure(
         // What the client waited for may not have been able to come, or came too late.
         Outcome::Abandoned => {
             let begun = exchange.response_packets()[0].is_some();
-            !begun || exchange.complete || hole.is_some()
+            let closed = connection.client_closed.map(|it| it.saturating_since(exchange.start));
+            let is_patient = closed.unwrap_or(exchange.duration) >= LEAST_PATIENCE;
+            is_patient && (!begun || exchange.complete) || hole.is_some()
         }
         _ => true,
     }
