@@ -390,6 +390,29 @@ fn only_full_segments_are_missing_for_long() {
     }
 }
 
+/// A whole handshake, of which the capture has one direction.
+#[test]
+fn nothing_is_known_of_a_handshake_that_is_half_captured() {
+    for to_server in [true, false] {
+        let mut host = Host::default();
+        let pair = Pair(1_000, SERVER);
+        let hello = [&[1, 0, 0, 196][..], &[0; 196]].concat();
+        let records = match to_server {
+            true => [record(22, &hello), record(23, &[9; 53]), record(23, &[9; 90])],
+            false => [record(22, &[2; 90]), record(23, &[9; 900]), record(23, &[9; 300])],
+        };
+        let syn = if to_server { (0, None) } else { (0, Some(1)) };
+        host.packet(pair, 0, to_server, syn, Flags::SYN, b"");
+        let mut next = 1;
+        for (at, bytes) in (20..).step_by(300).zip(&records) {
+            host.packet(pair, at, to_server, (next, Some(1)), Flags::PSH, bytes);
+            next += u32::try_from(bytes.len()).unwrap();
+        }
+        host.packet(pair, 5_000, to_server, (next, Some(1)), Flags::FIN, b"");
+        assert_eq!(host.said().0, [""; 0], "{to_server}");
+    }
+}
+
 #[test]
 fn a_client_that_gives_up_is_told_from_a_scan_and_from_the_loser_of_a_race() {
     for (again, answered, elsewhere, expected) in [

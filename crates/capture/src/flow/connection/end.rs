@@ -3,6 +3,7 @@
 use ackwise_cause::{ConnectOutcome, Direction, Party};
 
 use super::{Closed, ObservedConnection};
+use crate::flow::ends::Half;
 use crate::{
     attribution::later::Resolution,
     closing::TimeWaitRule,
@@ -125,7 +126,10 @@ impl ObservedConnection {
         if self.exchanges > 0 {
             return None;
         }
-        match tls {
+        // What the capture lacks may have ended the handshake.
+        let lacks = |half: &Half| half.packets == 0 || half.stream.unseen().bytes() > 0;
+        let is_whole = self.cut == [0; 2] && !self.ends.halves.iter().any(lacks);
+        match tls.filter(|_| is_whole) {
             None | Some(TlsEnd::Done) => self.ends.connect(self.closed_first),
             Some(TlsEnd::Alert(_)) => Some(ConnectOutcome::TlsAlert),
             Some(TlsEnd::Unfinished) => self.closed_first.map(|_| ConnectOutcome::TlsUnfinished),
