@@ -18,7 +18,7 @@ pub(super) struct Ask {
     pub(super) body: usize,
     /// Head and body are written apart.
     pub(super) apart: bool,
-    /// Write so many bytes of the body only.
+    /// Write only this number of bytes of the body.
     pub(super) only: Option<usize>,
     pub(super) patience: Duration,
     /// Close the sending half behind it.
@@ -52,11 +52,11 @@ impl Ask {
 pub(super) enum End {
     /// With a complete response.
     Answered(u16),
-    /// By an EOF, after so many bytes.
+    /// By an EOF. The number of bytes before it.
     Eof(usize),
-    /// By an error, after so many bytes.
+    /// By an error. The number of bytes before it.
     Error(ErrorKind, usize),
-    /// The client gave up waiting, after so many bytes.
+    /// The client gave up waiting. The number of bytes before that.
     TimedOut(usize),
 }
 

@@ -324,7 +324,7 @@ fn is_readable(socket: &impl AsFd, within: Duration) -> bool {
 
 /// What a request asks the server for: `size=10 think=500 then=rst`. Times are in microseconds.
 ///
-/// `read=N` reads so many bytes of the body only; `early` answers before the body; `end=none` answers nothing;
+/// `read=N` reads only N bytes of the body; `early` answers before the body; `end=none` answers nothing;
 /// `status`, `size`, `sent` (of `size`), `framing` and `apart` shape the response; `pause` waits behind it, and `then`
 /// ends the connection (`fin`, `rst`) or waits for the client to do so (`hang`).
 #[derive(Clone, Debug, Default)]

@@ -187,7 +187,7 @@ fn client_config(
     Ok(Arc::new(config))
 }
 
-/// With a certificate for so many names: about 20 bytes each.
+/// With a certificate for this number of names: about 20 bytes each.
 fn server_config(
     versions: &[&'static SupportedProtocolVersion],
     names: u32,

@@ -14,7 +14,7 @@ pub(crate) enum Server {
     Lighttpd,
     /// The standard library's `http.server`.
     Python(Python),
-    /// Node's `http`, which keeps idle connections for so many milliseconds, and closes after it has refused an upload.
+    /// Node's `http`, which keeps idle connections for this time, in milliseconds, and closes after it has refused an upload.
     Node(u32),
 }
 

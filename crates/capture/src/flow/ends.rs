@@ -563,6 +563,11 @@ impl Ends {
         self.half(direction).fin
     }
 
+    /// Whether the capture has both directions, and all that was delivered.
+    pub(crate) fn are_whole(&self) -> bool {
+        self.halves.iter().all(|it| it.packets > 0 && it.stream.unseen().bytes() == 0)
+    }
+
     /// Whether both FINs were seen.
     pub(crate) fn both_closed(&self) -> bool {
         self.halves.iter().all(|it| it.after_fin.is_some())

@@ -3,7 +3,6 @@
 use ackwise_cause::{ConnectOutcome, Direction, Party};
 
 use super::{Closed, ObservedConnection};
-use crate::flow::ends::Half;
 use crate::{
     attribution::later::Resolution,
     closing::TimeWaitRule,
@@ -127,8 +126,7 @@ impl ObservedConnection {
             return None;
         }
         // What the capture lacks may have ended the handshake.
-        let lacks = |half: &Half| half.packets == 0 || half.stream.unseen().bytes() > 0;
-        let is_whole = self.cut == [0; 2] && !self.ends.halves.iter().any(lacks);
+        let is_whole = self.cut == [0; 2] && self.ends.are_whole();
         match tls.filter(|_| is_whole) {
             None | Some(TlsEnd::Done) => self.ends.connect(self.closed_first),
             Some(TlsEnd::Alert(_)) => Some(ConnectOutcome::TlsAlert),

@@ -12,7 +12,6 @@ use crate::{
     closing::RequestKind,
     conversation::{Event, ExchangeId, Protocol},
     flow::{
-        ends::Half,
         exchange::{AbruptEnd, EarlierEnd, OpenExchange},
         flow_control::FlowControl,
         lingering::Lingering,
@@ -297,11 +296,7 @@ impl ObservedConnection {
     /// Whether the capture has all that tells how an exchange ended.
     fn is_told(&self, open: &OpenExchange) -> bool {
         let is_clear = matches!(self.protocol, Some(Protocol::Http1 | Protocol::Http2));
-        let lacks = |half: &Half| half.packets == 0 || half.stream.unseen().bytes() > 0;
-        is_clear
-            && !open.is_in_hole()
-            && !self.ends.halves.iter().any(lacks)
-            && !self.work.is_spent()
+        is_clear && !open.is_in_hole() && self.ends.are_whole() && !self.work.is_spent()
     }
 
     /// Nothing more comes of an exchange. A CLIENT_CLOSE is none: its answer is the server's FIN.
