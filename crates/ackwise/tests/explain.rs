@@ -460,6 +460,9 @@ fn the_rows_of_each_exchange_add_up_to_its_duration_in_parquet_too() {
         let sum: f64 = of_it.iter().map(|row| row.get_double(ms).unwrap()).sum();
         assert!((sum - of_it[0].get_double(duration).unwrap()).abs() < 1e-6, "{sum}");
     }
+    let (outcome, failure) = (column("outcome"), column("failure"));
+    assert!(rows.iter().all(|row| row.get_string(outcome).unwrap() == "answered"));
+    assert!(rows.iter().all(|row| row.get_string(failure).is_err()), "nothing has failed");
 }
 
 #[test]

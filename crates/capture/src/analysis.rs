@@ -9,7 +9,7 @@ pub use crate::conversation::Alert;
 pub use crate::folded::{Folded, FoldedCause};
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
 pub use crate::outcome::{BlackHole, CloseOrder, Ending};
-pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult, Unfollowed};
+pub use crate::results::{ConnectionResult, ExchangeResult, Here, TunnelResult, Unfollowed};
 
 pub use crate::closing::{Closing, TimeWaitRule};
 pub use crate::flow::Batch;

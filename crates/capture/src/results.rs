@@ -14,12 +14,13 @@ use crate::{
     attribution::{Alike, Confidence, Pacing, Rule, Share, Shares, Stretch, Vantage, Verdict},
     closing::{Closing, TimeWaitRule},
     conversation::{Alert, Protocol, Tunnel},
-    decode::IcmpError,
+    decode::{IcmpError, Seen},
     folded::Folded,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
     outcome::{BlackHole, Ending},
     quality::Quality,
+    read::Direction as Way,
     series::{Budget, Series},
     work::Reserve,
 };
@@ -98,6 +99,8 @@ pub struct ConnectionResult {
     pub quality: Quality,
     /// Bytes, by direction.
     pub bytes: [u64; 2],
+    /// The end that is the capturing host.
+    pub here: Option<Here>,
     /// When its first segment was seen.
     pub first_seen: Instant,
     /// When its last one was.
@@ -114,6 +117,28 @@ impl ConnectionResult {
     #[must_use]
     pub fn measures(&self) -> ConnectionMeasures {
         self.measures.as_deref().copied().unwrap_or_default()
+    }
+}
+
+/// The end of a connection that is the capturing host, as the link layer of its first packet says: Linux's cooked
+/// captures do, and pcapng may.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Here {
+    /// The interface of the capture that it was seen at; all of a host's, in one of `any`.
+    pub interface: u32,
+    /// Which end.
+    pub end: Party,
+}
+
+impl Here {
+    pub(crate) fn of(first: &Seen<'_>, client: SocketAddr) -> Option<Self> {
+        let own = match first.station?.direction {
+            Way::Sent => first.source,
+            Way::Received => first.destination,
+            Way::Passing => return None,
+        };
+        let end = if own == client { Party::Client } else { Party::Server };
+        Some(Self { interface: first.interface, end })
     }
 }
 
@@ -146,6 +171,8 @@ pub struct ExchangeResult {
     pub duration: Duration,
     /// `GET /path`, as far as known.
     pub request: Option<Box<str>>,
+    /// A digest of what names the request on all hops: `X-Request-Id`, or the trace of `traceparent` (HTTP/1).
+    pub trace: Option<NonZeroU64>,
     /// The response's.
     pub status: Option<u16>,
     /// Bytes of the request and of the response.
@@ -156,6 +183,8 @@ pub struct ExchangeResult {
     pub packet: u64,
     /// How many packets later the response begins and ends, as far as that was seen.
     pub(crate) answered_after: [Option<NonZeroU32>; 2],
+    /// Nanoseconds after its start that the first byte of the response was seen.
+    pub(crate) first_byte_after: Option<NonZeroU64>,
     /// Nanoseconds after its end that the last byte of the response was acknowledged, if it was captured on
     /// its way to the client.
     pub(crate) acknowledged_after: Option<NonZeroU64>,
@@ -178,6 +207,12 @@ impl ExchangeResult {
     #[must_use]
     pub fn response_packets(&self) -> [Option<u64>; 2] {
         self.answered_after.map(|after| Some(self.packet + u64::from(after?.get())))
+    }
+
+    /// From the start to the first byte of the response, where it was captured.
+    #[must_use]
+    pub fn first_byte_after(&self) -> Option<Duration> {
+        self.first_byte_after.map(|nanos| Duration::from_nanos(nanos.get()))
     }
 
     /// From the last byte of the response to its acknowledgement, of a response that was captured on its way to

@@ -4,10 +4,13 @@
 //! what shows each kind, and what looks like it.
 
 mod attempts;
+mod black_hole;
+mod connects;
 mod report;
 mod retries;
 #[cfg(test)]
 mod tests;
+mod time;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,14 +21,19 @@ use std::{
 use ackwise_capture::{
     analysis::{Alert, Analysis, BlackHole, CloseOrder, ConnectionResult, Ending, ExchangeResult},
     attribution::{Confidence, Vantage},
-    decode::{IcmpError, IcmpReason},
+    decode::IcmpError,
 };
-use ackwise_cause::{ConnectOutcome, Direction, FailureKind as Kind, Outcome, Party};
+use ackwise_cause::{Direction, FailureKind as Kind, Outcome, Party};
 use ackwise_tcp::Instant;
 
 use attempts::Attempts;
+use black_hole::{black_hole, blocked, has_lasted};
+use connects::connect;
 pub(super) use report::{section, sentence, table};
 use retries::Retries;
+use time::time_of;
+
+use crate::hops::Fronts;
 
 /// Something that failed.
 #[derive(Clone, Debug)]
@@ -69,6 +77,8 @@ pub struct Failure {
     pub alert: Option<Alert>,
     /// The number of the exchange that did what this one could not: the client's next try.
     pub recovered_by: Option<usize>,
+    /// The number of the exchange for which a proxy made the request, or tried to connect.
+    pub made_for: Option<usize>,
 }
 
 impl Failure {
@@ -84,7 +94,11 @@ impl Failure {
         let mut failures: Vec<_> = exchanges.failures(&attempts).collect();
         failures.extend(connects().filter_map(|it| connect(&attempts, it)));
         let retries = Retries::of(analysis, &failures);
-        failures.iter_mut().for_each(|it| it.recovered_by = retries.of_failure(analysis, it));
+        let fronts = Fronts::of(analysis);
+        for it in &mut failures {
+            it.recovered_by = retries.of_failure(analysis, it);
+            it.made_for = fronts.made_for(analysis, it.exchange, it.connection);
+        }
         failures.sort_by_key(|it| (it.at, it.connection, it.exchange));
         agree(&mut failures);
         failures
@@ -173,39 +187,8 @@ impl<'a> Exchanges<'a> {
             http2_code: ending.code,
             alert: None,
             recovered_by: None,
+            made_for: None,
         }
-    }
-}
-
-/// What an exchange that failed is proved to have taken, and the most that it can have.
-fn time_of(
-    attempts: &Attempts,
-    connection: &ConnectionResult,
-    exchange: &ExchangeResult,
-    ending: Ending,
-    kind: Kind,
-) -> (Duration, Option<Duration>) {
-    let since = |at: Instant| at.saturating_since(exchange.start);
-    let next = || attempts.next(connection, exchange.start).map(since);
-    match kind {
-        // Its FIN is there: whoever reads, knows at once.
-        Kind::IgnoredClose => {
-            let end = exchange.duration;
-            (Duration::ZERO, Some(next().map_or(end, |next| next.min(end))))
-        }
-        // What the client sends meets the RST, after a FIN perhaps.
-        Kind::EarlyResponseReset => {
-            let reset = connection.last_seen;
-            (since(connection.server_closed.unwrap_or(reset)), Some(since(reset)))
-        }
-        _ if ending.sent_again.is_some() => {
-            (ending.sent_again.map_or(exchange.duration, since), next())
-        }
-        _ if ending.by == Some(Party::Client) || kind == Kind::PathMtuBlackHole => {
-            let closed = connection.client_closed.map(since).filter(|it| !it.is_zero());
-            (closed.map_or(exchange.duration, |it| it.min(exchange.duration)), None)
-        }
-        _ => (exchange.duration, kind.ends_with_next_try().then(next).flatten()),
     }
 }
 
@@ -246,17 +229,6 @@ fn is_failure(
         }
         _ => true,
     }
-}
-
-/// Whether what did not get through would have, had it been lost by chance: Linux sends it again after 0.2 and 0.6 s on a
-/// path of 30 ms (RFC 6298, section 5.5).
-fn has_lasted(connection: &ConnectionResult, hole: &BlackHole, last: Instant) -> bool {
-    /// Our choice.
-    const LONG: Duration = Duration::from_secs(1);
-    let closed = [connection.client_closed, connection.server_closed].into_iter().flatten().min();
-    let until = closed.unwrap_or(if connection.reset { connection.last_seen } else { last });
-    hole.sends.is_some()
-        || until.saturating_since(hole.since) >= LONG.max(connection.round_trip * 4)
 }
 
 /// Why an exchange failed, how sure that is, and what looks the same.
@@ -310,30 +282,6 @@ fn kind_of(
     }
 }
 
-/// What did not get through, if that is why.
-fn blocked(connection: &ConnectionResult, kind: Kind) -> Option<BlackHole> {
-    connection.black_hole.as_deref().copied().filter(|_| kind == Kind::PathMtuBlackHole)
-}
-
-/// How sure it is that the path drops full segments, and what looks the same; `None` if nothing shows that it does.
-fn black_hole(
-    connection: &ConnectionResult,
-    last: Instant,
-    works_again: impl FnOnce() -> bool,
-) -> Option<(Confidence, Option<&'static str>)> {
-    let it = connection.black_hole.as_deref().filter(|it| has_lasted(connection, it, last))?;
-    let icmp = connection.icmp.as_deref();
-    let told = icmp.is_some_and(|it| matches!(it.reason, IcmpReason::TooBig { .. }));
-    Some(match (it.sends, it.passes) {
-        _ if told => (Confidence::High, None),
-        (Some(_), Some(_)) => (Confidence::High, None),
-        // Nothing got through on this connection; something small did on another.
-        (Some(_), None) if works_again() => (Confidence::Medium, Some(PATH_BROKEN)),
-        (Some(_), None) => return None,
-        (None, _) => (Confidence::Medium, Some("burst-loss")),
-    })
-}
-
 /// How sure it is that the server ignores what completes a connection; `None` if nothing shows that. Away from the
 /// server, the path may drop it. A server that does not send its SYN-ACK again may have sent a SYN cookie.
 fn accept_queue_full(connection: &ConnectionResult) -> Option<(Confidence, Option<&'static str>)> {
@@ -345,87 +293,6 @@ fn accept_queue_full(connection: &ConnectionResult) -> Option<(Confidence, Optio
         (false, true) => Some((Confidence::Medium, Some(PATH_BROKEN))),
         (false, false) => None,
     }
-}
-
-/// A failed attempt to connect.
-fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Failure> {
-    /// A client that waits for a connection waits at least that long, and a scan not at all. Our choice: browsers try
-    /// the next address after 250 ms (RFC 8305, section 5).
-    const WAITED: Duration = Duration::from_millis(250);
-    let outcome = it.connect?;
-    let mut span = it.last_seen.saturating_since(it.first_seen);
-    let asked_again = it.quality.directions[0].packets > 2;
-    let by_client = it.closed_first == Some(Party::Client);
-    let mut kind = Kind::of_connect(outcome);
-    let (mut confidence, mut rival) = (Confidence::High, None);
-    match outcome {
-        ConnectOutcome::Refused | ConnectOutcome::Unreachable
-            if attempts.succeeds_elsewhere(it) =>
-        {
-            return None;
-        }
-        ConnectOutcome::Abandoned
-            if attempts.succeeds_elsewhere(it)
-                || span < WAITED && !attempts.fails_elsewhere(it) =>
-        {
-            return None;
-        }
-        ConnectOutcome::Collided if !attempts.had_time_wait(it) => {
-            (confidence, rival) = (Confidence::Medium, Some("half-open"));
-        }
-        ConnectOutcome::Abandoned if !asked_again => {
-            (confidence, rival) = (Confidence::Medium, Some("scan"));
-        }
-        // A firewall that drops what it has not seen the beginning of lets none of it pass.
-        ConnectOutcome::Reset if span > it.round_trip * 2 + LEAST_TIMEOUT => return None,
-        ConnectOutcome::TlsUnfinished => {
-            if let Some(found) = black_hole(it, attempts.last(), || true) {
-                kind = Kind::PathMtuBlackHole;
-                (confidence, rival) = found;
-            } else if by_client && span < WAITED + it.round_trip * 2 {
-                // A browser opens more than it needs.
-                return None;
-            }
-        }
-        _ => {}
-    }
-    if matches!(outcome, ConnectOutcome::TlsAlert | ConnectOutcome::TlsUnfinished) {
-        // Whoever closes first knows then; the other end's packets come later.
-        let closed = [it.client_closed, it.server_closed].into_iter().flatten().min();
-        span = closed.map_or(span, |at| at.saturating_since(it.first_seen));
-    }
-    let next = kind.ends_with_next_try().then(|| attempts.next(it, it.last_seen)).flatten();
-    let at_most = match kind {
-        // It had given up by then; when, nothing shows.
-        Kind::ConnectAbandoned => Some(std::mem::take(&mut span)),
-        // The client goes on when the next one is answered.
-        Kind::TimeWaitCollision => next.map(|next| next.saturating_since(it.first_seen) + span * 2),
-        _ => next.map(|next| next.saturating_since(it.first_seen)),
-    };
-    Some(Failure {
-        kind,
-        outcome: outcome.name(),
-        exchange: None,
-        connection: it.id,
-        server: it.server,
-        at: it.first_seen,
-        span,
-        at_most,
-        party: match kind {
-            Kind::TlsUnfinished if !by_client => Some(Party::Server),
-            _ => kind.party(),
-        },
-        ended_by: it.closed_first,
-        confidence,
-        rival,
-        idle: [None; 2],
-        packet: None,
-        black_hole: blocked(it, kind),
-        icmp: it.icmp.as_deref().copied(),
-        http2_code: None,
-        alert: it.alert,
-        recovered_by: None,
-    })
 }
 
 /// A server that closes several connections after the same time without a request has a timeout.

@@ -17,6 +17,7 @@ use super::{
     connections,
     exchanges::request,
     failures::{self, Failure},
+    hops,
     notes::notes,
     paths,
     quality::CaptureQuality,
@@ -54,9 +55,12 @@ pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> Strin
     if let Some(table) = failures::table(&failures) {
         page.add_section("Failures", [Block::Table(table)]);
     }
+    if let Some(table) = hops::table(&explained.analysis) {
+        page.add_section("Proxies", [Block::Table(table)]);
+    }
     page.add_section("Where the time went", totals.iter().map(|it| Block::Table(table(it))));
     if options.by_path {
-        let (table, about) = paths::html(&explained.analysis);
+        let (table, about) = paths::html(&explained.analysis, &failures);
         page.add_section("By path", [Block::Table(table), Block::Text(about)]);
     }
     if options.connections {

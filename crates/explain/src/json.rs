@@ -1,6 +1,8 @@
 //! The report for programs.
 
+mod exchange_row;
 mod failure_row;
+mod hop_row;
 mod joined;
 mod limits;
 mod pacing_row;
@@ -16,16 +18,17 @@ use std::{
 
 use ackwise_capture::{
     analysis::{
-        AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TimeWaitRule,
-        TunnelResult,
+        AdvertisedWindows, Analysis, ConnectionResult, RoundTripTimes, TimeWaitRule, TunnelResult,
     },
-    attribution::{Confidence, LossKind, Rule, Share},
+    attribution::Confidence,
     conversation::Tunnel,
     quality::DirectionQuality,
 };
 use ackwise_cause::{Direction, Party};
 use ackwise_report::format::{self, Format};
-use failure_row::{FailureRow, outcomes};
+use exchange_row::ExchangeRow;
+use failure_row::FailureRow;
+use hop_row::HopRow;
 use joined::Joined;
 use limits::{NotListed, ReachedLimit};
 use pacing_row::PacingRow;
@@ -39,8 +42,8 @@ use super::{
     arrival::Unarrived,
     clock_time::utc,
     connections::{duration, offer, protocol},
-    exchanges::in_order,
     failures::Failure,
+    hops::{Fronts, Hop},
     paths::PathGroup,
     quality::CaptureQuality,
     reading::Explained,
@@ -87,6 +90,9 @@ pub struct Document<'a> {
     /// Requests without an answer, and attempts to connect that brought no connection, in order of time.
     #[schemars(with = "Vec<FailureRow>")]
     failures: Rows<'a, FailureRow>,
+    /// Requests that a proxy passed on, in the order of its clients' exchanges.
+    #[schemars(with = "Vec<HopRow>")]
+    hops: Rows<'a, HopRow>,
     /// Exchanges grouped by URL path, those with the largest total time first.
     #[schemars(with = "Vec<PathRow>")]
     paths: Rows<'a, PathRow>,
@@ -253,84 +259,6 @@ struct ConnectionQuality {
     confidence: Option<&'static str>,
 }
 
-/// One request and its response.
-#[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "Exchange")]
-struct ExchangeRow {
-    /// Number of the exchange: 0 for the first one in the capture. `--export` takes it.
-    id: usize,
-    /// The `id` of the connection.
-    connection: u32,
-    /// HTTP/2 stream; 0 for other protocols.
-    stream: u32,
-    /// Start of the exchange, in seconds since the first packet of the capture.
-    start: f64,
-    /// Start of the exchange in UTC (RFC 3339).
-    start_time: String,
-    /// From the first byte of the request to the last byte of the response; the first exchange on a connection
-    /// usually begins with the SYN.
-    duration_ms: f64,
-    /// In a capture away from the client: from the last byte of the response to its ACK. The byte arrived at the
-    /// client within this time, which `duration_ms` does not include. Null if it is not known.
-    acknowledged_after_ms: Option<f64>,
-    /// Method and path, without the query; null if they were not captured or are encrypted.
-    request: Option<String>,
-    /// Status code; null if it was not captured or is encrypted.
-    status: Option<u16>,
-    /// Size of the request, in bytes.
-    request_bytes: u64,
-    /// Size of the response, in bytes.
-    response_bytes: u64,
-    /// Whether the end of the response was captured.
-    complete: bool,
-    /// How the exchange ended (docs/failures.md); null if the capture or the protocol does not show it.
-    #[schemars(schema_with = "outcomes")]
-    outcome: Option<&'static str>,
-    /// Whether the protocol's framing shows where the request and the response end.
-    exact: bool,
-    /// Number of the packet in which the request begins.
-    packet: u64,
-    /// Numbers of the packets in which the response begins and ends; null if unknown.
-    response_packets: [Option<u64>; 2],
-    /// The duration, divided by cause; the times add up to `duration_ms`.
-    causes: Vec<Cause>,
-}
-
-/// Time that one exchange spent on one cause, in one direction.
-#[derive(Debug, JsonSchema, Serialize)]
-struct Cause {
-    /// The cause.
-    #[schemars(schema_with = "causes")]
-    cause: &'static str,
-    /// Direction of the delayed data.
-    #[schemars(schema_with = "directions")]
-    direction: &'static str,
-    /// The end at which a change can remove the cause, or `path`; null if unknown.
-    #[schemars(schema_with = "parties")]
-    party: Option<&'static str>,
-    /// Time lost to the cause.
-    ms: f64,
-    /// Number of times the cause occurred.
-    times: u32,
-    /// The longest wait.
-    longest_ms: f64,
-    /// Confidence: `high` (the packets show the cause directly), `medium` (another cause is unlikely) or `low`
-    /// (another cause would look nearly the same).
-    confidence: &'static str,
-    /// Another cause that the packets do not rule out; null if there is none.
-    #[schemars(schema_with = "rivals")]
-    rival: Option<&'static str>,
-    /// Kind of the loss, for `loss-recovery` and `retransmission-timeout`; null if unknown.
-    #[schemars(schema_with = "kinds")]
-    kind: Option<&'static str>,
-    /// The rule that decided, of the longest wait (`ackwise explain --rules`; names may change).
-    rule: &'static str,
-    /// The doubt that limits the confidence, if one does.
-    doubt: Option<&'static str>,
-    /// Numbers of the packets that show the longest wait, in ascending order.
-    packets: Vec<u64>,
-}
-
 /// Time that several exchanges spent on one cause, in one direction.
 #[derive(Debug, JsonSchema, Serialize)]
 struct CauseTotal {
@@ -371,12 +299,6 @@ fn rivals(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "null"], "enum": names })
 }
 
-fn kinds(_: &mut SchemaGenerator) -> Schema {
-    let names = LossKind::ALL.map(|kind| Some(kind.name()));
-    let names: Vec<_> = names.into_iter().chain([None]).collect();
-    json_schema!({ "type": ["string", "null"], "enum": names })
-}
-
 fn directions(_: &mut SchemaGenerator) -> Schema {
     let names = [Direction::ToServer, Direction::ToClient].map(Direction::name);
     json_schema!({ "type": "string", "enum": names })
@@ -396,9 +318,7 @@ fn rules(_: &mut SchemaGenerator) -> Schema {
 /// Everything that is known, as one JSON document. `start` is in seconds since the first packet.
 #[must_use]
 pub fn json(explained: &Explained, options: &ReportOptions) -> String {
-    let groups = PathGroup::all(&explained.analysis);
-    let failures = Failure::all(&explained.analysis);
-    format::to_json(&document(explained, options, &groups, &failures))
+    format::to_json(&Lists::of(&explained.analysis).document(explained, options))
 }
 
 /// Writes the same piece by piece: it may be many times as large as what is known.
@@ -411,39 +331,52 @@ pub fn write_json(
     options: &ReportOptions,
     output: impl Write,
 ) -> io::Result<()> {
-    let groups = PathGroup::all(&explained.analysis);
-    let failures = Failure::all(&explained.analysis);
-    format::write_json(&document(explained, options, &groups, &failures), output)
+    format::write_json(&Lists::of(&explained.analysis).document(explained, options), output)
 }
 
-fn document<'a>(
-    explained: &'a Explained,
-    options: &ReportOptions,
-    groups: &'a [PathGroup<'a>],
-    failures: &'a [Failure],
-) -> Document<'a> {
-    let analysis = &explained.analysis;
-    let connections = analysis.connections.iter().map(|it| connection(explained, it));
-    let exchanges = (0..).zip(&analysis.exchanges).map(|(id, it)| exchange(explained, id, it));
-    Document {
-        summary: of_totals(analysis, &Totals::of(analysis, TotalsScope::All), failures),
-        quality: CaptureQuality::of(explained),
-        first_packet_time: (analysis.segments > 0).then(|| utc(analysis.first)),
-        packets: explained.packets,
-        segments: analysis.segments,
-        lost_by_capture: explained.drops.packets(),
-        left_out: left_out(explained),
-        joined: explained.joined.as_ref().map(Joined::of),
-        until_acknowledged_ms: Unarrived::of(analysis).map(|it| millis(it.until_acknowledged)),
-        warnings: explained.warnings.clone(),
-        servers: Server::all(analysis).iter().map(ServerFacts::of).collect(),
-        connections: Rows::new(connections),
-        exchanges: Rows::new(exchanges),
-        failures: Rows::new(failures.iter().map(|it| FailureRow::of(explained, it))),
-        paths: Rows::new(groups.iter().map(PathRow::of)),
-        totals: options.totals(explained).iter().flat_map(totals).collect(),
-        limits: ReachedLimit::all(&explained.reached()),
-        not_listed: NotListed::of(&analysis.folded),
+/// What the document lists and the analysis does not.
+struct Lists<'a> {
+    paths: Vec<PathGroup<'a>>,
+    failures: Vec<Failure>,
+    hops: Vec<Hop>,
+}
+
+impl<'a> Lists<'a> {
+    fn of(analysis: &'a Analysis) -> Self {
+        let failures = Failure::all(analysis);
+        Self {
+            paths: PathGroup::all(analysis, &failures),
+            failures,
+            hops: Fronts::of(analysis).hops(analysis),
+        }
+    }
+
+    fn document(&'a self, explained: &'a Explained, options: &ReportOptions) -> Document<'a> {
+        let analysis = &explained.analysis;
+        let connections = analysis.connections.iter().map(|it| connection(explained, it));
+        let exchanges = (0..).zip(&analysis.exchanges);
+        let exchanges = exchanges.map(|(id, it)| ExchangeRow::of(explained, id, it));
+        Document {
+            summary: of_totals(analysis, &Totals::of(analysis, TotalsScope::All), &self.failures),
+            quality: CaptureQuality::of(explained),
+            first_packet_time: (analysis.segments > 0).then(|| utc(analysis.first)),
+            packets: explained.packets,
+            segments: analysis.segments,
+            lost_by_capture: explained.drops.packets(),
+            left_out: left_out(explained),
+            joined: explained.joined.as_ref().map(Joined::of),
+            until_acknowledged_ms: Unarrived::of(analysis).map(|it| millis(it.until_acknowledged)),
+            warnings: explained.warnings.clone(),
+            servers: Server::all(analysis).iter().map(ServerFacts::of).collect(),
+            connections: Rows::new(connections),
+            exchanges: Rows::new(exchanges),
+            failures: Rows::new(self.failures.iter().map(|it| FailureRow::of(explained, it))),
+            hops: Rows::new(self.hops.iter().map(HopRow::of)),
+            paths: Rows::new(self.paths.iter().map(PathRow::of)),
+            totals: options.totals(explained).iter().flat_map(totals).collect(),
+            limits: ReachedLimit::all(&explained.reached()),
+            not_listed: NotListed::of(&analysis.folded),
+        }
     }
 }
 
@@ -534,45 +467,6 @@ fn quality(it: &ConnectionResult) -> ConnectionQuality {
         begun_before_capture: it.quality.begins_in_middle,
         in_two_captures: it.quality.in_two_captures,
         confidence: it.quality.confidence().map(Confidence::name),
-    }
-}
-
-fn exchange(explained: &Explained, id: usize, it: &ExchangeResult) -> ExchangeRow {
-    ExchangeRow {
-        id,
-        connection: it.connection,
-        stream: it.stream,
-        start: it.start.saturating_since(explained.analysis.first).as_secs_f64(),
-        start_time: utc(it.start),
-        duration_ms: millis(it.duration),
-        acknowledged_after_ms: it.acknowledged_after().map(millis),
-        request: it.request.as_deref().map(str::to_owned),
-        status: it.status,
-        request_bytes: it.bytes[0],
-        response_bytes: it.bytes[1],
-        complete: it.complete,
-        outcome: it.ending.map(|it| it.outcome.name()),
-        exact: it.exact,
-        packet: it.packet,
-        response_packets: it.response_packets(),
-        causes: it.shares.iter().map(cause).collect(),
-    }
-}
-
-fn cause(share: Share) -> Cause {
-    Cause {
-        cause: share.cause.name(),
-        direction: share.direction.name(),
-        party: share.cause.party(share.direction).map(Party::name),
-        ms: millis(share.span),
-        times: share.times,
-        longest_ms: millis(share.longest),
-        confidence: share.confidence.name(),
-        rival: share.rival.map(ackwise_cause::Cause::name),
-        kind: share.kind.map(LossKind::name),
-        rule: share.rule.name(),
-        doubt: share.doubt.map(Rule::name),
-        packets: in_order(&share),
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `joined` | what two captures have in common, and how their clocks differ |
 //! | `pair` | two captures of the same connections, one at each end |
 //! | `failures` | requests without an answer, and connections that never came about |
+//! | `hops` | a request on both sides of a proxy |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
 //! | `pacing` | who is paced, and who behaves like BBR |
 //! | `servers` | who closes connections, and who waits idle, by server |
@@ -32,6 +33,7 @@ mod connections;
 mod exchanges;
 mod failures;
 mod followed;
+mod hops;
 mod html;
 mod joined;
 mod json;

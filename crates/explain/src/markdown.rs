@@ -13,6 +13,7 @@ use super::{
     connections,
     exchanges::{chosen, request},
     failures::{self, Failure},
+    hops,
     notes::notes,
     paths,
     quality::CaptureQuality,
@@ -36,8 +37,9 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
     }
     let _ = writeln!(out, "**{}**", sentence(&explained.analysis).replace('\n', "**\n\n**"));
     let failures = failures::section(&Failure::all(&explained.analysis));
-    if !failures.is_empty() {
-        let _ = writeln!(out, "\n```text\n{}\n```", failures.trim());
+    for section in [failures, hops::section(&explained.analysis)].iter().filter(|it| !it.is_empty())
+    {
+        let _ = writeln!(out, "\n```text\n{}\n```", section.trim());
     }
     for Shown { totals, percentiles } in without_repetition(options.totals(explained)) {
         let _ = writeln!(

@@ -1,22 +1,23 @@
 //! The report for data frames: a row for what each exchange owes to each cause.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use ::parquet::errors::Result;
 use ackwise_capture::{
     analysis::{ConnectionResult, ExchangeResult},
-    attribution::Share,
+    attribution::{Confidence, Share},
 };
 use ackwise_cause::Party;
 use ackwise_report::columns::{self, Column};
+use ackwise_tcp::Instant;
 
-use super::reading::Explained;
+use super::{failures::Failure, reading::Explained};
 
-/// What every exchange owes to every cause, as the bytes of a Parquet file.
+/// What every exchange owes to every cause, and what failed, as the bytes of a Parquet file.
 ///
 /// Times are milliseconds but for `start`, seconds since the first packet. Rows of one exchange have the
 /// same `exchange`, which counts from 0 in the order in which they began, and their `ms` add up to its
-/// `duration_ms`.
+/// `duration_ms`. An attempt to connect in vain has a row without `exchange` and `cause`.
 ///
 /// # Errors
 ///
@@ -25,51 +26,101 @@ pub fn parquet(explained: &Explained) -> Result<Vec<u8>> {
     let analysis = &explained.analysis;
     let connections: BTreeMap<u32, &ConnectionResult> =
         analysis.connections.iter().map(|it| (it.id, it)).collect();
-    let rows: Vec<Row<'_>> = (0_i64..)
-        .zip(&analysis.exchanges)
-        .flat_map(|(number, exchange)| {
-            let connection = connections.get(&exchange.connection).copied();
-            exchange.shares.iter().map(move |share| Row { number, exchange, connection, share })
-        })
-        .collect();
+    let failures = Failure::all(analysis);
+    let failed: BTreeMap<_, _> =
+        failures.iter().filter_map(|it| Some((it.exchange?, it))).collect();
+    let exchanges = analysis.exchanges.iter().enumerate();
+    let of_exchanges = exchanges.flat_map(|it| Row::of_exchange(it, failed.get(&it.0).copied()));
+    let of_attempts = failures.iter().filter(|it| it.exchange.is_none()).map(Row::of_attempt);
+    let rows: Vec<Row<'_>> = of_exchanges.chain(of_attempts).collect();
     let integers =
         |name, value: fn(&Row<'_>) -> Option<i64>| Column::integers(name, rows.iter().map(value));
-    let numbers = |name, value: fn(&Row<'_>) -> f64| {
-        Column::numbers(name, rows.iter().map(|row| Some(value(row))))
+    let numbers =
+        |name, value: fn(&Row<'_>) -> Option<f64>| Column::numbers(name, rows.iter().map(value));
+    let texts = |name, value: for<'r> fn(&'r Row<'_>) -> Option<&'r str>| {
+        Column::texts(name, rows.iter().map(|row| value(row).map(str::to_owned)))
     };
-    let texts =
-        |name, value: fn(&Row<'_>) -> Option<String>| Column::texts(name, rows.iter().map(value));
-    let since = |row: &Row<'_>| row.exchange.start.saturating_since(analysis.first).as_secs_f64();
+    let end = |name, value: fn(&ConnectionResult) -> SocketAddr| {
+        let of = |row: &Row<'_>| Some(value(connections.get(&row.connection)?).to_string());
+        Column::texts(name, rows.iter().map(of))
+    };
+    let start = |row: &Row<'_>| Some(row.start()?.saturating_since(analysis.first).as_secs_f64());
     columns::write(&[
-        integers("exchange", |row| Some(row.number)),
-        integers("connection", |row| Some(row.exchange.connection.into())),
-        texts("client", |row| Some(row.connection?.client.to_string())),
-        texts("server", |row| Some(row.connection?.server.to_string())),
-        integers("stream", |row| Some(row.exchange.stream.into())),
-        Column::numbers("start", rows.iter().map(|row| Some(since(row)))),
-        numbers("duration_ms", |row| millis(row.exchange.duration)),
-        texts("request", |row| row.exchange.request.as_deref().map(str::to_owned)),
-        integers("status", |row| row.exchange.status.map(Into::into)),
-        texts("cause", |row| Some(row.share.cause.name().to_owned())),
-        texts("direction", |row| Some(row.share.direction.name().to_owned())),
-        texts("party", |row| row.party().map(|party| party.name().to_owned())),
-        numbers("ms", |row| millis(row.share.span)),
-        integers("times", |row| Some(row.share.times.into())),
-        numbers("longest_ms", |row| millis(row.share.longest)),
-        texts("confidence", |row| Some(row.share.confidence.name().to_owned())),
+        integers("exchange", |row| i64::try_from(row.exchange?.0).ok()),
+        integers("connection", |row| Some(row.connection.into())),
+        end("client", |it| it.client),
+        end("server", |it| it.server),
+        integers("stream", |row| Some(row.exchange?.1.stream.into())),
+        Column::numbers("start", rows.iter().map(start)),
+        numbers("duration_ms", |row| row.duration().map(millis)),
+        texts("request", |row| row.exchange?.1.request.as_deref()),
+        integers("status", |row| row.exchange?.1.status.map(Into::into)),
+        texts("outcome", |row| row.outcome()),
+        texts("failure", |row| Some(row.failure?.kind.name())),
+        texts("cause", |row| Some(row.share?.cause.name())),
+        texts("direction", |row| Some(row.share?.direction.name())),
+        texts("party", |row| row.party().map(Party::name)),
+        numbers("ms", |row| Some(millis(row.share?.span))),
+        integers("times", |row| Some(row.share?.times.into())),
+        numbers("longest_ms", |row| Some(millis(row.share?.longest))),
+        texts("confidence", |row| Some(row.confidence()?.name())),
     ])
 }
 
+/// A share of the time of an exchange, or an attempt to connect in vain.
 struct Row<'a> {
-    number: i64,
-    exchange: &'a ExchangeResult,
-    connection: Option<&'a ConnectionResult>,
-    share: Share,
+    exchange: Option<(usize, &'a ExchangeResult)>,
+    connection: u32,
+    failure: Option<&'a Failure>,
+    share: Option<Share>,
+}
+
+impl<'a> Row<'a> {
+    /// One for each share, and one for a failure that took no time.
+    fn of_exchange(
+        exchange: (usize, &'a ExchangeResult),
+        failure: Option<&'a Failure>,
+    ) -> impl Iterator<Item = Self> {
+        let connection = exchange.1.connection;
+        let row = move |share| Self { exchange: Some(exchange), connection, failure, share };
+        let shares = exchange.1.shares.iter().map(Some);
+        let none = failure.filter(|_| exchange.1.shares.iter().next().is_none()).map(|_| None);
+        shares.chain(none).map(row)
+    }
+
+    const fn of_attempt(failure: &'a Failure) -> Self {
+        let connection = failure.connection;
+        Self { exchange: None, connection, failure: Some(failure), share: None }
+    }
 }
 
 impl Row<'_> {
+    fn start(&self) -> Option<Instant> {
+        self.exchange.map(|it| it.1.start).or_else(|| Some(self.failure?.at))
+    }
+
+    fn duration(&self) -> Option<Duration> {
+        self.exchange.map(|it| it.1.duration).or_else(|| Some(self.failure?.span))
+    }
+
+    /// How the exchange ended, or the attempt.
+    fn outcome(&self) -> Option<&'static str> {
+        match self.exchange {
+            Some((_, it)) => it.ending.map(|it| it.outcome.name()),
+            None => self.failure.map(|it| it.outcome),
+        }
+    }
+
+    /// Who can change it.
     fn party(&self) -> Option<Party> {
-        self.share.cause.party(self.share.direction)
+        match self.share {
+            Some(share) => share.cause.party(share.direction),
+            None => self.failure?.party,
+        }
+    }
+
+    fn confidence(&self) -> Option<Confidence> {
+        self.share.map(|it| it.confidence).or_else(|| Some(self.failure?.confidence))
     }
 }
 

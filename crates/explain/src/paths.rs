@@ -3,7 +3,11 @@
 //! Paths are compared as they are, without the query: `/users/1` and `/users/2` are two. What part of a
 //! path is a parameter only the server's program knows.
 
-use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    time::Duration,
+};
 
 use ackwise_capture::analysis::{Analysis, ExchangeResult};
 use ackwise_report::{
@@ -11,6 +15,7 @@ use ackwise_report::{
     words::{counted, grouped, rounded, span},
 };
 
+use super::failures::Failure;
 use super::totals::{Total, Totals, TotalsScope, percentile};
 
 /// What the exchanges with one path have in common.
@@ -21,6 +26,8 @@ pub(super) struct PathGroup<'a> {
     /// In alphabetical order.
     pub methods: Vec<&'a str>,
     pub count: u64,
+    /// How many of them failed.
+    pub failed: u64,
     pub total: Duration,
     pub median: Duration,
     pub p95: Duration,
@@ -34,19 +41,23 @@ pub(super) struct PathGroup<'a> {
 
 impl<'a> PathGroup<'a> {
     /// All of them, that with the largest total first.
-    pub(super) fn all(analysis: &'a Analysis) -> Vec<Self> {
-        let mut groups: BTreeMap<Option<&str>, Vec<&ExchangeResult>> = BTreeMap::new();
-        for exchange in &analysis.exchanges {
-            groups.entry(method_and_path(exchange).map(|it| it.1)).or_default().push(exchange);
+    pub(super) fn all(analysis: &'a Analysis, failures: &[Failure]) -> Vec<Self> {
+        let failed: BTreeSet<_> = failures.iter().filter_map(|it| it.exchange).collect();
+        let mut groups: BTreeMap<Option<&str>, (Vec<&ExchangeResult>, u64)> = BTreeMap::new();
+        for (number, exchange) in analysis.exchanges.iter().enumerate() {
+            let group = groups.entry(method_and_path(exchange).map(|it| it.1)).or_default();
+            group.0.push(exchange);
+            group.1 += u64::from(failed.contains(&number));
         }
-        let mut groups: Vec<_> =
-            groups.into_iter().map(|(path, exchanges)| Self::of(path, &exchanges)).collect();
+        let group =
+            |(path, (exchanges, failed)): (_, (Vec<_>, _))| Self::of(path, &exchanges, failed);
+        let mut groups: Vec<_> = groups.into_iter().map(group).collect();
         // A stable sort: equal totals stay in the order of their paths.
         groups.sort_by_key(|it| std::cmp::Reverse(it.total));
         groups
     }
 
-    fn of(path: Option<&'a str>, exchanges: &[&'a ExchangeResult]) -> Self {
+    fn of(path: Option<&'a str>, exchanges: &[&'a ExchangeResult], failed: u64) -> Self {
         let totals = Totals::over(exchanges.iter().copied(), None, TotalsScope::All);
         let mut durations: Vec<_> = exchanges.iter().map(|it| it.duration).collect();
         durations.sort_unstable();
@@ -59,6 +70,7 @@ impl<'a> PathGroup<'a> {
             path,
             methods,
             count: exchanges.len() as u64,
+            failed,
             total: totals.span,
             median: percentile(&durations, 50),
             p95: percentile(&durations, 95),
@@ -105,24 +117,33 @@ const MOST_PATHS: usize = 30;
 const ABOUT: &str = "Grouped by path without the query; numbers and IDs in paths are not merged. \
                      Avoidable: the share of stalls that a setting or a code change removes.";
 
-const COLUMNS: [&str; 7] =
-    ["total", "count", "median", "p95", "avoidable", "largest cause (confidence)", "request"];
+const COLUMNS: [&str; 8] = [
+    "total",
+    "count",
+    "failed",
+    "median",
+    "p95",
+    "avoidable",
+    "largest cause (confidence)",
+    "request",
+];
 
 /// The table as text.
-pub(super) fn text(analysis: &Analysis, width: usize) -> String {
-    let groups = PathGroup::all(analysis);
-    let [total, count, median, p95, avoidable, largest, request] = COLUMNS;
+pub(super) fn text(analysis: &Analysis, failures: &[Failure], width: usize) -> String {
+    let groups = PathGroup::all(analysis, failures);
+    let [total, count, failed, median, p95, avoidable, largest, request] = COLUMNS;
     let mut out = format!(
-        "\nBy path: {}\n  {total:>10} {count:>7} {median:>8} {p95:>8}  {avoidable:>9}  {largest:36}  \
+        "\nBy path: {}\n  {total:>10} {count:>7} {failed:>7} {median:>8} {p95:>8}  {avoidable:>9}  {largest:36}  \
          {request}\n",
         counted(groups.len() as u64, "path"),
     );
     for group in groups.iter().take(MOST_PATHS) {
         let _ = writeln!(
             out,
-            "  {:>10} {:>7} {:>8} {:>8}  {:>9}  {:36}  {}",
+            "  {:>10} {:>7} {:>7} {:>8} {:>8}  {:>9}  {:36}  {}",
             span(group.total),
             grouped(group.count),
+            grouped(group.failed),
             rounded(group.median),
             rounded(group.p95),
             group.avoidable(),
@@ -137,9 +158,9 @@ pub(super) fn text(analysis: &Analysis, width: usize) -> String {
 
 /// The table as Markdown.
 pub(super) fn markdown(analysis: &Analysis) -> String {
-    let groups = PathGroup::all(analysis);
+    let groups = PathGroup::all(analysis, &Failure::all(analysis));
     let mut out = format!(
-        "\nBy path:\n\n| {} |\n| ---: | ---: | ---: | ---: | ---: | --- | --- |\n",
+        "\nBy path:\n\n| {} |\n| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n",
         COLUMNS.join(" | ")
     );
     for group in groups.iter().take(MOST_PATHS) {
@@ -151,21 +172,22 @@ pub(super) fn markdown(analysis: &Analysis) -> String {
 }
 
 /// The table of a page, and what to say below it.
-pub(super) fn html(analysis: &Analysis) -> (HtmlTable, String) {
-    let groups = PathGroup::all(analysis);
+pub(super) fn html(analysis: &Analysis, failures: &[Failure]) -> (HtmlTable, String) {
+    let groups = PathGroup::all(analysis, failures);
     let mut table = HtmlTable::new(counted(groups.len() as u64, "path"), COLUMNS);
     for group in groups.iter().take(MOST_PATHS) {
-        let [total, count, median, p95, avoidable, largest] = cells(group);
-        let figures = [total, count, median, p95, avoidable].map(Cell::number);
+        let [total, count, failed, median, p95, avoidable, largest] = cells(group);
+        let figures = [total, count, failed, median, p95, avoidable].map(Cell::number);
         table.add(figures.into_iter().chain([Cell::text(largest), Cell::prose(group.name())]));
     }
     (table, format!("{ABOUT}{}", omitted(&groups)))
 }
 
-fn cells(group: &PathGroup<'_>) -> [String; 6] {
+fn cells(group: &PathGroup<'_>) -> [String; 7] {
     [
         span(group.total),
         grouped(group.count),
+        grouped(group.failed),
         rounded(group.median),
         rounded(group.p95),
         group.avoidable(),

@@ -14,6 +14,7 @@ use super::{
     arrival::Unarrived,
     connections, exchanges,
     failures::{self, Failure},
+    hops,
     notes::notes,
     paths,
     quality::CaptureQuality,
@@ -49,13 +50,14 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
     out += &failures::section(&failures);
+    out += &hops::section(&explained.analysis);
     for table in tables {
         if table.totals.exchanges > 0 {
             out += &totals_section(&table);
         }
     }
     if options.by_path {
-        out += &paths::text(&explained.analysis, width);
+        out += &paths::text(&explained.analysis, &failures, width);
     }
     if options.connections {
         out += &connections::text(&explained.analysis, width);

@@ -1,5 +1,7 @@
 //! What a conversation turned out to be. Positions are bytes of the stream of their direction.
 
+use std::num::NonZeroU64;
+
 use ackwise_cause::{Direction, Party};
 
 use super::Text;
@@ -221,6 +223,8 @@ pub struct RequestHead {
     pub path: Option<Text>,
     /// Whether a query follows the path, as far as the head was captured.
     pub has_query: bool,
+    /// A digest of `X-Request-Id`, or of the trace of `traceparent`.
+    pub trace: Option<NonZeroU64>,
     /// Of the first byte after the head; `None` if the capture cut it.
     pub end: Option<u64>,
     /// It says `Expect: 100-continue`: the client may wait for a 100 before it sends the body.

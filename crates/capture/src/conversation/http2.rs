@@ -363,6 +363,7 @@ fn request_head(block: &Block, end: u64) -> RequestHead {
         method: block.method.clone(),
         path: block.path.clone(),
         has_query: block.has_query,
+        trace: None,
         end: Some(end),
         expects_continue: false,
         wants_close: false,

@@ -41,7 +41,7 @@ use crate::{
     },
     closing::Closing,
     conversation::{ExchangeReader, Protocol},
-    results::Results,
+    results::{Here, Results},
     series::{Point, Series},
     work::Work,
 };
@@ -99,6 +99,7 @@ pub(crate) struct ObservedConnection {
     ends_now: Option<(Option<Party>, bool)>,
     closing: Closing,
     first_seen: Instant,
+    here: Option<Here>,
     last_seen: Instant,
     clock_steps: u32,
     again_elsewhere: AgainElsewhere,

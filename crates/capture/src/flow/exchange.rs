@@ -42,6 +42,8 @@ pub(crate) struct OpenExchange {
     pub first_packet: u64,
     /// Those in which the response begins and ends; 0 if unknown.
     answered_in: [u64; 2],
+    /// When the first of them was seen.
+    answered_at: Option<Instant>,
     /// The capture lacks the end of the request or the beginning of the response.
     fell_into_hole: bool,
     /// The response has begun before the request had ended.
@@ -111,6 +113,7 @@ impl OpenExchange {
             multiplexed: false,
             first_packet: 0,
             answered_in: [0; 2],
+            answered_at: None,
             fell_into_hole: false,
             still_asks: false,
             knows_way: true,
@@ -420,6 +423,7 @@ impl OpenExchange {
         }
         if self.answered_in[0] == 0 {
             self.answered_in[0] = first.packet;
+            self.answered_at = Some(first.seen);
         }
         self.state = State::Response;
     }
@@ -552,6 +556,7 @@ impl OpenExchange {
             start: self.account.from(),
             duration: self.account.cursor().since(self.account.from()),
             request,
+            trace: self.head.as_ref().and_then(|it| it.trace),
             status: self.status,
             bytes: [self.request, self.response].map(|[from, to]| to.saturating_sub(from)),
             stream: self.stream,
@@ -560,10 +565,8 @@ impl OpenExchange {
                 let after = packet.saturating_sub(self.first_packet);
                 NonZeroU32::new(u32::try_from(after).unwrap_or(0))
             }),
-            acknowledged_after: self.acknowledged.and_then(|at| {
-                let nanos = at.saturating_since(self.account.cursor()).as_nanos();
-                NonZeroU64::new(u64::try_from(nanos).unwrap_or(u64::MAX))
-            }),
+            first_byte_after: nanos_from(self.account.from(), self.answered_at),
+            acknowledged_after: nanos_from(self.account.cursor(), self.acknowledged),
             round_trip: round_trip.into(),
             complete,
             ending: self.ending,
@@ -587,4 +590,10 @@ impl OpenExchange {
     ) -> Verdict {
         Verdict::new(rule, cause, direction, evidence, Confidence::High)
     }
+}
+
+/// Nanoseconds between two times, unless it is none.
+fn nanos_from(start: Instant, at: Option<Instant>) -> Option<NonZeroU64> {
+    let nanos = at?.saturating_since(start).as_nanos();
+    NonZeroU64::new(u64::try_from(nanos).unwrap_or(u64::MAX))
 }

@@ -15,7 +15,7 @@ use super::{
     packet::{Packet, begins},
     warm_up::WarmUp,
 };
-use crate::{attribution::Paces, closing::Closing};
+use crate::{attribution::Paces, closing::Closing, results::Here};
 
 /// A connection that is not judged yet.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub(crate) struct Newcomer {
     pub(super) initial: Option<SeqNumber>,
     pub(super) closing: Closing,
     pub(super) first_seen: Instant,
+    /// The end that is the capturing host.
+    pub(super) here: Option<Here>,
     pub(super) again_elsewhere: AgainElsewhere,
     /// The segment of the capture that it was seen in last.
     pub(super) touched: u64,
@@ -55,6 +57,7 @@ impl Default for Newcomer {
             initial: None,
             closing: Closing::default(),
             first_seen: Instant::EPOCH,
+            here: None,
             again_elsewhere: AgainElsewhere::default(),
             touched: 0,
             charged: 0,

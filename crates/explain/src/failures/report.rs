@@ -55,7 +55,7 @@ impl Group<'_> {
     }
 
     /// What shows why, of those that have it.
-    fn evidence(&self) -> Vec<String> {
+    fn evidence(&self, analysis: &Analysis) -> Vec<String> {
         let all = || self.failures.iter();
         let alert = all().find_map(|it| it.alert).map(|it| {
             let name = it.name().unwrap_or("that the capture does not show (encrypted)");
@@ -84,7 +84,10 @@ impl Group<'_> {
         let recovered = (recovered > 0).then(|| {
             format!("The client tried again, and was answered: {} of them", grouped(recovered))
         });
-        [self.idle(), alert, code, hole, icmp, recovered].into_iter().flatten().collect()
+        [self.idle(), alert, code, hole, icmp, self.passed_on(analysis), recovered]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn confidence(&self) -> Confidence {
@@ -107,6 +110,21 @@ impl Group<'_> {
 
     fn span(&self) -> Duration {
         self.failures.iter().map(|it| it.span).sum()
+    }
+
+    /// What proxies answered their clients, if most got the same.
+    fn passed_on(&self, analysis: &Analysis) -> Option<String> {
+        let status =
+            |it: &&Failure| analysis.exchanges[it.made_for?].status.filter(|it| *it >= 500);
+        let mut counts: BTreeMap<u16, u64> = BTreeMap::new();
+        for status in self.failures.iter().filter_map(status) {
+            *counts.entry(status).or_default() += 1;
+        }
+        let (status, count) = counts.into_iter().max_by_key(|it| it.1)?;
+        Some(format!(
+            "A proxy made the request and answered its client {status}: {} of them",
+            grouped(count)
+        ))
     }
 
     /// The times that the server and the client leave a connection idle.
@@ -154,7 +172,7 @@ pub(in super::super) fn sentence(analysis: &Analysis, failures: &[Failure]) -> O
     if others > 0 {
         let _ = write!(out, " {} of other kinds or servers.", counted(others as u64, "failure"));
     }
-    for it in first.evidence() {
+    for it in first.evidence(analysis) {
         let _ = write!(out, " {it}.");
     }
     let label = if first.confidence() == Confidence::High { "Fix" } else { "If so" };

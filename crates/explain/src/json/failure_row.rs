@@ -57,6 +57,8 @@ pub(super) struct FailureRow {
     alert: Option<&'static str>,
     /// The `id` of the exchange that did what this one could not, after the client tried again.
     recovered_by: Option<usize>,
+    /// The `id` of the exchange for which a proxy made the request, or tried to connect; null if that does not show.
+    made_for: Option<usize>,
 }
 
 impl FailureRow {
@@ -90,6 +92,7 @@ impl FailureRow {
             http2_code: it.http2_code,
             alert: it.alert.and_then(|it| it.name()),
             recovered_by: it.recovered_by,
+            made_for: it.made_for,
         }
     }
 }

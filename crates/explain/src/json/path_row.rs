@@ -17,6 +17,8 @@ pub(super) struct PathRow {
     methods: Vec<String>,
     /// Number of exchanges.
     exchanges: u64,
+    /// Number of exchanges among them that failed.
+    failed: u64,
     /// Sum of their durations.
     total_ms: f64,
     /// Median of their durations.
@@ -59,6 +61,7 @@ impl PathRow {
             path: group.path.map(str::to_owned),
             methods: group.methods.iter().map(|it| (*it).to_owned()).collect(),
             exchanges: group.count,
+            failed: group.failed,
             total_ms: millis(group.total),
             median_ms: millis(group.median),
             p95_ms: millis(group.p95),

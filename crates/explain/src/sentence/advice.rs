@@ -4,13 +4,19 @@
 use std::fmt::Write as _;
 
 use ackwise_capture::{analysis::Analysis, attribution::Confidence};
-use ackwise_cause::Cause;
+use ackwise_cause::{Cause, Direction};
 
 use super::loss::of_loss;
-use crate::totals::Total;
+use crate::{hops::Waits, totals::Total};
 
 /// Adds the lines of advice.
 pub(super) fn add_advice(analysis: &Analysis, total: &Total, out: &mut String) {
+    if (total.cause, total.direction) == (Cause::ServerThink, Direction::ToClient)
+        && let Some(of_proxy) = Waits::advice(analysis, total.span)
+    {
+        let _ = write!(out, "\n{of_proxy}");
+        return;
+    }
     let remedy = total.cause.remedy(total.direction).map(|it| it.text);
     let check = total.cause.check(total.direction, total.rival);
     let is_loss = matches!(total.cause, Cause::LossRecovery | Cause::RetransmissionTimeout);

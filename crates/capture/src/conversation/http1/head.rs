@@ -1,6 +1,10 @@
 //! What a head says that matters here: whole, or as much of it as was captured.
 
-use std::mem::MaybeUninit;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    mem::MaybeUninit,
+    num::NonZeroU64,
+};
 
 use ackwise_http::{ConnectionOptions, FIELD_LIMIT, Fields, Framing, Method, Version, framing};
 
@@ -54,6 +58,7 @@ pub(super) fn request(bytes: &[u8], end: u64) -> Option<Asks> {
         method: Some(method.into()),
         path: Some(path.into()),
         has_query,
+        trace: trace(&fields),
         end: Some(end),
         expects_continue: has_element(&fields, "Expect", b"100-continue"),
         wants_close: wants_close(version, &fields),
@@ -83,6 +88,7 @@ pub(super) fn cut_request(bytes: &[u8]) -> Option<Asks> {
         method: Some(method.as_ref().into()),
         path: Some(path.into()),
         has_query,
+        trace: None,
         end: None,
         expects_continue: false,
         wants_close: false,
@@ -153,6 +159,19 @@ fn whole_lines(bytes: &[u8]) -> Option<Vec<u8>> {
 fn has_connection_field(lines: &[u8]) -> bool {
     let field = b"\nconnection:";
     lines.windows(field.len()).any(|window| window.eq_ignore_ascii_case(field))
+}
+
+/// What names a request on all hops. Of `traceparent` (W3C Trace Context, section 3.2), each hop keeps the trace and puts
+/// in an identity of its own.
+fn trace(fields: &Fields) -> Option<NonZeroU64> {
+    let mut named = fields.iter().filter_map(|(name, value)| match name.len() {
+        12 if name.eq_ignore_ascii_case(b"X-Request-Id") => Some(value),
+        11 if name.eq_ignore_ascii_case(b"traceparent") => value.split(|it| *it == b'-').nth(1),
+        _ => None,
+    });
+    let mut hasher = DefaultHasher::new();
+    named.next().filter(|it| !it.is_empty())?.hash(&mut hasher);
+    NonZeroU64::new(hasher.finish())
 }
 
 fn wants_close(version: Version, fields: &Fields) -> bool {

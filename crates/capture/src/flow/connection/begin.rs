@@ -52,6 +52,7 @@ impl Default for ObservedConnection {
             ends_now: None,
             closing: Closing::default(),
             first_seen: Instant::EPOCH,
+            here: None,
             last_seen: Instant::EPOCH,
             clock_steps: 0,
             again_elsewhere: AgainElsewhere::default(),
@@ -79,6 +80,7 @@ impl ObservedConnection {
             initial,
             closing,
             first_seen,
+            here,
             again_elsewhere,
             touched,
             charged: _,
@@ -88,6 +90,7 @@ impl ObservedConnection {
         self.client_is_first = *client_is_first;
         (self.closing, self.again_elsewhere) = (*closing, *again_elsewhere);
         (self.first_seen, self.last_seen) = (*first_seen, *first_seen);
+        self.here = *here;
         (self.touched, self.spared) = (*touched, *spared);
         if let Some(budget) = &results.budget {
             self.keep_series(budget.stretches_per_exchange());
@@ -144,6 +147,7 @@ impl ObservedConnection {
             ends_now,
             closing: _,
             first_seen: _,
+            here: _,
             last_seen: _,
             clock_steps,
             again_elsewhere: _,

@@ -109,6 +109,7 @@ impl ObservedConnection {
             quality,
             bytes: [to_server.stream.highest(), to_client.stream.highest()],
             first_seen: self.first_seen,
+            here: self.here,
             last_seen: self.last_seen,
             abandoned,
             series: self.series.take(),

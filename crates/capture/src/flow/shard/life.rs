@@ -10,6 +10,7 @@ use crate::{
         batch::Located, closed::Closed, connection::ObservedConnection, endpoint_pair::roles,
         newcomer::Newcomer, packet::Packet,
     },
+    results::Here,
 };
 
 /// How many connections have begun again that were let go: those with packets from one end only, and the others.
@@ -55,6 +56,7 @@ impl Shard {
         let (client, server) = roles(first);
         let mut newcomer = self.spare_newcomers.pop().unwrap_or_default();
         newcomer.renew(id, client, server, first.at);
+        newcomer.here = Here::of(first, client);
         let direction = newcomer.direction(first.source);
         newcomer.handle(&Packet::of(first), direction, &mut self.trial);
         newcomer
