@@ -9,7 +9,7 @@ mod connects;
 mod report;
 mod retries;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod time;
 
 use std::{

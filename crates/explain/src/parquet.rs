@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use ::parquet::errors::Result;
 use ackwise_capture::{
-    analysis::{ConnectionResult, ExchangeResult},
+    analysis::{Analysis, ConnectionResult, ExchangeResult},
     attribution::{Confidence, Share},
 };
 use ackwise_cause::Party;
@@ -27,12 +27,7 @@ pub fn parquet(explained: &Explained) -> Result<Vec<u8>> {
     let connections: BTreeMap<u32, &ConnectionResult> =
         analysis.connections.iter().map(|it| (it.id, it)).collect();
     let failures = Failure::all(analysis);
-    let failed: BTreeMap<_, _> =
-        failures.iter().filter_map(|it| Some((it.exchange?, it))).collect();
-    let exchanges = analysis.exchanges.iter().enumerate();
-    let of_exchanges = exchanges.flat_map(|it| Row::of_exchange(it, failed.get(&it.0).copied()));
-    let of_attempts = failures.iter().filter(|it| it.exchange.is_none()).map(Row::of_attempt);
-    let rows: Vec<Row<'_>> = of_exchanges.chain(of_attempts).collect();
+    let rows = Row::all(analysis, &failures);
     let integers =
         |name, value: fn(&Row<'_>) -> Option<i64>| Column::integers(name, rows.iter().map(value));
     let numbers =
@@ -76,6 +71,17 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
+    /// Exchanges first.
+    fn all(analysis: &'a Analysis, failures: &'a [Failure]) -> Vec<Self> {
+        let failed = |it: &'a Failure| Some((it.exchange?, it));
+        let failed: BTreeMap<_, _> = failures.iter().filter_map(failed).collect();
+        let exchanges = analysis.exchanges.iter().enumerate();
+        let of_exchanges =
+            exchanges.flat_map(|it| Self::of_exchange(it, failed.get(&it.0).copied()));
+        let attempts = failures.iter().filter(|it| it.exchange.is_none());
+        of_exchanges.chain(attempts.map(Self::of_attempt)).collect()
+    }
+
     /// One for each share, and one for a failure that took no time.
     fn of_exchange(
         exchange: (usize, &'a ExchangeResult),
@@ -126,4 +132,34 @@ impl Row<'_> {
 
 fn millis(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failures::tests::{Host, Pair};
+
+    #[test]
+    fn what_failed_has_a_row_whether_there_is_an_exchange_or_not() {
+        let mut host = Host::default();
+        host.exchange(Pair(1_000, "10.0.0.2:80"), 0);
+        host.cross(Pair(1_000, "10.0.0.2:80"), 5_000);
+        host.refuse(Pair(1_001, "10.0.0.2:81"), 6_000);
+        let analysis = host.finish();
+        let failures = Failure::all(&analysis);
+        let said = |it: &Row<'_>| {
+            (it.exchange.map(|it| it.0), it.outcome(), it.failure.map(|it| it.kind.name()))
+        };
+        let mut rows: Vec<_> = Row::all(&analysis, &failures).iter().map(said).collect();
+        // One for each cause.
+        rows.dedup();
+        assert_eq!(
+            rows,
+            [
+                (Some(0), Some("answered"), None),
+                (Some(1), Some("closed-unanswered"), Some("close-race")),
+                (None, Some("connect-refused"), Some("connect-refused")),
+            ]
+        );
+    }
 }

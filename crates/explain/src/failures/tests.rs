@@ -18,14 +18,14 @@ const _: () = assert!(REQUEST.len() == 28 && RESPONSE.len() == 38);
 
 /// A client and its servers, seen at the client.
 #[derive(Default)]
-struct Host {
+pub(crate) struct Host {
     analyser: Analyser,
     packets: u64,
 }
 
 /// A connection from a port to a server.
 #[derive(Clone, Copy)]
-struct Pair<'a>(u16, &'a str);
+pub(crate) struct Pair<'a>(pub u16, pub &'a str);
 
 impl Host {
     /// `true` to the server; numbers begin at 0 on both sides.
@@ -70,7 +70,7 @@ impl Host {
     }
 
     /// A handshake and an exchange, 20 ms each; the connection is kept.
-    fn exchange(&mut self, pair: Pair<'_>, at: u64) {
+    pub(crate) fn exchange(&mut self, pair: Pair<'_>, at: u64) {
         self.packet(pair, at, true, (0, None), Flags::SYN, b"");
         self.packet(pair, at + 20, false, (0, Some(1)), Flags::SYN, b"");
         self.packet(pair, at + 20, true, (1, Some(1)), Flags::NONE, b"");
@@ -80,10 +80,20 @@ impl Host {
     }
 
     /// The next request on it, and a FIN that it crosses.
-    fn cross(&mut self, pair: Pair<'_>, at: u64) {
+    pub(crate) fn cross(&mut self, pair: Pair<'_>, at: u64) {
         self.packet(pair, at, true, (ASKED, Some(ANSWERED)), Flags::PSH, REQUEST);
         self.packet(pair, at + 10, false, (ANSWERED, Some(ASKED)), Flags::FIN, b"");
         self.packet(pair, at + 20, false, (ANSWERED + 1, None), Flags::RST, b"");
+    }
+
+    /// An attempt to connect that is refused.
+    pub(crate) fn refuse(&mut self, pair: Pair<'_>, at: u64) {
+        self.packet(pair, at, true, (0, None), Flags::SYN, b"");
+        self.packet(pair, at + 20, false, (0, Some(1)), Flags::RST, b"");
+    }
+
+    pub(crate) fn finish(self) -> Analysis {
+        self.analyser.finish()
     }
 
     /// Each failure as `kind confidence rival`, and the sentences.

@@ -25,6 +25,9 @@ struct Asked {
     sends: Option<bool>,
 }
 
+/// When, whether to the server, numbers, flags and data.
+type Packet = (u64, bool, (u32, Option<u32>), Flags, Vec<u8>);
+
 const FRONT: [&str; 2] = ["10.0.0.1:1000", "10.0.0.2:80"];
 const BACK: [&str; 2] = ["10.0.0.2:2000", "10.0.0.3:8080"];
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -48,7 +51,7 @@ impl Asked {
         self
     }
 
-    fn from_here(self, sends: bool) -> Self {
+    fn at_host(self, sends: bool) -> Self {
         Self { sends: Some(sends), ..self }
     }
 
@@ -56,8 +59,8 @@ impl Asked {
         Self { answer, ..self }
     }
 
-    /// When, whether to the server, numbers, flags and data of its packets.
-    fn packets(&self) -> Vec<(u64, bool, (u32, Option<u32>), Flags, Vec<u8>)> {
+    /// In order.
+    fn packets(&self) -> Vec<Packet> {
         let request = format!("{}\r\n", self.request).into_bytes();
         let answer = self.answer.as_bytes().to_vec();
         let asked = 1 + u32::try_from(request.len()).unwrap();
@@ -140,12 +143,12 @@ fn the_only_request_that_fits_was_passed_on() {
         ("another host", vec![front(), asked(elsewhere, 10, 40, "/a")], vec![]),
         (
             "another address of the capturing host",
-            vec![front().from_here(false), asked(elsewhere, 10, 40, "/a").from_here(true)],
+            vec![front().at_host(false), asked(elsewhere, 10, 40, "/a").at_host(true)],
             vec![(0, 1, Confidence::Medium)],
         ),
         (
             "both come to the capturing host",
-            vec![front().from_here(false), asked(elsewhere, 10, 40, "/a").from_here(false)],
+            vec![front().at_host(false), asked(elsewhere, 10, 40, "/a").at_host(false)],
             vec![],
         ),
         ("two may have been the reason", vec![front(), second(), back()], vec![]),
