@@ -278,6 +278,11 @@ fn kind_of(
         (Outcome::Silent, _) if before.is_some() && works_again() => {
             (Kind::IdleFlowDropped, Confidence::Medium, Some(PATH_BROKEN))
         }
+        // The snap length hides whether the response is whole.
+        (Outcome::AnsweredEarly, _) if !exchange.exact => {
+            let rival = Some(Kind::Truncated.name());
+            (Kind::EarlyResponseReset, Confidence::Medium, rival)
+        }
         (outcome, _) => (Kind::of(outcome), Confidence::High, None),
     }
 }

@@ -21,6 +21,8 @@ const _: () = assert!(REQUEST.len() == 28 && RESPONSE.len() == 38);
 pub(crate) struct Host {
     analyser: Analyser,
     packets: u64,
+    /// The most bytes of a packet that are captured.
+    snap: Option<usize>,
 }
 
 /// A connection from a port to a server.
@@ -62,7 +64,7 @@ impl Host {
             interface: 0,
             link_type: LinkType::RAW,
             original_len: u32::try_from(bytes.len()).unwrap(),
-            bytes: &bytes,
+            bytes: &bytes[..self.snap.map_or(bytes.len(), |snap| snap.min(bytes.len()))],
             direction: None,
             lost_before: 0,
         };
@@ -246,16 +248,25 @@ fn ordinary_ends_are_no_failures() {
 fn an_early_response_fails_by_a_reset_that_follows_and_not_by_a_timeout() {
     const POST: &[u8] = b"POST /a HTTP/1.1\r\nContent-Length: 900\r\n\r\n";
     let sent = 1 + u32::try_from(POST.len()).unwrap();
-    for (later, expected) in [(5, &["early-response-reset high -"][..]), (60_000, &[])] {
-        let mut host = Host::default();
+    const EARLY: &[u8] = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
+    let answered = 1 + u32::try_from(EARLY.len()).unwrap();
+    // All of the request's head, and not of the response's.
+    let cut = Some(40 + POST.len());
+    for (later, snap, expected) in [
+        (5, None, &["early-response-reset high -"][..]),
+        (60_000, None, &[]),
+        (5, cut, &["early-response-reset medium truncated"]),
+        (60_000, cut, &[]),
+    ] {
+        let mut host = Host { snap, ..Host::default() };
         let pair = Pair(1_000, SERVER);
         host.packet(pair, 0, true, (0, None), Flags::SYN, b"");
         host.packet(pair, 20, false, (0, Some(1)), Flags::SYN, b"");
         host.packet(pair, 20, true, (1, Some(1)), Flags::PSH, POST);
-        host.packet(pair, 40, false, (1, Some(sent)), Flags::PSH, RESPONSE);
-        host.packet(pair, 41, true, (sent, Some(ANSWERED)), Flags::PSH, &[b'x'; 900]);
-        host.packet(pair, 41 + later, false, (ANSWERED, Some(sent)), Flags::RST, b"");
-        assert_eq!(host.said().0, expected, "{later}");
+        host.packet(pair, 40, false, (1, Some(sent)), Flags::PSH, EARLY);
+        host.packet(pair, 41, true, (sent, Some(answered)), Flags::PSH, &[b'x'; 800]);
+        host.packet(pair, 41 + later, false, (answered, Some(sent)), Flags::RST, b"");
+        assert_eq!(host.said().0, expected, "{later}, {snap:?}");
     }
 }
 

@@ -316,11 +316,12 @@ impl ObservedConnection {
         complete: bool,
         results: &mut Results,
     ) {
-        let is_clear =
-            matches!(self.protocol, Some(Protocol::Http1 | Protocol::Http2)) && open.exact;
-        if complete && is_clear {
-            // Streams of HTTP/2 may go both ways at once.
-            let is_early = open.is_early() && self.protocol == Some(Protocol::Http1);
+        let is_clear = matches!(self.protocol, Some(Protocol::Http1 | Protocol::Http2));
+        // Streams of HTTP/2 may go both ways at once.
+        let is_early = open.is_early() && self.protocol == Some(Protocol::Http1);
+        // That a response came early, its end does not decide, which the snap length may hide.
+        let is_known = open.exact || is_early && open.request_exact;
+        if complete && is_clear && is_known {
             let outcome = if is_early { Outcome::AnsweredEarly } else { Outcome::Answered };
             open.ending =
                 Some(Ending { outcome, by: None, close: None, code: None, sent_again: None });
