@@ -61,8 +61,8 @@ pub struct ConnectionResult {
     pub connect: Option<ConnectOutcome>,
     /// The alert that ended TLS's handshake.
     pub alert: Option<Alert>,
-    /// The server took nothing that the client sent on it, three times.
-    pub opening_ignored: bool,
+    /// When the client sent its first data for the second time, if the server did not take it three times.
+    pub opening_ignored: Option<Instant>,
     /// The server sent its SYN-ACK again.
     pub answered_again: bool,
     /// What ICMP said of the client's or the server's packets, at first.

@@ -292,7 +292,7 @@ fn kind_of(
 fn accept_queue_full(connection: &ConnectionResult) -> Option<(Confidence, Option<&'static str>)> {
     let is_at_server = matches!(connection.vantage, Vantage::At(Party::Server) | Vantage::Both);
     match (is_at_server, connection.answered_again) {
-        _ if !connection.opening_ignored => None,
+        _ if connection.opening_ignored.is_none() => None,
         (true, true) => Some((Confidence::High, None)),
         (true, false) => Some((Confidence::Medium, Some("firewall"))),
         (false, true) => Some((Confidence::Medium, Some(PATH_BROKEN))),

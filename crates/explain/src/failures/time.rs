@@ -17,7 +17,9 @@ pub(super) fn time_of(
     kind: Kind,
 ) -> (Duration, Option<Duration>) {
     let since = |at: Instant| at.saturating_since(exchange.start);
-    let next = || attempts.next(connection, exchange.start).map(since);
+    let next_after =
+        |proved: Duration| attempts.next(connection, exchange.start + proved).map(since);
+    let next = || next_after(Duration::ZERO);
     match kind {
         // Its FIN is there: whoever reads, knows at once.
         Kind::IgnoredClose => {
@@ -29,13 +31,23 @@ pub(super) fn time_of(
             let reset = connection.last_seen;
             (since(connection.server_closed.unwrap_or(reset)), Some(since(reset)))
         }
+        // A kernel goes on for a program that has given up.
+        Kind::AcceptQueueFull => {
+            let proved = connection.opening_ignored.map_or(exchange.duration, since);
+            let end = connection.client_closed.map_or(exchange.duration, since);
+            (proved, Some(next_after(proved).map_or(end, |next| next.min(end))))
+        }
         _ if ending.sent_again.is_some() => {
-            (ending.sent_again.map_or(exchange.duration, since), next())
+            let proved = ending.sent_again.map_or(exchange.duration, since);
+            (proved, next_after(proved))
         }
         _ if ending.by == Some(Party::Client) || kind == Kind::PathMtuBlackHole => {
             let closed = connection.client_closed.map(since).filter(|it| !it.is_zero());
             (closed.map_or(exchange.duration, |it| it.min(exchange.duration)), None)
         }
-        _ => (exchange.duration, kind.ends_with_next_try().then(next).flatten()),
+        _ => {
+            let next = kind.ends_with_next_try().then(|| next_after(exchange.duration));
+            (exchange.duration, next.flatten())
+        }
     }
 }

@@ -85,10 +85,10 @@ impl Ends {
         }
     }
 
-    /// Whether the first data of a connection was sent again and again, and not acknowledged.
-    pub(crate) const fn opening_ignored(&self) -> bool {
+    /// When the first data of a connection was sent for the second time, if it was again and again, and not acknowledged.
+    pub(crate) fn opening_ignored(&self) -> Option<Instant> {
         let [Half { sizes, .. }, _] = &self.halves;
-        sizes.next == 0 && sizes.sends >= SENDS
+        (sizes.next == 0 && sizes.sends >= SENDS).then_some(sizes.again)
     }
 
     /// Whether that was so to the end.
