@@ -13,6 +13,7 @@ use ackwise_capture::{
     decode::decode,
     read::{Drops, Frame, Unread},
 };
+use ackwise_report::words::counted;
 
 mod clocks;
 mod join;
@@ -43,7 +44,8 @@ impl End {
 
     /// Joins what the captures at the client and at the server said.
     ///
-    /// The answer is the client's, but for what only the server's capture can know: why responses
+    /// If nothing of the server is in both, the report is that of the client's capture, and says so. Else the answer is
+    /// the client's, but for what only the server's capture can know: why responses
     /// took their time. Packets that show that are counted in the server's capture.
     ///
     /// # Errors
@@ -55,7 +57,11 @@ impl End {
     ) -> Result<Explained, PairError> {
         let ((client_end, mut client), (server_end, server)) = (client, server);
         let (ours, theirs) = (client_end.take(), server_end.take());
-        let (clocks, names, journeys) = clocks::compare(&ours, &theirs, &client.analysis)?;
+        let compared = clocks::compare(&ours, &theirs, &client.analysis)?;
+        let Some((clocks, names, journeys)) = compared else {
+            client.warnings.push(without_answer(&server));
+            return Ok(client);
+        };
         let counts = join::join(&mut client.analysis, &server.analysis, &names, &clocks, &journeys);
         client.drops = client.drops + server.drops;
         client.warnings.extend(server.warnings);
@@ -68,6 +74,20 @@ impl End {
         let mut sightings = self.sightings.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut sightings)
     }
+}
+
+/// What the server's capture shows if nothing of it came to the client: not when.
+fn without_answer(server: &Explained) -> String {
+    let packets = |way: usize| -> u64 {
+        let all = server.analysis.connections.iter();
+        all.map(|it| u64::from(it.quality.directions[way].packets)).sum()
+    };
+    format!(
+        "This is the client's capture alone: no SYN-ACK and no data of the server is in both, so that the clocks \
+         cannot be compared. The server's capture has {} to the server, and {} from it.",
+        counted(packets(0), "packet"),
+        counted(packets(1), "packet"),
+    )
 }
 
 /// Packets whose comparison with those of another capture is prepared.
@@ -112,12 +132,6 @@ pub enum PairError {
          time, without a proxy between them)"
     )]
     NothingToServer,
-    /// As that, the other way.
-    #[error(
-        "cannot align the clocks: no packet from the server is in both captures, only packets \
-         from the client"
-    )]
-    NothingToClient,
     /// Packets seem to arrive before they leave.
     #[error(
         "cannot align the clocks: one was set while the captures ran, or the captures are in the \

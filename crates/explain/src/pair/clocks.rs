@@ -96,12 +96,12 @@ impl Sightings {
     }
 }
 
-/// Compares the clocks, and the names that the ends have.
+/// Compares the clocks, and the names that the ends have; `None` if nothing came back from the server.
 pub(super) fn compare(
     client: &Sightings,
     server: &Sightings,
     analysis: &Analysis,
-) -> Result<(Clocks, Names, Journeys), PairError> {
+) -> Result<Option<(Clocks, Names, Journeys)>, PairError> {
     let connections: Connections =
         analysis.connections.iter().map(|it| [it.client, it.server]).collect();
     let mut common = Common::default();
@@ -111,9 +111,9 @@ pub(super) fn compare(
             common.add(direction, ours, theirs);
         }
     }
-    let clocks = common.clocks()?;
+    let Some(clocks) = common.clocks()? else { return Ok(None) };
     let journeys = Journeys::of(common.journeys, &clocks);
-    Ok((clocks, common.names, journeys))
+    Ok(Some((clocks, common.names, journeys)))
 }
 
 /// The client and the server of each, by the client's capture.
@@ -160,10 +160,11 @@ impl Common {
         self.names.insert(client, server);
     }
 
-    fn clocks(&self) -> Result<Clocks, PairError> {
+    /// `None` if no packet shows the way back.
+    fn clocks(&self) -> Result<Option<Clocks>, PairError> {
         match self.packets {
             [0, _] => return Err(PairError::NothingToServer),
-            [_, 0] => return Err(PairError::NothingToClient),
+            [_, 0] => return Ok(None),
             _ => {}
         }
         let minute = |(number, least): (&u64, &[Option<i128>; 2])| {
@@ -174,7 +175,7 @@ impl Common {
         if minutes.is_empty() {
             minutes.extend(self.whole());
         }
-        Clocks::of(minutes, self.packets).ok_or(PairError::Contradiction)
+        Clocks::of(minutes, self.packets).map(Some).ok_or(PairError::Contradiction)
     }
 
     /// All of it as one minute, if no minute has packets in both directions.
@@ -209,16 +210,16 @@ mod tests {
     fn compared(
         client: &[(u32, bool, u64)],
         server: &[(u32, bool, u64)],
-    ) -> Result<Clocks, PairError> {
+    ) -> Result<Option<Clocks>, PairError> {
         let analysis = Analyser::default().finish();
-        compare(&sightings(client), &sightings(server), &analysis).map(|it| it.0)
+        compare(&sightings(client), &sightings(server), &analysis).map(|it| Some(it?.0))
     }
 
     #[test]
     fn half_the_difference_is_the_clocks_and_half_the_sum_the_doubt() {
         let client = [(1, true, 1_000), (2, false, 1_030), (3, true, 1_040)];
         let server = [(1, true, 6_010), (2, false, 6_010), (3, true, 6_090)];
-        let clocks = compared(&client, &server).unwrap();
+        let clocks = compared(&client, &server).unwrap().unwrap();
         assert_eq!(clocks.ahead, 4_995_000_000);
         assert_eq!(clocks.uncertainty, Duration::from_millis(15));
         assert_eq!((clocks.drift, clocks.packets), (0, [2, 1]));
@@ -230,7 +231,7 @@ mod tests {
     fn clocks_that_drift_are_followed() {
         let client = [(1, true, 1_000), (2, false, 1_020), (3, true, 601_000), (4, false, 601_020)];
         let server = [(1, true, 1_010), (2, false, 1_010), (3, true, 601_310), (4, false, 601_310)];
-        let clocks = compared(&client, &server).unwrap();
+        let clocks = compared(&client, &server).unwrap().unwrap();
         assert_eq!((clocks.ahead, clocks.drift), (0, 300_000_000));
         let told = clocks.at_client(Instant::from_nanos(601_400_000_000));
         assert_eq!(told, Instant::from_nanos(601_100_000_000));
@@ -242,7 +243,6 @@ mod tests {
         let (there, back) = ((1, true, 1_000), (2, false, 1_020));
         for (client, server, error) in [
             (vec![there, back], vec![], PairError::NothingToServer),
-            (vec![there, back], vec![(1, true, 1_010)], PairError::NothingToClient),
             (
                 vec![(1, true, 1_010), (2, false, 1_010)],
                 vec![there, back],
@@ -251,6 +251,8 @@ mod tests {
         ] {
             assert_eq!(compared(&client, &server).unwrap_err(), error);
         }
+        let nothing_back = compared(&[there, back], &[(1, true, 1_010)]);
+        assert!(nothing_back.unwrap().is_none());
     }
 
     #[test]
