@@ -245,10 +245,20 @@ impl Flat {
     }
 
     fn direction(&mut self, prefix: &str, measures: &DirectionMeasures) {
-        let DirectionMeasures { offered, dropped, bytes, utilization, drop_rate, most_queued } =
-            *measures;
+        let DirectionMeasures {
+            offered,
+            dropped,
+            too_large,
+            flow_forgotten,
+            bytes,
+            utilization,
+            drop_rate,
+            most_queued,
+        } = *measures;
         self.put(prefix, ".offered", count(offered));
         self.put(prefix, ".dropped", count(dropped));
+        self.put(prefix, ".too_large", too_large.map(count));
+        self.put(prefix, ".flow_forgotten", flow_forgotten.map(count));
         self.put(prefix, ".bytes", count(bytes));
         self.put(prefix, ".utilization_pct", utilization.map(|share| share * 100.0));
         self.put(prefix, ".drop_pct", drop_rate * 100.0);

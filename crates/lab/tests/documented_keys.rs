@@ -185,6 +185,8 @@ const EFFECTS: &[Effect] = &[
     ("link.reordering.nth", &["link.wire.lateness=30 ms"], "link.wire.reordering.nth", ["[3]", "[13, 19]"]),
     ("link.reordering", &["link.wire.lateness=30 ms"], "link.wire.reordering", ["0 %", "2 %"]),
     ("link.lateness", &["link.wire.reordering=2 %"], "link.wire.lateness", ["1 ms", "30 ms"]),
+    ("link.mtu", &[], "link.wire.mtu", ["1499 B", "1500 B"]),
+    ("link.forgets_after", &[KEPT, LONG_THINK], "link.wire.forgets_after", ["2 s", "90 s"]),
     ("link.overhead", &[], "link.wire.overhead", ["0 B", "38 B"]),
     ("link.back", &[], "link.wire.back", ["{}", "{ delay = \"20 ms\" }"]),
 

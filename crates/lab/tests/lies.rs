@@ -179,6 +179,7 @@ impl Setting {
             directions,
             drawn_delay: None,
             overhead: ByteCount(0),
+            forgets_after: None,
         };
         let behaviour = Behaviour {
             head_flush: if self.pause.is_some() { HeadFlush::Apart } else { HeadFlush::Joined },

@@ -95,6 +95,9 @@ pub struct Faults {
     pub lateness: Duration,
     /// A time in which nothing leaves.
     pub outage: Option<Outage>,
+    /// The largest packet that passes, its size as in [`push`](crate::Link::push). A larger one is
+    /// dropped without an ICMP error: a path-MTU black hole (RFC 2923, section 2.1).
+    pub mtu: Option<ByteCount>,
 }
 
 /// A time in which a link sends nothing: packets wait in its queue. What has left before arrives.
@@ -132,5 +135,6 @@ impl Faults {
         reordering: Pick::Never,
         lateness: Duration::ZERO,
         outage: None,
+        mtu: None,
     };
 }

@@ -6,7 +6,7 @@
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-use ackwise_tcp::Instant;
+use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{
     config::Faults,
@@ -17,6 +17,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Faulty<T> {
     lateness: Duration,
+    mtu: ByteCount,
     loss: Picker,
     duplication: Picker,
     reordering: Picker,
@@ -28,6 +29,7 @@ pub(crate) struct Faulty<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fate {
     pub(crate) lost: bool,
+    pub(crate) too_large: bool,
     pub(crate) twice: bool,
     pub(crate) late: bool,
 }
@@ -36,10 +38,11 @@ impl<T> Faulty<T> {
     /// `None` if all faults are disabled.
     pub(crate) fn new(faults: Faults, seed: Seed) -> Option<Self> {
         // The transmitter knows of outages.
-        let Faults { loss, duplication, reordering, lateness, outage: _ } = faults;
+        let Faults { loss, duplication, reordering, lateness, outage: _, mtu } = faults;
         let harmless = [&loss, &duplication, &reordering].into_iter().all(|p| *p == Pick::Never);
-        (!harmless).then(|| Self {
+        (!harmless || mtu.is_some()).then(|| Self {
             lateness,
+            mtu: mtu.unwrap_or(ByteCount(u64::MAX)),
             loss: Picker::new(loss, seed.named("loss")),
             duplication: Picker::new(duplication, seed.named("duplication")),
             reordering: Picker::new(reordering, seed.named("reordering")),
@@ -48,9 +51,10 @@ impl<T> Faulty<T> {
     }
 
     /// Each fault draws for every packet, so that faults do not affect each other's random numbers.
-    pub(crate) fn next(&mut self) -> Fate {
+    pub(crate) fn next(&mut self, size: ByteCount) -> Fate {
         Fate {
             lost: self.loss.next(),
+            too_large: size > self.mtu,
             twice: self.duplication.next(),
             late: self.reordering.next(),
         }

@@ -79,7 +79,7 @@ impl<T> Link<T> {
         self.faulty.as_mut().and_then(|faulty| faulty.pop_late())
     }
 
-    /// Whether packets may be late or come twice.
+    /// Whether the link has faults other than an outage: packets may then be late or come twice.
     #[must_use]
     #[inline]
     pub const fn is_faulty(&self) -> bool {
@@ -177,6 +177,11 @@ impl<T> Link<T> {
         }
     }
 
+    /// Counts a packet that the driver drops at the entrance of the link.
+    pub fn refuse(&mut self, reason: DropReason) -> Verdict {
+        self.drop_packet(reason)
+    }
+
     #[cold]
     fn drop_packet(&mut self, reason: DropReason) -> Verdict {
         self.counters.count_drop(reason);
@@ -206,7 +211,10 @@ impl<T: Clone> Link<T> {
 
     #[inline(never)]
     fn push_at_risk(&mut self, packet: T, size: ByteCount, now: Instant) -> Verdict {
-        let fate = self.faulty.as_mut().map(|faulty| faulty.next());
+        let fate = self.faulty.as_mut().map(|faulty| faulty.next(size));
+        if fate.is_some_and(|fate| fate.too_large) {
+            return self.drop_packet(DropReason::TooLarge);
+        }
         if fate.is_some_and(|fate| fate.lost) {
             return self.drop_packet(DropReason::Loss);
         }

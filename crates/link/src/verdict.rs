@@ -21,6 +21,11 @@ pub enum DropReason {
     EarlyDrop,
     /// Selected by the fault [`loss`](crate::Faults::loss).
     Loss,
+    /// Larger than the link's [`mtu`](crate::Faults::mtu).
+    TooLarge,
+    /// The driver dropped it ([`Link::refuse`](crate::Link::refuse)): the flow that it belongs to
+    /// has been forgotten, as by a NAT.
+    FlowForgotten,
     /// [`Link::MAX_IN_FLIGHT`](crate::Link::MAX_IN_FLIGHT) packets are in flight.
     InFlightFull,
 }
@@ -42,6 +47,10 @@ pub struct Counters {
     pub dropped_red: u64,
     /// Packets dropped by the fault `loss`.
     pub dropped_loss: u64,
+    /// Packets dropped because they were larger than the [`mtu`](crate::Faults::mtu).
+    pub dropped_too_large: u64,
+    /// Packets that the driver dropped because their flow had been forgotten.
+    pub dropped_flow_forgotten: u64,
     /// Packets dropped because [`Link::MAX_IN_FLIGHT`](crate::Link::MAX_IN_FLIGHT) were in flight.
     pub dropped_in_flight_full: u64,
     /// Packets accepted that arrive twice.
@@ -56,7 +65,12 @@ impl Counters {
     /// Packets dropped for any reason.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
-        self.dropped_queue_full + self.dropped_red + self.dropped_loss + self.dropped_in_flight_full
+        self.dropped_queue_full
+            + self.dropped_red
+            + self.dropped_loss
+            + self.dropped_too_large
+            + self.dropped_flow_forgotten
+            + self.dropped_in_flight_full
     }
 
     /// Packets offered: accepted or dropped.
@@ -70,6 +84,8 @@ impl Counters {
             DropReason::QueueFull => self.dropped_queue_full += 1,
             DropReason::EarlyDrop => self.dropped_red += 1,
             DropReason::Loss => self.dropped_loss += 1,
+            DropReason::TooLarge => self.dropped_too_large += 1,
+            DropReason::FlowForgotten => self.dropped_flow_forgotten += 1,
             DropReason::InFlightFull => self.dropped_in_flight_full += 1,
         }
     }
@@ -87,6 +103,8 @@ mod tests {
             DropReason::EarlyDrop,
             DropReason::Loss,
             DropReason::InFlightFull,
+            DropReason::TooLarge,
+            DropReason::FlowForgotten,
         ];
         for (times, reason) in (1..).zip(reasons) {
             for _ in 0..times {
@@ -99,8 +117,10 @@ mod tests {
             dropped_red: 2,
             dropped_loss: 3,
             dropped_in_flight_full: 4,
+            dropped_too_large: 5,
+            dropped_flow_forgotten: 6,
             ..Counters::default()
         };
-        assert_eq!((counters, counters.dropped(), counters.offered()), (expected, 10, 110));
+        assert_eq!((counters, counters.dropped(), counters.offered()), (expected, 21, 121));
     }
 }

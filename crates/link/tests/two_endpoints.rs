@@ -145,6 +145,7 @@ fn link() -> impl Strategy<Value = LinkConfig> {
     let faults = (chance(200_000), chance(50_000), chance(100_000), 0_u64..50).prop_map(
         |(loss, duplication, reordering, lateness)| Faults {
             outage: None,
+            mtu: None,
             loss,
             duplication,
             reordering,

@@ -263,11 +263,12 @@ fn measures(
     };
     let mut wires = report.wires.iter();
     for link in &scenario.links {
-        let both = link.directions.each_ref().map(|config| {
+        let both = [0, 1].map(|direction| {
             let wire = wires.next().copied().unwrap_or_default();
             let counts = [&wire.before, &wire.after];
             let most_queued = wire.most_queued;
-            DirectionMeasures { most_queued, ..DirectionMeasures::between(config, counts, seconds) }
+            let measures = DirectionMeasures::between(link, direction, counts, seconds);
+            DirectionMeasures { most_queued, ..measures }
         });
         if !measured.is_zero() {
             measures.links.insert(link.name.clone(), both);

@@ -53,6 +53,8 @@ pub enum Whose {
     Host(String),
     /// The application's with this name.
     Application(String),
+    /// The link's with this name.
+    Link(String),
 }
 
 impl fmt::Display for Whose {
@@ -61,6 +63,7 @@ impl fmt::Display for Whose {
             Self::Run => f.write_str("the run"),
             Self::Host(name) => write!(f, "host \"{name}\""),
             Self::Application(name) => write!(f, "application \"{name}\""),
+            Self::Link(name) => write!(f, "link \"{name}\""),
         }
     }
 }
@@ -102,6 +105,10 @@ pub fn check(scenario: &Scenario, world: World) -> Result<(), Unplayable> {
     }
     if hosts().count() > EmulatedNetwork::MAX_ADDRESSES {
         return unplayable(Whose::Run, "host", "more than 4,096 hosts");
+    }
+    if let Some(link) = scenario.links.iter().find(|it| it.forgets_after.is_some()) {
+        let reason = "the link emulator does not know connections, so it forgets none";
+        return unplayable(Whose::Link(link.name.clone()), "forgets_after", reason);
     }
     for application in &scenario.applications {
         if let ApplicationKind::Proxy(_) = application.kind {

@@ -83,7 +83,8 @@ fn link(name: String, ends: [NodeId; 2], rate: u64, delay: u64, queue: u32) -> D
         ..LinkConfig::IDEAL
     };
     let directions = [direction.clone(), direction];
-    DuplexLink { name, ends, directions, overhead: ByteCount(0), drawn_delay: None }
+    let (overhead, drawn_delay, forgets_after) = (ByteCount(0), None, None);
+    DuplexLink { name, ends, directions, overhead, drawn_delay, forgets_after }
 }
 
 fn node(name: String, tcp: Option<Config>) -> Node {

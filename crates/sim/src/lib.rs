@@ -7,6 +7,7 @@
 //! | [`scenario`] | what a run is made of, as data |
 //! | `world` | the loop: links, hosts and applications act on events |
 //! | `queue` | the events, by time |
+//! | `flows` | what a NAT on a link remembers |
 //! | `network` | packets under way, and the shortest ways through |
 //! | [`table`] | a host's table of connections |
 //! | `connection` | two endpoints, and what the applications above them know |
@@ -25,6 +26,7 @@ pub mod bulk;
 mod check;
 mod connection;
 mod error;
+mod flows;
 pub mod measure;
 mod network;
 pub mod observe;

@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, BinaryHeap};
 use std::{cmp::Reverse, slice, time::Duration};
 
-use ackwise_link::{Counters, Link, LinkConfig, Outage, Seed, Verdict};
+use ackwise_link::{Counters, DropReason, Link, LinkConfig, Outage, Seed, Verdict};
 use ackwise_tcp::{ByteCount, Instant, Segment, Transmit, endpoint::RecoveryPhase};
 use prefetch_index::prefetch_index;
 
 use crate::{
+    flows::Flows,
     observe::Side,
     scenario::{NodeId, Scenario},
 };
@@ -70,9 +71,11 @@ struct Hop {
     /// The packet that arrives then, if the link has no faults.
     next: Moving,
     overhead: u32,
-    /// Whether packets may overtake each other or come twice.
+    /// Whether packets may overtake each other or come twice, or their flows may be forgotten.
     faulty: bool,
     link: Link<Moving>,
+    /// The place of what both directions of the link remember in [`Network::flows`].
+    flows: Option<usize>,
 }
 
 /// How a packet passes a link.
@@ -146,6 +149,8 @@ impl Hop {
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     hops: Vec<Hop>,
+    /// Of links that forget flows.
+    flows: Vec<Flows>,
     /// Packets under way, and places that are free.
     packets: Vec<Kept>,
     free: Vec<PacketId>,
@@ -160,9 +165,11 @@ pub(crate) struct Network {
 impl Network {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let mut neighbours = vec![Vec::new(); scenario.nodes.len()];
-        let (mut hops, mut delays) = (Vec::new(), Vec::new());
+        let (mut hops, mut delays, mut all_flows) = (Vec::new(), Vec::new(), Vec::new());
         let mut configs = scenario.wires().into_iter();
         for link in &scenario.links {
+            let flows = link.forgets_after.map(|_| all_flows.len());
+            all_flows.extend(link.forgets_after.map(Flows::new));
             for direction in 0..link.directions.len() {
                 let (from, to) = (link.ends[direction], link.ends[1 - direction]);
                 neighbours[from.0 as usize].push((index(hops.len()), to));
@@ -174,14 +181,15 @@ impl Network {
                     armed: Instant::FAR_FUTURE,
                     next: Moving::NONE,
                     overhead,
-                    faulty: link.is_faulty(),
+                    faulty: link.is_faulty() || flows.is_some(),
                     link,
+                    flows,
                 });
             }
         }
         let (packets, free) = (Vec::new(), Vec::new());
         let (ways, known) = (Vec::new(), BTreeMap::new());
-        Self { hops, packets, free, ways, known, neighbours, delays }
+        Self { hops, flows: all_flows, packets, free, ways, known, neighbours, delays }
     }
 
     /// The way of least propagation delay, then of fewest links; `None` if there is none.
@@ -276,10 +284,17 @@ impl Network {
         }
     }
 
-    /// The same where packets may come twice, or overtake each other.
+    /// The same where packets may come twice, overtake each other, or belong to a flow that was forgotten.
     #[cold]
     fn push_at_risk(&mut self, moving: Moving, link: u32, now: Instant) -> Pushed {
         let hop = &mut self.hops[link as usize];
+        if let Some(flows) = hop.flows {
+            let segment = &self.packets[moving.id.0 as usize].packet.transmit.segment;
+            if !self.flows[flows].pass(moving.connection, segment, now) {
+                hop.link.refuse(DropReason::FlowForgotten);
+                return Pushed::Dropped;
+            }
+        }
         let before = hop.link.counters().duplicated;
         if let Verdict::Dropped(_) = hop.link.push(moving, hop.size(moving), now) {
             return Pushed::Dropped;
@@ -399,6 +414,9 @@ impl Scenario {
             for (direction, config) in link.directions.iter().enumerate() {
                 let mut config = config.clone();
                 config.delay = drawn.unwrap_or(config.delay);
+                // Links count their overhead.
+                config.faults.mtu =
+                    config.faults.mtu.map(|mtu| ByteCount(mtu.0.saturating_add(link.overhead.0)));
                 config.seed = link_seed(self.seed, &link.name, direction);
                 wires.push(config);
             }

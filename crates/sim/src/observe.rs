@@ -65,6 +65,28 @@ pub struct Message {
     pub file: u32,
 }
 
+/// A client has lost a connection with requests on it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Failure {
+    /// Which.
+    pub connection: ConnectionId,
+    /// How many requests had no complete response: the last ones that it asked there.
+    pub unanswered: u32,
+    /// What the client's TCP told it.
+    pub end: ConnectionEnd,
+}
+
+/// How a client loses a connection.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum ConnectionEnd {
+    /// The server has closed, or announced that it will.
+    Closed,
+    /// By an RST.
+    Reset,
+    /// Nothing was acknowledged until the user timeout.
+    TimedOut,
+}
+
 /// Some time in which an exchange made no progress.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Blame {
@@ -105,6 +127,9 @@ pub trait Observer {
 
     /// An application has begun to write a message.
     fn on_message(&mut self, _message: &Message, _now: Instant) {}
+
+    /// A client has lost a connection, and with it requests.
+    fn on_failure(&mut self, _failure: &Failure, _now: Instant) {}
 
     /// The oldest exchange of a connection has made no progress for some time; only if the scenario has
     /// causes watched. Calls are in order of time and do not overlap.
@@ -153,6 +178,10 @@ impl Observer for Watched<'_> {
 
     fn on_message(&mut self, message: &Message, now: Instant) {
         self.0.on_message(message, now);
+    }
+
+    fn on_failure(&mut self, failure: &Failure, now: Instant) {
+        self.0.on_failure(failure, now);
     }
 
     fn on_blame(&mut self, at: ConnectionId, blame: Blame, now: Instant) {

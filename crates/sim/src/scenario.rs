@@ -91,13 +91,17 @@ pub struct DuplexLink {
     pub name: String,
     /// Its ends.
     pub ends: [NodeId; 2],
-    /// From the first end to the second, and back. The seed is replaced by one of the run's.
+    /// From the first end to the second, and back. The seed is replaced by one of the run's. An MTU is that of IP:
+    /// `overhead` comes on top.
     pub directions: [LinkConfig; 2],
     /// Bytes that each packet takes on the link beside its IP datagram.
     pub overhead: ByteCount,
     /// The propagation delay, drawn once in each run, the same in both directions; `None` leaves the
     /// directions' own.
     pub drawn_delay: Option<Span>,
+    /// A NAT or a firewall on the link forgets a flow without packets for this long, and then drops all of it without
+    /// an RST until a SYN begins it anew.
+    pub forgets_after: Option<Duration>,
 }
 
 impl DuplexLink {
@@ -110,6 +114,7 @@ impl DuplexLink {
             directions: [direction.clone(), direction],
             overhead: ByteCount(0),
             drawn_delay: None,
+            forgets_after: None,
         }
     }
 }

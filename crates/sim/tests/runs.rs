@@ -444,6 +444,7 @@ proptest! {
                 duplication: chance(reordering / 2),
                 lateness: Duration::from_millis(5),
                 outage: None,
+                mtu: None,
             };
         }
         let web = web(&mut scenario);

@@ -29,6 +29,7 @@ pub(crate) fn rough(transfer: Transfer, policies: Policies) -> Scenario {
             reordering: random(30_000),
             lateness: Duration::from_millis(2),
             outage: None,
+            mtu: None,
         },
     )
 }

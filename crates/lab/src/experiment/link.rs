@@ -17,8 +17,17 @@ use super::{
 };
 
 /// The keys of one direction; `back` may repeat them with other values for the way back.
-const DIRECTION: &[&str] =
-    &["rate", "rate_change", "delay", "queue", "loss", "duplication", "reordering", "lateness"];
+const DIRECTION: &[&str] = &[
+    "rate",
+    "rate_change",
+    "delay",
+    "queue",
+    "loss",
+    "duplication",
+    "reordering",
+    "lateness",
+    "mtu",
+];
 
 /// Both directions of the link that `table` describes: there, and back.
 pub(crate) fn directions(
@@ -67,6 +76,7 @@ fn direction(reader: &mut Reader<'_>) -> Result<LinkConfig, ExperimentError> {
         duplication: reader.or("duplication", Pick::Never, pick)?,
         reordering: reader.or("reordering", Pick::Never, pick)?,
         lateness: reader.or("lateness", Duration::ZERO, |field| field.quantity())?,
+        mtu: reader.optional("mtu").map(mtu).transpose()?,
         ..Faults::NONE
     };
     Ok(LinkConfig { rate, rate_change, delay, queue, faults, ..LinkConfig::IDEAL })
@@ -165,6 +175,17 @@ fn pick(field: Field<'_>) -> Result<Pick, ExperimentError> {
 /// Linux's `txqueuelen`.
 const DEFAULT_QUEUE: Queue =
     Queue::DropTail(Limit::Packets(NonZeroU32::new(1_000).expect("1000 is not 0")));
+
+/// RFC 791, section 3.2: every link carries datagrams of 68 bytes, and none is larger than 65,535.
+fn mtu(field: Field<'_>) -> Result<ByteCount, ExperimentError> {
+    let legal = |size: &ByteCount| (68..=65_535).contains(&size.0);
+    field.quantity_in(&legal, "68 B to 65535 B")
+}
+
+/// After how long without packets a flow is forgotten.
+pub(crate) fn forgets_after(field: Field<'_>) -> Result<Duration, ExperimentError> {
+    field.quantity_in(&|span: &Duration| !span.is_zero(), "more than 0 s")
+}
 
 /// What each packet takes on the link beside its IP datagram; 38 B on Ethernet, with the gap.
 pub(crate) fn overhead(field: Field<'_>) -> Result<ByteCount, ExperimentError> {

@@ -209,6 +209,9 @@ impl Links {
                 directions: link::directions(&own, &mut reader)?,
                 drawn_delay: link::drawn_delay(&own, path)?,
                 overhead: reader.or("overhead", ByteCount(0), link::overhead)?,
+                forgets_after: (reader.optional("forgets_after"))
+                    .map(link::forgets_after)
+                    .transpose()?,
             });
             reader.finish()?;
         }

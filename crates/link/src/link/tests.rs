@@ -115,6 +115,7 @@ fn scripted_faults_hit_the_nth_packet_offered() {
         reordering: Pick::Nth(vec![4, 5]),
         lateness: ms(5),
         outage: None,
+        mtu: None,
     };
     let mut link = Link::new(config(faults));
     let arrivals = send(&mut link, 7, ms(2));
@@ -156,6 +157,7 @@ fn the_same_seed_gives_the_same_run_and_another_does_not() {
             reordering: random(30_000),
             lateness: ms(7),
             outage: None,
+            mtu: None,
         };
         send(&mut Link::new(LinkConfig { seed, ..config(faults) }), 10_000, ms(1))
     };
@@ -258,5 +260,28 @@ proptest! {
         }
         prop_assert_eq!(link.poll(Instant::FAR_FUTURE), None);
         prop_assert_eq!(link.counters().delivered, counted.queued);
+    }
+}
+
+#[test]
+fn only_what_is_larger_than_the_mtu_is_dropped() {
+    let mtu = Some(ByteCount(1_000));
+    let lossy = Faults { loss: Pick::Nth(vec![1]), mtu, ..Faults::NONE };
+    for (size, faults, expected) in [
+        (999, Faults { mtu, ..Faults::NONE }, Verdict::Queued),
+        (1_000, Faults { mtu, ..Faults::NONE }, Verdict::Queued),
+        (1_001, Faults { mtu, ..Faults::NONE }, Verdict::Dropped(DropReason::TooLarge)),
+        (1_000, lossy.clone(), Verdict::Dropped(DropReason::Loss)),
+        (1_001, lossy, Verdict::Dropped(DropReason::TooLarge)),
+        (1_001, Faults::NONE, Verdict::Queued),
+    ] {
+        let mut link = Link::new(LinkConfig { rate: None, ..config(faults) });
+        assert_eq!(link.push((), ByteCount(size), Instant::EPOCH), expected, "{size} bytes");
+        let Counters { queued, dropped_too_large, .. } = link.counters();
+        let too_large = expected == Verdict::Dropped(DropReason::TooLarge);
+        assert_eq!(
+            (queued, dropped_too_large),
+            (u64::from(expected == Verdict::Queued), too_large.into())
+        );
     }
 }

@@ -148,6 +148,7 @@ impl fmt::Display for DirectionReport {
         let (link, also) = (self.link, |count, what| (count > 0).then_some((count, what)));
         let others = [
             also(link.dropped_loss, "lost"),
+            also(link.dropped_too_large, "larger than the MTU"),
             also(link.dropped_queue_full, "dropped by a full queue"),
             also(link.dropped_red, "dropped early"),
             also(link.dropped_in_flight_full, "dropped because too many were in flight"),

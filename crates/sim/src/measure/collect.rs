@@ -146,10 +146,11 @@ impl Collector {
         if warm {
             let mut counters = links.zip(before);
             for link in &scenario.links {
-                let both = link.directions.each_ref().map(|config| {
+                let both = [0, 1].map(|direction| {
                     let ((after, most_queued), before) =
                         counters.next().expect("two for each link");
-                    let measures = DirectionMeasures::between(config, [&before, &after], seconds);
+                    let counts = [&before, &after];
+                    let measures = DirectionMeasures::between(link, direction, counts, seconds);
                     DirectionMeasures { most_queued, ..measures }
                 });
                 measures.links.insert(link.name.clone(), both);

@@ -13,9 +13,9 @@ pub use tally::{Document, Progress, Tally, applications};
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_cause::Cause;
-use ackwise_link::{Counters, LinkConfig};
+use ackwise_link::Counters;
 
-use crate::table::TableMeasures;
+use crate::{scenario::DuplexLink, table::TableMeasures};
 
 /// What a run has measured. Names are the scenario's.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,6 +111,10 @@ pub struct DirectionMeasures {
     pub offered: u64,
     /// Packets that were dropped, for whatever reason.
     pub dropped: u64,
+    /// Those of them that were larger than the MTU; `None` without one.
+    pub too_large: Option<u64>,
+    /// Those whose flow had been forgotten; `None` if the link forgets none.
+    pub flow_forgotten: Option<u64>,
     /// Bytes that were taken, link overhead included.
     pub bytes: u64,
     /// The share of the measured time in which the link was sending, 0 to 1; `None` without a rate, or
@@ -123,10 +127,16 @@ pub struct DirectionMeasures {
 }
 
 impl DirectionMeasures {
-    /// What a link carried between two counts, `seconds` apart; the longest queue is not among them.
+    /// What a direction of a link carried between two counts, `seconds` apart; the longest queue is not among them.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a run has fewer than 2^53 packets and bytes")]
-    pub fn between(config: &LinkConfig, [before, after]: [&Counters; 2], seconds: f64) -> Self {
+    pub fn between(
+        link: &DuplexLink,
+        direction: usize,
+        [before, after]: [&Counters; 2],
+        seconds: f64,
+    ) -> Self {
+        let config = &link.directions[direction];
         let dropped = after.dropped() - before.dropped();
         let offered = after.queued - before.queued + dropped;
         let bytes = after.bytes - before.bytes;
@@ -135,6 +145,10 @@ impl DirectionMeasures {
         Self {
             offered,
             dropped,
+            too_large: (config.faults.mtu)
+                .map(|_| after.dropped_too_large - before.dropped_too_large),
+            flow_forgotten: (link.forgets_after)
+                .map(|_| after.dropped_flow_forgotten - before.dropped_flow_forgotten),
             bytes,
             utilization: capacity.filter(|&most| most > 0.0).map(|most| bytes as f64 / most),
             drop_rate: if offered > 0 { dropped as f64 / offered as f64 } else { 0.0 },

@@ -8,7 +8,7 @@ use ackwise_tcp::{ByteCount, Instant, Nanos};
 use super::{Event, World};
 use crate::{
     connection::{Closing, Connection, Exchange, Owner},
-    observe::{Message, Observer, Side},
+    observe::{ConnectionEnd, Failure, Message, Observer, Side},
     user::{Ask, Repeat},
 };
 
@@ -181,7 +181,7 @@ impl<O: Observer> World<'_, O> {
     }
 
     /// The connection failed.
-    pub(super) fn client_gives_up(&mut self, place: u32) {
+    pub(super) fn client_gives_up(&mut self, place: u32, end: ConnectionEnd) {
         let connection = &self.connections[place as usize];
         if connection.client.abandoned {
             return;
@@ -189,19 +189,22 @@ impl<O: Observer> World<'_, O> {
         if !connection.exchanges.is_empty() {
             self.collector.failed(connection.application);
         }
-        self.client_loses(place, Repeat::AfterPause);
+        self.client_loses(place, end, Repeat::AfterPause);
     }
 
     /// The client stops using a connection: its owner is told, and sends what was not answered again.
-    pub(super) fn client_loses(&mut self, place: u32, repeat: Repeat) {
+    pub(super) fn client_loses(&mut self, place: u32, end: ConnectionEnd, repeat: Repeat) {
         let connection = &mut self.connections[place as usize];
         let asked = u32::try_from(connection.exchanges.len()).unwrap_or(u32::MAX);
         connection.client.abandoned = true;
         connection.client.to_write = 0;
         connection.exchanges.clear();
         connection.server.begun = 0;
-        let id = connection.id;
-        match connection.owner {
+        let (id, owner) = (connection.id, connection.owner);
+        if asked > 0 {
+            self.observer.on_failure(&Failure { connection: id, unanswered: asked, end }, self.now);
+        }
+        match owner {
             Owner::User { user } => self.user_lost_connection(user, place, asked),
             Owner::Bulk { client } if asked > 0 => self.bulk_client_repeats(client, place, repeat),
             Owner::Bulk { client } => self.bulk_client_forgets(client, place),

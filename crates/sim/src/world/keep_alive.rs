@@ -14,7 +14,7 @@ use ackwise_tcp::Instant;
 use super::{Event, START, World};
 use crate::{
     connection::{Closing, Connection, Idle},
-    observe::{Observer, Side},
+    observe::{ConnectionEnd, Observer, Side},
     user::Repeat,
 };
 
@@ -118,7 +118,8 @@ impl<O: Observer> World<'_, O> {
         if !client.abandoned {
             // RFC 9112, section 9.3.1: not again and again, if connections never carry a response.
             let proven = client.answered != Instant::FAR_FUTURE;
-            self.client_loses(place, if proven { Repeat::AtOnce } else { Repeat::AfterPause });
+            let repeat = if proven { Repeat::AtOnce } else { Repeat::AfterPause };
+            self.client_loses(place, ConnectionEnd::Closed, repeat);
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{Event, Rest, World, proxy::Syn};
 use crate::{
     connection::{Connection, End},
     network::{Arm, Moving, Packet, PacketId, Pushed, Taken},
-    observe::{Observer, Side, Sighting},
+    observe::{ConnectionEnd, Observer, Side, Sighting},
     trace::Sight,
 };
 
@@ -187,7 +187,10 @@ impl<O: Observer> World<'_, O> {
         match (side, heard) {
             (Side::Client, Heard::Connected) => self.client_is_connected(place),
             (Side::Client, Heard::PeerClosed) => self.server_has_closed(place),
-            (Side::Client, Heard::Reset | Heard::TimedOut(_)) => self.client_gives_up(place),
+            (Side::Client, Heard::Reset) => self.client_gives_up(place, ConnectionEnd::Reset),
+            (Side::Client, Heard::TimedOut(_)) => {
+                self.client_gives_up(place, ConnectionEnd::TimedOut);
+            }
             (Side::Server, Heard::PeerClosed) => self.client_has_closed(place),
             (Side::Server, Heard::Reset | Heard::TimedOut(_)) => self.server_gives_up(place),
             _ => {}
