@@ -128,6 +128,9 @@ pub trait Observer {
     /// An application has begun to write a message.
     fn on_message(&mut self, _message: &Message, _now: Instant) {}
 
+    /// A client has the whole response to the oldest request of a connection. A proxy, as a client, is not heard here.
+    fn on_answered(&mut self, _connection: ConnectionId, _now: Instant) {}
+
     /// A client has lost a connection, and with it requests.
     fn on_failure(&mut self, _failure: &Failure, _now: Instant) {}
 
@@ -178,6 +181,10 @@ impl Observer for Watched<'_> {
 
     fn on_message(&mut self, message: &Message, now: Instant) {
         self.0.on_message(message, now);
+    }
+
+    fn on_answered(&mut self, connection: ConnectionId, now: Instant) {
+        self.0.on_answered(connection, now);
     }
 
     fn on_failure(&mut self, failure: &Failure, now: Instant) {

@@ -199,6 +199,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "conversation",
     "documented_keys",
     "explain",
+    "explain_failures",
     "explain_simulated",
     "heidemann",
     "hostile",

@@ -169,6 +169,7 @@ impl<O: Observer> World<'_, O> {
     fn answered(&mut self, place: u32, exchange: Exchange) {
         let connection = &mut self.connections[place as usize];
         connection.client.answered = self.now;
+        self.observer.on_answered(connection.id, self.now);
         match connection.owner {
             Owner::User { user } => self.user_has_response(user, place, exchange),
             Owner::Bulk { client } => self.bulk_client_has_file(client, place, exchange),
