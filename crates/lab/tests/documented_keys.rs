@@ -241,6 +241,7 @@ const EFFECTS: &[Effect] = &[
     ("web.client_close", &[], "application.web.client_close", ["0 B", "46 B"]),
     ("web.prompt_acks", &[], "application.web.prompt_acks", ["false", "true"]),
     ("web.reads", &[SMALL_BUFFER], "application.web.reads", ["at-once", "{ slowly = { size = \"100 B\", pause = \"9 ms\" } }"]),
+    ("web.response_timeout", &["application.web.behaviour.think=1 s"], "application.web.response_timeout", ["0.9 s", "9 s"]),
     ("slowly.size", &[SMALL_BUFFER, SLOW], "application.web.reads.slowly.size", ["50 B", "100 B"]),
     ("slowly.pause", &[SMALL_BUFFER, SLOW], "application.web.reads.slowly.pause", ["9 ms", "90 ms"]),
 

@@ -14,9 +14,10 @@ use ackwise_capture::{
     read::Source,
 };
 use ackwise_cause::FailureKind::{
-    self as Kind, CloseRace, ConnectUnanswered, IdleFlowDropped, PathMtuBlackHole, Silent,
+    self as Kind, Abandoned, CloseRace, ConnectUnanswered, IdleFlowDropped, PathMtuBlackHole,
+    Silent,
 };
-use ackwise_explain::{Failure as Told, Reading};
+use ackwise_explain::{Failure as Reported, Reading};
 use ackwise_lab::{experiment::Experiment, run::pcap::Capture};
 use ackwise_sim::{
     Measures, Observer, Scenario,
@@ -66,7 +67,7 @@ think = "1 s"
 const DELAYS: [i64; 3] = [1, 20, 100];
 
 #[test]
-fn what_failed_is_told_at_each_end_that_can_know() {
+fn what_failed_is_reported_at_each_end_that_can_know() {
     for delay in DELAYS {
         for case in cases(delay) {
             case.compare(delay.unsigned_abs());
@@ -79,8 +80,8 @@ struct Case {
     settings: Vec<String>,
     /// What fails, if anything does.
     fails: Option<Kind>,
-    /// What is told of each failure at the client and at the server; `None` for nothing.
-    told: [Option<Says>; 2],
+    /// What `explain` reports of each failure at the client and at the server; `None` for nothing.
+    reported: [Option<Says>; 2],
 }
 
 /// The kind and the outcome, how sure the kind is, and what looks the same.
@@ -92,15 +93,15 @@ fn cases(delay: i64) -> Vec<Case> {
     let way = delay * 1_000;
     let crossed = Some((CloseRace, "closed-unanswered", High, None));
     let nobody = [None, None];
-    let case = |name, settings: &[&str], fails, told| Case {
+    let case = |name, settings: &[&str], fails, reported| Case {
         name,
         settings: settings.iter().map(ToString::to_string).collect(),
         fails,
-        told,
+        reported,
     };
-    let racing = |name, before, fails, told| {
+    let racing = |name, before, fails, reported| {
         let think = format!("application.web.think={} us", 5_000_000 - before);
-        case(name, &[&idle("5 s"), &think], fails, told)
+        case(name, &[&idle("5 s"), &think], fails, reported)
     };
     let unanswered = Some((ConnectUnanswered, "connect-unanswered", High, None));
     let forgotten_at_end = Some((Silent, "silent", High, None));
@@ -108,6 +109,9 @@ fn cases(delay: i64) -> Vec<Case> {
     // At the sender, ACKs show that small segments pass; at the receiver, losses by chance look the same.
     let blocked = Some((PathMtuBlackHole, "silent", High, None));
     let hole = Some((PathMtuBlackHole, "open", Medium, Some("burst-loss")));
+    let given_up = Some((PathMtuBlackHole, "abandoned", Medium, Some("burst-loss")));
+    let sent = Some((PathMtuBlackHole, "answered", High, None));
+    let abandoned = Some((Abandoned, "abandoned", High, None));
     let hole_of = |mtu: &'static str, [one, other]: [&'static str; 2]| [mtu, one, other];
     let upload = ["application.web.workload.primary=100 B", "application.web.request=4000 B"];
     let apart =
@@ -125,7 +129,15 @@ fn cases(delay: i64) -> Vec<Case> {
             "host.server.tcp.time_wait=5 s"], None, nobody),
         case("table with room", &[&table(512, "others = 0")], None, nobody),
 
-        // The server's client does not close, so the server's capture has it answered.
+        case("clients give up responses in a black hole", &hole_of("link.wire.mtu=1499 B",
+            ["application.web.response_timeout=8 s", "duration=26.5 s"]), Some(PathMtuBlackHole), [given_up, sent]),
+        case("clients give up what a server computes", &["application.web.behaviour.think=5 s",
+            "application.web.response_timeout=4 s", "duration=14.5 s"], Some(Abandoned), [abandoned; 2]),
+        case("clients wait for what a server computes", &["application.web.behaviour.think=5 s",
+            "application.web.response_timeout=6 s"], None, nobody),
+
+        // A gap: the server's capture shows copies that are never acknowledged, and counts the response as answered,
+        // because the client does not close.
         case("responses in a black hole", &["link.wire.mtu=1499 B"], Some(PathMtuBlackHole), [hole, None]),
         case("without SACK", &["link.wire.mtu=1499 B", "tcp.sack=false"], Some(PathMtuBlackHole), [hole, None]),
         case("behind their heads", &hole_of("link.wire.mtu=1499 B", apart), Some(PathMtuBlackHole), [hole, None]),
@@ -135,6 +147,7 @@ fn cases(delay: i64) -> Vec<Case> {
         case("requests in a black hole", &hole_of("link.wire.mtu=1499 B", upload), Some(PathMtuBlackHole), [blocked, None]),
         case("requests as large as the MTU", &hole_of("link.wire.mtu=1500 B", upload), None, nobody),
         case("responses as large as the MTU", &["link.wire.mtu=1500 B"], None, nobody),
+        case("headers of the link do not count", &["link.wire.mtu=1500 B", "link.wire.overhead=38 B"], None, nobody),
         case("responses smaller than the MTU", &["link.wire.mtu=1400 B", "application.web.workload.primary=1000 B"], None, nobody),
         case("only the other way has an MTU", &["link.wire.mtu=1400 B", "link.wire.back.mtu=1500 B"], None, nobody),
 
@@ -143,7 +156,7 @@ fn cases(delay: i64) -> Vec<Case> {
             "application.web.pages=2"], Some(IdleFlowDropped), [forgotten, None]),
         case("that the server closes later", &["link.wire.forgets_after=5 s", "application.web.think=5.1 s", "application.web.pages=2",
             &idle("8 s")], Some(IdleFlowDropped), [forgotten, None]),
-        // No later connection shows that the path is not broken.
+        // No later connection is answered. A gap: the one beside it is, meanwhile.
         case("and the run ends before it is tried again", &["link.wire.forgets_after=5 s", "application.web.think=5.1 s",
             "application.web.pages=2", "duration=12 s"], Some(IdleFlowDropped), [forgotten_at_end, None]),
         case("remembered to the last millisecond", &["link.wire.forgets_after=5 s", "application.web.think=4.999 s"], None, nobody),
@@ -168,19 +181,21 @@ impl Case {
         let settings = settings.chain([format!("link.wire.delay={} ms", delay.as_millis())]);
         let settings: Vec<_> = settings.collect();
         let experiment = experiment.with_all_set(settings.iter().map(String::as_str)).unwrap();
-        let (truth, told) = play(&experiment.cases()[0].scenario);
+        let (truth, reported) = play(&experiment.cases()[0].scenario);
         let name = format!("{}, {delay:?}", self.name);
         let kinds: BTreeSet<_> = truth.iter().map(|it| it.kind).collect();
         assert_eq!(kinds, self.fails.into_iter().collect(), "{name}: {truth:#?}");
-        for (end, says, way) in [(0, self.told[0], Duration::ZERO), (1, self.told[1], delay)] {
+        for (end, says, way) in
+            [(0, self.reported[0], Duration::ZERO), (1, self.reported[1], delay)]
+        {
             let name = format!("{name}, at the {}", ["client", "server"][end]);
             let expected = if says.is_some() { truth.as_slice() } else { &[] };
-            assert_eq!(told[end].len(), expected.len(), "{name}: {:#?}", told[end]);
-            for (told, failed) in told[end].iter().zip(expected) {
-                let it = (told.kind, told.outcome, told.confidence, told.rival);
-                assert_eq!(Some(it), says, "{name}: {told:#?}");
-                assert_eq!(told.at, failed.asked + way, "{name}: {told:#?}");
-                failed.lasts_as(told, &name);
+            assert_eq!(reported[end].len(), expected.len(), "{name}: {:#?}", reported[end]);
+            for (reported, failed) in reported[end].iter().zip(expected) {
+                let it = (reported.kind, reported.outcome, reported.confidence, reported.rival);
+                assert_eq!(Some(it), says, "{name}: {reported:#?}");
+                assert_eq!(reported.at, failed.asked + way, "{name}: {reported:#?}");
+                failed.lasts_as(reported, &name);
             }
         }
     }
@@ -197,18 +212,18 @@ struct Failed {
 }
 
 impl Failed {
-    /// What is told of its time is true.
-    fn lasts_as(&self, told: &Told, name: &str) {
+    /// The reported time is true.
+    fn lasts_as(&self, reported: &Reported, name: &str) {
         let lasted = self.until.since(self.asked);
         let exact = self.kind == CloseRace;
-        let most = if exact { told.span } else { told.at_most.unwrap_or(Duration::MAX) };
-        assert!(told.span <= lasted, "{name}: {lasted:?}, {told:#?}");
-        assert!(lasted <= most || !self.known, "{name}: {lasted:?}, {told:#?}");
+        let most = if exact { reported.span } else { reported.at_most.unwrap_or(Duration::MAX) };
+        assert!(reported.span <= lasted, "{name}: {lasted:?}, {reported:#?}");
+        assert!(lasted <= most || !self.known, "{name}: {lasted:?}, {reported:#?}");
     }
 }
 
-/// What failed in a run, and what is told of that at both ends.
-fn play(scenario: &Scenario) -> (Vec<Failed>, [Vec<Told>; 2]) {
+/// What failed in a run, and what `explain` reports of that at both ends.
+fn play(scenario: &Scenario) -> (Vec<Failed>, [Vec<Reported>; 2]) {
     let application = &scenario.applications[0];
     let mut files = [Vec::new(), Vec::new()];
     let [client, server] = &mut files;
@@ -221,12 +236,12 @@ fn play(scenario: &Scenario) -> (Vec<Failed>, [Vec<Told>; 2]) {
     for it in watcher.captures {
         it.finish().unwrap();
     }
-    let told = files.map(|file| {
+    let reported = files.map(|file| {
         let reading = Reading::new();
         reading.read(&mut Source::of("simulated", Cursor::new(file)));
-        Told::all(&reading.end().unwrap().analysis)
+        Reported::all(&reading.end().unwrap().analysis)
     });
-    (truth, told)
+    (truth, reported)
 }
 
 /// When the simulator's clock starts.
@@ -266,6 +281,7 @@ impl Watcher<'_> {
                 Some((ConnectionEnd::Closed, _)) => CloseRace,
                 _ if refused > 0 && !self.connected.contains(&connection) => ConnectUnanswered,
                 _ if too_large > 0 => PathMtuBlackHole,
+                Some((ConnectionEnd::GivenUp, _)) => Abandoned,
                 _ if forgotten > 0 => IdleFlowDropped,
                 _ => Silent,
             },

@@ -123,6 +123,13 @@ pub fn check(scenario: &Scenario, world: World) -> Result<(), Unplayable> {
             let reason = "programs in real time read at once: at-once";
             return unplayable(whose, "reads", reason);
         }
+        if let ApplicationKind::Web(web) = &application.kind
+            && web.response_timeout.is_some()
+        {
+            let whose = Whose::Application(application.name.clone());
+            let reason = "programs in real time wait as long as their TCP does: none";
+            return unplayable(whose, "response_timeout", reason);
+        }
     }
     Ok(())
 }

@@ -119,6 +119,8 @@ pub(crate) struct Client {
     pub(crate) slow_reader: Option<SlowReader>,
     /// When a slow reader reads again; [`Instant::FAR_FUTURE`] if it does not pause.
     pub(crate) reads: Instant,
+    /// When it gives up waiting for a response; [`Instant::FAR_FUTURE`] if it does not.
+    pub(crate) gives_up: Instant,
 }
 
 impl Client {
@@ -136,6 +138,7 @@ impl Client {
             abandoned: false,
             slow_reader: None,
             reads: Instant::FAR_FUTURE,
+            gives_up: Instant::FAR_FUTURE,
         }
     }
 }

@@ -72,7 +72,7 @@ pub struct Failure {
     pub connection: ConnectionId,
     /// How many requests had no complete response: the last ones that it asked there.
     pub unanswered: u32,
-    /// What the client's TCP told it.
+    /// Why.
     pub end: ConnectionEnd,
 }
 
@@ -85,6 +85,8 @@ pub enum ConnectionEnd {
     Reset,
     /// Nothing was acknowledged until the user timeout.
     TimedOut,
+    /// The client's program reset it: the response had not come until its timeout.
+    GivenUp,
 }
 
 /// Some time in which an exchange made no progress.

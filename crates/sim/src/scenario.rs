@@ -217,6 +217,9 @@ pub struct Web {
     pub prompt_acks: bool,
     /// How the client's program reads what arrives; `None` for at once.
     pub slow_reader: Option<SlowReader>,
+    /// How long a client waits for a response, since it asked for it or had the one before, until it resets the
+    /// connection and asks again on another one; `None` waits as long as TCP does.
+    pub response_timeout: Option<Duration>,
 }
 
 /// A client's program that pauses between reads, so that its receive window closes.
@@ -255,6 +258,7 @@ impl Web {
             client_close: ByteCount(0),
             prompt_acks: false,
             slow_reader: None,
+            response_timeout: None,
         }
     }
 }

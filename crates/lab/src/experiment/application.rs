@@ -160,7 +160,12 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
         })?,
         prompt_acks: prompt_acks(reader)?,
         slow_reader: reader.or("reads", None, slow_reader)?,
+        response_timeout: reader.optional("response_timeout").map(response_timeout).transpose()?,
     })
+}
+
+fn response_timeout(field: Field<'_>) -> Result<Duration, ExperimentError> {
+    field.quantity_in(&|it: &Duration| *it >= SHORTEST_PAUSE, "at least 1 us")
 }
 
 /// How the client's program reads.

@@ -1,6 +1,8 @@
 //! Connections that arrive whatever becomes of the earlier ones: [`Source`] says when the next one does, and the world
 //! opens it.
 
+use std::time::Duration;
+
 use super::{Event, START, World};
 use crate::{
     arrivals::Source,
@@ -67,6 +69,16 @@ impl<'a, O: Observer> World<'a, O> {
     pub(super) fn slow_reader(&self, application: u32) -> Option<SlowReader> {
         match &self.scenario.applications[application as usize].kind {
             ApplicationKind::Web(web) => web.slow_reader,
+            ApplicationKind::Arrivals(_) | ApplicationKind::Bulk(_) | ApplicationKind::Proxy(_) => {
+                None
+            }
+        }
+    }
+
+    /// How long the client's program of an application waits for a response, if not as long as TCP does.
+    pub(super) fn response_timeout(&self, application: u32) -> Option<Duration> {
+        match &self.scenario.applications[application as usize].kind {
+            ApplicationKind::Web(web) => web.response_timeout,
             ApplicationKind::Arrivals(_) | ApplicationKind::Bulk(_) | ApplicationKind::Proxy(_) => {
                 None
             }

@@ -41,6 +41,7 @@ impl<O: Observer> World<'_, O> {
         });
         let connected = client.connected;
         self.observer.on_message(&message, self.now);
+        self.client_waits(place);
         if connected {
             self.client_works(place);
         }
@@ -98,6 +99,33 @@ impl<O: Observer> World<'_, O> {
         }
         connection.client.reads = Instant::FAR_FUTURE;
         self.act(place, Side::Client);
+        self.forget_if_over(place);
+    }
+
+    /// The client waits for a response from now on, or for none.
+    fn client_waits(&mut self, place: u32) {
+        let application = self.connections[place as usize].application;
+        let Some(span) = self.response_timeout(application) else { return };
+        let connection = &mut self.connections[place as usize];
+        let waits = !connection.exchanges.is_empty();
+        connection.client.gives_up = if waits { self.now + span } else { Instant::FAR_FUTURE };
+        if waits {
+            self.queue.push(self.now + span, Event::GivesUp(place));
+        }
+    }
+
+    /// The client may have waited long enough for a response.
+    pub(super) fn client_has_waited(&mut self, place: u32) {
+        // The connection may be over, and its place another's.
+        let Some(connection) = self.connections.get_mut(place as usize) else { return };
+        if connection.client.gives_up != self.now || connection.client.abandoned {
+            return;
+        }
+        connection.client.gives_up = Instant::FAR_FUTURE;
+        self.collector.failed(connection.application);
+        // What comes after a CLOSE is answered by an RST anyway: RFC 1122, section 4.2.2.13.
+        self.client_aborts(place);
+        self.client_loses(place, ConnectionEnd::GivenUp, Repeat::AfterPause);
         self.forget_if_over(place);
     }
 
@@ -170,6 +198,8 @@ impl<O: Observer> World<'_, O> {
         let connection = &mut self.connections[place as usize];
         connection.client.answered = self.now;
         self.observer.on_answered(connection.id, self.now);
+        self.client_waits(place);
+        let connection = &self.connections[place as usize];
         match connection.owner {
             Owner::User { user } => self.user_has_response(user, place, exchange),
             Owner::Bulk { client } => self.bulk_client_has_file(client, place, exchange),

@@ -82,6 +82,8 @@ pub(crate) enum Event {
     Client(u32),
     /// A client that reads slowly goes on reading.
     Reads(u32),
+    /// A client may have waited long enough for a response.
+    GivesUp(u32),
     /// The server has thought.
     Server(u32),
     /// A connection may have been without a request for as long as its server waits.
@@ -257,6 +259,7 @@ impl<'a, O: Observer> World<'a, O> {
             Event::ServerTimer(place) => self.timer_is_due(place, Side::Server),
             Event::Client(place) => self.client_is_due(place),
             Event::Reads(place) => self.client_reads(place),
+            Event::GivesUp(place) => self.client_has_waited(place),
             Event::Server(place) => self.server_has_thought(place),
             Event::Idle(place) => self.connection_has_idled(place),
             Event::Host(node) => self.processor_is_free(node),
