@@ -113,6 +113,47 @@ const MOST_DISTURBED: usize = 5;
 mod tests {
     use super::*;
 
+    const BASE: &str = r#"
+duration = "1 s"
+tcp = "linux-6"
+
+[host]
+client = {}
+server = {}
+
+[link.wire]
+ends = ["client", "server"]
+delay = "1 ms"
+
+[application.web]
+kind = "web"
+client = "client"
+server = "server"
+workload = { primary = "1 KB", inlines = [] }
+transfer = "persistent"
+"#;
+
+    #[test]
+    fn what_the_emulator_and_its_programs_cannot_do_is_refused_and_an_mtu_is_not() {
+        let base = Experiment::parse("base", BASE).expect("it is complete");
+        for world in [World::Kernel, World::Wire] {
+            for (setting, whose, key) in [
+                ("link.wire.forgets_after=5 s", Whose::Link("wire".to_owned()), "forgets_after"),
+                (
+                    "application.web.response_timeout=5 s",
+                    Whose::Application("web".to_owned()),
+                    "response_timeout",
+                ),
+            ] {
+                let refused = check(&base.with_set(setting).expect("it is legal"), world);
+                let refused = refused.expect_err(setting);
+                assert_eq!((refused.whose, refused.key), (whose, key), "{world:?}");
+            }
+            let small = base.with_set("link.wire.mtu=576 B").expect("it is legal");
+            assert_eq!(check(&small, world), Ok(()), "{world:?}");
+        }
+    }
+
     #[test]
     fn a_median_is_between_the_two_in_the_middle() {
         assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
