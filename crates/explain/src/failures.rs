@@ -209,10 +209,9 @@ fn is_failure(
 ) -> bool {
     let small_passes = hole.is_some_and(|it| it.passes.is_some());
     match ending.outcome {
-        // It was sent, and did not get through before the client closed.
+        // It was sent, and did not get through.
         Outcome::Answered => {
-            let is_sent = hole.is_some_and(|it| it.direction == Direction::ToClient);
-            small_passes && is_sent && connection.client_closed.is_some()
+            small_passes && hole.is_some_and(|it| it.direction == Direction::ToClient)
         }
         Outcome::Open => small_passes,
         Outcome::AnsweredEarly => {
