@@ -29,6 +29,8 @@ pub(crate) struct Newcomer {
     /// What its first segments have shown, once they have; what earlier connections have shown is missing
     /// then.
     pub(super) survey: Option<Survey>,
+    /// What is known of its path since it was told what earlier connections have shown.
+    pub(super) told: Option<Paces>,
     /// The client's initial sequence number, if its SYN was seen.
     pub(super) initial: Option<SeqNumber>,
     pub(super) closing: Closing,
@@ -54,6 +56,7 @@ impl Default for Newcomer {
             client_is_first: true,
             warm_up: WarmUp::default(),
             survey: None,
+            told: None,
             initial: None,
             closing: Closing::default(),
             first_seen: Instant::EPOCH,
@@ -126,10 +129,28 @@ impl Newcomer {
     /// Which hosts' earlier connections it has to learn from, and what it has to teach, before it can
     /// go on; `None` as long as its first segments are put off.
     pub(crate) const fn awaits_paces(&self) -> Option<([IpAddr; 2], &Paces)> {
-        match &self.survey {
-            Some(survey) => Some(([self.client.ip(), self.server.ip()], &survey.paces)),
-            None => None,
+        match (&self.survey, &self.told) {
+            (Some(survey), None) => Some(([self.client.ip(), self.server.ip()], &survey.paces)),
+            _ => None,
         }
+    }
+
+    /// Learns what is known of its path. Whether it can still wait to be judged: many connections say little more, and
+    /// are never over.
+    pub(crate) fn learn(&mut self, known: Paces) -> bool {
+        self.told = Some(known);
+        self.warm_up.has_room(0) && !self.may_be_over()
+    }
+
+    /// Whether a segment can be put off, too: once the path is known, as long as the connection takes little memory. A
+    /// SYN may begin another one.
+    pub(crate) const fn puts_off(&self, segment: &Segment, payload: &[u8]) -> bool {
+        self.told.is_none() || !segment.flags.syn && self.warm_up.has_room(payload.len())
+    }
+
+    /// Whether it has to be judged because it may be over.
+    pub(crate) fn may_be_over(&self) -> bool {
+        self.told.is_some() && self.warm_up.may_be_over()
     }
 
     /// Whether both ends have sent something.

@@ -256,7 +256,7 @@ impl Shard {
     fn put_off_run(&mut self, batch: &Batch, part: usize, index: u32) -> u32 {
         let pair = batch.pair(part, index as usize);
         let Some(Slot::New(newcomer)) = self.slots.get_mut(&pair) else { return index };
-        let (mut next, mut latest) = (index, Instant::EPOCH);
+        let (mut next, mut latest, mut over) = (index, Instant::EPOCH, None);
         while (next as usize) < batch.part(part) && batch.pair(part, next as usize) == pair {
             let seen = batch.glance(part, next as usize);
             if newcomer.awaits_paces().is_some() {
@@ -264,7 +264,9 @@ impl Shard {
                 if begins(&seen.segment) {
                     self.reopening.get_or_insert(seen.ordinal);
                 }
-            } else if newcomer.is_reused_by(&seen.segment) {
+            } else if newcomer.is_reused_by(&seen.segment)
+                || !newcomer.puts_off(&seen.segment, seen.payload)
+            {
                 break;
             } else {
                 let direction = newcomer.direction_in_order(seen.in_order);
@@ -272,13 +274,20 @@ impl Shard {
                 newcomer.touched = seen.ordinal;
                 let located = Located { ordinal: seen.ordinal, pair };
                 self.awaiting.extend(Awaiting::of(newcomer, located, seen.at));
+                over = newcomer.may_be_over().then_some(seen.at);
             }
             (next, latest) = (next + 1, latest.max(seen.at));
+            if over.is_some() {
+                break;
+            }
         }
         if next > index {
             let cost = newcomer.cost();
             charge(&mut newcomer.charged, cost, &mut self.live_bytes);
             self.forget(latest);
+        }
+        if let Some(at) = over {
+            self.put_off_no_more(pair, at);
         }
         next
     }
@@ -353,6 +362,10 @@ impl Shard {
             }
             Some(Slot::OnePacket(_)) => return self.go_on(located, seen),
             Some(Slot::New(newcomer)) if newcomer.awaits_paces().is_some() => return false,
+            Some(Slot::New(newcomer)) if !newcomer.puts_off(&seen.segment, seen.payload) => {
+                self.put_off_no_more(pair, seen.at);
+                return self.try_handle(located, seen);
+            }
             Some(Slot::New(newcomer)) => {
                 let is_reused = newcomer.is_reused_by(&seen.segment);
                 if is_reused {
@@ -364,7 +377,11 @@ impl Shard {
                     let cost = newcomer.cost();
                     charge(&mut newcomer.charged, cost, &mut self.live_bytes);
                 }
+                let may_be_over = newcomer.may_be_over();
                 self.awaiting.extend(Awaiting::of(newcomer, located, seen.at));
+                if may_be_over {
+                    self.put_off_no_more(pair, seen.at);
+                }
                 return !is_reused;
             }
             Some(Slot::Alive(connection)) if !connection.is_reused_by(&seen.segment) => {

@@ -1,6 +1,7 @@
 //! Whole captures, written by hand: one packet a line.
 
 mod endings;
+mod put_off;
 
 use std::{net::SocketAddr, time::Duration};
 

@@ -77,6 +77,7 @@ impl ObservedConnection {
             client_is_first,
             warm_up,
             survey,
+            told: _,
             initial,
             closing,
             first_seen,

@@ -130,26 +130,35 @@ impl Shard {
     ) -> Box<ObservedConnection> {
         newcomer.survey(&mut self.trial);
         let paces = newcomer.awaits_paces().map(|(hosts, seen)| known.add(hosts, seen));
+        let paces = paces.or(newcomer.told);
         self.judge(newcomer, &paces.unwrap_or_default())
     }
 
-    /// The connection goes on, and may be over.
+    /// The connection was told what is known of its path.
     pub(super) fn begin(&mut self, awaiting: &Awaiting) {
-        let slot = self.slots.get_mut(&awaiting.pair);
-        let Some(slot @ Slot::New(_)) = slot else { return };
+        if let Some(Slot::New(newcomer)) = self.slots.get_mut(&awaiting.pair)
+            && !newcomer.learn(awaiting.paces)
+        {
+            self.put_off_no_more(awaiting.pair, awaiting.at);
+        }
+    }
+
+    /// A newcomer that was told what is known goes on, and may be over.
+    pub(super) fn put_off_no_more(&mut self, pair: EndpointPair, now: Instant) {
+        let Some(slot @ Slot::New(_)) = self.slots.get_mut(&pair) else { return };
         let Slot::New(newcomer) = std::mem::replace(slot, Slot::Over(Closed::default())) else {
             return;
         };
-        let charged = newcomer.charged;
-        let mut connection = self.judge(newcomer, &awaiting.paces);
+        let (charged, paces) = (newcomer.charged, newcomer.told.unwrap_or_default());
+        let mut connection = self.judge(newcomer, &paces);
         connection.charged = charged;
         if connection.is_over() {
             let closed = self.finish_one(connection);
-            self.note_over(awaiting.pair, closed, awaiting.at);
+            self.note_over(pair, closed, now);
         } else {
             let cost = connection.cost();
             charge(&mut connection.charged, cost, &mut self.live_bytes);
-            self.slots.insert(awaiting.pair, Slot::Alive(connection));
+            self.slots.insert(pair, Slot::Alive(connection));
         }
     }
 
