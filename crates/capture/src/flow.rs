@@ -24,6 +24,7 @@ mod setup;
 mod shard;
 mod stream;
 mod table;
+mod teardown;
 #[cfg(test)]
 mod tests;
 mod tunnels;

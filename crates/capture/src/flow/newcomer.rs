@@ -13,6 +13,7 @@ use super::{
     endpoint_pair::EndpointPair,
     ends::{Ends, Survey},
     packet::{Packet, begins},
+    teardown::Teardown,
     warm_up::WarmUp,
 };
 use crate::{attribution::Paces, closing::Closing, results::Here};
@@ -31,6 +32,7 @@ pub(crate) struct Newcomer {
     pub(super) survey: Option<Survey>,
     /// What is known of its path since it was told what earlier connections have shown.
     pub(super) told: Option<Paces>,
+    pub(super) teardown: Teardown,
     /// The client's initial sequence number, if its SYN was seen.
     pub(super) initial: Option<SeqNumber>,
     pub(super) closing: Closing,
@@ -57,6 +59,7 @@ impl Default for Newcomer {
             warm_up: WarmUp::default(),
             survey: None,
             told: None,
+            teardown: Teardown::default(),
             initial: None,
             closing: Closing::default(),
             first_seen: Instant::EPOCH,
@@ -111,6 +114,7 @@ impl Newcomer {
     pub(crate) fn handle(&mut self, packet: &Packet<'_>, direction: Direction, trial: &mut Ends) {
         self.again_elsewhere.note(packet);
         self.closing.handle_segment(packet.segment, direction);
+        self.teardown.note(packet.segment, direction);
         if begins(packet.segment) {
             self.initial = Some(packet.segment.seq);
         }
@@ -149,8 +153,9 @@ impl Newcomer {
     }
 
     /// Whether it has to be judged because it may be over.
+    #[inline]
     pub(crate) fn may_be_over(&self) -> bool {
-        self.told.is_some() && self.warm_up.may_be_over()
+        self.told.is_some() && self.teardown.may_be_over()
     }
 
     /// Whether both ends have sent something.

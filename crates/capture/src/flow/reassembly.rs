@@ -1,6 +1,6 @@
 //! Segments in any order to a stream in order, with what the capture lacks as gaps.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::VecDeque, ops::Range};
 
 use ackwise_tcp::Instant;
 
@@ -8,7 +8,8 @@ use ackwise_tcp::Instant;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    waiting: BTreeMap<u64, Waiting>,
+    /// In the order of the stream: mostly, the next one comes behind the others.
+    waiting: VecDeque<Waiting>,
     bytes: usize,
     /// The segments that had waited, among the pieces delivered last.
     released: Vec<Arrival>,
@@ -57,7 +58,7 @@ impl Reassembly {
 
     /// Bytes that it takes in memory, about.
     pub(crate) fn held(&self) -> usize {
-        self.bytes + self.waiting.len() * 2 * size_of::<Waiting>()
+        self.bytes + self.waiting.capacity() * size_of::<Waiting>()
     }
 
     /// When the segment with the byte at `position` was captured, if it had waited for others and was
@@ -118,27 +119,47 @@ impl Reassembly {
     }
 
     fn first_waiting(&self) -> u64 {
-        self.waiting.keys().next().copied().unwrap_or(u64::MAX)
+        self.waiting.front().map_or(u64::MAX, |it| it.arrival.start)
     }
 
     #[inline(never)]
     fn wait(&mut self, arrival: Arrival, len: u32, bytes: &[u8]) {
         let start = arrival.start;
-        let kept = if self.bytes + bytes.len() <= Self::MAX_BYTES { bytes } else { &[] };
-        if self.waiting.get(&start).is_some_and(|it| it.len >= len) {
+        let place = match self.waiting.back() {
+            Some(last) if last.arrival.start >= start => {
+                self.waiting.partition_point(|it| it.arrival.start < start)
+            }
+            _ => self.waiting.len(),
+        };
+        let same = self.waiting.get(place).filter(|it| it.arrival.start == start);
+        if same.is_some_and(|it| it.len >= len) {
             return;
         }
+        let kept = if self.bytes + bytes.len() <= Self::MAX_BYTES { bytes } else { &[] };
         self.bytes += kept.len();
-        let replaced = self.waiting.insert(start, Waiting { arrival, len, bytes: kept.into() });
-        self.bytes -= replaced.map_or(0, |it| it.bytes.len());
+        let waiting = Waiting { arrival, len, bytes: kept.into() };
+        match same.is_some() {
+            true => {
+                let shorter = std::mem::replace(&mut self.waiting[place], waiting);
+                self.bytes -= shorter.bytes.len();
+            }
+            false => self.waiting.insert(place, waiting),
+        }
     }
 
     fn release(&mut self, on: &mut impl FnMut(Piece<'_>)) {
-        while let Some(entry) = self.waiting.first_entry().filter(|it| *it.key() <= self.next) {
-            let (start, Waiting { arrival, len, bytes }) = entry.remove_entry();
+        if self.waiting.is_empty() {
+            return;
+        }
+        while self.first_waiting() <= self.next
+            && let Some(Waiting { arrival, len, bytes }) = self.waiting.pop_front()
+        {
             self.bytes -= bytes.len();
             self.released.push(arrival);
-            self.pass(start, len, &bytes, on);
+            self.pass(arrival.start, len, &bytes, on);
+        }
+        if self.waiting.is_empty() {
+            self.waiting = VecDeque::new();
         }
     }
 

@@ -6,6 +6,7 @@
 //! does what is left ([`Shard::resume`]). The result is that of one packet after the other.
 
 mod life;
+mod put_off;
 mod slot;
 
 use std::{
@@ -252,46 +253,6 @@ impl Shard {
         next
     }
 
-    /// The same if it is a newcomer: what comes once that waits for what others have shown, is put off.
-    fn put_off_run(&mut self, batch: &Batch, part: usize, index: u32) -> u32 {
-        let pair = batch.pair(part, index as usize);
-        let Some(Slot::New(newcomer)) = self.slots.get_mut(&pair) else { return index };
-        let (mut next, mut latest, mut over) = (index, Instant::EPOCH, None);
-        while (next as usize) < batch.part(part) && batch.pair(part, next as usize) == pair {
-            let seen = batch.glance(part, next as usize);
-            if newcomer.awaits_paces().is_some() {
-                self.deferred.push(next);
-                if begins(&seen.segment) {
-                    self.reopening.get_or_insert(seen.ordinal);
-                }
-            } else if newcomer.is_reused_by(&seen.segment)
-                || !newcomer.puts_off(&seen.segment, seen.payload)
-            {
-                break;
-            } else {
-                let direction = newcomer.direction_in_order(seen.in_order);
-                newcomer.handle(&seen.packet(), direction, &mut self.trial);
-                newcomer.touched = seen.ordinal;
-                let located = Located { ordinal: seen.ordinal, pair };
-                self.awaiting.extend(Awaiting::of(newcomer, located, seen.at));
-                over = newcomer.may_be_over().then_some(seen.at);
-            }
-            (next, latest) = (next + 1, latest.max(seen.at));
-            if over.is_some() {
-                break;
-            }
-        }
-        if next > index {
-            let cost = newcomer.cost();
-            charge(&mut newcomer.charged, cost, &mut self.live_bytes);
-            self.forget(latest);
-        }
-        if let Some(at) = over {
-            self.put_off_no_more(pair, at);
-        }
-        next
-    }
-
     fn handle_one(&mut self, batch: &Batch, part: usize, index: u32) {
         let (located, seen) = batch.get(part, index as usize);
         if !self.try_handle(located, &seen) {
@@ -317,25 +278,26 @@ impl Shard {
     pub(crate) fn resume(&mut self, batch: &Batch, part: usize) {
         let mut told = std::mem::take(&mut self.told);
         told.extend(self.awaiting.extract_if(.., |it| it.told));
-        told.sort_by_key(|it| it.ordinal);
+        told.sort_unstable_by_key(|it| it.ordinal);
         self.reopening = None;
         let mut resumed = std::mem::take(&mut self.resumed);
         resumed.append(&mut self.deferred);
         // Each just before its next packet: then it is mostly over before another one begins.
-        let mut beginning = told.drain(..).peekable();
-        let mut next = 0;
+        let (mut begun, mut next) = (0, 0);
         for index in resumed.drain(..) {
             if index < next {
                 continue;
             }
             let ordinal = batch.ordinal(part, index as usize);
-            while let Some(it) = beginning.next_if(|it| it.ordinal <= ordinal) {
-                self.begin(&it);
+            while let Some(it) = told.get(begun).filter(|it| it.ordinal <= ordinal) {
+                self.begin(it);
+                begun += 1;
             }
             // All of a run were put off.
             next = self.handle_next(batch, part, index);
         }
-        beginning.for_each(|it| self.begin(&it));
+        told[begun..].iter().for_each(|it| self.begin(it));
+        told.clear();
         (self.told, self.resumed) = (told, resumed);
     }
 

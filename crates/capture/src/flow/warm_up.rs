@@ -79,26 +79,6 @@ impl WarmUp {
         self.segments.len() < Self::USUAL_SEGMENTS && self.bytes.len() + bytes <= Self::USUAL_BYTES
     }
 
-    /// Whether the last one ends the connection, if what waits is plausible: it is an RST, or both FINs are acknowledged.
-    pub(crate) fn may_be_over(&self) -> bool {
-        let is_reset = self.segments.last().is_some_and(|it| it.segment.flags.rst);
-        is_reset
-            || [Direction::ToServer, Direction::ToClient]
-                .into_iter()
-                .all(|it| self.fin_is_acknowledged(it))
-    }
-
-    fn fin_is_acknowledged(&self, direction: Direction) -> bool {
-        let of = |direction| {
-            let sent = self.segments.iter().filter(move |it| it.direction == direction);
-            sent.map(|it| &it.segment)
-        };
-        of(direction).filter(|it| it.flags.fin).any(|fin| {
-            let end = fin.seq + fin.len + 1;
-            of(direction.opposite()).any(|it| it.ack.is_some_and(|ack| !ack.precedes(end)))
-        })
-    }
-
     /// Where the next data begins.
     fn place(&self) -> u32 {
         // `BYTES` and one packet.

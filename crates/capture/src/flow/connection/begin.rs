@@ -78,6 +78,7 @@ impl ObservedConnection {
             warm_up,
             survey,
             told: _,
+            teardown: _,
             initial,
             closing,
             first_seen,

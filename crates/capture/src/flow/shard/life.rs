@@ -112,7 +112,11 @@ impl Shard {
     }
 
     /// Judges a newcomer's first segments, now that this is known.
-    fn judge(&mut self, mut newcomer: Box<Newcomer>, known: &Paces) -> Box<ObservedConnection> {
+    pub(super) fn judge(
+        &mut self,
+        mut newcomer: Box<Newcomer>,
+        known: &Paces,
+    ) -> Box<ObservedConnection> {
         let mut connection = self.spare.pop().unwrap_or_default();
         connection.begin(&newcomer, known, &mut self.results);
         if self.spare_newcomers.len() < Self::MAX_SPARE_NEWCOMERS {
@@ -134,34 +138,6 @@ impl Shard {
         self.judge(newcomer, &paces.unwrap_or_default())
     }
 
-    /// The connection was told what is known of its path.
-    pub(super) fn begin(&mut self, awaiting: &Awaiting) {
-        if let Some(Slot::New(newcomer)) = self.slots.get_mut(&awaiting.pair)
-            && !newcomer.learn(awaiting.paces)
-        {
-            self.put_off_no_more(awaiting.pair, awaiting.at);
-        }
-    }
-
-    /// A newcomer that was told what is known goes on, and may be over.
-    pub(super) fn put_off_no_more(&mut self, pair: EndpointPair, now: Instant) {
-        let Some(slot @ Slot::New(_)) = self.slots.get_mut(&pair) else { return };
-        let Slot::New(newcomer) = std::mem::replace(slot, Slot::Over(Closed::default())) else {
-            return;
-        };
-        let (charged, paces) = (newcomer.charged, newcomer.told.unwrap_or_default());
-        let mut connection = self.judge(newcomer, &paces);
-        connection.charged = charged;
-        if connection.is_over() {
-            let closed = self.finish_one(connection);
-            self.note_over(pair, closed, now);
-        } else {
-            let cost = connection.cost();
-            charge(&mut connection.charged, cost, &mut self.live_bytes);
-            self.slots.insert(pair, Slot::Alive(connection));
-        }
-    }
-
     pub(super) fn end(&mut self, pair: EndpointPair, now: Instant) {
         let Some(slot @ Slot::Alive(_)) = self.slots.get_mut(&pair) else { return };
         let slot = std::mem::replace(slot, Slot::Over(Closed::default()));
@@ -171,7 +147,7 @@ impl Shard {
         }
     }
 
-    fn note_over(&mut self, pair: EndpointPair, closed: Closed, now: Instant) {
+    pub(super) fn note_over(&mut self, pair: EndpointPair, closed: Closed, now: Instant) {
         self.slots.insert(pair, Slot::Over(closed));
         self.over.push_back((now, pair));
     }

@@ -149,7 +149,7 @@ fn finished((mut shard, mut known): (Shard, KnownPaces)) -> Results {
 }
 
 /// The same if it is judged as soon as it is told what is known.
-fn judged_at_once(talk: &Talk) -> Results {
+fn judged_immediately(talk: &Talk) -> Results {
     let (mut results, mut known) = (Results::default(), KnownPaces::default());
     let (mut newcomer, mut trial) = (Newcomer::default(), Ends::default());
     let first = &talk.packets[0];
@@ -201,8 +201,8 @@ fn whatever_follows_is_judged_as_if_nothing_had_been_put_off() {
                     let events = [*first, *second, *third, *fourth];
                     let talk = Talk::of(&events);
                     let said = |it: &Results| format!("{it:?}");
-                    let (late, at_once) = (finished(put_off(&talk)), judged_at_once(&talk));
-                    assert_eq!(said(&late), said(&at_once), "{events:?}");
+                    let (late, immediate) = (finished(put_off(&talk)), judged_immediately(&talk));
+                    assert_eq!(said(&late), said(&immediate), "{events:?}");
                 }
             }
         }

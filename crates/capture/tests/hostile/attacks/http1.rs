@@ -25,7 +25,9 @@ pub(crate) const ALL: &[Attack] = &[
     Attack { name: "h1-short-connections", make: short_connections },
     Attack { name: "h1-one-exchange-each", make: one_exchange_each },
     Attack { name: "h1-refused-each", make: refused_each },
-    Attack { name: "h1-truncated-each", make: truncated_each },
+    Attack { name: "h1-truncated-each", make: |most| truncated_each(most, Client::StaysOpen) },
+    Attack { name: "h1-truncated-closed-each", make: |most| truncated_each(most, Client::Closes) },
+    Attack { name: "h1-truncated-late-each", make: truncated_late_each },
     Attack { name: "tls-records", make: tls_records },
     Attack { name: "tls-turns", make: tls_turns },
     Attack { name: "tls-hello-bytewise", make: tls_hello },
@@ -242,15 +244,42 @@ fn refused_each(most: usize) -> Vec<u8> {
     file.into_bytes()
 }
 
+const TRUNCATED: &[u8] = b"HTTP/1.1 200 \r\nContent-Length: 9\r\n\r\n";
+
+/// What a client does once its response is cut off.
+enum Client {
+    StaysOpen,
+    /// It closes, and nobody acknowledges that.
+    Closes,
+}
+
 /// On every connection, a response is cut off.
-fn truncated_each(most: usize) -> Vec<u8> {
+fn truncated_each(most: usize, client: Client) -> Vec<u8> {
     let mut file = File::new(most);
     let mut number = 0;
     while file.has_room(1000) {
         let mut talk = Talk::new(number);
         file.say(&mut talk, By::Client, REQUEST);
-        file.send(&mut talk, By::Server, FIN | ACK, b"HTTP/1.1 200 \r\nContent-Length: 9\r\n\r\n");
+        file.send(&mut talk, By::Server, FIN | ACK, TRUNCATED);
+        if matches!(client, Client::Closes) {
+            file.send(&mut talk, By::Client, FIN | ACK, b"");
+        }
         number += 1;
+    }
+    file.into_bytes()
+}
+
+/// The same without a FIN, longer after the request than first segments are put off.
+fn truncated_late_each(most: usize) -> Vec<u8> {
+    const TOGETHER: u32 = 1_000;
+    let mut file = File::new(most);
+    let mut number = 0;
+    while file.has_room(200_000) {
+        let mut talks: Vec<Talk> = (number..number + TOGETHER).map(Talk::new).collect();
+        talks.iter_mut().for_each(|talk| file.say(talk, By::Client, REQUEST));
+        file.wait(3_000_000);
+        talks.iter_mut().for_each(|talk| file.say(talk, By::Server, TRUNCATED));
+        number += TOGETHER;
     }
     file.into_bytes()
 }

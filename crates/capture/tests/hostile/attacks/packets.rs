@@ -57,6 +57,11 @@ impl File {
         self.bytes
     }
 
+    /// The next packet comes this many microseconds later.
+    pub(crate) const fn wait(&mut self, micros: u64) {
+        self.micros += micros;
+    }
+
     /// Adds a packet as it is.
     pub(crate) fn packet(&mut self, packet: &[u8]) {
         let length = u32::try_from(packet.len()).expect(FITS);
