@@ -20,6 +20,7 @@ use hashbrown::{HashMap, hash_map::Entry};
 
 use self::{
     life::Again,
+    put_off::Waits,
     slot::{OnePacket, Slot},
 };
 use super::{
@@ -223,7 +224,14 @@ impl Shard {
     fn handle_run(&mut self, batch: &Batch, part: usize, index: u32) -> u32 {
         let pair = batch.pair(part, index as usize);
         let connection = match self.slots.get_mut(&pair) {
-            Some(Slot::New(_)) => return self.put_off_run(batch, part, index),
+            Some(Slot::New(newcomer)) => {
+                let Self { awaiting, deferred, reopening, trial, .. } = self;
+                let mut waits = Waits { awaiting, deferred, reopening, trial };
+                let run = waits.put_off_run(newcomer, pair, batch, (part, index));
+                let cost = newcomer.cost();
+                charge(&mut newcomer.charged, cost, &mut self.live_bytes);
+                return self.end_run(pair, &run);
+            }
             Some(Slot::Alive(connection)) => connection,
             _ => return index,
         };

@@ -40,10 +40,10 @@ impl WarmUp {
     /// Segments and data of a connection with one short exchange. Our choice.
     const USUAL_SEGMENTS: usize = 12;
     const USUAL_BYTES: usize = 1 << 10;
-    /// The longest wait: a live report must go on. Our choice.
+    /// The longest wait until others are told what the path has shown. Our choice.
     const SPAN: Duration = Duration::from_secs(2);
 
-    /// Puts a segment off; whether all that wait should be judged now.
+    /// Puts a segment off; whether the path is known as well as it can be.
     pub(crate) fn add(&mut self, packet: &Packet<'_>, direction: Direction) -> bool {
         if self.segments.is_empty() {
             // What a short exchange takes: no memory is asked for again.

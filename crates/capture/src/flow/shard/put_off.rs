@@ -4,18 +4,44 @@
 use ackwise_tcp::Instant;
 
 use super::{Awaiting, Batch, EndpointPair, Shard, Slot, charge};
-use crate::flow::{batch::Located, closed::Closed, packet::begins};
+use crate::flow::{batch::Located, closed::Closed, ends::Ends, newcomer::Newcomer, packet::begins};
 
-impl Shard {
-    /// [`handle_run`](Self::handle_run) of a newcomer: what comes once it waits for what others have shown, is put off.
-    pub(super) fn put_off_run(&mut self, batch: &Batch, part: usize, index: u32) -> u32 {
-        let pair = batch.pair(part, index as usize);
-        let Some(Slot::New(newcomer)) = self.slots.get_mut(&pair) else { return index };
-        let (mut next, mut latest, mut over) = (index, Instant::EPOCH, None);
-        while (next as usize) < batch.part(part) && batch.pair(part, next as usize) == pair {
-            let seen = batch.glance(part, next as usize);
+/// What of a shard a newcomer needs.
+pub(super) struct Waits<'a> {
+    pub awaiting: &'a mut Vec<Awaiting>,
+    pub deferred: &'a mut Vec<u32>,
+    pub reopening: &'a mut Option<u64>,
+    pub trial: &'a mut Ends,
+}
+
+/// How far a newcomer has come.
+pub(super) struct Run {
+    /// The place of the next segment.
+    pub next: u32,
+    /// The latest time of a segment.
+    pub latest: Instant,
+    /// When the segment was seen with which it may be over.
+    pub over: Option<Instant>,
+}
+
+impl Waits<'_> {
+    /// Takes the segments from the one at `index` on to `newcomer`, as long as they are of `pair` and can be put off. What
+    /// comes once it waits for what others have shown, waits, too.
+    pub(super) fn put_off_run(
+        &mut self,
+        newcomer: &mut Newcomer,
+        pair: EndpointPair,
+        batch: &Batch,
+        (part, index): (usize, u32),
+    ) -> Run {
+        let mut run = Run { next: index, latest: Instant::EPOCH, over: None };
+        while (run.next as usize) < batch.part(part)
+            && batch.pair(part, run.next as usize) == pair
+            && run.over.is_none()
+        {
+            let seen = batch.glance(part, run.next as usize);
             if newcomer.awaits_paces().is_some() {
-                self.deferred.push(next);
+                self.deferred.push(run.next);
                 if begins(&seen.segment) {
                     self.reopening.get_or_insert(seen.ordinal);
                 }
@@ -25,26 +51,27 @@ impl Shard {
                 break;
             } else {
                 let direction = newcomer.direction_in_order(seen.in_order);
-                newcomer.handle(&seen.packet(), direction, &mut self.trial);
+                newcomer.handle(&seen.packet(), direction, self.trial);
                 newcomer.touched = seen.ordinal;
                 let located = Located { ordinal: seen.ordinal, pair };
                 self.awaiting.extend(Awaiting::of(newcomer, located, seen.at));
-                over = newcomer.may_be_over().then_some(seen.at);
+                run.over = newcomer.may_be_over().then_some(seen.at);
             }
-            (next, latest) = (next + 1, latest.max(seen.at));
-            if over.is_some() {
-                break;
-            }
+            run.next += 1;
+            run.latest = run.latest.max(seen.at);
         }
-        if next > index {
-            let cost = newcomer.cost();
-            charge(&mut newcomer.charged, cost, &mut self.live_bytes);
-            self.forget(latest);
-        }
-        if let Some(at) = over {
+        run
+    }
+}
+
+impl Shard {
+    /// A newcomer has come this far. Which segment comes next.
+    pub(super) fn end_run(&mut self, pair: EndpointPair, run: &Run) -> u32 {
+        self.forget(run.latest);
+        if let Some(at) = run.over {
             self.put_off_no_more(pair, at);
         }
-        next
+        run.next
     }
 
     /// The connection was told what is known of its path.
