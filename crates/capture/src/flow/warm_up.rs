@@ -40,7 +40,7 @@ impl WarmUp {
     /// Segments and data of a connection with one short exchange. Our choice.
     const USUAL_SEGMENTS: usize = 12;
     const USUAL_BYTES: usize = 1 << 10;
-    /// The longest wait until others are told what the path has shown. Our choice.
+    /// The longest wait until others learn what the path has shown. Our choice.
     const SPAN: Duration = Duration::from_secs(2);
 
     /// Puts a segment off; whether the path is known as well as it can be.

@@ -1,5 +1,5 @@
-//! How newcomers go on: their segments are put off until they are told what others have shown, and those of brief
-//! connections until they may be over.
+//! How newcomers go on: their segments are put off until they know what others have shown, and those of brief connections
+//! until they may be over.
 
 use ackwise_tcp::Instant;
 
