@@ -7,6 +7,7 @@ use ackwise_tcp::Instant;
 
 pub use crate::conversation::Alert;
 pub use crate::folded::{Folded, FoldedCause};
+pub use crate::hop_limits::HopLimits;
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
 pub use crate::outcome::{BlackHole, CloseOrder, Ending};
 pub use crate::results::{ConnectionResult, ExchangeResult, Here, TunnelResult, Unfollowed};

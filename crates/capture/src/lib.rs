@@ -59,6 +59,7 @@ pub mod filter;
 mod flow;
 mod folded;
 pub mod frame;
+mod hop_limits;
 pub mod limits;
 mod measures;
 mod messages;

@@ -16,6 +16,7 @@ use crate::{
     conversation::{Alert, Protocol, Tunnel},
     decode::{IcmpError, Seen},
     folded::Folded,
+    hop_limits::HopLimits,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
     outcome::{BlackHole, Ending},
@@ -101,6 +102,8 @@ pub struct ConnectionResult {
     pub bytes: [u64; 2],
     /// The end that is the capturing host.
     pub here: Option<Here>,
+    /// The hop limits of the client's packets, and of the server's.
+    pub hop_limits: [HopLimits; 2],
     /// When its first segment was seen.
     pub first_seen: Instant,
     /// When its last one was.

@@ -6,6 +6,7 @@
 mod attempts;
 mod black_hole;
 mod connects;
+mod on_the_way;
 mod report;
 mod retries;
 #[cfg(test)]
@@ -29,7 +30,9 @@ use ackwise_tcp::Instant;
 use attempts::Attempts;
 use black_hole::{black_hole, blocked, has_lasted};
 use connects::connect;
-pub(super) use report::{section, sentence, table};
+use on_the_way::Hosts;
+pub use on_the_way::OnTheWay;
+pub(super) use report::{Key, section, sentence, table};
 use retries::Retries;
 use time::time_of;
 
@@ -79,6 +82,8 @@ pub struct Failure {
     pub recovered_by: Option<usize>,
     /// The number of the exchange for which a proxy made the request, or tried to connect.
     pub made_for: Option<usize>,
+    /// The RST that ended it came from neither end.
+    pub on_the_way: Option<OnTheWay>,
 }
 
 impl Failure {
@@ -95,7 +100,9 @@ impl Failure {
         failures.extend(connects().filter_map(|it| connect(&attempts, it)));
         let retries = Retries::of(analysis, &failures);
         let fronts = Fronts::of(analysis);
+        let hosts = Hosts::of(analysis);
         for it in &mut failures {
+            hosts.tell(&analysis.connections[it.connection as usize], it);
             it.recovered_by = retries.of_failure(analysis, it);
             it.made_for = fronts.made_for(analysis, it.exchange, it.connection);
         }
@@ -188,6 +195,7 @@ impl<'a> Exchanges<'a> {
             alert: None,
             recovered_by: None,
             made_for: None,
+            on_the_way: None,
         }
     }
 }

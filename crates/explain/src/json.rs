@@ -42,7 +42,7 @@ use super::{
     arrival::Unarrived,
     clock_time::utc,
     connections::{duration, offer, protocol},
-    failures::Failure,
+    failures::{Failure, Key},
     hops::{Fronts, Hop},
     paths::PathGroup,
     quality::CaptureQuality,
@@ -338,13 +338,18 @@ pub fn write_json(
 struct Lists<'a> {
     paths: Vec<PathGroup<'a>>,
     failures: Vec<Failure>,
+    /// How many there are of each group.
+    alike: BTreeMap<Key, u64>,
     hops: Vec<Hop>,
 }
 
 impl<'a> Lists<'a> {
     fn of(analysis: &'a Analysis) -> Self {
         let failures = Failure::all(analysis);
+        let mut alike = BTreeMap::new();
+        failures.iter().for_each(|it| *alike.entry(it.key()).or_default() += 1);
         Self {
+            alike,
             paths: PathGroup::all(analysis, &failures),
             failures,
             hops: Fronts::of(analysis).hops(analysis),
@@ -354,6 +359,8 @@ impl<'a> Lists<'a> {
     fn document(&'a self, explained: &'a Explained, options: &ReportOptions) -> Document<'a> {
         let analysis = &explained.analysis;
         let connections = analysis.connections.iter().map(|it| connection(explained, it));
+        let failure = |it: &Failure| FailureRow::of(explained, it, self.alike[&it.key()]);
+        let failures = self.failures.iter().map(failure);
         let exchanges = (0..).zip(&analysis.exchanges);
         let exchanges = exchanges.map(|(id, it)| ExchangeRow::of(explained, id, it));
         Document {
@@ -370,7 +377,7 @@ impl<'a> Lists<'a> {
             servers: Server::all(analysis).iter().map(ServerFacts::of).collect(),
             connections: Rows::new(connections),
             exchanges: Rows::new(exchanges),
-            failures: Rows::new(self.failures.iter().map(|it| FailureRow::of(explained, it))),
+            failures: Rows::new(failures),
             hops: Rows::new(self.hops.iter().map(HopRow::of)),
             paths: Rows::new(self.paths.iter().map(PathRow::of)),
             totals: options.totals(explained).iter().flat_map(totals).collect(),

@@ -11,6 +11,7 @@
 //! | `failures` | requests without an answer, and connections that never came about |
 //! | `hops` | a request on both sides of a proxy |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
+//! | `close_waits` | clients that read on after a complete response, until the server closes |
 //! | `pacing` | who is paced, and who behaves like BBR |
 //! | `servers` | who closes connections, and who waits idle, by server |
 //! | `tunnels` | WebSockets and CONNECT tunnels, which are not judged |
@@ -18,6 +19,7 @@
 //! | `quality` | how much of its connections the capture has |
 //! | `arrival` | what a capture away from the client leaves out: the last bytes on their way |
 //! | `connections` | the table of connections |
+//! | `ports` | clients that run out of ports |
 //! | `paths` | exchanges by URL path |
 //! | `exchanges` | single exchanges, with their numbers |
 //! | `clock_time` | points in time |
@@ -29,6 +31,7 @@
 
 mod arrival;
 mod clock_time;
+mod close_waits;
 mod connections;
 mod exchanges;
 mod failures;
@@ -46,6 +49,7 @@ mod pair;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod paths;
+mod ports;
 mod quality;
 mod reading;
 mod rules;
@@ -57,7 +61,7 @@ mod totals;
 mod tunnels;
 
 pub use clock_time::TimeFormat;
-pub use failures::Failure;
+pub use failures::{Failure, OnTheWay};
 pub use followed::{Followed, FollowedPart, PartTime};
 pub use html::{html, timeline, totals_table};
 pub use joined::{Clocks, Counts, Joined};

@@ -7,7 +7,9 @@ use ackwise_report::{
 };
 
 use super::{
+    close_waits,
     joined::{Counts, Joined},
+    ports,
     reading::Explained,
     tunnels,
 };
@@ -40,6 +42,8 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
         notes.push(format!("Not analysed, out of {packets}: {}.", reasons.join(", ")));
     }
     notes.extend(tunnels::note(&explained.analysis));
+    notes.extend(close_waits::notes(&explained.analysis));
+    notes.extend(ports::warnings(&explained.analysis));
     let lost = explained.drops.packets();
     if lost > 0 {
         notes.push(format!("The capture dropped {}.", counted(lost, "packet")));

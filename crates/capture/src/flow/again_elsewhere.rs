@@ -88,6 +88,7 @@ mod tests {
                     at: Instant::EPOCH,
                     interface: *interface,
                     identification: *identification,
+                    hop_limit: 64,
                     segment,
                     payload: &[],
                 });

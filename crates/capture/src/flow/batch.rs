@@ -83,6 +83,7 @@ pub(super) struct Glance<'a> {
     pub at: Instant,
     pub interface: u32,
     pub identification: u16,
+    pub hop_limit: u8,
     pub segment: Segment,
     pub payload: &'a [u8],
 }
@@ -91,8 +92,9 @@ impl Glance<'_> {
     /// It as a packet of its connection.
     #[inline(always)]
     pub(super) const fn packet(&self) -> packet::Packet<'_> {
-        let Self { number, at, interface, identification, ref segment, payload, .. } = *self;
-        packet::Packet { number, at, interface, identification, segment, payload }
+        let Self { number, at, interface, identification, hop_limit, ref segment, payload, .. } =
+            *self;
+        packet::Packet { number, at, interface, identification, hop_limit, segment, payload }
     }
 }
 
@@ -251,10 +253,30 @@ impl Batch {
     #[inline(always)]
     pub(super) fn glance(&self, part: usize, index: usize) -> Glance<'_> {
         let packet = &self.parts[part][index];
-        let &Packet { number, at, interface, place, identification, in_order, length, .. } = packet;
+        let &Packet {
+            number,
+            at,
+            interface,
+            place,
+            identification,
+            hop_limit,
+            in_order,
+            length,
+            ..
+        } = packet;
         let ordinal = self.before + u64::from(place);
         let tcp::Decoded { segment, payload, .. } = tcp::segment(self.bytes_of(packet), length);
-        Glance { ordinal, in_order, number, at, interface, identification, segment, payload }
+        Glance {
+            ordinal,
+            in_order,
+            number,
+            at,
+            interface,
+            identification,
+            hop_limit,
+            segment,
+            payload,
+        }
     }
 
     /// How many segments of the capture are before one of a part's.

@@ -41,6 +41,7 @@ use crate::{
     },
     closing::Closing,
     conversation::{ExchangeReader, Protocol},
+    hop_limits::HopLimits,
     results::{Here, Results},
     series::{Point, Series},
     work::Work,
@@ -103,6 +104,7 @@ pub(crate) struct ObservedConnection {
     last_seen: Instant,
     clock_steps: u32,
     again_elsewhere: AgainElsewhere,
+    hop_limits: [HopLimits; 2],
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
     /// If it is spent, the time of its exchanges is unknown.
@@ -169,6 +171,8 @@ impl ObservedConnection {
         results: &mut Results,
     ) {
         self.again_elsewhere.note(packet);
+        let flags = packet.segment.flags;
+        HopLimits::note(&mut self.hop_limits, direction, flags, packet.hop_limit);
         if !self.run_on(packet, direction, results) {
             self.handle_in_detail(packet, direction, results);
         }

@@ -16,7 +16,7 @@ use super::{
     teardown::Teardown,
     warm_up::WarmUp,
 };
-use crate::{attribution::Paces, closing::Closing, results::Here};
+use crate::{attribution::Paces, closing::Closing, hop_limits::HopLimits, results::Here};
 
 /// A connection that is not judged yet.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub(crate) struct Newcomer {
     /// The end that is the capturing host.
     pub(super) here: Option<Here>,
     pub(super) again_elsewhere: AgainElsewhere,
+    /// Of the client's packets, and of the server's.
+    pub(super) hop_limits: [HopLimits; 2],
     /// The segment of the capture that it was seen in last.
     pub(super) touched: u64,
     /// What it costs, as its shard counts it.
@@ -65,6 +67,7 @@ impl Default for Newcomer {
             first_seen: Instant::EPOCH,
             here: None,
             again_elsewhere: AgainElsewhere::default(),
+            hop_limits: Default::default(),
             touched: 0,
             charged: 0,
             spared: false,
@@ -113,6 +116,8 @@ impl Newcomer {
     /// as new.
     pub(crate) fn handle(&mut self, packet: &Packet<'_>, direction: Direction, trial: &mut Ends) {
         self.again_elsewhere.note(packet);
+        let flags = packet.segment.flags;
+        HopLimits::note(&mut self.hop_limits, direction, flags, packet.hop_limit);
         self.closing.handle_segment(packet.segment, direction);
         self.teardown.note(packet.segment, direction);
         if begins(packet.segment) {

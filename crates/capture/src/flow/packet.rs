@@ -12,14 +12,16 @@ pub(crate) struct Packet<'a> {
     pub at: Instant,
     pub interface: u32,
     pub identification: u16,
+    pub hop_limit: u8,
     pub segment: &'a Segment,
     pub payload: &'a [u8],
 }
 
 impl<'a> Packet<'a> {
     pub(crate) const fn of(seen: &'a Seen<'a>) -> Self {
-        let Seen { number, at, interface, identification, ref segment, payload, .. } = *seen;
-        Self { number, at, interface, identification, segment, payload }
+        let Seen { number, at, interface, identification, hop_limit, ref segment, payload, .. } =
+            *seen;
+        Self { number, at, interface, identification, hop_limit, segment, payload }
     }
 }
 

@@ -29,6 +29,7 @@ struct Waiting {
     start: u32,
     end: u32,
     identification: u16,
+    hop_limit: u8,
     direction: Direction,
 }
 
@@ -50,7 +51,7 @@ impl WarmUp {
             self.segments.reserve(Self::USUAL_SEGMENTS);
             self.bytes.reserve(Self::USUAL_BYTES);
         }
-        let &Packet { number, at, interface, identification, segment, payload } = packet;
+        let &Packet { number, at, interface, identification, hop_limit, segment, payload } = packet;
         let start = self.place();
         self.bytes.extend_from_slice(payload);
         let end = self.place();
@@ -65,6 +66,7 @@ impl WarmUp {
             start,
             end,
             identification,
+            hop_limit,
             direction,
         });
         self.segments.len() == Self::SEGMENTS
@@ -116,10 +118,14 @@ impl WarmUp {
                 start,
                 end,
                 identification,
+                hop_limit,
                 direction,
             } = waiting;
             let payload = &self.bytes[start as usize..end as usize];
-            (Packet { number, at, interface, identification, segment, payload }, direction)
+            (
+                Packet { number, at, interface, identification, hop_limit, segment, payload },
+                direction,
+            )
         })
     }
 }

@@ -90,5 +90,6 @@ pub(super) fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Fail
         alert: it.alert,
         recovered_by: None,
         made_for: None,
+        on_the_way: None,
     })
 }

@@ -14,7 +14,7 @@ use ackwise_report::{
     words::{counted, grouped, rounded, span},
 };
 
-use super::Failure;
+use super::{Failure, OnTheWay};
 use crate::shown::towards;
 
 /// Failures of one kind at one server: at one host, if it never came to a connection.
@@ -26,8 +26,19 @@ struct Group<'a> {
     failures: Vec<&'a Failure>,
 }
 
+/// The kind, the server, and whether neither end has sent the RST.
+pub(in super::super) type Key = (Kind, IpAddr, Option<u16>, bool);
+
+impl Failure {
+    /// What it has in common with others that are reported together.
+    pub(in super::super) fn key(&self) -> Key {
+        let port = self.exchange.map(|_| self.server.port());
+        (self.kind, self.server.ip(), port, self.on_the_way.is_some())
+    }
+}
+
 impl<'a> Group<'a> {
-    fn of(((kind, host, port), failures): ((Kind, IpAddr, Option<u16>), Vec<&'a Failure>)) -> Self {
+    fn of(((kind, host, port, _), failures): (Key, Vec<&'a Failure>)) -> Self {
         let first = failures[0].server.port();
         let is_one = failures.iter().all(|it| it.server.port() == first);
         Self { kind, host, port: port.or_else(|| is_one.then_some(first)), failures }
@@ -37,10 +48,9 @@ impl<'a> Group<'a> {
 impl Group<'_> {
     /// The largest first.
     fn all(failures: &[Failure]) -> Vec<Group<'_>> {
-        let mut by: BTreeMap<(Kind, IpAddr, Option<u16>), Vec<&Failure>> = BTreeMap::new();
+        let mut by: BTreeMap<Key, Vec<&Failure>> = BTreeMap::new();
         for it in failures {
-            let port = it.exchange.map(|_| it.server.port());
-            by.entry((it.kind, it.server.ip(), port)).or_default().push(it);
+            by.entry(it.key()).or_default().push(it);
         }
         let mut groups: Vec<_> = by.into_iter().map(Group::of).collect();
         groups.sort_by_key(|it| std::cmp::Reverse(it.failures.len()));
@@ -80,14 +90,19 @@ impl Group<'_> {
             let name = http2_error(code).unwrap_or("none that HTTP/2 knows");
             format!("HTTP/2's error code is {code} ({name})")
         });
+        let on_the_way = all().find_map(|it| it.on_the_way).map(|it| {
+            let OnTheWay { rst, end } = it;
+            format!(
+                "The RST has hop limit {rst}, packets of the end that it names have {end}: it was sent on the way"
+            )
+        });
         let recovered = all().filter(|it| it.recovered_by.is_some()).count() as u64;
         let recovered = (recovered > 0).then(|| {
             format!("The client tried again, and was answered: {} of them", grouped(recovered))
         });
-        [self.idle(), alert, code, hole, icmp, self.passed_on(analysis), recovered]
-            .into_iter()
-            .flatten()
-            .collect()
+        let passed_on = self.passed_on(analysis);
+        let all = [self.idle(), alert, code, hole, icmp, on_the_way, passed_on, recovered];
+        all.into_iter().flatten().collect()
     }
 
     fn confidence(&self) -> Confidence {
@@ -176,7 +191,11 @@ pub(in super::super) fn sentence(analysis: &Analysis, failures: &[Failure]) -> O
         let _ = write!(out, " {it}.");
     }
     let label = if first.confidence() == Confidence::High { "Fix" } else { "If so" };
-    let _ = write!(out, "\n{label}: {}.", first.kind.remedy());
+    let remedy = match first.failures[0].on_the_way {
+        Some(_) => "look for a firewall, NAT or balancer between the ends that resets connections",
+        None => first.kind.remedy(),
+    };
+    let _ = write!(out, "\n{label}: {remedy}.");
     Some(out)
 }
 

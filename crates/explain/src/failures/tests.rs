@@ -23,6 +23,8 @@ pub(crate) struct Host {
     packets: u64,
     /// The most bytes of a packet that are captured.
     snap: Option<usize>,
+    /// Of RSTs; other packets have 64.
+    hop_limit: Option<u8>,
 }
 
 /// A connection from a port to a server.
@@ -57,6 +59,10 @@ impl Host {
         let [from, to] = if to_server { [client, server] } else { [server, client] };
         let mut bytes = Vec::new();
         wire::write(&mut bytes, from, to, &segment, data).unwrap();
+        if let Some(hop_limit) = self.hop_limit.filter(|_| flags.rst) {
+            // RFC 791, section 3.1.
+            bytes[8] = hop_limit;
+        }
         self.packets += 1;
         let frame = Frame {
             number: self.packets,
@@ -86,6 +92,13 @@ impl Host {
         self.packet(pair, at, true, (ASKED, Some(ANSWERED)), Flags::PSH, REQUEST);
         self.packet(pair, at + 10, false, (ANSWERED, Some(ASKED)), Flags::FIN, b"");
         self.packet(pair, at + 20, false, (ANSWERED + 1, None), Flags::RST, b"");
+    }
+
+    /// The server closes it, and then the client.
+    pub(crate) fn close(&mut self, pair: Pair<'_>, at: u64) {
+        self.packet(pair, at, false, (ANSWERED, Some(ASKED)), Flags::FIN, b"");
+        self.packet(pair, at, true, (ASKED, Some(ANSWERED + 1)), Flags::FIN, b"");
+        self.packet(pair, at + 20, false, (ANSWERED + 1, Some(ASKED + 1)), Flags::NONE, b"");
     }
 
     /// An attempt to connect that is refused.
@@ -267,6 +280,50 @@ fn an_early_response_fails_by_a_reset_that_follows_and_not_by_a_timeout() {
         host.packet(pair, 41, true, (sent, Some(answered)), Flags::PSH, &[b'x'; 800]);
         host.packet(pair, 41 + later, false, (answered, Some(sent)), Flags::RST, b"");
         assert_eq!(host.said().0, expected, "{later}, {snap:?}");
+    }
+}
+
+#[test]
+fn an_rst_that_is_fewer_hops_away_than_its_end_was_sent_on_the_way() {
+    let refused = |host: &mut Host| host.refuse(Pair(1_001, "10.0.0.2:81"), 100);
+    let known = |host: &mut Host| host.exchange(Pair(1_000, SERVER), 0);
+    let reset = |host: &mut Host| {
+        let pair = Pair(1_000, SERVER);
+        host.exchange(pair, 0);
+        host.packet(pair, 500, true, (ASKED, Some(ANSWERED)), Flags::PSH, REQUEST);
+        host.packet(pair, 520, false, (ANSWERED, None), Flags::RST, b"");
+    };
+    let server = Some(Party::Server);
+    let path = Some(Party::Path);
+    let nobody: &dyn Fn(&mut Host) = &|_| ();
+    for (why, first, then, hop_limit, expected) in [
+        (
+            "refused",
+            &known as &dyn Fn(&mut Host),
+            &refused as &dyn Fn(&mut Host),
+            None,
+            (server, Confidence::High, None),
+        ),
+        (
+            "on the way",
+            &known,
+            &refused,
+            Some(62),
+            (path, Confidence::Medium, Some("another-route")),
+        ),
+        ("nothing to compare with", nobody, &refused, Some(62), (server, Confidence::High, None)),
+        ("reset", nobody, &reset, None, (server, Confidence::High, None)),
+        ("reset on the way", nobody, &reset, Some(255), (path, Confidence::High, None)),
+    ] {
+        let mut host = Host { hop_limit, ..Host::default() };
+        first(&mut host);
+        then(&mut host);
+        let analysis = host.finish();
+        let said: Vec<_> =
+            Failure::all(&analysis).iter().map(|it| (it.party, it.confidence, it.rival)).collect();
+        assert_eq!(said, [expected], "{why}");
+        let is_said = sentence(&analysis).contains("it was sent on the way");
+        assert_eq!(is_said, expected.0 == path, "{why}: {}", sentence(&analysis));
     }
 }
 

@@ -55,6 +55,12 @@ pub(super) struct FailureRow {
     http2_code: Option<u32>,
     /// The TLS alert that ended the handshake: `unknown_ca`, …; null if there is none, or if it is encrypted.
     alert: Option<&'static str>,
+    /// Hop limits (TTL) of the RST and of the end that it names, if they differ: it was sent on the way.
+    hop_limits: Option<[u8; 2]>,
+    /// Segments of its connection that were sent again, to the server and to the client.
+    retransmitted: [u32; 2],
+    /// Failures of this kind at this server, or at this host for attempts to connect; this one is included.
+    alike: u64,
     /// The `id` of the exchange that did what this one could not, after the client tried again.
     recovered_by: Option<usize>,
     /// The `id` of the exchange for which a proxy made the request, or tried to connect; null if that does not show.
@@ -62,7 +68,8 @@ pub(super) struct FailureRow {
 }
 
 impl FailureRow {
-    pub(super) fn of(explained: &Explained, it: &Failure) -> Self {
+    pub(super) fn of(explained: &Explained, it: &Failure, alike: u64) -> Self {
+        let connection = &explained.analysis.connections[it.connection as usize];
         Self {
             kind: it.kind.name(),
             outcome: it.outcome,
@@ -91,6 +98,9 @@ impl FailureRow {
             }),
             http2_code: it.http2_code,
             alert: it.alert.and_then(|it| it.name()),
+            hop_limits: it.on_the_way.map(|it| [it.rst, it.end]),
+            retransmitted: connection.repeated,
+            alike,
             recovered_by: it.recovered_by,
             made_for: it.made_for,
         }

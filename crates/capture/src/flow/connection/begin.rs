@@ -56,6 +56,7 @@ impl Default for ObservedConnection {
             last_seen: Instant::EPOCH,
             clock_steps: 0,
             again_elsewhere: AgainElsewhere::default(),
+            hop_limits: Default::default(),
             series: None,
             work: Work::default(),
             held_for_repairs: 0,
@@ -84,6 +85,7 @@ impl ObservedConnection {
             first_seen,
             here,
             again_elsewhere,
+            hop_limits,
             touched,
             charged: _,
             spared,
@@ -92,7 +94,7 @@ impl ObservedConnection {
         self.client_is_first = *client_is_first;
         (self.closing, self.again_elsewhere) = (*closing, *again_elsewhere);
         (self.first_seen, self.last_seen) = (*first_seen, *first_seen);
-        self.here = *here;
+        (self.here, self.hop_limits) = (*here, *hop_limits);
         (self.touched, self.spared) = (*touched, *spared);
         if let Some(budget) = &results.budget {
             self.keep_series(budget.stretches_per_exchange());
@@ -153,6 +155,7 @@ impl ObservedConnection {
             last_seen: _,
             clock_steps,
             again_elsewhere: _,
+            hop_limits: _,
             series,
             work,
             held_for_repairs,

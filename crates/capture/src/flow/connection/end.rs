@@ -110,6 +110,7 @@ impl ObservedConnection {
             bytes: [to_server.stream.highest(), to_client.stream.highest()],
             first_seen: self.first_seen,
             here: self.here,
+            hop_limits: self.hop_limits,
             last_seen: self.last_seen,
             abandoned,
             series: self.series.take(),

@@ -1,0 +1,102 @@
+//! Clients that have a complete response and read on until the server closes: what they do next waits for its idle timeout.
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
+
+use ackwise_capture::analysis::{Analysis, ConnectionResult};
+use ackwise_cause::Party;
+use ackwise_report::words::{counted, rounded};
+use ackwise_tcp::Instant;
+
+use super::totals::median;
+
+/// Shorter waits are a server that closes behind its response. Our choice.
+const LEAST_WAIT: Duration = Duration::from_millis(100);
+/// Who has waited goes on as soon, and one round trip. Our choice.
+const SOON: Duration = Duration::from_millis(50);
+/// Once may be chance. Our choice.
+const LEAST_TIMES: usize = 2;
+
+/// A note for each client that waited so for most of its connections to one server.
+pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
+    let mut ends: BTreeMap<u32, Instant> = BTreeMap::new();
+    for it in analysis.exchanges.iter().filter(|it| it.complete) {
+        let end = ends.entry(it.connection).or_insert(it.start);
+        *end = (*end).max(it.start + it.duration);
+    }
+    let mut all: BTreeMap<(IpAddr, SocketAddr), Vec<&ConnectionResult>> = BTreeMap::new();
+    for it in analysis.connections.iter().filter(|it| it.exchanges > 0) {
+        all.entry((it.client.ip(), it.server)).or_default().push(it);
+    }
+    let note = |((client, server), mut connections): (_, Vec<&ConnectionResult>)| {
+        connections.sort_by_key(|it| it.first_seen);
+        let pairs = connections.windows(2);
+        let waits: Vec<_> = pairs.filter_map(|it| wait(it[0], it[1], &ends)).collect();
+        let is_usual = waits.len() >= LEAST_TIMES && waits.len() * 2 >= connections.len();
+        is_usual.then(|| said(client, server, waits))
+    };
+    all.into_iter().filter_map(note).collect()
+}
+
+/// How long a client had nothing to wait for on a connection but its end, if it went on with the next one then.
+fn wait(
+    one: &ConnectionResult,
+    next: &ConnectionResult,
+    ends: &BTreeMap<u32, Instant>,
+) -> Option<Duration> {
+    let closed = one.server_closed.filter(|_| one.closed_first == Some(Party::Server))?;
+    let wait = closed.saturating_since(*ends.get(&one.id)?);
+    let soon = SOON + one.round_trip;
+    let goes_on = next.first_seen >= closed && next.first_seen.saturating_since(closed) <= soon;
+    (wait >= LEAST_WAIT && goes_on).then_some(wait)
+}
+
+fn said(client: IpAddr, server: SocketAddr, waits: Vec<Duration>) -> String {
+    format!(
+        "After complete responses, {client} did nothing until {server} closed, and went on then: {}, median {}. If it reads \
+         to the end of the connection, let it read what Content-Length says, or ask for `Connection: close`.",
+        counted(waits.len() as u64, "time"),
+        rounded(median(waits)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failures::tests::{Host, Pair};
+
+    #[test]
+    fn who_goes_on_when_the_server_has_closed_has_waited_for_that() {
+        for (why, idle, after, times, expected) in [
+            ("waits", 5_000, 10, 4, true),
+            ("once", 5_000, 10, 2, false),
+            ("the server closes at once", 50, 10, 4, false),
+            ("goes on when it likes", 5_000, 700, 4, false),
+            // A pool that opens the next one for another request.
+            ("goes on before", 5_000, -100, 4, false),
+        ] {
+            let mut host = Host::default();
+            let (mut packets, mut at) = (Vec::new(), 0_i64);
+            for port in 0..times {
+                packets.push((at, port, true));
+                packets.push((at + 40 + idle, port, false));
+                at += 40 + idle + after;
+            }
+            packets.sort_unstable();
+            for (at, port, begins) in packets {
+                let pair = Pair(1_000 + port, "10.0.0.2:80");
+                match begins {
+                    true => host.exchange(pair, at.unsigned_abs()),
+                    false => host.close(pair, at.unsigned_abs()),
+                }
+            }
+            let notes = notes(&host.finish());
+            assert_eq!(!notes.is_empty(), expected, "{why}: {notes:?}");
+            let told = "10.0.0.1 did nothing until 10.0.0.2:80 closed, and went on then: 3 times, median 5.00 s";
+            assert!(!expected || notes[0].contains(told), "{why}: {notes:?}");
+        }
+    }
+}
