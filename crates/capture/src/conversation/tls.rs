@@ -47,6 +47,9 @@ pub(super) struct Tls {
     hello_at: [u64; 2],
     http2: Inside,
     first: First,
+    /// What came after the request and may be the server's SETTINGS; or the response, if the client does not acknowledge
+    /// them, which it would do at once (RFC 9113, section 6.5.3).
+    settings: Option<Record>,
     turns: Turns,
     /// The client's last record was likely a PING.
     pinged: bool,
@@ -120,6 +123,7 @@ impl Tls {
             hello_at: [0; 2],
             http2: Inside::MayBeHttp2,
             first: if from_beginning { First::Nothing } else { First::Data },
+            settings: None,
             turns: Turns::Idle,
             pinged: false,
             turn: None,
@@ -326,6 +330,9 @@ impl Tls {
             self.pinged = is_control && control::may_be_ping(record, self.version_13);
         }
         if is_control {
+            if direction == Direction::ToServer && control::may_acknowledge_settings(record) {
+                self.settings = None;
+            }
             return;
         }
         match direction {
@@ -383,6 +390,8 @@ impl Tls {
         }
         self.first = match self.first {
             First::Nothing | First::Ticket { .. } | First::Tickets if self.is_settings(record) => {
+                let asked = matches!(self.turns, Turns::Request { .. });
+                self.settings = asked.then_some(*record);
                 return;
             }
             First::Nothing if self.may_be_ticket(record) => {
@@ -395,6 +404,7 @@ impl Tls {
             }
             First::Nothing | First::Ticket { .. } | First::Tickets | First::Data => {
                 self.last_length = record.length();
+                self.settings = None;
                 self.take_turn(Direction::ToClient, record, log);
                 First::Data
             }
@@ -421,9 +431,13 @@ impl Tls {
         begun.is_some_and(|(_, start)| self.asked_to.saturating_sub(start) > FIRST_WINDOW)
     }
 
-    /// Nothing came after what could be a ticket: it was the response.
+    /// Nothing came after what could be SETTINGS or a ticket: it was the response.
     fn release(&mut self, log: &mut Log) {
-        if let First::Ticket { record, asked: true } = self.first {
+        let ticket = match self.first {
+            First::Ticket { record, asked: true } => Some(record),
+            _ => None,
+        };
+        if let Some(record) = self.settings.take().or(ticket) {
             self.first = First::Data;
             self.take_turn(Direction::ToClient, &record, log);
         }

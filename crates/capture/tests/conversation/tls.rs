@@ -66,6 +66,40 @@ fn tls_13_tickets_before_the_request_and_none_at_all() {
 }
 
 #[test]
+fn tls_13_response_as_long_as_settings_of_http_2() {
+    let shaken = "
+        c tls 22:512
+        s tls 22:122 20:1 23:1000
+        c tls 20:1 23:69 23:100
+        s tls 23:250 23:250
+        ";
+    let told = "
+        TLS
+        client shakes hands 0..517
+        server shakes hands 0..1138
+        client shakes hands 517..597, done
+        0 begins ~597
+        ";
+    for (exchange, answered) in [
+        // 40 bytes: 9 of a frame's header, 18 of three parameters, and 13 of WINDOW_UPDATE.
+        ("s tls 23:57\nabort", Some((1648, 1710))),
+        ("s tls 23:57\nc tls 23:19\nc end\ns end", Some((1648, 1710))),
+        // They are SETTINGS, if the client acknowledges them.
+        ("s tls 23:57\nc tls 23:26\ns tls 23:400\nabort", Some((1710, 2115))),
+        ("s tls 23:57\ns tls 23:400\nc tls 23:26\nabort", Some((1710, 2115))),
+        ("s tls 23:57\nc tls 23:26\nabort", None),
+    ] {
+        let answer = match answered {
+            Some((begins, ends)) => {
+                format!("0 is asked ~702\n0 is being answered ~{begins}\n0 is answered ~{ends}")
+            }
+            None => "0 is abandoned".to_owned(),
+        };
+        tells(&format!("{shaken}{exchange}"), &format!("{told}{answer}"));
+    }
+}
+
+#[test]
 fn tls_12_full_and_resumed() {
     tells(
         r"

@@ -42,6 +42,11 @@ pub(super) fn is_http2_control(record: &Record, version_13: bool, moment: Moment
     })
 }
 
+/// Whether a control record of TLS 1.3 may have an acknowledgement of SETTINGS: alone, or with WINDOW_UPDATE.
+pub(super) const fn may_acknowledge_settings(record: &Record) -> bool {
+    matches!(record.length().saturating_sub(OVERHEAD_13), 9 | 22)
+}
+
 /// Whether a record has the length of a PING.
 pub(super) fn may_be_ping(record: &Record, version_13: bool) -> bool {
     plain_lengths(record, version_13).any(|length| length == 17)

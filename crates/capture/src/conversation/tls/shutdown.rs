@@ -91,7 +91,10 @@ impl Tls {
             Turns::Idle => {
                 matches!(direction, Direction::ToClient) || matches!(self.first, First::Data)
             }
-            Turns::Request { .. } => matches!(self.first, First::Ticket { asked: true, .. }),
+            Turns::Request { .. } => {
+                let is_ticket = matches!(self.first, First::Ticket { asked: true, .. });
+                is_ticket || self.settings.is_some()
+            }
             Turns::Asked { .. } => false,
         }
     }
