@@ -9,6 +9,7 @@ mod control;
 mod handshake;
 mod hello;
 mod records;
+mod sealing;
 mod shutdown;
 
 use ackwise_cause::Direction;
@@ -37,6 +38,8 @@ pub(super) struct Tls {
     /// What is being read may be an alert in clear, of this direction.
     alerts: Option<Direction>,
     version_13: bool,
+    /// What it adds to the client's and to the server's records.
+    sealing: [u64; 2],
     /// The handshake is in the capture.
     from_beginning: bool,
     /// What is being read is content for sure, as long as an alert or not.
@@ -117,6 +120,7 @@ impl Tls {
             end: if from_beginning { TlsEnd::Unfinished } else { TlsEnd::Done },
             alerts: None,
             version_13: false,
+            sealing: [sealing::USUAL; 2],
             from_beginning,
             is_content: false,
             hello: from_beginning.then(|| (Direction::ToServer, Hello::default())),
@@ -313,6 +317,7 @@ impl Tls {
         if let Some(handshake) = &mut self.handshake {
             let place = handshake.handle(direction, record, log);
             self.version_13 = handshake.is_version_13();
+            self.sealing = handshake.sealing();
             let is_over = matches!(place, Place::Last | Place::After);
             if self.end == TlsEnd::Unfinished && (is_over || handshake.may_be_done()) {
                 self.end = TlsEnd::Done;
@@ -326,11 +331,14 @@ impl Tls {
         }
         let is_data = matches!(record.kind, Kind::ApplicationData | Kind::Unknown);
         let is_control = !is_data || self.is_control(direction, record);
+        let sealing = self.sealing(direction);
         if direction == Direction::ToServer {
-            self.pinged = is_control && control::may_be_ping(record, self.version_13);
+            self.pinged = is_control && control::may_be_ping(record, sealing);
         }
         if is_control {
-            if direction == Direction::ToServer && control::may_acknowledge_settings(record) {
+            if direction == Direction::ToServer
+                && control::may_acknowledge_settings(record, sealing)
+            {
                 self.settings = None;
             }
             return;
@@ -339,6 +347,11 @@ impl Tls {
             Direction::ToServer => self.handle_request(record, context.interrupts, log),
             Direction::ToClient => self.handle_response(record, context.segment, log),
         }
+    }
+
+    /// What TLS 1.3 adds to records of one direction; `None` for an older version.
+    fn sealing(&self, direction: Direction) -> Option<u64> {
+        self.version_13.then_some(self.sealing[direction as usize])
     }
 
     fn is_control(&self, direction: Direction, record: &Record) -> bool {
@@ -357,10 +370,10 @@ impl Tls {
             },
         };
         let may_be_control = self.http2 != Inside::Other;
-        let version_13 = self.version_13;
+        let sealing = self.sealing(direction);
         record.kind == Kind::ApplicationData
-            && ((may_be_control && control::is_http2_control(record, version_13, moment))
-                || (version_13 && !self.is_content && control::is_alert(record)))
+            && ((may_be_control && control::is_http2_control(record, sealing, moment))
+                || (!self.is_content && control::is_alert(record, sealing)))
     }
 
     fn handle_request(&mut self, record: &Record, interrupts: bool, log: &mut Log) {
@@ -414,7 +427,7 @@ impl Tls {
     fn is_settings(&self, record: &Record) -> bool {
         record.kind == Kind::ApplicationData
             && self.http2 != Inside::Other
-            && control::is_http2_settings(record, self.version_13)
+            && control::is_http2_settings(record, self.sealing(Direction::ToClient))
     }
 
     fn may_be_ticket(&self, record: &Record) -> bool {

@@ -99,6 +99,39 @@ fn tls_13_response_as_long_as_settings_of_http_2() {
     }
 }
 
+/// Java 17's `HttpClient` and OpenSSL 3.0: Java pads each of its records by 16 bytes, its Finished, too.
+#[test]
+fn tls_13_with_padding() {
+    let told = "
+        TLS
+        client shakes hands 0..440
+        server shakes hands 0..1369
+        client shakes hands 440..536, done
+        0 begins ~536
+        0 is asked ~655
+        0 is being answered ~1943
+        0 is answered ~2114
+        1 begins ~655
+        1 is asked ~776
+        1 is being answered ~2114
+        1 is answered ~42422
+        ";
+    let exchanges = "
+        c tls 22:435
+        s tls 22:122 20:1 23:27 23:839 23:281 23:69
+        c tls 20:1 23:85
+        s tls 23:282 23:282
+        c tls 23:114
+        s tls 23:166
+        c tls 23:116
+        s tls 23:16401 23:16401 23:7491
+        ";
+    // Its alert is as long as a message of 18 bytes from others.
+    tells(&format!("{exchanges}c tls 23:35\nc end\ns end"), told);
+    let third = "2 begins ~776\n2 is asked ~800\n2 is being answered ~42422\n2 is answered ~42593";
+    tells(&format!("{exchanges}c tls 23:19\ns tls 23:166\nabort"), &format!("{told}{third}"));
+}
+
 #[test]
 fn tls_12_full_and_resumed() {
     tells(

@@ -4,10 +4,9 @@ use ackwise_cause::Direction;
 
 use super::records::Record;
 
-/// Whether a record is likely an alert of TLS 1.3, which its type no longer says: 2 bytes, 1 for
-/// the type and a tag of 16.
-pub(super) const fn is_alert(record: &Record) -> bool {
-    record.length() == 2 + OVERHEAD_13
+/// Whether a record is likely an alert of TLS 1.3, which its type no longer says: 2 bytes, and what encryption adds.
+pub(super) fn is_alert(record: &Record, sealing: Option<u64>) -> bool {
+    sealing.is_some_and(|sealing| record.length() == 2 + sealing)
 }
 
 /// When a record comes.
@@ -26,8 +25,8 @@ pub(super) struct Moment {
 ///
 /// Requests and responses are as short when HPACK knows all their fields, so the moment must fit,
 /// too.
-pub(super) fn is_http2_control(record: &Record, version_13: bool, moment: Moment) -> bool {
-    plain_lengths(record, version_13).any(|length| match length {
+pub(super) fn is_http2_control(record: &Record, sealing: Option<u64>, moment: Moment) -> bool {
+    plain_lengths(record, sealing).any(|length| match length {
         // SETTINGS with an acknowledgement. From a server, later, it is an empty DATA: an end.
         9 => moment.is_start || moment.direction == Direction::ToServer,
         // It and WINDOW_UPDATE.
@@ -42,26 +41,26 @@ pub(super) fn is_http2_control(record: &Record, version_13: bool, moment: Moment
     })
 }
 
-/// Whether a control record of TLS 1.3 may have an acknowledgement of SETTINGS: alone, or with WINDOW_UPDATE.
-pub(super) const fn may_acknowledge_settings(record: &Record) -> bool {
-    matches!(record.length().saturating_sub(OVERHEAD_13), 9 | 22)
+/// Whether a control record may have an acknowledgement of SETTINGS: alone, or with WINDOW_UPDATE.
+pub(super) fn may_acknowledge_settings(record: &Record, sealing: Option<u64>) -> bool {
+    plain_lengths(record, sealing).any(|length| matches!(length, 9 | 22))
 }
 
 /// Whether a record has the length of a PING.
-pub(super) fn may_be_ping(record: &Record, version_13: bool) -> bool {
-    plain_lengths(record, version_13).any(|length| length == 17)
+pub(super) fn may_be_ping(record: &Record, sealing: Option<u64>) -> bool {
+    plain_lengths(record, sealing).any(|length| length == 17)
 }
 
 /// Whether a server's first record is likely its SETTINGS, perhaps with WINDOW_UPDATE and the
 /// acknowledgement of the client's.
-pub(super) fn is_http2_settings(record: &Record, version_13: bool) -> bool {
+pub(super) fn is_http2_settings(record: &Record, sealing: Option<u64>) -> bool {
     let frames = |length: u64| {
         [0, 13, 9, 22].into_iter().any(|others| {
             let parameters = length.checked_sub(9 + others);
             parameters.is_some_and(|bytes| bytes % 6 == 0 && bytes <= 6 * 8)
         })
     };
-    plain_lengths(record, version_13).any(frames)
+    plain_lengths(record, sealing).any(frames)
 }
 
 /// Whether a record may hold session tickets of TLS 1.3, to judge by its length.
@@ -70,15 +69,12 @@ pub(super) const fn may_be_ticket(record: &Record) -> bool {
     60 <= length && length <= 2048
 }
 
-/// What a record may hold: TLS 1.2's GCM adds 24 bytes, ChaCha20-Poly1305 16.
-fn plain_lengths(record: &Record, version_13: bool) -> impl Iterator<Item = u64> {
-    let overheads: &[u64] = if version_13 { &[OVERHEAD_13] } else { &[24, 16] };
+/// What a record may hold, given what TLS 1.3 adds: TLS 1.2's GCM adds 24 bytes, ChaCha20-Poly1305 16.
+fn plain_lengths(record: &Record, sealing: Option<u64>) -> impl Iterator<Item = u64> {
+    let added = sealing.map_or([24, 16], |it| [it; 2]);
     let length = record.length();
-    overheads.iter().filter_map(move |overhead| length.checked_sub(*overhead))
+    added.into_iter().filter_map(move |added| length.checked_sub(added))
 }
-
-/// What TLS 1.3 adds to bytes: the type and a tag.
-const OVERHEAD_13: u64 = 1 + 16;
 
 /// The fewest bytes that are worth two WINDOW_UPDATEs to the implementations we saw: Go's.
 const WINDOW_STEP: u64 = 4096;

@@ -12,8 +12,8 @@ use ackwise_cause::Direction;
 
 use super::{
     super::{Event, TlsFlight, log::Log},
-    control,
     records::{Kind, Record},
+    sealing,
 };
 
 /// A handshake that is not done.
@@ -35,6 +35,8 @@ struct Side {
     finished: bool,
     /// Records of type 23, which only TLS 1.3 has before the end.
     encrypted: u8,
+    /// What the last of them may add to a Finished.
+    sealing: Option<u64>,
 }
 
 /// What a record has to do with the handshake.
@@ -61,10 +63,15 @@ impl Handshake {
         self.client.encrypted > 0 || self.client.finished
     }
 
+    /// What TLS 1.3 adds to the client's and to the server's records.
+    pub(super) fn sealing(&self) -> [u64; 2] {
+        [self.client, self.server].map(|it| it.sealing.unwrap_or(sealing::USUAL))
+    }
+
     /// Whether a record of type 23 may be the client's alert, instead of its Finished.
     pub(super) const fn may_be_alert(&self, direction: Direction, record: &Record) -> bool {
         let is_clients = matches!(direction, Direction::ToServer) && self.server.encrypted > 0;
-        is_clients && !self.may_be_done() && control::is_alert(record)
+        is_clients && !self.may_be_done() && sealing::may_be_alert(record.length())
     }
 
     /// Takes a record and tells of the flight before it, if it begins another.
@@ -124,7 +131,7 @@ impl Handshake {
             Kind::ApplicationData => {
                 return match direction {
                     Direction::ToServer => self.place_client_data(record),
-                    Direction::ToClient => self.place_server_data(),
+                    Direction::ToClient => self.place_server_data(record),
                 };
             }
             Kind::Unknown if direction == Direction::ToServer => return self.place_unknown(),
@@ -142,18 +149,20 @@ impl Handshake {
         }
         // Certificates and the end of early data may come before Finished.
         self.client.encrypted = self.client.encrypted.saturating_add(1);
-        if FINISHED_13.contains(&record.length()) || self.client.encrypted == FLIGHT_RECORDS {
+        self.client.sealing = sealing::of_finished(record.length());
+        if self.client.sealing.is_some() || self.client.encrypted == FLIGHT_RECORDS {
             Place::Last
         } else {
             Place::Within
         }
     }
 
-    const fn place_server_data(&mut self) -> Place {
+    const fn place_server_data(&mut self, record: &Record) -> Place {
         if self.client.finished {
             return Place::After;
         }
         self.server.encrypted = self.server.encrypted.saturating_add(1);
+        self.server.sealing = sealing::of_finished(record.length());
         Place::Within
     }
 
@@ -176,10 +185,6 @@ impl Handshake {
 
 /// Longest record with TLS 1.2's Finished: 16 bytes of message, CBC with SHA-384 around it.
 const FINISHED_12: u64 = 96;
-
-/// Records with TLS 1.3's Finished alone: 4 bytes, a hash of 32 or 48, 1 for the type, a tag of
-/// 16.
-const FINISHED_13: [u64; 2] = [53, 69];
 
 /// Most encrypted records of a client's last flight: EndOfEarlyData, Certificate,
 /// CertificateVerify, Finished.

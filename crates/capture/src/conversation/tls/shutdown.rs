@@ -47,7 +47,7 @@ impl Tls {
             let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
             let found = match header[0] {
                 21 => Shutdown::Alert,
-                23 => self.shutdown_of_length(direction, length)?,
+                23 => self.shutdown_of_length(direction, length as u64)?,
                 _ => return None,
             };
             at += 5 + length;
@@ -59,21 +59,20 @@ impl Tls {
     }
 
     /// What a record of encrypted content may be.
-    fn shutdown_of_length(&self, direction: Direction, length: usize) -> Option<Shutdown> {
-        /// A level and a description, the type and a tag of 16.
-        const ALERT: usize = 2 + 17;
-        /// The same from Java, which pads each record of TLS 1.3 by 16 bytes.
-        const PADDED_ALERT: usize = ALERT + 16;
-        /// A GOAWAY without debug data, in TLS 1.3, and in TLS 1.2 with ChaCha20-Poly1305 and GCM.
-        const GOAWAY: [usize; 3] = [17 + 17, 17 + 16, 17 + 24];
+    fn shutdown_of_length(&self, direction: Direction, length: u64) -> Option<Shutdown> {
+        /// From Java, if the capture lacks its handshake.
+        const PADDED_ALERT: u64 = 2 + 17 + 16;
+        /// A GOAWAY without debug data in TLS 1.2 with ChaCha20-Poly1305 and GCM.
+        const GOAWAY: [u64; 2] = [17 + 16, 17 + 24];
+        let added = self.sealing[direction as usize];
         let may_be_13 = self.version_13 || !self.from_beginning;
         // Longer ones may be a whole message: only behind a response they are not waited for.
         match length {
-            ALERT if may_be_13 => Some(Shutdown::MayBeAlert),
+            _ if may_be_13 && length == 2 + added => Some(Shutdown::MayBeAlert),
             PADDED_ALERT if may_be_13 && self.is_behind_response(direction) => {
                 Some(Shutdown::MayBeAlert)
             }
-            _ if GOAWAY.contains(&length)
+            _ if (GOAWAY.contains(&length) || length == 17 + added)
                 && self.http2 != Inside::Other
                 && self.is_behind_response(direction) =>
             {
