@@ -1,6 +1,6 @@
 //! What failed: requests without an answer, and attempts to connect that brought no connection.
 //!
-//! What happened is a fact ([`Outcome`], [`ConnectOutcome`]); why is a [`Kind`], with a confidence. docs/failures.md has
+//! What happened is a fact ([`Outcome`], [`ConnectOutcome`](ackwise_cause::ConnectOutcome)); why is a [`Kind`], with a confidence. docs/failures.md has
 //! what shows each kind, and what looks like it.
 
 mod attempts;
@@ -44,7 +44,7 @@ use crate::hops::Fronts;
 pub struct Failure {
     /// Why, or what if the reason does not show.
     pub kind: Kind,
-    /// What: the name of an [`Outcome`] or a [`ConnectOutcome`].
+    /// What: the name of an [`Outcome`] or a [`ConnectOutcome`](ackwise_cause::ConnectOutcome).
     pub outcome: &'static str,
     /// The number of the exchange; `None` for an attempt to connect.
     pub exchange: Option<usize>,

@@ -9,7 +9,7 @@ use std::{
 
 use ackwise_capture::{analysis::Analysis, read::Source};
 use ackwise_cause::Cause;
-use ackwise_explain::{Live, Reading};
+use ackwise_explain::{Budget, Live, Reading};
 use ackwise_linux::testing::skip;
 
 use crate::{
@@ -94,7 +94,8 @@ fn analyse(file: &Path) -> Analysis {
 /// A live capture of a host, in this process.
 fn live(host: &Host) -> Reading {
     let live = host.inside(|| Live::open(None, Some(&"tcp".parse().unwrap()), Live::LONGEST));
-    let (reading, mut live) = (Reading::new(), live.unwrap());
+    // The budget is the process's, and other tests are in it.
+    let (reading, mut live) = (Reading::new(), live.unwrap().with_budget(Budget::percent(400)));
     let reader = reading.clone();
     thread::spawn(move || reader.read(&mut live));
     reading
