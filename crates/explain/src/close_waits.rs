@@ -22,10 +22,15 @@ const LEAST_TIMES: usize = 2;
 
 /// A note for each client that waited so for most of its connections to one server.
 pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
-    let mut ends: BTreeMap<u32, Instant> = BTreeMap::new();
+    // By connection: most captures have many exchanges, and nothing of this.
+    let mut ends = vec![None; analysis.connections.len()];
     for it in analysis.exchanges.iter().filter(|it| it.complete) {
-        let end = ends.entry(it.connection).or_insert(it.start);
-        *end = (*end).max(it.start + it.duration);
+        let end = &mut ends[it.connection as usize];
+        *end = (*end).max(Some(it.start + it.duration));
+    }
+    let waits = |it: &&ConnectionResult| wait(it, &ends).is_some();
+    if analysis.connections.iter().filter(waits).count() < LEAST_TIMES {
+        return Vec::new();
     }
     let mut all: BTreeMap<(IpAddr, SocketAddr), Vec<&ConnectionResult>> = BTreeMap::new();
     for it in analysis.connections.iter().filter(|it| it.exchanges > 0) {
@@ -34,24 +39,25 @@ pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
     let note = |((client, server), mut connections): (_, Vec<&ConnectionResult>)| {
         connections.sort_by_key(|it| it.first_seen);
         let pairs = connections.windows(2);
-        let waits: Vec<_> = pairs.filter_map(|it| wait(it[0], it[1], &ends)).collect();
+        let waits = pairs.filter_map(|it| wait(it[0], &ends).filter(|_| goes_on(it[0], it[1])));
+        let waits: Vec<_> = waits.collect();
         let is_usual = waits.len() >= LEAST_TIMES && waits.len() * 2 >= connections.len();
         is_usual.then(|| said(client, server, waits))
     };
     all.into_iter().filter_map(note).collect()
 }
 
-/// How long a client had nothing to wait for on a connection but its end, if it went on with the next one then.
-fn wait(
-    one: &ConnectionResult,
-    next: &ConnectionResult,
-    ends: &BTreeMap<u32, Instant>,
-) -> Option<Duration> {
-    let closed = one.server_closed.filter(|_| one.closed_first == Some(Party::Server))?;
-    let wait = closed.saturating_since(*ends.get(&one.id)?);
-    let soon = SOON + one.round_trip;
-    let goes_on = next.first_seen >= closed && next.first_seen.saturating_since(closed) <= soon;
-    (wait >= LEAST_WAIT && goes_on).then_some(wait)
+/// How long a client had nothing to wait for on a connection but that the server closes it.
+fn wait(it: &ConnectionResult, ends: &[Option<Instant>]) -> Option<Duration> {
+    let closed = it.server_closed.filter(|_| it.closed_first == Some(Party::Server))?;
+    let wait = closed.saturating_since((*ends.get(it.id as usize)?)?);
+    (wait >= LEAST_WAIT).then_some(wait)
+}
+
+/// Whether the client went on with the next one then.
+fn goes_on(one: &ConnectionResult, next: &ConnectionResult) -> bool {
+    let later = one.server_closed.filter(|closed| next.first_seen >= *closed);
+    later.is_some_and(|closed| next.first_seen.saturating_since(closed) <= SOON + one.round_trip)
 }
 
 fn said(client: IpAddr, server: SocketAddr, waits: Vec<Duration>) -> String {

@@ -109,11 +109,9 @@ struct Back<'a> {
 impl<'a> Fronts<'a> {
     /// Those of hosts that are server and client.
     pub(super) fn of(analysis: &'a Analysis) -> Self {
-        let hosts = |end| {
-            let of = move |it| Host::of(it, end);
-            analysis.connections.iter().flat_map(of).collect::<BTreeSet<_>>()
-        };
-        let proxies: BTreeSet<_> = &hosts(Party::Server) & &hosts(Party::Client);
+        let hosts = |end| analysis.connections.iter().flat_map(move |it| Host::of(it, end));
+        let servers: BTreeSet<_> = hosts(Party::Server).collect();
+        let proxies: BTreeSet<_> = hosts(Party::Client).filter(|it| servers.contains(it)).collect();
         let mut fronts = Self::default();
         if proxies.is_empty() {
             return fronts;

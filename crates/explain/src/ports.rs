@@ -18,8 +18,12 @@ const PORTS: usize = 28_232;
 
 /// A warning for each client that had half of these ports in TIME-WAIT towards one server at a time (our choice).
 pub(super) fn warnings(analysis: &Analysis) -> Vec<String> {
+    let held = || analysis.connections.iter().filter(|it| it.time_wait == Some(Party::Client));
+    if held().count() * 2 < PORTS {
+        return Vec::new();
+    }
     let mut ended: BTreeMap<(IpAddr, SocketAddr), Vec<Instant>> = BTreeMap::new();
-    for it in analysis.connections.iter().filter(|it| it.time_wait == Some(Party::Client)) {
+    for it in held() {
         ended.entry((it.client.ip(), it.server)).or_default().push(it.last_seen);
     }
     let warning = |((client, server), ended): ((IpAddr, SocketAddr), Vec<Instant>)| {
