@@ -47,7 +47,7 @@ impl Hosts {
                 _ => return,
             },
         };
-        if rst == own {
+        if hops(rst) >= hops(own) {
             return;
         }
         failure.on_the_way = Some(OnTheWay { rst, end: own });
@@ -56,6 +56,13 @@ impl Hosts {
             (failure.confidence, failure.rival) = (Confidence::Medium, Some("another-route"));
         }
     }
+}
+
+/// How many hops a packet with that limit has passed, if its sender began with a usual one. An end may begin RSTs with
+/// another one than SYNs.
+fn hops(limit: u8) -> u8 {
+    const USUAL: [u8; 3] = [64, 128, 255];
+    USUAL.into_iter().find(|it| *it >= limit).map_or(0, |it| it - limit)
 }
 
 fn only(all: &BTreeSet<u8>) -> Option<u8> {

@@ -23,8 +23,8 @@ pub(crate) struct Host {
     packets: u64,
     /// The most bytes of a packet that are captured.
     snap: Option<usize>,
-    /// Of RSTs; other packets have 64.
-    hop_limit: Option<u8>,
+    /// Of RSTs, and of other packets.
+    hop_limits: Option<[u8; 2]>,
 }
 
 /// A connection from a port to a server.
@@ -59,9 +59,9 @@ impl Host {
         let [from, to] = if to_server { [client, server] } else { [server, client] };
         let mut bytes = Vec::new();
         wire::write(&mut bytes, from, to, &segment, data).unwrap();
-        if let Some(hop_limit) = self.hop_limit.filter(|_| flags.rst) {
+        if let Some([rst, other]) = self.hop_limits {
             // RFC 791, section 3.1.
-            bytes[8] = hop_limit;
+            bytes[8] = if flags.rst { rst } else { other };
         }
         self.packets += 1;
         let frame = Frame {
@@ -296,26 +296,28 @@ fn an_rst_that_is_fewer_hops_away_than_its_end_was_sent_on_the_way() {
     let server = Some(Party::Server);
     let path = Some(Party::Path);
     let nobody: &dyn Fn(&mut Host) = &|_| ();
-    for (why, first, then, hop_limit, expected) in [
+    for (why, first, then, rst, expected) in [
         (
             "refused",
             &known as &dyn Fn(&mut Host),
             &refused as &dyn Fn(&mut Host),
-            None,
+            60,
             (server, Confidence::High, None),
         ),
+        ("on the way", &known, &refused, 62, (path, Confidence::Medium, Some("another-route"))),
+        ("nothing to compare with", nobody, &refused, 62, (server, Confidence::High, None)),
+        ("reset", nobody, &reset, 60, (server, Confidence::High, None)),
         (
-            "on the way",
-            &known,
-            &refused,
-            Some(62),
-            (path, Confidence::Medium, Some("another-route")),
+            "by an end that sends RSTs with 255",
+            nobody,
+            &reset,
+            251,
+            (server, Confidence::High, None),
         ),
-        ("nothing to compare with", nobody, &refused, Some(62), (server, Confidence::High, None)),
-        ("reset", nobody, &reset, None, (server, Confidence::High, None)),
-        ("reset on the way", nobody, &reset, Some(255), (path, Confidence::High, None)),
+        ("further away", nobody, &reset, 58, (server, Confidence::High, None)),
+        ("reset on the way", nobody, &reset, 255, (path, Confidence::High, None)),
     ] {
-        let mut host = Host { hop_limit, ..Host::default() };
+        let mut host = Host { hop_limits: Some([rst, 60]), ..Host::default() };
         first(&mut host);
         then(&mut host);
         let analysis = host.finish();

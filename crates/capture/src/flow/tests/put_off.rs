@@ -148,7 +148,7 @@ fn finished((mut shard, mut known): (Shard, KnownPaces)) -> Results {
     shard.take_results().0
 }
 
-/// The same if it is judged as soon as it is told what is known.
+/// The same, judged at once.
 fn judged_immediately(talk: &Talk) -> Results {
     let (mut results, mut known) = (Results::default(), KnownPaces::default());
     let (mut newcomer, mut trial) = (Newcomer::default(), Ends::default());
