@@ -1,11 +1,11 @@
 //! What a capture says: every connection, every exchange, and why it took its time.
 
-use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroUsize};
+use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroUsize, sync::Arc};
 
 use ackwise_cause::{ConnectOutcome, Outcome, Party};
 use ackwise_tcp::Instant;
 
-pub use crate::conversation::Alert;
+pub use crate::conversation::{Alert, NotOpened};
 pub use crate::folded::{Folded, FoldedCause};
 pub use crate::hop_limits::HopLimits;
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
@@ -19,6 +19,7 @@ use crate::{
     attribution::Rule,
     decode::{IcmpError, IcmpReason, Seen},
     flow::ConnectionTable,
+    keys::KeyLog,
     limits::Reached,
     results::Sorted,
     series::Budget,
@@ -72,6 +73,13 @@ impl Analyser {
     #[must_use]
     pub fn without(self, rule: Rule) -> Self {
         self.table.switch_off(rule);
+        self
+    }
+
+    /// Reads what TLS has sealed, as far as these are its secrets. Nothing may have been read yet.
+    #[must_use]
+    pub fn with_keys(self, keys: &Arc<KeyLog>) -> Self {
+        self.table.use_keys(keys);
         self
     }
 

@@ -54,6 +54,8 @@ pub use event::{
 };
 pub use text::Text;
 
+use std::sync::Arc;
+
 use ackwise_cause::Direction;
 use guess::Guess;
 use http1::Http1;
@@ -62,11 +64,15 @@ use log::Log;
 use opening::Opening;
 use span::Span;
 pub use tls::Alert;
+pub use tls::NotOpened;
 use tls::Tls;
 pub(crate) use tls::{Shutdown, TlsEnd};
 use turns::Turns;
 
-use crate::limits::{Limit, Reached};
+use crate::{
+    keys::KeyLog,
+    limits::{Limit, Reached},
+};
 
 pub(crate) use token::{Alpn, KnownFields, Token, TokenKind};
 
@@ -83,6 +89,7 @@ pub struct ExchangeReader {
     /// How far the streams have come, to the server and to the client.
     ends: [u64; 2],
     log: Log,
+    keys: Option<Arc<KeyLog>>,
 }
 
 #[derive(Clone, Debug)]
@@ -117,11 +124,23 @@ impl ExchangeReader {
     /// A connection on which nothing was sent yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { state: State::Opening(Opening::default()), ends: [0; 2], log: Log::default() }
+        Self {
+            state: State::Opening(Opening::default()),
+            ends: [0; 2],
+            log: Log::default(),
+            keys: None,
+        }
     }
 
-    /// As new, with the memory of its queue.
-    pub(crate) fn forget(&mut self) {
+    /// From now on reads what TLS has sealed, as far as these are its secrets. Nothing may have been read yet.
+    #[must_use]
+    pub fn with_keys(self, keys: Arc<KeyLog>) -> Self {
+        Self { keys: Some(keys), ..self }
+    }
+
+    /// As new, with the memory of its queue, and these secrets.
+    pub(crate) fn forget(&mut self, keys: Option<Arc<KeyLog>>) {
+        self.keys = keys;
         self.state = State::Opening(Opening::default());
         self.ends = [0; 2];
         self.log.forget();
@@ -193,8 +212,10 @@ impl ExchangeReader {
     /// its acknowledgement shows: what comes next was sent in the light of them. Only then HTTP/2's
     /// flow control counts what they give.
     pub fn handle_arrival(&mut self, direction: Direction, position: u64) {
-        if let State::Http2(http2) = &mut self.state {
-            http2.handle_arrival(direction, position, &mut self.log);
+        match &mut self.state {
+            State::Http2(http2) => http2.handle_arrival(direction, position, &mut self.log),
+            State::Tls(tls) => tls.handle_arrival(direction, position, &mut self.log),
+            _ => {}
         }
     }
 
@@ -291,6 +312,22 @@ impl ExchangeReader {
         if let State::Tls(tls) = &self.state { Some(tls.end()) } else { None }
     }
 
+    /// Whether TLS is spoken, so that bytes that were seen may turn out to begin something later.
+    #[inline]
+    pub(crate) const fn is_sealed(&self) -> bool {
+        matches!(self.state, State::Tls(_))
+    }
+
+    /// Where the bytes begin that were seen, and may turn out to begin something.
+    pub(crate) fn undecided_since(&self, direction: Direction) -> Option<u64> {
+        if let State::Tls(tls) = &self.state { tls.undecided_since(direction) } else { None }
+    }
+
+    /// Whether what TLS has sealed was read, or why not; `None` without TLS, or without any secrets.
+    pub(crate) fn opened(&self) -> Option<Result<(), NotOpened>> {
+        if let State::Tls(tls) = &self.state { tls.opened() } else { None }
+    }
+
     /// How many requests were not told of, because too many before them had no answer yet.
     #[must_use]
     pub const fn passed_over(&self) -> u64 {
@@ -303,7 +340,7 @@ impl ExchangeReader {
         match &self.state {
             State::Http1(http1) => http1.cost(),
             State::Http2(http2) => http2.cost(),
-            State::Tls(_) => size_of::<Tls>(),
+            State::Tls(tls) => tls.cost(),
             State::Opening(_) | State::Turns { .. } | State::Tunnel => 0,
         }
     }
@@ -378,7 +415,7 @@ impl ExchangeReader {
             Protocol::Http2 => State::Http2(Box::new(Http2::new())),
             // A turn of direction in a tunnel does not show who waits: both sides may push.
             Protocol::Tls | Protocol::WebSocket | Protocol::Opaque if in_tunnel => State::Tunnel,
-            Protocol::Tls => State::Tls(Box::new(Tls::new(!from_middle))),
+            Protocol::Tls => State::Tls(Box::new(Tls::new(!from_middle, self.keys.clone()))),
             Protocol::WebSocket | Protocol::Opaque => {
                 State::Turns { turns: Turns::Idle, from_middle }
             }

@@ -15,6 +15,7 @@
 //! | `flow` | segments to connections, and each connection's streams |
 //! | [`attribution`] | what an exchange waited for, from what released each segment |
 //! | [`analysis`] | what a whole capture says |
+//! | [`keys`] | secrets of TLS connections, as programs log them |
 //! | [`quality`] | how much of a connection the capture has |
 //! | `measures` | round trips, windows and reordering of a connection |
 //! | [`limits`] | what a capture may cost, whoever wrote it |
@@ -60,6 +61,7 @@ mod flow;
 mod folded;
 pub mod frame;
 mod hop_limits;
+pub mod keys;
 pub mod limits;
 mod measures;
 mod messages;

@@ -4,6 +4,7 @@ use std::{
     cmp::Ordering,
     net::SocketAddr,
     num::{NonZeroU32, NonZeroU64},
+    sync::Arc,
     time::Duration,
 };
 
@@ -13,10 +14,11 @@ use ackwise_tcp::Instant;
 use crate::{
     attribution::{Alike, Confidence, Pacing, Rule, Share, Shares, Stretch, Vantage, Verdict},
     closing::{Closing, TimeWaitRule},
-    conversation::{Alert, Protocol, Tunnel},
+    conversation::{Alert, NotOpened, Protocol, Tunnel},
     decode::{IcmpError, Seen},
     folded::Folded,
     hop_limits::HopLimits,
+    keys::KeyLog,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
     outcome::{BlackHole, Ending},
@@ -62,6 +64,9 @@ pub struct ConnectionResult {
     pub connect: Option<ConnectOutcome>,
     /// The alert that ended TLS's handshake.
     pub alert: Option<Alert>,
+    /// Whether what TLS has sealed was read, or why not; `None` without TLS, or
+    /// [without secrets](crate::analysis::Analyser::with_keys).
+    pub opened: Option<Result<(), NotOpened>>,
     /// When the client sent its first data for the second time, if the server did not take it three times.
     pub opening_ignored: Option<Instant>,
     /// The server sent its SYN-ACK again.
@@ -345,6 +350,8 @@ pub(crate) struct Results {
     pub(crate) keeps_measures: bool,
     /// A rule that is switched off.
     pub(crate) without: Option<Rule>,
+    /// Secrets of TLS connections.
+    pub(crate) keys: Option<Arc<KeyLog>>,
 }
 
 /// What a live capture stopped following, because it would have taken too much time.

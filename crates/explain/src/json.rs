@@ -42,6 +42,7 @@ use super::{
     arrival::Unarrived,
     clock_time::utc,
     connections::{duration, offer, protocol},
+    decryption,
     failures::{Failure, Key},
     hops::{Fronts, Hop},
     paths::PathGroup,
@@ -122,6 +123,10 @@ struct ConnectionRow {
     server: String,
     /// Application protocol; null if not recognised.
     protocol: Option<String>,
+    /// Whether TLS was decrypted: `yes`, or why not (docs/explain.md): `no-handshake`, `no-secret`, `cipher-suite`,
+    /// `nothing-opens`, `lost`; null without TLS or without `--keys`.
+    #[schemars(schema_with = "decrypted")]
+    decrypted: Option<&'static str>,
     /// Number of exchanges.
     exchanges: u32,
     /// When its first packet was captured, in seconds since the first packet of the capture.
@@ -309,6 +314,11 @@ fn parties(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "null"], "enum": [client, server, path, null] })
 }
 
+fn decrypted(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<_> = decryption::NAMES.into_iter().map(Some).chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
+}
+
 fn rules(_: &mut SchemaGenerator) -> Schema {
     let names = TimeWaitRule::ALL.map(|rule| Some(rule.name()));
     let names: Vec<_> = names.into_iter().chain([None]).collect();
@@ -400,6 +410,7 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         client: it.client.to_string(),
         server: it.server.to_string(),
         protocol: it.protocol.map(|it| protocol(it).to_owned()),
+        decrypted: it.opened.map(decryption::name),
         exchanges: it.exchanges,
         start: it.first_seen.saturating_since(explained.analysis.first).as_secs_f64(),
         start_time: utc(it.first_seen),

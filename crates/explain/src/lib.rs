@@ -33,6 +33,7 @@ mod arrival;
 mod clock_time;
 mod close_waits;
 mod connections;
+mod decryption;
 mod exchanges;
 mod failures;
 mod followed;

@@ -16,6 +16,7 @@ use ackwise_capture::{
     analysis::{Analyser, Analysis, Batch},
     decode::{IcmpError, LeftOut, NotTcp, RawSegment},
     filter::Filter,
+    keys::KeyLog,
     limits::Reached,
     read::{Drops, Frame, ReadError, Source, Unread},
     strip::Stripper,
@@ -269,6 +270,14 @@ impl Reading {
     pub fn with_measures(self) -> Self {
         let analyser = self.lock().analyser.take();
         self.lock().analyser = analyser.map(Analyser::with_measures);
+        self
+    }
+
+    /// Reads what TLS has sealed, as far as these are its secrets.
+    #[must_use]
+    pub fn with_keys(self, keys: &Arc<KeyLog>) -> Self {
+        let analyser = self.lock().analyser.take();
+        self.lock().analyser = analyser.map(|it| it.with_keys(keys));
         self
     }
 

@@ -1,6 +1,7 @@
 //! `ackwise explain CAPTURE…`: arguments in, a report and an exit code out.
 
 mod export;
+mod keys;
 mod live;
 mod opener;
 mod outputs;
@@ -10,12 +11,14 @@ use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
     str::FromStr,
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread,
     time::Duration,
 };
 
-use ackwise_capture::{analysis::Analyser, attribution::Rule, filter::Filter, read::Source};
+use ackwise_capture::{
+    analysis::Analyser, attribution::Rule, filter::Filter, keys::KeyLog, read::Source,
+};
 use ackwise_cause::{Cause, FailureKind as Kind};
 use ackwise_explain::{
     End, Explained, Failure as Failed, Frames, Reading, ReportOptions, TimeFormat, html, markdown,
@@ -57,6 +60,13 @@ pub(crate) struct Explain {
     #[arg(long, num_args = 2, value_names = ["CLIENT", "SERVER"])]
     #[arg(conflicts_with = "save_stripped")]
     pair: Option<Vec<PathBuf>>,
+
+    /// Decrypt TLS with the secrets in this file (SSLKEYLOGFILE's format); may be repeated
+    ///
+    /// Opens TLS 1.2 and 1.3 with AES-GCM and ChaCha20-Poly1305 if the capture has the handshake and whole packets
+    /// (`tcpdump -s 0`). Reports show of the content what they show without TLS: methods, paths, statuses.
+    #[arg(long, value_name = "FILE")]
+    keys: Vec<PathBuf>,
 
     #[command(flatten)]
     live: live::Arguments,
@@ -176,6 +186,7 @@ Examples:
   kubectl exec POD -- tcpdump -U -s 128 -w - port 80 | ackwise explain -
   ackwise explain --html report.html capture.pcap
   ackwise explain --pair client.pcap server.pcap
+  SSLKEYLOGFILE=keys curl https://localhost/; ackwise explain --keys keys capture.pcap
   sudo ackwise explain --interface any --filter 'tcp port 80 or tcp port 8080'
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
   ackwise explain --filter 'host 10.0.0.1 and port 80' --by path --time absolute capture.pcap
@@ -300,15 +311,16 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.check_files()?;
     let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));
     let export = export.transpose()?;
+    let keys = keys::read(&explain.keys)?;
     let live = explain.live.open(explain.filter.as_ref())?;
-    let reading = explain.confined_reading();
+    let reading = explain.confined_reading(keys.as_ref());
     let outputs = Outputs::begin(explain)?;
     if let Some(stripped) = &outputs.stripped {
         stripped.save_stripped(&reading)?;
     }
     let mut explained = match (live, explain.pair.as_deref()) {
         (Some(live), _) => live.read(reading)?,
-        (None, Some(pair)) => explain.read_pair(pair, reading)?,
+        (None, Some(pair)) => explain.read_pair(pair, reading, keys.as_ref())?,
         (None, _) => read(source(&explain.captures), reading, packets)?,
     };
     if let Some(stripped) = outputs.stripped {
@@ -351,15 +363,15 @@ impl Explain {
     }
 
     /// Threads that judge packets are started with it, and open nothing.
-    fn confined_reading(&self) -> Reading {
+    fn confined_reading(&self, keys: Option<&Arc<KeyLog>>) -> Reading {
         let start = || {
             privileges::confine();
-            self.reading()
+            self.reading(keys)
         };
         thread::scope(|scope| scope.spawn(start).join().expect("it does not panic"))
     }
 
-    fn reading(&self) -> Reading {
+    fn reading(&self, keys: Option<&Arc<KeyLog>>) -> Reading {
         let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = self.threads.unwrap_or_else(cores).min(MOST_THREADS);
         let reading = match self.html {
@@ -375,6 +387,10 @@ impl Explain {
         let reading = match self.json || self.connections {
             true => reading.with_measures(),
             false => reading,
+        };
+        let reading = match keys {
+            Some(keys) => reading.with_keys(keys),
+            None => reading,
         };
         // Of an interface, the kernel hands over only what matches.
         if let (Some(filter), None) = (&self.filter, &self.live.interface) {
@@ -438,11 +454,16 @@ impl Explain {
     }
 
     /// Reads one after the other, and joins them.
-    fn read_pair(&self, pair: &[PathBuf], reading: Reading) -> Result<Explained, Failure> {
+    fn read_pair(
+        &self,
+        pair: &[PathBuf],
+        reading: Reading,
+        keys: Option<&Arc<KeyLog>>,
+    ) -> Result<Explained, Failure> {
         let [client, server] = pair else { unreachable!("clap takes two values") };
         let ends = [End::default(), End::default()];
         // What a report draws is the client's; the server's draws what is joined into it.
-        let other = self.confined_reading();
+        let other = self.confined_reading(keys);
         let recorded = |end: &End, file| {
             let (end, source) = (end.clone(), source(std::slice::from_ref(file)));
             move || end.record(source())

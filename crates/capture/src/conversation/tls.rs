@@ -5,27 +5,37 @@
 //! that a response comes after it. If none comes, it was the response.
 
 mod alert;
+mod cipher;
 mod control;
 mod handshake;
 mod hello;
+mod opener;
+mod opening;
 mod records;
 mod sealing;
 mod shutdown;
+mod unsealed;
+
+use std::sync::Arc;
 
 use ackwise_cause::Direction;
 use handshake::{Handshake, Place};
 use hello::Hello;
 use records::{Found, Kind, Record, Records};
+use unsealed::{SealedRecord, Unsealed};
 
 use super::{
-    Alpn, Event, TokenKind,
+    Alpn, Event, ExchangeReader, TokenKind,
     log::Log,
     span::Span,
     turns::{self, Turns},
 };
 
 pub use alert::Alert;
+pub use opener::NotOpened;
 pub(crate) use shutdown::Shutdown;
+
+use crate::keys::{KeyLog, Random};
 
 /// Both directions of a TLS connection.
 #[derive(Clone, Debug)]
@@ -63,6 +73,20 @@ pub(super) struct Tls {
     answered_to: u64,
     /// The length of the server's last record.
     last_length: u64,
+    keys: Option<Arc<KeyLog>>,
+    /// The client's random, once it is known.
+    client_random: Random,
+    inside: Opening,
+}
+
+/// What becomes of the content.
+#[derive(Clone, Debug)]
+enum Opening {
+    /// There are no secrets, or why they are of no use.
+    Sealed(Option<NotOpened>),
+    /// The server has not said how it seals. The client's records are early data.
+    Awaits(Vec<SealedRecord>),
+    Unsealed(Box<Unsealed>),
 }
 
 /// Whether HTTP/2 is inside.
@@ -112,7 +136,7 @@ struct Context {
 }
 
 impl Tls {
-    pub(super) fn new(from_beginning: bool) -> Self {
+    pub(super) fn new(from_beginning: bool, keys: Option<Arc<KeyLog>>) -> Self {
         Self {
             client: Records::new(from_beginning),
             server: Records::new(from_beginning),
@@ -134,6 +158,12 @@ impl Tls {
             asked_to: 0,
             answered_to: 0,
             last_length: 0,
+            inside: match &keys {
+                Some(_) if from_beginning => Opening::Awaits(Vec::new()),
+                keys => Opening::Sealed(keys.as_ref().map(|_| NotOpened::NoHandshake)),
+            },
+            keys,
+            client_random: [0; 32],
         }
     }
 
@@ -159,6 +189,7 @@ impl Tls {
                 Found::Payload { bytes, is_whole } => {
                     self.read_alert(direction, bytes);
                     self.read_hello(direction, bytes, is_whole, log);
+                    self.read_sealed(direction, bytes, is_whole, log);
                 }
             }
         }
@@ -173,18 +204,57 @@ impl Tls {
     }
 
     pub(super) fn handle_end(&mut self, direction: Direction, log: &mut Log) {
-        if direction == Direction::ToClient {
+        if let Some(unsealed) = self.unsealed() {
+            unsealed.with_reader(log, |reader| reader.handle_end(direction));
+        } else if direction == Direction::ToClient {
             self.handle_abort(log);
         }
     }
 
     pub(super) fn handle_abort(&mut self, log: &mut Log) {
+        if let Some(unsealed) = self.unsealed() {
+            unsealed.with_reader(log, ExchangeReader::handle_abort);
+        }
         if let Some(mut handshake) = self.handshake.take() {
             handshake.end_flight(false, log);
         }
         self.release(log);
         self.end_with_what_was_seen();
         self.turns.handle_abort(log);
+    }
+
+    /// As of [`ExchangeReader::handle_arrival`].
+    pub(super) fn handle_arrival(&mut self, direction: Direction, position: u64, log: &mut Log) {
+        if let Some(unsealed) = self.unsealed() {
+            unsealed.with_reader(log, |reader| reader.handle_arrival(direction, position));
+        }
+    }
+
+    /// Where what may turn out to begin something begins.
+    pub(super) fn undecided_since(&self, direction: Direction) -> Option<u64> {
+        match (&self.inside, direction) {
+            (Opening::Unsealed(unsealed), _) => return unsealed.undecided_since(direction),
+            (Opening::Awaits(early), Direction::ToServer) => {
+                return early.first().map(|it| it.record.start);
+            }
+            _ => {}
+        }
+        let ticket = match self.first {
+            First::Ticket { record, asked: true } => Some(record),
+            _ => None,
+        };
+        let held = self.settings.or(ticket).filter(|_| direction == Direction::ToClient);
+        held.map(|it| it.start)
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn cost(&self) -> usize {
+        let inside = match &self.inside {
+            Opening::Unsealed(unsealed) => unsealed.cost(),
+            Opening::Awaits(early) => early.iter().map(SealedRecord::held).sum(),
+            Opening::Sealed(_) => 0,
+        };
+        size_of::<Self>() + inside
     }
 
     fn take_turn(&mut self, direction: Direction, record: &Record, log: &mut Log) {
@@ -279,13 +349,18 @@ impl Tls {
     }
 
     fn read_hello(&mut self, direction: Direction, bytes: &[u8], is_whole: bool, log: &mut Log) {
-        let Some((expected, hello)) = &mut self.hello else { return };
-        if *expected != direction || !is_whole {
-            // The other side answers one that cannot be read, or data follows.
-            self.hello = None;
-            return;
+        let Some((expected, _)) = &self.hello else { return };
+        match (*expected, direction) {
+            // Early data.
+            (Direction::ToClient, Direction::ToServer) => return,
+            // It answers one that cannot be read.
+            (Direction::ToServer, Direction::ToClient) => self.hello = None,
+            _ if !is_whole => self.hello = None,
+            _ => {}
         }
-        let Some(offer) = hello.extend(bytes) else { return };
+        let Some((_, hello)) = &mut self.hello else { return self.give_up_opening(log) };
+        let Some(said) = hello.extend(bytes) else { return };
+        let offer = said.alpn;
         if let Some((kind, length)) = hello.message() {
             let [at, record_end] = self.hello_at;
             if at + hello::HEADER + length as u64 <= record_end {
@@ -296,14 +371,25 @@ impl Tls {
                 });
             }
         }
-        (self.http2, self.hello) = match (direction, offer) {
-            (Direction::ToServer, Alpn::Http2) => {
-                (Inside::MayBeHttp2, Some((Direction::ToClient, Hello::default())))
+        self.hello = match direction {
+            Direction::ToServer => {
+                self.client_random = said.random;
+                Some((Direction::ToClient, Hello::default()))
             }
-            (Direction::ToClient, Alpn::Http2) => (Inside::Http2, None),
+            Direction::ToClient if said.is_retry_request() => {
+                Some((Direction::ToServer, Hello::default()))
+            }
+            Direction::ToClient => {
+                self.begin_opening(&said, log);
+                None
+            }
+        };
+        self.http2 = match (direction, offer) {
+            (Direction::ToServer, Alpn::Http2) => Inside::MayBeHttp2,
+            (Direction::ToClient, Alpn::Http2) => Inside::Http2,
             // TLS 1.3 encrypts the choice.
-            (Direction::ToClient, Alpn::Absent) => (self.http2, None),
-            (_, Alpn::Absent | Alpn::Other) => (Inside::Other, None),
+            (Direction::ToClient, Alpn::Absent) => self.http2,
+            (_, Alpn::Absent | Alpn::Other) => Inside::Other,
         };
     }
 
@@ -314,21 +400,40 @@ impl Tls {
         context: Context,
         log: &mut Log,
     ) {
-        if let Some(handshake) = &mut self.handshake {
-            let place = handshake.handle(direction, record, log);
-            self.version_13 = handshake.is_version_13();
-            self.sealing = handshake.sealing();
-            let is_over = matches!(place, Place::Last | Place::After);
-            if self.end == TlsEnd::Unfinished && (is_over || handshake.may_be_done()) {
-                self.end = TlsEnd::Done;
-            }
-            if is_over {
-                self.handshake = None;
-            }
-            if matches!(place, Place::Within | Place::Last) {
-                return;
-            }
+        let is_within = self.shake_hands(direction, record, log);
+        let Context { interrupts, segment } = context;
+        if self.seals(direction, SealedRecord::new(*record, is_within, interrupts, segment)) {
+            return;
         }
+        if !is_within {
+            self.handle_content(direction, record, context, log);
+        }
+    }
+
+    /// Takes a record as one of the handshake, if that is not done. Whether it is.
+    fn shake_hands(&mut self, direction: Direction, record: &Record, log: &mut Log) -> bool {
+        let Some(handshake) = &mut self.handshake else { return false };
+        let place = handshake.handle(direction, record, log);
+        self.version_13 = handshake.is_version_13();
+        self.sealing = handshake.sealing();
+        let is_over = matches!(place, Place::Last | Place::After);
+        if self.end == TlsEnd::Unfinished && (is_over || handshake.may_be_done()) {
+            self.end = TlsEnd::Done;
+        }
+        if is_over {
+            self.handshake = None;
+        }
+        matches!(place, Place::Within | Place::Last)
+    }
+
+    /// Takes a record whose content cannot be read.
+    fn handle_content(
+        &mut self,
+        direction: Direction,
+        record: &Record,
+        context: Context,
+        log: &mut Log,
+    ) {
         let is_data = matches!(record.kind, Kind::ApplicationData | Kind::Unknown);
         let is_control = !is_data || self.is_control(direction, record);
         let sealing = self.sealing(direction);

@@ -8,13 +8,16 @@ mod events;
 mod mute;
 mod run_on;
 mod shutdown;
+mod undecided;
 
 use std::{net::SocketAddr, ops::Range};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber, Wait};
 
-use self::{divide::DeferredGap, mute::answers_nothing, shutdown::HeldShutdown};
+use self::{
+    divide::DeferredGap, mute::answers_nothing, shutdown::HeldShutdown, undecided::Undecided,
+};
 use super::{
     again_elsewhere::AgainElsewhere,
     closed::{Closed, Swap},
@@ -76,6 +79,8 @@ pub(crate) struct ObservedConnection {
     habits: ServerHabits,
     /// Gaps whose cause is not known yet, by the direction of the data.
     unsettled: [Unsettled; 2],
+    /// Data of TLS that may turn out to begin something, by direction.
+    undecided: [Option<Box<Undecided>>; 2],
     /// The server's first data after a hole: its response has begun.
     behind_hole: Option<Box<Departure>>,
     /// Up to where the server had acknowledged before the current packet.
@@ -361,6 +366,9 @@ impl ObservedConnection {
         if direction == Direction::ToClient && before.is_some_and(|it| it.0 != direction) {
             self.notice_silence();
         }
+        if self.conversation.is_sealed() {
+            self.note_undecided(direction, data.bytes.clone());
+        }
         let conversation = &mut self.conversation;
         let reassembly = &mut self.reassembly[direction as usize];
         if let Some(middle) = self.ends.half(direction).stream.middle() {
@@ -371,6 +379,7 @@ impl ObservedConnection {
             tell(conversation, direction, piece);
         });
         self.handle_events(now, seen.number, results);
+        self.decide(direction);
     }
 
     /// The server has sent data after the client's.

@@ -12,6 +12,7 @@ mod slot;
 use std::{
     collections::VecDeque,
     net::{IpAddr, SocketAddr},
+    sync::Arc,
     time::Duration,
 };
 
@@ -35,6 +36,7 @@ use super::{
 use crate::{
     attribution::{KnownPaces, Paces, Rule},
     decode::Seen,
+    keys::KeyLog,
     limits::{Limit, ONE_PACKET_BYTES},
     results::Results,
     series::Budget,
@@ -155,6 +157,10 @@ impl Shard {
 
     pub(crate) fn switch_off(&mut self, rule: Rule) {
         self.results.without = Some(rule);
+    }
+
+    pub(crate) fn use_keys(&mut self, keys: Arc<KeyLog>) {
+        self.results.keys = Some(keys);
     }
 
     pub(crate) fn contains(&self, pair: &EndpointPair) -> bool {

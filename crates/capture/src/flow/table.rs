@@ -1,6 +1,6 @@
 //! Which connection a segment belongs to, and who judges it.
 
-use std::{net::SocketAddr, num::NonZeroUsize};
+use std::{net::SocketAddr, num::NonZeroUsize, sync::Arc};
 
 use hashbrown::HashMap;
 
@@ -12,7 +12,9 @@ use super::{
     relief,
     shard::Unfinished,
 };
-use crate::{attribution::Rule, decode::Seen, results::Results, series::Budget, work::Reserve};
+use crate::{
+    attribution::Rule, decode::Seen, keys::KeyLog, results::Results, series::Budget, work::Reserve,
+};
 
 /// Each shard has its part of the reserve.
 const _: () = assert!(ConnectionTable::SHARDS == Reserve::SHARES);
@@ -75,6 +77,11 @@ impl ConnectionTable {
     /// From now on connections are measured that begin.
     pub(crate) fn keep_measures(&self) {
         self.crew.lock_all().iter_mut().for_each(|it| it.keep_measures());
+    }
+
+    /// From now on what TLS has sealed is read on connections that begin, as far as these are its secrets.
+    pub(crate) fn use_keys(&self, keys: &Arc<KeyLog>) {
+        self.crew.lock_all().iter_mut().for_each(|it| it.use_keys(Arc::clone(keys)));
     }
 
     /// From now on connections are judged without this rule that begin.

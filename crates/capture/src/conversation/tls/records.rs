@@ -27,15 +27,25 @@ pub(super) enum Kind {
     Unknown,
 }
 
+impl Kind {
+    /// Its number; 0, which is none's, if the header was not captured.
+    pub(super) const fn number(self) -> u8 {
+        match self {
+            Self::ChangeCipherSpec => 20,
+            Self::Alert => 21,
+            Self::Handshake => 22,
+            Self::ApplicationData => 23,
+            Self::Unknown => 0,
+        }
+    }
+}
+
 impl Record {
     /// What its header says; `None` if that was not captured.
     pub(super) fn header(&self) -> Option<TokenKind> {
         let content_type = match self.kind {
-            Kind::ChangeCipherSpec => 20,
-            Kind::Alert => 21,
-            Kind::Handshake => 22,
-            Kind::ApplicationData => 23,
             Kind::Unknown => return None,
+            kind => kind.number(),
         };
         let length = u16::try_from(self.length()).ok()?;
         Some(TokenKind::RecordHeader { content_type, length })

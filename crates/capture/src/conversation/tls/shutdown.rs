@@ -8,8 +8,10 @@ use ackwise_cause::Direction;
 
 use super::{
     super::guess::{self, Guess},
-    First, Inside, Tls,
+    First, Inside, Opening, Tls,
+    records::Kind,
     turns::Turns,
+    unsealed::{self, Unsealed},
 };
 
 /// What the records of a segment may be, if they may be what an end closes with.
@@ -34,20 +36,27 @@ impl Tls {
     ) -> Option<Shutdown> {
         /// A GOAWAY and an alert.
         const MOST_RECORDS: usize = 2;
+        /// A GOAWAY with some debug data, sealed. Our choice.
+        const LONGEST: usize = 128;
         let records = if direction == Direction::ToServer { &self.client } else { &self.server };
         if self.handshake.is_some() || !records.is_between_records() {
             return None;
         }
         let mut at = 0;
-        for _ in 0..MOST_RECORDS {
+        for earlier in 0..MOST_RECORDS {
             let header = bytes.get(at..at + 5)?;
             if guess::tls_record(header, 21..=23) != Guess::Yes {
                 return None;
             }
             let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
-            let found = match header[0] {
-                21 => Shutdown::Alert,
-                23 => self.shutdown_of_length(direction, length as u64)?,
+            let payload = bytes.get(at + 5..at + 5 + length);
+            let found = match (header[0], &self.inside) {
+                (21, _) => Shutdown::Alert,
+                (23, Opening::Unsealed(unsealed)) if unsealed.is_confirmed() => {
+                    let payload = payload.filter(|it| it.len() <= LONGEST)?;
+                    shutdown_in(unsealed, direction, earlier as u64, payload)?
+                }
+                (23, _) => self.shutdown_of_length(direction, length as u64)?,
                 _ => return None,
             };
             at += 5 + length;
@@ -96,5 +105,22 @@ impl Tls {
             }
             Turns::Asked { .. } => false,
         }
+    }
+}
+
+/// What a record is that can be opened, the one `later` than the next.
+fn shutdown_in(
+    unsealed: &Unsealed,
+    direction: Direction,
+    later: u64,
+    payload: &[u8],
+) -> Option<Shutdown> {
+    const GOAWAY: u8 = 7;
+    match unsealed.peek(direction, later, Kind::ApplicationData, payload)? {
+        (unsealed::ALERT, _) => Some(Shutdown::Alert),
+        (unsealed::APPLICATION_DATA, [0, 0, _, GOAWAY]) if unsealed.is_http2() => {
+            Some(Shutdown::MayBeGoaway)
+        }
+        _ => None,
     }
 }

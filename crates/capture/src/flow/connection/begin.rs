@@ -37,6 +37,7 @@ impl Default for ObservedConnection {
             flow_control: Default::default(),
             habits: ServerHabits::default(),
             unsettled: Default::default(),
+            undecided: [None, None],
             behind_hole: None,
             heard_by_server: HeardByServer::default(),
             cut: [0; 2],
@@ -103,6 +104,7 @@ impl ObservedConnection {
             self.keep_measures();
         }
         self.ends.switch_off(results.without);
+        self.conversation.forget(results.keys.clone());
         if let Some(survey) = survey {
             self.ends.learn(survey, known);
         }
@@ -136,6 +138,7 @@ impl ObservedConnection {
             flow_control,
             habits,
             unsettled,
+            undecided,
             behind_hole,
             heard_by_server,
             cut,
@@ -166,7 +169,8 @@ impl ObservedConnection {
         ends.forget();
         (*measures, *series, *lingering) = (None, None, None);
         (*reassembly, *unsettled, *shutdowns, *closed_ends) = Default::default();
-        conversation.forget();
+        *undecided = [None, None];
+        conversation.forget(None);
         *setup = Setup::default();
         open.clear();
         *deferred = Vec::new();

@@ -44,7 +44,7 @@ impl ObservedConnection {
         self.may_spend(self.unsettled[direction as usize].len() / CHEAPER)
     }
 
-    fn may_spend(&mut self, units: usize) -> bool {
+    pub(super) fn may_spend(&mut self, units: usize) -> bool {
         let may = self.work.spend(units);
         if !may {
             self.divide_nothing_more();
@@ -61,6 +61,9 @@ impl ObservedConnection {
     pub(super) fn divide(&mut self, gap: &Gap, direction: Direction) {
         if !self.may_look_at_all() {
             return;
+        }
+        if let Some(undecided) = &mut self.undecided[direction as usize] {
+            undecided.note_gap(gap);
         }
         if self.open.len() < Self::SEVERAL {
             self.catch_up();

@@ -48,8 +48,14 @@ impl ObservedConnection {
                     return self.divide_nothing_more();
                 }
                 let arrival = self.reassembly[Direction::ToServer as usize].arrival(position);
-                let (now, packet) = arrival.map_or((now, packet), |it| (it.at, it.packet));
-                let first = self.ends.half(Direction::ToServer).sender.last();
+                let late = self.began_at(Direction::ToServer, position, packet);
+                let late = late.map(|it| it.departure);
+                let (now, packet) = match (&late, arrival) {
+                    (Some(first), _) => (first.seen, first.packet),
+                    (None, Some(it)) => (it.at, it.packet),
+                    (None, None) => (now, packet),
+                };
+                let first = late.as_ref().or(self.ends.half(Direction::ToServer).sender.last());
                 let account = match first.filter(|_| self.exchanges == 0) {
                     Some(first) => self.setup.begin_exchange(first),
                     None => self.setup.new_account(now),
@@ -58,11 +64,14 @@ impl ObservedConnection {
                 let open = OpenExchange::new(exchange, stream, account, position);
                 let mut open = open.behind(&self.earlier_end);
                 let acked = || self.ends.half(Direction::ToClient).stream.acked();
-                open.acks = arrival.is_none().then(acked);
+                open.acks = (arrival.is_none() && late.is_none()).then(acked);
                 open.without = self.ends.half(Direction::ToServer).sender.without;
                 (open.exact, open.request_exact, open.first_packet) = (exact, exact, packet);
                 open.taken = self.deferred.len();
                 self.open.push(open);
+                if let Some(first) = late {
+                    self.divide_again(exchange, Direction::ToServer, first.sent);
+                }
             }
             Event::RequestHead { exchange, head } => {
                 let [method, path] = [&head.method, &head.path].map(|it| it.as_deref());
@@ -87,9 +96,12 @@ impl ObservedConnection {
             }
             Event::ResponseBegins { exchange, position, exact } => {
                 self.answered_from = position;
+                let late = self.began_at(Direction::ToClient, position, packet);
                 let last = self.last_sent(Direction::ToClient).map(|it| *it.0);
+                let last = late.as_ref().map(|it| it.departure).or(last);
                 let in_hole = self.fell_into_hole(Direction::ToClient, position);
-                let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
+                let heard = late.as_ref().map_or(self.heard_by_server, |it| it.heard_by_server);
+                let round_trip = self.ends.distances.whole();
                 let queued =
                     last.and_then(|it| it.queued.or_else(|| it.held_for())).unwrap_or_default();
                 if queued > round_trip / 8 {
@@ -124,6 +136,9 @@ impl ObservedConnection {
                     }
                 });
                 self.habits = habits;
+                if let Some(first) = late {
+                    self.divide_again(exchange, Direction::ToClient, first.departure.sent);
+                }
             }
             Event::ResponseHead { exchange, head } => {
                 self.with(exchange, |it| it.status = head.status);

@@ -1,0 +1,232 @@
+//! Which key opens which record. A record that opens proves its key and its number (RFC 8446, section 5.2), so both are
+//! tried where the capture leaves them open.
+
+use std::{collections::VecDeque, mem};
+
+use ackwise_cause::Direction;
+
+use super::{
+    cipher::{Opened, RecordKey, Suite},
+    records::Kind,
+};
+use crate::keys::{KeyLog, Label, Random, Secret};
+
+/// Why records of TLS are not opened although there are secrets.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum NotOpened {
+    /// The capture lacks the handshake, or cut it.
+    NoHandshake,
+    /// There is no secret for it.
+    NoSecret,
+    /// Its cipher suite, with this number, is not among those that can be opened.
+    CipherSuite(u16),
+    /// No record opens: the secrets are of something else, or the capture lacks parts of all of them.
+    NothingOpens,
+    /// From some record on, none did: the capture lacks too much.
+    Lost,
+}
+
+/// Opens the records of both directions.
+#[derive(Clone, Debug)]
+pub(super) struct Opener {
+    suite: Suite,
+    sides: [Side; 2],
+    /// A record has been opened.
+    is_confirmed: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Side {
+    /// The secrets of the keys that are tried next, the current one first. TLS 1.2 has none.
+    secrets: VecDeque<Secret>,
+    key: Option<Box<RecordKey>>,
+    /// Of the next record.
+    number: u64,
+    /// Records may be missing since the last that was opened.
+    is_lost: bool,
+    /// What is sent is sealed: in TLS 1.2 from change_cipher_spec on.
+    is_sealed: bool,
+    /// Records that did not open, one after the other.
+    failed: u8,
+}
+
+/// How many records are missing before one that was opened, as their numbers say.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Missed(pub(super) u64);
+
+impl Opener {
+    /// For a connection, by what both hellos say.
+    pub(super) fn new(
+        keys: &KeyLog,
+        randoms: [Random; 2],
+        chosen: [u16; 2],
+    ) -> Result<Self, NotOpened> {
+        let suite = Suite::of(chosen).ok_or(NotOpened::CipherSuite(chosen[1]))?;
+        let find = |label| keys.find(&randoms[0], label);
+        let sides = if suite.is_version_13() {
+            let of = |labels: &[Label]| {
+                let secrets: VecDeque<_> = labels.iter().filter_map(|&label| find(label)).collect();
+                Side { secrets, is_sealed: true, ..Side::default() }
+            };
+            [
+                of(&[Label::ClientEarly, Label::ClientHandshake, Label::ClientTraffic]),
+                of(&[Label::ServerHandshake, Label::ServerTraffic]),
+            ]
+        } else {
+            let master = find(Label::Master).ok_or(NotOpened::NoSecret)?;
+            let keys = suite.keys_12(&master, randoms).ok_or(NotOpened::NoSecret)?;
+            keys.map(|key| Side { key: Some(Box::new(key)), ..Side::default() })
+        };
+        if sides.iter().any(|it| it.secrets.is_empty() && it.key.is_none()) {
+            return Err(NotOpened::NoSecret);
+        }
+        Ok(Self { suite, sides, is_confirmed: false })
+    }
+
+    /// Whether a record of this kind is sealed.
+    pub(super) fn is_sealed(&self, direction: Direction, kind: Kind) -> bool {
+        match kind {
+            Kind::ApplicationData => true,
+            Kind::Handshake | Kind::Alert => {
+                self.sides[direction as usize].is_sealed && !self.suite.is_version_13()
+            }
+            Kind::ChangeCipherSpec | Kind::Unknown => false,
+        }
+    }
+
+    /// A change_cipher_spec was sent: in TLS 1.3 it means nothing (RFC 8446, appendix D.4).
+    pub(super) const fn change_cipher(&mut self, direction: Direction) {
+        self.sides[direction as usize].is_sealed = true;
+    }
+
+    /// Records were sent in `direction` that cannot be seen whole: one, or nobody knows how many.
+    pub(super) const fn miss(&mut self, direction: Direction) {
+        self.sides[direction as usize].is_lost = true;
+    }
+
+    /// The sender has changed its key (RFC 8446, section 7.2).
+    pub(super) fn update(&mut self, direction: Direction) {
+        let side = &mut self.sides[direction as usize];
+        let secret = side.secrets.front().and_then(|it| self.suite.updated(it));
+        if let (Some(secret), 1) = (secret, side.secrets.len()) {
+            side.secrets = [secret].into();
+            (side.key, side.number) = (None, 0);
+        }
+    }
+
+    /// Whether the keys are the last of a handshake, which a [KeyUpdate](Self::update) may follow.
+    pub(super) fn is_done(&self, direction: Direction) -> bool {
+        self.sides[direction as usize].secrets.len() == 1
+    }
+
+    pub(super) const fn is_confirmed(&self) -> bool {
+        self.is_confirmed
+    }
+
+    /// Why it is of no more use, if it is not.
+    pub(super) fn gives_up(&self) -> Option<NotOpened> {
+        let is_over = self.sides.iter().any(|it| it.failed >= MOST_FAILED);
+        is_over.then_some(match self.is_confirmed {
+            true => NotOpened::Lost,
+            false => NotOpened::NothingOpens,
+        })
+    }
+
+    /// Opens a record, in `payload`.
+    pub(super) fn open<'a>(
+        &mut self,
+        direction: Direction,
+        content_type: u8,
+        payload: &'a mut Vec<u8>,
+    ) -> Option<(Missed, Opened<'a>)> {
+        let side = &mut self.sides[direction as usize];
+        let missed = match side.find(self.suite, content_type, payload) {
+            Some(missed) => missed,
+            None => {
+                side.failed = side.failed.saturating_add(1);
+                side.is_lost = true;
+                return None;
+            }
+        };
+        let opened = side.key.as_ref()?.open(side.number, content_type, payload);
+        match &opened {
+            Some(_) => {
+                side.number += 1;
+                (side.is_lost, side.failed) = (false, 0);
+                self.is_confirmed = true;
+            }
+            None => {
+                side.failed = side.failed.saturating_add(1);
+                side.is_lost = true;
+            }
+        }
+        opened.map(|it| (missed, it))
+    }
+
+    /// What a copy of a record holds that comes `later` records after the next one, and stays where it is.
+    pub(super) fn peek<R>(
+        &self,
+        direction: Direction,
+        later: u64,
+        content_type: u8,
+        payload: &[u8],
+        read: impl FnOnce(Opened<'_>) -> R,
+    ) -> Option<R> {
+        let side = &self.sides[direction as usize];
+        let number = side.number + later;
+        let mut copy = payload.to_vec();
+        side.key.as_ref()?.open(number, content_type, &mut copy).map(read)
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn cost(&self) -> usize {
+        let of = |it: &Side| {
+            it.secrets.len() * size_of::<Secret>() + it.key.iter().len() * size_of::<RecordKey>()
+        };
+        size_of::<Self>() + self.sides.iter().map(of).sum::<usize>()
+    }
+}
+
+impl Side {
+    /// Finds the key and the number of a record, unless they are sure.
+    fn find(&mut self, suite: Suite, content_type: u8, payload: &[u8]) -> Option<Missed> {
+        let is_sure = self.secrets.len() <= 1 && !self.is_lost;
+        if self.key.is_none() {
+            self.key = self.secrets.front().and_then(|it| suite.key(it)).map(Box::new);
+        }
+        if is_sure {
+            return self.key.is_some().then_some(Missed(0));
+        }
+        let most = if self.is_lost { MOST_MISSED } else { 1 };
+        let mut copy = Vec::with_capacity(payload.len());
+        let mut opens = |key: &RecordKey, numbers: std::ops::Range<u64>| {
+            numbers.into_iter().find(|&number| {
+                copy.clear();
+                copy.extend_from_slice(payload);
+                key.open(number, content_type, &mut copy).is_some()
+            })
+        };
+        let key = self.key.as_ref()?;
+        if let Some(number) = opens(key, self.number..self.number + most) {
+            let missed = number - mem::replace(&mut self.number, number);
+            return Some(Missed(missed));
+        }
+        for later in 1..self.secrets.len() {
+            let Some(key) = suite.key(&self.secrets[later]) else { continue };
+            if let Some(number) = opens(&key, 0..most) {
+                self.secrets.drain(..later);
+                (self.key, self.number) = (Some(Box::new(key)), number);
+                return Some(Missed(number));
+            }
+        }
+        None
+    }
+}
+
+/// The most records that may be missing before one, and are found missing by its number: 1 MB of full ones. Our choice.
+const MOST_MISSED: u64 = 64;
+
+/// The most records in a row that are tried in vain: those of a handshake whose secrets were not logged, and what
+/// follows several holes. Our choice.
+const MOST_FAILED: u8 = 32;

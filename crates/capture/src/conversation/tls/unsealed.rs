@@ -1,0 +1,357 @@
+//! What is inside of records for which there are secrets: another conversation, as if TLS were not there.
+//!
+//! Its positions are those of the sealed stream: the content of a record ends where the record does. So who asks when a
+//! byte was seen gets the answer that a program would: all of a record is there at once.
+
+use std::mem;
+
+use ackwise_cause::Direction;
+
+use super::{
+    super::{ExchangeReader, Log, State, span::Span},
+    opener::{Missed, NotOpened, Opener},
+    records::{Kind, Record},
+};
+
+/// Both directions, opened.
+#[derive(Clone, Debug)]
+pub(super) struct Unsealed {
+    opener: Opener,
+    reader: Box<ExchangeReader>,
+    /// The record that is under way, by direction.
+    sealed: [Option<SealedRecord>; 2],
+    /// Up to where each direction was opened.
+    opened_to: [u64; 2],
+    /// What the client has sent before the handshake was done, until the server says whether it takes that.
+    early: Early,
+}
+
+/// A record whose payload is collected.
+#[derive(Clone, Debug)]
+pub(super) struct SealedRecord {
+    pub(super) record: Record,
+    /// It may be of a handshake.
+    pub(super) is_within: bool,
+    pub(super) interrupts: bool,
+    pub(super) segment: u64,
+    bytes: Vec<u8>,
+    /// Parts of it were not captured.
+    is_cut: bool,
+}
+
+/// Early data (RFC 8446, section 2.3).
+#[derive(Clone, Debug)]
+enum Early {
+    /// Where each piece begins, and what it is.
+    Waits(Vec<(u64, Vec<u8>)>),
+    Decided,
+}
+
+/// What became of a record.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// It was opened, and read.
+    Opened,
+    /// It was opened: an alert with this description.
+    Alert(Option<u8>),
+    /// It was not, and nothing of the connection has been.
+    Nothing(SealedRecord),
+    /// It was not.
+    Missed,
+    /// Nothing more will be.
+    GivesUp(NotOpened, Option<SealedRecord>),
+}
+
+impl Unsealed {
+    pub(super) fn new(opener: Opener) -> Self {
+        Self {
+            opener,
+            reader: Box::default(),
+            sealed: [None, None],
+            opened_to: [0; 2],
+            early: Early::Waits(Vec::new()),
+        }
+    }
+
+    /// Whether something has been opened.
+    pub(super) const fn is_confirmed(&self) -> bool {
+        self.opener.is_confirmed()
+    }
+
+    pub(super) fn opens(&self, direction: Direction, kind: Kind) -> bool {
+        self.opener.is_sealed(direction, kind)
+    }
+
+    pub(super) const fn change_cipher(&mut self, direction: Direction) {
+        self.opener.change_cipher(direction);
+    }
+
+    /// Records cannot be seen any more.
+    pub(super) fn lose(&mut self, direction: Direction) {
+        self.sealed[direction as usize] = None;
+        self.opener.miss(direction);
+    }
+
+    /// A record begins.
+    pub(super) fn begin(&mut self, direction: Direction, record: SealedRecord) {
+        // The one before it has not ended.
+        if self.sealed[direction as usize].replace(record).is_some() {
+            self.opener.miss(direction);
+        }
+    }
+
+    /// Where the record begins that is under way.
+    pub(super) fn undecided_since(&self, direction: Direction) -> Option<u64> {
+        let sealed = self.sealed[direction as usize].as_ref().map(|it| it.record.start);
+        match (&self.early, direction) {
+            (Early::Waits(pieces), Direction::ToServer) => pieces.first().map(|it| it.0).or(sealed),
+            _ => sealed,
+        }
+    }
+
+    /// Adds bytes to the record that is under way. Once `ends`, it is opened.
+    pub(super) fn extend(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        is_whole: bool,
+        ends: bool,
+        log: &mut Log,
+    ) -> Option<Found> {
+        self.sealed[direction as usize].as_mut()?.extend(bytes, is_whole);
+        if !ends {
+            return None;
+        }
+        let sealed = self.sealed[direction as usize].take()?;
+        Some(self.end(direction, sealed, log))
+    }
+
+    /// Takes a record of which there is no more.
+    pub(super) fn end(
+        &mut self,
+        direction: Direction,
+        sealed: SealedRecord,
+        log: &mut Log,
+    ) -> Found {
+        let found = self.open(direction, sealed, log);
+        match (self.opener.gives_up(), found) {
+            (Some(why), Found::Nothing(sealed)) => Found::GivesUp(why, Some(sealed)),
+            (Some(why), _) => Found::GivesUp(why, None),
+            (None, found) => found,
+        }
+    }
+
+    fn open(&mut self, direction: Direction, mut sealed: SealedRecord, log: &mut Log) -> Found {
+        if sealed.is_cut {
+            self.opener.miss(direction);
+            return self.not_opened(sealed);
+        }
+        let mut payload = mem::take(&mut sealed.bytes);
+        let content_type = sealed.record.kind.number();
+        let opened = self.opener.open(direction, content_type, &mut payload);
+        let Some((Missed(missed), opened)) = opened else { return self.not_opened(sealed) };
+        let (content_type, content) = (opened.content_type, opened.bytes);
+        let length = content.len() as u64;
+        let &Record { start, end, .. } = &sealed.record;
+        let missing = Missing {
+            from: mem::replace(&mut self.opened_to[direction as usize], end),
+            until: start,
+            records: missed,
+            added: end - start - length,
+        };
+        match content_type {
+            ALERT => return Found::Alert(content.get(1).copied()),
+            HANDSHAKE => {
+                let content = content.to_vec();
+                self.take_handshake(direction, &content, log);
+            }
+            APPLICATION_DATA => {
+                let (at, content) = (end - length, content.to_vec());
+                self.take_data(direction, missing, at, content, log);
+            }
+            _ => {}
+        }
+        Found::Opened
+    }
+
+    fn not_opened(&self, sealed: SealedRecord) -> Found {
+        if self.is_confirmed() { Found::Missed } else { Found::Nothing(sealed) }
+    }
+
+    /// Takes handshake messages: the few that say something about what follows.
+    fn take_handshake(&mut self, direction: Direction, mut messages: &[u8], log: &mut Log) {
+        const ENCRYPTED_EXTENSIONS: u8 = 8;
+        const KEY_UPDATE: u8 = 24;
+        while let [kind, a, b, c, rest @ ..] = messages {
+            let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+            let (message, rest) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+            match *kind {
+                ENCRYPTED_EXTENSIONS if direction == Direction::ToClient => {
+                    self.decide_early(accepts_early_data(message), log);
+                }
+                KEY_UPDATE if self.opener.is_done(direction) => self.opener.update(direction),
+                _ => {}
+            }
+            messages = rest;
+        }
+    }
+
+    /// The server takes the early data, or the client sends it again.
+    fn decide_early(&mut self, accepted: bool, log: &mut Log) {
+        if let Early::Waits(pieces) = mem::replace(&mut self.early, Early::Decided)
+            && accepted
+        {
+            for (at, content) in pieces {
+                self.read(
+                    Direction::ToServer,
+                    Span::segment(at, content.len() as u64, &content),
+                    log,
+                );
+            }
+        }
+    }
+
+    fn take_data(
+        &mut self,
+        direction: Direction,
+        missing: Missing,
+        at: u64,
+        content: Vec<u8>,
+        log: &mut Log,
+    ) {
+        if let (Early::Waits(pieces), Direction::ToServer) = (&mut self.early, direction) {
+            let held: usize = pieces.iter().map(|it| it.1.len()).sum();
+            if held + content.len() <= MOST_EARLY {
+                return pieces.push((at, content));
+            }
+        }
+        // A server that sends data has taken the early data, if its extensions were not seen.
+        self.decide_early(true, log);
+        if let Some((from, length)) = missing.content() {
+            self.read(direction, Span::gap(from, length), log);
+        }
+        self.read(direction, Span::segment(at, content.len() as u64, &content), log);
+    }
+
+    fn read(&mut self, direction: Direction, span: Span<'_>, log: &mut Log) {
+        self.with_reader(log, |reader| {
+            let end = span.end();
+            reader.handle(direction, span);
+            *reader.end(direction) = end;
+        });
+    }
+
+    /// What the `later`th record after the next one is, if `payload` is all of it: its type and its first bytes.
+    pub(super) fn peek(
+        &self,
+        direction: Direction,
+        later: u64,
+        kind: Kind,
+        payload: &[u8],
+    ) -> Option<(u8, [u8; 4])> {
+        self.opener.peek(direction, later, kind.number(), payload, |opened| {
+            let mut first = [0; 4];
+            for (to, from) in first.iter_mut().zip(opened.bytes) {
+                *to = *from;
+            }
+            (opened.content_type, first)
+        })
+    }
+
+    /// Whether HTTP/2 is inside.
+    pub(super) const fn is_http2(&self) -> bool {
+        matches!(self.reader.state, State::Http2(_))
+    }
+
+    /// Lets the inner conversation write to `log`.
+    pub(super) fn with_reader(&mut self, log: &mut Log, tell: impl FnOnce(&mut ExchangeReader)) {
+        mem::swap(&mut self.reader.log, log);
+        tell(&mut self.reader);
+        mem::swap(&mut self.reader.log, log);
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn cost(&self) -> usize {
+        let held: usize = self.sealed.iter().flatten().map(SealedRecord::held).sum();
+        let early = match &self.early {
+            Early::Waits(pieces) => pieces.iter().map(|it| it.1.len()).sum(),
+            Early::Decided => 0,
+        };
+        self.opener.cost() + size_of::<Self>() + self.reader.cost() + held + early
+    }
+}
+
+impl SealedRecord {
+    pub(super) const fn new(
+        record: Record,
+        is_within: bool,
+        interrupts: bool,
+        segment: u64,
+    ) -> Self {
+        Self { record, is_within, interrupts, segment, bytes: Vec::new(), is_cut: false }
+    }
+
+    /// Bytes of it that are held.
+    pub(super) const fn held(&self) -> usize {
+        self.bytes.capacity() + size_of::<Self>()
+    }
+
+    /// Adds what comes next of it.
+    pub(super) fn extend(&mut self, bytes: &[u8], is_whole: bool) {
+        self.is_cut |= !is_whole;
+        if self.is_cut {
+            self.bytes = Vec::new();
+            return;
+        }
+        if self.bytes.is_empty() {
+            let length = usize::try_from(self.record.length()).unwrap_or_default();
+            self.bytes.reserve_exact(length.min(LONGEST));
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+/// What was not opened before a record.
+#[derive(Clone, Copy, Debug)]
+struct Missing {
+    from: u64,
+    until: u64,
+    records: u64,
+    /// What sealing adds to a record, with its header.
+    added: u64,
+}
+
+impl Missing {
+    /// Where content is missing, and how much: the same is added to all records of a direction.
+    fn content(self) -> Option<(u64, u64)> {
+        let Self { from, until, records, added } = self;
+        let sealed = until.checked_sub(from).filter(|_| records > 0)?;
+        let length = sealed.saturating_sub(records * added);
+        (length > 0).then_some((from, length))
+    }
+}
+
+/// Whether EncryptedExtensions have the one that takes early data (RFC 8446, section 4.2.10).
+fn accepts_early_data(message: &[u8]) -> bool {
+    const EARLY_DATA: [u8; 2] = [0, 42];
+    let mut extensions = message.get(2..).unwrap_or_default();
+    while let [a, b, high, low, rest @ ..] = extensions {
+        if [*a, *b] == EARLY_DATA {
+            return true;
+        }
+        let length = usize::from(u16::from_be_bytes([*high, *low]));
+        extensions = rest.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+/// Content types (RFC 8446, section 5.1).
+pub(super) const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+pub(super) const APPLICATION_DATA: u8 = 23;
+
+/// The longest payload: 2^14 bytes and what TLS 1.2 may add.
+const LONGEST: usize = (1 << 14) + 2048;
+
+/// The most early data that waits: more than OpenSSL's and Go's servers take. Our choice.
+pub(super) const MOST_EARLY: usize = 1 << 16;
