@@ -37,6 +37,7 @@ pub struct Analyser {
     last: Instant,
     segments: u64,
     errors: Vec<IcmpError>,
+    keys: Option<Arc<KeyLog>>,
 }
 
 impl Analyser {
@@ -78,9 +79,21 @@ impl Analyser {
 
     /// Reads what TLS has sealed, as far as these are its secrets. Nothing may have been read yet.
     #[must_use]
-    pub fn with_keys(self, keys: &Arc<KeyLog>) -> Self {
+    pub fn with_keys(mut self, keys: &Arc<KeyLog>) -> Self {
         self.table.use_keys(keys);
+        self.keys = Some(Arc::clone(keys));
         self
+    }
+
+    /// Adds lines of a key log that stand in the capture, for the segments that come next.
+    pub fn handle_secrets(&mut self, lines: &[u8]) {
+        self.table.complete();
+        let keys = self.keys.get_or_insert_with(|| {
+            let keys = Arc::default();
+            self.table.use_keys(&keys);
+            keys
+        });
+        keys.add_text(lines);
     }
 
     /// More threads than this share no work.
@@ -152,7 +165,7 @@ impl Analyser {
     /// The capture is over.
     #[must_use]
     pub fn finish(self) -> Analysis {
-        let Self { table, first, last, segments, errors } = self;
+        let Self { table, first, last, segments, errors, keys: _ } = self;
         let threads = table.threads();
         let (parts, copies) = table.finish();
         let Sorted { mut connections, mut exchanges, folded, reached, unfollowed } =

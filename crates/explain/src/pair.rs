@@ -116,6 +116,10 @@ impl<F: Frames> Frames for RecordedFrames<F> {
         self.frames.drops()
     }
 
+    fn take_secrets(&mut self) -> Vec<u8> {
+        self.frames.take_secrets()
+    }
+
     fn may_wait(&self) -> bool {
         self.frames.may_wait()
     }

@@ -62,6 +62,11 @@ pub trait Frames {
     /// What the capture itself has lost, as far as that is known by now.
     fn drops(&self) -> Drops;
 
+    /// Lines of TLS key logs that stood in front of the packets since the last call.
+    fn take_secrets(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
     /// How many connections were captured until now.
     fn followed(&self) -> Followed {
         Followed::default()
@@ -117,6 +122,10 @@ impl Frames for Source {
 
     fn drops(&self) -> Drops {
         self.drops()
+    }
+
+    fn take_secrets(&mut self) -> Vec<u8> {
+        self.take_secrets()
     }
 
     fn may_wait(&self) -> bool {
@@ -332,6 +341,7 @@ impl Reading {
     }
 
     fn read_one<F: Frames>(&self, frames: &mut F) -> bool {
+        self.lock().use_secrets(&frames.take_secrets());
         let step = frames.step();
         if self.ending.load(Ordering::Relaxed) {
             return false;
@@ -384,6 +394,7 @@ impl Reading {
             state.note::<F>(&error);
             true
         });
+        state.use_secrets(&frames.take_secrets());
         state.hand_on();
         self.count(&mut state);
         more
@@ -466,6 +477,13 @@ impl State {
     }
 
     /// Lets the analyser have what was read.
+    /// Secrets are for what comes next.
+    fn use_secrets(&mut self, lines: &[u8]) {
+        if let Some(analyser) = self.analyser.as_mut().filter(|_| !lines.is_empty()) {
+            analyser.handle_secrets(lines);
+        }
+    }
+
     fn hand_on(&mut self) {
         let batch = &mut self.packets.batch;
         if let Some(analyser) = self.analyser.as_mut().filter(|_| !batch.is_empty()) {

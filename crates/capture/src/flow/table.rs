@@ -183,7 +183,7 @@ impl ConnectionTable {
     }
 
     /// Waits until all batches have been judged.
-    fn complete(&mut self) {
+    pub(crate) fn complete(&mut self) {
         if std::mem::take(&mut self.is_under_way) {
             self.crew.finish();
         }

@@ -64,6 +64,8 @@ pub(super) struct Interfaces {
     drops: Drops,
     /// The numbers of those that nobody is using, by what they are known by.
     free: BTreeMap<(Option<String>, LinkType), BTreeSet<u32>>,
+    /// TLS secrets of sections, until somebody takes them.
+    secrets: Vec<u8>,
 }
 
 impl Interfaces {
@@ -100,6 +102,21 @@ impl Interfaces {
         let interface = &mut self.all[number as usize];
         interface.drops = interface.drops + drops;
         self.drops = self.drops + drops;
+    }
+
+    /// Lines of a key log.
+    pub(super) fn add_secrets(&mut self, lines: &[u8]) {
+        /// The most that wait. Our choice: more than a block of packets has beside them.
+        const MOST: usize = 1 << 24;
+        if self.secrets.len() + lines.len() < MOST {
+            self.secrets.extend_from_slice(lines);
+            self.secrets.push(b'\n');
+        }
+    }
+
+    /// The lines since the last call.
+    pub(super) fn take_secrets(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.secrets)
     }
 
     /// Packets lost on all interfaces, as far as known by now.

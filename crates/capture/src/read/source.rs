@@ -195,6 +195,12 @@ impl Source {
         self.interfaces.drops()
     }
 
+    /// Lines of key logs that stood in the files since the last call (draft-ietf-opsawg-pcapng, section 4.7: secrets
+    /// are for the packets behind them).
+    pub fn take_secrets(&mut self) -> Vec<u8> {
+        self.interfaces.take_secrets()
+    }
+
     /// Lets the file at `index` go on to its next packet, or go.
     fn advance(&mut self, index: usize) -> Result<(), ReadError> {
         match self.open[index].advance(&mut self.interfaces) {

@@ -49,6 +49,11 @@ impl Block {
         Ok(body)
     }
 
+    /// Whether it is short enough for [`body`](Self::body).
+    pub(super) const fn is_readable(&self) -> bool {
+        self.length() <= LARGEST_BLOCK
+    }
+
     /// Leaves the whole block out, however long it is.
     pub(super) fn skip(&self, window: &mut ReadBuffer) -> Result<(), Problem> {
         let end = window.skip_to_end::<TRAILER>(u64::from(self.length), "a block")?;

@@ -114,7 +114,12 @@ impl PcapNg {
                 let statistics = interface::statistics(block.body(window)?, self.order)?;
                 self.count(statistics, interfaces);
             }
-            // Names, secrets, journals, blocks of somebody's own.
+            kind::DECRYPTION_SECRETS if block.is_readable() => {
+                if let Some(lines) = secrets(block.body(window)?, self.order) {
+                    interfaces.add_secrets(lines);
+                }
+            }
+            // Names, journals, blocks of somebody's own.
             kind => {
                 self.numbered += u64::from(kind::NUMBERED.contains(&kind));
                 return block.skip(window);
@@ -161,6 +166,15 @@ impl PcapNg {
     }
 }
 
+/// The lines of a key log of TLS in the body of a block (section 4.7); `None` if it is of something else.
+fn secrets(body: &[u8], order: ByteOrder) -> Option<&[u8]> {
+    const TLS_KEY_LOG: u32 = 0x544c_534b;
+    let (kind, body) = body.split_first_chunk()?;
+    let (length, body) = body.split_first_chunk()?;
+    let lines = body.get(..order.u32(*length) as usize)?;
+    (order.u32(*kind) == TLS_KEY_LOG).then_some(lines)
+}
+
 /// Reads the packet in the body of a block.
 type Parse = fn(&[u8], ByteOrder, &[Described]) -> Result<Packet, Problem>;
 
@@ -173,6 +187,7 @@ mod kind {
     pub(super) const SIMPLE_PACKET: u32 = 3;
     pub(super) const INTERFACE_STATISTICS: u32 = 5;
     pub(super) const ENHANCED_PACKET: u32 = 6;
+    pub(super) const DECRYPTION_SECRETS: u32 = 10;
     /// What Wireshark takes for a packet of its own: journal entries, custom blocks (to be copied,
     /// and not), and sysdig's events.
     pub(super) const NUMBERED: [u32; 6] = [9, 0x0bad, 0x4000_0bad, 0x204, 0x208, 0x216];
