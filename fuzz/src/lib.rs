@@ -9,4 +9,6 @@ pub mod single;
 // Of captures.
 pub mod analysed;
 pub mod piece;
+pub mod sealer;
+pub mod told;
 pub mod traffic;
