@@ -328,6 +328,11 @@ impl ExchangeReader {
         if let State::Tls(tls) = &self.state { tls.opened() } else { None }
     }
 
+    /// Whether a server of TLS asked for another ClientHello.
+    pub(crate) const fn hello_retried(&self) -> bool {
+        matches!(&self.state, State::Tls(tls) if tls.hello_retried())
+    }
+
     /// How many requests were not told of, because too many before them had no answer yet.
     #[must_use]
     pub const fn passed_over(&self) -> u64 {

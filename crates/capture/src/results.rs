@@ -64,6 +64,8 @@ pub struct ConnectionResult {
     pub connect: Option<ConnectOutcome>,
     /// The alert that ended TLS's handshake.
     pub alert: Option<Alert>,
+    /// The server of TLS asked for another ClientHello, with another key share.
+    pub hello_retried: bool,
     /// Whether what TLS has sealed was read, or why not; `None` without TLS, or
     /// [without secrets](crate::analysis::Analyser::with_keys).
     pub opened: Option<Result<(), NotOpened>>,

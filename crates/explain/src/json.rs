@@ -127,6 +127,8 @@ struct ConnectionRow {
     /// `nothing-opens`, `lost`; null without TLS or without `--keys`.
     #[schemars(schema_with = "decrypted")]
     decrypted: Option<&'static str>,
+    /// Whether the server asked for another key share (HelloRetryRequest): the TLS handshake took a round trip more.
+    hello_retried: bool,
     /// Number of exchanges.
     exchanges: u32,
     /// When its first packet was captured, in seconds since the first packet of the capture.
@@ -411,6 +413,7 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         server: it.server.to_string(),
         protocol: it.protocol.map(|it| protocol(it).to_owned()),
         decrypted: it.opened.map(decryption::name),
+        hello_retried: it.hello_retried,
         exchanges: it.exchanges,
         start: it.first_seen.saturating_since(explained.analysis.first).as_secs_f64(),
         start_time: utc(it.first_seen),

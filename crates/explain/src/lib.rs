@@ -41,6 +41,7 @@ mod hops;
 mod html;
 mod joined;
 mod json;
+mod key_shares;
 #[cfg(target_os = "linux")]
 mod live;
 mod markdown;

@@ -9,7 +9,7 @@ use ackwise_report::{
 use super::{
     close_waits, decryption,
     joined::{Counts, Joined},
-    ports,
+    key_shares, ports,
     reading::Explained,
     tunnels,
 };
@@ -41,6 +41,7 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
         let packets = counted(explained.packets, "packet");
         notes.push(format!("Not analysed, out of {packets}: {}.", reasons.join(", ")));
     }
+    notes.extend(key_shares::note(&explained.analysis));
     notes.extend(decryption::note(&explained.analysis));
     notes.extend(tunnels::note(&explained.analysis));
     notes.extend(close_waits::notes(&explained.analysis));

@@ -74,6 +74,10 @@ pub(super) struct Tls {
     /// The length of the server's last record.
     last_length: u64,
     keys: Option<Arc<KeyLog>>,
+    /// The client's records behind the first of its last flight: of that, or the first data.
+    perhaps: Vec<(Record, Context)>,
+    /// The server has asked for another ClientHello.
+    retried: bool,
     /// The client's random, once it is known.
     client_random: Random,
     inside: Opening,
@@ -163,6 +167,8 @@ impl Tls {
                 keys => Opening::Sealed(keys.as_ref().map(|_| NotOpened::NoHandshake)),
             },
             keys,
+            perhaps: Vec::new(),
+            retried: false,
             client_random: [0; 32],
         }
     }
@@ -212,6 +218,7 @@ impl Tls {
     }
 
     pub(super) fn handle_abort(&mut self, log: &mut Log) {
+        self.end_flight_early(log);
         if let Some(unsealed) = self.unsealed() {
             unsealed.with_reader(log, ExchangeReader::handle_abort);
         }
@@ -239,12 +246,14 @@ impl Tls {
             }
             _ => {}
         }
+        if direction == Direction::ToServer {
+            return self.perhaps.first().map(|it| it.0.start);
+        }
         let ticket = match self.first {
             First::Ticket { record, asked: true } => Some(record),
             _ => None,
         };
-        let held = self.settings.or(ticket).filter(|_| direction == Direction::ToClient);
-        held.map(|it| it.start)
+        self.settings.or(ticket).map(|it| it.start)
     }
 
     /// Bytes that it takes in memory, about.
@@ -304,6 +313,11 @@ impl Tls {
             0 => None,
             bytes => Some(end.saturating_sub(bytes)),
         }
+    }
+
+    /// Whether the server has asked for another ClientHello (RFC 8446, section 4.1.4).
+    pub(super) const fn hello_retried(&self) -> bool {
+        self.retried
     }
 
     /// How the handshake has ended by now.
@@ -377,9 +391,13 @@ impl Tls {
                 Some((Direction::ToClient, Hello::default()))
             }
             Direction::ToClient if said.is_retry_request() => {
+                self.retried = true;
                 Some((Direction::ToServer, Hello::default()))
             }
             Direction::ToClient => {
+                if let (Some(handshake), Some([_, suite])) = (&mut self.handshake, said.chosen) {
+                    handshake.choose(suite);
+                }
                 self.begin_opening(&said, log);
                 None
             }
@@ -400,7 +418,7 @@ impl Tls {
         context: Context,
         log: &mut Log,
     ) {
-        let is_within = self.shake_hands(direction, record, log);
+        let is_within = self.shake_hands(direction, record, context, log);
         let Context { interrupts, segment } = context;
         if self.seals(direction, SealedRecord::new(*record, is_within, interrupts, segment)) {
             return;
@@ -411,9 +429,30 @@ impl Tls {
     }
 
     /// Takes a record as one of the handshake, if that is not done. Whether it is.
-    fn shake_hands(&mut self, direction: Direction, record: &Record, log: &mut Log) -> bool {
+    fn shake_hands(
+        &mut self,
+        direction: Direction,
+        record: &Record,
+        context: Context,
+        log: &mut Log,
+    ) -> bool {
+        if direction == Direction::ToClient {
+            self.end_flight_early(log);
+        }
         let Some(handshake) = &mut self.handshake else { return false };
         let place = handshake.handle(direction, record, log);
+        match place {
+            Place::Perhaps if self.perhaps.len() < MOST_PERHAPS => {
+                self.perhaps.push((*record, context));
+                return true;
+            }
+            Place::Perhaps => {
+                self.end_flight_early(log);
+                return false;
+            }
+            Place::Last => self.perhaps.clear(),
+            Place::Within | Place::Early | Place::After => {}
+        }
         self.version_13 = handshake.is_version_13();
         self.sealing = handshake.sealing();
         let is_over = matches!(place, Place::Last | Place::After);
@@ -424,6 +463,22 @@ impl Tls {
             self.handshake = None;
         }
         matches!(place, Place::Within | Place::Last)
+    }
+
+    /// The client's flight was over with its first record: what came behind it is data.
+    fn end_flight_early(&mut self, log: &mut Log) {
+        if self.perhaps.is_empty() {
+            return;
+        }
+        if let Some(mut handshake) = self.handshake.take() {
+            handshake.end_flight(true, log);
+        }
+        if !matches!(self.inside, Opening::Unsealed(_)) {
+            for (record, context) in std::mem::take(&mut self.perhaps) {
+                self.handle_content(Direction::ToServer, &record, context, log);
+            }
+        }
+        self.perhaps.clear();
     }
 
     /// Takes a record whose content cannot be read.
@@ -561,6 +616,10 @@ impl Tls {
         }
     }
 }
+
+/// The most records of a client's last flight behind the first: CertificateVerify and Finished. With early data, the first
+/// is EndOfEarlyData, and there is one more (RFC 8446, section 4).
+const MOST_PERHAPS: usize = 3;
 
 /// Bytes of an alert that is not encrypted.
 const ALERT: u64 = 2;

@@ -130,7 +130,7 @@ fn what_was_sealed_is_read_as_what_was_not() {
                 let updates =
                     if version == &TLS13 { &[None, Some(2), Some(4)][..] } else { &[None] };
                 for &update in updates {
-                    let peers = Peers::new(version, suite, 0);
+                    let peers = Peers::new(version, suite);
                     let Recorded { keys, wire } = peers.talk(&[], &said, segment, update);
                     let found = read(Some(&keys), &wire);
                     assert_eq!(found, expected, "{suite:?}, {segment}, {update:?}");
@@ -143,7 +143,7 @@ fn what_was_sealed_is_read_as_what_was_not() {
 #[test]
 fn a_resumed_connection_has_secrets_of_its_own() {
     for (version, suite) in SUITES {
-        let peers = Peers::new(version, suite, 0);
+        let peers = Peers::new(version, suite);
         let full = length(&peers.talk(&[], &http1(), 1_448, None).wire, ToClient);
         let Recorded { keys, wire } = peers.talk(&[], &http1(), 1_448, None);
         assert!(length(&wire, ToClient) < full, "without a certificate");
@@ -157,7 +157,7 @@ fn early_data_is_a_request_once() {
     let [(_, early), rest @ ..] = &said[..] else { unreachable!() };
     let expected = read(None, &in_clear(&said));
     for refused in [false, true] {
-        let mut peers = Peers::new(&TLS13, TLS13_AES_128_GCM_SHA256, 1_000);
+        let mut peers = Peers::with(&TLS13, TLS13_AES_128_GCM_SHA256, 1_000, false);
         peers.talk(&[], &said, 1_448, None);
         if refused {
             peers.refuse_early();
@@ -173,8 +173,7 @@ fn early_data_is_a_request_once() {
 fn behind_a_hole_records_are_found_by_their_numbers() {
     let expected = read(None, &in_clear(&http1()));
     for (version, suite) in SUITES {
-        let Recorded { keys, wire } =
-            Peers::new(version, suite, 0).talk(&[], &http1(), 1_000, None);
+        let Recorded { keys, wire } = Peers::new(version, suite).talk(&[], &http1(), 1_000, None);
         let body: Vec<_> =
             (0..wire.len()).filter(|&it| wire[it].0 == ToClient && wire[it].1 > 8_000).collect();
         // Less than half of the body, with the ends of one or two records.
@@ -197,7 +196,7 @@ fn behind_a_hole_records_are_found_by_their_numbers() {
 fn without_its_secrets_a_connection_is_read_as_without_any() {
     for (version, suite) in SUITES {
         let [one, other] =
-            [(); 2].map(|()| Peers::new(version, suite, 0).talk(&[], &http1(), 1_448, None));
+            [(); 2].map(|()| Peers::new(version, suite).talk(&[], &http1(), 1_448, None));
         let expected = read(None, &one.wire);
         assert_eq!(read(Some(&other.keys), &one.wire), expected, "{suite:?}");
         // The right random with a wrong secret.
@@ -216,7 +215,7 @@ fn without_its_secrets_a_connection_is_read_as_without_any() {
 #[test]
 fn secrets_of_the_handshake_are_not_needed() {
     let Recorded { keys, wire } =
-        Peers::new(&TLS13, TLS13_AES_128_GCM_SHA256, 0).talk(&[], &http1(), 1_448, None);
+        Peers::new(&TLS13, TLS13_AES_128_GCM_SHA256).talk(&[], &http1(), 1_448, None);
     let without: String = keys
         .lines()
         .filter(|line| !line.contains("HANDSHAKE"))
@@ -224,4 +223,19 @@ fn secrets_of_the_handshake_are_not_needed() {
         .collect();
     assert!(without.len() < keys.len());
     assert_eq!(read(Some(&without), &wire), read(None, &in_clear(&http1())));
+}
+
+/// rustls sends certificate, signature and Finished in one record: what comes behind it are requests already.
+#[test]
+fn a_client_with_a_certificate_asks_as_often_as_one_without() {
+    for (version, suite) in SUITES {
+        let Recorded { keys, wire } =
+            Peers::with(version, suite, 0, true).talk(&[], &http1(), 1_448, None);
+        assert_eq!(read(Some(&keys), &wire), read(None, &in_clear(&http1())), "{suite:?}");
+        let told = read(None, &wire);
+        for event in ["RequestBegins", "RequestEnds", "ResponseBegins", "ResponseEnds"] {
+            let count = told.iter().filter(|it| it.starts_with(event)).count();
+            assert_eq!(count, 3, "{suite:?}: {told:?}");
+        }
+    }
 }

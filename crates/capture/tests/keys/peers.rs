@@ -12,6 +12,7 @@ use rustls::{
     SupportedCipherSuite, SupportedProtocolVersion,
     crypto::{CryptoProvider, ring},
     pki_types::PrivateKeyDer,
+    server::WebPkiClientVerifier,
 };
 
 /// What one side writes at once.
@@ -50,11 +51,20 @@ pub(crate) struct Recorded {
 }
 
 impl Peers {
-    /// With one cipher suite, and with early data of so many bytes at most.
+    /// With one cipher suite.
     pub(crate) fn new(
         version: &'static SupportedProtocolVersion,
         suite: SupportedCipherSuite,
+    ) -> Self {
+        Self::with(version, suite, 0, false)
+    }
+
+    /// With early data of so many bytes at most, and with certificates of clients.
+    pub(crate) fn with(
+        version: &'static SupportedProtocolVersion,
+        suite: SupportedCipherSuite,
         early: u32,
+        with_certificate: bool,
     ) -> Self {
         let provider = CryptoProvider { cipher_suites: vec![suite], ..ring::default_provider() };
         let provider = Arc::new(provider);
@@ -62,20 +72,31 @@ impl Peers {
         let mut roots = RootCertStore::empty();
         roots.add(certified.cert.der().clone()).unwrap();
         let log = Arc::new(Log::default());
-        let mut client = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        let roots = Arc::new(roots);
+        let certificates = vec![certified.cert.der().clone()];
+        let key = || PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+        let client = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[version])
             .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+            .with_root_certificates(Arc::clone(&roots));
+        let mut client = match with_certificate {
+            true => client.with_client_auth_cert(certificates.clone(), key()).unwrap(),
+            false => client.with_no_client_auth(),
+        };
         client.key_log = Arc::clone(&log) as _;
         client.enable_early_data = true;
-        let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
-        let mut server = ServerConfig::builder_with_provider(provider)
+        let wants = |provider: &Arc<CryptoProvider>| {
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider));
+            verifier.build().unwrap()
+        };
+        let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[version])
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certified.cert.der().clone()], key)
             .unwrap();
+        let server = match with_certificate {
+            true => server.with_client_cert_verifier(wants(&provider)),
+            false => server.with_no_client_auth(),
+        };
+        let mut server = server.with_single_cert(certificates, key()).unwrap();
         server.max_early_data_size = early;
         Self { client: Arc::new(client), server: Arc::new(server), log }
     }

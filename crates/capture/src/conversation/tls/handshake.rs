@@ -13,7 +13,7 @@ use ackwise_cause::Direction;
 use super::{
     super::{Event, TlsFlight, log::Log},
     records::{Kind, Record},
-    sealing,
+    sealing::{self, Hash},
 };
 
 /// A handshake that is not done.
@@ -22,6 +22,8 @@ pub(super) struct Handshake {
     flight: Option<TlsFlight>,
     client: Side,
     server: Side,
+    /// Of the cipher suite.
+    hash: Hash,
 }
 
 /// What one side has sent.
@@ -46,6 +48,8 @@ pub(super) enum Place {
     Within,
     /// It ends it.
     Last,
+    /// It is of it, or the first data after it: the record before it may have had all of the client's flight.
+    Perhaps,
     /// It is data, sent before the end: TLS 1.3's early data, TLS 1.2's False Start.
     Early,
     /// It is the first data after it.
@@ -53,6 +57,11 @@ pub(super) enum Place {
 }
 
 impl Handshake {
+    /// The server has chosen a cipher suite.
+    pub(super) const fn choose(&mut self, suite: u16) {
+        self.hash = Hash::of_suite(suite);
+    }
+
     /// Whether TLS 1.3 was seen.
     pub(super) const fn is_version_13(&self) -> bool {
         self.server.encrypted > 0 || (self.client.encrypted > 0 && !self.client.finished)
@@ -78,7 +87,7 @@ impl Handshake {
     pub(super) fn handle(&mut self, direction: Direction, record: &Record, log: &mut Log) -> Place {
         let place = self.place(direction, record);
         match place {
-            Place::Early => {}
+            Place::Early | Place::Perhaps => {}
             Place::After => self.end_flight(true, log),
             Place::Within | Place::Last => self.add(direction, record, log),
         }
@@ -149,11 +158,11 @@ impl Handshake {
         }
         // Certificates and the end of early data may come before Finished.
         self.client.encrypted = self.client.encrypted.saturating_add(1);
-        self.client.sealing = sealing::of_finished(record.length());
-        if self.client.sealing.is_some() || self.client.encrypted == FLIGHT_RECORDS {
-            Place::Last
-        } else {
-            Place::Within
+        self.client.sealing = sealing::of_finished(record.length(), self.hash);
+        match self.client.encrypted {
+            _ if self.client.sealing.is_some() => Place::Last,
+            1 => Place::Within,
+            _ => Place::Perhaps,
         }
     }
 
@@ -162,7 +171,7 @@ impl Handshake {
             return Place::After;
         }
         self.server.encrypted = self.server.encrypted.saturating_add(1);
-        self.server.sealing = sealing::of_finished(record.length());
+        self.server.sealing = sealing::of_finished(record.length(), self.hash);
         Place::Within
     }
 
@@ -185,7 +194,3 @@ impl Handshake {
 
 /// Longest record with TLS 1.2's Finished: 16 bytes of message, CBC with SHA-384 around it.
 const FINISHED_12: u64 = 96;
-
-/// Most encrypted records of a client's last flight: EndOfEarlyData, Certificate,
-/// CertificateVerify, Finished.
-const FLIGHT_RECORDS: u8 = 4;

@@ -8,19 +8,42 @@ const PADDED: u64 = USUAL + 16;
 /// The type and a tag of 8 bytes: AES-CCM-8.
 const SHORT: u64 = 1 + 8;
 
-/// What is added to a record that may be a Finished alone; `None` if it cannot be one. A hash of 32 bytes with padding is
-/// as long as one of 48 without, which is usual.
-pub(super) const fn of_finished(length: u64) -> Option<u64> {
-    const HASHES: [u64; 2] = [32, 48];
-    const fn finished(hash: usize, sealing: u64) -> u64 {
-        4 + HASHES[hash] + sealing
+/// Bytes of a hash in Finished: SHA-256 or SHA-384, which the cipher suite says (RFC 8446, appendix B.4).
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Hash {
+    /// The ServerHello was not seen.
+    #[default]
+    Unknown,
+    Bytes(u64),
+}
+
+impl Hash {
+    pub(super) const fn of_suite(suite: u16) -> Self {
+        match suite {
+            0x1301 | 0x1303..=0x1305 => Self::Bytes(32),
+            0x1302 => Self::Bytes(48),
+            _ => Self::Unknown,
+        }
     }
-    match length {
-        it if it == finished(0, SHORT) => Some(SHORT),
-        it if it == finished(0, USUAL) || it == finished(1, USUAL) => Some(USUAL),
-        it if it == finished(1, PADDED) => Some(PADDED),
-        _ => None,
+}
+
+/// What is added to a record that may be a Finished alone; `None` if it cannot be one. Unless the hash is known, one of 32
+/// bytes with padding is as long as one of 48 without, which is usual.
+pub(super) const fn of_finished(length: u64, hash: Hash) -> Option<u64> {
+    let hashes = match hash {
+        Hash::Bytes(bytes) => [bytes; 2],
+        Hash::Unknown => [48, 32],
+    };
+    let mut order = 0;
+    while order < hashes.len() {
+        let added = length.saturating_sub(4 + hashes[order]);
+        // AES-CCM-8 has SHA-256.
+        if matches!((added, hashes[order]), (USUAL | PADDED, _) | (SHORT, 32)) {
+            return Some(added);
+        }
+        order += 1;
     }
+    None
 }
 
 /// Whether a record has the length of an alert, whatever its end adds.
@@ -34,18 +57,21 @@ mod tests {
 
     #[test]
     fn finished_shows_what_is_added() {
-        for (hash, added, expected) in [
-            (32, SHORT, Some(SHORT)),
-            (32, USUAL, Some(USUAL)),
-            (48, USUAL, Some(USUAL)),
-            (48, PADDED, Some(PADDED)),
+        for (hash, added, unknown, known) in [
+            (32, SHORT, Some(SHORT), Some(SHORT)),
+            (32, USUAL, Some(USUAL), Some(USUAL)),
+            (48, USUAL, Some(USUAL), Some(USUAL)),
+            (48, PADDED, Some(PADDED), Some(PADDED)),
             // As long as a hash of 48 bytes without padding.
-            (32, PADDED, Some(USUAL)),
+            (32, PADDED, Some(USUAL), Some(PADDED)),
             // AES-CCM-8 has SHA-256.
-            (48, SHORT, None),
-            (33, USUAL, None),
+            (48, SHORT, None, None),
+            (33, USUAL, None, None),
         ] {
-            assert_eq!(of_finished(4 + hash + added), expected, "{hash} + {added}");
+            let length = 4 + hash + added;
+            assert_eq!(of_finished(length, Hash::Unknown), unknown, "{hash} + {added}");
+            let suite = if hash == 48 { 0x1302 } else { 0x1301 };
+            assert_eq!(of_finished(length, Hash::of_suite(suite)), known, "{hash} + {added}");
         }
     }
 }

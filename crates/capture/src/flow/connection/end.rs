@@ -90,6 +90,7 @@ impl ObservedConnection {
             leaves_unread: self.leaves_unread(),
             connect: self.connect(tls),
             alert: tls.and_then(TlsEnd::alert),
+            hello_retried: self.conversation.hello_retried(),
             opened: self.conversation.opened(),
             opening_ignored: self.ends.opening_ignored(),
             answered_again: self.setup.was_answered_again(),
