@@ -328,6 +328,11 @@ impl ExchangeReader {
         if let State::Tls(tls) = &self.state { tls.opened() } else { None }
     }
 
+    /// Whether exchanges may be told wrongly, because HTTP/2 is sealed.
+    pub(crate) const fn may_be_multiplexed(&self) -> bool {
+        matches!(&self.state, State::Tls(tls) if tls.may_be_multiplexed())
+    }
+
     /// Whether a server of TLS asked for another ClientHello.
     pub(crate) const fn hello_retried(&self) -> bool {
         matches!(&self.state, State::Tls(tls) if tls.hello_retried())

@@ -315,6 +315,12 @@ impl Tls {
         }
     }
 
+    /// Whether HTTP/2 is inside, as far as can be told, and cannot be read.
+    pub(super) const fn may_be_multiplexed(&self) -> bool {
+        let is_read = matches!(&self.inside, Opening::Unsealed(it) if it.is_confirmed());
+        matches!(self.http2, Inside::Http2) && !is_read
+    }
+
     /// Whether the server has asked for another ClientHello (RFC 8446, section 4.1.4).
     pub(super) const fn hello_retried(&self) -> bool {
         self.retried
@@ -498,8 +504,9 @@ impl Tls {
         if is_control {
             if direction == Direction::ToServer
                 && control::may_acknowledge_settings(record, sealing)
+                && self.settings.take().is_some()
             {
-                self.settings = None;
+                self.http2 = Inside::Http2;
             }
             return;
         }
@@ -565,6 +572,9 @@ impl Tls {
             First::Nothing | First::Ticket { .. } | First::Tickets if self.is_settings(record) => {
                 let asked = matches!(self.turns, Turns::Request { .. });
                 self.settings = asked.then_some(*record);
+                if !asked {
+                    self.http2 = Inside::Http2;
+                }
                 return;
             }
             First::Nothing if self.may_be_ticket(record) => {

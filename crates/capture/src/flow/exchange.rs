@@ -39,6 +39,8 @@ pub(crate) struct OpenExchange {
     /// The protocol's framing gives the ends of the request.
     pub request_exact: bool,
     pub multiplexed: bool,
+    /// It may be several, or a part of one, which turns of sealed HTTP/2 do not show.
+    pub may_be_several: bool,
     pub first_packet: u64,
     /// Those in which the response begins and ends; 0 if unknown.
     answered_in: [u64; 2],
@@ -111,6 +113,7 @@ impl OpenExchange {
             exact: true,
             request_exact: true,
             multiplexed: false,
+            may_be_several: false,
             first_packet: 0,
             answered_in: [0; 2],
             answered_at: None,
@@ -536,7 +539,10 @@ impl OpenExchange {
         complete: bool,
         round_trip: Nanos,
     ) -> ExchangeResult {
-        let stretches = self.account.take_stretches().into();
+        let mut stretches = self.account.take_stretches();
+        let most = if self.may_be_several { Confidence::Medium } else { Confidence::High };
+        stretches.iter_mut().for_each(|it| it.confidence = it.confidence.min(most));
+        let stretches = stretches.into();
         // Without framing, two requests look like one with a pause.
         let is_guess = |share: &Share| {
             !self.request_exact
@@ -545,6 +551,9 @@ impl OpenExchange {
         };
         let sure = |share: Share| match is_guess(&share) {
             true => Share { confidence: Confidence::Low, doubt: Some(Rule::RequestEnd), ..share },
+            false if share.confidence > most => {
+                Share { confidence: most, doubt: Some(Rule::RequestEnd), ..share }
+            }
             false => share,
         };
         let request = self.head.as_ref().map(|head| {

@@ -341,6 +341,7 @@ impl ObservedConnection {
             open.ending =
                 Some(Ending { outcome, by: None, close: None, code: None, sent_again: None });
         }
+        open.may_be_several = self.conversation.may_be_multiplexed();
         if open.multiplexed || self.work.is_spent() {
             open.forget_causes();
         }
