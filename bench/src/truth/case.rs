@@ -79,6 +79,9 @@ pub(crate) struct Captures {
     pub(crate) server: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) middle: Option<String>,
+    /// A key log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) keys: Option<String>,
 }
 
 /// Propagation delays, without queueing. Without a middle, the other half is 0.

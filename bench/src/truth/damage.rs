@@ -60,7 +60,7 @@ impl Damage {
                 let share = dice.scaled(FEWEST_MISSING, MOST_MISSING);
                 let mut packets = whole.packets.clone();
                 packets.retain(|_| dice.unit() >= share);
-                Packets { packets }
+                whole.with(packets)
             }
             Self::OneDirection => {
                 let of_servers = dice.between(0, 1) == 0;
@@ -73,7 +73,7 @@ impl Damage {
             Self::Cut => {
                 let mut packets = whole.packets.clone();
                 packets.iter_mut().for_each(|it| it.bytes.truncate(CUT));
-                Packets { packets }
+                whole.with(packets)
             }
             Self::Offloads => joined(whole),
         }
@@ -91,7 +91,7 @@ const CUT: usize = 128;
 /// The packets that `keeps` keeps; what is no TCP segment stays.
 fn kept(whole: &Packets, keeps: impl Fn(&Seen<'_>) -> bool) -> Packets {
     let keep = |it: &&Packet| decode(&it.frame(1)).map_or(true, |seen| keeps(&seen));
-    Packets { packets: whole.packets.iter().filter(keep).cloned().collect() }
+    whole.with(whole.packets.iter().filter(keep).cloned().collect())
 }
 
 /// Segments in a row that a network card (LRO, TSO) or the kernel (GRO, GSO) would handle as one. As
@@ -117,7 +117,7 @@ fn joined(whole: &Packets) -> Packets {
         }
         open.insert(way, run);
     }
-    Packets { packets: out.into_iter().flatten().collect() }
+    whole.with(out.into_iter().flatten().collect())
 }
 
 /// Segments of one direction, in a row.

@@ -131,7 +131,7 @@ fn each_case(
         let mut progress = Progress::new(folders.len() as u64);
         for folder in &folders {
             ensure!(!process::interrupted(), "interrupted");
-            handle(&Recorded::read(folder)?)?;
+            handle(&readable(Recorded::read(folder)?, settings))?;
             progress.step(&folder.display().to_string());
         }
         return Ok(());
@@ -145,6 +145,7 @@ fn each_case(
             let end = settings.runs.min(number + batch);
             for recorded in record(settings, world, number..end, deadline, &work.path)? {
                 ensure!(!process::interrupted(), "interrupted");
+                let recorded = readable(recorded, settings);
                 handle(&recorded)?;
                 progress.step(&recorded.case.name);
                 work.forget(&recorded.folder)?;
@@ -153,6 +154,12 @@ fn each_case(
         }
     }
     Ok(())
+}
+
+/// A case as it is to be read: without its secrets, or with them.
+fn readable(mut recorded: Recorded, settings: &Settings) -> Recorded {
+    recorded.case.captures.keys.take_if(|_| !settings.keys);
+    recorded
 }
 
 /// When the subset of each world ends: all have the same time.
@@ -186,6 +193,7 @@ fn record(
             let options = kernel::Options {
                 set: settings.set,
                 seed: settings.seed,
+                tls: settings.tls,
                 numbers,
                 deadline,
                 folder,
@@ -201,7 +209,7 @@ fn record(
 /// Prints one case.
 fn show(settings: &Settings, name: &str) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &settings.from {
-        print(&show::show(&Recorded::read(&folder.join(name))?)?)?;
+        print(&show::show(&readable(Recorded::read(&folder.join(name))?, settings))?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let known = World::ALL.into_iter().find_map(|world| {

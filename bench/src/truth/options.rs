@@ -28,6 +28,10 @@ pub(crate) struct Settings {
     pub(super) from: Option<PathBuf>,
     /// Keep the cases here.
     pub(super) keep: Option<PathBuf>,
+    /// On the kernel, families speak TLS 1.3 that would speak HTTP/1 otherwise.
+    pub(super) tls: bool,
+    /// Read with the secrets of the cases.
+    pub(super) keys: bool,
     /// Print truth and statements of this case.
     pub(super) show: Option<String>,
     /// Packets that are removed from each case, one at a time.
@@ -102,6 +106,8 @@ impl Default for Settings {
             subset: None,
             from: None,
             keep: None,
+            tls: false,
+            keys: false,
             show: None,
             removals: REMOVALS,
             worst: 0,
@@ -124,6 +130,8 @@ cargo xtask bench truth [OPTION]...
     --subset SECONDS  Begin no case after SECONDS, and check the limits for CI (bench/truth.json).
     --from FOLDER     Read the cases in FOLDER instead of recording some: ours, or captures of others with amounts.
     --keep FOLDER     Keep the cases in FOLDER: captures, truth, and how each was made.
+    --tls             On the kernel, speak TLS 1.3 wherever a family would speak HTTP/1.
+    --keys            Read with the secrets of the cases, which are logged.
     --show CASE       Print truth and statements of one case side by side.
     --removals N      Remove N single packets from each case, one at a time (2 by default).
     --worst N         Print the N packets whose removal changes most.
@@ -178,6 +186,8 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
                 let wrong = cause.map(Wrong::Cause).or(high);
                 settings.wrong = Some(wrong.with_context(|| format!("no cause `{name}`"))?);
             }
+            Long("tls") => settings.tls = true,
+            Long("keys") => settings.keys = true,
             Long("rules") => settings.rules = true,
             Long("json") => settings.format = Format::Json,
             Long("markdown") => settings.format = Format::Markdown,

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
+use std::{fmt, fs};
 
 use ackwise_capture::{
     analysis::{Analyser, Analysis},
     attribution::{Rule, Share, Shares},
     decode::decode,
+    keys::KeyLog,
     read::{Drops, Frame, LinkType, Source},
     series::Stretch,
 };
@@ -87,6 +89,8 @@ impl fmt::Display for Vantage {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
     pub(super) packets: Vec<Packet>,
+    /// Secrets of its TLS connections, if they are to be used.
+    keys: Option<Arc<KeyLog>>,
 }
 
 /// One of them.
@@ -115,7 +119,12 @@ impl Packets {
                 bytes: frame.bytes.to_vec(),
             });
         }
-        Ok(Self { packets })
+        Ok(Self { packets, keys: None })
+    }
+
+    /// Others of the same capture.
+    pub(super) fn with(&self, packets: Vec<Packet>) -> Self {
+        Self { packets, keys: self.keys.clone() }
     }
 
     fn frames(&self) -> Replay<'_> {
@@ -240,14 +249,22 @@ pub(super) fn read(
 ///
 /// If a file cannot be read.
 pub(super) fn load<'a>(folder: &Path, captures: &'a Captures) -> anyhow::Result<Needed<'a>> {
-    let Captures { client, server, middle } = captures;
+    let Captures { client, server, middle, keys } = captures;
+    let keys = keys.as_ref().map(|file| {
+        let log = KeyLog::default();
+        fs::read(folder.join(file))
+            .map(|text| log.add_text(&text))
+            .with_context(|| file.clone())?;
+        anyhow::Ok(Arc::new(log))
+    });
+    let keys = keys.transpose()?;
     [client, server, middle]
         .into_iter()
         .flatten()
         .map(|file| {
             let path = folder.join(file);
             let packets = Packets::read(&path).with_context(|| path.display().to_string())?;
-            Ok((file.as_str(), packets))
+            Ok((file.as_str(), Packets { keys: keys.clone(), ..packets }))
         })
         .collect()
 }
@@ -259,6 +276,10 @@ pub(super) fn analyse(packets: &Packets) -> Analysis {
 
 fn explain(packets: &Packets, end: &End, without: Option<Rule>) -> Explained {
     let analyser = Analyser::default().with_all_stretches();
+    let analyser = match &packets.keys {
+        Some(keys) => analyser.with_keys(keys),
+        None => analyser,
+    };
     let reading = Reading::by(match without {
         Some(rule) => analyser.without(rule),
         None => analyser,

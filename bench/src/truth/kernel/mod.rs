@@ -13,6 +13,7 @@
 //! | `play` | the programs, one thread for each end |
 //! | `asyncio` | a server in Python |
 //! | `front` | nginx or HAProxy in front of ours |
+//! | `secrets` | what opens the records of TLS |
 //! | `wire`, `h2` | how their messages look |
 //! | `line` | witness: a program's diary of its socket |
 //! | `journeys` | witness: each packet's way, from the emulators' logs |
@@ -37,8 +38,9 @@ use serde_json::json;
 use self::disturbed::Disturbed;
 use self::judge::{Span, judge};
 use self::lab::{Lab, Links};
-use self::plan::Plan;
+use self::plan::{Plan, Protocol};
 use self::play::Played;
+use self::secrets::Secrets;
 use self::view::Records;
 use super::case::{Captures, Case, Connection, Interval, OneWay, Place, Recorded, Truth, World};
 use super::options::Set;
@@ -62,6 +64,7 @@ mod plan;
 mod play;
 mod route;
 mod second;
+mod secrets;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -74,6 +77,8 @@ mod wire;
 pub(crate) struct Options<'a> {
     pub(crate) set: Set,
     pub(crate) seed: u64,
+    /// TLS 1.3 instead of HTTP/1 in the clear.
+    pub(crate) tls: bool,
     /// The runs; the families take turns.
     pub(crate) numbers: Range<u64>,
     /// No run begins later.
@@ -104,7 +109,10 @@ pub(crate) fn record(options: &Options<'_>) -> anyhow::Result<Vec<PathBuf>> {
             if number >= options.numbers.end || late || process::interrupted() {
                 return;
             }
-            let plan = families::draw(families, options.seed, number);
+            let mut plan = families::draw(families, options.seed, number);
+            if options.tls {
+                plan.seal(number);
+            }
             let case = run(&plan, number, options.folder)
                 .with_context(|| format!("kernel case {number}, {}", plan.family));
             let mut outcome = outcome.lock().expect("nobody panics with it");
@@ -143,7 +151,9 @@ fn run(plan: &Plan, number: u64, folder: &Path) -> anyhow::Result<PathBuf> {
     // Each run has its own ports, by which the tracers tell them apart.
     let port = FIRST_PORT + 2 * u16::try_from(number % 20_000)?;
     let tracer = Tracer::start(port)?;
-    let played = play::play(plan, &lab, port, clock)?;
+    let secrets = Secrets::default();
+    let played = play::play(plan, &lab, (port, &secrets), clock)?;
+    secrets.write(&folder.join(KEYS))?;
     Lab::settle(plan);
     let events = tracer.stop()?;
     taps.into_iter().try_for_each(Tap::stop)?;
@@ -236,11 +246,12 @@ fn case(plan: &Plan, name: String, links: &Links, real: RealTime, share: f64) ->
 /// a request.
 fn captures(plan: &Plan) -> Captures {
     let file = |name: &str| Some(name.to_owned());
+    let keys = file(KEYS).filter(|_| plan.protocol == Protocol::Tls);
     if plan.one_host {
-        return Captures { server: file("host.pcap"), ..Captures::default() };
+        return Captures { server: file("host.pcap"), keys, ..Captures::default() };
     }
     let [client, server, middle] = ["client.pcap", "server.pcap", "middle.pcap"].map(file);
-    Captures { client, server, middle }
+    Captures { client, server, middle, keys }
 }
 
 /// Runs of one batch that may fail, for example because another program took a processor away for
@@ -251,5 +262,7 @@ const PARALLEL_RUNS: usize = 3;
 /// Our choice: with less, what is left may be typical of nothing.
 const LEAST_UNDISTURBED: f64 = 0.2;
 const FIRST_PORT: u16 = 20_000;
+/// The file with the secrets of a case.
+const KEYS: &str = "keys.txt";
 /// In nanoseconds (our choice): more than the clock's usual correction within a run.
 const MAX_DRIFT: i128 = 500_000;

@@ -20,6 +20,8 @@ pub(super) struct Plan {
     pub(super) initial_window: Option<u32>,
     pub(super) congestion: Congestion,
     pub(super) protocol: Protocol,
+    /// Of TLS 1.3.
+    pub(super) tickets: usize,
     pub(super) client: Host,
     pub(super) server: Host,
     /// One after the other, each with its exchanges.
@@ -89,6 +91,7 @@ impl Plan {
             initial_window: None,
             congestion: Congestion::Cubic,
             protocol: Protocol::Http1,
+            tickets: 0,
             client: host,
             server: host,
             connections: Vec::new(),
@@ -104,6 +107,17 @@ impl Plan {
             one_host: false,
             all_interfaces: false,
             each_hold_counts: false,
+        }
+    }
+
+    /// Speaks TLS 1.3 instead of HTTP/1, with none to two tickets; nobody pipelines requests there.
+    pub(super) fn seal(&mut self, number: u64) {
+        let speaks = !self.pipelined && self.front.is_none() && !self.asyncio;
+        if self.protocol == Protocol::Http1 && speaks {
+            self.protocol = Protocol::Tls;
+            self.tickets = usize::try_from(number % 3).unwrap_or_default();
+            self.parameters.insert("protocol".to_owned(), self.protocol.name().into());
+            self.parameters.insert("tickets".to_owned(), self.tickets.into());
         }
     }
 

@@ -16,6 +16,7 @@ use super::front::Proxy;
 use super::lab::Lab;
 use super::line::{Diary, Line, Served, pause};
 use super::plan::{Congestion, Cross, Exchange, Host, Kind, Plan, Protocol};
+use super::secrets::Secrets;
 use super::wire::Wire;
 use crate::witness::clock::{Clock, Nanos};
 
@@ -34,7 +35,12 @@ pub(super) struct Played {
 
 /// Runs all connections of the plan over the lab; the server listens on `port`, and on the next one
 /// for the other traffic.
-pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::Result<Vec<Played>> {
+pub(super) fn play(
+    plan: &Plan,
+    lab: &Lab,
+    (port, secrets): (u16, &Secrets),
+    clock: Clock,
+) -> anyhow::Result<Vec<Played>> {
     let address = SocketAddrV4::new(lab.server_address(), port);
     let mut server = Server::start(plan, lab, address)?;
     let asking = if plan.one_host { &lab.server } else { &lab.client };
@@ -54,6 +60,7 @@ pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::R
         });
         let client = scope.spawn(|| {
             let _scheduling = Scheduling::prefer_round_robin();
+            let asking = (asking, secrets);
             let run = |exchanges: &Vec<Exchange>| ask(plan, asking, address, exchanges, clock);
             if plan.concurrent {
                 return concurrent(&plan.connections, run);
@@ -138,7 +145,7 @@ fn concurrent<T: Send>(
 
 fn ask(
     plan: &Plan,
-    namespace: &Namespace,
+    (namespace, secrets): (&Namespace, &Secrets),
     address: SocketAddrV4,
     exchanges: &[Exchange],
     clock: Clock,
@@ -150,7 +157,8 @@ fn ask(
     let std::net::SocketAddr::V4(ours) = stream.local_addr()? else {
         return Err(anyhow!("not IPv4"));
     };
-    let mut wire = Wire::client(Line::new(stream, plan.client.no_delay, clock)?, plan.protocol)?;
+    let line = Line::new(stream, plan.client.no_delay, clock)?;
+    let mut wire = Wire::client(line, plan.protocol, secrets)?;
     pause(plan.opened_early);
     if plan.pipelined {
         for exchange in exchanges {
@@ -183,7 +191,7 @@ fn serve(
     let (stream, peer) = accept(listener)?;
     let accepted = clock.now();
     let std::net::SocketAddr::V4(peer) = peer else { return Err(anyhow!("not IPv4")) };
-    let mut wire = Wire::server(Line::new(stream, plan.server.no_delay, clock)?, plan.protocol)?;
+    let mut wire = Wire::server(Line::new(stream, plan.server.no_delay, clock)?, plan)?;
     for exchange in exchanges {
         let (body, reading) = (exchange.request.body, exchange.request_reading);
         match exchange.continues_after {
@@ -212,7 +220,7 @@ fn serve_behind(plan: &Plan, listener: &TcpListener, clock: Clock) -> anyhow::Re
                 Some(it) => it,
                 None => {
                     let (stream, _) = accept(listener)?;
-                    Wire::server(Line::new(stream, plan.server.no_delay, clock)?, plan.protocol)?
+                    Wire::server(Line::new(stream, plan.server.no_delay, clock)?, plan)?
                 }
             };
             match it.read(Kind::Request, exchange.request.body, exchange.request_reading) {

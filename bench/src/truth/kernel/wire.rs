@@ -16,7 +16,8 @@ use rustls::{
 
 use super::h2;
 use super::line::{Line, pause};
-use super::plan::{Kind, Message, Protocol, Reading, Step};
+use super::plan::{Kind, Message, Plan, Protocol, Reading, Step};
+use super::secrets::Secrets;
 
 /// One end, which speaks a protocol.
 #[derive(Debug)]
@@ -28,12 +29,16 @@ pub(super) enum Wire {
 }
 
 impl Wire {
-    pub(super) fn client(line: Line, protocol: Protocol) -> anyhow::Result<Self> {
+    pub(super) fn client(
+        line: Line,
+        protocol: Protocol,
+        secrets: &Secrets,
+    ) -> anyhow::Result<Self> {
         Ok(match protocol {
             Protocol::Http2 { window } => Self::Http2(h2::Peer::client(line, window)?),
             Protocol::Tls => {
                 let name = ServerName::try_from("server")?;
-                let session = ClientConnection::new(client_config()?, name)?;
+                let session = ClientConnection::new(client_config(secrets)?, name)?;
                 let mut stream = StreamOwned::new(session, line);
                 while stream.conn.is_handshaking() {
                     stream.conn.complete_io(&mut stream.sock)?;
@@ -44,18 +49,18 @@ impl Wire {
         })
     }
 
-    pub(super) fn server(line: Line, protocol: Protocol) -> anyhow::Result<Self> {
-        Ok(match protocol {
+    pub(super) fn server(line: Line, plan: &Plan) -> anyhow::Result<Self> {
+        Ok(match plan.protocol {
             Protocol::Http2 { .. } => Self::Http2(h2::Peer::server(line)?),
             Protocol::Tls => {
-                let session = ServerConnection::new(server_config()?)?;
+                let session = ServerConnection::new(server_config(plan.tickets)?)?;
                 let mut stream = StreamOwned::new(session, line);
                 while stream.conn.is_handshaking() {
                     stream.conn.complete_io(&mut stream.sock)?;
                 }
                 Self::Server(Box::new(stream))
             }
-            _ => Self::Plain(line, protocol),
+            protocol => Self::Plain(line, protocol),
         })
     }
 
@@ -283,24 +288,25 @@ fn chunked(bytes: &[u8], head: usize, part: Range<usize>, is_last: bool) -> Vec<
 trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
-fn client_config() -> anyhow::Result<Arc<ClientConfig>> {
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+fn client_config(secrets: &Secrets) -> anyhow::Result<Arc<ClientConfig>> {
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Anybody))
         .with_no_client_auth();
+    config.key_log = secrets.key_log();
     Ok(Arc::new(config))
 }
 
-fn server_config() -> anyhow::Result<Arc<ServerConfig>> {
+fn server_config(tickets: usize) -> anyhow::Result<Arc<ServerConfig>> {
     let made = rcgen::generate_simple_self_signed(["server".to_owned()])?;
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key.into())?;
-    // A ticket would be written before the first response, outside any message.
-    config.send_tls13_tickets = 0;
+    // They are written before the first response, outside any message.
+    config.send_tls13_tickets = tickets;
     Ok(Arc::new(config))
 }
 

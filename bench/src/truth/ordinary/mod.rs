@@ -179,6 +179,7 @@ fn case(name: String, family: String, seed: u64, session: &Session) -> anyhow::R
             client: file("client.pcap"),
             server: file("server.pcap"),
             middle: None,
+            keys: None,
         },
         one_way_ms: OneWay {
             client_to_middle: delay,

@@ -60,6 +60,7 @@ pub(super) fn record(set: Set, seed: u64, number: u64, folder: &Path) -> anyhow:
             client: Some(client.to_owned()),
             server: Some(server.to_owned()),
             middle: None,
+            keys: None,
         },
         one_way_ms: OneWay {
             client_to_middle: drawn.delay_ms,
