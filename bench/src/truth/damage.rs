@@ -210,7 +210,7 @@ mod tests {
             };
             joined.packet(ends).unwrap()
         };
-        Packets { packets: rows.iter().map(packet).collect() }
+        Packets::default().with(rows.iter().map(packet).collect())
     }
 
     fn rows(packets: &Packets) -> Vec<(bool, u32, u32, bool, u64)> {

@@ -15,7 +15,10 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     fmt,
-    sync::{PoisonError, RwLock},
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Secrets by the connection's client random.
@@ -24,6 +27,7 @@ use std::{
 #[derive(Default)]
 pub struct KeyLog {
     secrets: RwLock<HashMap<(Random, Label), Secret>>,
+    grows: AtomicBool,
 }
 
 /// What one text held.
@@ -99,6 +103,16 @@ impl KeyLog {
             }
         }
         read
+    }
+
+    /// From now on secrets may come later than what they open, or no longer: then what is sealed waits for them, at most
+    /// 64 KB of each connection.
+    pub fn set_growing(&self, grows: bool) {
+        self.grows.store(grows, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_growing(&self) -> bool {
+        self.grows.load(Ordering::Relaxed)
     }
 
     /// Whether there are none.

@@ -311,7 +311,8 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.check_files()?;
     let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));
     let export = export.transpose()?;
-    let keys = keys::read(&explain.keys)?;
+    let is_live = explain.live.interface.is_some() || explain.reads_standard_input();
+    let keys = keys::read(&explain.keys, is_live)?;
     let live = explain.live.open(explain.filter.as_ref())?;
     let reading = explain.confined_reading(keys.as_ref());
     let outputs = Outputs::begin(explain)?;
@@ -406,6 +407,11 @@ impl Explain {
         #[cfg(feature = "parquet")]
         let written = written.into_iter().chain([self.parquet.as_deref()]);
         files::check(captures.map(PathBuf::as_path), written.into_iter().flatten())
+    }
+
+    /// Whether packets may come as they are captured.
+    fn reads_standard_input(&self) -> bool {
+        self.captures.iter().any(|it| it.as_os_str() == "-")
     }
 
     /// The file of `--export N FILE`.

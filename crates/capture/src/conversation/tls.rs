@@ -21,6 +21,7 @@ use std::sync::Arc;
 use ackwise_cause::Direction;
 use handshake::{Handshake, Place};
 use hello::Hello;
+use opening::Waiting;
 use records::{Found, Kind, Record, Records};
 use unsealed::{SealedRecord, Unsealed};
 
@@ -88,8 +89,8 @@ pub(super) struct Tls {
 enum Opening {
     /// There are no secrets, or why they are of no use.
     Sealed(Option<NotOpened>),
-    /// The server has not said how it seals. The client's records are early data.
-    Awaits(Vec<SealedRecord>),
+    /// The server has not said how it seals, or the secrets are not there yet.
+    Awaits(Box<Waiting>),
     Unsealed(Box<Unsealed>),
 }
 
@@ -163,7 +164,7 @@ impl Tls {
             answered_to: 0,
             last_length: 0,
             inside: match &keys {
-                Some(_) if from_beginning => Opening::Awaits(Vec::new()),
+                Some(_) if from_beginning => Opening::Awaits(Box::default()),
                 keys => Opening::Sealed(keys.as_ref().map(|_| NotOpened::NoHandshake)),
             },
             keys,
@@ -219,6 +220,7 @@ impl Tls {
 
     pub(super) fn handle_abort(&mut self, log: &mut Log) {
         self.end_flight_early(log);
+        self.give_up_opening(log);
         if let Some(unsealed) = self.unsealed() {
             unsealed.with_reader(log, ExchangeReader::handle_abort);
         }
@@ -241,8 +243,8 @@ impl Tls {
     pub(super) fn undecided_since(&self, direction: Direction) -> Option<u64> {
         match (&self.inside, direction) {
             (Opening::Unsealed(unsealed), _) => return unsealed.undecided_since(direction),
-            (Opening::Awaits(early), Direction::ToServer) => {
-                return early.first().map(|it| it.record.start);
+            (Opening::Awaits(waiting), _) if let Some(since) = waiting.since(direction) => {
+                return Some(since);
             }
             _ => {}
         }
@@ -260,7 +262,7 @@ impl Tls {
     pub(super) fn cost(&self) -> usize {
         let inside = match &self.inside {
             Opening::Unsealed(unsealed) => unsealed.cost(),
-            Opening::Awaits(early) => early.iter().map(SealedRecord::held).sum(),
+            Opening::Awaits(waiting) => waiting.held(),
             Opening::Sealed(_) => 0,
         };
         size_of::<Self>() + inside
@@ -426,7 +428,8 @@ impl Tls {
     ) {
         let is_within = self.shake_hands(direction, record, context, log);
         let Context { interrupts, segment } = context;
-        if self.seals(direction, SealedRecord::new(*record, is_within, interrupts, segment)) {
+        let sealed = SealedRecord::new(*record, is_within, interrupts, segment);
+        if self.seals(direction, sealed, log) {
             return;
         }
         if !is_within {

@@ -8,57 +8,118 @@ use super::{
     Alert, Context, ExchangeReader, Kind, Log, Opening, Tls, TlsEnd,
     hello::Said,
     opener::{NotOpened, Opener},
-    unsealed::{Found, MOST_EARLY, SealedRecord, Unsealed},
+    unsealed::{Found, SealedRecord, Unsealed},
 };
+use crate::keys::Random;
+
+/// Records that wait for what opens them, in the order in which they began.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    records: Vec<(Direction, SealedRecord)>,
+    /// Both randoms, version and cipher suite.
+    hellos: Option<([Random; 2], [u16; 2])>,
+}
+
+impl Waiting {
+    /// The most of a connection: more than the early data that OpenSSL's and Go's servers take. Our choice.
+    const MOST: usize = 1 << 16;
+
+    pub(super) fn held(&self) -> usize {
+        self.records.iter().map(|it| it.1.held()).sum()
+    }
+
+    /// Where the first of a direction begins.
+    pub(super) fn since(&self, direction: Direction) -> Option<u64> {
+        self.records.iter().find(|it| it.0 == direction).map(|it| it.1.record.start)
+    }
+
+    fn last(&mut self, direction: Direction) -> Option<&mut SealedRecord> {
+        self.records.iter_mut().rev().find(|it| it.0 == direction).map(|it| &mut it.1)
+    }
+}
 
 impl Tls {
     /// The server has said how records will be sealed.
     pub(super) fn begin_opening(&mut self, said: &Said, log: &mut Log) {
-        let (Some(keys), Opening::Awaits(early)) = (&self.keys, &mut self.inside) else { return };
-        let opener = match said.chosen {
-            Some(chosen) => Opener::new(keys, [self.client_random, said.random], chosen),
-            None => Err(NotOpened::NoHandshake),
+        let Opening::Awaits(waiting) = &mut self.inside else { return };
+        let Some(chosen) = said.chosen else { return self.give_up_opening(log) };
+        waiting.hellos = Some(([self.client_random, said.random], chosen));
+        self.try_opening(log);
+    }
+
+    /// Looks for the secrets of a connection whose hellos are known.
+    fn try_opening(&mut self, log: &mut Log) {
+        let (Some(keys), Opening::Awaits(waiting)) = (&self.keys, &mut self.inside) else { return };
+        let Some((randoms, chosen)) = waiting.hellos else { return };
+        let opener = match Opener::new(keys, randoms, chosen) {
+            Err(NotOpened::NoSecret) if keys.is_growing() && waiting.held() < Waiting::MOST => {
+                return;
+            }
+            opener => opener,
         };
-        let early = mem::take(early);
+        let records = mem::take(&mut waiting.records);
         self.inside = match opener {
-            Ok(opener) => Opening::Unsealed(Box::new(Unsealed::new(opener))),
+            Ok(mut opener) => {
+                if records.iter().any(|it| it.0 == Direction::ToClient) {
+                    // What was sealed before them did not wait.
+                    for direction in [Direction::ToServer, Direction::ToClient] {
+                        opener.change_cipher(direction);
+                        opener.miss(direction);
+                    }
+                }
+                Opening::Unsealed(Box::new(Unsealed::new(opener)))
+            }
             Err(why) => Opening::Sealed(Some(why)),
         };
-        for sealed in early {
+        self.end_waiting(records, log);
+    }
+
+    /// Opens what has waited, or takes it as it is.
+    fn end_waiting(&mut self, records: Vec<(Direction, SealedRecord)>, log: &mut Log) {
+        for (direction, sealed) in records {
             match &mut self.inside {
-                Opening::Unsealed(unsealed) => {
-                    let found = unsealed.end(Direction::ToServer, sealed, log);
-                    self.note_found(Direction::ToServer, found, log);
+                Opening::Unsealed(unsealed) if sealed.is_over() => {
+                    let found = unsealed.end(direction, sealed, log);
+                    self.note_found(direction, found, log);
                 }
-                _ => self.hand_back(Direction::ToServer, &sealed, log),
+                Opening::Unsealed(unsealed) => unsealed.begin(direction, sealed),
+                _ => self.hand_back(direction, &sealed, log),
             }
         }
     }
 
     /// There will be no secrets.
     pub(super) fn give_up_opening(&mut self, log: &mut Log) {
-        if let Opening::Awaits(early) = &mut self.inside {
-            let early = mem::take(early);
-            self.inside = Opening::Sealed(Some(NotOpened::NoHandshake));
-            for sealed in early {
-                self.hand_back(Direction::ToServer, &sealed, log);
-            }
+        self.try_opening(log);
+        if let Opening::Awaits(waiting) = &mut self.inside {
+            let why = match waiting.hellos {
+                Some(_) => NotOpened::NoSecret,
+                None => NotOpened::NoHandshake,
+            };
+            let records = mem::take(&mut waiting.records);
+            self.inside = Opening::Sealed(Some(why));
+            self.end_waiting(records, log);
         }
     }
 
     /// Whether a record waits to be opened.
-    pub(super) fn seals(&mut self, direction: Direction, sealed: SealedRecord) -> bool {
+    pub(super) fn seals(
+        &mut self,
+        direction: Direction,
+        sealed: SealedRecord,
+        log: &mut Log,
+    ) -> bool {
+        self.try_opening(log);
         let kind = sealed.record.kind;
         match &mut self.inside {
             Opening::Sealed(_) => false,
-            Opening::Awaits(early) => {
-                let held: usize = early.iter().map(SealedRecord::held).sum();
-                let waits = kind == Kind::ApplicationData && direction == Direction::ToServer;
-                let has_room = held < MOST_EARLY;
-                if waits && has_room {
-                    early.push(sealed);
+            Opening::Awaits(waiting) => {
+                let is_early = direction == Direction::ToServer && waiting.held() < Waiting::MOST;
+                let waits = kind == Kind::ApplicationData && (waiting.hellos.is_some() || is_early);
+                if waits {
+                    waiting.records.push((direction, sealed));
                 }
-                waits && has_room
+                waits
             }
             Opening::Unsealed(unsealed) => {
                 match kind {
@@ -88,7 +149,10 @@ impl Tls {
         match &self.inside {
             Opening::Unsealed(unsealed) if unsealed.is_confirmed() => Some(Ok(())),
             Opening::Unsealed(_) => Some(Err(NotOpened::NothingOpens)),
-            Opening::Awaits(_) => Some(Err(NotOpened::NoHandshake)),
+            Opening::Awaits(waiting) => Some(Err(match waiting.hellos {
+                Some(_) => NotOpened::NoSecret,
+                None => NotOpened::NoHandshake,
+            })),
             Opening::Sealed(why) => why.map(Err),
         }
     }
@@ -103,9 +167,10 @@ impl Tls {
     ) {
         let ends = self.records(direction).is_between_records();
         match &mut self.inside {
-            Opening::Awaits(early) if direction == Direction::ToServer => {
-                if let Some(sealed) = early.last_mut() {
+            Opening::Awaits(waiting) => {
+                if let Some(sealed) = waiting.last(direction).filter(|it| !it.is_over()) {
                     sealed.extend(bytes, is_whole);
+                    sealed.ends(ends);
                 }
             }
             Opening::Unsealed(unsealed) => {

@@ -37,6 +37,8 @@ pub(super) struct SealedRecord {
     bytes: Vec<u8>,
     /// Parts of it were not captured.
     is_cut: bool,
+    /// Nothing more of it comes.
+    is_over: bool,
 }
 
 /// Early data (RFC 8446, section 2.3).
@@ -288,12 +290,29 @@ impl SealedRecord {
         interrupts: bool,
         segment: u64,
     ) -> Self {
-        Self { record, is_within, interrupts, segment, bytes: Vec::new(), is_cut: false }
+        Self {
+            record,
+            is_within,
+            interrupts,
+            segment,
+            bytes: Vec::new(),
+            is_cut: false,
+            is_over: false,
+        }
     }
 
     /// Bytes of it that are held.
     pub(super) const fn held(&self) -> usize {
         self.bytes.capacity() + size_of::<Self>()
+    }
+
+    /// Whether nothing more of it comes.
+    pub(super) const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    pub(super) const fn ends(&mut self, ends: bool) {
+        self.is_over |= ends;
     }
 
     /// Adds what comes next of it.
@@ -354,4 +373,4 @@ pub(super) const APPLICATION_DATA: u8 = 23;
 const LONGEST: usize = (1 << 14) + 2048;
 
 /// The most early data that waits: more than OpenSSL's and Go's servers take. Our choice.
-pub(super) const MOST_EARLY: usize = 1 << 16;
+const MOST_EARLY: usize = 1 << 16;
