@@ -10,6 +10,7 @@
 //! | `finding` | [`FindingId`]: the checks of a live server |
 //! | `meaning` | the meaning of each check in one sentence |
 //! | `party` | which end can change something, and the direction of the data |
+//! | `h2_window` | [`H2Window`]: which window of HTTP/2 held data, and the settings that enlarge it |
 //! | `check` | how to decide between a cause and its rival |
 //! | `remedy`, `software` | what to change, by server, language and system |
 //! | `moment` | derives the cause from what both ends wait for |
@@ -24,6 +25,7 @@ extern crate alloc;
 mod check;
 mod failure;
 mod finding;
+mod h2_window;
 mod meaning;
 mod moment;
 mod name;
@@ -36,6 +38,7 @@ mod tests;
 
 pub use failure::FailureKind;
 pub use finding::{FindingId, UnknownFinding};
+pub use h2_window::H2Window;
 pub use meaning::PAGE;
 pub use moment::{InFlight, Moment, Phase, RepairedBy, Writer, cause};
 pub use name::{Cause, UnknownCause};

@@ -209,7 +209,8 @@ const REMEDIES: &[Row] = &[
     of(SillyWindow, Server, SERVER_READS),
     of(ReceiveWindow, Client, CLIENT_READS),
     of(ReceiveWindow, Server, SERVER_READS),
-    of(H2FlowControl, Either, "raise SETTINGS_INITIAL_WINDOW_SIZE at the receiver"),
+    of(H2FlowControl, Either, "raise the flow-control windows at the receiver: that of streams (SETTINGS_INITIAL_WINDOW_SIZE), \
+                               that of the connection (WINDOW_UPDATE on stream 0), or both"),
     of(HeadOfLine, Either, "send the request on another connection, or use HTTP/2 or HTTP/3"),
     of(LossRecovery, Either, LOOK_FOR_DROPS),
     of(RetransmissionTimeout, Either, LOOK_FOR_DROPS),

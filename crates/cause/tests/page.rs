@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
 
-use ackwise_cause::{Cause, Direction, FindingId, PAGE, Party, Remedy};
+use ackwise_cause::{Cause, Direction, FindingId, H2Window, PAGE, Party, Remedy};
 
 #[test]
 fn the_page_of_the_documentation_is_the_vocabulary() {
@@ -54,6 +54,9 @@ fn page() -> String {
         let by_direction = [Direction::ToServer, Direction::ToClient].map(|it| cause.remedy(it));
         let special = finding.into_iter().flat_map(FindingId::remedies);
         remedies(&mut out, special.chain(by_direction.into_iter().flatten()));
+        if cause == Cause::H2FlowControl {
+            windows(&mut out);
+        }
         checks(&mut out, cause);
     }
     out.push_str("\n## Other checks\n\nWhat else `ackwise check` tests.\n");
@@ -103,6 +106,15 @@ fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
         let tested = if remedy.tested.is_some() { " (tested on our server)" } else { "" };
         let begin = if seen.len() == 1 { "\n" } else { "" };
         writeln!(out, "{begin}- {software}{colon}{}{tested}", remedy.text).expect(STRING);
+    }
+}
+
+/// What to change by which window it was.
+fn windows(out: &mut String) {
+    for window in H2Window::ALL {
+        for receiver in [Party::Client, Party::Server] {
+            writeln!(out, "- {}", window.remedy(receiver)).expect(STRING);
+        }
     }
 }
 

@@ -4,17 +4,19 @@
 mod advice;
 mod loss;
 mod matters;
+mod window;
 mod words;
 
 use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 
 use ackwise_capture::analysis::Analysis;
-use ackwise_cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction, H2Window};
 use ackwise_report::words::{counted, grouped, rounded};
 
 use self::{
     advice::add_advice,
     matters::{is_explained, is_worth_saying, largest_avoidable, largest_stall},
+    window::of_windows,
     words::{did, happened},
 };
 use super::failures::{self, Failure};
@@ -78,7 +80,9 @@ fn beside(first: &Total, avoidable: &str, totals: &Totals) -> String {
 fn of_stall(analysis: &Analysis, stall: &Total, totals: &Totals) -> String {
     let worst = worst_host(analysis, stall.cause, stall.direction);
     let who = worst.map_or_else(|| "The sender".to_owned(), named);
-    let what = format!("{who} {}", did(stall.cause, stall.direction));
+    let of_window = of_windows(analysis, stall).map(H2Window::deed);
+    let what = of_window.unwrap_or_else(|| did(stall.cause, stall.direction));
+    let what = format!("{who} {what}");
     of_part(analysis, &what, stall, totals)
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ackwise_capture::attribution::{Confidence, Share};
-use ackwise_cause::Direction;
+use ackwise_capture::attribution::{Confidence, LossKind, Share};
+use ackwise_cause::{Direction, H2Window};
 use ackwise_report::words::millis;
 
 use super::{
@@ -117,10 +117,11 @@ pub(super) const fn towards(direction: Direction) -> &'static str {
     }
 }
 
-/// `retransmission-timeout (tail)`.
+/// `retransmission-timeout (tail)`, or `h2-flow-control (both)`.
 pub(super) fn named(share: &Share) -> String {
-    let kind = share.kind.map_or(String::new(), |kind| format!(" ({})", kind.name()));
-    format!("{}{kind}", share.cause)
+    let detail = share.kind.map(LossKind::name).or_else(|| share.window.map(H2Window::name));
+    let detail = detail.map_or(String::new(), |detail| format!(" ({detail})"));
+    format!("{}{detail}", share.cause)
 }
 
 /// ` (medium confidence, rival path-stall)`; nothing if the verdict is sure.

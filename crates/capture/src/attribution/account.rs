@@ -5,7 +5,7 @@ use ackwise_tcp::Instant;
 use super::{
     Nanos,
     stretch::{Stretch, Stretches},
-    verdict::{Confidence, Share, Verdict},
+    verdict::{Confidence, Share, Verdict, both},
 };
 
 /// The time of an exchange since its beginning, every nanosecond of it under one cause.
@@ -130,14 +130,16 @@ impl Account {
             Confidence::Medium => sum.sure[1] = sum.sure[1] + span,
             Confidence::Low => {}
         }
-        let Verdict { rival, kind, .. } = sum.verdict;
+        let Verdict { rival, kind, window, .. } = sum.verdict;
+        let window = both(window, verdict.window);
         if sum.longest < piece {
             let (rival, kind) = (verdict.rival.or(rival), verdict.kind.or(kind));
-            sum.verdict = Verdict { rival, kind, swapped: None, ..verdict };
+            sum.verdict = Verdict { rival, kind, window, swapped: None, ..verdict };
             sum.longest = piece;
         } else {
             (sum.verdict.rival, sum.verdict.kind) =
                 (rival.or(verdict.rival), kind.or(verdict.kind));
+            sum.verdict.window = window;
         }
     }
 

@@ -1,9 +1,12 @@
 //! The time between two departures of data, divided.
 
+mod flow_controlled;
 mod settled;
 
-use ackwise_cause::{Cause, Direction, InFlight, Moment, Phase, RepairedBy, Writer, cause};
+use ackwise_cause::{Cause, Direction, InFlight, Moment, Phase, RepairedBy, cause};
 use ackwise_tcp::{AckWait, Instant, Wait};
+
+pub(crate) use flow_controlled::CreditArrival;
 
 use super::{
     Account, Confidence, Evidence, LossKind, Nanos, Rule, Verdict,
@@ -224,10 +227,11 @@ impl Gap {
         let direction = if cause == Cause::ServerThink { Direction::ToClient } else { direction };
         let is_loss = matches!(cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
         let kind = self.kind.filter(|_| is_loss);
+        let window = self.hold.window.filter(|_| cause == Cause::H2FlowControl);
         let (rule, doubt) = self.rules(moment);
         let verdict = Verdict::new(rule, cause, direction, evidence, confidence);
         let doubt = doubt.filter(|_| confidence < Confidence::High);
-        let verdict = Verdict { kind, doubt, ..verdict };
+        let verdict = Verdict { kind, window, doubt, ..verdict };
         let verdict = match self.rival(moment).filter(|rival| *rival != cause) {
             Some(rival) => verdict.or(rival),
             None => verdict,
@@ -387,23 +391,6 @@ impl Gap {
         Moment { phase, wait, ack_wait, in_flight, writer, cut_by_idle, paced }
     }
 
-    /// What looks as if the program had not written on was flow control of the protocol above. At its
-    /// sender, nothing else can have delayed it since.
-    pub(crate) fn blame_flow_control(&mut self, at_sender: bool) {
-        // A congestion window is inferred; that the protocol's window was used up is in the capture.
-        if matches!(self.hold.wait, Wait::SlowStart | Wait::CongestionWindow) {
-            self.hold.wait = Wait::Application;
-        }
-        if matches!(self.hold.wait, Wait::Application) {
-            self.hold.writer = Writer::FlowControlled;
-            (self.hold.rule, self.hold.doubt) = (Rule::FlowControlled, None);
-            self.hold.rival = None;
-            if at_sender && self.hold.lost.is_none() {
-                self.hold.confidence = Confidence::High;
-            }
-        }
-    }
-
     /// Whether it ends with data that was sent again, lost or not.
     pub(crate) fn sends_again(&self) -> bool {
         self.hold.lost.is_some() || matches!(self.stall, Stall::Shown | Stall::Refused)
@@ -471,6 +458,8 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
 
 #[cfg(test)]
 mod tests {
+    use ackwise_cause::{H2Window, Writer};
+
     use super::*;
     use crate::attribution::later::Resolution;
 
@@ -491,6 +480,7 @@ mod tests {
             wait: Wait::Nagle,
             lost: None,
             writer: Writer::Working,
+            window: None,
             cut_by_idle: false,
             cut_by_loss: false,
             paced: false,
@@ -655,7 +645,7 @@ mod tests {
             (Wait::SlowStart, Medium, Writer::FlowControlled),
         ] {
             let mut gap = Gap { hold: Hold { wait, confidence, ..HELD.hold }, ..HELD };
-            gap.blame_flow_control(false);
+            gap.blame_flow_control(H2Window::Stream, false, None);
             assert_eq!(gap.hold.writer, writer, "{wait:?} {confidence:?}");
         }
         assert_eq!(HELD.repairs(), None);

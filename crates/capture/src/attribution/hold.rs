@@ -10,7 +10,7 @@ mod by_window;
 mod doubts;
 mod rows;
 
-use ackwise_cause::{Cause, RepairedBy, Writer};
+use ackwise_cause::{Cause, H2Window, RepairedBy, Writer};
 use ackwise_tcp::Wait;
 
 use self::{
@@ -170,6 +170,8 @@ pub(crate) struct Hold {
     pub wait: Wait,
     pub lost: Option<RepairedBy>,
     pub writer: Writer,
+    /// If flow control of HTTP/2 blocked its program, by which window.
+    pub window: Option<H2Window>,
     pub cut_by_idle: bool,
     /// It waited for a window that a loss has cut.
     pub cut_by_loss: bool,
@@ -190,6 +192,7 @@ impl Hold {
             wait,
             lost: None,
             writer: Writer::Working,
+            window: None,
             cut_by_idle: false,
             cut_by_loss: false,
             paced: false,

@@ -142,7 +142,7 @@ rules! {
 
     // Doubts. Of two that are as strict, the first names the rival.
     Doubt MayBeWindow "may-be-window"
-        "A congestion window may have held what Nagle's algorithm or a send buffer seems to have."
+        "A congestion window may have held it, or flow control of HTTP/2 that the capture does not show, or that held another stream."
     Doubt MayBeProgram "may-be-program"
         "Its program may have written it just then."
     Doubt MayBeBuffer "may-be-buffer"

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use ackwise_cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction, H2Window};
 
 use super::{Confidence, Evidence, LossKind, Rule, Share};
 
@@ -74,7 +74,7 @@ const BACK: u8 = 1;
 const ONE_PIECE: u8 = 1 << 1;
 const CONFIDENCE: u32 = 2;
 const HAS_RIVAL: u8 = 1 << 4;
-/// Counted from 1, so that 0 is none of them.
+/// Counted from 1, so that 0 is none of them: of a loss its kind, of flow control its windows.
 const KIND: u32 = 5;
 /// Beside the cause: there is one piece.
 const ONCE: u8 = 1 << 7;
@@ -95,16 +95,21 @@ fn write(share: &Share, room: &mut Room) {
         confidence,
         rival,
         kind,
+        window,
         rule,
         doubt,
     } = *share;
     let one_piece = span == longest;
     let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    let detail = match cause {
+        Cause::H2FlowControl => window.map_or(0, |it| it as u8 + 1),
+        _ => kind.map_or(0, |it| it as u8 + 1),
+    };
     let flags = flag(direction == Direction::ToClient, BACK)
         | flag(one_piece, ONE_PIECE)
         | (confidence as u8) << CONFIDENCE
         | flag(rival.is_some(), HAS_RIVAL)
-        | kind.map_or(0, |it| it as u8 + 1) << KIND;
+        | detail << KIND;
     let cause = cause as u8 | flag(times == 1, ONCE);
     let rule = rule as u8 | flag(doubt.is_some(), HAS_DOUBT);
     [flags, cause, rule].into_iter().for_each(|byte| room.push(byte));
@@ -151,8 +156,14 @@ fn read(all: &mut &[u8]) -> Option<Share> {
     let of_cause = |place: u8| Cause::ALL.get(usize::from(place)).copied();
     let of_rule = |place: u8| Rule::ALL.get(usize::from(place)).copied();
     *all = bytes;
+    let cause = of_cause(cause & !ONCE)?;
+    let detail = (flags >> KIND).checked_sub(1).map(usize::from);
+    let (of_window, of_loss) = match cause {
+        Cause::H2FlowControl => (detail, None),
+        _ => (None, detail),
+    };
     Some(Share {
-        cause: of_cause(cause & !ONCE)?,
+        cause,
         direction: if flags & BACK == 0 { Direction::ToServer } else { Direction::ToClient },
         span,
         times,
@@ -160,9 +171,8 @@ fn read(all: &mut &[u8]) -> Option<Share> {
         evidence: Evidence::of(numbers),
         confidence: *CONFIDENCES.get(usize::from(flags >> CONFIDENCE & 3))?,
         rival: rival.and_then(of_cause),
-        kind: (flags >> KIND)
-            .checked_sub(1)
-            .and_then(|it| LossKind::ALL.get(usize::from(it)).copied()),
+        kind: of_loss.and_then(|it| LossKind::ALL.get(it).copied()),
+        window: of_window.and_then(|it| H2Window::ALL.get(it).copied()),
         rule: of_rule(rule & !HAS_DOUBT)?,
         doubt: doubt.and_then(of_rule),
     })
@@ -172,6 +182,7 @@ fn read(all: &mut &[u8]) -> Option<Share> {
 const _: () = assert!(Cause::ALL.len() <= 1 << 7 && Rule::ALL.len() <= 1 << 7);
 /// So has each kind, and none.
 const _: () = assert!(LossKind::ALL.len() < 1 << (u8::BITS - KIND));
+const _: () = assert!(H2Window::ALL.len() < 1 << (u8::BITS - KIND));
 
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
@@ -257,10 +268,13 @@ mod tests {
         let packets = proptest::array::uniform3(prop_oneof![Just(0), 0..1_u64 << 60]);
         let rival = prop_oneof![Just(None), (0..Cause::ALL.len()).prop_map(Some)];
         let kind = prop_oneof![Just(None), (0..LossKind::ALL.len()).prop_map(Some)];
+        let window = prop_oneof![Just(None), (0..H2Window::ALL.len()).prop_map(Some)];
         let doubt = prop_oneof![Just(None), (0..Rule::ALL.len()).prop_map(Some)];
-        let causes = (0..Cause::ALL.len(), rival, kind, 0..Rule::ALL.len(), doubt);
+        let causes = (0..Cause::ALL.len(), rival, (kind, window), 0..Rule::ALL.len(), doubt);
         (causes, any::<bool>(), 0..3_usize, spans, any::<u32>(), packets).prop_map(
-            |((cause, rival, kind, rule, doubt), back, sure, (span, longest), times, packets)| {
+            |((cause, rival, (kind, window), rule, doubt), back, sure, spans, times, packets)| {
+                let (span, longest): (u64, Option<u64>) = spans;
+                let is_window = Cause::ALL[cause] == Cause::H2FlowControl;
                 Share {
                     cause: Cause::ALL[cause],
                     direction: if back { Direction::ToClient } else { Direction::ToServer },
@@ -270,7 +284,8 @@ mod tests {
                     evidence: Evidence::of(packets),
                     confidence: CONFIDENCES[sure],
                     rival: rival.map(|it| Cause::ALL[it]),
-                    kind: kind.map(|it| LossKind::ALL[it]),
+                    kind: kind.filter(|_| !is_window).map(|it| LossKind::ALL[it]),
+                    window: window.filter(|_| is_window).map(|it| H2Window::ALL[it]),
                     rule: Rule::ALL[rule],
                     doubt: doubt.map(|it| Rule::ALL[it]),
                 }
@@ -298,6 +313,7 @@ mod tests {
             confidence: Confidence::High,
             rival: None,
             kind: None,
+            window: None,
             rule: Rule::NagleHeld,
             doubt: None,
         };

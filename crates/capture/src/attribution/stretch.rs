@@ -38,8 +38,8 @@ impl Stretch {
     /// What it says.
     pub(crate) const fn verdict(&self) -> Verdict {
         let Self { cause, direction, evidence, confidence, rival, rule, doubt, .. } = *self;
-        let (kind, swapped) = (None, None);
-        Verdict { cause, direction, evidence, confidence, rival, kind, swapped, rule, doubt }
+        let verdict = Verdict::new(rule, cause, direction, evidence, confidence);
+        Verdict { rival, doubt, ..verdict }
     }
 
     /// The same time, under another verdict.
@@ -93,6 +93,7 @@ impl Stretches {
             confidence,
             rival,
             kind: _,
+            window: _,
             swapped,
             rule,
             doubt,

@@ -2,7 +2,7 @@
 
 use std::{ops::Add, time::Duration};
 
-use ackwise_cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction, H2Window};
 
 use super::{LossKind, Nanos, Rule};
 
@@ -98,6 +98,8 @@ pub struct Share {
     pub rival: Option<Cause>,
     /// If it is a loss, what is known of it: of the longest piece of which something is.
     pub kind: Option<LossKind>,
+    /// If it is HTTP/2's flow control, which windows held data, in all pieces together.
+    pub window: Option<H2Window>,
     /// Which rule decided, of the longest piece.
     pub rule: Rule,
     /// And which doubt limits its confidence first, if one does.
@@ -107,9 +109,10 @@ pub struct Share {
 impl Share {
     /// What it says.
     pub(crate) const fn verdict(&self) -> Verdict {
-        let Self { cause, direction, evidence, confidence, rival, kind, rule, doubt, .. } = *self;
-        let swapped = None;
-        Verdict { cause, direction, evidence, confidence, rival, kind, swapped, rule, doubt }
+        let Self { cause, direction, evidence, confidence, rival, rule, .. } = *self;
+        let Self { kind, window, doubt, .. } = *self;
+        let verdict = Verdict::new(rule, cause, direction, evidence, confidence);
+        Verdict { rival, kind, window, doubt, ..verdict }
     }
 
     /// The same time, under another verdict.
@@ -131,6 +134,7 @@ impl Share {
             confidence,
             rival,
             kind,
+            window,
             swapped: _,
             rule,
             doubt,
@@ -145,6 +149,7 @@ impl Share {
             confidence,
             rival,
             kind,
+            window,
             rule,
             doubt,
         }
@@ -167,6 +172,7 @@ impl Share {
             (self.longest, self.evidence) = (other.longest, other.evidence);
             (self.rule, self.doubt) = (other.rule, other.doubt);
         }
+        self.window = both(self.window, other.window);
         self.span += other.span;
         self.times = self.times.saturating_add(other.times);
         self.keep_doubt_if_any();
@@ -178,6 +184,11 @@ impl Share {
             (self.rival, self.doubt) = (None, None);
         }
     }
+}
+
+/// The windows of two pieces.
+pub(super) fn both(one: Option<H2Window>, other: Option<H2Window>) -> Option<H2Window> {
+    one.zip(other).map(|(one, other)| one.and(other)).or(one).or(other)
 }
 
 /// A verdict on some time of an exchange.
@@ -195,6 +206,8 @@ pub struct Verdict {
     pub rival: Option<Cause>,
     /// If it is a loss, what is known of it.
     pub kind: Option<LossKind>,
+    /// If it is HTTP/2's flow control, which windows held data.
+    pub window: Option<H2Window>,
     /// That so much time is owed to it is as sure as that. But when it was is less sure: it may have been the time
     /// of this cause instead, and the other way round.
     pub swapped: Option<Cause>,
@@ -214,8 +227,8 @@ impl Verdict {
         evidence: Evidence,
         confidence: Confidence,
     ) -> Self {
-        let (rival, kind, swapped, doubt) = (None, None, None, None);
-        Self { cause, direction, evidence, confidence, rival, kind, swapped, rule, doubt }
+        let (rival, kind, window, swapped, doubt) = (None, None, None, None, None);
+        Self { cause, direction, evidence, confidence, rival, kind, window, swapped, rule, doubt }
     }
 
     /// The same, where the packets admit `rival` as well.
@@ -257,6 +270,7 @@ mod tests {
             confidence,
             rival,
             kind: None,
+            window: None,
             rule: if packet == 7 { Rule::Written } else { Rule::Paced },
             doubt: None,
         };

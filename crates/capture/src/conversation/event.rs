@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use ackwise_cause::{Direction, Party};
+use ackwise_cause::{Direction, H2Window, Party};
 
 use super::Text;
 
@@ -132,6 +132,8 @@ pub enum Event {
     FlowControlBlocked {
         /// Whose data; `None` if the connection's window is used up, and so everybody's.
         exchange: Option<ExchangeId>,
+        /// Which windows hold data now.
+        window: H2Window,
         /// Which way the data goes.
         direction: Direction,
         /// Of the first byte, in `direction`, after the DATA that used up the window.

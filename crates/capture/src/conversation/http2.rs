@@ -10,7 +10,7 @@ mod hpack;
 mod streams;
 mod windows;
 
-use ackwise_cause::Direction;
+use ackwise_cause::{Direction, H2Window};
 use blocks::{Blocks, Fields};
 use frames::{ACK, CLIENT_PREFACE, END_STREAM, Found, Frame, Frames, Kind};
 use hpack::Block;
@@ -199,15 +199,18 @@ impl Http2 {
 
     fn take_data(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
         let position = frame.end();
-        if self.half(direction).window.spend(frame.length, 0) {
-            log.push(Event::FlowControlBlocked { exchange: None, direction, position });
+        let connection = &mut self.half(direction).window;
+        let used_up = connection.spend(frame.length, 0);
+        let room = connection.room(0);
+        let stream = self.streams.spend(direction, frame, room, log);
+        if used_up {
+            let window = room.holds(H2Window::Connection, stream);
+            log.push(Event::FlowControlBlocked { exchange: None, window, direction, position });
         }
-        let is_last = frame.has(END_STREAM);
-        self.streams.spend(direction, frame, is_last, log);
         if direction == Direction::ToClient {
             self.streams.answer(frame.stream, frame.start, self.client.end, log);
         }
-        if is_last {
+        if frame.has(END_STREAM) {
             self.streams.end(direction, frame.stream, position, log);
         }
     }

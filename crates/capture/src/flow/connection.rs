@@ -5,6 +5,7 @@ mod cost;
 mod divide;
 mod end;
 mod events;
+mod flow_controlled;
 mod mute;
 mod run_on;
 mod shutdown;
@@ -342,10 +343,7 @@ impl ObservedConnection {
             return self.hold_shutdown(kind, seen, place, data.gap, sent_before);
         }
         if let Some(gap) = &mut data.gap {
-            if self.flow_control[direction as usize].delays_data() {
-                let at_sender = self.ends.distances.path_delays(direction).is_next_to_sender();
-                gap.blame_flow_control(at_sender);
-            }
+            self.blame_flow_control(gap, direction);
             if self.exchanges == 0 && !is_mute {
                 let other = self.ends.half(direction.opposite()).sender.last();
                 let answered = other.filter(|_| before.is_some_and(|it| it.0 != direction));

@@ -6,6 +6,7 @@ mod answers;
 mod black_holes;
 mod causes;
 mod first_windows;
+mod flow_control;
 mod holes;
 mod in_advance;
 mod jitter;
@@ -49,7 +50,8 @@ fn line(share: &Share) -> String {
     let (cause, direction) = (share.cause.name(), share.direction.name());
     let (times, confidence) = (share.times, share.confidence.name());
     let (packets, rival) = (packets.join(" "), share.rival);
-    let kind = share.kind.map_or(String::new(), |kind| format!(" ({})", kind.name()));
+    let detail = share.kind.map(|it| it.name()).or_else(|| share.window.map(|it| it.name()));
+    let kind = detail.map_or(String::new(), |detail| format!(" ({detail})"));
     let rival = rival.map_or(String::new(), |rival| format!(" or {rival}"));
     let spans = format!("{span:.3} ({times}, {longest:.3})");
     let line = format!("{cause}{kind} {direction} {spans} {confidence}{rival}: {packets}");

@@ -123,9 +123,9 @@ fn windows_that_are_used_up_are_told() {
         0 is asked 51
         0 is being answered 9
         0 gets 200 to 19
-        0 to-client blocked 1028
+        0 to-client blocked 1028 by stream
         0 to-client reopened 64
-        0 to-client blocked 1546
+        0 to-client blocked 1546 by stream
         0 to-client reopened 79
         0 is answered 1556
         ",
@@ -150,7 +150,7 @@ fn the_windows_of_a_connection_bind_all_streams() {
         0 is asked 51
         0 is being answered 9
         0 gets 200 to 19
-        all to-client blocked 65572
+        all to-client blocked 65572 by both
         all to-client reopened 64
         ",
     );
@@ -175,9 +175,9 @@ fn a_window_counts_when_it_has_arrived() {
         0 is asked 51
         0 is being answered 9
         0 gets 200 to 19
-        0 to-client blocked 137
+        0 to-client blocked 137 by stream
         0 to-client reopened 64
-        0 to-client blocked 196
+        0 to-client blocked 196 by stream
         0 is answered 206
         ",
     );

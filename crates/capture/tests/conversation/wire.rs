@@ -222,8 +222,9 @@ pub(crate) fn print(event: &Event) -> String {
         }
         Event::TunnelEnds { exchange } => format!("what {} opened is over", exchange.0),
         Event::Multiplexed { exchange } => format!("{} overlaps", exchange.0),
-        Event::FlowControlBlocked { exchange, direction, position } => {
-            format!("{} {} blocked {position}", window(*exchange), direction.name())
+        Event::FlowControlBlocked { exchange, window: by, direction, position } => {
+            let (whom, by) = (window(*exchange), by.name());
+            format!("{whom} {} blocked {position} by {by}", direction.name())
         }
         Event::FlowControlReopened { exchange, direction, position } => {
             format!("{} {} reopened {position}", window(*exchange), direction.name())

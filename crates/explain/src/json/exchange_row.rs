@@ -4,7 +4,7 @@ use ackwise_capture::{
     analysis::ExchangeResult,
     attribution::{LossKind, Rule, Share},
 };
-use ackwise_cause::Party;
+use ackwise_cause::{H2Window, Party};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -81,6 +81,10 @@ struct Cause {
     /// Kind of the loss, for `loss-recovery` and `retransmission-timeout`; null if unknown.
     #[schemars(schema_with = "kinds")]
     kind: Option<&'static str>,
+    /// For `h2-flow-control`, which windows held the data: that of the `stream`, of the `connection`, or `both`, where
+    /// raising one alone would change next to nothing; null if unknown.
+    #[schemars(schema_with = "windows")]
+    window: Option<&'static str>,
     /// The rule that decided, of the longest wait (`ackwise explain --rules`; names may change).
     rule: &'static str,
     /// The doubt that limits the confidence, if one does.
@@ -124,6 +128,7 @@ fn cause(share: Share) -> Cause {
         confidence: share.confidence.name(),
         rival: share.rival.map(ackwise_cause::Cause::name),
         kind: share.kind.map(LossKind::name),
+        window: share.window.map(H2Window::name),
         rule: share.rule.name(),
         doubt: share.doubt.map(Rule::name),
         packets: in_order(&share),
@@ -132,6 +137,12 @@ fn cause(share: Share) -> Cause {
 
 fn kinds(_: &mut SchemaGenerator) -> Schema {
     let names = LossKind::ALL.map(|kind| Some(kind.name()));
+    let names: Vec<_> = names.into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
+}
+
+fn windows(_: &mut SchemaGenerator) -> Schema {
+    let names = H2Window::ALL.map(|window| Some(window.name()));
     let names: Vec<_> = names.into_iter().chain([None]).collect();
     json_schema!({ "type": ["string", "null"], "enum": names })
 }

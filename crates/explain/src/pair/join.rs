@@ -227,6 +227,7 @@ fn of_way(cause: Cause, span: Duration) -> Share {
         confidence: Confidence::Medium,
         rival: None,
         kind: None,
+        window: None,
         rule: Rule::BothClocks,
         doubt: None,
     }

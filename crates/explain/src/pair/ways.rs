@@ -286,6 +286,7 @@ impl Part {
             confidence,
             rival,
             kind: None,
+            window: None,
             rule: Rule::BothClocks,
             doubt: None,
         }
@@ -339,6 +340,8 @@ pub(super) fn merged(shares: Vec<Share>) -> Vec<Share> {
                 before.longest = before.longest.max(share.longest);
                 before.rival = before.rival.or(share.rival);
                 before.kind = before.kind.or(share.kind);
+                let windows = before.window.zip(share.window).map(|it| it.0.and(it.1));
+                before.window = windows.or(before.window).or(share.window);
             }
             None => merged.push(Share { times: share.times.max(1), ..share }),
         }

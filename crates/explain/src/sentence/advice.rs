@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use ackwise_capture::{analysis::Analysis, attribution::Confidence};
 use ackwise_cause::{Cause, Direction};
 
-use super::loss::of_loss;
+use super::{loss::of_loss, window::of_windows};
 use crate::{hops::Waits, totals::Total};
 
 /// Adds the lines of advice.
@@ -17,7 +17,8 @@ pub(super) fn add_advice(analysis: &Analysis, total: &Total, out: &mut String) {
         let _ = write!(out, "\n{of_proxy}");
         return;
     }
-    let remedy = total.cause.remedy(total.direction).map(|it| it.text);
+    let of_window = of_windows(analysis, total).map(|it| it.remedy(total.direction.receiver()));
+    let remedy = of_window.or_else(|| total.cause.remedy(total.direction).map(|it| it.text));
     let check = total.cause.check(total.direction, total.rival);
     let is_loss = matches!(total.cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
     let loss = is_loss.then(|| of_loss(analysis, total)).flatten();

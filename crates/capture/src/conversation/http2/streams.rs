@@ -5,12 +5,12 @@ use std::{
     ops::Range,
 };
 
-use ackwise_cause::Direction;
+use ackwise_cause::{Direction, H2Window};
 
 use super::{
     super::{Event, ExchangeId, RequestHead, ResponseHead, StreamEnd, Tunnel, log::Log},
-    frames::Frame,
-    windows::{FlowWindow, INITIAL_WINDOW},
+    frames::{END_STREAM, Frame},
+    windows::{FlowWindow, INITIAL_WINDOW, Room},
 };
 use crate::limits::OPEN_REQUESTS;
 
@@ -251,28 +251,36 @@ impl Streams {
         }
     }
 
-    /// Takes DATA off a stream's window.
+    /// Takes DATA off a stream's window, and returns what there is of that if more may follow; of the connection's,
+    /// there is `connection`.
     pub(super) fn spend(
         &mut self,
         direction: Direction,
         frame: &Frame,
-        is_last: bool,
+        connection: Room,
         log: &mut Log,
-    ) {
-        let Some(stream) = self.open.get_mut(&frame.stream) else { return };
+    ) -> Option<Room> {
+        let stream = self.open.get_mut(&frame.stream)?;
         let window = &mut stream.windows[direction as usize];
         let blocked = &mut self.blocked[direction as usize];
         if window.is_blocked() {
             blocked.remove(&(window.left(), frame.stream));
         }
-        let used_up = window.spend(frame.length, self.initial[direction as usize]);
+        let initial = self.initial[direction as usize];
+        let used_up = window.spend(frame.length, initial);
         if window.is_blocked() {
             blocked.insert((window.left(), frame.stream));
         }
-        if used_up && !is_last {
-            let (exchange, position) = (Some(stream.exchange), frame.end());
-            log.push(Event::FlowControlBlocked { exchange, direction, position });
+        let room = window.room(initial);
+        if frame.has(END_STREAM) {
+            return None;
         }
+        if used_up {
+            let (exchange, position) = (Some(stream.exchange), frame.end());
+            let window = room.holds(H2Window::Stream, Some(connection));
+            log.push(Event::FlowControlBlocked { exchange, window, direction, position });
+        }
+        Some(room)
     }
 
     /// Takes credit for DATA in `direction`; `position` is that of the frame which gives it.

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use ackwise_cause::H2Window;
+
 /// What may still be sent, of a stream or of the connection.
 ///
 /// It may be below zero: SETTINGS can take away what was granted (section 6.9.2). Of a stream, it is
@@ -9,18 +11,26 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowWindow {
     left: i64,
+    /// The most that was ever left.
+    most: i64,
     /// That it is used up has been told.
     blocked: bool,
 }
 
 impl FlowWindow {
     pub(super) const fn new(left: i64) -> Self {
-        Self { left, blocked: false }
+        Self { left, most: left, blocked: false }
     }
 
     /// What is left, to be compared with other windows.
     pub(super) const fn left(&self) -> i64 {
         self.left
+    }
+
+    /// What there is of it, with that number of bytes `beside`.
+    pub(super) const fn room(&self, beside: i64) -> Room {
+        let [left, most] = [self.left.saturating_add(beside), self.most.saturating_add(beside)];
+        Room { left, most }
     }
 
     /// Whether it is used up, as has been told.
@@ -39,6 +49,9 @@ impl FlowWindow {
     /// Takes WINDOW_UPDATE; whether the window is open now and was not before.
     pub(super) const fn grant(&mut self, bytes: i64, beside: i64) -> bool {
         self.left = self.left.saturating_add(bytes);
+        if self.left > self.most {
+            self.most = self.left;
+        }
         self.open(beside)
     }
 
@@ -47,6 +60,24 @@ impl FlowWindow {
         let opens = self.left.saturating_add(beside) > 0 && self.blocked;
         self.blocked &= !opens;
         opens
+    }
+}
+
+/// How much of a window is left, and the most that ever was.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Room {
+    left: i64,
+    most: i64,
+}
+
+impl Room {
+    /// The window that holds data once it is used up, `other` being the other one that DATA must fit.
+    ///
+    /// Both do if a sender with more room in this one would be held by the other soon: that has no room for a frame of the
+    /// default size, or never had more than this one had (RFC 9113, section 6.5.2, SETTINGS_MAX_FRAME_SIZE; our choice).
+    pub(super) fn holds(self, which: H2Window, other: Option<Self>) -> H2Window {
+        let is_as_small = |it: Self| it.left < DEFAULT_FRAME || it.most <= self.most;
+        if other.is_some_and(is_as_small) { H2Window::Both } else { which }
     }
 }
 
@@ -101,6 +132,9 @@ impl Credits {
 /// The size of each window at first (RFC 9113, section 6.9.2).
 pub(super) const INITIAL_WINDOW: i64 = 65_535;
 
+/// The largest frame by default (RFC 9113, section 6.5.2).
+const DEFAULT_FRAME: i64 = 1 << 14;
+
 /// SETTINGS_INITIAL_WINDOW_SIZE in the payload of SETTINGS, if it is there.
 pub(super) fn initial_window_size(settings: &[u8]) -> Option<i64> {
     let mut found = None;
@@ -129,6 +163,27 @@ mod tests {
         assert!(window.spend(2, 0));
         assert!(!window.open(0));
         assert!(window.open(1));
+    }
+
+    #[test]
+    fn a_window_that_is_no_larger_holds_data_as_well() {
+        use H2Window::{Both, Connection, Stream};
+        let used_up = |most: i64| Room { left: 0, most };
+        for (size, left, other, expected) in [
+            (65_535, 0, 65_535, Both),
+            (65_535, 40_000, 65_535, Both),
+            (65_535, 16_383, 1 << 20, Both),
+            (65_535, 16_384, 1 << 20, Stream),
+            (4_096, 61_439, 65_535, Stream),
+        ] {
+            let other = Room { left, most: other };
+            assert_eq!(used_up(size).holds(Stream, Some(other)), expected, "{other:?}");
+        }
+        assert_eq!(used_up(65_535).holds(Connection, None), Connection, "a stream that has ended");
+        let mut stream = FlowWindow::new(0);
+        stream.spend(1_000, 4_096);
+        stream.grant(3_000, 4_096);
+        assert_eq!(stream.room(4_096), Room { left: 6_096, most: 6_096 });
     }
 
     #[test]

@@ -13,7 +13,6 @@ use crate::{
     conversation::{Event, ExchangeId, Protocol},
     flow::{
         exchange::{AbruptEnd, EarlierEnd, OpenExchange},
-        flow_control::FlowControl,
         lingering::Lingering,
     },
     outcome::{CloseOrder, ConnectionEnd, Ending, Progress},
@@ -175,11 +174,11 @@ impl ObservedConnection {
             Event::TunnelEnds { exchange } => self.tunnels.end(exchange, now),
             Event::Multiplexed { exchange } => self.with(exchange, |it| it.multiplexed = true),
             Event::Interim { exchange, .. } => self.interim(exchange),
-            Event::FlowControlBlocked { direction, .. } => {
-                self.flow_control[direction as usize] = FlowControl::Blocked;
+            Event::FlowControlBlocked { exchange, window, direction, position: _ } => {
+                self.flow_control[direction as usize].close(exchange, window);
             }
-            Event::FlowControlReopened { direction, .. } => {
-                self.flow_control[direction as usize].reopen();
+            Event::FlowControlReopened { exchange, direction, position: _ } => {
+                self.flow_control[direction as usize].reopen(exchange);
             }
         }
     }
@@ -357,6 +356,7 @@ impl ObservedConnection {
 
     fn take(&mut self, id: ExchangeId) -> Option<Box<OpenExchange>> {
         let mut open = self.open.take(id)?;
+        self.flow_control.iter_mut().for_each(|it| it.end(id));
         self.held_for_repairs = self.held_for_repairs.saturating_sub(open.held_for_repairs());
         open.catch_up(&self.deferred, &self.earlier_end);
         Some(open)
