@@ -43,6 +43,8 @@ pub struct Quality {
     pub begins_in_middle: bool,
     /// Its packets are in two of the files that were read.
     pub in_two_captures: bool,
+    /// HTTP/2 flow control may have held data, and the capture lacks the frames that would show it.
+    pub flow_control_unseen: bool,
 }
 
 impl Quality {
@@ -137,6 +139,7 @@ impl Quality {
         self.clock_steps = self.clock_steps.saturating_add(others.clock_steps);
         self.begins_in_middle |= others.begins_in_middle;
         self.in_two_captures |= others.in_two_captures;
+        self.flow_control_unseen |= others.flow_control_unseen;
     }
 }
 

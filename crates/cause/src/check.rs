@@ -69,6 +69,8 @@ const NAGLE_CLIENT: &str =
 const NOT_READ: &str = "look at Recv-Q of the receiver's socket while it is slow (`ss -tn`): bytes there were not read by \
                         its program";
 const WRITES: &str = "compare with the times of its writes (its log, or `strace -f -tt -e trace=write,writev,sendto,sendmsg`)";
+const WHOLE: &str =
+    "capture whole packets (`-s 0`): they show whether a flow-control window of HTTP/2 was used up";
 const LOST: &str = "capture at the receiver as well: a segment that was lost is not there, one that the path held is there, \
                     late";
 
@@ -104,7 +106,9 @@ const CHECKS: &[Row] = &[
     any(SillyWindow, NOT_READ),
     any(ReceiveWindow, NOT_READ),
     against(SlowStart, &[ApplicationLimited, SendBuffer], WRITES),
+    against(SlowStart, &[H2FlowControl], WHOLE),
     any(SlowStart, "look at cwnd and ssthresh of the sender's socket while it sends (`ss -ti`)"),
+    against(IdleRestart, &[H2FlowControl], WHOLE),
     any(IdleRestart, "read `sysctl net.ipv4.tcp_slow_start_after_idle` at the sender: if it is 0, the window is not reduced"),
     against(SendBuffer, &[ApplicationLimited, ServerThink], WRITES),
     any(SendBuffer, "look at the sender's socket while it sends (`ss -tmi`): a full buffer has as many bytes (w) as it may \
@@ -118,6 +122,7 @@ const CHECKS: &[Row] = &[
 
     against(ApplicationLimited, &[PathStall, Queueing, Propagation], BOTH_ENDS),
     against(ApplicationLimited, &[CorkTimer], CORKED),
+    against(ApplicationLimited, &[H2FlowControl], WHOLE),
     against(ApplicationLimited, &[SlowStart, CongestionWindow, Pacing], "look at cwnd, pacing and notsent of the sender's \
                                   socket while it sends (`ss -ti`)"),
     any(ApplicationLimited, WRITES),

@@ -261,6 +261,8 @@ struct ConnectionQuality {
     begun_before_capture: bool,
     /// Whether its packets are in two of the captures that were read, so that its verdicts are wrong.
     in_two_captures: bool,
+    /// Whether HTTP/2 flow control may have held data, and frames that would show it are cut or missing.
+    flow_control_unseen: bool,
     /// Highest confidence of a verdict on this connection: `high`, `medium` or `low`; null if the
     /// capture has one direction only, so that nothing is attributed.
     confidence: Option<&'static str>,
@@ -487,6 +489,7 @@ fn quality(it: &ConnectionResult) -> ConnectionQuality {
         clock_steps: it.quality.clock_steps.into(),
         begun_before_capture: it.quality.begins_in_middle,
         in_two_captures: it.quality.in_two_captures,
+        flow_control_unseen: it.quality.flow_control_unseen,
         confidence: it.quality.confidence().map(Confidence::name),
     }
 }

@@ -36,6 +36,9 @@ pub struct CaptureQuality {
     pub without_acks: u64,
     /// Number of data packets captured only in part: the snap length cut them off.
     pub cut_packets: u64,
+    /// Number of HTTP/2 connections whose flow control may have held data, but is not judged, since frames that would show
+    /// it are cut or missing.
+    pub flow_control_unseen: u64,
     /// Number of packets with more data than a segment may have: the capturing host's network interface
     /// divides what it sends or joins what it receives (offloads), so that the segments on the wire are
     /// not seen.
@@ -94,6 +97,7 @@ impl CaptureQuality {
         self.without_acks += u64::from(it.lacks_acks());
         self.oversized_packets +=
             it.directions.iter().map(|it| u64::from(it.oversized)).sum::<u64>();
+        self.flow_control_unseen += u64::from(it.flow_control_unseen);
         self.clock_steps += u64::from(it.clock_steps);
         self.cut_packets += it.directions.iter().map(|it| u64::from(it.cut)).sum::<u64>();
         self.limited_connections += u64::from(it.confidence() != Some(Confidence::High));
@@ -166,6 +170,10 @@ impl fmt::Display for CaptureQuality {
         }
         if self.cut_packets > 0 {
             write!(f, "; {} cut", counted(self.cut_packets, "packet"))?;
+        }
+        if self.flow_control_unseen > 0 {
+            let connections = counted(self.flow_control_unseen, "connection");
+            write!(f, "; HTTP/2 flow control not judged in {connections} (capture with `-s 0`)")?;
         }
         if self.oversized_packets > 0 {
             let packets = counted(self.oversized_packets, "packet");

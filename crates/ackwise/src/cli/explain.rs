@@ -183,7 +183,7 @@ const EXAMPLES: &str = "\
 Examples:
   ackwise explain capture.pcap
   ackwise explain --json client.pcapng.gz | jq '.totals[] | {cause, ms}'
-  kubectl exec POD -- tcpdump -U -s 128 -w - port 80 | ackwise explain -
+  kubectl exec POD -- tcpdump -U -s 0 -w - port 80 | ackwise explain -
   ackwise explain --html report.html capture.pcap
   ackwise explain --pair client.pcap server.pcap
   SSLKEYLOGFILE=keys curl https://localhost/; ackwise explain --keys keys capture.pcap

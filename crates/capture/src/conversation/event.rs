@@ -139,6 +139,11 @@ pub enum Event {
         /// Of the first byte, in `direction`, after the DATA that used up the window.
         position: u64,
     },
+    /// The capture lacks frames that may have used up a window or given it room: flow control is not followed any more.
+    FlowControlUnseen {
+        /// As many bytes to the server, and to the client, fit into any window from the beginning of the connection on.
+        least: [u64; 2],
+    },
     /// A window that was used up opens again: the frame has arrived
     /// ([`handle_arrival`](crate::conversation::ExchangeReader::handle_arrival)).
     FlowControlReopened {

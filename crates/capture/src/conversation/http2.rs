@@ -30,6 +30,8 @@ pub(super) struct Http2 {
     streams: Streams,
     /// Where bytes of the client begin that cannot be seen and may hold a request.
     missed_request: Option<u64>,
+    /// DATA or credit may be among bytes that cannot be seen: nobody knows what is left of a window.
+    windows_unseen: bool,
 }
 
 /// One direction.
@@ -39,6 +41,8 @@ struct Half {
     /// What is read of the frame that is under way, and of the blocks before it.
     blocks: Blocks,
     reads_payload: bool,
+    /// The least that its SETTINGS give a stream, if they were seen.
+    least_initial: Option<i64>,
     /// Of the connection, for DATA in this direction.
     window: FlowWindow,
     /// On its way to the sender of this direction.
@@ -55,6 +59,7 @@ impl Http2 {
             server: Half::new(Frames::of_server()),
             streams: Streams::new(),
             missed_request: None,
+            windows_unseen: false,
         }
     }
 
@@ -185,6 +190,11 @@ impl Http2 {
                 let payload = self.half(direction).blocks.take_payload();
                 if let Some(bytes) = &payload {
                     log.token(direction, frame.payload(), || TokenKind::Settings(bytes.clone()));
+                    let size = initial_window_size(bytes).unwrap_or(INITIAL_WINDOW);
+                    let half = self.half(direction);
+                    half.least_initial = Some(half.least_initial.map_or(size, |it| it.min(size)));
+                } else {
+                    self.lose_windows(log);
                 }
                 if let Some(size) = payload.as_deref().and_then(initial_window_size) {
                     let (whom, position) = (Whom::AllStreams, frame.end());
@@ -198,21 +208,40 @@ impl Http2 {
     }
 
     fn take_data(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
-        let position = frame.end();
+        if !self.windows_unseen {
+            self.spend(direction, frame, log);
+        }
+        if direction == Direction::ToClient {
+            self.streams.answer(frame.stream, frame.start, self.client.end, log);
+        }
+        if frame.has(END_STREAM) {
+            self.streams.end(direction, frame.stream, frame.end(), log);
+        }
+    }
+
+    /// Takes DATA off both windows that it must fit.
+    fn spend(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
         let connection = &mut self.half(direction).window;
         let used_up = connection.spend(frame.length, 0);
         let room = connection.room(0);
         let stream = self.streams.spend(direction, frame, room, log);
         if used_up {
             let window = room.holds(H2Window::Connection, stream);
+            let position = frame.end();
             log.push(Event::FlowControlBlocked { exchange: None, window, direction, position });
         }
-        if direction == Direction::ToClient {
-            self.streams.answer(frame.stream, frame.start, self.client.end, log);
+    }
+
+    /// DATA or credit cannot be seen: from now on, windows are not followed.
+    fn lose_windows(&mut self, log: &mut Log) {
+        if std::mem::replace(&mut self.windows_unseen, true) {
+            return;
         }
-        if frame.has(END_STREAM) {
-            self.streams.end(direction, frame.stream, position, log);
-        }
+        let least = [&self.server, &self.client].map(|receiver| {
+            let initial = receiver.least_initial.unwrap_or_default();
+            u64::try_from(initial.min(INITIAL_WINDOW)).unwrap_or_default()
+        });
+        log.push(Event::FlowControlUnseen { least });
     }
 
     /// Takes RST_STREAM or GOAWAY.
@@ -244,9 +273,10 @@ impl Http2 {
         if let Some(increment) = payload.as_ref().and_then(|bytes| bytes.first_chunk::<4>()) {
             log.token(direction, frame.payload(), || TokenKind::WindowUpdate(*increment));
         }
-        let increment = payload.as_deref().and_then(<[u8]>::first_chunk);
-        // One that was cut counts as large: better to miss a stall than to invent one.
-        let increment = increment.map_or(u32::MAX >> 1, |bytes| u32::from_be_bytes(*bytes));
+        let Some(increment) = payload.as_deref().and_then(<[u8]>::first_chunk) else {
+            return self.lose_windows(log);
+        };
+        let increment = u32::from_be_bytes(*increment);
         let bytes = i64::from(increment & (u32::MAX >> 1));
         let whom = match frame.stream {
             0 => Whom::Connection,
@@ -312,6 +342,7 @@ impl Http2 {
     /// From `start` on frames of one direction cannot be seen.
     fn lose(&mut self, direction: Direction, start: u64, log: &mut Log) {
         self.half(direction).blocks.lose();
+        self.lose_windows(log);
         match direction {
             Direction::ToServer => {
                 self.missed_request.get_or_insert(start);
@@ -333,6 +364,7 @@ impl Half {
             frames,
             blocks: Blocks::new(),
             reads_payload: false,
+            least_initial: None,
             window: FlowWindow::new(INITIAL_WINDOW),
             credits: Credits::new(),
             end: 0,

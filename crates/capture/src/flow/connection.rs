@@ -343,7 +343,7 @@ impl ObservedConnection {
             return self.hold_shutdown(kind, seen, place, data.gap, sent_before);
         }
         if let Some(gap) = &mut data.gap {
-            self.blame_flow_control(gap, direction);
+            self.blame_flow_control(gap, direction, data.bytes.end);
             if self.exchanges == 0 && !is_mute {
                 let other = self.ends.half(direction.opposite()).sender.last();
                 let answered = other.filter(|_| before.is_some_and(|it| it.0 != direction));

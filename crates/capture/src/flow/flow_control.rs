@@ -12,6 +12,12 @@ pub(super) struct FlowControl {
     connection: Option<Closed>,
     /// Open exchanges whose stream has used up its window: no more than there are.
     streams: BTreeMap<ExchangeId, Closed>,
+    /// If the capture lacks frames: the bytes that fit into any window.
+    unseen: Option<u64>,
+    /// How far the sender had heard the receiver when it sent the last data, if the capture lacks frames.
+    heard: u64,
+    /// Of some data, it is not known whether it was delayed.
+    is_doubtful: bool,
 }
 
 /// A window that is used up, or was until after the last data.
@@ -30,6 +36,19 @@ pub(super) enum Delay {
     All(H2Window),
     /// Some streams could not send anything, others could.
     Some,
+    /// Perhaps: the capture lacks frames.
+    Unseen,
+}
+
+/// The data that may have been delayed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data {
+    /// Position after its last byte.
+    pub end: u64,
+    /// How far its sender has heard the receiver.
+    pub heard: u64,
+    /// The number of open exchanges.
+    pub open: usize,
 }
 
 impl FlowControl {
@@ -52,6 +71,23 @@ impl FlowControl {
         }
     }
 
+    /// What the capture lacks may have closed or opened any window, but that of a connection that has carried no more
+    /// than `least` bytes.
+    /// Its sender has `heard` the receiver so far.
+    pub(super) fn lose(&mut self, least: u64, heard: u64) {
+        (self.unseen, self.heard) = (Some(least), heard);
+        (self.connection, self.streams) = Default::default();
+    }
+
+    /// Of some data, it is not known whether it was delayed, and that mattered.
+    pub(super) fn note_doubt(&mut self) {
+        self.is_doubtful = true;
+    }
+
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.is_doubtful
+    }
+
     /// An exchange is over: nothing gives its stream more room.
     pub(super) fn end(&mut self, exchange: ExchangeId) {
         self.streams.remove(&exchange);
@@ -62,8 +98,13 @@ impl FlowControl {
         self.connection.is_none() && self.streams.is_empty()
     }
 
-    /// How it delayed the next data, while so many exchanges are `open`; asked once for each.
-    pub(super) fn delay_data(&mut self, open: usize) -> Delay {
+    /// How it delayed the next data; asked once for each. RFC 9113, section 6.9: what opens a window is a frame of the
+    /// receiver, so that data which leaves without having heard of one was not delayed.
+    pub(super) fn delay_data(&mut self, Data { end, heard, open }: Data) -> Delay {
+        if let Some(least) = self.unseen {
+            let hears = std::mem::replace(&mut self.heard, heard) < heard;
+            return if hears && end > least { Delay::Unseen } else { Delay::None };
+        }
         if self.is_open() {
             return Delay::None;
         }
@@ -87,31 +128,51 @@ mod tests {
     const ONE: Option<ExchangeId> = Some(ExchangeId(1));
     const TWO: Option<ExchangeId> = Some(ExchangeId(2));
 
+    /// The next data, while so many exchanges are open.
+    const fn next(open: usize) -> Data {
+        Data { end: 100, heard: 0, open }
+    }
+
     #[test]
     fn data_is_delayed_until_after_the_window_has_opened() {
         let mut control = FlowControl::default();
-        assert_eq!(control.delay_data(1), Delay::None);
+        assert_eq!(control.delay_data(next(1)), Delay::None);
         control.close(ONE, Stream);
-        assert_eq!(control.delay_data(1), Delay::All(Stream));
+        assert_eq!(control.delay_data(next(1)), Delay::All(Stream));
         control.reopen(ONE);
         assert!(!control.is_open());
-        assert_eq!(control.delay_data(1), Delay::All(Stream));
+        assert_eq!(control.delay_data(next(1)), Delay::All(Stream));
         assert!(control.is_open());
-        assert_eq!(control.delay_data(1), Delay::None);
+        assert_eq!(control.delay_data(next(1)), Delay::None);
     }
 
     #[test]
     fn a_stream_delays_only_itself_and_the_connection_delays_all() {
         let mut control = FlowControl::default();
         control.close(ONE, Stream);
-        assert_eq!(control.delay_data(2), Delay::Some, "the other may be what is waited for");
+        assert_eq!(control.delay_data(next(2)), Delay::Some, "the other may be what is waited for");
         control.close(TWO, Both);
-        assert_eq!(control.delay_data(2), Delay::All(Both));
+        assert_eq!(control.delay_data(next(2)), Delay::All(Both));
         let mut control = FlowControl::default();
         control.close(None, Connection);
-        assert_eq!(control.delay_data(7), Delay::All(Connection));
+        assert_eq!(control.delay_data(next(7)), Delay::All(Connection));
         control.close(ONE, Stream);
-        assert_eq!(control.delay_data(7), Delay::All(Both));
+        assert_eq!(control.delay_data(next(7)), Delay::All(Both));
+    }
+
+    #[test]
+    fn what_the_capture_lacks_may_delay_data_that_hears_of_the_receiver_and_fits_no_window() {
+        let mut control = FlowControl::default();
+        control.close(ONE, Stream);
+        control.lose(100, 6);
+        for (end, heard, expected) in [
+            (100, 7, Delay::None),
+            (101, 7, Delay::None),
+            (102, 8, Delay::Unseen),
+            (103, 8, Delay::None),
+        ] {
+            assert_eq!(control.delay_data(Data { end, heard, open: 1 }), expected, "{end}");
+        }
     }
 
     #[test]
@@ -119,7 +180,7 @@ mod tests {
         let mut control = FlowControl::default();
         control.close(ONE, Stream);
         control.end(ExchangeId(1));
-        assert_eq!(control.delay_data(1), Delay::None);
+        assert_eq!(control.delay_data(next(1)), Delay::None);
         control.reopen(ONE);
         assert!(control.is_open());
     }

@@ -26,6 +26,8 @@ use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, Timestamps, Windo
 pub(crate) struct Streams {
     client: Vec<u8>,
     server: Vec<u8>,
+    /// So many bytes of each packet's data are captured.
+    snap: usize,
 }
 
 /// Bytes of a request, and of a response's head.
@@ -35,7 +37,7 @@ pub(crate) const HEAD: usize = 100;
 impl Streams {
     /// Requests of [`REQUEST`] bytes, each answered by a head of [`HEAD`] bytes and a body.
     pub(crate) fn of_bodies(bodies: &[usize]) -> Self {
-        let mut streams = Self { client: Vec::new(), server: Vec::new() };
+        let mut streams = Self { client: Vec::new(), server: Vec::new(), snap: usize::MAX };
         for &body in bodies {
             streams.client.extend(padded("GET / HTTP/1.1\r\nX: ", REQUEST));
             let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {body}\r\nX: ");
@@ -47,7 +49,7 @@ impl Streams {
 
     /// Any messages.
     pub(crate) fn of(client: &[u8], server: &[u8]) -> Self {
-        Self { client: client.to_vec(), server: server.to_vec() }
+        Self { client: client.to_vec(), server: server.to_vec(), snap: usize::MAX }
     }
 
     /// The client's and the server's.
@@ -60,12 +62,18 @@ impl Streams {
         let head = format!("PUT / HTTP/1.1\r\nContent-Length: {body}\r\nX: ");
         let mut client = padded(&head, REQUEST);
         client.extend(vec![b'.'; body]);
-        Self { client, server: padded("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ", HEAD) }
+        let server = padded("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ", HEAD);
+        Self { client, server, snap: usize::MAX }
+    }
+
+    /// The same, with so many bytes of each packet's data in the capture.
+    pub(crate) fn cut_to(self, snap: usize) -> Self {
+        Self { snap, ..self }
     }
 
     /// What the analyser says of the packets in `script`.
     pub(crate) fn seen_as(&self, script: &str) -> Analysis {
-        let mut capture = Capture::default();
+        let mut capture = Capture { snap: self.snap, ..Capture::default() };
         capture.analyser = capture.analyser.with_measures();
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
             self.see(line, &mut capture);
@@ -154,6 +162,8 @@ struct Capture {
     identification: u16,
     /// The client's.
     port: u16,
+    /// Bytes of a packet's data that are captured.
+    snap: usize,
 }
 
 impl Capture {
@@ -177,7 +187,7 @@ impl Capture {
             source,
             destination,
             segment: Segment { seq: SeqNumber(isn + position), len, ..segment },
-            payload: data,
+            payload: &data[..data.len().min(self.snap)],
             hop_limit: 64,
             identification: self.identification,
             fragment: false,

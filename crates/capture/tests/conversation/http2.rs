@@ -239,6 +239,7 @@ fn short_snaps_hide_frames_and_segments_show_them_again() {
         0 is asked 45
         0 is being answered 18
         0 gets 200 to 28
+        windows unseen beyond 65535 and 65535
         0 is answered ~3146
         1 begins 54 on stream 3
         1 asks GET / to 66
@@ -275,6 +276,7 @@ fn a_gap_over_several_streams_leaves_them_overlapping() {
         1 begins 45 on stream 3
         1 asks GET / to 57
         1 is asked 57
+        windows unseen beyond 65535 and 65535
         0 overlaps
         0 is being answered ~9
         1 overlaps
@@ -298,6 +300,7 @@ fn a_request_behind_a_long_preface_is_known_by_its_response() {
         Shown { segment: 1448, snap: 62 },
         "
         HTTP/2
+        windows unseen beyond 0 and 65535
         0 begins ~58 on stream 1
         0 is asked ~70
         0 is being answered 18

@@ -229,6 +229,9 @@ pub(crate) fn print(event: &Event) -> String {
         Event::FlowControlReopened { exchange, direction, position } => {
             format!("{} {} reopened {position}", window(*exchange), direction.name())
         }
+        Event::FlowControlUnseen { least: [to_server, to_client] } => {
+            format!("windows unseen beyond {to_server} and {to_client}")
+        }
         other => format!("{other:?}"),
     }
 }

@@ -45,9 +45,40 @@ impl Gap {
             self.hold = self.hold.limited(Rule::MayBeWindow, or_window);
         }
     }
+
+    /// Frames that would show a window are not in the capture, and one may have opened it. That a send buffer held the data,
+    /// is not said then: of it, nothing else is seen than that its sender had written all that it may. Whether it makes a
+    /// difference.
+    pub(crate) fn doubt_unseen_window(&mut self) -> bool {
+        if !self.hold.was_released_by_ack() || self.same_burst {
+            return false;
+        }
+        if self.hold.writer == Writer::SendBufferFull {
+            self.hold.unknown = true;
+            return true;
+        }
+        let rival = self.hold.rival.filter(|it| *it != Cause::SendBuffer);
+        let or_window = Limit::as_well(rival.unwrap_or(Cause::H2FlowControl));
+        self.hold = Hold { rival, ..self.hold }.limited(Rule::MayBeWindow, or_window);
+        true
+    }
 }
 
 impl Hold {
+    /// An acknowledgement let it go, and so may what came with that.
+    const fn was_released_by_ack(&self) -> bool {
+        let by_ack = matches!(
+            self.rule,
+            Rule::SameBuffer
+                | Rule::FirstWindow
+                | Rule::RoomInWindow
+                | Rule::EmptiedBuffer
+                | Rule::AfterIdle
+                | Rule::WindowFull
+        );
+        by_ack && self.lost.is_none()
+    }
+
     /// A congestion window is inferred; that the protocol's window was used up is in the capture.
     const fn may_be_flow_controlled(&self) -> bool {
         matches!(self.wait, Wait::Application | Wait::SlowStart | Wait::CongestionWindow)

@@ -7,6 +7,7 @@ use crate::{
     attribution::later::Resolution,
     closing::TimeWaitRule,
     conversation::TlsEnd,
+    flow::flow_control::FlowControl,
     limits::Limit,
     results::{ConnectionResult, Results},
 };
@@ -65,6 +66,7 @@ impl ObservedConnection {
             direction.cut = cut;
         }
         quality.clock_steps = self.clock_steps;
+        quality.flow_control_unseen = self.flow_control.iter().any(FlowControl::is_doubtful);
         quality.in_two_captures = self.again_elsewhere.is_so();
         let tunnels = std::mem::take(&mut self.tunnels);
         let [to_server, to_client] = &self.ends.halves;

@@ -177,6 +177,13 @@ impl ObservedConnection {
             Event::FlowControlBlocked { exchange, window, direction, position: _ } => {
                 self.flow_control[direction as usize].close(exchange, window);
             }
+            Event::FlowControlUnseen { least } => {
+                for direction in [Direction::ToServer, Direction::ToClient] {
+                    let heard = self.ends.half(direction.opposite()).stream.acked();
+                    let least = least[direction as usize];
+                    self.flow_control[direction as usize].lose(least, heard);
+                }
+            }
             Event::FlowControlReopened { exchange, direction, position: _ } => {
                 self.flow_control[direction as usize].reopen(exchange);
             }
