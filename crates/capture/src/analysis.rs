@@ -14,6 +14,7 @@ pub use crate::results::{ConnectionResult, ExchangeResult, Here, TunnelResult, U
 
 pub use crate::closing::{Closing, TimeWaitRule};
 pub use crate::flow::Batch;
+pub use crate::held_requests::HeldRequests;
 
 use crate::{
     attribution::Rule,

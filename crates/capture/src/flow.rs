@@ -11,6 +11,7 @@ mod ends;
 mod exchange;
 mod flow_control;
 mod heard;
+mod held_segment;
 mod lingering;
 mod measures;
 mod newcomer;

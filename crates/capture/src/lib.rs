@@ -19,6 +19,7 @@
 //! | [`quality`] | how much of a connection the capture has |
 //! | `measures` | round trips, windows and reordering of a connection |
 //! | [`limits`] | what a capture may cost, whoever wrote it |
+//! | `held_requests` | requests that Nagle's algorithm held before their first byte |
 //! | `folded` | what is too much to be listed, added up |
 //! | `outcome` | how exchanges and attempts to connect ended |
 //! | `results` | what is known of its connections and exchanges so far |
@@ -60,6 +61,7 @@ pub mod filter;
 mod flow;
 mod folded;
 pub mod frame;
+mod held_requests;
 mod hop_limits;
 pub mod keys;
 pub mod limits;

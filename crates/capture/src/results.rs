@@ -17,6 +17,7 @@ use crate::{
     conversation::{Alert, NotOpened, Protocol, Tunnel},
     decode::{IcmpError, Seen},
     folded::Folded,
+    held_requests::HeldRequests,
     hop_limits::HopLimits,
     keys::KeyLog,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
@@ -77,6 +78,8 @@ pub struct ConnectionResult {
     pub icmp: Option<Box<IcmpError>>,
     /// At its end, full segments did not get through one way.
     pub black_hole: Option<Box<BlackHole>>,
+    /// Requests that Nagle's algorithm held before their first byte.
+    pub held_requests: Option<Box<HeldRequests>>,
     /// Who held TIME-WAIT after it: who closed first, or the other end if that took it over by an RST
     /// after both had closed, or if both had agreed on it. `None` if it was broken off or did not end.
     pub time_wait: Option<Party>,

@@ -18,7 +18,8 @@ use std::{
 
 use ackwise_capture::{
     analysis::{
-        AdvertisedWindows, Analysis, ConnectionResult, RoundTripTimes, TimeWaitRule, TunnelResult,
+        AdvertisedWindows, Analysis, ConnectionResult, HeldRequests, RoundTripTimes, TimeWaitRule,
+        TunnelResult,
     },
     attribution::Confidence,
     conversation::Tunnel,
@@ -192,8 +193,29 @@ struct ConnectionRow {
     lost_by_capture: u64,
     /// What took the connection or its streams over: time of which nothing is attributed to a cause.
     tunnels: Vec<TunnelRow>,
+    /// Requests that Nagle's algorithm held before their first byte, until a delayed ACK: a wait in front of exchanges, which
+    /// is in none of them; null if there are none.
+    held_requests: Option<HeldRequestsRow>,
     /// How much of the connection the capture has.
     quality: ConnectionQuality,
+}
+
+/// Requests whose first byte left with a delayed ACK. When the program wrote them is not visible: times are upper limits.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "HeldRequests")]
+struct HeldRequestsRow {
+    /// How many.
+    count: u32,
+    /// The shortest wait.
+    shortest_ms: f64,
+    /// The longest wait.
+    longest_ms: f64,
+    /// All of them.
+    total_ms: f64,
+    /// Confidence of the least sure one: `high` or `medium`.
+    confidence: &'static str,
+    /// Numbers of the packets that show the longest wait, in ascending order.
+    packets: Vec<u64>,
 }
 
 /// A distribution of round-trip times. With more than 8 samples, `median_ms` and `p95_ms` are exact to 6 %.
@@ -443,7 +465,21 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         pacing: it.pacing.each_ref().map(|it| it.as_deref().map(PacingRow::of)),
         lost_by_capture: it.quality.missing_packets(),
         tunnels: it.tunnels.iter().map(|it| tunnel(explained, it)).collect(),
+        held_requests: it.held_requests.as_deref().map(held_requests),
         quality: quality(it),
+    }
+}
+
+fn held_requests(it: &HeldRequests) -> HeldRequestsRow {
+    let mut packets: Vec<u64> = it.evidence.packets().collect();
+    packets.sort_unstable();
+    HeldRequestsRow {
+        count: it.count,
+        shortest_ms: millis(it.shortest),
+        longest_ms: millis(it.longest),
+        total_ms: millis(it.total),
+        confidence: it.confidence.name(),
+        packets,
     }
 }
 

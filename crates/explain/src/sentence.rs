@@ -20,6 +20,7 @@ use self::{
     words::{did, happened},
 };
 use super::failures::{self, Failure};
+use super::held_requests::Held;
 use super::totals::{Total, Totals, TotalsScope, median};
 
 /// What took most of the time of a capture, and what can be changed, in a few sentences.
@@ -31,7 +32,9 @@ pub fn sentence(analysis: &Analysis) -> String {
 /// The same, with the totals of all exchanges, and what failed, which comes first.
 pub(super) fn of_totals(analysis: &Analysis, totals: &Totals, failures: &[Failure]) -> String {
     let Some(failed) = failures::sentence(analysis, failures) else {
-        return of_time(analysis, totals, true);
+        let Some(held) = Held::most(analysis) else { return of_time(analysis, totals, true) };
+        let in_time = of_time(analysis, totals, false);
+        return format!("{in_time}\n{}", held.sentence(&in_time));
     };
     // What an exchange waited for that failed, is not what made it fail.
     let out: BTreeSet<_> = failures.iter().filter_map(|it| it.exchange).collect();

@@ -26,6 +26,7 @@ use super::{
     exchange::{EarlierEnd, OpenExchange},
     flow_control::FlowControl,
     heard::HeardByServer,
+    held_segment::HeldSegment,
     lingering::Lingering,
     measures::Measures,
     open::OpenExchanges,
@@ -45,6 +46,7 @@ use crate::{
     },
     closing::Closing,
     conversation::{ExchangeReader, Protocol},
+    held_requests::HeldRequests,
     hop_limits::HopLimits,
     results::{Here, Results},
     series::{Point, Series},
@@ -76,6 +78,9 @@ pub(crate) struct ObservedConnection {
     tunnels: Tunnels,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],
+    /// The client's last segment, if Nagle's algorithm held it, and the requests that began with such ones.
+    held_segment: Option<HeldSegment>,
+    held_requests: Option<Box<HeldRequests>>,
     /// What its exchanges have shown so far.
     habits: ServerHabits,
     /// Gaps whose cause is not known yet, by the direction of the data.
@@ -344,6 +349,9 @@ impl ObservedConnection {
         }
         if let Some(gap) = &mut data.gap {
             self.blame_flow_control(gap, direction, data.bytes.end);
+            if direction == Direction::ToServer {
+                self.held_segment = HeldSegment::of(gap, data.bytes.start);
+            }
             if self.exchanges == 0 && !is_mute {
                 let other = self.ends.half(direction.opposite()).sender.last();
                 let answered = other.filter(|_| before.is_some_and(|it| it.0 != direction));

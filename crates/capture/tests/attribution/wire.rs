@@ -26,7 +26,7 @@ use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, Timestamps, Windo
 pub(crate) struct Streams {
     client: Vec<u8>,
     server: Vec<u8>,
-    /// So many bytes of each packet's data are captured.
+    /// Bytes of each packet's data that are captured.
     snap: usize,
 }
 
@@ -66,7 +66,7 @@ impl Streams {
         Self { client, server, snap: usize::MAX }
     }
 
-    /// The same, with so many bytes of each packet's data in the capture.
+    /// The same, with the first `snap` bytes of each packet's data.
     pub(crate) fn cut_to(self, snap: usize) -> Self {
         Self { snap, ..self }
     }

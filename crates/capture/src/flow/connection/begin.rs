@@ -35,6 +35,8 @@ impl Default for ObservedConnection {
             protocol: None,
             tunnels: Tunnels::default(),
             flow_control: Default::default(),
+            held_segment: None,
+            held_requests: None,
             habits: ServerHabits::default(),
             unsettled: Default::default(),
             undecided: [None, None],
@@ -136,6 +138,8 @@ impl ObservedConnection {
             protocol,
             tunnels,
             flow_control,
+            held_segment,
+            held_requests,
             habits,
             unsettled,
             undecided,
@@ -180,6 +184,7 @@ impl ObservedConnection {
         *answered_from = 0;
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
+        (*held_segment, *held_requests) = (None, None);
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
         (*work, *held_for_repairs) = (Work::default(), 0);
     }

@@ -59,6 +59,7 @@ impl ObservedConnection {
                     Some(first) => self.setup.begin_exchange(first),
                     None => self.setup.new_account(now),
                 };
+                self.note_held_request(position, exact);
                 self.exchanges += 1;
                 let open = OpenExchange::new(exchange, stream, account, position);
                 let mut open = open.behind(&self.earlier_end);
@@ -187,6 +188,17 @@ impl ObservedConnection {
             Event::FlowControlReopened { exchange, direction, position: _ } => {
                 self.flow_control[direction as usize].reopen(exchange);
             }
+        }
+    }
+
+    /// A request begins at `position`. The first of a connection waits for its setup.
+    fn note_held_request(&mut self, position: u64, exact: bool) {
+        let is_later = exact && self.exchanges > 0;
+        let held = self.held_segment.filter(|_| is_later).and_then(|it| it.request_at(position));
+        match (held, &mut self.held_requests) {
+            (Some(held), Some(all)) => all.add(&held),
+            (Some(held), all) => *all = Some(Box::new(held)),
+            (None, _) => {}
         }
     }
 

@@ -1,0 +1,36 @@
+//! The client's segments that Nagle's algorithm held: a request may begin with one.
+
+use std::time::Duration;
+
+use ackwise_tcp::Wait;
+
+use crate::{
+    attribution::{Confidence, Nanos, Rule, gap::Gap},
+    held_requests::HeldRequests,
+};
+
+/// A segment of the client that a delayed ACK released, and what may begin with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeldSegment {
+    start: u64,
+    held: HeldRequests,
+}
+
+impl HeldSegment {
+    /// The segment from `start` on, which ends `gap`, if it was held so.
+    pub(super) fn of(gap: &Gap, start: u64) -> Option<Self> {
+        let by_nagle = gap.hold.rule == Rule::NagleHeld && gap.hold.wait == Wait::Nagle;
+        // As a verdict of low confidence, this would be a guess.
+        let is_shown = by_nagle && gap.hold.confidence > Confidence::Low && gap.before.is_none();
+        gap.ack_delay().filter(|_| is_shown)?;
+        let time: Duration = Nanos::between(gap.arrived, gap.until).into();
+        let (evidence, confidence) = (gap.evidence, gap.hold.confidence);
+        let held = HeldRequests { evidence, ..HeldRequests::once(time, confidence) };
+        Some(Self { start, held })
+    }
+
+    /// What it shows if a request begins at `position`.
+    pub(super) fn request_at(self, position: u64) -> Option<HeldRequests> {
+        (self.start == position).then_some(self.held)
+    }
+}
