@@ -105,6 +105,17 @@ impl Opener {
         self.sides[direction as usize].is_lost = true;
     }
 
+    /// A record of data was sent in `direction` that cannot be seen whole.
+    pub(super) fn pass_over(&mut self, direction: Direction) {
+        let side = &mut self.sides[direction as usize];
+        side.number = side.number.saturating_add(1);
+    }
+
+    /// Whether nobody knows how many records were sent in `direction`.
+    pub(super) const fn is_lost(&self, direction: Direction) -> bool {
+        self.sides[direction as usize].is_lost
+    }
+
     /// The sender has changed its key (RFC 8446, section 7.2).
     pub(super) fn update(&mut self, direction: Direction) {
         let side = &mut self.sides[direction as usize];

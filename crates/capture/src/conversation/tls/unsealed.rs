@@ -22,6 +22,8 @@ pub(super) struct Unsealed {
     sealed: [Option<SealedRecord>; 2],
     /// Up to where each direction was opened.
     opened_to: [u64; 2],
+    /// What sealing adds to the records of data of each direction, with their headers; 0 if none was opened.
+    added: [u64; 2],
     /// What the client has sent before the handshake was done, until the server says whether it takes that.
     early: Early,
 }
@@ -71,6 +73,7 @@ impl Unsealed {
             reader: Box::default(),
             sealed: [None, None],
             opened_to: [0; 2],
+            added: [0; 2],
             early: Early::Waits(Vec::new()),
         }
     }
@@ -105,6 +108,10 @@ impl Unsealed {
     /// Where the record begins that is under way.
     pub(super) fn undecided_since(&self, direction: Direction) -> Option<u64> {
         let sealed = self.sealed[direction as usize].as_ref().map(|it| it.record.start);
+        // What was sent since then may have begun anything.
+        let is_lost = self.opener.is_lost(direction) && self.is_confirmed();
+        let lost = is_lost.then_some(self.opened_to[direction as usize]);
+        let sealed = lost.or(sealed);
         match (&self.early, direction) {
             (Early::Waits(pieces), Direction::ToServer) => pieces.first().map(|it| it.0).or(sealed),
             _ => sealed,
@@ -145,8 +152,7 @@ impl Unsealed {
 
     fn open(&mut self, direction: Direction, mut sealed: SealedRecord, log: &mut Log) -> Found {
         if sealed.is_cut {
-            self.opener.miss(direction);
-            return self.not_opened(sealed);
+            return self.take_cut(direction, sealed, log);
         }
         let mut payload = mem::take(&mut sealed.bytes);
         let content_type = sealed.record.kind.number();
@@ -168,12 +174,28 @@ impl Unsealed {
                 self.take_handshake(direction, &content, log);
             }
             APPLICATION_DATA => {
+                self.added[direction as usize] = missing.added;
                 let (at, content) = (end - length, content.to_vec());
                 self.take_data(direction, missing, at, content, log);
             }
             _ => {}
         }
         Found::Opened
+    }
+
+    /// A record was sent of which the capture lacks a part. Behind data it is data, too.
+    fn take_cut(&mut self, direction: Direction, sealed: SealedRecord, log: &mut Log) -> Found {
+        let Record { start, end, .. } = sealed.record;
+        let added = self.added[direction as usize];
+        let length = end.saturating_sub(start).checked_sub(added);
+        let Some(length) = length.filter(|_| added > 0 && !self.opener.is_lost(direction)) else {
+            self.opener.miss(direction);
+            return self.not_opened(sealed);
+        };
+        self.opener.pass_over(direction);
+        self.opened_to[direction as usize] = end;
+        self.read(direction, Span::gap(end - length, length), log);
+        Found::Missed
     }
 
     fn not_opened(&self, sealed: SealedRecord) -> Found {
