@@ -44,7 +44,9 @@ impl Told {
                     assert!(position <= answered, "{event:?} of {answered}");
                     (exchange, &[Phase::Answering][..], Phase::Over)
                 }
-                Event::Abandoned { exchange, .. } | Event::Lost { exchange } => {
+                Event::Abandoned { exchange, .. }
+            | Event::Lost { exchange }
+            | Event::Unjudged { exchange } => {
                     (exchange, &[Phase::Asking, Phase::Answering][..], Phase::Over)
                 }
                 _ => continue,

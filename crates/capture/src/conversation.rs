@@ -26,6 +26,8 @@
 //! | `opening`, `guess` | which protocol the first bytes begin |
 //! | `http1` | requests in order, responses in the same order |
 //! | `http2` | streams, flow-control windows, and four fields of HPACK |
+//! | `resp` | commands of Redis and their replies |
+//! | `in_order` | requests that are answered in order, and those that are not judged |
 //! | `tls` | handshakes and records, by their types and lengths |
 //! | `turns` | what to do when nothing can be read: whose turn is it? |
 //! | `token` | which bytes are what, for those who ask |
@@ -40,8 +42,10 @@ mod event;
 mod guess;
 mod http1;
 mod http2;
+mod in_order;
 mod log;
 mod opening;
+mod resp;
 mod span;
 mod target;
 mod text;
@@ -62,6 +66,7 @@ use http1::Http1;
 use http2::Http2;
 use log::Log;
 use opening::Opening;
+use resp::Resp;
 use span::Span;
 pub use tls::Alert;
 pub use tls::NotOpened;
@@ -97,6 +102,7 @@ enum State {
     Opening(Opening),
     Http1(Box<Http1>),
     Http2(Box<Http2>),
+    Resp(Box<Resp>),
     Tls(Box<Tls>),
     /// Neither side can be understood. Seen from the middle, that may change.
     Turns {
@@ -116,6 +122,8 @@ enum Switch {
     Connect,
     /// As something without exchanges.
     Tunnel(Tunnel),
+    /// As something that cannot be divided into exchanges any more.
+    NotDivided,
     /// As HTTP/2, with the response to `exchange` on stream 1.
     Http2 { exchange: ExchangeId },
 }
@@ -163,6 +171,7 @@ impl ExchangeReader {
             State::Opening(opening) => opening.undecided(direction),
             State::Http1(http1) => http1.undecided(direction),
             State::Http2(http2) => http2.undecided(direction),
+            State::Resp(resp) => resp.undecided(direction),
             State::Tls(tls) => tls.undecided(direction),
             State::Turns { .. } | State::Tunnel => None,
         };
@@ -215,6 +224,7 @@ impl ExchangeReader {
         match &mut self.state {
             State::Http2(http2) => http2.handle_arrival(direction, position, &mut self.log),
             State::Tls(tls) => tls.handle_arrival(direction, position, &mut self.log),
+            State::Resp(resp) => resp.handle_arrival(direction, position),
             _ => {}
         }
     }
@@ -284,6 +294,7 @@ impl ExchangeReader {
             State::Opening(_) | State::Tunnel => {}
             State::Http1(http1) => http1.handle_end(direction, &mut self.log),
             State::Http2(http2) => http2.handle_end(direction, &mut self.log),
+            State::Resp(resp) => resp.handle_end(direction, &mut self.log),
             State::Tls(tls) => tls.handle_end(direction, &mut self.log),
             State::Turns { turns, .. } => turns.handle_end(direction, &mut self.log),
         }
@@ -295,6 +306,7 @@ impl ExchangeReader {
             State::Opening(_) | State::Tunnel => {}
             State::Http1(http1) => http1.handle_abort(&mut self.log),
             State::Http2(http2) => http2.handle_abort(&mut self.log),
+            State::Resp(resp) => resp.handle_abort(&mut self.log),
             State::Tls(tls) => tls.handle_abort(&mut self.log),
             State::Turns { turns, .. } => turns.handle_abort(&mut self.log),
         }
@@ -351,6 +363,7 @@ impl ExchangeReader {
             State::Http1(http1) => http1.cost(),
             State::Http2(http2) => http2.cost(),
             State::Tls(tls) => tls.cost(),
+            State::Resp(resp) => resp.cost(),
             State::Opening(_) | State::Turns { .. } | State::Tunnel => 0,
         }
     }
@@ -401,6 +414,10 @@ impl ExchangeReader {
                     http2.handle(direction, &mut span, &mut self.log);
                     return;
                 }
+                State::Resp(resp) => match resp.handle(direction, &mut span, &mut self.log) {
+                    Some(switch) => self.switch(switch, direction, &mut span),
+                    None => return,
+                },
                 State::Tls(tls) => {
                     tls.handle(direction, &mut span, &mut self.log);
                     return;
@@ -424,7 +441,12 @@ impl ExchangeReader {
             Protocol::Http1 => State::Http1(Box::new(Http1::new(!from_middle))),
             Protocol::Http2 => State::Http2(Box::new(Http2::new())),
             // A turn of direction in a tunnel does not show who waits: both sides may push.
-            Protocol::Tls | Protocol::WebSocket | Protocol::Opaque if in_tunnel => State::Tunnel,
+            Protocol::Tls | Protocol::Resp | Protocol::WebSocket | Protocol::Opaque
+                if in_tunnel =>
+            {
+                State::Tunnel
+            }
+            Protocol::Resp => State::Resp(Box::new(Resp::new(!from_middle))),
             Protocol::Tls => State::Tls(Box::new(Tls::new(!from_middle, self.keys.clone()))),
             Protocol::WebSocket | Protocol::Opaque => {
                 State::Turns { turns: Turns::Idle, from_middle }
@@ -452,9 +474,10 @@ impl ExchangeReader {
                 self.state = State::Tunnel;
                 self.log.push(Event::Protocol(match tunnel {
                     Tunnel::WebSocket => Protocol::WebSocket,
-                    Tunnel::Connect | Tunnel::Upgrade => Protocol::Opaque,
+                    _ => Protocol::Opaque,
                 }));
             }
+            Switch::NotDivided => self.state = State::Tunnel,
             Switch::Http2 { exchange } => {
                 self.state = State::Http2(Box::new(Http2::upgraded(exchange)));
                 self.log.push(Event::Protocol(Protocol::Http2));
@@ -464,6 +487,13 @@ impl ExchangeReader {
 
     /// Looks for HTTP in a connection seen from its middle.
     fn resynchronise(&mut self, turns: Turns, direction: Direction, span: &Span<'_>) -> bool {
+        if direction == Direction::ToServer && guess::resp_command(span.bytes()) == Guess::Yes {
+            let mut turns = turns;
+            turns.handle_abort(&mut self.log);
+            self.state = State::Resp(Box::new(Resp::new(false)));
+            self.log.push(Event::Protocol(Protocol::Resp));
+            return true;
+        }
         let guess = match direction {
             Direction::ToServer => guess::request_line(span.bytes()),
             Direction::ToClient => guess::status_line(span.bytes()),

@@ -182,7 +182,7 @@ pub struct ExchangeResult {
     pub start: Instant,
     /// From the start to the last byte of the response.
     pub duration: Duration,
-    /// `GET /path`, as far as known.
+    /// `GET /path`, as far as known; of a protocol without paths the command.
     pub request: Option<Box<str>>,
     /// A digest of what names the request on all hops: `X-Request-Id`, or the trace of `traceparent` (HTTP/1).
     pub trace: Option<NonZeroU64>,

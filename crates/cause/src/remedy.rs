@@ -37,6 +37,29 @@ impl Cause {
     }
 }
 
+impl Cause {
+    /// The same for a protocol that is not HTTP.
+    ///
+    /// ```
+    /// use ackwise_cause::{Cause, Direction};
+    ///
+    /// let remedy = Cause::ServerThink.remedy_without_http(Direction::ToClient).unwrap();
+    /// assert!(!remedy.text.contains("100-continue"));
+    /// ```
+    #[must_use]
+    pub fn remedy_without_http(self, direction: Direction) -> Option<Remedy> {
+        let text = match (self, direction) {
+            (ServerThink, Direction::ToClient) => SERVER_THINKS,
+            (ApplicationLimited, Direction::ToClient) => {
+                "profile the server: it paused in the middle of the response"
+            }
+            (HeadOfLine, _) => "send the request on another connection",
+            _ => return self.remedy(direction),
+        };
+        Some(Remedy { text, tested: None, software: None })
+    }
+}
+
 impl FindingId {
     /// What to change at a server that runs `software`, if known; `None` if there is nothing to
     /// remove.
@@ -138,6 +161,8 @@ use FindingId::{
 };
 use Software::{Apache, Go, HaProxy, Hyper, Java, Lighttpd, Nginx, Node, Python, Squid};
 
+const SERVER_THINKS: &str =
+    "profile the server, which had the whole request and had written nothing";
 const KEEP_CONNECTIONS: &str = "reuse connections for later requests";
 const NODELAY_AT_SERVER: &str = "set TCP_NODELAY on accepted connections, or write each response \
                                  in one call";

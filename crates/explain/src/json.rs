@@ -246,8 +246,10 @@ struct Windows {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Tunnel")]
 struct TunnelRow {
-    /// `websocket`, `connect` (a CONNECT tunnel with anything but cleartext HTTP in it) or `upgrade`
-    /// (another protocol after a 101).
+    /// `websocket`, `connect` (a CONNECT tunnel with anything but cleartext HTTP in it), `upgrade`
+    /// (another protocol after a 101), `push` (the server sends when something happens: Redis's SUBSCRIBE and
+    /// MONITOR), `blocking` (a command of Redis that waits for another client or a timeout), `unanswered` (CLIENT REPLY
+    /// OFF) or `pipelined` (packets are missing of a client that pipelines).
     kind: &'static str,
     /// HTTP/2 stream; 0 if it is the whole connection.
     stream: u32,
@@ -501,6 +503,10 @@ fn tunnel(explained: &Explained, it: &TunnelResult) -> TunnelRow {
         kind: match it.kind {
             Tunnel::WebSocket => "websocket",
             Tunnel::Connect => "connect",
+            Tunnel::Push => "push",
+            Tunnel::Blocking => "blocking",
+            Tunnel::Unanswered => "unanswered",
+            Tunnel::Pipelined => "pipelined",
             _ => "upgrade",
         },
         stream: it.stream,

@@ -88,6 +88,7 @@ impl<'a> PathGroup<'a> {
     /// `GET, POST /path`.
     fn name(&self) -> String {
         match self.path {
+            Some(path) if self.methods == [path] => escape::name(path).into_owned(),
             Some(path) => escape::name(&format!("{} {path}", self.methods.join(", "))).into_owned(),
             None => "not captured, or encrypted".to_owned(),
         }
@@ -105,9 +106,10 @@ impl<'a> PathGroup<'a> {
     }
 }
 
-/// Of a request as the reports print it: `GET /path`.
+/// Of a request as the reports print it: `GET /path`. The command of a protocol without paths is both.
 fn method_and_path(exchange: &ExchangeResult) -> Option<(&str, &str)> {
-    exchange.request.as_deref()?.split_once(' ').filter(|(_, path)| *path != "?")
+    let request = exchange.request.as_deref()?;
+    request.split_once(' ').or(Some((request, request))).filter(|(_, path)| *path != "?")
 }
 
 /// Paths shown: those with the largest totals (our choice).

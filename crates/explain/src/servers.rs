@@ -167,7 +167,7 @@ fn idle_since(analysis: &Analysis) -> Vec<Option<Instant>> {
         for tunnel in &connection.tunnels {
             *end = (*end).max(Some(tunnel.until));
             // The whole connection is a tunnel: it is in use whether or not something is sent.
-            *answered &= tunnel.stream != 0;
+            *answered &= tunnel.stream != 0 || tunnel.kind.is_passing();
         }
     }
     ends.into_iter().zip(answered).map(|(end, answered)| end.filter(|_| answered)).collect()

@@ -43,15 +43,28 @@ pub(super) fn note(analysis: &Analysis) -> Option<String> {
         *count += 1;
         *time += not_judged(tunnel);
     }
-    let kinds: Vec<String> = by_kind
+    let named = |(kind, (count, time)): (Tunnel, (u64, Duration))| {
+        let what = format!("{} ({}", counted(count, kind.name()), rounded(time));
+        (
+            kind.reason().is_some(),
+            format!("{what}{})", kind.reason().map_or_else(String::new, |it| format!("; {it}"))),
+        )
+    };
+    let (divided, judged): (Vec<_>, Vec<_>) = by_kind.into_iter().map(named).partition(|it| it.0);
+    let listed = |kinds: Vec<(bool, String)>| {
+        kinds.into_iter().map(|it| it.1).collect::<Vec<_>>().join(", ")
+    };
+    let parts = [("Not judged", judged), ("Not divided into exchanges", divided)];
+    let parts: Vec<_> = parts
         .into_iter()
-        .map(|(kind, (count, time))| format!("{} ({})", counted(count, kind.name()), rounded(time)))
+        .filter(|(_, kinds)| !kinds.is_empty())
+        .map(|(what, kinds)| format!("{what}: {}.", listed(kinds)))
         .collect();
-    (!kinds.is_empty()).then(|| {
+    (!parts.is_empty()).then(|| {
         format!(
-            "Not judged: {}. The capture does not show which of the messages there somebody waited \
-             for, so this time is in no exchange and in no total.",
-            kinds.join(", ")
+            "{} The capture does not show which of the messages there somebody waited for, so this \
+             time is in no exchange and in no total.",
+            parts.join(" ")
         )
     })
 }

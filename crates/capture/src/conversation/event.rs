@@ -14,8 +14,8 @@ pub struct ExchangeId(pub u32);
 /// What the bytes of a connection say, oldest first.
 ///
 /// Of each exchange there is one [`RequestBegins`](Self::RequestBegins), and, once the connection
-/// has ended, one [`ResponseEnds`](Self::ResponseEnds), [`Abandoned`](Self::Abandoned) or
-/// [`Lost`](Self::Lost); what is
+/// has ended, one [`ResponseEnds`](Self::ResponseEnds), [`Abandoned`](Self::Abandoned),
+/// [`Lost`](Self::Lost) or [`Unjudged`](Self::Unjudged); what is
 /// between them comes in the order of the variants, each at most once except interim responses,
 /// except that a response may begin before its request has ended. Events are told when they are
 /// certain, which may be later than the bytes they are about: an end that only the other side's
@@ -109,16 +109,21 @@ pub enum Event {
         /// Which.
         exchange: ExchangeId,
     },
+    /// Nobody can say who waits for its response, and until when: it counts as no exchange.
+    Unjudged {
+        /// Which.
+        exchange: ExchangeId,
+    },
     /// What follows has no requests and responses that could be read, so nobody can tell who waits for
-    /// whom: from here on, or on the HTTP/2 stream until [`TunnelEnds`](Self::TunnelEnds). Told just
+    /// whom: from here on, or until [`TunnelEnds`](Self::TunnelEnds), on the HTTP/2 stream or the connection. Told just
     /// before the response ends that opens it.
     TunnelBegins {
-        /// What opened it.
+        /// What opened it; a number never used if that is unknown.
         exchange: ExchangeId,
         /// What it carries.
         tunnel: Tunnel,
     },
-    /// The HTTP/2 stream ended that was a tunnel.
+    /// The HTTP/2 stream ended that was a tunnel, or what nobody can judge on a connection.
     TunnelEnds {
         /// What opened it.
         exchange: ExchangeId,
@@ -177,6 +182,8 @@ pub enum Protocol {
     Http2,
     /// TLS; its exchanges are turns of application data.
     Tls,
+    /// RESP, the protocol of Redis.
+    Resp,
     /// WebSocket (RFC 6455), which has no exchanges.
     WebSocket,
     /// Anything else; its exchanges are turns of data, and in a tunnel there are none.
@@ -193,9 +200,37 @@ pub enum Tunnel {
     Connect,
     /// Another protocol after a 101.
     Upgrade,
+    /// The server sends whatever happens: SUBSCRIBE, MONITOR, replication.
+    Push,
+    /// A command that waits for another client, or for a time.
+    Blocking,
+    /// Requests without responses: CLIENT REPLY OFF.
+    Unanswered,
+    /// A client that pipelines, behind a gap of the capture.
+    Pipelined,
 }
 
 impl Tunnel {
+    /// Whether the connection, or the stream, goes on as before once it is over.
+    #[must_use]
+    pub const fn is_passing(self) -> bool {
+        matches!(self, Self::Blocking)
+    }
+
+    /// Why it is not divided into exchanges, unless HTTP has opened it.
+    #[must_use]
+    pub const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::WebSocket | Self::Connect | Self::Upgrade => None,
+            Self::Push => Some("the server sends when something happens"),
+            Self::Blocking => Some("waiting for another client or a timeout"),
+            Self::Unanswered => Some("the client wants no replies"),
+            Self::Pipelined => Some(
+                "the capture lacks packets or its beginning, so replies cannot be matched to requests",
+            ),
+        }
+    }
+
     /// `WebSocket`, `CONNECT tunnel`, `upgraded connection`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -203,6 +238,10 @@ impl Tunnel {
             Self::WebSocket => "WebSocket",
             Self::Connect => "CONNECT tunnel",
             Self::Upgrade => "upgraded connection",
+            Self::Push => "push stream",
+            Self::Blocking => "blocking command",
+            Self::Unanswered => "reply-free connection",
+            Self::Pipelined => "pipelined connection",
         }
     }
 }

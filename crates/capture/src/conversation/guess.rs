@@ -37,6 +37,38 @@ pub(super) fn request_line(bytes: &[u8]) -> Guess {
     }
 }
 
+/// A command of Redis: an array of bulk strings whose first begins with a letter (RESP, "Sending commands to a Redis
+/// server").
+pub(super) fn resp_command(bytes: &[u8]) -> Guess {
+    let name = match after_number(bytes, b'*') {
+        Ok(length) => after_number(length, b'$'),
+        Err(guess) => Err(guess),
+    };
+    match name.map(<[u8]>::first) {
+        Ok(Some(first)) if first.is_ascii_alphabetic() => Guess::Yes,
+        Ok(Some(_)) => Guess::No,
+        Ok(None) => Guess::Maybe,
+        Err(guess) => guess,
+    }
+}
+
+/// What comes behind a line of this type with a number above 0, or what else that may be.
+fn after_number(bytes: &[u8], kind: u8) -> Result<&[u8], Guess> {
+    /// Longer ones are numbers of nothing that a client begins with. Our choice.
+    const DIGITS: usize = 7;
+    let Some((&first, rest)) = bytes.split_first() else { return Err(Guess::Maybe) };
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if first != kind || digits > DIGITS || rest.first() == Some(&b'0') {
+        return Err(Guess::No);
+    }
+    match &rest[digits..] {
+        [] => Err(Guess::Maybe),
+        [b'\r'] if digits > 0 => Err(Guess::Maybe),
+        [b'\r', b'\n', rest @ ..] if digits > 0 => Ok(rest),
+        _ => Err(Guess::No),
+    }
+}
+
 /// A TLS record, RFC 8446, section 5.1, of one of `types`.
 pub(super) fn tls_record(bytes: &[u8], types: core::ops::RangeInclusive<u8>) -> Guess {
     let parts = [
@@ -107,6 +139,30 @@ mod tests {
             ("\x16\x03\x01", Guess::No),
         ] {
             assert_eq!(request_line(line.as_bytes()), guess, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn commands_of_redis_are_told_from_other_lines() {
+        let command = "*2\r\n$3\r\nGET\r\n$1\r\na\r\n";
+        for length in 0..9 {
+            assert_eq!(resp_command(&command.as_bytes()[..length]), Guess::Maybe, "{length}");
+        }
+        for (line, guess) in [
+            (command, Guess::Yes),
+            ("*1000\r\n$11\r\nunsubscribe", Guess::Yes),
+            ("PING\r\n", Guess::No),
+            ("*0\r\n", Guess::No),
+            ("*-1\r\n", Guess::No),
+            ("*\r\n", Guess::No),
+            ("*1\n$4\n", Guess::No),
+            ("*12345678\r\n", Guess::No),
+            ("*1\r\n*1\r\n", Guess::No),
+            ("*1\r\n$4\r\n\0\0", Guess::No),
+            ("$3\r\nGET", Guess::No),
+            ("+OK\r\n", Guess::No),
+        ] {
+            assert_eq!(resp_command(line.as_bytes()), guess, "{line:?}");
         }
     }
 

@@ -276,7 +276,7 @@ impl Http1 {
         self.abandon(log);
         match tunnel {
             Tunnel::Connect => Switch::Connect,
-            Tunnel::WebSocket | Tunnel::Upgrade => Switch::Tunnel(tunnel),
+            _ => Switch::Tunnel(tunnel),
         }
     }
 

@@ -63,8 +63,9 @@ impl Opening {
             (Protocol::Http2, guess::http2_preface(seen)),
             (Protocol::Tls, guess::tls_record(seen, tls)),
             (Protocol::Http1, guess::request_line(seen)),
+            (Protocol::Resp, guess::resp_command(seen)),
         ];
-        match decide(guesses) {
+        match decide(&guesses) {
             Err(Guess::Maybe) if more => None,
             guess => Some(guess.unwrap_or(Protocol::Opaque)),
         }
@@ -80,7 +81,7 @@ impl Opening {
             (Protocol::Tls, guess::tls_record(seen, 20..=23)),
             (Protocol::Http1, guess::status_line(seen)),
         ];
-        match decide(guesses) {
+        match decide(&guesses) {
             Ok(Protocol::Http2) if self.from_middle => {}
             Ok(protocol) => return Some(protocol),
             Err(Guess::Maybe) if more => return None,
@@ -93,8 +94,8 @@ impl Opening {
 }
 
 /// The first that it certainly is, or whether it can still be one.
-fn decide(guesses: [(Protocol, Guess); 3]) -> Result<Protocol, Guess> {
-    for (protocol, guess) in guesses {
+fn decide(guesses: &[(Protocol, Guess)]) -> Result<Protocol, Guess> {
+    for &(protocol, guess) in guesses {
         if guess == Guess::Yes {
             return Ok(protocol);
         }

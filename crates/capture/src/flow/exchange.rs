@@ -1,6 +1,9 @@
 //! One exchange while it goes on.
 
+mod earlier;
 mod ended;
+
+pub(crate) use earlier::EarlierEnd;
 
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -65,15 +68,6 @@ pub(crate) struct OpenExchange {
     pub ending: Option<Ending>,
     /// A rule that is switched off.
     pub without: Option<Rule>,
-}
-
-/// The last response on a connection that has ended.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct EarlierEnd {
-    /// How many have, this one included.
-    pub count: u64,
-    pub until: Instant,
-    pub packet: u64,
 }
 
 /// How a connection ended, or the capture of it, with exchanges that were not over.
@@ -558,7 +552,11 @@ impl OpenExchange {
         };
         let request = self.head.as_ref().map(|head| {
             let method = head.method.as_deref().unwrap_or("?");
-            [method, " ", head.path.as_deref().unwrap_or("?")].concat().into()
+            match head.path.as_deref() {
+                // A protocol without paths.
+                Some("") => method.into(),
+                path => [method, " ", path.unwrap_or("?")].concat().into(),
+            }
         });
         ExchangeResult {
             connection,

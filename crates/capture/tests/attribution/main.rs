@@ -18,6 +18,7 @@ mod middles;
 mod misread;
 mod path_stalls;
 mod receivers;
+mod redis;
 mod shared_links;
 mod standing;
 mod tls_closing;

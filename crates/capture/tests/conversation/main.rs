@@ -5,6 +5,7 @@ mod cut;
 mod http1;
 mod http2;
 mod properties;
+mod resp;
 mod tls;
 mod tunnels;
 mod wire;

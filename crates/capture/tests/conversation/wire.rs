@@ -173,6 +173,7 @@ pub(crate) fn print(event: &Event) -> String {
     match event {
         Event::Protocol(Protocol::Http1) => "HTTP/1".into(),
         Event::Protocol(Protocol::Http2) => "HTTP/2".into(),
+        Event::Protocol(Protocol::Resp) => "RESP".into(),
         Event::Protocol(Protocol::Tls) => "TLS".into(),
         Event::Protocol(Protocol::WebSocket) => "WebSocket".into(),
         Event::Protocol(_) => "opaque".into(),

@@ -65,6 +65,37 @@ fn of_http1() {
 }
 
 #[test]
+fn of_redis() {
+    keeps_all(
+        r#"
+        c "*3\r\n$3\r\nSET\r\n$9\r\nPrivatKey\r\n$12\r\nGeheimerWert\r\n*2\r\n$4\r\nAUTH\r\n$9\r\nKennwort1\r\n"
+        s "+Vertraulich\r\n-ERR Schluessel\r\n"
+        c "*2\r\n$10\r\nSECRETWORD\r\n$1\r\na\r\n*3\r\n$6\r\nCLIENT\r\n$7\r\nSETINFO\r\n$7\r\nKundeNr\r\n"
+        s "*2\r\n:471147114711\r\n$8\r\nTagebuch\r\n,3.14159265\r\n"
+        c "*2\r\n$9\r\nSUBSCRIBE\r\n$9\r\nPostfachX\r\n"
+        s "*3\r\n$9\r\nsubscribe\r\n$9\r\nPostfachX\r\n:1\r\n"
+        c "BEUTE zehn\r\n"
+        c end
+        "#,
+        &[
+            b"PrivatKey",
+            b"GeheimerWert",
+            b"Kennwort1",
+            b"Vertraulich",
+            b"Schluessel",
+            b"SECRETWORD",
+            b"SETINFO",
+            b"KundeNr",
+            b"471147114711",
+            b"Tagebuch",
+            b"3.14159265",
+            b"PostfachX",
+            b"BEUTE",
+        ],
+    );
+}
+
+#[test]
 fn of_chunks_pipelines_and_what_breaks() {
     keeps_all(
         r#"

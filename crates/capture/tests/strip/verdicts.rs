@@ -22,6 +22,33 @@ s end
 c end
 "#;
 
+const REDIS: [&str; 3] = [
+    r#"
+    c "*2\r\n$3\r\nGET\r\n$1\r\na\r\n*1\r\n$7\r\nUNKNOWN\r\n"
+    s "$9\r\nabc\r\n*2\r\n\r\n-ERR\r\n"
+    c "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$4000\r\n" 4002
+    s "+OK\r\n"
+    s end
+    "#,
+    r#"
+    c "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
+    s "%1\r\n+proto\r\n:3\r\n>2\r\n+invalidate\r\n*1\r\n$1\r\na\r\n"
+    c "*4\r\n$5\r\nXREAD\r\n$5\r\nBLOCK\r\n$1\r\n0\r\n$7\r\nSTREAMS\r\n"
+    s "_\r\n"
+    c "*1\r\n$4\r\nPING\r\n"
+    s "~2\r\n#t\r\n(123456789012345678901234567890\r\n"
+    "#,
+    r#"
+    c "*1\r\n$4\r\nPING\r\n"
+    s "+PONG\r\n"
+    c "PING\r\n"
+    s "+PONG\r\n"
+    c "*1\r\n$4\r\nPING\r\n*3\r\n$6\r\nCLIENT\r\n$5\r\nREPLY\r\n$3\r\nOFF\r\n"
+    s "+PONG\r\n"
+    c "*1\r\n$4\r\nPING\r\n"
+    "#,
+];
+
 const CHUNKED: &str = r#"
 c "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 c "5;n=v\r\nhello\r\n"
@@ -175,6 +202,13 @@ fn of_http1() {
 #[test]
 fn of_http2() {
     say_the_same(HTTP2);
+}
+
+#[test]
+fn of_redis() {
+    for text in REDIS {
+        say_the_same(text);
+    }
 }
 
 #[test]

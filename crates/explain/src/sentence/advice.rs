@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use ackwise_capture::{analysis::Analysis, attribution::Confidence};
+use ackwise_capture::{analysis::Analysis, attribution::Confidence, conversation::Protocol};
 use ackwise_cause::{Cause, Direction};
 
 use super::{loss::of_loss, window::of_windows};
@@ -17,8 +17,12 @@ pub(super) fn add_advice(analysis: &Analysis, total: &Total, out: &mut String) {
         let _ = write!(out, "\n{of_proxy}");
         return;
     }
+    let of_cause = match is_of_http(analysis, total.cause) {
+        true => total.cause.remedy(total.direction),
+        false => total.cause.remedy_without_http(total.direction),
+    };
     let of_window = of_windows(analysis, total).map(|it| it.remedy(total.direction.receiver()));
-    let remedy = of_window.or_else(|| total.cause.remedy(total.direction).map(|it| it.text));
+    let remedy = of_window.or_else(|| of_cause.map(|it| it.text));
     let check = total.cause.check(total.direction, total.rival);
     let is_loss = matches!(total.cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
     let loss = is_loss.then(|| of_loss(analysis, total)).flatten();
@@ -40,4 +44,15 @@ pub(super) fn add_advice(analysis: &Analysis, total: &Total, out: &mut String) {
     if let Some(check) = check.filter(|_| total.confidence < Confidence::High) {
         let _ = write!(out, "\nCheck: {check}.");
     }
+}
+
+/// Whether an exchange that waited for this may have been one of HTTP; inside TLS, it may.
+fn is_of_http(analysis: &Analysis, cause: Cause) -> bool {
+    let waited =
+        analysis.exchanges.iter().filter(|it| it.shares.iter().any(|it| it.cause == cause));
+    let mut protocols =
+        waited.filter_map(|it| analysis.connections.get(it.connection as usize)?.protocol);
+    let is_http =
+        |it| matches!(it, Protocol::Http1 | Protocol::Http2 | Protocol::Tls | Protocol::WebSocket);
+    protocols.any(is_http)
 }

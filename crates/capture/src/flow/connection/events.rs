@@ -12,7 +12,7 @@ use crate::{
     closing::RequestKind,
     conversation::{Event, ExchangeId, Protocol},
     flow::{
-        exchange::{AbruptEnd, EarlierEnd, OpenExchange},
+        exchange::{AbruptEnd, OpenExchange},
         lingering::Lingering,
     },
     outcome::{CloseOrder, ConnectionEnd, Ending, Progress},
@@ -115,6 +115,10 @@ impl ObservedConnection {
                 self.habits.note_held(queued);
                 let mut habits = self.habits;
                 let behind_hole = self.behind_hole.as_deref().copied();
+                let first = last.map_or(0, |it| it.packet);
+                if let Some(it) = self.open.get_mut(exchange) {
+                    it.catch_up(&self.deferred, &self.earlier_end.outside(first));
+                }
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
@@ -166,11 +170,15 @@ impl ObservedConnection {
                     self.exchange_over(open, false, results);
                 }
             }
-            Event::TunnelBegins { exchange, tunnel } => {
-                if let Some(open) = self.open.get_mut(exchange) {
-                    let opener = (open.stream, open.first_packet);
-                    self.tunnels.begin(exchange, tunnel, opener, now);
+            Event::Unjudged { exchange } => {
+                if self.take(exchange).is_some() {
+                    self.exchanges = self.exchanges.saturating_sub(1);
                 }
+            }
+            Event::TunnelBegins { exchange, tunnel } => {
+                let open = self.open.get_mut(exchange);
+                let opener = open.map_or((0, packet), |open| (open.stream, open.first_packet));
+                self.tunnels.begin(exchange, tunnel, opener, now);
             }
             Event::TunnelEnds { exchange } => self.tunnels.end(exchange, now),
             Event::Multiplexed { exchange } => self.with(exchange, |it| it.multiplexed = true),
@@ -256,8 +264,7 @@ impl ObservedConnection {
             open.end_response(free_at, &last);
             if open.stream == 0 {
                 self.catch_up();
-                let count = self.earlier_end.count + 1;
-                self.earlier_end = EarlierEnd { count, until: last.sent, packet: last.packet };
+                self.earlier_end.note(last.sent, last.packet);
             }
         }
         self.exchange_over(open, true, results);
