@@ -27,6 +27,7 @@
 //! | `http1` | requests in order, responses in the same order |
 //! | `http2` | streams, flow-control windows, and four fields of HPACK |
 //! | `resp` | commands of Redis and their replies |
+//! | `postgres` | units of PostgreSQL, each up to ReadyForQuery |
 //! | `in_order` | requests that are answered in order, and those that are not judged |
 //! | `tls` | handshakes and records, by their types and lengths |
 //! | `turns` | what to do when nothing can be read: whose turn is it? |
@@ -45,6 +46,7 @@ mod http2;
 mod in_order;
 mod log;
 mod opening;
+mod postgres;
 mod resp;
 mod span;
 mod target;
@@ -66,6 +68,7 @@ use http1::Http1;
 use http2::Http2;
 use log::Log;
 use opening::Opening;
+use postgres::Postgres;
 use resp::Resp;
 use span::Span;
 pub use tls::Alert;
@@ -103,6 +106,7 @@ enum State {
     Http1(Box<Http1>),
     Http2(Box<Http2>),
     Resp(Box<Resp>),
+    Postgres(Box<Postgres>),
     Tls(Box<Tls>),
     /// Neither side can be understood. Seen from the middle, that may change.
     Turns {
@@ -124,6 +128,8 @@ enum Switch {
     Tunnel(Tunnel),
     /// As something that cannot be divided into exchanges any more.
     NotDivided,
+    /// As TLS, from its first byte on.
+    Tls,
     /// As HTTP/2, with the response to `exchange` on stream 1.
     Http2 { exchange: ExchangeId },
 }
@@ -172,6 +178,7 @@ impl ExchangeReader {
             State::Http1(http1) => http1.undecided(direction),
             State::Http2(http2) => http2.undecided(direction),
             State::Resp(resp) => resp.undecided(direction),
+            State::Postgres(postgres) => postgres.undecided(direction),
             State::Tls(tls) => tls.undecided(direction),
             State::Turns { .. } | State::Tunnel => None,
         };
@@ -225,6 +232,7 @@ impl ExchangeReader {
             State::Http2(http2) => http2.handle_arrival(direction, position, &mut self.log),
             State::Tls(tls) => tls.handle_arrival(direction, position, &mut self.log),
             State::Resp(resp) => resp.handle_arrival(direction, position),
+            State::Postgres(postgres) => postgres.handle_arrival(direction, position),
             _ => {}
         }
     }
@@ -295,6 +303,7 @@ impl ExchangeReader {
             State::Http1(http1) => http1.handle_end(direction, &mut self.log),
             State::Http2(http2) => http2.handle_end(direction, &mut self.log),
             State::Resp(resp) => resp.handle_end(direction, &mut self.log),
+            State::Postgres(postgres) => postgres.handle_end(direction, &mut self.log),
             State::Tls(tls) => tls.handle_end(direction, &mut self.log),
             State::Turns { turns, .. } => turns.handle_end(direction, &mut self.log),
         }
@@ -307,6 +316,7 @@ impl ExchangeReader {
             State::Http1(http1) => http1.handle_abort(&mut self.log),
             State::Http2(http2) => http2.handle_abort(&mut self.log),
             State::Resp(resp) => resp.handle_abort(&mut self.log),
+            State::Postgres(postgres) => postgres.handle_abort(&mut self.log),
             State::Tls(tls) => tls.handle_abort(&mut self.log),
             State::Turns { turns, .. } => turns.handle_abort(&mut self.log),
         }
@@ -364,6 +374,7 @@ impl ExchangeReader {
             State::Http2(http2) => http2.cost(),
             State::Tls(tls) => tls.cost(),
             State::Resp(resp) => resp.cost(),
+            State::Postgres(postgres) => postgres.cost(),
             State::Opening(_) | State::Turns { .. } | State::Tunnel => 0,
         }
     }
@@ -418,6 +429,12 @@ impl ExchangeReader {
                     Some(switch) => self.switch(switch, direction, &mut span),
                     None => return,
                 },
+                State::Postgres(postgres) => {
+                    match postgres.handle(direction, &mut span, &mut self.log) {
+                        Some(switch) => self.switch(switch, direction, &mut span),
+                        None => return,
+                    }
+                }
                 State::Tls(tls) => {
                     tls.handle(direction, &mut span, &mut self.log);
                     return;
@@ -441,12 +458,17 @@ impl ExchangeReader {
             Protocol::Http1 => State::Http1(Box::new(Http1::new(!from_middle))),
             Protocol::Http2 => State::Http2(Box::new(Http2::new())),
             // A turn of direction in a tunnel does not show who waits: both sides may push.
-            Protocol::Tls | Protocol::Resp | Protocol::WebSocket | Protocol::Opaque
+            Protocol::Tls
+            | Protocol::Resp
+            | Protocol::Postgres
+            | Protocol::WebSocket
+            | Protocol::Opaque
                 if in_tunnel =>
             {
                 State::Tunnel
             }
             Protocol::Resp => State::Resp(Box::new(Resp::new(!from_middle))),
+            Protocol::Postgres => State::Postgres(Box::new(Postgres::new(!from_middle))),
             Protocol::Tls => State::Tls(Box::new(Tls::new(!from_middle, self.keys.clone()))),
             Protocol::WebSocket | Protocol::Opaque => {
                 State::Turns { turns: Turns::Idle, from_middle }
@@ -478,6 +500,10 @@ impl ExchangeReader {
                 }));
             }
             Switch::NotDivided => self.state = State::Tunnel,
+            Switch::Tls => {
+                self.state = State::Tls(Box::new(Tls::new(true)));
+                self.log.push(Event::Protocol(Protocol::Tls));
+            }
             Switch::Http2 { exchange } => {
                 self.state = State::Http2(Box::new(Http2::upgraded(exchange)));
                 self.log.push(Event::Protocol(Protocol::Http2));
@@ -487,11 +513,7 @@ impl ExchangeReader {
 
     /// Looks for HTTP in a connection seen from its middle.
     fn resynchronise(&mut self, turns: Turns, direction: Direction, span: &Span<'_>) -> bool {
-        if direction == Direction::ToServer && guess::resp_command(span.bytes()) == Guess::Yes {
-            let mut turns = turns;
-            turns.handle_abort(&mut self.log);
-            self.state = State::Resp(Box::new(Resp::new(false)));
-            self.log.push(Event::Protocol(Protocol::Resp));
+        if direction == Direction::ToServer && self.finds_other(turns, span) {
             return true;
         }
         let guess = match direction {
@@ -513,6 +535,22 @@ impl ExchangeReader {
         };
         self.state = State::Http1(Box::new(http1));
         self.log.push(Event::Protocol(Protocol::Http1));
+        true
+    }
+
+    /// The same for protocols of which only what the client sends can be distinguished from others.
+    fn finds_other(&mut self, mut turns: Turns, span: &Span<'_>) -> bool {
+        let (protocol, state) = if guess::resp_command(span.bytes()) == Guess::Yes {
+            (Protocol::Resp, State::Resp(Box::new(Resp::new(false))))
+        } else if !span.is_cut() && guess::postgres_unit(span.bytes()) == Guess::Yes {
+            postgres::keep_end(span, &mut self.log);
+            (Protocol::Postgres, State::Postgres(Box::new(Postgres::new(false))))
+        } else {
+            return false;
+        };
+        turns.handle_abort(&mut self.log);
+        self.state = state;
+        self.log.push(Event::Protocol(protocol));
         true
     }
 

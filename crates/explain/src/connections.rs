@@ -21,6 +21,7 @@ pub(super) const fn protocol(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Http1 => "http1",
         Protocol::Http2 => "http2",
+        Protocol::Postgres => "postgresql",
         Protocol::Resp => "resp",
         Protocol::Tls => "tls",
         Protocol::WebSocket => "websocket",

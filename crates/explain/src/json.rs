@@ -249,7 +249,8 @@ struct TunnelRow {
     /// `websocket`, `connect` (a CONNECT tunnel with anything but cleartext HTTP in it), `upgrade`
     /// (another protocol after a 101), `push` (the server sends when something happens: Redis's SUBSCRIBE and
     /// MONITOR), `blocking` (a command of Redis that waits for another client or a timeout), `unanswered` (CLIENT REPLY
-    /// OFF) or `pipelined` (packets are missing of a client that pipelines).
+    /// OFF), `pipelined` (packets are missing of a client that pipelines), or of PostgreSQL `startup` (with
+    /// authentication), `flush` (a unit with Flush) or `copy`.
     kind: &'static str,
     /// HTTP/2 stream; 0 if it is the whole connection.
     stream: u32,
@@ -507,6 +508,9 @@ fn tunnel(explained: &Explained, it: &TunnelResult) -> TunnelRow {
             Tunnel::Blocking => "blocking",
             Tunnel::Unanswered => "unanswered",
             Tunnel::Pipelined => "pipelined",
+            Tunnel::Startup => "startup",
+            Tunnel::Dialogue => "flush",
+            Tunnel::Copy => "copy",
             _ => "upgrade",
         },
         stream: it.stream,

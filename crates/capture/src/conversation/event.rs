@@ -184,6 +184,8 @@ pub enum Protocol {
     Tls,
     /// RESP, the protocol of Redis.
     Resp,
+    /// The protocol of PostgreSQL, version 3, without TLS.
+    Postgres,
     /// WebSocket (RFC 6455), which has no exchanges.
     WebSocket,
     /// Anything else; its exchanges are turns of data, and in a tunnel there are none.
@@ -208,13 +210,19 @@ pub enum Tunnel {
     Unanswered,
     /// A client that pipelines, behind a gap of the capture.
     Pipelined,
+    /// PostgreSQL's startup and authentication.
+    Startup,
+    /// Messages of PostgreSQL that are answered before their unit is over.
+    Dialogue,
+    /// PostgreSQL's COPY.
+    Copy,
 }
 
 impl Tunnel {
     /// Whether the connection, or the stream, goes on as before once it is over.
     #[must_use]
     pub const fn is_passing(self) -> bool {
-        matches!(self, Self::Blocking)
+        matches!(self, Self::Blocking | Self::Startup | Self::Dialogue | Self::Copy)
     }
 
     /// Why it is not divided into exchanges, unless HTTP has opened it.
@@ -225,6 +233,9 @@ impl Tunnel {
             Self::Push => Some("the server sends when something happens"),
             Self::Blocking => Some("waiting for another client or a timeout"),
             Self::Unanswered => Some("the client wants no replies"),
+            Self::Startup => Some("a dialogue"),
+            Self::Dialogue => Some("answered before it is over"),
+            Self::Copy => Some("both sides send when they have data"),
             Self::Pipelined => Some(
                 "the capture lacks packets or its beginning, so replies cannot be matched to requests",
             ),
@@ -242,6 +253,9 @@ impl Tunnel {
             Self::Blocking => "blocking command",
             Self::Unanswered => "reply-free connection",
             Self::Pipelined => "pipelined connection",
+            Self::Startup => "authentication",
+            Self::Dialogue => "flushed unit",
+            Self::Copy => "copy",
         }
     }
 }

@@ -69,6 +69,54 @@ fn after_number(bytes: &[u8], kind: u8) -> Result<&[u8], Guess> {
     }
 }
 
+/// The first message of PostgreSQL: a length, and the version of the protocol or a request instead of it.
+pub(super) fn postgres_startup(bytes: &[u8]) -> Guess {
+    /// `MAX_STARTUP_PACKET_LENGTH`.
+    const LONGEST: u32 = 10_000;
+    let &[a, b, c, d, ref rest @ ..] = bytes else { return begins(bytes, &[0, 0]) };
+    let length = u32::from_be_bytes([a, b, c, d]);
+    let codes: [(&[u8], core::ops::RangeInclusive<u32>); 4] = [
+        // Version 3.0, and 3.2 with keys of up to 256 bytes to cancel.
+        (&[0, 3, 0, 0], 9..=LONGEST),
+        (&[0, 3, 0, 2], 9..=LONGEST),
+        // SSLRequest, GSSENCRequest.
+        (&[4, 210, 22, 47], 8..=8),
+        (&[4, 210, 22, 48], 8..=8),
+    ];
+    let cancel: (&[u8], _) = (&[4, 210, 22, 46], 13..=268);
+    let guesses =
+        codes.into_iter().chain([cancel]).map(|(code, lengths)| match begins(rest, code) {
+            Guess::No => Guess::No,
+            _ if !lengths.contains(&length) => Guess::No,
+            guess => guess,
+        });
+    guesses.fold(Guess::No, |best, guess| match (best, guess) {
+        (Guess::Yes, _) | (_, Guess::Yes) => Guess::Yes,
+        (Guess::Maybe, _) | (_, Guess::Maybe) => Guess::Maybe,
+        _ => Guess::No,
+    })
+}
+
+/// A segment of messages of PostgreSQL's client that ends with a whole Query or Sync, and has nothing else in it.
+pub(super) fn postgres_unit(bytes: &[u8]) -> Guess {
+    const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
+    let mut rest = bytes;
+    while let &[kind, a, b, c, d, ref body @ ..] = rest {
+        let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        let Some((body, next)) = length.checked_sub(4).and_then(|it| body.split_at_checked(it))
+        else {
+            return Guess::No;
+        };
+        match (kind, body.last(), next.is_empty()) {
+            (b'Q', Some(0), true) => return Guess::Yes,
+            (b'S', None, true) if rest == SYNC => return Guess::Yes,
+            (b'P' | b'B' | b'E' | b'D' | b'C', Some(_), false) => rest = next,
+            _ => return Guess::No,
+        }
+    }
+    Guess::No
+}
+
 /// A TLS record, RFC 8446, section 5.1, of one of `types`.
 pub(super) fn tls_record(bytes: &[u8], types: core::ops::RangeInclusive<u8>) -> Guess {
     let parts = [

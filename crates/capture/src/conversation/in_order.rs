@@ -54,6 +54,18 @@ struct Asked {
 pub(super) struct Mismatch;
 
 impl InOrder {
+    pub(super) const fn new() -> Self {
+        Self {
+            asked: VecDeque::new(),
+            uncounted: 0,
+            waiting: 0,
+            is_pipelined: false,
+            is_asking: false,
+            is_answering: false,
+            heard: None,
+        }
+    }
+
     /// Bytes that it holds.
     pub(super) fn cost(&self) -> usize {
         self.asked.capacity() * size_of::<Asked>()
@@ -116,7 +128,11 @@ impl InOrder {
         self.is_asking = false;
         let is_first = self.asked.len() == 1;
         let Some(last) = self.last() else { return effect == Effect::Answered };
-        (last.end, last.effect) = (at, effect);
+        last.end = at;
+        if last.effect != Effect::Answered {
+            return true;
+        }
+        last.effect = effect;
         if let (Some(exchange), true) = (last.exchange, last.is_judged) {
             match effect {
                 Effect::Answered => log.push(Event::RequestEnds { exchange, position: at, exact }),
@@ -143,6 +159,21 @@ impl InOrder {
         {
             log.push(Event::Unjudged { exchange });
         }
+    }
+
+    /// What comes next of the responses is a dialogue: the oldest request is not judged.
+    pub(super) fn wait(&mut self, tunnel: Tunnel, log: &mut Log) {
+        let Some(first) = self.asked.front_mut().filter(|it| it.effect == Effect::Answered) else {
+            return;
+        };
+        first.effect = Effect::Waits(tunnel);
+        self.waiting += 1;
+        let (exchange, is_judged) = (first.exchange, std::mem::take(&mut first.is_judged));
+        log.push(Event::TunnelBegins { exchange: exchange.unwrap_or(NOBODY), tunnel });
+        if let (Some(exchange), true) = (exchange, is_judged) {
+            log.push(Event::Unjudged { exchange });
+        }
+        self.abandon_judged_behind(log);
     }
 
     /// Whether it is the turn of a request behind which nothing can be paired.

@@ -64,6 +64,10 @@ impl Opening {
             (Protocol::Tls, guess::tls_record(seen, tls)),
             (Protocol::Http1, guess::request_line(seen)),
             (Protocol::Resp, guess::resp_command(seen)),
+            (
+                Protocol::Postgres,
+                if self.from_middle { Guess::No } else { guess::postgres_startup(seen) },
+            ),
         ];
         match decide(&guesses) {
             Err(Guess::Maybe) if more => None,

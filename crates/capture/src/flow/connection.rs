@@ -335,7 +335,7 @@ impl ObservedConnection {
             // The server answers: whatever of the request was sent again has arrived.
             self.divide_unsettled(Direction::ToServer);
         }
-        if matches!(self.protocol, Some(Protocol::Http2 | Protocol::Resp)) {
+        if matches!(self.protocol, Some(Protocol::Http2 | Protocol::Resp | Protocol::Postgres)) {
             let heard = self.ends.half(direction.opposite()).stream.acked();
             self.conversation.handle_arrival(direction.opposite(), heard);
             self.handle_events(now, seen.number, results);

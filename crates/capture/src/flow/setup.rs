@@ -183,6 +183,11 @@ impl Setup {
         self.in_tls = true;
     }
 
+    /// No exchange has waited for it.
+    pub(crate) fn forget(&mut self) {
+        self.account = None;
+    }
+
     /// Data was sent before there is an exchange, in answer to what the other end had sent in `answered`: before
     /// that had arrived, nothing held it.
     pub(crate) fn handle_gap(

@@ -11,6 +11,7 @@
 //! | HTTP/2 | headers of frames, settings, windows; method and status |
 //! | TLS | headers of records; whether the hellos offer HTTP/2 |
 //! | RESP | types and lengths of values; the names of commands that Redis has |
+//! | PostgreSQL | headers of messages |
 //! | others | lengths |
 //!
 //! Those fields are Content-Length, Transfer-Encoding, Connection, Expect and Upgrade, and of their

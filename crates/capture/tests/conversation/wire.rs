@@ -9,6 +9,7 @@
 //! | `c h2 preface, settings, headers 1 5 828684` | HTTP/2 frames: stream, flags, hexadecimal |
 //! | `s h2 data 1 0 500, window 0 100, rst 1` | and others: stream, flags, bytes; increment |
 //! | `s early h2 data 1 0 500` | the same, before it has what the other side has sent last |
+//! | `c pg startup:20 Q:30 S` | PostgreSQL's messages: what, bytes behind the header (`ssl`, `gss`, `cancel`) |
 //! | `s gap 500` | it sends 500 bytes that the capture lost |
 //! | `c end`, `abort` | FIN of the client; RST |
 //! | `silence` | the server sends nothing for a while |
@@ -67,6 +68,8 @@ fn line(text: &str) -> Line {
         Line::Data(direction, hex(digits))
     } else if let Some(frames) = what.strip_prefix("h2 ") {
         Line::Data(direction, frames.split(',').flat_map(frame).collect())
+    } else if let Some(messages) = what.strip_prefix("pg ") {
+        Line::Data(direction, messages.split_whitespace().flat_map(message).collect())
     } else if let Some(records) = what.strip_prefix("tls ") {
         Line::Data(direction, records.split_whitespace().flat_map(record).collect())
     } else {
@@ -85,6 +88,22 @@ fn record(text: &str) -> Vec<u8> {
     let mut bytes = vec![kind.parse().unwrap(), 3, 3];
     bytes.extend(length.to_be_bytes());
     bytes.resize(5 + usize::from(length), 0xaa);
+    bytes
+}
+
+/// A message of PostgreSQL, whose content is zeros.
+fn message(text: &str) -> Vec<u8> {
+    let (kind, length) = text.split_once(':').unwrap_or((text, "0"));
+    let length: u32 = length.parse().unwrap();
+    let coded = |code: u32, length: u32| [(8 + length).to_be_bytes(), code.to_be_bytes()].concat();
+    let (mut bytes, length) = match kind {
+        "startup" => (coded(0x3_0000, length), length),
+        "ssl" => (coded(80_877_103, 0), 0),
+        "gss" => (coded(80_877_104, 0), 0),
+        "cancel" => (coded(80_877_102, 8), 8),
+        _ => ([kind.as_bytes(), &(4 + length).to_be_bytes()].concat(), length),
+    };
+    bytes.resize(bytes.len() + length as usize, 0);
     bytes
 }
 
@@ -173,6 +192,7 @@ pub(crate) fn print(event: &Event) -> String {
     match event {
         Event::Protocol(Protocol::Http1) => "HTTP/1".into(),
         Event::Protocol(Protocol::Http2) => "HTTP/2".into(),
+        Event::Protocol(Protocol::Postgres) => "PostgreSQL".into(),
         Event::Protocol(Protocol::Resp) => "RESP".into(),
         Event::Protocol(Protocol::Tls) => "TLS".into(),
         Event::Protocol(Protocol::WebSocket) => "WebSocket".into(),

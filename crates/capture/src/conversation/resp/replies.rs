@@ -142,7 +142,7 @@ impl Replies {
             self.is_push = kind == b'>';
             if !self.is_push && KINDS.contains(&kind) {
                 self.has_begun = true;
-                tokens.push(span.at(), || TokenKind::Resp(vec![kind]));
+                tokens.push(span.at(), || TokenKind::Framing(vec![kind]));
                 return Some(Step::Begins { at: span.at() });
             }
         }
@@ -150,7 +150,7 @@ impl Replies {
             b'$' | b'=' | b'!' | b'*' | b'~' | b'%' | b'|' => self.stage = Stage::Length,
             b'>' if self.is_push && self.around.is_empty() => self.stage = Stage::Length,
             b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(' => {
-                tokens.push(span.at(), || TokenKind::Resp(vec![kind]));
+                tokens.push(span.at(), || TokenKind::Framing(vec![kind]));
                 span.take(1);
                 self.stage = Stage::Line;
             }
@@ -170,7 +170,7 @@ impl Replies {
             return None;
         };
         pass_content(span, end, tokens);
-        tokens.push(span.at(), || TokenKind::Resp(b"\n".to_vec()));
+        tokens.push(span.at(), || TokenKind::Framing(b"\n".to_vec()));
         span.take(1);
         self.end_value(span.at())
     }
@@ -185,7 +185,7 @@ impl Replies {
         let kind = self.piece.bytes().first().copied().unwrap_or_default();
         let Some(number) = self.piece.number() else { return Some(Step::Broken) };
         if let (Some(start), true) = (self.piece.start(), tokens.are_wanted()) {
-            tokens.push(start, || TokenKind::Resp(self.piece.bytes().to_vec()));
+            tokens.push(start, || TokenKind::Framing(self.piece.bytes().to_vec()));
         }
         self.piece.clear();
         if matches!(kind, b'$' | b'=' | b'!') {
@@ -238,7 +238,7 @@ impl Replies {
 
 /// Passes over so many bytes that say nothing but that they are there.
 fn pass_content(span: &mut Span<'_>, count: usize, tokens: &mut Tokens<'_>) {
-    tokens.push(span.at(), || TokenKind::Resp(vec![b'x'; count]));
+    tokens.push(span.at(), || TokenKind::Framing(vec![b'x'; count]));
     span.take(count as u64);
 }
 

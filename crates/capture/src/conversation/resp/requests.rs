@@ -140,7 +140,7 @@ impl Requests {
             Some(b'*') => {}
             Some(_) => return Some(Step::Broken),
         }
-        tokens.push(span.at(), || TokenKind::Resp(b"*".to_vec()));
+        tokens.push(span.at(), || TokenKind::Framing(b"*".to_vec()));
         self.stage = Stage::Count;
         (self.part, self.is_named) = (0, false);
         (self.options, self.effect) = (Options::None, Effect::Answered);
@@ -259,7 +259,7 @@ impl Requests {
 
     fn tell(&self, tokens: &mut Tokens<'_>, stays: impl FnOnce(&[u8]) -> Vec<u8>) {
         if let (Some(start), true) = (self.piece.start(), tokens.are_wanted()) {
-            tokens.push(start, || TokenKind::Resp(stays(self.piece.bytes())));
+            tokens.push(start, || TokenKind::Framing(stays(self.piece.bytes())));
         }
     }
 }

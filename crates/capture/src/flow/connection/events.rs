@@ -10,7 +10,7 @@ use crate::{
         think::{Asked, LEAST_TIMEOUT},
     },
     closing::RequestKind,
-    conversation::{Event, ExchangeId, Protocol},
+    conversation::{Event, ExchangeId, Protocol, Tunnel},
     flow::{
         exchange::{AbruptEnd, OpenExchange},
         lingering::Lingering,
@@ -176,6 +176,10 @@ impl ObservedConnection {
                 }
             }
             Event::TunnelBegins { exchange, tunnel } => {
+                if tunnel == Tunnel::Startup {
+                    // Nobody divides it, so the first exchange begins with its request.
+                    self.setup.forget();
+                }
                 let open = self.open.get_mut(exchange);
                 let opener = open.map_or((0, packet), |open| (open.stream, open.first_packet));
                 self.tunnels.begin(exchange, tunnel, opener, now);

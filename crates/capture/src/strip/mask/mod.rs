@@ -23,7 +23,7 @@ pub(super) fn mask(token: TokenKind, key: &RandomState) -> Vec<u8> {
         }
         TokenKind::Settings(payload) => http2::settings(payload),
         TokenKind::WindowUpdate(increment) => increment.to_vec(),
-        TokenKind::Error(bytes) | TokenKind::Resp(bytes) => bytes,
+        TokenKind::Error(bytes) | TokenKind::Framing(bytes) => bytes,
         TokenKind::FieldBlock { length, is_promise, fields } => {
             http2::payload(length, is_promise, &fields, key)
         }
