@@ -24,6 +24,7 @@
 //! | --- | --- |
 //! | `event` | what comes of it: the vocabulary |
 //! | `opening`, `guess` | which protocol the first bytes begin |
+//! | `proxy_header` | what a balancer sends before that |
 //! | `http1` | requests in order, responses in the same order |
 //! | `http2` | streams, flow-control windows, and four fields of HPACK |
 //! | `resp` | commands of Redis and their replies |
@@ -47,6 +48,7 @@ mod in_order;
 mod log;
 mod opening;
 mod postgres;
+mod proxy_header;
 mod resp;
 mod span;
 mod target;
@@ -69,6 +71,7 @@ use http2::Http2;
 use log::Log;
 use opening::Opening;
 use postgres::Postgres;
+use proxy_header::{ProxyHeader, Read};
 use resp::Resp;
 use span::Span;
 pub use tls::Alert;
@@ -103,6 +106,7 @@ pub struct ExchangeReader {
 #[derive(Clone, Debug)]
 enum State {
     Opening(Opening),
+    ProxyHeader(ProxyHeader),
     Http1(Box<Http1>),
     Http2(Box<Http2>),
     Resp(Box<Resp>),
@@ -180,7 +184,7 @@ impl ExchangeReader {
             State::Resp(resp) => resp.undecided(direction),
             State::Postgres(postgres) => postgres.undecided(direction),
             State::Tls(tls) => tls.undecided(direction),
-            State::Turns { .. } | State::Tunnel => None,
+            State::ProxyHeader(_) | State::Turns { .. } | State::Tunnel => None,
         };
         undecided.unwrap_or_else(|| *self.end(direction))
     }
@@ -299,7 +303,7 @@ impl ExchangeReader {
     /// Says that one side sends no more (FIN).
     pub fn handle_end(&mut self, direction: Direction) {
         match &mut self.state {
-            State::Opening(_) | State::Tunnel => {}
+            State::Opening(_) | State::ProxyHeader(_) | State::Tunnel => {}
             State::Http1(http1) => http1.handle_end(direction, &mut self.log),
             State::Http2(http2) => http2.handle_end(direction, &mut self.log),
             State::Resp(resp) => resp.handle_end(direction, &mut self.log),
@@ -312,7 +316,7 @@ impl ExchangeReader {
     /// Says that the connection is gone: RST, or the capture ends.
     pub fn handle_abort(&mut self) {
         match &mut self.state {
-            State::Opening(_) | State::Tunnel => {}
+            State::Opening(_) | State::ProxyHeader(_) | State::Tunnel => {}
             State::Http1(http1) => http1.handle_abort(&mut self.log),
             State::Http2(http2) => http2.handle_abort(&mut self.log),
             State::Resp(resp) => resp.handle_abort(&mut self.log),
@@ -375,7 +379,7 @@ impl ExchangeReader {
             State::Tls(tls) => tls.cost(),
             State::Resp(resp) => resp.cost(),
             State::Postgres(postgres) => postgres.cost(),
-            State::Opening(_) | State::Turns { .. } | State::Tunnel => 0,
+            State::Opening(_) | State::ProxyHeader(_) | State::Turns { .. } | State::Tunnel => 0,
         }
     }
 
@@ -412,9 +416,20 @@ impl ExchangeReader {
                 State::Opening(opening) => {
                     let Some(protocol) = opening.handle(direction, &mut span) else { return };
                     let opening = *opening;
-                    self.open(protocol, &opening);
+                    match opening.proxy_header() {
+                        Some(header) => self.state = State::ProxyHeader(header),
+                        None => self.open(protocol, &opening),
+                    }
                     for (direction, taken) in opening.taken() {
                         self.handle(direction, taken);
+                    }
+                }
+                State::ProxyHeader(_) if direction == Direction::ToClient => return,
+                State::ProxyHeader(header) => {
+                    match header.handle(&mut span, &mut self.log.tokens(direction)) {
+                        Read::NeedsMore => return,
+                        Read::Whole => self.state = State::Opening(Opening::default()),
+                        Read::Broken => self.open(Protocol::Opaque, &Opening::default()),
                     }
                 }
                 State::Http1(http1) => match http1.handle(direction, &mut span, &mut self.log) {
@@ -501,7 +516,7 @@ impl ExchangeReader {
             }
             Switch::NotDivided => self.state = State::Tunnel,
             Switch::Tls => {
-                self.state = State::Tls(Box::new(Tls::new(true)));
+                self.state = State::Tls(Box::new(Tls::new(true, self.keys.clone())));
                 self.log.push(Event::Protocol(Protocol::Tls));
             }
             Switch::Http2 { exchange } => {

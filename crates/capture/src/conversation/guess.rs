@@ -146,7 +146,7 @@ pub(super) fn http2_settings(bytes: &[u8]) -> Guess {
     }
 }
 
-fn begins(bytes: &[u8], prefix: &[u8]) -> Guess {
+pub(super) fn begins(bytes: &[u8], prefix: &[u8]) -> Guess {
     if bytes.starts_with(prefix) {
         Guess::Yes
     } else if prefix.starts_with(bytes) {

@@ -5,6 +5,7 @@ use ackwise_cause::Direction;
 use super::{
     Protocol,
     guess::{self, GUESS_LIMIT, Guess},
+    proxy_header::ProxyHeader,
     span::Span,
 };
 
@@ -45,6 +46,13 @@ impl Opening {
         [(Direction::ToClient, self.server.span()), (Direction::ToServer, self.client.span())]
     }
 
+    /// The header of a balancer that the client's side begins with.
+    pub(super) fn proxy_header(&self) -> Option<ProxyHeader> {
+        let seen = self.client.bytes();
+        let is_one = !self.from_middle && ProxyHeader::guess(seen) == Guess::Yes;
+        seen.first().filter(|_| is_one).map(|&first| ProxyHeader::new(first))
+    }
+
     /// Takes bytes off the front of `span`; the protocol, once that is clear.
     pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>) -> Option<Protocol> {
         match direction {
@@ -58,11 +66,13 @@ impl Opening {
     fn handle_client(&mut self, span: &mut Span<'_>) -> Option<Protocol> {
         let more = self.client.extend(span);
         let seen = self.client.bytes();
+        let header = if self.from_middle { Guess::No } else { ProxyHeader::guess(seen) };
         let tls = if self.from_middle { 20..=23 } else { 22..=22 };
         let guesses = [
             (Protocol::Http2, guess::http2_preface(seen)),
             (Protocol::Tls, guess::tls_record(seen, tls)),
             (Protocol::Http1, guess::request_line(seen)),
+            (Protocol::Opaque, header),
             (Protocol::Resp, guess::resp_command(seen)),
             (
                 Protocol::Postgres,

@@ -6,6 +6,7 @@ mod http1;
 mod http2;
 mod postgres;
 mod properties;
+mod proxy_header;
 mod resp;
 mod tls;
 mod tunnels;

@@ -53,6 +53,37 @@ const FRAMED: &[&str] = &[
     c tls 23:19
     s end
     ",
+    r#"
+    c "*1\r\n$4\r\nPING\r\n*2\r\n$4\r\nMGET\r\n$1\r\na\r\n*2\r\n$5\r\nBLPOP\r\n$1\r\na\r\n"
+    s "+PONG\r\n*2\r\n$1\r\nx\r\n$-1\r\n%1\r\n+a\r\n:1\r\n>1\r\n+p\r\n"
+    c "*4\r\n$5\r\nXREAD\r\n$5\r\nBLOCK\r\n$1\r\n0\r\n$7\r\nSTREAMS\r\n*1\r\n$4\r\nPING\r\n"
+    s "|1\r\n+a\r\n#t\r\n*0\r\n-ERR\r\n"
+    c "*3\r\n$6\r\nCLIENT\r\n$5\r\nREPLY\r\n$3\r\nOFF\r\n"
+    c end
+    "#,
+    r#"
+    c "PROXY TCP4 192.0.2.1 198.51.100.1 49152 443\r\n"
+    c pg ssl
+    s "N"
+    c pg startup:20
+    s pg R:4 S:9 Z:1
+    c pg P:9 B:9 E:5 S B:9 E:5 S
+    s pg 1 2 N:9 C:9 Z:1 2 E:9 Z:1
+    c pg P:9 H
+    s pg 1
+    c pg S Q:9
+    s pg Z:1 G:7
+    c pg d:20 c
+    s pg C:9 Z:1
+    c pg X
+    s end
+    "#,
+    r#"
+    c hex 0d0a0d0a000d0a515549540a 21 11 000c c0000201c6336401c00001bb
+    c "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\na\r\n"
+    s "*1\r\n+x\r\n"
+    abort
+    "#,
 ];
 
 #[test]
@@ -195,7 +226,8 @@ fn check(event: &Event, told: &mut BTreeMap<ExchangeId, Told>) {
         Event::ResponseBegins { exchange, .. } => once(exchange, |told| &mut told.answers),
         Event::ResponseEnds { exchange, .. }
         | Event::Abandoned { exchange, .. }
-        | Event::Lost { exchange } => {
+        | Event::Lost { exchange }
+        | Event::Unjudged { exchange } => {
             once(exchange, |told| &mut told.over);
         }
         _ => {}

@@ -96,6 +96,45 @@ fn of_redis() {
 }
 
 #[test]
+fn of_a_balancers_header() {
+    keeps_all(
+        r#"
+        c "PROXY TCP4 192.0.2.171 198.51.100.200 49111 44388\r\n*1\r\n$4\r\nPING\r\n"
+        s "+PONG\r\n"
+        "#,
+        &[b"192.0.2.171", b"198.51.100.200", b"49111", b"44388"],
+    );
+    keeps_all(
+        r"
+        c hex 0d0a0d0a000d0a515549540a 21 11 000c c00002abc63364c8bfd7ad64
+        c tls 22:100
+        s tls 22:1000
+        ",
+        &[&[192, 0, 2, 171], &[198, 51, 100, 200], &[0xbf, 0xd7, 0xad, 0x64]],
+    );
+}
+
+#[test]
+fn of_postgresql() {
+    let text = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let (user, query, row) =
+        (text("user\0Kontoinhaber\0\0"), text("SELECT Geheim\0"), text("Kennwort4711"));
+    let script = format!(
+        "
+        c hex 0000001b 00030000 {user}
+        s pg R:4 S:9 Z:1
+        c hex 51 00000012 {query}
+        s hex 44 00000010 {row}
+        s pg C:5 Z:1
+        c hex 50 00000012 {query} 53 00000004
+        s hex 45 00000010 {row} 5a 00000005 49
+        c end
+        "
+    );
+    keeps_all(&script, &[b"Kontoinhaber", b"SELECT", b"Geheim", b"Kennwort4711"]);
+}
+
+#[test]
 fn of_chunks_pipelines_and_what_breaks() {
     keeps_all(
         r#"

@@ -49,6 +49,34 @@ const REDIS: [&str; 3] = [
     "#,
 ];
 
+const POSTGRES: [&str; 2] = [
+    r"
+    c pg ssl
+    s hex 4e
+    c pg startup:30
+    s pg R:4 S:20 S:20 K:8 Z:1
+    c pg Q:40
+    s pg T:40 D:3000 D:3000 C:9 Z:1
+    c pg P:40 B:20 E:5 S B:20 E:5 S
+    s pg 1 2 N:30 C:9 Z:1 2 E:60 Z:1
+    c pg Q:20
+    s pg G:7
+    c pg d:2000 d:30 c
+    s pg C:9 Z:1
+    c pg X
+    c end
+    ",
+    r#"
+    c "PROXY TCP4 192.0.2.1 198.51.100.1 49152 443\r\n"
+    c pg startup:30
+    s pg R:4 Z:1
+    c pg P:40 H B:3 E:5 S
+    s pg 1 2 C:9 Z:1
+    c pg Q:20
+    s end
+    "#,
+];
+
 const CHUNKED: &str = r#"
 c "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 c "5;n=v\r\nhello\r\n"
@@ -202,6 +230,13 @@ fn of_http1() {
 #[test]
 fn of_http2() {
     say_the_same(HTTP2);
+}
+
+#[test]
+fn of_postgresql_and_the_header_of_a_balancer() {
+    for text in POSTGRES {
+        say_the_same(text);
+    }
 }
 
 #[test]
