@@ -255,7 +255,7 @@ impl Tunnel {
             Self::Pipelined => "pipelined connection",
             Self::Startup => "authentication",
             Self::Dialogue => "flushed unit",
-            Self::Copy => "copy",
+            Self::Copy => "COPY transfer",
         }
     }
 }

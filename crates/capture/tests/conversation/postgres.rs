@@ -100,7 +100,7 @@ fn what_is_copied_or_flushed_is_not_judged() {
             0 asks Query  to 28
             0 is asked 42
             0 is being answered 53
-            0 opens a copy
+            0 opens a COPY transfer
             Unjudged {{ exchange: ExchangeId(0) }}
             what 0 opened is over
             1 begins 257
