@@ -115,9 +115,14 @@ impl ObservedConnection {
                 self.habits.note_held(queued);
                 let mut habits = self.habits;
                 let behind_hole = self.behind_hole.as_deref().copied();
-                let first = last.map_or(0, |it| it.packet);
-                if let Some(it) = self.open.get_mut(exchange) {
-                    it.catch_up(&self.deferred, &self.earlier_end.outside(first));
+                // A program behind HTTP/1 works on one request at a time; a database has answered the commands that came
+                // together before it writes.
+                let answers_at_once =
+                    matches!(self.protocol, Some(Protocol::Resp | Protocol::Postgres));
+                if let (Some(first), true) = (last, answers_at_once)
+                    && let Some(it) = self.open.get_mut(exchange)
+                {
+                    it.catch_up(&self.deferred, &self.earlier_end.outside(first.packet));
                 }
                 self.with(exchange, |it| {
                     it.response = [position, position];
