@@ -286,7 +286,7 @@ struct ConnectionQuality {
     begun_before_capture: bool,
     /// Whether its packets are in two of the captures that were read, so that its verdicts are wrong.
     in_two_captures: bool,
-    /// Whether HTTP/2 flow control may have held data, and frames that would show it are cut or missing.
+    /// Whether HTTP/2 flow control may have held data, and frames that would show it are cut, missing or encrypted.
     flow_control_unseen: bool,
     /// Highest confidence of a verdict on this connection: `high`, `medium` or `low`; null if the
     /// capture has one direction only, so that nothing is attributed.

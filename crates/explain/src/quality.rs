@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use ackwise_capture::{analysis::ConnectionResult, attribution::Confidence};
+use ackwise_capture::{
+    analysis::ConnectionResult, attribution::Confidence, conversation::Protocol,
+};
 use ackwise_report::words::{counted, grouped};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,6 +41,9 @@ pub struct CaptureQuality {
     /// Number of HTTP/2 connections whose flow control may have held data, but is not judged, since frames that would show
     /// it are cut or missing.
     pub flow_control_unseen: u64,
+    /// Those of them that are sealed by TLS.
+    #[serde(skip)]
+    sealed_flow_control: u64,
     /// Number of packets with more data than a segment may have: the capturing host's network interface
     /// divides what it sends or joins what it receives (offloads), so that the segments on the wire are
     /// not seen.
@@ -98,6 +103,8 @@ impl CaptureQuality {
         self.oversized_packets +=
             it.directions.iter().map(|it| u64::from(it.oversized)).sum::<u64>();
         self.flow_control_unseen += u64::from(it.flow_control_unseen);
+        let is_sealed = connection.protocol == Some(Protocol::Tls);
+        self.sealed_flow_control += u64::from(it.flow_control_unseen && is_sealed);
         self.clock_steps += u64::from(it.clock_steps);
         self.cut_packets += it.directions.iter().map(|it| u64::from(it.cut)).sum::<u64>();
         self.limited_connections += u64::from(it.confidence() != Some(Confidence::High));
@@ -117,6 +124,15 @@ impl CaptureQuality {
         let files: u64 = kinds.iter().map(|it| it.0).sum();
         let warnings = if files == 1 { "warning" } else { "warnings" };
         (files > 0).then(|| format!("{} (see the {warnings} below)", said.join(", ")))
+    }
+
+    /// What shows the windows of HTTP/2.
+    const fn to_see_flow_control(&self) -> &'static str {
+        match (self.sealed_flow_control, self.flow_control_unseen) {
+            (0, _) => "capture with `-s 0`",
+            (sealed, all) if sealed == all => "read with `--keys`",
+            _ => "capture with `-s 0`, read with `--keys`",
+        }
     }
 
     fn defects(&self) -> Vec<String> {
@@ -173,7 +189,11 @@ impl fmt::Display for CaptureQuality {
         }
         if self.flow_control_unseen > 0 {
             let connections = counted(self.flow_control_unseen, "connection");
-            write!(f, "; HTTP/2 flow control not judged in {connections} (capture with `-s 0`)")?;
+            write!(
+                f,
+                "; HTTP/2 flow control not judged in {connections} ({})",
+                self.to_see_flow_control()
+            )?;
         }
         if self.oversized_packets > 0 {
             let packets = counted(self.oversized_packets, "packet");

@@ -60,6 +60,8 @@ pub(super) struct Tls {
     /// Where its message begins, and the record ends that it begins in.
     hello_at: [u64; 2],
     http2: Inside,
+    /// It was told that windows of HTTP/2 cannot be seen.
+    hides_windows: bool,
     first: First,
     /// What came after the request and may be the server's SETTINGS; or the response, if the client does not acknowledge
     /// them, which it would do at once (RFC 9113, section 6.5.3).
@@ -155,6 +157,7 @@ impl Tls {
             hello: from_beginning.then(|| (Direction::ToServer, Hello::default())),
             hello_at: [0; 2],
             http2: Inside::MayBeHttp2,
+            hides_windows: false,
             first: if from_beginning { First::Nothing } else { First::Data },
             settings: None,
             turns: Turns::Idle,
@@ -498,6 +501,11 @@ impl Tls {
         context: Context,
         log: &mut Log,
     ) {
+        if self.http2 == Inside::Http2 && !self.hides_windows {
+            self.hides_windows = true;
+            // The settings of both ends are sealed, too.
+            log.push(Event::FlowControlUnseen { least: [0, 0] });
+        }
         let is_data = matches!(record.kind, Kind::ApplicationData | Kind::Unknown);
         let is_control = !is_data || self.is_control(direction, record);
         let sealing = self.sealing(direction);
