@@ -80,22 +80,23 @@ fn tls_13_response_as_long_as_settings_of_http_2() {
         client shakes hands 517..597, done
         0 begins ~597
         ";
-    for (exchange, answered) in [
+    for (exchange, answered, is_http2) in [
         // 40 bytes: 9 of a frame's header, 18 of three parameters, and 13 of WINDOW_UPDATE.
-        ("s tls 23:57\nabort", Some((1648, 1710))),
-        ("s tls 23:57\nc tls 23:19\nc end\ns end", Some((1648, 1710))),
+        ("s tls 23:57\nabort", Some((1648, 1710)), false),
+        ("s tls 23:57\nc tls 23:19\nc end\ns end", Some((1648, 1710)), false),
         // They are SETTINGS, if the client acknowledges them.
-        ("s tls 23:57\nc tls 23:26\ns tls 23:400\nabort", Some((1710, 2115))),
-        ("s tls 23:57\ns tls 23:400\nc tls 23:26\nabort", Some((1710, 2115))),
-        ("s tls 23:57\nc tls 23:26\nabort", None),
+        ("s tls 23:57\nc tls 23:26\ns tls 23:400\nabort", Some((1710, 2115)), true),
+        ("s tls 23:57\ns tls 23:400\nc tls 23:26\nabort", Some((1710, 2115)), false),
+        ("s tls 23:57\nc tls 23:26\nabort", None, false),
     ] {
+        let unseen = if is_http2 { "windows unseen beyond 0 and 0\n" } else { "" };
         let answer = match answered {
             Some((begins, ends)) => {
                 format!("0 is asked ~702\n0 is being answered ~{begins}\n0 is answered ~{ends}")
             }
             None => "0 is abandoned".to_owned(),
         };
-        tells(&format!("{shaken}{exchange}"), &format!("{told}{answer}"));
+        tells(&format!("{shaken}{exchange}"), &format!("{told}{unseen}{answer}"));
     }
 }
 
@@ -251,6 +252,7 @@ fn frames_without_content_begin_nothing() {
         server shakes hands 0..1138
         client shakes hands 517..581, done
         0 begins ~581
+        windows unseen beyond 0 and 0
         0 is asked ~762
         0 is being answered ~1741
         0 is answered ~27357
@@ -349,6 +351,7 @@ fn a_request_as_short_as_two_frames_without_content_is_a_request() {
         server shakes hands 0..1138
         client shakes hands 517..581, done
         0 begins ~581
+        windows unseen beyond 0 and 0
         0 is asked ~762
         0 is being answered ~1231
         0 is answered ~3441
