@@ -13,7 +13,7 @@
 //! What is kept is the secrets themselves, 32 to 48 bytes each, until the analysis is over.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{BTreeMap, btree_map::Entry},
     fmt,
     sync::{
         PoisonError, RwLock,
@@ -26,7 +26,7 @@ use std::{
 /// Readers and writers may be different threads.
 #[derive(Default)]
 pub struct KeyLog {
-    secrets: RwLock<HashMap<(Random, Label), Secret>>,
+    secrets: RwLock<BTreeMap<(Random, Label), Secret>>,
     grows: AtomicBool,
 }
 
@@ -56,7 +56,7 @@ impl KeyLogRead {
 pub(crate) type Random = [u8; 32];
 
 /// What a secret is of (RFC 9850, section 2).
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Label {
     /// TLS 1.2's master secret.
     Master,
@@ -70,7 +70,7 @@ pub(crate) enum Label {
 /// A secret of 32 or 48 bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Secret {
-    bytes: [u8; Secret::MOST],
+    bytes: [u8; Self::MOST],
     length: u8,
 }
 
@@ -198,7 +198,8 @@ impl Line {
         };
         let mut bytes = [0; 32];
         let mut value = [0; Secret::MOST];
-        let read = unhex(random, &mut bytes).filter(|&it| it == 32).and(unhex(secret, &mut value));
+        let read = unhex(random, &mut bytes).filter(|&it| it == 32);
+        let read = read.and_then(|_| unhex(secret, &mut value));
         match read.and_then(|length| Secret::new(&value[..length])) {
             Some(secret) => Self::Secret((bytes, label), secret),
             None => Self::Unknown,

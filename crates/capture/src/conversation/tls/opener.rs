@@ -149,28 +149,22 @@ impl Opener {
         &mut self,
         direction: Direction,
         content_type: u8,
-        payload: &'a mut Vec<u8>,
+        payload: &'a mut [u8],
     ) -> Option<(Missed, Opened<'a>)> {
         let side = &mut self.sides[direction as usize];
-        let missed = match side.find(self.suite, content_type, payload) {
-            Some(missed) => missed,
-            None => {
-                side.failed = side.failed.saturating_add(1);
-                side.is_lost = true;
-                return None;
-            }
+        let missed = side.find(self.suite, content_type, payload);
+        let (Some(missed), Some(key)) = (missed, &side.key) else {
+            side.fail();
+            return None;
         };
-        let opened = side.key.as_ref()?.open(side.number, content_type, payload);
+        let opened = key.open(side.number, content_type, payload);
         match &opened {
             Some(_) => {
                 side.number += 1;
                 (side.is_lost, side.failed) = (false, 0);
                 self.is_confirmed = true;
             }
-            None => {
-                side.failed = side.failed.saturating_add(1);
-                side.is_lost = true;
-            }
+            None => side.fail(),
         }
         opened.map(|it| (missed, it))
     }
@@ -200,6 +194,12 @@ impl Opener {
 }
 
 impl Side {
+    /// A record did not open.
+    const fn fail(&mut self) {
+        self.failed = self.failed.saturating_add(1);
+        self.is_lost = true;
+    }
+
     /// Finds the key and the number of a record, unless they are sure.
     fn find(&mut self, suite: Suite, content_type: u8, payload: &[u8]) -> Option<Missed> {
         let is_sure = self.secrets.len() <= 1 && !self.is_lost;

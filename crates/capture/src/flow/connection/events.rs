@@ -54,7 +54,8 @@ impl ObservedConnection {
                     (None, Some(it)) => (it.at, it.packet),
                     (None, None) => (now, packet),
                 };
-                let first = late.as_ref().or(self.ends.half(Direction::ToServer).sender.last());
+                let last = || self.ends.half(Direction::ToServer).sender.last();
+                let first = late.as_ref().or_else(last);
                 let account = match first.filter(|_| self.exchanges == 0) {
                     Some(first) => self.setup.begin_exchange(first),
                     None => self.setup.new_account(now),
