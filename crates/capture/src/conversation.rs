@@ -249,6 +249,13 @@ impl ExchangeReader {
         }
     }
 
+    /// Says that the client's next bytes are these: if they are a request, what the server has sent was a response.
+    pub(crate) fn expect_request(&mut self, bytes: &[u8]) {
+        if let State::Tls(tls) = &mut self.state {
+            tls.expect_request(bytes, &mut self.log);
+        }
+    }
+
     /// What the next `len` bytes of a stream may be, if they may be what an end closes TLS with and nothing else. Then
     /// the caller decides later: it gives them to [`handle_content`](Self::handle_content), or
     /// [passes over](Self::pass_over) them.

@@ -46,6 +46,8 @@ pub(super) struct Tls {
     /// `None` once it is done, or over.
     handshake: Option<Handshake>,
     end: TlsEnd,
+    /// The server closed before the handshake was done: what the client sends then is of that, and asks nothing.
+    is_cut_short: bool,
     /// What is being read may be an alert in clear, of this direction.
     alerts: Option<Direction>,
     version_13: bool,
@@ -149,6 +151,7 @@ impl Tls {
             server: Records::new(from_beginning),
             handshake: from_beginning.then(Handshake::default),
             end: if from_beginning { TlsEnd::Unfinished } else { TlsEnd::Done },
+            is_cut_short: false,
             alerts: None,
             version_13: false,
             sealing: [sealing::USUAL; 2],
@@ -229,6 +232,7 @@ impl Tls {
         }
         if let Some(mut handshake) = self.handshake.take() {
             handshake.end_flight(false, log);
+            self.is_cut_short = true;
         }
         self.release(log);
         self.end_with_what_was_seen();
@@ -501,6 +505,9 @@ impl Tls {
         context: Context,
         log: &mut Log,
     ) {
+        if self.is_cut_short {
+            return;
+        }
         if self.http2 == Inside::Http2 && !self.hides_windows {
             self.hides_windows = true;
             // The settings of both ends are sealed, too.
@@ -603,6 +610,22 @@ impl Tls {
                 First::Data
             }
         };
+    }
+
+    /// As of [`ExchangeReader::expect_request`].
+    pub(super) fn expect_request(&mut self, bytes: &[u8], log: &mut Log) {
+        let holds = matches!(self.first, First::Ticket { asked: true, .. });
+        if !(holds || self.settings.is_some()) || !self.client.is_between_records() {
+            return;
+        }
+        let start = self.asked_to;
+        let next = Records::new(true).advance(&mut Span::segment(start, bytes.len() as u64, bytes));
+        if let Some(Found::Record(record)) = next
+            && record.kind == Kind::ApplicationData
+            && !self.is_control(Direction::ToServer, &record)
+        {
+            self.release(log);
+        }
     }
 
     fn is_settings(&self, record: &Record) -> bool {

@@ -316,6 +316,14 @@ impl ObservedConnection {
         self.work.grant(seen.payload.len(), self.open.len(), reserve, seen.number);
         let shutdown = self.shutdown_in(seen, direction);
         self.decide_shutdowns(seen, direction, shutdown, results);
+        if direction == Direction::ToServer
+            && self.conversation.is_sealed()
+            && self.is_new(seen, direction)
+        {
+            // Before its time is divided.
+            self.conversation.expect_request(seen.payload);
+            self.handle_events(now, seen.number, results);
+        }
         let before = self.ends.last_data;
         let sent_before = shutdown.and_then(|_| self.ends.half(direction).sender.last_new());
         let mut data = self.ends.handle_data(seen.segment, direction, now, seen.number);

@@ -1,7 +1,7 @@
 //! What comes before the first exchange: TCP's handshake, and that of TLS.
 
 use ackwise_cause::{Cause, Direction, Phase};
-use ackwise_tcp::Instant;
+use ackwise_tcp::{Instant, Wait};
 
 use crate::{
     attribution::{
@@ -26,6 +26,8 @@ pub(crate) struct Setup {
     between_syns: Nanos,
     established: bool,
     in_tls: bool,
+    /// TLS's handshake is done.
+    shaken: bool,
     /// A gap of TLS's handshake that ends with data that was sent again: the next packets show why.
     again: Option<(Gap, Direction)>,
     /// Accounts remember which time went where, in at most so many stretches.
@@ -197,6 +199,11 @@ impl Setup {
         answered: Option<&Departure>,
     ) {
         self.divide_again();
+        // Nobody waits for tickets, and when the client has something to ask is its own matter.
+        let is_over = direction == Direction::ToClient || gap.hold.wait == Wait::Application;
+        if self.shaken && is_over {
+            return;
+        }
         let Some(account) = self.account.as_mut().filter(|_| self.in_tls) else { return };
         if let Some(flight) = answered {
             let evidence = Evidence::of([flight.packet, 0, 0]);
@@ -234,6 +241,7 @@ impl Setup {
         distances: &Distances,
     ) {
         self.divide_again();
+        self.shaken |= flight.done;
         if let Some(account) = &mut self.account {
             let evidence = Evidence::of([packet, 0, 0]);
             let direction = flight.direction;

@@ -30,8 +30,8 @@ pub(super) fn read(files: &[PathBuf], live: bool) -> Result<Option<Arc<KeyLog>>,
         let opened = File::open(file).map_err(failed)?;
         let is_pipe = !opened.metadata().map_err(failed)?.is_file();
         let mut text = BufReader::new(opened);
-        if !is_pipe {
-            let found = add(&keys, &mut text).map_err(failed)?;
+        if !is_pipe || !live {
+            let found = add(&keys, (&mut text).take(MOST_BYTES)).map_err(failed)?;
             if !live {
                 check(file, found)?;
                 continue;
@@ -131,6 +131,9 @@ fn add(keys: &KeyLog, mut text: impl BufRead) -> std::io::Result<KeyLogRead> {
         }
     }
 }
+
+/// The longest key log: of more secrets than are kept. Our choice.
+const MOST_BYTES: u64 = 1 << 29;
 
 /// Longer than any line of a secret. Our choice.
 const LONGEST: u64 = 1 << 12;

@@ -35,6 +35,8 @@ struct Side {
     change_at: Option<u64>,
     /// TLS 1.2's Finished.
     finished: bool,
+    /// Early data.
+    early: bool,
     /// Records of type 23, which only TLS 1.3 has before the end.
     encrypted: u8,
     /// What the last of them may add to a Finished.
@@ -151,6 +153,7 @@ impl Handshake {
 
     fn place_client_data(&mut self, record: &Record) -> Place {
         if self.server.flights == 0 || self.client.finished {
+            self.client.early = self.server.flights == 0;
             return Place::Early;
         }
         if self.server.encrypted == 0 && !self.client.changed_cipher {
@@ -169,6 +172,10 @@ impl Handshake {
     const fn place_server_data(&mut self, record: &Record) -> Place {
         if self.client.finished {
             return Place::After;
+        }
+        // What answers early data may come behind its Finished at once (RFC 8446, section 4.4.4).
+        if self.client.early && self.server.sealing.is_some() {
+            return Place::Early;
         }
         self.server.encrypted = self.server.encrypted.saturating_add(1);
         self.server.sealing = sealing::of_finished(record.length(), self.hash);

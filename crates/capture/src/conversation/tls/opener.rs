@@ -65,6 +65,10 @@ impl Opener {
         let suite = Suite::of(chosen).ok_or(NotOpened::CipherSuite(chosen[1]))?;
         let find = |label| keys.find(&randoms[0], label);
         let sides = if suite.is_version_13() {
+            // Without one of these, a direction stays sealed after its handshake.
+            if [Label::ClientTraffic, Label::ServerTraffic].iter().any(|&it| find(it).is_none()) {
+                return Err(NotOpened::NoSecret);
+            }
             let of = |labels: &[Label]| {
                 let secrets: VecDeque<_> = labels.iter().filter_map(|&label| find(label)).collect();
                 Side { secrets, is_sealed: true, ..Side::default() }
@@ -78,9 +82,6 @@ impl Opener {
             let keys = suite.keys_12(&master, randoms).ok_or(NotOpened::NoSecret)?;
             keys.map(|key| Side { key: Some(Box::new(key)), ..Side::default() })
         };
-        if sides.iter().any(|it| it.secrets.is_empty() && it.key.is_none()) {
-            return Err(NotOpened::NoSecret);
-        }
         Ok(Self { suite, sides, is_confirmed: false })
     }
 

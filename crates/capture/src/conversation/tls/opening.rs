@@ -113,6 +113,12 @@ impl Tls {
         let kind = sealed.record.kind;
         match &mut self.inside {
             Opening::Sealed(_) => false,
+            // Secrets are logged before they are used. When the server has answered, it would be too late to say what a
+            // request waited for.
+            Opening::Awaits(_) if direction == Direction::ToClient && !sealed.is_within => {
+                self.give_up_opening(log);
+                false
+            }
             Opening::Awaits(waiting) => {
                 let is_early = direction == Direction::ToServer && waiting.held() < Waiting::MOST;
                 let waits = kind == Kind::ApplicationData && (waiting.hellos.is_some() || is_early);

@@ -106,7 +106,7 @@ impl ObservedConnection {
         }
     }
 
-    fn is_new(&self, seen: &Packet<'_>, direction: Direction) -> bool {
+    pub(super) fn is_new(&self, seen: &Packet<'_>, direction: Direction) -> bool {
         let stream = &self.ends.half(direction).stream;
         stream.find(seen.segment).is_some_and(|bytes| bytes.end > stream.highest())
     }
