@@ -7,6 +7,7 @@
 mod alert;
 mod cipher;
 mod control;
+mod first;
 mod handshake;
 mod hello;
 mod opener;
@@ -19,6 +20,7 @@ mod unsealed;
 use std::sync::Arc;
 
 use ackwise_cause::Direction;
+use first::First;
 use handshake::{Handshake, Place};
 use hello::Hello;
 use opening::Waiting;
@@ -104,19 +106,6 @@ enum Inside {
     Http2,
     MayBeHttp2,
     Other,
-}
-
-/// How far the records that a server sends before its first response are distinguished.
-#[derive(Clone, Copy, Debug)]
-enum First {
-    /// None has come.
-    Nothing,
-    /// One that may be a ticket; or the response, if it came after the request.
-    Ticket { record: Record, asked: bool },
-    /// Two tickets have.
-    Tickets,
-    /// All that is to come is data.
-    Data,
 }
 
 /// How a handshake ended.
@@ -577,88 +566,6 @@ impl Tls {
             }
         }
     }
-
-    fn handle_response(&mut self, record: &Record, segment: u64, log: &mut Log) {
-        if let First::Ticket { record: held, .. } = self.first {
-            let same_length = held.length() == record.length();
-            if !same_length && held.start >= segment {
-                // A ticket is written before the server reads the request, and so by itself.
-                self.release(log);
-            }
-        }
-        self.first = match self.first {
-            First::Nothing | First::Ticket { .. } | First::Tickets if self.is_settings(record) => {
-                let asked = matches!(self.turns, Turns::Request { .. });
-                self.settings = asked.then_some(*record);
-                if !asked {
-                    self.http2 = Inside::Http2;
-                }
-                return;
-            }
-            First::Nothing if self.may_be_ticket(record) => {
-                let asked = matches!(self.turns, Turns::Request { .. });
-                First::Ticket { record: *record, asked }
-            }
-            // Tickets of one handshake have one length.
-            First::Ticket { record: held, .. } if held.length() == record.length() => {
-                First::Tickets
-            }
-            First::Nothing | First::Ticket { .. } | First::Tickets | First::Data => {
-                self.last_length = record.length();
-                self.settings = None;
-                self.take_turn(Direction::ToClient, record, log);
-                First::Data
-            }
-        };
-    }
-
-    /// As of [`ExchangeReader::expect_request`].
-    pub(super) fn expect_request(&mut self, bytes: &[u8], log: &mut Log) {
-        let holds = matches!(self.first, First::Ticket { asked: true, .. });
-        if !(holds || self.settings.is_some()) || !self.client.is_between_records() {
-            return;
-        }
-        let start = self.asked_to;
-        let next = Records::new(true).advance(&mut Span::segment(start, bytes.len() as u64, bytes));
-        if let Some(Found::Record(record)) = next
-            && record.kind == Kind::ApplicationData
-            && !self.is_control(Direction::ToServer, &record)
-        {
-            self.release(log);
-        }
-    }
-
-    fn is_settings(&self, record: &Record) -> bool {
-        record.kind == Kind::ApplicationData
-            && self.http2 != Inside::Other
-            && control::is_http2_settings(record, self.sealing(Direction::ToClient))
-    }
-
-    fn may_be_ticket(&self, record: &Record) -> bool {
-        record.kind == Kind::ApplicationData
-            && self.version_13
-            && control::may_be_ticket(record)
-            && !self.has_read_of_request()
-    }
-
-    /// Whether more of a request was sent than a server's first receive window has room for: its program has
-    /// read some, and what it sends from then on is no ticket, which it sends when it has read the handshake.
-    fn has_read_of_request(&self) -> bool {
-        let begun = self.turn.filter(|(whose, _)| *whose == Direction::ToServer);
-        begun.is_some_and(|(_, start)| self.asked_to.saturating_sub(start) > FIRST_WINDOW)
-    }
-
-    /// Nothing came after what could be SETTINGS or a ticket: it was the response.
-    fn release(&mut self, log: &mut Log) {
-        let ticket = match self.first {
-            First::Ticket { record, asked: true } => Some(record),
-            _ => None,
-        };
-        if let Some(record) = self.settings.take().or(ticket) {
-            self.first = First::Data;
-            self.take_turn(Direction::ToClient, &record, log);
-        }
-    }
 }
 
 /// The most records of a client's last flight behind the first: CertificateVerify and Finished. With early data, the first
@@ -667,9 +574,6 @@ const MOST_PERHAPS: usize = 3;
 
 /// Bytes of an alert that is not encrypted.
 const ALERT: u64 = 2;
-
-/// The largest receive window without an option; Linux's is about as large at first (`tcp_select_initial_window`).
-const FIRST_WINDOW: u64 = 1 << 16;
 
 /// Most bytes of a record: a sender that fills a record usually has more to send.
 const FULL_RECORD: u64 = 1 << 14;

@@ -2,10 +2,9 @@
 
 mod earlier;
 mod ended;
+mod result;
 
 pub(crate) use earlier::EarlierEnd;
-
-use std::num::{NonZeroU32, NonZeroU64};
 
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
@@ -13,14 +12,13 @@ use ackwise_tcp::{Instant, Wait};
 use super::heard::HeardByServer;
 use crate::{
     attribution::{
-        Account, Confidence, Evidence, Nanos, Rule, Share, Stall, Verdict,
+        Account, Confidence, Evidence, Nanos, Rule, Stall, Verdict,
         gap::{self, Gap, LastWay},
         sender::{Asks, Departure},
         think::{Asked, ServerHabits, ThinkFacts, Thought},
     },
     conversation::{ExchangeId, RequestHead},
     outcome::Ending,
-    results::ExchangeResult,
 };
 
 /// An exchange that is not over.
@@ -526,63 +524,6 @@ impl OpenExchange {
         }
     }
 
-    /// What is known of it, as one of the `connection` with that number.
-    pub(crate) fn into_result(
-        mut self: Box<Self>,
-        connection: u32,
-        complete: bool,
-        round_trip: Nanos,
-    ) -> ExchangeResult {
-        let mut stretches = self.account.take_stretches();
-        let most = if self.may_be_several { Confidence::Medium } else { Confidence::High };
-        stretches.iter_mut().for_each(|it| it.confidence = it.confidence.min(most));
-        let stretches = stretches.into();
-        // Without framing, two requests look like one with a pause.
-        let is_guess = |share: &Share| {
-            !self.request_exact
-                && (share.cause, share.direction)
-                    == (Cause::ApplicationLimited, Direction::ToServer)
-        };
-        let sure = |share: Share| match is_guess(&share) {
-            true => Share { confidence: Confidence::Low, doubt: Some(Rule::RequestEnd), ..share },
-            false if share.confidence > most => {
-                Share { confidence: most, doubt: Some(Rule::RequestEnd), ..share }
-            }
-            false => share,
-        };
-        let request = self.head.as_ref().map(|head| {
-            let method = head.method.as_deref().unwrap_or("?");
-            match head.path.as_deref() {
-                // A protocol without paths.
-                Some("") => method.into(),
-                path => [method, " ", path.unwrap_or("?")].concat().into(),
-            }
-        });
-        ExchangeResult {
-            connection,
-            start: self.account.from(),
-            duration: self.account.cursor().since(self.account.from()),
-            request,
-            trace: self.head.as_ref().and_then(|it| it.trace),
-            status: self.status,
-            bytes: [self.request, self.response].map(|[from, to]| to.saturating_sub(from)),
-            stream: self.stream,
-            packet: self.first_packet,
-            answered_after: self.answered_in.map(|packet| {
-                let after = packet.saturating_sub(self.first_packet);
-                NonZeroU32::new(u32::try_from(after).unwrap_or(0))
-            }),
-            first_byte_after: nanos_from(self.account.from(), self.answered_at),
-            acknowledged_after: nanos_from(self.account.cursor(), self.acknowledged),
-            round_trip: round_trip.into(),
-            complete,
-            ending: self.ending,
-            exact: self.exact,
-            shares: self.account.shares().map(sure).collect(),
-            stretches,
-        }
-    }
-
     fn doubt(&mut self, until: Instant, direction: Direction, evidence: Evidence) {
         let (cause, confidence) = (Cause::Unknown, Confidence::Low);
         let verdict = Verdict::new(Rule::CaptureGap, cause, direction, evidence, confidence);
@@ -597,10 +538,4 @@ impl OpenExchange {
     ) -> Verdict {
         Verdict::new(rule, cause, direction, evidence, Confidence::High)
     }
-}
-
-/// Nanoseconds between two times, unless it is none.
-fn nanos_from(start: Instant, at: Option<Instant>) -> Option<NonZeroU64> {
-    let nanos = at?.saturating_since(start).as_nanos();
-    NonZeroU64::new(u64::try_from(nanos).unwrap_or(u64::MAX))
 }

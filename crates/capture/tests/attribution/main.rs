@@ -22,6 +22,8 @@ mod redis;
 mod shared_links;
 mod standing;
 mod tls_closing;
+mod tls_first;
+mod tls_wire;
 mod tunnels;
 mod windows;
 mod wire;
