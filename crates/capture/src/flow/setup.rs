@@ -200,11 +200,13 @@ impl Setup {
     ) {
         self.divide_again();
         // Nobody waits for tickets, and when the client has something to ask is its own matter.
-        let is_over = direction == Direction::ToClient || gap.hold.wait == Wait::Application;
-        if self.shaken && is_over {
+        let shaken = self.shaken;
+        let Some(account) = self.account.as_mut().filter(|_| self.in_tls) else { return };
+        let waited = Nanos::between(account.cursor(), gap.until);
+        let is_its_own = gap.hold.wait == Wait::Application && waited > AT_ONCE;
+        if shaken && (direction == Direction::ToClient || is_its_own) {
             return;
         }
-        let Some(account) = self.account.as_mut().filter(|_| self.in_tls) else { return };
         if let Some(flight) = answered {
             let evidence = Evidence::of([flight.packet, 0, 0]);
             let on_its_way =
