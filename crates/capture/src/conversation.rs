@@ -156,9 +156,14 @@ impl ExchangeReader {
         Self { keys: Some(keys), ..self }
     }
 
-    /// As new, with the memory of its queue, and these secrets.
-    pub(crate) fn forget(&mut self, keys: Option<Arc<KeyLog>>) {
-        self.keys = keys;
+    /// As of [`with_keys`](Self::with_keys).
+    pub(crate) fn use_keys(&mut self, keys: &Arc<KeyLog>) {
+        self.keys = Some(Arc::clone(keys));
+    }
+
+    /// As new, with the memory of its queue.
+    pub(crate) fn forget(&mut self) {
+        self.keys = None;
         self.state = State::Opening(Opening::default());
         self.ends = [0; 2];
         self.log.forget();

@@ -106,7 +106,9 @@ impl ObservedConnection {
             self.keep_measures();
         }
         self.ends.switch_off(results.without);
-        self.conversation.forget(results.keys.clone());
+        if let Some(keys) = &results.keys {
+            self.conversation.use_keys(keys);
+        }
         if let Some(survey) = survey {
             self.ends.learn(survey, known);
         }
@@ -174,7 +176,7 @@ impl ObservedConnection {
         (*measures, *series, *lingering) = (None, None, None);
         (*reassembly, *unsettled, *shutdowns, *closed_ends) = Default::default();
         *undecided = [None, None];
-        conversation.forget(None);
+        conversation.forget();
         *setup = Setup::default();
         open.clear();
         *deferred = Vec::new();
