@@ -58,7 +58,7 @@ impl Tls {
         };
     }
 
-    /// As of [`ExchangeReader::expect_request`].
+    /// As of [`expect_request`](crate::conversation::ExchangeReader::expect_request).
     pub(in super::super) fn expect_request(&mut self, bytes: &[u8], log: &mut Log) {
         let holds = matches!(self.first, First::Ticket { asked: true, .. });
         if !(holds || self.settings.is_some()) || !self.client.is_between_records() {
