@@ -1,7 +1,7 @@
 //! As `conversation`, of what is inside of TLS 1.3 whose secrets are known: records hold anything in any order, come
 //! in pieces, are missing, or are none.
 //!
-//! An input is a list: a byte that says what, a byte that says how much, and so many bytes of content.
+//! An input is a list: a byte that says what, a byte with a length, and content of that length.
 
 #![no_main]
 

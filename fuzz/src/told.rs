@@ -16,7 +16,7 @@ enum Phase {
 }
 
 impl Told {
-    /// Takes what a conversation tells, of which so many bytes were seen to the server and to the client.
+    /// Takes what a conversation tells; the numbers are of the bytes seen to the server and to the client.
     ///
     /// # Panics
     ///

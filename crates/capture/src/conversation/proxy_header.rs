@@ -12,7 +12,7 @@ use super::{
 /// A header that is under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ProxyHeader {
-    /// A line, of which so many bytes were read.
+    /// A line, and the number of its bytes that were read.
     Line(usize),
     /// The fixed part of version 2: how much was read of it, and the length in it.
     Fixed(usize, [u8; 2]),

@@ -128,7 +128,7 @@ mod tests {
     const ONE: Option<ExchangeId> = Some(ExchangeId(1));
     const TWO: Option<ExchangeId> = Some(ExchangeId(2));
 
-    /// The next data, while so many exchanges are open.
+    /// The next data, and the number of exchanges that are open.
     const fn next(open: usize) -> Data {
         Data { end: 100, heard: 0, open }
     }

@@ -59,7 +59,7 @@ impl Peers {
         Self::with(version, suite, 0, false)
     }
 
-    /// With early data of so many bytes at most, and with certificates of clients.
+    /// With a limit in bytes for early data, and with or without certificates of clients.
     pub(crate) fn with(
         version: &'static SupportedProtocolVersion,
         suite: SupportedCipherSuite,
@@ -108,7 +108,7 @@ impl Peers {
         self.server = Arc::new(server);
     }
 
-    /// Talks on a new connection, in segments of at most so many bytes. `early` is what the client says
+    /// Talks on a new connection; `segment` is the most bytes of a segment. `early` is what the client says
     /// before the handshake is done. Both change their keys before what they say at `update`.
     pub(crate) fn talk(
         &self,

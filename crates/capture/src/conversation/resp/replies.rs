@@ -236,7 +236,7 @@ impl Replies {
     }
 }
 
-/// Passes over so many bytes that say nothing but that they are there.
+/// Passes over a number of bytes whose values mean nothing.
 fn pass_content(span: &mut Span<'_>, count: usize, tokens: &mut Tokens<'_>) {
     tokens.push(span.at(), || TokenKind::Framing(vec![b'x'; count]));
     span.take(count as u64);

@@ -123,3 +123,15 @@ const HELLO_LIMIT: usize = 4096;
 
 /// Bytes of a handshake message's header (RFC 8446, section 4).
 pub(super) const HEADER: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use ring::digest::{SHA256, digest};
+
+    use super::*;
+
+    #[test]
+    fn a_retry_request_is_known_by_the_hash_of_its_name() {
+        assert_eq!(digest(&SHA256, b"HelloRetryRequest").as_ref(), RETRY);
+    }
+}
