@@ -478,12 +478,16 @@ impl Tls {
         if let Some(mut handshake) = self.handshake.take() {
             handshake.end_flight(true, log);
         }
-        if !matches!(self.inside, Opening::Unsealed(_)) {
-            for (record, context) in std::mem::take(&mut self.perhaps) {
-                self.handle_content(Direction::ToServer, &record, context, log);
+        let perhaps = std::mem::take(&mut self.perhaps);
+        match &mut self.inside {
+            Opening::Unsealed(_) => {}
+            Opening::Awaits(waiting) => waiting.end_flight_before(perhaps[0].0.start),
+            Opening::Sealed(_) => {
+                for (record, context) in perhaps {
+                    self.handle_content(Direction::ToServer, &record, context, log);
+                }
             }
         }
-        self.perhaps.clear();
     }
 
     /// Takes a record whose content cannot be read.

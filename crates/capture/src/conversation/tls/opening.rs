@@ -33,6 +33,14 @@ impl Waiting {
         self.records.iter().find(|it| it.0 == direction).map(|it| it.1.record.start)
     }
 
+    /// The client's handshake was over before `position`.
+    pub(super) fn end_flight_before(&mut self, position: u64) {
+        let of_client = self.records.iter_mut().filter(|it| it.0 == Direction::ToServer);
+        for (_, sealed) in of_client.filter(|it| it.1.record.start >= position) {
+            sealed.is_within = false;
+        }
+    }
+
     fn last(&mut self, direction: Direction) -> Option<&mut SealedRecord> {
         self.records.iter_mut().rev().find(|it| it.0 == direction).map(|it| &mut it.1)
     }

@@ -1,5 +1,7 @@
 //! TLS records of one direction: their types and lengths, which are not encrypted.
 
+use core::ops::RangeInclusive;
+
 use super::super::{
     guess::{self, Guess},
     span::Span,
@@ -83,13 +85,17 @@ enum Stage {
     Payload {
         left: u64,
     },
-    /// The capture does not show where records begin; a segment may.
-    Lost,
+    /// The capture does not show where records begin. A segment may begin one; and what looks like a header is one if
+    /// another follows where it says.
+    Lost {
+        /// Where another would be, if what looked like a header was one.
+        next: Option<u64>,
+    },
 }
 
 impl Records {
     pub(super) const fn new(from_beginning: bool) -> Self {
-        Self { stage: if from_beginning { Stage::BETWEEN } else { Stage::Lost } }
+        Self { stage: if from_beginning { Stage::BETWEEN } else { Stage::LOST } }
     }
 
     /// The bytes of a header that is under way.
@@ -130,14 +136,17 @@ impl Records {
                         return Some(Found::Record(record));
                     }
                 }
-                Stage::Lost => {
-                    let seen = guess::tls_record(span.bytes(), 20..=23);
-                    if span.begins_segment() && seen == Guess::Yes {
+                Stage::Lost { next } => {
+                    let is_expected = span.begins_segment() || *next == Some(span.at());
+                    let seen = guess::tls_record(span.bytes(), TYPES);
+                    if is_expected && seen == Guess::Yes {
                         self.stage = Stage::BETWEEN;
                         continue;
                     }
                     let start = span.at();
-                    span.take_all();
+                    let ahead = next.filter(|&it| it > start);
+                    *next = ahead.or_else(|| header_within(span.bytes()).map(|it| start + it));
+                    span.take(next.map_or(u64::MAX, |next| next - start));
                     let end = span.at();
                     return Some(Found::Record(Record { kind: Kind::Unknown, start, end }));
                 }
@@ -152,7 +161,7 @@ impl Records {
         let count = (HEADER - *seen).min(span.bytes().len());
         bytes[*seen..][..count].copy_from_slice(span.take(count as u64));
         *seen += count;
-        match guess::tls_record(&bytes[..*seen], 20..=23) {
+        match guess::tls_record(&bytes[..*seen], TYPES) {
             Guess::Yes => {
                 let [kind, _, _, high, low] = *bytes;
                 let left = u64::from(u16::from_be_bytes([high, low]));
@@ -167,7 +176,7 @@ impl Records {
             }
             Guess::Maybe if span.is_empty() => None,
             Guess::Maybe | Guess::No => {
-                self.stage = Stage::Lost;
+                self.stage = Stage::LOST;
                 span.take_all();
                 Some(Record { kind: Kind::Unknown, start, end: span.at() })
             }
@@ -177,7 +186,19 @@ impl Records {
 
 impl Stage {
     const BETWEEN: Self = Self::Header { bytes: [0; HEADER], seen: 0 };
+    const LOST: Self = Self::Lost { next: None };
 }
+
+/// Where the record would end, from the first byte on, of which a header may be among `bytes`.
+fn header_within(bytes: &[u8]) -> Option<u64> {
+    let mut headers = bytes.windows(HEADER).enumerate();
+    let (at, header) = headers.find(|(_, it)| guess::tls_record(it, TYPES) == Guess::Yes)?;
+    let length = u16::from_be_bytes([header[3], header[4]]);
+    Some((at + HEADER) as u64 + u64::from(length))
+}
+
+/// The content types that there are (RFC 8446, appendix B.1).
+const TYPES: RangeInclusive<u8> = 20..=23;
 
 /// Bytes of a record's header.
 const HEADER: usize = 5;
