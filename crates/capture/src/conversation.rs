@@ -287,9 +287,18 @@ impl ExchangeReader {
         self.expect_content(false);
     }
 
-    /// Passes over whole records that nobody waits for, up to `position`.
-    pub(crate) const fn pass_over(&mut self, direction: Direction, position: u64) {
+    /// Passes over whole records that nobody waits for, up to `position`: the last of a direction, which is `bytes`.
+    pub(crate) fn pass_over(&mut self, direction: Direction, position: u64, bytes: &[u8]) {
+        if let State::Tls(tls) = &mut self.state {
+            tls.handle_last(direction, bytes, &mut self.log);
+        }
         *self.end(direction) = position;
+    }
+
+    /// Whether a server of TLS has refused the client, and so whatever it asked.
+    pub(crate) fn is_refused(&self) -> bool {
+        let alert = self.tls_end().and_then(TlsEnd::alert);
+        alert.is_some_and(|it| it.refuses_client)
     }
 
     fn expect_content(&mut self, content: bool) {

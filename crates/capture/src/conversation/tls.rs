@@ -13,6 +13,7 @@ mod hello;
 mod opener;
 mod opening;
 mod records;
+mod refusal;
 mod sealing;
 mod shutdown;
 mod unsealed;
@@ -85,6 +86,8 @@ pub(super) struct Tls {
     perhaps: Vec<(Record, Context)>,
     /// The server has asked for another ClientHello.
     retried: bool,
+    /// The client's last flight has more than Finished: a certificate, or that there is none.
+    is_certified: bool,
     /// The client's random, once it is known.
     client_random: Random,
     inside: Opening,
@@ -165,6 +168,7 @@ impl Tls {
             keys,
             perhaps: Vec::new(),
             retried: false,
+            is_certified: false,
             client_random: [0; 32],
         }
     }
@@ -346,7 +350,7 @@ impl Tls {
             TlsEnd::Alert(alert) if alert.by == by && !is_alert => self.end = TlsEnd::Done,
             TlsEnd::Unfinished | TlsEnd::Done if is_alert => {
                 self.alerts = is_clear.then_some(direction);
-                self.end = TlsEnd::Alert(Alert { by, description: None });
+                self.end = TlsEnd::Alert(Alert { by, description: None, refuses_client: false });
             }
             _ => {}
         }
@@ -465,6 +469,7 @@ impl Tls {
             self.end = TlsEnd::Done;
         }
         if is_over {
+            self.is_certified = handshake.has_client_certificate();
             self.handshake = None;
         }
         matches!(place, Place::Within | Place::Last)
@@ -476,6 +481,7 @@ impl Tls {
             return;
         }
         if let Some(mut handshake) = self.handshake.take() {
+            self.is_certified = handshake.has_client_certificate();
             handshake.end_flight(true, log);
         }
         let perhaps = std::mem::take(&mut self.perhaps);

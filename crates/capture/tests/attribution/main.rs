@@ -23,6 +23,7 @@ mod shared_links;
 mod standing;
 mod tls_closing;
 mod tls_first;
+mod tls_refused;
 mod tls_stacks;
 mod tls_wire;
 mod tunnels;

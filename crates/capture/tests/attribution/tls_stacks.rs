@@ -33,7 +33,9 @@ fn exchanges_are_what_the_clients_say() {
                 && analysis.exchanges.iter().all(|it| it.complete);
             if !is_right {
                 let complete = analysis.exchanges.iter().filter(|it| it.complete).count();
-                wrong.push(format!("{name}, {number}: {clock:?}, not {found:?}, {complete} complete"));
+                wrong.push(format!(
+                    "{name}, {number}: {clock:?}, not {found:?}, {complete} complete"
+                ));
             }
         }
     }

@@ -68,7 +68,14 @@ impl Group<'_> {
     fn evidence(&self, analysis: &Analysis) -> Vec<String> {
         let all = || self.failures.iter();
         let alert = all().find_map(|it| it.alert).map(|it| {
-            let name = it.name().unwrap_or("that the capture does not show (encrypted)");
+            let name = it.name();
+            if it.refuses_client {
+                let name = name.map_or(String::new(), |it| format!(": {it}"));
+                return format!(
+                    "The server refused the client's certificate, or that it has none{name}"
+                );
+            }
+            let name = name.unwrap_or("that the capture does not show (encrypted)");
             format!("The {} sent the alert {name}", it.by.name())
         });
         let hole = all().find_map(|it| it.black_hole).map(|it| {

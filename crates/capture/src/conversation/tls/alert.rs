@@ -10,6 +10,8 @@ pub struct Alert {
     pub by: Party,
     /// What it says (RFC 8446, section 6); `None` if it is encrypted.
     pub description: Option<u8>,
+    /// The handshake was done for the client: its certificate is refused, or that it has none.
+    pub refuses_client: bool,
 }
 
 impl Alert {

@@ -41,6 +41,8 @@ struct Side {
     encrypted: u8,
     /// What the last of them may add to a Finished.
     sealing: Option<u64>,
+    /// It has more than Finished.
+    is_certified: bool,
 }
 
 /// What a record has to do with the handshake.
@@ -72,6 +74,13 @@ impl Handshake {
     /// Whether the client has sent what may be its Finished.
     pub(super) const fn may_be_done(&self) -> bool {
         self.client.encrypted > 0 || self.client.finished
+    }
+
+    /// Whether the client's last flight of TLS 1.3 has what answers a CertificateRequest: a record more, or one that is no
+    /// Finished alone. EndOfEarlyData would be one, too.
+    pub(super) const fn has_client_certificate(&self) -> bool {
+        let Side { encrypted, sealing, early, is_certified, .. } = self.client;
+        !early && (is_certified || encrypted > 1 || (encrypted == 1 && sealing.is_none()))
     }
 
     /// What TLS 1.3 adds to the client's and to the server's records.
@@ -162,6 +171,11 @@ impl Handshake {
         // Certificates and the end of early data may come before Finished.
         self.client.encrypted = self.client.encrypted.saturating_add(1);
         self.client.sealing = sealing::of_finished(record.length(), self.hash);
+        if self.client.sealing.is_none() && self.client.encrypted == 1 {
+            let sealing = sealing::of_finished_without_certificate(record.length(), self.hash);
+            self.client.sealing = sealing;
+            self.client.is_certified = sealing.is_some();
+        }
         match self.client.encrypted {
             _ if self.client.sealing.is_some() => Place::Last,
             1 => Place::Within,

@@ -224,7 +224,8 @@ impl Tls {
     /// An alert that ends the handshake says why.
     const fn note_opened_alert(&mut self, direction: Direction, description: Option<u8>) {
         if let (TlsEnd::Alert(_), Some(_)) = (self.end, description) {
-            self.end = TlsEnd::Alert(Alert { by: direction.sender(), description });
+            let refuses_client = false;
+            self.end = TlsEnd::Alert(Alert { by: direction.sender(), description, refuses_client });
         }
     }
 }

@@ -46,6 +46,16 @@ pub(super) const fn of_finished(length: u64, hash: Hash) -> Option<u64> {
     None
 }
 
+/// The same of a record that may have an empty Certificate before Finished (RFC 8446, section 4.4.2): 4 bytes of
+/// header, an empty context, an empty list. Only if the hash is known: else it may be many things.
+pub(super) const fn of_finished_without_certificate(length: u64, hash: Hash) -> Option<u64> {
+    const EMPTY_CERTIFICATE: u64 = 4 + 1 + 3;
+    match hash {
+        Hash::Unknown => None,
+        hash => of_finished(length.saturating_sub(EMPTY_CERTIFICATE), hash),
+    }
+}
+
 /// Whether a record has the length of an alert, whatever its end adds.
 pub(super) const fn may_be_alert(length: u64) -> bool {
     matches!(length.saturating_sub(2), SHORT | USUAL | PADDED)

@@ -21,6 +21,8 @@ pub(crate) enum Shutdown {
     Alert,
     /// An alert by its length.
     MayBeAlert,
+    /// The same, where only a refusal of the client is as short.
+    MayBeRefusal,
     /// A GOAWAY by its length, which an alert may follow.
     MayBeGoaway,
 }
@@ -39,7 +41,9 @@ impl Tls {
         /// A GOAWAY with some debug data, sealed. Our choice.
         const LONGEST: usize = 128;
         let records = if direction == Direction::ToServer { &self.client } else { &self.server };
-        if self.handshake.is_some() || !records.is_between_records() {
+        if !(self.handshake.is_none() || self.may_refuse(direction))
+            || !records.is_between_records()
+        {
             return None;
         }
         let mut at = 0;
@@ -77,7 +81,10 @@ impl Tls {
         let may_be_13 = self.version_13 || !self.from_beginning;
         // Longer ones may be a whole message: only behind a response they are not waited for.
         match length {
-            _ if may_be_13 && length == 2 + added => Some(Shutdown::MayBeAlert),
+            _ if may_be_13 && length == 2 + added => Some(match self.may_refuse(direction) {
+                true => Shutdown::MayBeRefusal,
+                false => Shutdown::MayBeAlert,
+            }),
             PADDED_ALERT if may_be_13 && self.is_behind_response(direction) => {
                 Some(Shutdown::MayBeAlert)
             }

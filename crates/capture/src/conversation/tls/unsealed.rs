@@ -83,6 +83,11 @@ impl Unsealed {
         self.opener.is_confirmed()
     }
 
+    /// Whether data of a direction has been opened.
+    pub(super) const fn has_data(&self, direction: Direction) -> bool {
+        self.added[direction as usize] > 0
+    }
+
     pub(super) fn opens(&self, direction: Direction, kind: Kind) -> bool {
         self.opener.is_sealed(direction, kind)
     }

@@ -50,7 +50,10 @@ impl HeldShutdown {
     /// has waited for an idle connection.
     fn closes(&self, direction: Direction) -> bool {
         let is_first = self.answers_close || !self.was_closed;
-        self.kind == Shutdown::Alert || is_first || direction == Direction::ToServer || self.is_idle
+        matches!(self.kind, Shutdown::Alert | Shutdown::MayBeRefusal)
+            || is_first
+            || direction == Direction::ToServer
+            || self.is_idle
     }
 
     /// Whether it is content, as more follows from the other end. No request has two bytes.
@@ -58,7 +61,7 @@ impl HeldShutdown {
         match self.kind {
             Shutdown::Alert => false,
             Shutdown::MayBeAlert if direction == Direction::ToServer => self.is_long(),
-            Shutdown::MayBeAlert | Shutdown::MayBeGoaway => !self.is_idle,
+            Shutdown::MayBeAlert | Shutdown::MayBeRefusal | Shutdown::MayBeGoaway => !self.is_idle,
         }
     }
 
@@ -194,7 +197,13 @@ impl ObservedConnection {
             held.is_over = true;
             if let Some(last) = segments.last() {
                 let end = last.position + u64::from(last.len);
-                self.conversation.pass_over(direction, end);
+                self.conversation.pass_over(direction, end, &last.bytes);
+            }
+            if self.conversation.is_refused() {
+                // Its requests have crossed the alert.
+                while self.open.pop_front().is_some() {
+                    self.exchanges = self.exchanges.saturating_sub(1);
+                }
             }
             return;
         }
