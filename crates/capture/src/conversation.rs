@@ -287,10 +287,10 @@ impl ExchangeReader {
         self.expect_content(false);
     }
 
-    /// Passes over whole records that nobody waits for, up to `position`: the last of a direction, which is `bytes`.
-    pub(crate) fn pass_over(&mut self, direction: Direction, position: u64, bytes: &[u8]) {
+    /// Passes over whole records that nobody waits for, up to `position`: the last of a direction.
+    pub(crate) fn pass_over(&mut self, direction: Direction, position: u64) {
         if let State::Tls(tls) = &mut self.state {
-            tls.handle_last(direction, bytes, &mut self.log);
+            tls.handle_last(direction, &mut self.log);
         }
         *self.end(direction) = position;
     }

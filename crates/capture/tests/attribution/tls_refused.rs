@@ -35,6 +35,31 @@ fn who_is_refused_has_asked_nothing() {
     }
 }
 
+/// At the server the request arrives behind the alert.
+#[test]
+fn what_crosses_the_alert_does_not_answer_it() {
+    for flight in CERTIFIED {
+        let mut tls = Tls::opened();
+        tls.send(10.2, CLIENT, "22:512");
+        tls.send(10.4, SERVER, "22:122 20:1 23:38 23:82 23:806 23:97 23:53");
+        tls.send(20.5, CLIENT, flight);
+        let heard = tls.streams[SERVER].len();
+        tls.send(20.6, SERVER, "23:19");
+        tls.send(20.7, CLIENT, "23:219");
+        let (head, acked) = tls.script.trim_end().rsplit_once(' ').unwrap();
+        assert_ne!(acked, heard.to_string());
+        tls.script = format!("{head} {heard}\n");
+        tls.send(20.8, SERVER, "rst");
+        let analysis = tls.seen();
+        assert!(analysis.exchanges.is_empty(), "{}", tls.script);
+        assert!(
+            analysis.connections[0].alert.is_some_and(|it| it.refuses_client),
+            "{}",
+            tls.script
+        );
+    }
+}
+
 /// One of whom no certificate was asked, and whose request the server does not answer before it closes.
 #[test]
 fn who_closes_an_idle_session_refuses_nobody() {

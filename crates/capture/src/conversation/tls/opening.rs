@@ -5,7 +5,7 @@ use std::mem;
 use ackwise_cause::Direction;
 
 use super::{
-    Alert, Context, ExchangeReader, Kind, Log, Opening, Tls, TlsEnd,
+    Context, ExchangeReader, Kind, Log, Opening, Tls,
     hello::Said,
     opener::{NotOpened, Opener},
     unsealed::{Found, SealedRecord, Unsealed},
@@ -218,14 +218,6 @@ impl Tls {
         let &SealedRecord { ref record, is_within, interrupts, segment, .. } = sealed;
         if !is_within {
             self.handle_content(direction, record, Context { interrupts, segment }, log);
-        }
-    }
-
-    /// An alert that ends the handshake says why.
-    const fn note_opened_alert(&mut self, direction: Direction, description: Option<u8>) {
-        if let (TlsEnd::Alert(_), Some(_)) = (self.end, description) {
-            let refuses_client = false;
-            self.end = TlsEnd::Alert(Alert { by: direction.sender(), description, refuses_client });
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use ackwise_cause::{Direction, Party};
 
-use super::{Alert, First, Kind, Log, Opening, Tls, TlsEnd, unsealed};
+use super::{Alert, First, Log, Tls, TlsEnd};
 
 impl Tls {
     /// Whether the server's next record, if it may be an alert, may refuse the client.
@@ -23,45 +23,42 @@ impl Tls {
 
     /// What comes last of a direction is passed over: an alert, or what may be one. The first that a server sends behind a
     /// client's certificate, where tickets or a response would be, is a refusal.
-    pub(in super::super) fn handle_last(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        log: &mut Log,
-    ) {
-        if direction == Direction::ToServer || !self.version_13 || self.end != TlsEnd::Done {
+    pub(in super::super) fn handle_last(&mut self, direction: Direction, log: &mut Log) {
+        let is_first = self.may_refuse(direction) && self.unsealed().is_none();
+        if !is_first || !self.version_13 || self.end != TlsEnd::Done {
             return;
         }
-        let (description, is_first) = match &self.inside {
-            Opening::Unsealed(it) if it.is_confirmed() => {
-                let payload = bytes.get(HEADER..).unwrap_or_default();
-                let opened = it.peek(direction, 0, Kind::ApplicationData, payload);
-                (
-                    opened.filter(|it| it.0 == unsealed::ALERT).map(|it| it.1[1]),
-                    !it.has_data(direction),
-                )
+        self.perhaps.clear();
+        if let Some(mut handshake) = self.handshake.take() {
+            handshake.end_flight(true, log);
+        }
+        self.end = refused(None);
+    }
+
+    /// An alert was opened. One that ends the handshake says why; so does an error before any response.
+    pub(super) fn note_opened_alert(&mut self, direction: Direction, description: Option<u8>) {
+        let Some(said) = description else { return };
+        match self.end {
+            TlsEnd::Alert(_) => {
+                let (by, refuses_client) = (direction.sender(), false);
+                self.end = TlsEnd::Alert(Alert { by, description, refuses_client });
             }
-            _ => (None, matches!(self.first, First::Nothing)),
-        };
-        let is_refused = match description {
-            Some(CLOSE_NOTIFY | USER_CANCELED) => false,
-            Some(_) => true,
-            None => self.has_certificate(),
-        };
-        if is_first && is_refused {
-            self.perhaps.clear();
-            if let Some(mut handshake) = self.handshake.take() {
-                handshake.end_flight(true, log);
+            TlsEnd::Done if direction == Direction::ToClient && is_error(said) => {
+                let answered = self.unsealed().is_some_and(|it| it.has_data(direction));
+                if !answered {
+                    self.end = refused(description);
+                }
             }
-            self.end =
-                TlsEnd::Alert(Alert { by: Party::Server, description, refuses_client: true });
+            _ => {}
         }
     }
 }
 
-/// Alerts that are no errors (RFC 8446, section 6.1).
-const CLOSE_NOTIFY: u8 = 0;
-const USER_CANCELED: u8 = 90;
+const fn refused(description: Option<u8>) -> TlsEnd {
+    TlsEnd::Alert(Alert { by: Party::Server, description, refuses_client: true })
+}
 
-/// Bytes of a record's header.
-const HEADER: usize = 5;
+/// Whether an alert is an error (RFC 8446, section 6): all are but close_notify and user_canceled.
+const fn is_error(description: u8) -> bool {
+    !matches!(description, 0 | 90)
+}

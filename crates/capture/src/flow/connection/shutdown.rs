@@ -65,6 +65,12 @@ impl HeldShutdown {
         }
     }
 
+    /// Whether what the other end sends has crossed it: a request that is refused already.
+    fn is_crossed(&self, heard: u64) -> bool {
+        let start = self.segments.first().map(|it| it.position);
+        self.kind == Shutdown::MayBeRefusal && start.is_some_and(|start| heard <= start)
+    }
+
     /// Whether it is longer than an alert without padding.
     fn is_long(&self) -> bool {
         const ALERT: u32 = 5 + 19;
@@ -104,7 +110,10 @@ impl ObservedConnection {
             }
         }
         let other = direction.opposite();
-        if let (Some(held), None) = (&self.shutdowns[other as usize], shutdown) {
+        let heard = self.ends.half(other).stream.acked();
+        if let (Some(held), None) = (&self.shutdowns[other as usize], shutdown)
+            && !held.is_crossed(heard)
+        {
             self.settle_shutdown(other, held.is_over || !held.is_answered(other), results);
         }
     }
@@ -169,6 +178,16 @@ impl ObservedConnection {
         if reset {
             self.finish_shutdown(by.opposite(), results);
         }
+        self.drop_refused();
+    }
+
+    /// A client that is refused has asked nothing: its requests have crossed the alert.
+    fn drop_refused(&mut self) {
+        if self.conversation.is_refused() {
+            while self.open.pop_front().is_some() {
+                self.exchanges = self.exchanges.saturating_sub(1);
+            }
+        }
     }
 
     /// The capture ends, or the connection.
@@ -180,6 +199,7 @@ impl ObservedConnection {
             }
             self.finish_shutdown(direction, results);
         }
+        self.drop_refused();
     }
 
     /// Nothing more comes in `direction`.
@@ -197,13 +217,7 @@ impl ObservedConnection {
             held.is_over = true;
             if let Some(last) = segments.last() {
                 let end = last.position + u64::from(last.len);
-                self.conversation.pass_over(direction, end, &last.bytes);
-            }
-            if self.conversation.is_refused() {
-                // Its requests have crossed the alert.
-                while self.open.pop_front().is_some() {
-                    self.exchanges = self.exchanges.saturating_sub(1);
-                }
+                self.conversation.pass_over(direction, end);
             }
             return;
         }
