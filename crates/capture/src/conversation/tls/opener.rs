@@ -36,7 +36,7 @@ pub(super) struct Opener {
     is_confirmed: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Side {
     /// The secrets of the keys that are tried next, the current one first. TLS 1.2 has none.
     secrets: VecDeque<Secret>,
@@ -49,6 +49,22 @@ struct Side {
     is_sealed: bool,
     /// Records that did not open, one after the other.
     failed: u8,
+    /// How many keys and numbers may be tried in vain, or where records are missing.
+    tries: u64,
+}
+
+impl Default for Side {
+    fn default() -> Self {
+        Self {
+            secrets: VecDeque::new(),
+            key: None,
+            number: 0,
+            is_lost: false,
+            is_sealed: false,
+            failed: 0,
+            tries: FIRST_TRIES,
+        }
+    }
 }
 
 /// How many records are missing before one that was opened, as their numbers say.
@@ -153,21 +169,23 @@ impl Opener {
         payload: &'a mut [u8],
     ) -> Option<(Missed, Opened<'a>)> {
         let side = &mut self.sides[direction as usize];
-        let missed = side.find(self.suite, content_type, payload);
-        let (Some(missed), Some(key)) = (missed, &side.key) else {
-            side.fail();
-            return None;
-        };
-        let opened = key.open(side.number, content_type, payload);
+        let found = side.find(self.suite, content_type, payload);
+        let opened = found.zip(side.key.as_ref()).and_then(|(missed, key)| {
+            key.open(side.number, content_type, payload).map(|it| (missed, it))
+        });
         match &opened {
             Some(_) => {
                 side.number += 1;
                 (side.is_lost, side.failed) = (false, 0);
                 self.is_confirmed = true;
             }
-            None => side.fail(),
+            None => {
+                side.failed = side.failed.saturating_add(1);
+                // Before any was opened, it was sealed with a secret that is not there: that does not move the numbers.
+                side.is_lost |= self.is_confirmed;
+            }
         }
-        opened.map(|it| (missed, it))
+        opened
     }
 
     /// What a copy of a record holds that comes `later` records after the next one, and stays where it is.
@@ -195,25 +213,25 @@ impl Opener {
 }
 
 impl Side {
-    /// A record did not open.
-    const fn fail(&mut self) {
-        self.failed = self.failed.saturating_add(1);
-        self.is_lost = true;
-    }
-
     /// Finds the key and the number of a record, unless they are sure.
     fn find(&mut self, suite: Suite, content_type: u8, payload: &[u8]) -> Option<Missed> {
-        let is_sure = self.secrets.len() <= 1 && !self.is_lost;
+        let is_sure = self.secrets.len() <= 1 && !self.is_lost && self.failed == 0;
         if self.key.is_none() {
             self.key = self.secrets.front().and_then(|it| suite.key(it)).map(Box::new);
         }
         if is_sure {
             return self.key.is_some().then_some(Missed(0));
         }
+        self.tries = MOST_TRIES.min(self.tries + granted(payload.len()));
         let most = if self.is_lost { MOST_MISSED } else { 1 };
         let mut copy = Vec::with_capacity(payload.len());
+        let tries = &mut self.tries;
         let mut opens = |key: &RecordKey, numbers: std::ops::Range<u64>| {
             numbers.into_iter().find(|&number| {
+                if *tries == 0 {
+                    return false;
+                }
+                *tries -= 1;
                 copy.clear();
                 copy.extend_from_slice(payload);
                 key.open(number, content_type, &mut copy).is_some()
@@ -235,6 +253,16 @@ impl Side {
         None
     }
 }
+
+/// How many tries more a record allows: so many that trying takes no longer, for each byte of a capture, than reading
+/// small packets does. Our choice.
+const fn granted(payload: usize) -> u64 {
+    (payload as u64 + 64) / 8
+}
+
+/// Enough for a hole in a handshake, with three secrets. Our choice.
+const FIRST_TRIES: u64 = 4 * MOST_MISSED;
+const MOST_TRIES: u64 = 16 * MOST_MISSED;
 
 /// The most records that may be missing before one, and are found missing by its number: 1 MB of full ones. Our choice.
 const MOST_MISSED: u64 = 64;

@@ -8,6 +8,7 @@ mod http2;
 mod packets;
 pub(crate) mod products;
 mod tcp;
+mod tls;
 mod wrapped;
 
 /// A way to make a capture slow to read, or large in memory.
@@ -21,5 +22,8 @@ pub(crate) struct Attack {
 
 /// All of them.
 pub(crate) fn all() -> impl Iterator<Item = Attack> {
-    [tcp::ALL, http1::ALL, http2::ALL, wrapped::ALL, products::ALL].into_iter().flatten().copied()
+    [tcp::ALL, http1::ALL, http2::ALL, wrapped::ALL, tls::ALL, products::ALL]
+        .into_iter()
+        .flatten()
+        .copied()
 }

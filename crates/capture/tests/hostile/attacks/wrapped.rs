@@ -204,9 +204,9 @@ fn swap_ends(block: &mut [u8]) {
     }
 }
 
-const RAW_INTERFACE: &[u8] = &[101, 0, 0, 0, 0, 0, 0, 0];
+pub(super) const RAW_INTERFACE: &[u8] = &[101, 0, 0, 0, 0, 0, 0, 0];
 
-fn block(kind: u32, body: &[u8], out: &mut Vec<u8>) {
+pub(super) fn block(kind: u32, body: &[u8], out: &mut Vec<u8>) {
     let length = u32::try_from(12 + body.len()).expect(FITS);
     out.extend(kind.to_le_bytes());
     out.extend(length.to_le_bytes());
@@ -214,7 +214,7 @@ fn block(kind: u32, body: &[u8], out: &mut Vec<u8>) {
     out.extend(length.to_le_bytes());
 }
 
-fn section(out: &mut Vec<u8>) {
+pub(super) fn section(out: &mut Vec<u8>) {
     let mut body = 0x1a2b_3c4d_u32.to_le_bytes().to_vec();
     body.extend([1, 0, 0, 0]);
     body.extend([0xff; 8]);
