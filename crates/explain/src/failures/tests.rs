@@ -33,7 +33,7 @@ pub(crate) struct Pair<'a>(pub u16, pub &'a str);
 
 impl Host {
     /// `true` to the server; numbers begin at 0 on both sides.
-    fn packet(
+    pub(crate) fn packet(
         &mut self,
         Pair(port, server): Pair<'_>,
         millis: u64,
