@@ -49,8 +49,8 @@ struct Side {
     is_sealed: bool,
     /// Records that did not open, one after the other.
     failed: u8,
-    /// How many keys and numbers may be tried in vain, or where records are missing.
-    tries: u64,
+    /// How much work may be done on keys and numbers that do not open a record, in bytes.
+    work: u64,
 }
 
 impl Default for Side {
@@ -62,7 +62,7 @@ impl Default for Side {
             is_lost: false,
             is_sealed: false,
             failed: 0,
-            tries: FIRST_TRIES,
+            work: FIRST_WORK,
         }
     }
 }
@@ -222,16 +222,15 @@ impl Side {
         if is_sure {
             return self.key.is_some().then_some(Missed(0));
         }
-        self.tries = MOST_TRIES.min(self.tries + granted(payload.len()));
+        let (length, cost) = (payload.len() as u64, payload.len() as u64 + TRY);
+        self.work = MOST_WORK.min(self.work + length * MOST_MISSED / 2 + 8 * TRY);
         let most = if self.is_lost { MOST_MISSED } else { 1 };
         let mut copy = Vec::with_capacity(payload.len());
-        let tries = &mut self.tries;
+        let work = &mut self.work;
         let mut opens = |key: &RecordKey, numbers: std::ops::Range<u64>| {
             numbers.into_iter().find(|&number| {
-                if *tries == 0 {
-                    return false;
-                }
-                *tries -= 1;
+                let Some(left) = work.checked_sub(cost) else { return false };
+                *work = left;
                 copy.clear();
                 copy.extend_from_slice(payload);
                 key.open(number, content_type, &mut copy).is_some()
@@ -254,15 +253,13 @@ impl Side {
     }
 }
 
-/// How many tries more a record allows: so many that trying takes no longer, for each byte of a capture, than reading
-/// small packets does. Our choice.
-const fn granted(payload: usize) -> u64 {
-    (payload as u64 + 64) / 8
-}
+/// What a try costs beside the bytes of the record, in bytes, about; each record allows half of what is tried at most, and
+/// eight tries of a short one. Then trying takes some seconds for 50 MB of a capture. Our choice.
+const TRY: u64 = 256;
 
-/// Enough for a hole in a handshake, with three secrets. Our choice.
-const FIRST_TRIES: u64 = 4 * MOST_MISSED;
-const MOST_TRIES: u64 = 16 * MOST_MISSED;
+/// Enough for a hole in a handshake, and for a long hole between full records. Our choice.
+const FIRST_WORK: u64 = 1 << 16;
+const MOST_WORK: u64 = 1 << 22;
 
 /// The most records that may be missing before one, and are found missing by its number: 1 MB of full ones. Our choice.
 const MOST_MISSED: u64 = 64;
