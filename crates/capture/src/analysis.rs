@@ -10,7 +10,9 @@ pub use crate::folded::{Folded, FoldedCause};
 pub use crate::hop_limits::HopLimits;
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
 pub use crate::outcome::{BlackHole, CloseOrder, Ending};
-pub use crate::results::{ConnectionResult, ExchangeResult, Here, TunnelResult, Unfollowed};
+pub use crate::results::{
+    ConnectionResult, ExchangeResult, Here, SeenGoaway, TunnelResult, Unfollowed,
+};
 
 pub use crate::closing::{Closing, TimeWaitRule};
 pub use crate::flow::Batch;

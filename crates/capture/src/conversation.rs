@@ -58,7 +58,8 @@ mod token;
 mod turns;
 
 pub use event::{
-    Event, ExchangeId, Protocol, RequestHead, ResponseHead, StreamEnd, TlsFlight, Tunnel,
+    Event, ExchangeId, Goaway, GrpcRequest, Protocol, RequestHead, ResponseHead, StreamEnd,
+    TlsFlight, Tunnel,
 };
 pub use text::Text;
 

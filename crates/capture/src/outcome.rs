@@ -1,5 +1,7 @@
 //! How exchanges and attempts to connect ended: facts, whatever the reason.
 
+use std::time::Duration;
+
 use ackwise_cause::{Direction, Outcome, Party};
 use ackwise_tcp::Instant;
 
@@ -20,18 +22,58 @@ pub struct Ending {
     /// When the request, or the rest of it, was sent for the second time, if no copy was acknowledged: the client waited
     /// for as long. A kernel repeats it for a program that has given up, too.
     pub sent_again: Option<Instant>,
+    /// The client's own deadline (`grpc-timeout`), if an end cancelled the call when that was over.
+    pub deadline: Option<Duration>,
 }
 
 impl Ending {
     /// Of a stream of HTTP/2 whose connection goes on.
-    pub(crate) const fn of_stream(end: StreamEnd, progress: Progress) -> Self {
+    pub(crate) const fn of_stream(
+        end: StreamEnd,
+        progress: Progress,
+        over: Option<Duration>,
+    ) -> Self {
         let outcome = match (end.by, progress) {
             (Party::Client | Party::Path, _) => Outcome::Abandoned,
             (Party::Server, _) if end.is_unprocessed => Outcome::Unprocessed,
             (Party::Server, Progress::Answering) => Outcome::Truncated,
             (Party::Server, _) => Outcome::Reset,
         };
-        Self { outcome, by: Some(end.by), close: None, code: end.code, sent_again: None }
+        let deadline = match end.code {
+            Some(CANCEL) => over,
+            _ => None,
+        };
+        Self { outcome, by: Some(end.by), close: None, code: end.code, sent_again: None, deadline }
+    }
+}
+
+/// RFC 9113, section 7: "the stream is no longer needed".
+const CANCEL: u32 = 8;
+
+/// When a gRPC call has to be over, as its client says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    timeout: Duration,
+    at: Instant,
+}
+
+impl Deadline {
+    /// Of a request that was seen at `asked`.
+    pub(crate) fn new(timeout: Duration, asked: Instant) -> Self {
+        /// No call lasts so long; `grpc-timeout` may say 11,000 years. Our choice.
+        const MOST: Duration = Duration::from_secs(366 * 24 * 3600);
+        Self { timeout, at: asked + timeout.min(MOST) }
+    }
+
+    /// The timeout, if it was over at `now`.
+    ///
+    /// A client sets its timer before it writes the request, and may round what it sends up: gRPC's C core to two
+    /// digits or three (`timeout_encoding.cc`), which is 1 % at most. The time to write is our choice: a busy event loop
+    /// takes as long.
+    pub(crate) fn over(self, now: Instant) -> Option<Duration> {
+        const TO_WRITE: Duration = Duration::from_millis(10);
+        let early = self.timeout / 100 + TO_WRITE.min(self.timeout / 10);
+        (now + early >= self.at).then_some(self.timeout)
     }
 }
 
@@ -105,7 +147,8 @@ impl ConnectionEnd {
             (None, Progress::Asking | Progress::Waiting) if self.unheard => (Silent, None),
             (None | Some(Party::Path), _) => (Open, None),
         };
-        Ending { outcome, by, close: self.close, code: None, sent_again: None }
+        let (code, sent_again, deadline) = (None, None, None);
+        Ending { outcome, by, close: self.close, code, sent_again, deadline }
     }
 
     /// The client closed the connection, and the server only followed.

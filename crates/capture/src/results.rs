@@ -8,13 +8,13 @@ use std::{
     time::Duration,
 };
 
-use ackwise_cause::{Cause, ConnectOutcome, Party};
+use ackwise_cause::{Cause, ConnectOutcome, GrpcStatus, Party};
 use ackwise_tcp::Instant;
 
 use crate::{
     attribution::{Alike, Confidence, Pacing, Rule, Share, Shares, Stretch, Vantage, Verdict},
     closing::{Closing, TimeWaitRule},
-    conversation::{Alert, NotOpened, Protocol, Tunnel},
+    conversation::{Alert, Goaway, NotOpened, Protocol, Tunnel},
     decode::{IcmpError, Seen},
     folded::Folded,
     held_requests::HeldRequests,
@@ -78,6 +78,8 @@ pub struct ConnectionResult {
     pub icmp: Option<Box<IcmpError>>,
     /// At its end, full segments did not get through one way.
     pub black_hole: Option<Box<BlackHole>>,
+    /// That the server would answer no more: its first GOAWAY, or the last with an error (HTTP/2).
+    pub goaway: Option<Box<SeenGoaway>>,
     /// Requests that Nagle's algorithm held before their first byte.
     pub held_requests: Option<Box<HeldRequests>>,
     /// Who held TIME-WAIT after it: who closed first, or the other end if that took it over by an RST
@@ -130,6 +132,27 @@ impl ConnectionResult {
     #[must_use]
     pub fn measures(&self) -> ConnectionMeasures {
         self.measures.as_deref().copied().unwrap_or_default()
+    }
+}
+
+/// A server's GOAWAY.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct SeenGoaway {
+    /// What it says.
+    pub says: Goaway,
+    /// When it was seen.
+    pub at: Instant,
+}
+
+impl SeenGoaway {
+    /// Before an orderly end there may be two, and the first counts (RFC 9113, section 6.8); an error counts more.
+    pub(crate) fn note(first: &mut Option<Box<Self>>, says: Goaway, at: Instant) {
+        /// RFC 9113, section 7.
+        const NO_ERROR: Option<u32> = Some(0);
+        if first.is_none() || says.code != NO_ERROR {
+            *first = Some(Box::new(Self { says, at }));
+        }
     }
 }
 
@@ -188,6 +211,10 @@ pub struct ExchangeResult {
     pub trace: Option<NonZeroU64>,
     /// The response's.
     pub status: Option<u16>,
+    /// It is a call of gRPC, as far as the fields are known.
+    pub is_grpc: bool,
+    /// How the call ended.
+    pub grpc_status: Option<GrpcStatus>,
     /// Bytes of the request and of the response.
     pub bytes: [u64; 2],
     /// The HTTP/2 stream, or 0.

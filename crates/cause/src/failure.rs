@@ -27,6 +27,10 @@ pub enum FailureKind {
     Abandoned,
     /// The server closed the connection in order, without processing the request.
     Unprocessed,
+    /// A gRPC call was cancelled when its own deadline was over, before the server had answered.
+    DeadlineExceeded,
+    /// The server ended the connection because the client's keepalive pings came too often (gRPC).
+    TooManyPings,
     /// Nothing acknowledged the request.
     Silent,
     /// The path drops full segments and lets smaller ones through.
@@ -53,7 +57,7 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::CloseRace,
         Self::IgnoredClose,
         Self::IdleFlowDropped,
@@ -64,6 +68,8 @@ impl FailureKind {
         Self::Reset,
         Self::Abandoned,
         Self::Unprocessed,
+        Self::DeadlineExceeded,
+        Self::TooManyPings,
         Self::Silent,
         Self::PathMtuBlackHole,
         Self::AcceptQueueFull,
@@ -121,6 +127,8 @@ impl FailureKind {
             Self::Reset => Outcome::Reset.name(),
             Self::Abandoned => Outcome::Abandoned.name(),
             Self::Unprocessed => Outcome::Unprocessed.name(),
+            Self::DeadlineExceeded => "deadline-exceeded",
+            Self::TooManyPings => "too-many-pings",
             Self::Silent => Outcome::Silent.name(),
             Self::PathMtuBlackHole => "path-mtu-black-hole",
             Self::AcceptQueueFull => "accept-queue-full",
@@ -150,10 +158,13 @@ impl FailureKind {
             | Self::ConnectReset => Some(Party::Server),
             Self::IgnoredClose
             | Self::Abandoned
+            | Self::TooManyPings
             | Self::ConnectAbandoned
             | Self::TimeWaitCollision => Some(Party::Client),
             Self::IdleFlowDropped | Self::PathMtuBlackHole => Some(Party::Path),
-            Self::RequestCutOff
+            // Either end can: a longer deadline, or a faster answer.
+            Self::DeadlineExceeded
+            | Self::RequestCutOff
             | Self::Silent
             | Self::ConnectUnreachable
             | Self::ConnectUnanswered
@@ -192,6 +203,10 @@ impl FailureKind {
             Self::Abandoned => "had not answered requests when the client gave up",
             Self::Unprocessed => {
                 "closed connections (GOAWAY) with requests on their way that it did not process"
+            }
+            Self::DeadlineExceeded => "had not answered gRPC calls when their deadlines were over",
+            Self::TooManyPings => {
+                "ended connections because clients' keepalive pings came too often (GOAWAY, too_many_pings)"
             }
             Self::Silent => "acknowledged no copy of requests",
             Self::PathMtuBlackHole => {
@@ -242,6 +257,15 @@ impl FailureKind {
             Self::Unprocessed => {
                 "let the client send them again, which is safe; the server's limit on requests or time for each connection \
                  makes it rarer"
+            }
+            Self::DeadlineExceeded => {
+                "compare the client's deadline with the time that the server needs for these calls"
+            }
+            Self::TooManyPings => {
+                "let the client send keepalive pings less often (keepalive.ClientParameters.Time in Go, \
+                 GRPC_ARG_KEEPALIVE_TIME_MS in C++ and Python, keepAliveTime in Java) and none without calls \
+                 (PermitWithoutStream), or let the server allow them (EnforcementPolicy.MinTime and PermitWithoutStream \
+                 in Go, permitKeepAliveTime in Java; by default it allows one in 5 minutes)"
             }
             Self::Silent => "capture at the server to see whether the requests arrive",
             Self::PathMtuBlackHole => {

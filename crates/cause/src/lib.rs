@@ -7,6 +7,7 @@
 //! | `name` | [`Cause`]: why an exchange makes no progress at some moment, with name, meaning and owner |
 //! | `outcome` | [`Outcome`] and [`ConnectOutcome`]: what became of an exchange, or of an attempt to connect |
 //! | `failure` | [`FailureKind`]: why something failed, with owner and remedy |
+//! | `grpc` | [`GrpcStatus`]: how a call of gRPC ended, by number and name |
 //! | `finding` | [`FindingId`]: the checks of a live server |
 //! | `meaning` | the meaning of each check in one sentence |
 //! | `party` | which end can change something, and the direction of the data |
@@ -25,6 +26,7 @@ extern crate alloc;
 mod check;
 mod failure;
 mod finding;
+mod grpc;
 mod h2_window;
 mod meaning;
 mod moment;
@@ -38,6 +40,7 @@ mod tests;
 
 pub use failure::FailureKind;
 pub use finding::{FindingId, UnknownFinding};
+pub use grpc::GrpcStatus;
 pub use h2_window::H2Window;
 pub use meaning::PAGE;
 pub use moment::{InFlight, Moment, Phase, RepairedBy, Writer, cause};

@@ -10,6 +10,7 @@ use ackwise_report::{
 };
 
 use super::{
+    grpc,
     reading::Explained,
     shown::{ReportOptions, doubt, is_visible, named, towards},
     tunnels::TunnelIndex,
@@ -99,12 +100,10 @@ pub(super) fn request(exchange: &ExchangeResult) -> Cow<'_, str> {
     escape::name(exchange.request.as_deref().unwrap_or("exchange"))
 }
 
-/// `GET /path 200`, and whether that is all.
+/// `GET /path 200`, or `POST /path 200, grpc-status 0 OK`, and whether that is all.
 fn name(exchange: &ExchangeResult) -> String {
     let mut name = request(exchange).into_owned();
-    if let Some(status) = exchange.status {
-        let _ = write!(name, " {status}");
-    }
+    name += &grpc::statuses(exchange);
     if !exchange.complete {
         name += " (incomplete response)";
     }

@@ -6,6 +6,7 @@
 mod attempts;
 mod black_hole;
 mod connects;
+mod grpc;
 mod on_the_way;
 mod report;
 mod retries;
@@ -24,7 +25,7 @@ use ackwise_capture::{
     attribution::{Confidence, Vantage},
     decode::IcmpError,
 };
-use ackwise_cause::{Direction, FailureKind as Kind, Outcome, Party};
+use ackwise_cause::{Direction, FailureKind as Kind, GrpcStatus, Outcome, Party};
 use ackwise_tcp::Instant;
 
 use attempts::Attempts;
@@ -76,6 +77,13 @@ pub struct Failure {
     pub icmp: Option<IcmpError>,
     /// The error code of the HTTP/2 frame that ended it.
     pub http2_code: Option<u32>,
+    /// The error code of a GOAWAY that the server had sent before it ended the connection, or with which it excluded the
+    /// request.
+    pub goaway_code: Option<u32>,
+    /// The client's own deadline, which was over (gRPC).
+    pub deadline: Option<Duration>,
+    /// What gRPC's client reports of such a call.
+    pub grpc_status: Option<GrpcStatus>,
     /// The alert that ended TLS's handshake.
     pub alert: Option<Alert>,
     /// The number of the exchange that did what this one could not: the client's next try.
@@ -92,12 +100,14 @@ impl Failure {
     pub fn all(analysis: &Analysis) -> Vec<Self> {
         let exchanges = Exchanges::of(analysis);
         let connects = || analysis.connections.iter().filter(|it| it.connect.is_some());
-        if exchanges.failed.is_empty() && connects().next().is_none() {
+        let has_goaway = analysis.connections.iter().any(|it| it.goaway.is_some());
+        if exchanges.failed.is_empty() && connects().next().is_none() && !has_goaway {
             return Vec::new();
         }
         let attempts = Attempts::of(analysis);
         let mut failures: Vec<_> = exchanges.failures(&attempts).collect();
         failures.extend(connects().filter_map(|it| connect(&attempts, it)));
+        failures.extend(grpc::idle_pings(analysis, &failures));
         let retries = Retries::of(analysis, &failures);
         let fronts = Fronts::of(analysis);
         let hosts = Hosts::of(analysis);
@@ -192,6 +202,9 @@ impl<'a> Exchanges<'a> {
             black_hole: blocked(connection, kind),
             icmp: connection.icmp.as_deref().copied(),
             http2_code: ending.code,
+            goaway_code: grpc::goaway(connection, exchange, &ending).and_then(|it| it.says.code),
+            deadline: ending.deadline.filter(|_| kind == Kind::DeadlineExceeded),
+            grpc_status: grpc::client_status(exchange, &ending, kind),
             alert: None,
             recovered_by: None,
             made_for: None,
@@ -232,8 +245,11 @@ fn is_failure(
             let begun = exchange.response_packets()[0].is_some();
             let closed = connection.client_closed.map(|it| it.saturating_since(exchange.start));
             let is_patient = closed.unwrap_or(exchange.duration) >= LEAST_PATIENCE;
-            is_patient && (!begun || exchange.complete) || hole.is_some()
+            let waited = is_patient || ending.deadline.is_some();
+            waited && (!begun || exchange.complete) || hole.is_some()
         }
+        // The server noticed before the client that the deadline was over, in a response like a stream of events.
+        Outcome::Truncated => ending.deadline.is_none(),
         _ => true,
     }
 }
@@ -260,6 +276,9 @@ fn kind_of(
     }
     if let Some((confidence, rival)) = accept_queue_full(connection).filter(|_| before.is_none()) {
         return (Kind::AcceptQueueFull, confidence, rival);
+    }
+    if let Some(kind) = grpc::kind(connection, exchange, &ending) {
+        return (kind, Confidence::High, None);
     }
     match (ending.outcome, ending.close) {
         (Outcome::ClosedUnanswered, Some(CloseOrder::Crossed)) => {

@@ -17,7 +17,7 @@ use super::{
     connections,
     exchanges::request,
     failures::{self, Failure},
-    hops,
+    grpc, hops,
     notes::notes,
     paths,
     quality::CaptureQuality,
@@ -177,9 +177,7 @@ fn exchange(number: u64, it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> Time
         None => format!("{number}: {request}"),
         Some((end, _)) => format!("{number}: {}…", &request[..end]),
     };
-    if let Some(status) = it.status {
-        label += &format!(" {status}");
-    }
+    label += &grpc::statuses(it);
     if !it.complete {
         label += " (incomplete response)";
     }

@@ -2,6 +2,7 @@
 
 mod exchange_row;
 mod failure_row;
+mod grpc_row;
 mod hop_row;
 mod joined;
 mod limits;
@@ -29,6 +30,7 @@ use ackwise_cause::{Direction, Party};
 use ackwise_report::format::{self, Format};
 use exchange_row::ExchangeRow;
 use failure_row::FailureRow;
+use grpc_row::GrpcRow;
 use hop_row::HopRow;
 use joined::Joined;
 use limits::{NotListed, ReachedLimit};
@@ -45,6 +47,7 @@ use super::{
     connections::{duration, offer, protocol},
     decryption,
     failures::{Failure, Key},
+    grpc::Statuses,
     hops::{Fronts, Hop},
     paths::PathGroup,
     quality::CaptureQuality,
@@ -92,6 +95,8 @@ pub struct Document<'a> {
     /// Requests without an answer, and attempts to connect that brought no connection, in order of time.
     #[schemars(with = "Vec<FailureRow>")]
     failures: Rows<'a, FailureRow>,
+    /// How gRPC calls ended, by status (of the listed exchanges).
+    grpc_statuses: Vec<GrpcRow>,
     /// Requests that a proxy passed on, in the order of its clients' exchanges.
     #[schemars(with = "Vec<HopRow>")]
     hops: Rows<'a, HopRow>,
@@ -417,6 +422,7 @@ impl<'a> Lists<'a> {
             connections: Rows::new(connections),
             exchanges: Rows::new(exchanges),
             failures: Rows::new(failures),
+            grpc_statuses: GrpcRow::all(&Statuses::of(analysis.exchanges.iter())),
             hops: Rows::new(self.hops.iter().map(HopRow::of)),
             paths: Rows::new(self.paths.iter().map(PathRow::of)),
             totals: options.totals(explained).iter().flat_map(totals).collect(),

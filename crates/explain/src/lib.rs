@@ -9,6 +9,7 @@
 //! | `joined` | what two captures have in common, and how their clocks differ |
 //! | `pair` | two captures of the same connections, one at each end |
 //! | `failures` | requests without an answer, and connections that never came about |
+//! | `grpc` | how gRPC calls ended |
 //! | `held_requests` | requests that Nagle's algorithm held before their first byte |
 //! | `hops` | a request on both sides of a proxy |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
@@ -38,6 +39,7 @@ mod decryption;
 mod exchanges;
 mod failures;
 mod followed;
+mod grpc;
 mod held_requests;
 mod hops;
 mod html;

@@ -7,7 +7,7 @@ use ackwise_report::{
 };
 
 use super::{
-    close_waits, decryption,
+    close_waits, decryption, grpc,
     joined::{Counts, Joined},
     key_shares, ports,
     reading::Explained,
@@ -43,6 +43,7 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
     }
     notes.extend(key_shares::note(&explained.analysis));
     notes.extend(decryption::note(&explained.analysis));
+    notes.extend(grpc::note(&explained.analysis));
     notes.extend(tunnels::note(&explained.analysis));
     notes.extend(close_waits::notes(&explained.analysis));
     notes.extend(ports::warnings(&explained.analysis));

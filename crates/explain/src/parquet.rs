@@ -50,6 +50,7 @@ pub fn parquet(explained: &Explained) -> Result<Vec<u8>> {
         numbers("duration_ms", |row| row.duration().map(millis)),
         texts("request", |row| row.exchange?.1.request.as_deref()),
         integers("status", |row| row.exchange?.1.status.map(Into::into)),
+        integers("grpc_status", |row| row.exchange?.1.grpc_status.map(|it| it.0.into())),
         texts("outcome", |row| row.outcome()),
         texts("failure", |row| Some(row.failure?.kind.name())),
         texts("cause", |row| Some(row.share?.cause.name())),

@@ -16,6 +16,7 @@ use ackwise_report::{
 };
 
 use super::failures::Failure;
+use super::grpc::Statuses;
 use super::totals::{Total, Totals, TotalsScope, percentile};
 
 /// What the exchanges with one path have in common.
@@ -28,6 +29,8 @@ pub(super) struct PathGroup<'a> {
     pub count: u64,
     /// How many of them failed.
     pub failed: u64,
+    /// How gRPC calls ended.
+    pub statuses: Statuses,
     pub total: Duration,
     pub median: Duration,
     pub p95: Duration,
@@ -71,6 +74,7 @@ impl<'a> PathGroup<'a> {
             methods,
             count: exchanges.len() as u64,
             failed,
+            statuses: Statuses::of(exchanges.iter().copied()),
             total: totals.span,
             median: percentile(&durations, 50),
             p95: percentile(&durations, 95),
@@ -85,8 +89,12 @@ impl<'a> PathGroup<'a> {
         time.as_secs_f64() / self.total.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// `GET, POST /path`.
+    /// `GET, POST /path`, and how gRPC calls ended.
     fn name(&self) -> String {
+        self.request() + &self.statuses.listed()
+    }
+
+    fn request(&self) -> String {
         match self.path {
             Some(path) if self.methods == [path] => escape::name(path).into_owned(),
             Some(path) => escape::name(&format!("{} {path}", self.methods.join(", "))).into_owned(),

@@ -1,8 +1,8 @@
 //! What a conversation turned out to be. Positions are bytes of the stream of their direction.
 
-use std::num::NonZeroU64;
+use std::{num::NonZeroU64, time::Duration};
 
-use ackwise_cause::{Direction, H2Window, Party};
+use ackwise_cause::{Direction, GrpcStatus, H2Window, Party};
 
 use super::Text;
 
@@ -86,6 +86,13 @@ pub enum Event {
         /// What it says.
         head: ResponseHead,
     },
+    /// The status of a gRPC call, which ends with it.
+    GrpcStatus {
+        /// Which.
+        exchange: ExchangeId,
+        /// What its trailers say.
+        status: GrpcStatus,
+    },
     /// The response ends.
     ResponseEnds {
         /// To which request.
@@ -133,6 +140,8 @@ pub enum Event {
         /// Which.
         exchange: ExchangeId,
     },
+    /// The server says that it answers no more requests on this connection than those that it names (HTTP/2).
+    Goaway(Goaway),
     /// HTTP/2 flow control lets no more DATA go.
     FlowControlBlocked {
         /// Whose data; `None` if the connection's window is used up, and so everybody's.
@@ -170,6 +179,25 @@ pub struct StreamEnd {
     pub code: Option<u32>,
     /// It is a GOAWAY: the request was not processed.
     pub is_unprocessed: bool,
+}
+
+/// What a server's GOAWAY says (RFC 9113, section 6.8).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Goaway {
+    /// The error code, if it was captured.
+    pub code: Option<u32>,
+    /// The debug data is that of gRPC's servers for a client whose keepalive pings come too often.
+    pub says_too_many_pings: bool,
+}
+
+impl Goaway {
+    /// Whether the server ends the connection because of too many pings, as gRPC's proposal A8 has it.
+    #[must_use]
+    pub fn is_too_many_pings(&self) -> bool {
+        /// RFC 9113, section 7.
+        const ENHANCE_YOUR_CALM: u32 = 11;
+        self.code == Some(ENHANCE_YOUR_CALM) && self.says_too_many_pings
+    }
 }
 
 /// What a connection speaks.
@@ -291,6 +319,15 @@ pub struct RequestHead {
     pub expects_continue: bool,
     /// It says that it is the last on this connection: `Connection: close`, or HTTP/1.0.
     pub wants_close: bool,
+    /// It is a call of gRPC, as far as the fields are known.
+    pub grpc: Option<GrpcRequest>,
+}
+
+/// A call of gRPC.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct GrpcRequest {
+    /// How long the client waits at most (`grpc-timeout`), if it says so.
+    pub timeout: Option<Duration>,
 }
 
 /// What a response says.

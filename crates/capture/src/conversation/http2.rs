@@ -6,6 +6,7 @@
 
 mod blocks;
 mod frames;
+mod grpc;
 mod hpack;
 mod streams;
 mod windows;
@@ -13,13 +14,14 @@ mod windows;
 use ackwise_cause::{Direction, H2Window};
 use blocks::{Blocks, Fields};
 use frames::{ACK, CLIENT_PREFACE, END_STREAM, Found, Frame, Frames, Kind};
+use grpc::TOO_MANY_PINGS;
 use hpack::Block;
 use streams::Streams;
 use windows::{Credit, Credits, FlowWindow, INITIAL_WINDOW, Whom, initial_window_size};
 
 use super::{
-    Event, ExchangeId, KnownFields, RequestHead, ResponseHead, StreamEnd, TokenKind, Tunnel,
-    log::Log, span::Span,
+    Event, ExchangeId, Goaway, GrpcRequest, KnownFields, RequestHead, ResponseHead, StreamEnd,
+    TokenKind, Tunnel, log::Log, span::Span,
 };
 
 /// Both directions of an HTTP/2 connection.
@@ -252,12 +254,15 @@ impl Http2 {
             |at: usize| payload?.get(at..)?.first_chunk().map(|it| u32::from_be_bytes(*it));
         let by = direction.sender();
         let length = if frame.kind == Kind::Goaway {
+            let code = number(4);
+            let says_too_many_pings = payload.and_then(|it| it.get(8..)) == Some(TOO_MANY_PINGS);
             // RFC 9113, section 6.8: the streams above have not been processed, and may be asked for again.
             if let (Some(last), Direction::ToClient) = (number(0), direction) {
-                let end = StreamEnd { by, code: number(4), is_unprocessed: true };
+                log.push(Event::Goaway(Goaway { code, says_too_many_pings }));
+                let end = StreamEnd { by, code, is_unprocessed: true };
                 self.streams.refuse_above(last & (u32::MAX >> 1), end, log);
             }
-            8
+            if says_too_many_pings { 8 + TOO_MANY_PINGS.len() } else { 8 }
         } else {
             let end = StreamEnd { by, code: number(0), is_unprocessed: false };
             self.streams.reset(frame.stream, end, log);
@@ -335,6 +340,10 @@ impl Http2 {
             }
         }
         if first.has(END_STREAM) {
+            // gRPC's PROTOCOL-HTTP2: the status is in the trailers, or in a response of trailers only.
+            if let (Some(status), Direction::ToClient) = (block.grpc_status, direction) {
+                self.streams.tell_status(first.stream, status, log);
+            }
             self.streams.end(direction, first.stream, end, log);
         }
     }
@@ -374,7 +383,7 @@ impl Half {
 
 impl Fields {
     fn known(&self) -> KnownFields {
-        let Block { method, path, status, protocol, has_query: _ } = &self.block;
+        let Block { method, path, status, protocol, .. } = &self.block;
         KnownFields {
             method: method.clone(),
             path: path.clone(),
@@ -402,5 +411,7 @@ fn request_head(block: &Block, end: u64) -> RequestHead {
         end: Some(end),
         expects_continue: false,
         wants_close: false,
+        grpc: (block.is_grpc || block.grpc_timeout.is_some())
+            .then_some(GrpcRequest { timeout: block.grpc_timeout }),
     }
 }

@@ -119,6 +119,7 @@ impl InOrder {
                 end: Some(end),
                 expects_continue: false,
                 wants_close: false,
+                grpc: None,
             });
         }
     }

@@ -48,7 +48,7 @@ use crate::{
     conversation::{ExchangeReader, Protocol},
     held_requests::HeldRequests,
     hop_limits::HopLimits,
-    results::{Here, Results},
+    results::{Here, Results, SeenGoaway},
     series::{Point, Series},
     work::Work,
 };
@@ -81,6 +81,7 @@ pub(crate) struct ObservedConnection {
     /// The client's last segment, if Nagle's algorithm held it, and the requests that began with such ones.
     held_segment: Option<HeldSegment>,
     held_requests: Option<Box<HeldRequests>>,
+    goaway: Option<Box<SeenGoaway>>,
     /// What its exchanges have shown so far.
     habits: ServerHabits,
     /// Gaps whose cause is not known yet, by the direction of the data.

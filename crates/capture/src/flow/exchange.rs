@@ -6,7 +6,7 @@ mod result;
 
 pub(crate) use earlier::EarlierEnd;
 
-use ackwise_cause::{Cause, Direction, Phase};
+use ackwise_cause::{Cause, Direction, GrpcStatus, Phase};
 use ackwise_tcp::{Instant, Wait};
 
 use super::heard::HeardByServer;
@@ -18,7 +18,7 @@ use crate::{
         think::{Asked, ServerHabits, ThinkFacts, Thought},
     },
     conversation::{ExchangeId, RequestHead},
-    outcome::Ending,
+    outcome::{Deadline, Ending},
 };
 
 /// An exchange that is not over.
@@ -34,6 +34,8 @@ pub(crate) struct OpenExchange {
     continue_settled: bool,
     pub head: Option<Box<RequestHead>>,
     pub status: Option<u16>,
+    pub grpc_status: Option<GrpcStatus>,
+    pub deadline: Option<Deadline>,
     pub request: [u64; 2],
     pub response: [u64; 2],
     pub exact: bool,
@@ -100,6 +102,8 @@ impl OpenExchange {
             continue_settled: false,
             head: None,
             status: None,
+            grpc_status: None,
+            deadline: None,
             request: [position, position],
             response: [0, 0],
             exact: true,

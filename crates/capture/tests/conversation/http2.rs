@@ -19,6 +19,7 @@ fn streams_are_exchanges_and_other_frames_are_not() {
         0 is being answered 18
         0 gets 200 to 28
         0 is answered 146
+        the server goes away 0
         ",
     );
 }
@@ -312,6 +313,71 @@ fn a_request_behind_a_long_preface_is_known_by_its_response() {
         1 is being answered 537
         1 gets 204 to 547
         1 is answered 547
+        ",
+    );
+}
+
+#[test]
+fn a_call_of_grpc_has_a_deadline_and_a_status_from_its_trailers() {
+    let content_type = "400c636f6e74656e742d74797065106170706c69636174696f6e2f67727063";
+    let (timeout, status) =
+        ("400c677270632d74696d656f7574043235306d", "400b677270632d7374617475730135");
+    tells(
+        &format!(
+            r"
+            c h2 preface, headers 1 5 8386{content_type}{timeout}
+            s h2 headers 1 4 88, data 1 0 5, headers 1 5 {status}
+            c h2 headers 3 5 8386bfbe, headers 5 5 8386bf
+            s h2 headers 3 5 88be, headers 5 4 88be, data 5 1 5
+            s h2 goaway 746f6f5f6d616e795f70696e6773
+            "
+        ),
+        "
+        HTTP/2
+        0 begins 24 on stream 1
+        0 asks POST ? to 85, gRPC within 250ms
+        0 is asked 85
+        0 is being answered 0
+        0 gets 200 to 10
+        0 ends with grpc-status 5
+        0 is answered 48
+        1 begins 85 on stream 3
+        1 asks POST ? to 98, gRPC within 250ms
+        1 is asked 98
+        2 begins 98 on stream 5
+        2 asks POST ? to 110, gRPC
+        2 is asked 110
+        1 is being answered 48
+        1 gets 200 to 59
+        1 ends with grpc-status 5
+        1 is answered 59
+        2 is being answered 59
+        2 gets 200 to 70
+        2 is answered 84
+        the server goes away 0, too many pings
+        ",
+    );
+}
+
+/// A block that is cut, or refers to one that the capture lacks, hides the status.
+#[test]
+fn a_status_that_is_hidden_is_unknown() {
+    tells(
+        r"
+        c h2 preface, headers 1 5 838684
+        s h2 headers 1 4 88, data 1 0 5
+        s gap 33
+        s h2 headers 1 5 be
+        ",
+        "
+        HTTP/2
+        0 begins 24 on stream 1
+        0 asks POST / to 36
+        0 is asked 36
+        0 is being answered 0
+        0 gets 200 to 10
+        windows unseen beyond 0 and 0
+        0 is answered 67
         ",
     );
 }

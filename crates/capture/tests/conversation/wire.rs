@@ -8,13 +8,14 @@
 //! | `c tls 22:300 20:1` | TLS records of these types and lengths |
 //! | `c h2 preface, settings, headers 1 5 828684` | HTTP/2 frames: stream, flags, hexadecimal |
 //! | `s h2 data 1 0 500, window 0 100, rst 1` | and others: stream, flags, bytes; increment |
+//! | `s h2 goaway 6d61` | the last stream and the error code are 0; debug data |
 //! | `s early h2 data 1 0 500` | the same, before it has what the other side has sent last |
 //! | `c pg startup:20 Q:30 S` | PostgreSQL's messages: what, bytes behind the header (`ssl`, `gss`, `cancel`) |
 //! | `s gap 500` | it sends 500 bytes that the capture lost |
 //! | `c end`, `abort` | FIN of the client; RST |
 //! | `silence` | the server sends nothing for a while |
 
-use ackwise_capture::conversation::{Event, ExchangeId, ExchangeReader, Protocol};
+use ackwise_capture::conversation::{Event, ExchangeId, ExchangeReader, GrpcRequest, Protocol};
 use ackwise_cause::Direction;
 
 /// One line of a script.
@@ -120,7 +121,7 @@ fn frame(text: &str) -> Vec<u8> {
         "window" => (8, number(1), 0, number(2).to_be_bytes().to_vec()),
         "rst" => (3, number(1), 0, vec![0; 4]),
         "ping" => (6, 0, 0, vec![0; 8]),
-        "goaway" => (7, 0, 0, vec![0; 8]),
+        "goaway" => (7, 0, 0, [vec![0; 8], hex(words.get(1).unwrap_or(&""))].concat()),
         other => panic!("what frame is {other:?}?"),
     };
     let mut bytes = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
@@ -216,7 +217,12 @@ pub(crate) fn print(event: &Event) -> String {
             let query = if head.has_query { "?…" } else { "" };
             let expects = if head.expects_continue { ", expects 100" } else { "" };
             let close = if head.wants_close { ", closes" } else { "" };
-            format!("{} asks {method} {path}{query}{end}{expects}{close}", exchange.0)
+            let grpc = match head.grpc {
+                Some(GrpcRequest { timeout: Some(it) }) => format!(", gRPC within {it:?}"),
+                Some(_) => ", gRPC".into(),
+                None => String::new(),
+            };
+            format!("{} asks {method} {path}{query}{end}{expects}{close}{grpc}", exchange.0)
         }
         Event::RequestEnds { exchange, position, exact } => {
             format!("{} is asked {}", exchange.0, at(position, exact))
@@ -232,6 +238,14 @@ pub(crate) fn print(event: &Event) -> String {
             let end = head.end.map_or(String::new(), |end| format!(" to {end}"));
             let close = if head.wants_close { ", closes" } else { "" };
             format!("{} gets {status}{end}{close}", exchange.0)
+        }
+        Event::GrpcStatus { exchange, status } => {
+            format!("{} ends with grpc-status {}", exchange.0, status.0)
+        }
+        Event::Goaway(it) => {
+            let pings = if it.says_too_many_pings { ", too many pings" } else { "" };
+            let code = it.code.map_or_else(|| "?".into(), |it| it.to_string());
+            format!("the server goes away {code}{pings}")
         }
         Event::ResponseEnds { exchange, position, exact } => {
             format!("{} is answered {}", exchange.0, at(position, exact))

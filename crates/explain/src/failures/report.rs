@@ -14,7 +14,7 @@ use ackwise_report::{
     words::{counted, grouped, rounded, span},
 };
 
-use super::{Failure, OnTheWay};
+use super::{Failure, OnTheWay, grpc};
 use crate::shown::towards;
 
 /// Failures of one kind at one server: at one host, if it never came to a connection.
@@ -32,7 +32,9 @@ pub(in super::super) type Key = (Kind, IpAddr, Option<u16>, bool);
 impl Failure {
     /// What it has in common with others that are reported together.
     pub(in super::super) fn key(&self) -> Key {
-        let port = self.exchange.map(|_| self.server.port());
+        // A connection that came about is of one port, with or without an exchange.
+        let is_open = self.exchange.is_some() || self.kind == Kind::TooManyPings;
+        let port = is_open.then(|| self.server.port());
         (self.kind, self.server.ip(), port, self.on_the_way.is_some())
     }
 }
@@ -109,7 +111,8 @@ impl Group<'_> {
         });
         let passed_on = self.passed_on(analysis);
         let all = [self.idle(), alert, code, hole, icmp, on_the_way, passed_on, recovered];
-        all.into_iter().flatten().collect()
+        let of_grpc = grpc::evidence(&self.failures);
+        of_grpc.into_iter().chain(all.into_iter().flatten()).collect()
     }
 
     fn confidence(&self) -> Confidence {
@@ -173,13 +176,13 @@ pub(in super::super) fn sentence(analysis: &Analysis, failures: &[Failure]) -> O
     let groups = Group::all(failures);
     let first = groups.first()?;
     let count = first.failures.len() as u64;
-    let of = match first.failures[0].exchange {
+    let of = match first.failures.iter().all(|it| it.exchange.is_some()) {
         // Of those that are not listed, it is not known.
-        Some(_) => {
+        true => {
             let all = analysis.exchanges.len() as u64 + analysis.folded.exchanges;
             format!(" of {}", counted(all, "exchange"))
         }
-        None => String::new(),
+        false => String::new(),
     };
     let admits = first.rival().map_or(String::new(), |it| format!("; the packets also admit {it}"));
     let mut out = format!(
@@ -207,7 +210,7 @@ pub(in super::super) fn sentence(analysis: &Analysis, failures: &[Failure]) -> O
 }
 
 /// RFC 9113, section 7.
-fn http2_error(code: u32) -> Option<&'static str> {
+pub(super) fn http2_error(code: u32) -> Option<&'static str> {
     const NAMES: [&str; 14] = [
         "NO_ERROR",
         "PROTOCOL_ERROR",

@@ -10,6 +10,8 @@ use ackwise_tcp::{Flags, Options, Segment, SeqNumber, wire};
 use super::*;
 use crate::sentence;
 
+mod grpc;
+
 const REQUEST: &[u8] = b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 const ASKED: u32 = 29;

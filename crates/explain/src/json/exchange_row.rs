@@ -35,6 +35,8 @@ pub(super) struct ExchangeRow {
     request: Option<String>,
     /// Status code; null if it was not captured or is encrypted.
     status: Option<u16>,
+    /// The `grpc-status` of its trailers; null if it is no gRPC call, or if that was not captured or is hidden.
+    grpc_status: Option<u16>,
     /// Size of the request, in bytes.
     request_bytes: u64,
     /// Size of the response, in bytes.
@@ -105,6 +107,7 @@ impl ExchangeRow {
             acknowledged_after_ms: it.acknowledged_after().map(millis),
             request: it.request.as_deref().map(str::to_owned),
             status: it.status,
+            grpc_status: it.grpc_status.map(|it| it.0),
             request_bytes: it.bytes[0],
             response_bytes: it.bytes[1],
             complete: it.complete,

@@ -1,7 +1,7 @@
 //! What failed, in JSON.
 
 use ackwise_capture::decode::IcmpReason;
-use ackwise_cause::{FailureKind as Kind, Outcome, Party};
+use ackwise_cause::{FailureKind as Kind, GrpcStatus, Outcome, Party};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -53,6 +53,14 @@ pub(super) struct FailureRow {
     icmp_code: Option<u8>,
     /// The error code of the RST_STREAM or GOAWAY that ended it (HTTP/2).
     http2_code: Option<u32>,
+    /// The error code of a GOAWAY that the server had sent before it ended the connection, or with which it excluded the
+    /// request (HTTP/2).
+    goaway_code: Option<u32>,
+    /// The deadline that the client had set for a gRPC call, and that was over (`grpc-timeout`).
+    deadline_ms: Option<f64>,
+    /// What gRPC's client reports of such a call, unless it sends it again: `DEADLINE_EXCEEDED`, `UNAVAILABLE`; null if it
+    /// is no gRPC call, or if that is not known.
+    grpc_status: Option<&'static str>,
     /// The TLS alert that ended the handshake: `unknown_ca`, …; null if there is none, or if it is encrypted.
     alert: Option<&'static str>,
     /// Hop limits (TTL) of the RST and of the end that it names, if they differ: it was sent on the way.
@@ -97,6 +105,9 @@ impl FailureRow {
                 _ => None,
             }),
             http2_code: it.http2_code,
+            goaway_code: it.goaway_code,
+            deadline_ms: it.deadline.map(millis),
+            grpc_status: it.grpc_status.and_then(GrpcStatus::name),
             alert: it.alert.and_then(|it| it.name()),
             hop_limits: it.on_the_way.map(|it| [it.rst, it.end]),
             retransmitted: connection.repeated,

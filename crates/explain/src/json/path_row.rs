@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{causes, directions, millis};
+use super::{causes, directions, grpc_row::GrpcRow, millis};
 use crate::{paths::PathGroup, totals::Total};
 
 /// The exchanges with one URL path.
@@ -19,6 +19,8 @@ pub(super) struct PathRow {
     exchanges: u64,
     /// Number of exchanges among them that failed.
     failed: u64,
+    /// How gRPC calls among them ended, by status.
+    grpc_statuses: Vec<GrpcRow>,
     /// Sum of their durations.
     total_ms: f64,
     /// Median of their durations.
@@ -62,6 +64,7 @@ impl PathRow {
             methods: group.methods.iter().map(|it| (*it).to_owned()).collect(),
             exchanges: group.count,
             failed: group.failed,
+            grpc_statuses: GrpcRow::all(&group.statuses),
             total_ms: millis(group.total),
             median_ms: millis(group.median),
             p95_ms: millis(group.p95),

@@ -62,6 +62,7 @@ pub(super) fn request(bytes: &[u8], end: u64) -> Option<Asks> {
         end: Some(end),
         expects_continue: has_element(&fields, "Expect", b"100-continue"),
         wants_close: wants_close(version, &fields),
+        grpc: None,
     };
     let expected = match Expected::of_method(method) {
         Expected::Ordinary if has_element(&fields, "Upgrade", b"h2c") => Expected::Http2,
@@ -92,6 +93,7 @@ pub(super) fn cut_request(bytes: &[u8]) -> Option<Asks> {
         end: None,
         expects_continue: false,
         wants_close: false,
+        grpc: None,
     };
     Some(Asks { head, expected, framing: None })
 }

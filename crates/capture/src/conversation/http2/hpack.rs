@@ -1,14 +1,19 @@
-//! HPACK (RFC 7541), as far as four fields need it: `:method`, `:path`, `:status` and `:protocol`.
+//! HPACK (RFC 7541), as far as a few fields need it: `:method`, `:path`, `:status` and `:protocol`, and of gRPC
+//! `content-type`, `grpc-timeout` and `grpc-status`.
 //!
 //! Every field has to be decoded, because each may be added to the dynamic table, but of all others
 //! only the size is kept. So what a header holds never gets into memory that outlives a segment,
 //! and the table takes less than the 4096 bytes that its peer thinks.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
+use ackwise_cause::GrpcStatus;
 use httlib_huffman::DecoderSpeed;
 
-use super::super::{Text, target};
+use super::{
+    super::{Text, target},
+    grpc,
+};
 use crate::limits::{FIELDS_PER_BLOCK, KEPT_TEXT};
 
 /// Decodes the field blocks of one direction.
@@ -32,6 +37,11 @@ pub(super) struct Block {
     pub(super) status: Option<u16>,
     /// What an extended CONNECT opens (RFC 8441, section 4).
     pub(super) protocol: Option<Text>,
+    /// Its content type is gRPC's.
+    pub(super) is_grpc: bool,
+    /// How long the client waits at most.
+    pub(super) grpc_timeout: Option<Duration>,
+    pub(super) grpc_status: Option<GrpcStatus>,
 }
 
 /// Why a block is not read to its end.
@@ -54,9 +64,18 @@ struct Entry {
 #[derive(Clone, Debug)]
 enum Field {
     Method(Text),
-    Path { path: Text, has_query: bool },
+    Path {
+        path: Text,
+        has_query: bool,
+    },
     Status(Text),
     Protocol(Text),
+    /// Whether it is gRPC's.
+    ContentType {
+        is_grpc: bool,
+    },
+    GrpcTimeout(Option<Duration>),
+    GrpcStatus(Option<GrpcStatus>),
     Other,
 }
 
@@ -67,6 +86,9 @@ enum Name {
     Path,
     Status,
     Protocol,
+    ContentType,
+    GrpcTimeout,
+    GrpcStatus,
     Other,
 }
 
@@ -139,12 +161,15 @@ impl Decoder {
         let value = string(bytes)?;
         let size = name_size + value.len() + ENTRY_OVERHEAD;
         let text = || String::from_utf8_lossy(&value);
-        let value = || Text::from(&*text());
+        let kept = || Text::from(&*text());
         let field = match name {
-            Name::Method => Field::Method(value()),
+            Name::Method => Field::Method(kept()),
             Name::Path => Field::path(&text()),
-            Name::Status => Field::Status(value()),
-            Name::Protocol => Field::Protocol(value()),
+            Name::Status => Field::Status(kept()),
+            Name::Protocol => Field::Protocol(kept()),
+            Name::ContentType => Field::ContentType { is_grpc: grpc::is_content_type(&value) },
+            Name::GrpcTimeout => Field::GrpcTimeout(grpc::timeout(&value)),
+            Name::GrpcStatus => Field::GrpcStatus(grpc::status(&value)),
             Name::Other => Field::Other,
         };
         Ok(Entry { size, name_size, field })
@@ -188,6 +213,9 @@ impl Block {
             }
             Field::Status(value) => self.status = value.parse().ok(),
             Field::Protocol(value) => self.protocol = Some(value.clone()),
+            Field::ContentType { is_grpc } => self.is_grpc = *is_grpc,
+            Field::GrpcTimeout(timeout) => self.grpc_timeout = *timeout,
+            Field::GrpcStatus(status) => self.grpc_status = *status,
             Field::Other => {}
         }
     }
@@ -206,6 +234,9 @@ impl Field {
             Self::Path { .. } => Name::Path,
             Self::Status(_) => Name::Status,
             Self::Protocol(_) => Name::Protocol,
+            Self::ContentType { .. } => Name::ContentType,
+            Self::GrpcTimeout(_) => Name::GrpcTimeout,
+            Self::GrpcStatus(_) => Name::GrpcStatus,
             Self::Other => Name::Other,
         }
     }
@@ -218,6 +249,9 @@ impl Name {
             b":path" => Self::Path,
             b":status" => Self::Status,
             b":protocol" => Self::Protocol,
+            b"content-type" => Self::ContentType,
+            b"grpc-timeout" => Self::GrpcTimeout,
+            b"grpc-status" => Self::GrpcStatus,
             _ => Self::Other,
         }
     }
@@ -227,6 +261,7 @@ impl Name {
             2 | 3 => Self::Method,
             4 | 5 => Self::Path,
             8..=14 => Self::Status,
+            31 => Self::ContentType,
             _ => Self::Other,
         }
     }

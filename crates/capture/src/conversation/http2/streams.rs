@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use ackwise_cause::{Direction, H2Window};
+use ackwise_cause::{Direction, GrpcStatus, H2Window};
 
 use super::{
     super::{Event, ExchangeId, RequestHead, ResponseHead, StreamEnd, Tunnel, log::Log},
@@ -164,6 +164,13 @@ impl Streams {
     pub(super) fn name_response(&self, stream: u32, head: ResponseHead, log: &mut Log) {
         if let Some(&Stream { exchange, .. }) = self.open.get(&stream) {
             log.push(Event::ResponseHead { exchange, head });
+        }
+    }
+
+    /// Tells how a gRPC call ended.
+    pub(super) fn tell_status(&self, stream: u32, status: GrpcStatus, log: &mut Log) {
+        if let Some(&Stream { exchange, .. }) = self.open.get(&stream) {
+            log.push(Event::GrpcStatus { exchange, status });
         }
     }
 

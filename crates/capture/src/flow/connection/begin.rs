@@ -37,6 +37,7 @@ impl Default for ObservedConnection {
             flow_control: Default::default(),
             held_segment: None,
             held_requests: None,
+            goaway: None,
             habits: ServerHabits::default(),
             unsettled: Default::default(),
             undecided: [None, None],
@@ -142,6 +143,7 @@ impl ObservedConnection {
             flow_control,
             held_segment,
             held_requests,
+            goaway,
             habits,
             unsettled,
             undecided,
@@ -186,7 +188,7 @@ impl ObservedConnection {
         *answered_from = 0;
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
-        (*held_segment, *held_requests) = (None, None);
+        (*held_segment, *held_requests, *goaway) = (None, None, None);
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
         (*work, *held_for_repairs) = (Work::default(), 0);
     }

@@ -98,6 +98,7 @@ impl ObservedConnection {
             answered_again: self.setup.was_answered_again(),
             icmp: None,
             black_hole,
+            goaway: self.goaway.take(),
             held_requests: self.held_requests.take(),
             time_wait: held.map(|it| it.0),
             time_wait_rule: held.map(|it| it.1),

@@ -15,8 +15,8 @@ use crate::{
         exchange::{AbruptEnd, OpenExchange},
         lingering::Lingering,
     },
-    outcome::{CloseOrder, ConnectionEnd, Ending, Progress},
-    results::Results,
+    outcome::{CloseOrder, ConnectionEnd, Deadline, Ending, Progress},
+    results::{Results, SeenGoaway},
 };
 
 impl ObservedConnection {
@@ -77,7 +77,11 @@ impl ObservedConnection {
             Event::RequestHead { exchange, head } => {
                 let [method, path] = [&head.method, &head.path].map(|it| it.as_deref());
                 self.closing.handle_request(RequestKind::of(method, path));
-                self.with(exchange, |it| it.head = Some(head));
+                let timeout = head.grpc.and_then(|it| it.timeout);
+                self.with(exchange, |it| {
+                    it.deadline = timeout.map(|timeout| Deadline::new(timeout, now));
+                    it.head = Some(head);
+                });
             }
             Event::RequestEnds { exchange, position, exact } => {
                 let last = self.last_sent(Direction::ToServer);
@@ -153,6 +157,9 @@ impl ObservedConnection {
             Event::ResponseHead { exchange, head } => {
                 self.with(exchange, |it| it.status = head.status);
             }
+            Event::GrpcStatus { exchange, status } => {
+                self.with(exchange, |it| it.grpc_status = Some(status));
+            }
             Event::ResponseEnds { exchange, position, exact } => {
                 self.response_ended(exchange, position, exact, now, results);
             }
@@ -161,7 +168,8 @@ impl ObservedConnection {
                 if let Some(mut open) = self.take(exchange) {
                     open.ending = match stream {
                         Some(end) if self.is_told(&open) => {
-                            Some(Ending::of_stream(end, open.progress()))
+                            let over = open.deadline.and_then(|it| it.over(now));
+                            Some(Ending::of_stream(end, open.progress(), over))
                         }
                         Some(_) => None,
                         None => self.ending(&open),
@@ -193,6 +201,7 @@ impl ObservedConnection {
             Event::TunnelEnds { exchange } => self.tunnels.end(exchange, now),
             Event::Multiplexed { exchange } => self.with(exchange, |it| it.multiplexed = true),
             Event::Interim { exchange, .. } => self.interim(exchange),
+            Event::Goaway(says) => SeenGoaway::note(&mut self.goaway, says, now),
             Event::FlowControlBlocked { exchange, window, direction, position: _ } => {
                 self.flow_control[direction as usize].close(exchange, window);
             }
@@ -373,8 +382,14 @@ impl ObservedConnection {
         let is_known = open.exact || is_early && open.request_exact;
         if complete && is_clear && is_known {
             let outcome = if is_early { Outcome::AnsweredEarly } else { Outcome::Answered };
-            open.ending =
-                Some(Ending { outcome, by: None, close: None, code: None, sent_again: None });
+            open.ending = Some(Ending {
+                outcome,
+                by: None,
+                close: None,
+                code: None,
+                sent_again: None,
+                deadline: None,
+            });
         }
         open.may_be_several = self.conversation.may_be_multiplexed();
         if open.multiplexed || self.work.is_spent() {

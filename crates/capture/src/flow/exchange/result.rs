@@ -51,6 +51,9 @@ impl OpenExchange {
             request,
             trace: self.head.as_ref().and_then(|it| it.trace),
             status: self.status,
+            is_grpc: self.grpc_status.is_some()
+                || self.head.as_ref().is_some_and(|it| it.grpc.is_some()),
+            grpc_status: self.grpc_status,
             bytes: [self.request, self.response].map(|[from, to]| to.saturating_sub(from)),
             stream: self.stream,
             packet: self.first_packet,
