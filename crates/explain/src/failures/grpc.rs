@@ -9,7 +9,7 @@ use ackwise_capture::{
 use ackwise_cause::{FailureKind as Kind, GrpcStatus, Outcome, Party};
 use ackwise_report::words::rounded;
 
-use super::{Failure, report::http2_error};
+use super::{Failure, http2_error::http2_error};
 
 /// The server's GOAWAY, if it came before the end of the connection ended the exchange, or excluded it.
 pub(super) fn goaway<'a>(

@@ -14,7 +14,7 @@ use ackwise_report::{
     words::{counted, grouped, rounded, span},
 };
 
-use super::{Failure, OnTheWay, grpc};
+use super::{Failure, OnTheWay, grpc, http2_error::http2_error};
 use crate::shown::towards;
 
 /// Failures of one kind at one server: at one host, if it never came to a connection.
@@ -207,27 +207,6 @@ pub(in super::super) fn sentence(analysis: &Analysis, failures: &[Failure]) -> O
     };
     let _ = write!(out, "\n{label}: {remedy}.");
     Some(out)
-}
-
-/// RFC 9113, section 7.
-pub(super) fn http2_error(code: u32) -> Option<&'static str> {
-    const NAMES: [&str; 14] = [
-        "NO_ERROR",
-        "PROTOCOL_ERROR",
-        "INTERNAL_ERROR",
-        "FLOW_CONTROL_ERROR",
-        "SETTINGS_TIMEOUT",
-        "STREAM_CLOSED",
-        "FRAME_SIZE_ERROR",
-        "REFUSED_STREAM",
-        "CANCEL",
-        "COMPRESSION_ERROR",
-        "CONNECT_ERROR",
-        "ENHANCE_YOUR_CALM",
-        "INADEQUATE_SECURITY",
-        "HTTP_1_1_REQUIRED",
-    ];
-    NAMES.get(usize::try_from(code).ok()?).copied()
 }
 
 /// Groups shown: those with the most failures (our choice).
