@@ -194,6 +194,7 @@ fn record(
                 set: settings.set,
                 seed: settings.seed,
                 tls: settings.tls,
+                h2: settings.h2,
                 numbers,
                 deadline,
                 folder,

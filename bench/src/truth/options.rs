@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub(super) keep: Option<PathBuf>,
     /// On the kernel, families speak TLS 1.3 that would speak HTTP/1 otherwise.
     pub(super) tls: bool,
+    /// On the kernel, families speak HTTP/2 that would speak HTTP/1 otherwise.
+    pub(super) h2: bool,
     /// Read with the secrets of the cases.
     pub(super) keys: bool,
     /// Print truth and statements of this case.
@@ -107,6 +109,7 @@ impl Default for Settings {
             from: None,
             keep: None,
             tls: false,
+            h2: false,
             keys: false,
             show: None,
             removals: REMOVALS,
@@ -131,6 +134,8 @@ cargo xtask bench truth [OPTION]...
     --from FOLDER     Read the cases in FOLDER instead of recording some: ours, or captures of others with amounts.
     --keep FOLDER     Keep the cases in FOLDER: captures, truth, and how each was made.
     --tls             On the kernel, speak TLS 1.3 wherever a family would speak HTTP/1.
+    --h2              On the kernel, speak HTTP/2 wherever a family would speak HTTP/1, a fifth of it gRPC; with --tls,
+                      below TLS 1.3.
     --keys            Read with the secrets of the cases, which are logged.
     --show CASE       Print truth and statements of one case side by side.
     --removals N      Remove N single packets from each case, one at a time (2 by default).
@@ -187,6 +192,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
                 settings.wrong = Some(wrong.with_context(|| format!("no cause `{name}`"))?);
             }
             Long("tls") => settings.tls = true,
+            Long("h2") => settings.h2 = true,
             Long("keys") => settings.keys = true,
             Long("rules") => settings.rules = true,
             Long("json") => settings.format = Format::Json,
@@ -217,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_option_is_read_and_in_the_help() {
-        let line = "--set axes --seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --wrong \
+        let line = "--h2 --set axes --seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --wrong \
                     nagle-rtt --removals 5 --worst 3 --rules --json";
         let settings = parsed(line).unwrap().unwrap();
         assert_eq!((settings.set, settings.seed, settings.runs), (Set::Axes, 7, 9));
@@ -228,7 +234,7 @@ mod tests {
         assert_eq!((settings.removals, settings.worst), (5, 3));
         assert_eq!(settings.wrong, Some(Wrong::Cause(Cause::NagleRtt)));
         assert_eq!(parsed("--wrong high").unwrap().unwrap().wrong, Some(Wrong::High));
-        assert!(settings.rules);
+        assert!(settings.rules && settings.h2);
         assert_eq!(settings.format, Format::Json);
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");

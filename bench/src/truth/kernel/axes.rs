@@ -229,7 +229,7 @@ fn no_timestamps(dice: &mut Dice, plan: &mut Plan) {
 fn one_host(dice: &mut Dice, plan: &mut Plan) {
     plan.one_host = true;
     various(dice, plan);
-    if let Protocol::Http2 { .. } = plan.protocol {
+    if let Protocol::Http2(_) = plan.protocol {
         plan.protocol = Protocol::Http1;
     }
 }

@@ -9,7 +9,7 @@ use ackwise_link::Seed;
 use serde_json::json;
 
 use super::paths::{Path, note};
-use super::plan::{Congestion, Cross, Exchange, Message, Plan, Protocol, Reading, Step};
+use super::plan::{Congestion, Cross, Exchange, Http2, Message, Plan, Protocol, Reading, Step};
 use crate::dice::Dice;
 
 /// A name, and how its runs are drawn.
@@ -203,7 +203,7 @@ fn send_buffer(dice: &mut Dice, plan: &mut Plan) {
 fn h2_flow_control(dice: &mut Dice, plan: &mut Plan) {
     Path::draw(dice, [20.0, 100.0], [5, 50]).lay(dice, plan);
     let window = dice.between(6_000, 65_535);
-    plan.protocol = Protocol::Http2 { window };
+    plan.protocol = Protocol::Http2(Http2::with_window(window));
     note(plan, "stream_window", json!(window));
     let exchange = |dice: &mut Dice| {
         let body = size(dice, 4.0, 8.0) * window as usize;
@@ -395,8 +395,7 @@ pub(super) fn any_protocol(dice: &mut Dice) -> Protocol {
         Protocol::Http1,
         Protocol::Tls,
         Protocol::Tls,
-        // Larger than any response of a family that does not mean flow control.
-        Protocol::Http2 { window: 1 << 24 },
+        Protocol::Http2(Http2::ROOMY),
         Protocol::Unknown,
     ];
     *one_of(dice, &protocols)

@@ -1,14 +1,19 @@
-//! As much of HTTP/2 as the programs need (RFC 9113): one stream after the other, and flow control.
+//! As much of HTTP/2 as the programs need (RFC 9113): one stream after the other, and flow control; and calls of gRPC
+//! (its PROTOCOL-HTTP2) as such streams.
 
 use std::io::{self, ErrorKind, Read, Write};
 
+use super::channel::Channel;
 use super::line::{Line, pause};
-use super::plan::{Kind, Message, Reading, Step};
+use super::plan::{Bound, Calls, Http2, Kind, Message, Reading, Step};
 
 /// One end of an HTTP/2 connection.
 #[derive(Debug)]
 pub(super) struct Peer {
-    line: Line,
+    channel: Channel,
+    calls: Calls,
+    /// HEADERS that are written with the first DATA, as programs do that know the body.
+    head: Vec<u8>,
     received: Vec<u8>,
     stream: u32,
     /// What the other side lets us send on the connection, and on the current stream.
@@ -29,31 +34,37 @@ struct Frame {
 }
 
 impl Peer {
-    pub(super) fn client(mut line: Line, window: u32) -> io::Result<Self> {
+    pub(super) fn client(channel: Channel, http2: Http2) -> io::Result<Self> {
+        let window = http2.window;
         let mut hello = PREFACE.to_vec();
         let setting =
             [&SETTINGS_INITIAL_WINDOW_SIZE.to_be_bytes()[..], &window.to_be_bytes()].concat();
         hello.extend(encode(SETTINGS, 0, 0, &setting));
         // RFC 9113, section 6.9.2: only a WINDOW_UPDATE changes the connection's window.
-        if window > INITIAL_WINDOW {
+        if window > INITIAL_WINDOW && http2.bound == Bound::Stream {
             let more = window - INITIAL_WINDOW;
             hello.extend(encode(WINDOW_UPDATE, 0, 0, &more.to_be_bytes()));
         }
-        line.write_all(&hello)?;
-        Ok(Self::new(line, window))
+        let mut peer = Self::new(channel, http2.calls, window);
+        peer.send(&hello)?;
+        Ok(peer)
     }
 
-    pub(super) fn server(mut line: Line) -> io::Result<Self> {
+    pub(super) fn server(mut channel: Channel, http2: Http2) -> io::Result<Self> {
         let mut preface = [0; PREFACE.len()];
-        line.read_exact(&mut preface)?;
-        line.write_all(&encode(SETTINGS, 0, 0, &[]))?;
-        Ok(Self::new(line, INITIAL_WINDOW))
+        channel.read_exact(&mut preface)?;
+        let mut peer = Self::new(channel, http2.calls, INITIAL_WINDOW);
+        // Servers say at least that: an empty SETTINGS is none that TLS would show.
+        peer.send(&encode(SETTINGS, 0, 0, MAX_CONCURRENT_STREAMS_100))?;
+        Ok(peer)
     }
 
-    const fn new(line: Line, our_window: u32) -> Self {
+    const fn new(channel: Channel, calls: Calls, our_window: u32) -> Self {
         let window = INITIAL_WINDOW as i64;
         Self {
-            line,
+            channel,
+            calls,
+            head: Vec::new(),
             received: Vec::new(),
             stream: 1,
             connection_window: window,
@@ -63,56 +74,78 @@ impl Peer {
         }
     }
 
-    pub(super) const fn line(&mut self) -> &mut Line {
-        &mut self.line
+    pub(super) const fn channel(&mut self) -> &mut Channel {
+        &mut self.channel
     }
 
-    /// Writes the head, then the body as flow control allows.
+    fn line(&mut self) -> &mut Line {
+        self.channel.line()
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.channel.write_all(bytes)?;
+        self.channel.flush()
+    }
+
+    /// Writes the head with the first of the body, or alone if a step says so, and the body as flow control allows.
     pub(super) fn write(&mut self, kind: Kind, message: &Message) -> io::Result<()> {
         self.stream_window = self.initial_window;
-        let fields: &[u8] = match (kind, message.body) {
-            (Kind::Request, 0) => &[METHOD_GET, SCHEME_HTTP, PATH_ROOT],
-            (Kind::Request, _) => &[METHOD_POST, SCHEME_HTTP, PATH_ROOT],
-            (Kind::Response, _) => &[STATUS_200],
-        };
-        let flags = END_HEADERS | if message.body == 0 { END_STREAM } else { 0 };
-        self.line.diary.begin();
-        self.line.write_all(&encode(HEADERS, flags, self.stream, fields))?;
-        let mut left = message.body;
+        let fields = fields(self.calls, kind, message.body);
+        let mut left = message.body + self.calls.prefix();
+        let flags = END_HEADERS | if left == 0 { END_STREAM } else { 0 };
+        self.line().diary.begin();
+        self.head = encode(HEADERS, flags, self.stream, &fields);
         for step in &message.steps {
             match *step {
-                Step::Bytes(len) => self.write_data(len.min(left), &mut left)?,
-                Step::Rest => self.write_data(left, &mut left)?,
+                Step::Head => self.write_head()?,
+                Step::Bytes(len) => self.write_data(kind, len.min(left), &mut left)?,
+                Step::Rest => self.write_data(kind, left, &mut left)?,
                 Step::Pause(span) => pause(span),
-                Step::Cork(on) => self.line.cork(on)?,
-                // It has been written, and nothing is awaited with HTTP/2.
-                Step::Head | Step::AwaitContinue => {}
+                Step::Cork(on) => self.line().cork(on)?,
+                // Nothing is awaited with HTTP/2.
+                Step::AwaitContinue => {}
             }
         }
-        self.line.diary.end();
+        self.write_head()?;
+        self.line().diary.end();
         if kind == Kind::Response {
             self.stream += 2;
         }
         Ok(())
     }
 
-    fn write_data(&mut self, mut len: usize, left: &mut usize) -> io::Result<()> {
+    /// Writes HEADERS that wait for DATA.
+    fn write_head(&mut self) -> io::Result<()> {
+        let head = std::mem::take(&mut self.head);
+        if head.is_empty() { Ok(()) } else { self.send(&head) }
+    }
+
+    fn write_data(&mut self, kind: Kind, mut len: usize, left: &mut usize) -> io::Result<()> {
+        let has_trailers = self.calls == Calls::Grpc && kind == Kind::Response;
         while len > 0 {
             while let Some(frame) = self.buffered()? {
                 self.handle(&frame)?;
             }
             let window = self.connection_window.min(self.stream_window);
             if window <= 0 {
-                let from = self.line.now();
+                self.write_head()?;
+                let from = self.line().now();
                 let frame = self.next()?;
                 self.handle(&frame)?;
-                let until = self.line.now();
-                self.line.diary.flow_controlled.push((from, until));
+                let until = self.line().now();
+                self.line().diary.flow_controlled.push((from, until));
                 continue;
             }
             let part = len.min(MAX_FRAME).min(usize::try_from(window).unwrap_or(MAX_FRAME));
-            let flags = if part == *left { END_STREAM } else { 0 };
-            self.line.write_all(&encode(DATA, flags, self.stream, &vec![b'x'; part]))?;
+            let is_last = part == *left;
+            let flags = if is_last && !has_trailers { END_STREAM } else { 0 };
+            let mut frames = std::mem::take(&mut self.head);
+            frames.extend(encode(DATA, flags, self.stream, &vec![b'x'; part]));
+            if is_last && has_trailers {
+                let flags = END_HEADERS | END_STREAM;
+                frames.extend(encode(HEADERS, flags, self.stream, GRPC_STATUS_0));
+            }
+            self.send(&frames)?;
             let sent = i64::try_from(part).expect("a frame is small");
             self.connection_window -= sent;
             self.stream_window -= sent;
@@ -155,7 +188,7 @@ impl Peer {
     }
 
     fn update(&mut self, stream: u32, by: u32) -> io::Result<()> {
-        self.line.write_all(&encode(WINDOW_UPDATE, 0, stream, &by.to_be_bytes()))
+        self.send(&encode(WINDOW_UPDATE, 0, stream, &by.to_be_bytes()))
     }
 
     fn handle(&mut self, frame: &Frame) -> io::Result<()> {
@@ -175,7 +208,7 @@ impl Peer {
                     self.stream_window += window - self.initial_window;
                     self.initial_window = window;
                 }
-                self.line.write_all(&encode(SETTINGS, ACK, 0, &[]))?;
+                self.send(&encode(SETTINGS, ACK, 0, &[]))?;
             }
             _ => {}
         }
@@ -189,7 +222,7 @@ impl Peer {
                 return Ok(frame);
             }
             let mut buffer = [0; 16_384];
-            match self.line.read(&mut buffer)? {
+            match self.channel.read(&mut buffer)? {
                 0 => return Err(ErrorKind::UnexpectedEof.into()),
                 len => self.received.extend(&buffer[..len]),
             }
@@ -202,7 +235,7 @@ impl Peer {
             return Ok(Some(frame));
         }
         let mut buffer = [0; 16_384];
-        if let Some(len) = self.line.read_if_ready(&mut buffer)? {
+        if let Some(len) = self.channel.read_if_ready(&mut buffer)? {
             self.received.extend(&buffer[..len]);
         }
         Ok(self.parse())
@@ -216,6 +249,19 @@ impl Peer {
         let payload = self.received.get(9..9 + len)?.to_vec();
         self.received.drain(..9 + len);
         Some(Frame { kind, flags, stream, payload })
+    }
+}
+
+/// The field block of a message's head.
+fn fields(calls: Calls, kind: Kind, body: usize) -> Vec<u8> {
+    match (calls, kind) {
+        (Calls::Grpc, Kind::Request) => {
+            [&[METHOD_POST, SCHEME_HTTP], PATH_CALL, GRPC_CONTENT].concat()
+        }
+        (Calls::Grpc, Kind::Response) => [&[STATUS_200], GRPC_CONTENT].concat(),
+        (Calls::Plain, Kind::Request) if body == 0 => vec![METHOD_GET, SCHEME_HTTP, PATH_ROOT],
+        (Calls::Plain, Kind::Request) => vec![METHOD_POST, SCHEME_HTTP, PATH_ROOT],
+        (Calls::Plain, Kind::Response) => vec![STATUS_200],
     }
 }
 
@@ -234,6 +280,8 @@ const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;
 const SETTINGS_INITIAL_WINDOW_SIZE: u16 = 4;
 const SETTINGS_WINDOW_LOW: u8 = 4;
+/// RFC 9113, section 6.5.2: "recommended that this value be no smaller than 100".
+const MAX_CONCURRENT_STREAMS_100: &[u8] = &[0, 3, 0, 0, 0, 100];
 /// RFC 9113, section 6.9.2.
 const INITIAL_WINDOW: u32 = 65_535;
 /// RFC 9113, section 4.2: what every peer takes.
@@ -244,3 +292,7 @@ const METHOD_POST: u8 = 0x83;
 const PATH_ROOT: u8 = 0x84;
 const SCHEME_HTTP: u8 = 0x86;
 const STATUS_200: u8 = 0x88;
+/// RFC 7541, section 6.2.2: literals without indexing.
+const PATH_CALL: &[u8] = b"\x04\x12/bench.Truth/Waits";
+const GRPC_CONTENT: &[u8] = b"\x0f\x10\x10application/grpc";
+const GRPC_STATUS_0: &[u8] = b"\x00\x0bgrpc-status\x010";

@@ -61,7 +61,7 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
             closing(records, played, free, number, &mut spans);
         }
     }
-    if records.plan.protocol == Protocol::Tls
+    if records.plan.protocol.is_sealed()
         && let Some((_, established)) = setup
     {
         tls(&requests, &responses, (established, played.accepted), &mut spans);

@@ -14,6 +14,7 @@
 //! | `asyncio` | a server in Python |
 //! | `front` | nginx or HAProxy in front of ours |
 //! | `secrets` | what opens the records of TLS |
+//! | `channel` | what they read and write: the connection, or what TLS makes of it |
 //! | `wire`, `h2` | how their messages look |
 //! | `line` | witness: a program's diary of its socket |
 //! | `journeys` | witness: each packet's way, from the emulators' logs |
@@ -38,7 +39,7 @@ use serde_json::json;
 use self::disturbed::Disturbed;
 use self::judge::{Span, judge};
 use self::lab::{Lab, Links};
-use self::plan::{Plan, Protocol};
+use self::plan::Plan;
 use self::play::Played;
 use self::secrets::Secrets;
 use self::view::Records;
@@ -51,6 +52,7 @@ use xtask::process;
 
 mod asyncio;
 mod axes;
+mod channel;
 mod disturbed;
 mod families;
 mod front;
@@ -79,6 +81,8 @@ pub(crate) struct Options<'a> {
     pub(crate) seed: u64,
     /// TLS 1.3 instead of HTTP/1 in the clear.
     pub(crate) tls: bool,
+    /// HTTP/2 instead of HTTP/1.
+    pub(crate) h2: bool,
     /// The runs; the families take turns.
     pub(crate) numbers: Range<u64>,
     /// No run begins later.
@@ -110,6 +114,9 @@ pub(crate) fn record(options: &Options<'_>) -> anyhow::Result<Vec<PathBuf>> {
                 return;
             }
             let mut plan = families::draw(families, options.seed, number);
+            if options.h2 {
+                plan.multiplex(number, options.tls);
+            }
             if options.tls {
                 plan.seal(number);
             }
@@ -246,7 +253,7 @@ fn case(plan: &Plan, name: String, links: &Links, real: RealTime, share: f64) ->
 /// a request.
 fn captures(plan: &Plan) -> Captures {
     let file = |name: &str| Some(name.to_owned());
-    let keys = file(KEYS).filter(|_| plan.protocol == Protocol::Tls);
+    let keys = file(KEYS).filter(|_| plan.protocol.is_sealed());
     if plan.one_host {
         return Captures { server: file("host.pcap"), keys, ..Captures::default() };
     }

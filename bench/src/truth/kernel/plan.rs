@@ -121,6 +121,35 @@ impl Plan {
         }
     }
 
+    /// Speaks HTTP/2 instead of HTTP/1, in the clear or, with the tickets of [`seal`](Self::seal), below TLS: one run
+    /// of five is gRPC's. A reader that pauses, and what only HTTP/1 has, stay as they are.
+    pub(super) fn multiplex(&mut self, number: u64, sealed: bool) {
+        let is_fast = |it: &Exchange| it.reading.is_fast() && it.request_reading.is_fast();
+        let speaks = !self.pipelined
+            && self.front.is_none()
+            && !self.asyncio
+            && self.connections.iter().flatten().all(is_fast);
+        let http2 = match self.protocol {
+            Protocol::Http1 if speaks => Http2::ROOMY,
+            Protocol::Tls if speaks && sealed => Http2::ROOMY,
+            // Where flow control is meant, every second time by the connection's window.
+            Protocol::Http2(http2) if http2 != Http2::ROOMY && number.is_multiple_of(2) => {
+                Http2 { bound: Bound::Connection, ..Http2::ROOMY }
+            }
+            Protocol::Http2(http2) => http2,
+            _ => return,
+        };
+        if let Http2 { bound: Bound::Connection, .. } = http2 {
+            self.parameters.insert("stream_window".to_owned(), http2.window.into());
+        }
+        let calls = if number.is_multiple_of(5) { Calls::Grpc } else { Calls::Plain };
+        self.protocol = Protocol::Http2(Http2 { calls, sealed, ..http2 });
+        if sealed {
+            self.tickets = usize::try_from(number % 3).unwrap_or_default();
+        }
+        self.parameters.insert("protocol".to_owned(), self.protocol.name().into());
+    }
+
     /// Propagation delay.
     pub(super) const fn delay(&self, Place { near, to_server }: Place) -> Duration {
         let link = &self.links[if near { 0 } else { 1 }];
@@ -145,10 +174,7 @@ pub(super) enum Congestion {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Protocol {
     Http1,
-    /// Without TLS, with prior knowledge; the client's window for each stream.
-    Http2 {
-        window: u32,
-    },
+    Http2(Http2),
     /// HTTP/1 below TLS 1.3.
     Tls,
     /// HTTP/1 whose responses end when the server closes the connection.
@@ -236,6 +262,64 @@ pub(super) struct Cross {
     pub(super) pause: Duration,
 }
 
+/// HTTP/2, with prior knowledge or by ALPN.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Http2 {
+    /// The client's, for each stream.
+    pub(super) window: u32,
+    /// What its connection's window leaves room for.
+    pub(super) bound: Bound,
+    pub(super) calls: Calls,
+    /// Over TLS 1.3.
+    pub(super) sealed: bool,
+}
+
+/// Which of the client's windows is the smaller one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Bound {
+    /// The stream's: the connection's is at least as large.
+    Stream,
+    /// The connection's, which nobody has enlarged.
+    Connection,
+}
+
+/// What streams carry.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Calls {
+    Plain,
+    /// A message with a length before it, and trailers behind the response.
+    Grpc,
+}
+
+impl Http2 {
+    /// Larger than any response of a family that does not mean flow control.
+    pub(super) const ROOMY: Self = Self { window: 1 << 24, ..Self::with_window(0) };
+
+    /// In the clear.
+    pub(super) const fn with_window(window: u32) -> Self {
+        Self { window, bound: Bound::Stream, calls: Calls::Plain, sealed: false }
+    }
+
+    const fn name(self) -> &'static str {
+        match (self.calls, self.sealed) {
+            (Calls::Plain, false) => "h2",
+            (Calls::Plain, true) => "h2, tls",
+            (Calls::Grpc, false) => "h2, grpc",
+            (Calls::Grpc, true) => "h2, grpc, tls",
+        }
+    }
+}
+
+impl Calls {
+    /// Bytes before the body.
+    pub(super) const fn prefix(self) -> usize {
+        match self {
+            Self::Plain => 0,
+            Self::Grpc => 5,
+        }
+    }
+}
+
 impl Congestion {
     pub(super) const ALL: [Self; 3] = [Self::Cubic, Self::Reno, Self::Bbr];
 
@@ -249,10 +333,20 @@ impl Congestion {
 }
 
 impl Protocol {
+    /// Whether its bytes are those of TLS.
+    pub(super) const fn is_sealed(self) -> bool {
+        matches!(self, Self::Tls | Self::Http2(Http2 { sealed: true, .. }))
+    }
+
+    /// What it is called in TLS's handshake (RFC 7301).
+    pub(super) fn alpn(self) -> Vec<Vec<u8>> {
+        if let Self::Http2(_) = self { vec![b"h2".to_vec()] } else { Vec::new() }
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Http1 => "http/1",
-            Self::Http2 { .. } => "h2",
+            Self::Http2(http2) => http2.name(),
             Self::Tls => "tls",
             Self::Closes => "http/1, closes",
             Self::Chunked => "http/1, chunked",
@@ -274,6 +368,10 @@ impl Reading {
     /// As fast as it comes.
     pub(super) const FAST: Self =
         Self { late: Duration::ZERO, chunk: 65_536, pause: Duration::ZERO };
+
+    const fn is_fast(&self) -> bool {
+        self.late.is_zero() && self.pause.is_zero()
+    }
 }
 
 impl Exchange {
@@ -294,3 +392,54 @@ impl Exchange {
 
 /// Our choice: more than any run needs that does not mean to fill it.
 const BACKLOG: i32 = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_speaks_http2_where_it_would_speak_http1_and_one_of_five_is_grpc() {
+        let plan = |protocol, number, sealed| {
+            let mut plan = Plan::ideal("any", 1);
+            (plan.protocol, plan.connections) = (protocol, vec![vec![slow(Duration::ZERO)]]);
+            plan.multiplex(number, sealed);
+            (plan.protocol.name(), plan.protocol.is_sealed(), plan.tickets)
+        };
+        assert_eq!(plan(Protocol::Http1, 1, false), ("h2", false, 0));
+        assert_eq!(plan(Protocol::Http1, 5, false), ("h2, grpc", false, 0));
+        assert_eq!(plan(Protocol::Http1, 4, true), ("h2, tls", true, 1));
+        assert_eq!(plan(Protocol::Tls, 10, true), ("h2, grpc, tls", true, 1));
+        assert_eq!(plan(Protocol::Tls, 10, false), ("tls", true, 0));
+        assert_eq!(plan(Protocol::Closes, 1, true), ("http/1, closes", false, 0));
+        let small = Protocol::Http2(Http2::with_window(9_000));
+        assert_eq!(plan(small, 1, true), ("h2, tls", true, 1));
+    }
+
+    #[test]
+    fn flow_control_is_the_streams_or_the_connections_in_turn() {
+        for (number, expected) in [(1, (9_000, Bound::Stream)), (2, (1 << 24, Bound::Connection))] {
+            let mut plan = Plan::ideal("any", 1);
+            plan.protocol = Protocol::Http2(Http2::with_window(9_000));
+            plan.multiplex(number, false);
+            let Protocol::Http2(http2) = plan.protocol else { panic!("{:?}", plan.protocol) };
+            assert_eq!((http2.window, http2.bound), expected);
+        }
+    }
+
+    #[test]
+    fn a_reader_that_pauses_and_a_client_that_pipelines_stay_with_http1() {
+        let mut plan = Plan::ideal("any", 1);
+        plan.connections = vec![vec![slow(Duration::from_millis(20))]];
+        plan.multiplex(1, false);
+        assert_eq!(plan.protocol, Protocol::Http1);
+        plan.connections = vec![vec![slow(Duration::ZERO)]];
+        plan.pipelined = true;
+        plan.multiplex(1, false);
+        assert_eq!(plan.protocol, Protocol::Http1);
+    }
+
+    fn slow(pause: Duration) -> Exchange {
+        let reading = Reading { pause, ..Reading::FAST };
+        Exchange { reading, ..Exchange::simple(Message::whole(0)) }
+    }
+}

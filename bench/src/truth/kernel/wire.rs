@@ -3,17 +3,9 @@
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::ring;
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, ServerConfig, ServerConnection,
-    SignatureScheme, StreamOwned,
-};
-
+use super::channel::Channel;
 use super::h2;
 use super::line::{Line, pause};
 use super::plan::{Kind, Message, Plan, Protocol, Reading, Step};
@@ -22,10 +14,9 @@ use super::secrets::Secrets;
 /// One end, which speaks a protocol.
 #[derive(Debug)]
 pub(super) enum Wire {
-    Plain(Line, Protocol),
+    /// Messages one behind the other.
+    Messages(Channel, Protocol),
     Http2(h2::Peer),
-    Client(Box<StreamOwned<ClientConnection, Line>>),
-    Server(Box<StreamOwned<ServerConnection, Line>>),
 }
 
 impl Wire {
@@ -34,33 +25,18 @@ impl Wire {
         protocol: Protocol,
         secrets: &Secrets,
     ) -> anyhow::Result<Self> {
+        let channel = Channel::client(line, protocol, secrets)?;
         Ok(match protocol {
-            Protocol::Http2 { window } => Self::Http2(h2::Peer::client(line, window)?),
-            Protocol::Tls => {
-                let name = ServerName::try_from("server")?;
-                let session = ClientConnection::new(client_config(secrets)?, name)?;
-                let mut stream = StreamOwned::new(session, line);
-                while stream.conn.is_handshaking() {
-                    stream.conn.complete_io(&mut stream.sock)?;
-                }
-                Self::Client(Box::new(stream))
-            }
-            _ => Self::Plain(line, protocol),
+            Protocol::Http2(http2) => Self::Http2(h2::Peer::client(channel, http2)?),
+            _ => Self::Messages(channel, protocol),
         })
     }
 
     pub(super) fn server(line: Line, plan: &Plan) -> anyhow::Result<Self> {
+        let channel = Channel::server(line, plan)?;
         Ok(match plan.protocol {
-            Protocol::Http2 { .. } => Self::Http2(h2::Peer::server(line)?),
-            Protocol::Tls => {
-                let session = ServerConnection::new(server_config(plan.tickets)?)?;
-                let mut stream = StreamOwned::new(session, line);
-                while stream.conn.is_handshaking() {
-                    stream.conn.complete_io(&mut stream.sock)?;
-                }
-                Self::Server(Box::new(stream))
-            }
-            protocol => Self::Plain(line, protocol),
+            Protocol::Http2(http2) => Self::Http2(h2::Peer::server(channel, http2)?),
+            protocol => Self::Messages(channel, protocol),
         })
     }
 
@@ -109,7 +85,7 @@ impl Wire {
             return peer.read(kind, reading);
         }
         let rest = match self {
-            Self::Plain(_, Protocol::Proxied) => Rest::Headed { head: Vec::new(), body },
+            Self::Messages(_, Protocol::Proxied) => Rest::Headed { head: Vec::new(), body },
             _ if self.is_chunked(kind) => Rest::Chunks(Vec::new()),
             _ => Rest::Bytes(self.head(kind, body).len() + body),
         };
@@ -167,31 +143,24 @@ impl Wire {
     }
 
     const fn is_chunked(&self, kind: Kind) -> bool {
-        matches!((self, kind), (Self::Plain(_, Protocol::Chunked), Kind::Response))
+        matches!((self, kind), (Self::Messages(_, Protocol::Chunked), Kind::Response))
     }
 
     pub(super) fn line(&mut self) -> &mut Line {
-        match self {
-            Self::Plain(line, _) => line,
-            Self::Http2(peer) => peer.line(),
-            Self::Client(stream) => &mut stream.sock,
-            Self::Server(stream) => &mut stream.sock,
-        }
+        self.stream().line()
     }
 
-    fn stream(&mut self) -> &mut dyn Stream {
+    const fn stream(&mut self) -> &mut Channel {
         match self {
-            Self::Plain(line, _) => line,
-            Self::Http2(peer) => peer.line(),
-            Self::Client(stream) => stream.as_mut(),
-            Self::Server(stream) => stream.as_mut(),
+            Self::Messages(channel, _) => channel,
+            Self::Http2(peer) => peer.channel(),
         }
     }
 
     fn head(&self, kind: Kind, body: usize) -> Vec<u8> {
-        // Below TLS there is HTTP/1.
-        let protocol = if let Self::Plain(_, it) = self { *it } else { Protocol::Tls };
-        head(protocol, kind, body)
+        // Only HTTP/2 has others.
+        let Self::Messages(_, protocol) = self else { return Vec::new() };
+        head(*protocol, kind, body)
     }
 }
 
@@ -283,70 +252,6 @@ fn chunked(bytes: &[u8], head: usize, part: Range<usize>, is_last: bool) -> Vec<
         written.extend(&LAST_CHUNK[2..]);
     }
     written
-}
-
-trait Stream: Read + Write {}
-impl<T: Read + Write> Stream for T {}
-
-fn client_config(secrets: &Secrets) -> anyhow::Result<Arc<ClientConfig>> {
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody))
-        .with_no_client_auth();
-    config.key_log = secrets.key_log();
-    Ok(Arc::new(config))
-}
-
-fn server_config(tickets: usize) -> anyhow::Result<Arc<ServerConfig>> {
-    let made = rcgen::generate_simple_self_signed(["server".to_owned()])?;
-    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
-    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key.into())?;
-    // They are written before the first response, outside any message.
-    config.send_tls13_tickets = tickets;
-    Ok(Arc::new(config))
-}
-
-/// Accepts the server's own certificate: the path has no attackers.
-#[derive(Debug)]
-struct Anybody;
-
-impl ServerCertVerifier for Anybody {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        ring::default_provider().signature_verification_algorithms.supported_schemes()
-    }
 }
 
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
