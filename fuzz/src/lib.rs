@@ -8,6 +8,7 @@ pub mod single;
 
 // Of captures.
 pub mod analysed;
+pub mod fields;
 pub mod piece;
 pub mod sealer;
 pub mod told;
