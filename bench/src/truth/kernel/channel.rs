@@ -18,7 +18,7 @@ use super::secrets::Secrets;
 /// One end.
 #[derive(Debug)]
 pub(super) enum Channel {
-    Plain(Line),
+    Plain(Box<Line>),
     Client(Box<StreamOwned<ClientConnection, Line>>),
     Server(Box<StreamOwned<ServerConnection, Line>>),
 }
@@ -30,7 +30,7 @@ impl Channel {
         secrets: &Secrets,
     ) -> anyhow::Result<Self> {
         if !protocol.is_sealed() {
-            return Ok(Self::Plain(line));
+            return Ok(Self::Plain(Box::new(line)));
         }
         let name = ServerName::try_from("server")?;
         let session = ClientConnection::new(client_config(protocol, secrets)?, name)?;
@@ -43,7 +43,7 @@ impl Channel {
 
     pub(super) fn server(line: Line, plan: &Plan) -> anyhow::Result<Self> {
         if !plan.protocol.is_sealed() {
-            return Ok(Self::Plain(line));
+            return Ok(Self::Plain(Box::new(line)));
         }
         let session = ServerConnection::new(server_config(plan)?)?;
         let mut stream = StreamOwned::new(session, line);
