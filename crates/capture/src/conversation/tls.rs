@@ -521,9 +521,8 @@ impl Tls {
         if is_control {
             if direction == Direction::ToServer
                 && control::may_acknowledge_settings(record, sealing)
-                && self.settings.take().is_some()
             {
-                self.http2 = Inside::Http2;
+                self.note_acknowledged_settings();
             }
             return;
         }

@@ -74,6 +74,16 @@ impl Tls {
         }
     }
 
+    /// The client may acknowledge SETTINGS. Behind what the server has sent, no request of HTTP/1 is as short.
+    pub(super) fn note_acknowledged_settings(&mut self) {
+        let is_held = self.settings.take().is_some();
+        let is_behind_data = matches!(self.turn, Some((Direction::ToClient, _)));
+        let is_offered = self.from_beginning && self.http2 == Inside::MayBeHttp2;
+        if is_held || (is_behind_data && is_offered) {
+            self.http2 = Inside::Http2;
+        }
+    }
+
     fn is_settings(&self, record: &Record) -> bool {
         record.kind == Kind::ApplicationData
             && self.http2 != Inside::Other
