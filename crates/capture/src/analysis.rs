@@ -9,6 +9,7 @@ pub use crate::conversation::{Alert, NotOpened};
 pub use crate::folded::{Folded, FoldedCause};
 pub use crate::hop_limits::HopLimits;
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
+pub use crate::message_counts::{HeldMessages, MessageCounts, MessageGaps};
 pub use crate::outcome::{BlackHole, CloseOrder, Ending};
 pub use crate::results::{
     ConnectionResult, ExchangeResult, Here, SeenGoaway, TunnelResult, Unfollowed,

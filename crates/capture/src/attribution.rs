@@ -21,6 +21,7 @@
 //! | `window` | what its flights show of its congestion window |
 //! | `nagle` | what its small segments show of Nagle's algorithm |
 //! | `cork` | the timer that ends a cork |
+//! | `ticks` | whether the kernel's coarse timer sent what was sent |
 //! | `rule` | the rules that decide, by name |
 //! | `decide` | how: the first row that applies, and the strictest doubt |
 //! | `hold` | why a segment left when it did and not earlier |
@@ -57,6 +58,7 @@ mod spacing;
 mod stall;
 mod stretch;
 pub(crate) mod think;
+mod ticks;
 mod train;
 mod vantage;
 mod verdict;
@@ -76,5 +78,6 @@ pub use rule::{Rule, RuleKind};
 pub use shares::{Shares, SharesIter};
 pub(crate) use stall::Stall;
 pub use stretch::Stretch;
+pub(crate) use ticks::TickRecord;
 pub use vantage::Vantage;
 pub use verdict::{Confidence, Evidence, Share, Verdict};

@@ -30,6 +30,7 @@
 //! | `resp` | commands of Redis and their replies |
 //! | `postgres` | units of PostgreSQL, each up to ReadyForQuery |
 //! | `in_order` | requests that are answered in order, and those that are not judged |
+//! | `messages` | messages within a stream that is no exchange |
 //! | `tls` | handshakes and records, by their types and lengths |
 //! | `turns` | what to do when nothing can be read: whose turn is it? |
 //! | `token` | which bytes are what, for those who ask |
@@ -46,6 +47,7 @@ mod http1;
 mod http2;
 mod in_order;
 mod log;
+mod messages;
 mod opening;
 mod postgres;
 mod proxy_header;
@@ -61,6 +63,7 @@ pub use event::{
     Event, ExchangeId, Goaway, GrpcRequest, Protocol, RequestHead, ResponseHead, StreamEnd,
     TlsFlight, Tunnel,
 };
+pub use messages::MessageNews;
 pub use text::Text;
 
 use std::sync::Arc;
@@ -70,6 +73,7 @@ use guess::Guess;
 use http1::Http1;
 use http2::Http2;
 use log::Log;
+use messages::WebSocket;
 use opening::Opening;
 use postgres::Postgres;
 use proxy_header::{ProxyHeader, Read};
@@ -113,6 +117,7 @@ enum State {
     Resp(Box<Resp>),
     Postgres(Box<Postgres>),
     Tls(Box<Tls>),
+    WebSocket(Box<WebSocket>),
     /// Neither side can be understood. Seen from the middle, that may change.
     Turns {
         turns: Turns,
@@ -131,6 +136,8 @@ enum Switch {
     Connect,
     /// As something without exchanges.
     Tunnel(Tunnel),
+    /// As a WebSocket that this exchange has opened.
+    WebSocket(ExchangeId),
     /// As something that cannot be divided into exchanges any more.
     NotDivided,
     /// As TLS, from its first byte on.
@@ -190,6 +197,10 @@ impl ExchangeReader {
             State::Resp(resp) => resp.undecided(direction),
             State::Postgres(postgres) => postgres.undecided(direction),
             State::Tls(tls) => tls.undecided(direction),
+            State::WebSocket(it) => match it.undecided(direction) {
+                0 => None,
+                bytes => Some(self.ends[direction as usize].saturating_sub(bytes)),
+            },
             State::ProxyHeader(_) | State::Turns { .. } | State::Tunnel => None,
         };
         undecided.unwrap_or_else(|| *self.end(direction))
@@ -325,7 +336,7 @@ impl ExchangeReader {
     /// Says that one side sends no more (FIN).
     pub fn handle_end(&mut self, direction: Direction) {
         match &mut self.state {
-            State::Opening(_) | State::ProxyHeader(_) | State::Tunnel => {}
+            State::Opening(_) | State::ProxyHeader(_) | State::WebSocket(_) | State::Tunnel => {}
             State::Http1(http1) => http1.handle_end(direction, &mut self.log),
             State::Http2(http2) => http2.handle_end(direction, &mut self.log),
             State::Resp(resp) => resp.handle_end(direction, &mut self.log),
@@ -338,7 +349,7 @@ impl ExchangeReader {
     /// Says that the connection is gone: RST, or the capture ends.
     pub fn handle_abort(&mut self) {
         match &mut self.state {
-            State::Opening(_) | State::ProxyHeader(_) | State::Tunnel => {}
+            State::Opening(_) | State::ProxyHeader(_) | State::WebSocket(_) | State::Tunnel => {}
             State::Http1(http1) => http1.handle_abort(&mut self.log),
             State::Http2(http2) => http2.handle_abort(&mut self.log),
             State::Resp(resp) => resp.handle_abort(&mut self.log),
@@ -401,6 +412,7 @@ impl ExchangeReader {
             State::Tls(tls) => tls.cost(),
             State::Resp(resp) => resp.cost(),
             State::Postgres(postgres) => postgres.cost(),
+            State::WebSocket(_) => size_of::<WebSocket>(),
             State::Opening(_) | State::ProxyHeader(_) | State::Turns { .. } | State::Tunnel => 0,
         }
     }
@@ -476,6 +488,10 @@ impl ExchangeReader {
                     tls.handle(direction, &mut span, &mut self.log);
                     return;
                 }
+                State::WebSocket(it) => {
+                    it.handle(direction, &mut span, &mut self.log);
+                    return;
+                }
                 State::Turns { from_middle: true, turns } if span.begins_segment() => {
                     let turns = *turns;
                     if !self.resynchronise(turns, direction, &span) {
@@ -535,6 +551,10 @@ impl ExchangeReader {
                     Tunnel::WebSocket => Protocol::WebSocket,
                     _ => Protocol::Opaque,
                 }));
+            }
+            Switch::WebSocket(exchange) => {
+                self.state = State::WebSocket(Box::new(WebSocket::new(exchange)));
+                self.log.push(Event::Protocol(Protocol::WebSocket));
             }
             Switch::NotDivided => self.state = State::Tunnel,
             Switch::Tls => {

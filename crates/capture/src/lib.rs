@@ -20,6 +20,7 @@
 //! | `measures` | round trips, windows and reordering of a connection |
 //! | [`limits`] | what a capture may cost, whoever wrote it |
 //! | `held_requests` | requests that Nagle's algorithm held before their first byte |
+//! | `message_counts` | messages within WebSockets and streams, and those that were held |
 //! | `folded` | what is too much to be listed, added up |
 //! | `outcome` | how exchanges and attempts to connect ended |
 //! | `results` | what is known of its connections and exchanges so far |
@@ -66,6 +67,7 @@ mod hop_limits;
 pub mod keys;
 pub mod limits;
 mod measures;
+mod message_counts;
 mod messages;
 mod outcome;
 pub mod pcap;

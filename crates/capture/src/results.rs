@@ -22,6 +22,7 @@ use crate::{
     keys::KeyLog,
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
+    message_counts::MessageCounts,
     outcome::{BlackHole, Ending},
     quality::Quality,
     read::Direction as Way,
@@ -180,7 +181,7 @@ impl Here {
 
 /// A connection or an HTTP/2 stream from the response on that made it a tunnel. What is sent then
 /// answers no request that can be read, so no time of it is attributed to anybody.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TunnelResult {
     /// What it carries.
@@ -193,6 +194,10 @@ pub struct TunnelResult {
     pub from: Instant,
     /// When it ended; when the connection was last seen if that was not seen.
     pub until: Instant,
+    /// Its messages to the server, and to the client, if they can be read.
+    pub messages: Option<Box<[MessageCounts; 2]>>,
+    /// From the start of the exchange that opened it to the end of the first message to the client.
+    pub first_message_after: Option<Duration>,
 }
 
 /// An exchange, as far as it was seen.

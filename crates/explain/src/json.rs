@@ -10,6 +10,7 @@ mod pacing_row;
 mod path_row;
 mod rows;
 mod server_facts;
+mod tunnel_row;
 
 use std::{
     collections::BTreeMap,
@@ -20,10 +21,8 @@ use std::{
 use ackwise_capture::{
     analysis::{
         AdvertisedWindows, Analysis, ConnectionResult, HeldRequests, RoundTripTimes, TimeWaitRule,
-        TunnelResult,
     },
     attribution::Confidence,
-    conversation::Tunnel,
     quality::DirectionQuality,
 };
 use ackwise_cause::{Direction, Party};
@@ -40,6 +39,7 @@ use rows::Rows;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use server_facts::ServerFacts;
+use tunnel_row::TunnelRow;
 
 use super::{
     arrival::Unarrived,
@@ -56,7 +56,6 @@ use super::{
     servers::Server,
     shown::ReportOptions,
     totals::{Total, Totals, TotalsScope},
-    tunnels::not_judged,
 };
 
 /// What `ackwise explain --json` prints.
@@ -245,27 +244,6 @@ struct Windows {
     largest: u32,
     /// How often the window became zero.
     closed: u32,
-}
-
-/// A WebSocket or another tunnel.
-#[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "Tunnel")]
-struct TunnelRow {
-    /// `websocket`, `connect` (a CONNECT tunnel with anything but cleartext HTTP in it), `upgrade`
-    /// (another protocol after a 101), `push` (the server sends when something happens: Redis's SUBSCRIBE and
-    /// MONITOR), `blocking` (a command of Redis that waits for another client or a timeout), `unanswered` (CLIENT REPLY
-    /// OFF), `pipelined` (packets are missing of a client that pipelines), or of PostgreSQL `startup` (with
-    /// authentication), `flush` (a unit with Flush) or `copy`.
-    kind: &'static str,
-    /// HTTP/2 stream; 0 if it is the whole connection.
-    stream: u32,
-    /// The `packet` of the exchange that opened it.
-    packet: u64,
-    /// When the response that opened it had been captured, in seconds since the first packet of the
-    /// capture.
-    start: f64,
-    /// From then to its end, or to the last packet of the connection.
-    not_judged_ms: f64,
 }
 
 /// How much of a connection the capture has. Two numbers are to the server and to the client.
@@ -473,7 +451,7 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         server_windows: server_windows.as_ref().map(windows),
         pacing: it.pacing.each_ref().map(|it| it.as_deref().map(PacingRow::of)),
         lost_by_capture: it.quality.missing_packets(),
-        tunnels: it.tunnels.iter().map(|it| tunnel(explained, it)).collect(),
+        tunnels: it.tunnels.iter().map(|it| TunnelRow::of(explained, it)).collect(),
         held_requests: it.held_requests.as_deref().map(held_requests),
         quality: quality(it),
     }
@@ -503,27 +481,6 @@ fn round_trips(it: &RoundTripTimes) -> RoundTrips {
 
 fn windows(it: &AdvertisedWindows) -> Windows {
     Windows { smallest: it.smallest, largest: it.largest, closed: it.closed }
-}
-
-fn tunnel(explained: &Explained, it: &TunnelResult) -> TunnelRow {
-    TunnelRow {
-        kind: match it.kind {
-            Tunnel::WebSocket => "websocket",
-            Tunnel::Connect => "connect",
-            Tunnel::Push => "push",
-            Tunnel::Blocking => "blocking",
-            Tunnel::Unanswered => "unanswered",
-            Tunnel::Pipelined => "pipelined",
-            Tunnel::Startup => "startup",
-            Tunnel::Dialogue => "flush",
-            Tunnel::Copy => "copy",
-            _ => "upgrade",
-        },
-        stream: it.stream,
-        packet: it.packet,
-        start: it.from.saturating_since(explained.analysis.first).as_secs_f64(),
-        not_judged_ms: millis(not_judged(it)),
-    }
 }
 
 fn quality(it: &ConnectionResult) -> ConnectionQuality {

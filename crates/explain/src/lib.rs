@@ -20,6 +20,7 @@
 //! | `sentence` | the one that comes first: who waited for whom |
 //! | `quality` | how much of its connections the capture has |
 //! | `arrival` | what a capture away from the client leaves out: the last bytes on their way |
+//! | `messages` | messages within WebSockets and streams, and those that were held |
 //! | `connections` | the table of connections |
 //! | `ports` | clients that run out of ports |
 //! | `paths` | exchanges by URL path |
@@ -49,6 +50,7 @@ mod key_shares;
 #[cfg(target_os = "linux")]
 mod live;
 mod markdown;
+mod messages;
 mod notes;
 mod pacing;
 mod pair;

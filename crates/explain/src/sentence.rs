@@ -21,6 +21,7 @@ use self::{
 };
 use super::failures::{self, Failure};
 use super::held_requests::Held;
+use super::messages::MessagesSaid;
 use super::totals::{Total, Totals, TotalsScope, median};
 
 /// What took most of the time of a capture, and what can be changed, in a few sentences.
@@ -31,8 +32,21 @@ pub fn sentence(analysis: &Analysis) -> String {
 
 /// The same, with the totals of all exchanges, and what failed, which comes first.
 pub(super) fn of_totals(analysis: &Analysis, totals: &Totals, failures: &[Failure]) -> String {
+    let messages = MessagesSaid::of(analysis, totals.span);
+    let exchanges = of_exchanges(analysis, totals, failures, &messages);
+    messages.around(exchanges)
+}
+
+fn of_exchanges(
+    analysis: &Analysis,
+    totals: &Totals,
+    failures: &[Failure],
+    messages: &MessagesSaid,
+) -> String {
     let Some(failed) = failures::sentence(analysis, failures) else {
-        let Some(held) = Held::most(analysis) else { return of_time(analysis, totals, true) };
+        let Some(held) = Held::most(analysis) else {
+            return of_time(analysis, totals, messages.is_well());
+        };
         let in_time = of_time(analysis, totals, false);
         return format!("{in_time}\n{}", held.sentence(&in_time));
     };

@@ -6,7 +6,7 @@ use ackwise_capture::{
     analysis::{Analysis, ConnectionResult, ExchangeResult, TunnelResult},
     conversation::Tunnel,
 };
-use ackwise_report::words::{counted, rounded};
+use ackwise_report::words::{counted, grouped, rounded};
 
 /// The tunnels of a capture, by the exchange that opened each.
 pub(super) struct TunnelIndex<'a> {
@@ -21,13 +21,43 @@ impl<'a> TunnelIndex<'a> {
         Self { by_opener: analysis.connections.iter().flat_map(tunnels).collect() }
     }
 
-    /// `WebSocket from then on: 12.0 s not judged`, if the exchange opened one.
+    /// `CONNECT tunnel from then on: 12.0 s not judged`, if the exchange opened one.
     pub(super) fn opened_by(&self, exchange: &ExchangeResult) -> Option<String> {
         let opener = (exchange.connection, exchange.stream, exchange.packet);
         let tunnel = self.by_opener.get(&opener)?;
         let (name, time) = (tunnel.kind.name(), rounded(not_judged(tunnel)));
-        Some(format!("{name} from then on: {time} not judged"))
+        Some(match &tunnel.messages {
+            Some(messages) => {
+                let [to_server, to_client] = messages.each_ref().map(|it| grouped(it.messages));
+                format!(
+                    "{name} from then on: {time}, messages: {to_server} to the server, {to_client} to the client"
+                )
+            }
+            None => format!("{name} from then on: {time} not judged"),
+        })
     }
+}
+
+/// Those of whose contents nothing is known.
+fn unread(analysis: &Analysis) -> impl Iterator<Item = &TunnelResult> {
+    analysis.connections.iter().flat_map(|it| &it.tunnels).filter(|it| it.messages.is_none())
+}
+
+/// That exchanges, which took so long, are the smaller part, and tunnels that nobody can read the larger one.
+pub(super) fn most_is_unread(analysis: &Analysis, exchanges: Duration) -> Option<String> {
+    let opened = unread(analysis).filter(|it| it.kind.reason().is_none());
+    let (mut count, mut span) = (0, Duration::ZERO);
+    for tunnel in opened {
+        count += 1;
+        span = span.saturating_add(not_judged(tunnel));
+    }
+    (span > exchanges).then(|| {
+        format!(
+            "Most of the time is not judged: {} ({}) with contents that are not read.",
+            counted(count, "tunnel"),
+            rounded(span),
+        )
+    })
 }
 
 /// How long it lasted.
@@ -38,7 +68,7 @@ pub(super) fn not_judged(tunnel: &TunnelResult) -> Duration {
 /// What the report leaves out because of tunnels; `None` if there are none.
 pub(super) fn note(analysis: &Analysis) -> Option<String> {
     let mut by_kind: BTreeMap<Tunnel, (u64, Duration)> = BTreeMap::new();
-    for tunnel in analysis.connections.iter().flat_map(|it| &it.tunnels) {
+    for tunnel in unread(analysis) {
         let (count, time) = by_kind.entry(tunnel.kind).or_default();
         *count += 1;
         *time += not_judged(tunnel);

@@ -4,7 +4,7 @@ use std::{num::NonZeroU64, time::Duration};
 
 use ackwise_cause::{Direction, GrpcStatus, H2Window, Party};
 
-use super::Text;
+use super::{MessageNews, Text};
 
 /// One request and its response; numbered from 0 in each connection, in the order the requests
 /// begin.
@@ -135,6 +135,15 @@ pub enum Event {
         /// What opened it.
         exchange: ExchangeId,
     },
+    /// Data came of the tunnel that `exchange` has opened, and what it holds of messages.
+    Messages {
+        /// What opened it.
+        exchange: ExchangeId,
+        /// Which way it goes.
+        direction: Direction,
+        /// What it holds.
+        news: MessageNews,
+    },
     /// Other exchanges overlap with this one and cannot be distinguished from it, as HTTP/2 under TLS.
     Multiplexed {
         /// Which.
@@ -251,6 +260,12 @@ impl Tunnel {
     #[must_use]
     pub const fn is_passing(self) -> bool {
         matches!(self, Self::Blocking | Self::Startup | Self::Dialogue | Self::Copy)
+    }
+
+    /// Whether its messages are read, as far as the capture has them.
+    #[must_use]
+    pub const fn has_messages(self) -> bool {
+        matches!(self, Self::WebSocket)
     }
 
     /// Why it is not divided into exchanges, unless HTTP has opened it.

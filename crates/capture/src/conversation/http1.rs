@@ -269,13 +269,19 @@ impl Http1 {
 
     /// The response that ends at `end` is the last message that can be read.
     fn open_tunnel(&mut self, tunnel: Tunnel, end: u64, exact: bool, log: &mut Log) -> Switch {
-        if let Reply::Body(Some(exchange)) = self.reply {
+        let opener = match self.reply {
+            Reply::Body(opener) => opener,
+            _ => None,
+        };
+        if let Some(exchange) = opener {
             log.push(Event::TunnelBegins { exchange, tunnel });
         }
         self.end_response(end, exact, log);
         self.abandon(log);
-        match tunnel {
-            Tunnel::Connect => Switch::Connect,
+        match (tunnel, opener) {
+            (Tunnel::Connect, _) => Switch::Connect,
+            // Of a head that was cut, nobody knows where frames begin.
+            (Tunnel::WebSocket, Some(exchange)) if exact => Switch::WebSocket(exchange),
             _ => Switch::Tunnel(tunnel),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ackwise_cause::Direction;
 
 use super::{
-    Event, ExchangeId, RequestHead,
+    Event, ExchangeId, MessageNews, RequestHead,
     token::{Token, TokenKind, Tokens},
 };
 
@@ -85,6 +85,23 @@ impl Log {
         if let Wanted::Events(queue) = &mut self.wanted {
             queue.push_back(event);
         }
+    }
+
+    /// Tells of messages. What one call finds of a stream is one event, if nothing else happens between.
+    pub(super) fn push_messages(
+        &mut self,
+        exchange: ExchangeId,
+        direction: Direction,
+        news: MessageNews,
+    ) {
+        if let Wanted::Events(queue) = &mut self.wanted
+            && let Some(Event::Messages { exchange: last, direction: way, news: sum }) =
+                queue.back_mut()
+            && (*last, *way) == (exchange, direction)
+        {
+            return sum.add(news);
+        }
+        self.push(Event::Messages { exchange, direction, news });
     }
 
     /// Tells what a request asks.

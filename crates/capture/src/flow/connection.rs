@@ -29,6 +29,7 @@ use super::{
     held_segment::HeldSegment,
     lingering::Lingering,
     measures::Measures,
+    message_hold::MessageDeparture,
     open::OpenExchanges,
     packet::{Packet, begins},
     reassembly::{Arrival, Piece, Reassembly},
@@ -78,6 +79,8 @@ pub(crate) struct ObservedConnection {
     tunnels: Tunnels,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],
+    /// How the current segment left, if there may be messages in it.
+    departure: Option<Box<MessageDeparture>>,
     /// The client's last segment, if Nagle's algorithm held it, and the requests that began with such ones.
     held_segment: Option<HeldSegment>,
     held_requests: Option<Box<HeldRequests>>,
@@ -251,7 +254,7 @@ impl ObservedConnection {
             self.linger_no_more(Some(now), results);
         }
         if segment.len > 0 {
-            self.handle_data(seen, direction, now, results);
+            self.handle_data(seen, direction, [before, now], results);
         }
         if self.series.is_some() {
             let again = self.ends.half(direction).repeated > repairs;
@@ -293,6 +296,7 @@ impl ObservedConnection {
     #[inline(never)]
     fn pass_over(&mut self, lost: Lost, now: Instant, packet: u64, results: &mut Results) {
         let Lost { direction, position } = lost;
+        self.departure = None;
         self.unsettled[direction as usize].resolve(Resolution::LostByCapture);
         if direction == Direction::ToClient && self.behind_hole.is_some() {
             self.doubt_response_begin();
@@ -310,7 +314,7 @@ impl ObservedConnection {
         &mut self,
         seen: &Packet<'_>,
         direction: Direction,
-        now: Instant,
+        [last_seen, now]: [Instant; 2],
         results: &mut Results,
     ) {
         let reserve = &mut results.reserve;
@@ -327,6 +331,7 @@ impl ObservedConnection {
         }
         let before = self.ends.last_data;
         let sent_before = shutdown.and_then(|_| self.ends.half(direction).sender.last_new());
+        let sent_last = self.sent_last(direction);
         let mut data = self.ends.handle_data(seen.segment, direction, now, seen.number);
         let Some(data) = &mut data else { return };
         let flows = self.flow_control[direction.opposite() as usize].is_open();
@@ -355,6 +360,10 @@ impl ObservedConnection {
         if let Some(kind) = shutdown {
             let place = (direction, data.bytes.start);
             return self.hold_shutdown(kind, seen, place, data.gap, sent_before);
+        }
+        if self.tunnels.are_open() {
+            let quiet = Nanos::between(last_seen, now);
+            self.departure = MessageDeparture::of(data, sent_last, (seen, direction), quiet);
         }
         if let Some(gap) = &mut data.gap {
             self.blame_flow_control(gap, direction, data.bytes.end);
@@ -395,6 +404,13 @@ impl ObservedConnection {
         });
         self.handle_events(now, seen.number, results);
         self.decide(direction);
+    }
+
+    /// When the last data of a direction left, if messages may be in the next.
+    #[inline]
+    fn sent_last(&self, direction: Direction) -> Option<Instant> {
+        let is_asked = self.tunnels.are_open();
+        is_asked.then(|| self.ends.half(direction).sender.last().map(|it| it.sent)).flatten()
     }
 
     /// The server has sent data after the client's.

@@ -14,6 +14,7 @@ mod jitter;
 mod look_alikes;
 mod losses;
 mod measures;
+mod messages;
 mod middles;
 mod misread;
 mod path_stalls;

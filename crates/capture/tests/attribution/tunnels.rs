@@ -52,7 +52,7 @@ fn what_a_websocket_pushes_is_not_the_servers_time() {
     assert_eq!(analysis.exchanges.len(), 1);
     let connection = &analysis.connections[0];
     assert_eq!(connection.protocol, Some(Protocol::WebSocket));
-    let [tunnel] = connection.tunnels[..] else { panic!("{:?}", connection.tunnels) };
+    let [tunnel] = &connection.tunnels[..] else { panic!("{:?}", connection.tunnels) };
     assert_eq!((tunnel.kind, tunnel.stream, tunnel.packet), (Tunnel::WebSocket, 0, 4));
     let span = tunnel.until.since(tunnel.from);
     assert_eq!(span, Duration::from_secs(12) + Duration::from_millis(20));

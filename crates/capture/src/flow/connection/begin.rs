@@ -35,6 +35,7 @@ impl Default for ObservedConnection {
             protocol: None,
             tunnels: Tunnels::default(),
             flow_control: Default::default(),
+            departure: None,
             held_segment: None,
             held_requests: None,
             goaway: None,
@@ -141,6 +142,7 @@ impl ObservedConnection {
             protocol,
             tunnels,
             flow_control,
+            departure,
             held_segment,
             held_requests,
             goaway,
@@ -188,7 +190,7 @@ impl ObservedConnection {
         *answered_from = 0;
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
-        (*held_segment, *held_requests, *goaway) = (None, None, None);
+        (*departure, *held_segment, *held_requests, *goaway) = (None, None, None, None);
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
         (*work, *held_for_repairs) = (Work::default(), 0);
     }

@@ -16,6 +16,7 @@ impl ObservedConnection {
             + self.deferred.len() * DeferredGap::USUAL
             + self.unsettled.iter().map(Unsettled::held).sum::<usize>()
             + self.conversation.cost()
+            + self.tunnels.held()
             + self.ends.halves.iter().map(|it| it.sender.held()).sum::<usize>()
     }
 

@@ -195,10 +195,16 @@ impl ObservedConnection {
                     self.setup.forget();
                 }
                 let open = self.open.get_mut(exchange);
+                let asked = open.as_ref().map_or(now, |open| open.account.from());
                 let opener = open.map_or((0, packet), |open| (open.stream, open.first_packet));
-                self.tunnels.begin(exchange, tunnel, opener, now);
+                self.tunnels.begin(exchange, tunnel, opener, asked, now);
+                self.departure = None;
             }
             Event::TunnelEnds { exchange } => self.tunnels.end(exchange, now),
+            Event::Messages { exchange, direction, news } => {
+                let departure = self.departure.as_deref().filter(|it| it.direction == direction);
+                self.tunnels.note_messages(exchange, direction, news, departure, now);
+            }
             Event::Multiplexed { exchange } => self.with(exchange, |it| it.multiplexed = true),
             Event::Interim { exchange, .. } => self.interim(exchange),
             Event::Goaway(says) => SeenGoaway::note(&mut self.goaway, says, now),

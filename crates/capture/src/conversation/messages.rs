@@ -1,0 +1,120 @@
+//! Messages within a stream that is no exchange: where each begins and ends, and nothing of what they say.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | `websocket` | the frames of a WebSocket |
+//!
+//! A reader looks at one direction. What it finds in a piece of data, it only counts: a segment may hold thousands of
+//! messages.
+
+mod websocket;
+
+use ackwise_cause::Direction;
+
+use super::{ExchangeId, log::Log, span::Span, token::Tokens};
+
+use websocket::Frames;
+
+/// What a piece of one direction's data holds of messages.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct MessageNews {
+    /// A message was under way at its first byte.
+    pub continues: bool,
+    /// Messages that begin in it.
+    pub begun: u32,
+    /// Messages that end in it.
+    pub ended: u32,
+    /// Control frames and comments that end in it: nobody waits for them.
+    pub control: u32,
+    /// From here on, nobody knows where messages begin.
+    pub lost: bool,
+}
+
+impl MessageNews {
+    /// Adds those of the data behind it.
+    pub(super) const fn add(&mut self, next: Self) {
+        self.begun = self.begun.saturating_add(next.begun);
+        self.ended = self.ended.saturating_add(next.ended);
+        self.control = self.control.saturating_add(next.control);
+        self.lost |= next.lost;
+    }
+
+    /// Messages that have bytes in it.
+    #[must_use]
+    pub const fn touched(&self) -> u32 {
+        self.begun.saturating_add(self.continues as u32)
+    }
+}
+
+/// Reads the messages of one direction.
+#[derive(Clone, Debug)]
+pub(super) enum MessageReader {
+    WebSocket(Frames),
+    /// They cannot be told apart.
+    Lost,
+}
+
+impl MessageReader {
+    /// Takes all of `span`; what it holds. Syntax that it reads goes to `tokens`.
+    pub(super) fn read(&mut self, span: &mut Span<'_>, tokens: &mut Tokens<'_>) -> MessageNews {
+        let mut news = MessageNews { continues: self.is_within(), ..MessageNews::default() };
+        let result = match self {
+            Self::WebSocket(frames) => frames.read(span, tokens, &mut news),
+            Self::Lost => Ok(()),
+        };
+        if result.is_err() {
+            (*self, news.lost) = (Self::Lost, true);
+        }
+        span.take_all();
+        news
+    }
+
+    /// Whether a message is under way.
+    const fn is_within(&self) -> bool {
+        match self {
+            Self::WebSocket(frames) => frames.is_within(),
+            Self::Lost => false,
+        }
+    }
+
+    /// Bytes that were seen and are not understood yet.
+    pub(super) const fn undecided(&self) -> u64 {
+        match self {
+            Self::WebSocket(frames) => frames.header_bytes(),
+            Self::Lost => 0,
+        }
+    }
+}
+
+/// A connection that is a WebSocket from the response to `exchange` on.
+#[derive(Clone, Debug)]
+pub(super) struct WebSocket {
+    exchange: ExchangeId,
+    /// By direction.
+    readers: [MessageReader; 2],
+}
+
+impl WebSocket {
+    pub(super) const fn new(exchange: ExchangeId) -> Self {
+        let readers = [
+            MessageReader::WebSocket(Frames::new(Direction::ToServer)),
+            MessageReader::WebSocket(Frames::new(Direction::ToClient)),
+        ];
+        Self { exchange, readers }
+    }
+
+    pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
+        let reader = &mut self.readers[direction as usize];
+        let news = reader.read(span, &mut log.tokens(direction));
+        log.push_messages(self.exchange, direction, news);
+    }
+
+    /// Bytes of a header that is under way.
+    pub(super) const fn undecided(&self, direction: Direction) -> u64 {
+        self.readers[direction as usize].undecided()
+    }
+}
+
+/// These bytes are no messages of the kind, or cannot be seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unreadable;
