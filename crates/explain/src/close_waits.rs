@@ -28,6 +28,10 @@ pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
         let end = &mut ends[it.connection as usize];
         *end = (*end).max(Some(it.start + it.duration));
     }
+    // A stream of events goes on behind the exchange that opened it.
+    for (connection, end) in analysis.connections.iter().zip(&mut ends) {
+        *end = (*end).max(connection.tunnels.iter().map(|it| it.until).max());
+    }
     let waits = |it: &&ConnectionResult| wait(it, &ends).is_some();
     if analysis.connections.iter().filter(waits).count() < LEAST_TIMES {
         return Vec::new();

@@ -143,6 +143,7 @@ fn ways(tunnel: &TunnelResult) -> [(&TunnelResult, Direction); 2] {
 const fn message(kind: Tunnel) -> &'static str {
     match kind {
         Tunnel::WebSocket => "WebSocket message",
+        Tunnel::EventStream => "event",
         _ => "message",
     }
 }
@@ -174,6 +175,8 @@ struct Read {
     messages: [u64; 2],
     undivided: u64,
     first_after: Vec<Duration>,
+    /// The median time between messages of each stream.
+    apart: Vec<Duration>,
 }
 
 /// What was read, and that nothing was held, if it is so.
@@ -194,6 +197,7 @@ fn read(analysis: &Analysis, is_held: bool) -> Option<String> {
         for (sum, counts) in read.messages.iter_mut().zip(messages.iter()) {
             *sum += counts.messages;
         }
+        read.apart.extend(messages[Direction::ToClient as usize].gaps.map(|it| it.median));
         read.undivided += u64::from(messages.iter().any(|it| it.undivided));
     }
     let is_divided = by_kind.values().all(|it| it.undivided == 0);
@@ -215,7 +219,8 @@ fn read(analysis: &Analysis, is_held: bool) -> Option<String> {
 
 impl Read {
     fn words(self, kind: Tunnel) -> String {
-        let Self { streams, span, messages: [to_server, to_client], undivided, first_after } = self;
+        let Self { streams, span, messages: [to_server, to_client], undivided, first_after, apart } =
+            self;
         let mut out = format!("{} ({}): ", counted(streams, kind.name()), rounded(span));
         out += &match kind {
             Tunnel::WebSocket => {
@@ -230,6 +235,9 @@ impl Read {
         if kind != Tunnel::WebSocket && !first_after.is_empty() {
             let which = if first_after.len() == 1 { "" } else { " (median)" };
             out += &format!(", the first after {}{which}", rounded(median(first_after)));
+        }
+        if kind != Tunnel::WebSocket && !apart.is_empty() {
+            out += &format!(", {} apart (median)", rounded(median(apart)));
         }
         if undivided > 0 {
             out += &format!(", {} not divided to the end", grouped(undivided));

@@ -235,6 +235,8 @@ pub enum Protocol {
 pub enum Tunnel {
     /// WebSocket, after a 101 or over HTTP/2 (RFC 8441).
     WebSocket,
+    /// A response that goes on as a stream of events: `text/event-stream`, or newline-delimited JSON.
+    EventStream,
     /// What a 2xx response to CONNECT begins (RFC 9110, section 9.3.6), unless it is HTTP in the clear.
     Connect,
     /// Another protocol after a 101.
@@ -259,20 +261,23 @@ impl Tunnel {
     /// Whether the connection, or the stream, goes on as before once it is over.
     #[must_use]
     pub const fn is_passing(self) -> bool {
-        matches!(self, Self::Blocking | Self::Startup | Self::Dialogue | Self::Copy)
+        matches!(
+            self,
+            Self::EventStream | Self::Blocking | Self::Startup | Self::Dialogue | Self::Copy
+        )
     }
 
     /// Whether its messages are read, as far as the capture has them.
     #[must_use]
     pub const fn has_messages(self) -> bool {
-        matches!(self, Self::WebSocket)
+        matches!(self, Self::WebSocket | Self::EventStream)
     }
 
     /// Why it is not divided into exchanges, unless HTTP has opened it.
     #[must_use]
     pub const fn reason(self) -> Option<&'static str> {
         match self {
-            Self::WebSocket | Self::Connect | Self::Upgrade => None,
+            Self::WebSocket | Self::EventStream | Self::Connect | Self::Upgrade => None,
             Self::Push => Some("the server sends when something happens"),
             Self::Blocking => Some("waiting for another client or a timeout"),
             Self::Unanswered => Some("the client wants no replies"),
@@ -290,6 +295,7 @@ impl Tunnel {
     pub const fn name(self) -> &'static str {
         match self {
             Self::WebSocket => "WebSocket",
+            Self::EventStream => "event stream",
             Self::Connect => "CONNECT tunnel",
             Self::Upgrade => "upgraded connection",
             Self::Push => "push stream",

@@ -46,6 +46,8 @@ enum Reply {
     },
     /// `None` if it answers no request that was reported.
     Body(Option<ExchangeId>),
+    /// A stream of events, behind the exchange that opened it.
+    Events(ExchangeId),
 }
 
 impl Http1 {
@@ -146,6 +148,8 @@ impl Http1 {
                         self.note_request(asks, log);
                     }
                 }
+                // A request is none.
+                Step::Messages(_) => {}
                 Step::Ends { at, exact } => self.end_request(at, exact, log),
                 Step::Broken { start } => return Some(self.give_up(start, log)),
             }
@@ -166,7 +170,7 @@ impl Http1 {
             self.responses.end_turn();
             self.end_response(end, false, log);
         }
-        if !matches!(self.reply, Reply::Body(_)) || !self.responses.knows_end() {
+        if !matches!(self.reply, Reply::Body(_) | Reply::Events(_)) || !self.responses.knows_end() {
             self.pipeline.pass_hole();
         }
         self.asking = Asking::Request(if self.pipeline.has_room() {
@@ -222,6 +226,11 @@ impl Http1 {
                         return Some(switch);
                     }
                 }
+                Step::Messages(news) => {
+                    if let Reply::Events(exchange) = self.reply {
+                        log.push_messages(exchange, Direction::ToClient, news);
+                    }
+                }
                 Step::Ends { at, exact } => self.end_response(at, exact, log),
                 Step::Broken { start } => return Some(self.give_up(start, log)),
             }
@@ -235,7 +244,7 @@ impl Http1 {
     /// Acts on a whole head: what follows it?
     fn note_response(
         &mut self,
-        Answers { head, framing, upgrades_to_websocket }: Answers,
+        Answers { head, framing, upgrades_to_websocket, events }: Answers,
         expected: Expected,
         end: u64,
         log: &mut Log,
@@ -257,6 +266,16 @@ impl Http1 {
         }
         if let Some(tunnel) = opens(head.status, expected, upgrades_to_websocket) {
             return Some(self.open_tunnel(tunnel, end, true, log));
+        }
+        if let (Reply::Body(Some(exchange)), Some(framing), Some(events)) =
+            (self.reply, framing, events)
+        {
+            let tunnel = Tunnel::EventStream;
+            log.push(Event::TunnelBegins { exchange, tunnel });
+            self.end_response(end, true, log);
+            self.reply = Reply::Events(exchange);
+            self.responses.follow_events(framing, events);
+            return None;
         }
         // What answers a request that the capture lacks, may answer a HEAD: then its length is that of nothing.
         let is_asked = matches!(self.reply, Reply::Body(Some(_)));
@@ -349,7 +368,15 @@ impl Http1 {
                 self.asking = Asking::Request(None); // What is left of it interests nobody.
             }
         }
+        self.end_events(log);
         self.reply = Reply::Nothing;
+    }
+
+    /// A stream of events is over, if one is under way.
+    fn end_events(&mut self, log: &mut Log) {
+        if let Reply::Events(exchange) = self.reply {
+            log.push(Event::TunnelEnds { exchange });
+        }
     }
 
     pub(super) fn handle_end(&mut self, direction: Direction, log: &mut Log) {
@@ -369,7 +396,7 @@ impl Http1 {
             (Reply::Body(Some(exchange)), None) => {
                 log.push(Event::Abandoned { exchange, stream: None })
             }
-            _ => {}
+            _ => self.end_events(log),
         }
         self.reply = Reply::Nothing;
         self.responses.end_turn();

@@ -3,17 +3,22 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | `websocket` | the frames of a WebSocket |
+//! | `lines` | events of a stream of text, by their lines or chunks |
 //!
 //! A reader looks at one direction. What it finds in a piece of data, it only counts: a segment may hold thousands of
 //! messages.
 
+mod lines;
 mod websocket;
 
 use ackwise_cause::Direction;
 
 use super::{ExchangeId, log::Log, span::Span, token::Tokens};
 
+use lines::{Chunks, Lines};
 use websocket::Frames;
+
+pub(super) use lines::EventEnd;
 
 /// What a piece of one direction's data holds of messages.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -118,3 +123,79 @@ impl WebSocket {
 /// These bytes are no messages of the kind, or cannot be seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unreadable;
+
+/// What a body holds of events, without the framing around them.
+#[derive(Clone, Debug)]
+pub(super) enum Events {
+    Lines(Lines),
+    /// They are compressed, and each is a chunk.
+    Chunks(Chunks),
+    /// They cannot be told apart.
+    Lost,
+}
+
+impl Events {
+    /// Of a body with events that end so; or `compressed`, in chunks or not.
+    pub(super) fn new(ends: EventEnd, coding: Coding) -> Self {
+        match coding {
+            Coding::Plain => Self::Lines(Lines::new(ends)),
+            Coding::CompressedChunks => Self::Chunks(Chunks::default()),
+            Coding::Compressed => Self::Lost,
+        }
+    }
+
+    /// What a piece of data begins with.
+    pub(super) fn news(&self) -> MessageNews {
+        let continues = match self {
+            Self::Lines(lines) => lines.is_within(),
+            Self::Chunks(chunks) => chunks.is_within(),
+            Self::Lost => false,
+        };
+        MessageNews { continues, ..MessageNews::default() }
+    }
+
+    /// Takes content that was captured, from `at` on.
+    pub(super) fn read(
+        &mut self,
+        at: u64,
+        content: &[u8],
+        tokens: &mut Tokens<'_>,
+        news: &mut MessageNews,
+    ) {
+        match self {
+            Self::Lines(lines) => lines.read(at, content, tokens, news),
+            Self::Chunks(chunks) if !content.is_empty() => chunks.begin(news),
+            Self::Chunks(_) | Self::Lost => {}
+        }
+    }
+
+    /// A line of the framing ends, and with it perhaps a chunk.
+    pub(super) const fn end_chunk(&mut self, news: &mut MessageNews) {
+        if let Self::Chunks(chunks) = self {
+            chunks.end(news);
+        }
+    }
+
+    /// Content is missing: only of a chunk that does not matter.
+    pub(super) fn skip(&mut self, bytes: u64, news: &mut MessageNews) {
+        match self {
+            Self::Chunks(chunks) if bytes > 0 => chunks.begin(news),
+            Self::Lines(_) if bytes > 0 => self.lose(news),
+            _ => {}
+        }
+    }
+
+    /// Where events begin is unknown from here on.
+    pub(super) fn lose(&mut self, news: &mut MessageNews) {
+        news.lost |= !matches!(self, Self::Lost);
+        *self = Self::Lost;
+    }
+}
+
+/// How events are coded.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Coding {
+    Plain,
+    CompressedChunks,
+    Compressed,
+}

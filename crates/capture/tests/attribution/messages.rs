@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use ackwise_capture::{
-    analysis::{HeldMessages, MessageCounts},
+    analysis::{Analysis, HeldMessages, MessageCounts},
     attribution::Confidence,
 };
 use ackwise_cause::{Cause, Direction};
@@ -179,4 +179,68 @@ fn behind_what_the_capture_lacks_nothing_is_divided() {
     let _ = writeln!(script, "300 < {from}:{to} psh ack {asked}\n300.02 > ack {to}");
     let counts = counts(&script, Direction::ToClient);
     assert_eq!((counts.messages, counts.undivided, counts.held.len()), (2, true, 0));
+}
+
+const ASKS_EVENTS: &[u8] = b"GET /events HTTP/1.1\r\nHost: a\r\n\r\n";
+const BEGINS_EVENTS: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+/// A chunk with an event.
+const EVENT: &[u8] = b"9\r\ndata: a\n\n\r\n";
+
+/// A server writes the head of a stream, and so many events at these times in milliseconds, which are acknowledged `acked`
+/// later; the head at 0.5 ms.
+fn events(at: &[(f64, usize)], acked: f64) -> Analysis {
+    let mut asked = ASKS_EVENTS.len();
+    let mut told = BEGINS_EVENTS.len();
+    let all = [BEGINS_EVENTS, &EVENT.repeat(500), b"0\r\n\r\n"].concat();
+    let mut script = format!(
+        "
+        0 > syn
+        0.1 < syn
+        0.11 > ack 0
+        0.2 > 0:{asked} psh ack 0
+        0.5 < 0:{told} psh ack {asked}
+        0.51 > ack {told}
+        "
+    );
+    for (at, events) in at {
+        let end = told + events * EVENT.len();
+        let _ = writeln!(script, "{at} < {told}:{end} psh ack {asked}");
+        let _ = writeln!(script, "{} > ack {end}", at + acked);
+        told = end;
+    }
+    asked += 1;
+    let last = at.last().unwrap().0;
+    let _ = writeln!(script, "{} > fin ack {told}", last + 90.0);
+    let _ = writeln!(script, "{} < ack {asked}", last + 90.1);
+    Streams::of(ASKS_EVENTS, &all).seen_as(&script)
+}
+
+#[test]
+fn an_exchange_that_opens_a_stream_ends_with_its_head() {
+    for period in [20.0, 250.0, 5_000.0] {
+        let at: Vec<_> = (1..=40).map(|it| (f64::from(it) * period, 1)).collect();
+        let analysis = events(&at, 0.02);
+        let [exchange] = &analysis.exchanges[..] else { panic!() };
+        assert!(exchange.complete && exchange.duration < Duration::from_millis(1), "{exchange:?}");
+        let [tunnel] = &analysis.connections[0].tunnels[..] else { panic!() };
+        let [_, to_client] = &**tunnel.messages.as_ref().unwrap();
+        assert_eq!((to_client.messages, to_client.held.len()), (40, 0), "{to_client:?}");
+        let first = tunnel.first_message_after.unwrap().as_secs_f64() * 1e3;
+        assert!((first - period).abs() < 1.0, "{first}");
+        let median = to_client.gaps.unwrap().median.as_secs_f64() * 1e3;
+        assert!((median / period - 1.0).abs() < 0.0625, "{median}");
+    }
+}
+
+#[test]
+fn events_that_leave_with_a_late_ack_were_held() {
+    // One each 10 ms; what is written before the ACK comes goes with it.
+    let at = (0..20).map(|it| (10.0 + f64::from(it) * 40.1, if it == 0 { 1 } else { 4 }));
+    let analysis = events(&at.collect::<Vec<_>>(), 40.0);
+    let [tunnel] = &analysis.connections[0].tunnels[..] else { panic!() };
+    let [_, to_client] = &**tunnel.messages.as_ref().unwrap();
+    let [held] = to_client.held[..] else { panic!("{to_client:?}") };
+    assert_eq!((held.cause, held.messages, held.times), (Cause::NagleDelayedAck, 76, 19));
+    assert!((39..=41).contains(&held.longest.as_millis()), "{held:?}");
 }

@@ -14,7 +14,7 @@ use super::{super::tunnels::not_judged, Explained, millis};
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Tunnel")]
 pub(super) struct TunnelRow {
-    /// `websocket`, `connect` (a CONNECT tunnel with anything but cleartext HTTP in it), `upgrade`
+    /// `websocket`, `event-stream` (`text/event-stream` or newline-delimited JSON), `connect` (a CONNECT tunnel with anything but cleartext HTTP in it), `upgrade`
     /// (another protocol after a 101), `push` (the server sends when something happens: Redis's SUBSCRIBE and
     /// MONITOR), `blocking` (a command of Redis that waits for another client or a timeout), `unanswered` (CLIENT REPLY
     /// OFF), `pipelined` (packets are missing of a client that pipelines), or of PostgreSQL `startup` (with
@@ -128,6 +128,7 @@ impl HeldMessagesRow {
 const fn kind(kind: Tunnel) -> &'static str {
     match kind {
         Tunnel::WebSocket => "websocket",
+        Tunnel::EventStream => "event-stream",
         Tunnel::Connect => "connect",
         Tunnel::Push => "push",
         Tunnel::Blocking => "blocking",

@@ -8,7 +8,11 @@ use std::{
 
 use ackwise_http::{ConnectionOptions, FIELD_LIMIT, Fields, Framing, Method, Version, framing};
 
-use super::super::{RequestHead, ResponseHead, target};
+use super::super::{
+    RequestHead, ResponseHead,
+    messages::{Coding, EventEnd, Events},
+    target,
+};
 
 /// A request's head.
 pub(super) struct Asks {
@@ -40,6 +44,8 @@ pub(super) struct Answers {
     pub(super) framing: Option<Framing>,
     /// `Upgrade: websocket`.
     pub(super) upgrades_to_websocket: bool,
+    /// What its body is if it is a stream of events.
+    pub(super) events: Option<Events>,
 }
 
 /// Reads a whole head of a request that ends at `end`; `None` if it is not one.
@@ -115,7 +121,8 @@ pub(super) fn response(bytes: &[u8], expected: Expected, end: u64) -> Option<Ans
         wants_close(version, &fields) || (framing == Some(Framing::UntilClose) && !becomes_other);
     let head = ResponseHead { status: Some(status), end: Some(end), wants_close };
     let upgrades_to_websocket = status == 101 && has_element(&fields, "Upgrade", b"websocket");
-    Some(Answers { head, framing, upgrades_to_websocket })
+    let events = framing.and_then(|it| events(it, status, &fields));
+    Some(Answers { head, framing, upgrades_to_websocket, events })
 }
 
 /// Reads what was captured of a response's head; `None` if there is no status.
@@ -129,7 +136,7 @@ pub(super) fn cut_response(bytes: &[u8]) -> Option<Answers> {
         && lines.is_some_and(|lines| has_connection_field(&lines));
     let upgrades_to_websocket = shown.is_some_and(|answers| answers.upgrades_to_websocket);
     let head = ResponseHead { status: Some(status), end: None, wants_close };
-    Some(Answers { head, framing: None, upgrades_to_websocket })
+    Some(Answers { head, framing: None, upgrades_to_websocket, events: None })
 }
 
 impl Expected {
@@ -174,6 +181,30 @@ fn trace(fields: &Fields) -> Option<NonZeroU64> {
     let mut hasher = DefaultHasher::new();
     named.next().filter(|it| !it.is_empty())?.hash(&mut hasher);
     NonZeroU64::new(hasher.finish())
+}
+
+/// What a body is if it is a stream of events. One whose length is known was there before it was sent.
+fn events(framing: Framing, status: u16, fields: &Fields) -> Option<Events> {
+    if !matches!(framing, Framing::Chunked | Framing::UntilClose) || status != 200 {
+        return None;
+    }
+    let media_type = fields.first("Content-Type")?.split(|byte| *byte == b';').next()?.trim_ascii();
+    let is = |name: &str| media_type.eq_ignore_ascii_case(name.as_bytes());
+    let ends = match () {
+        () if is("text/event-stream") => EventEnd::EmptyLine,
+        // Neither is registered; both are in use.
+        () if is("application/x-ndjson") || is("application/ndjson") => EventEnd::AnyLine,
+        () => return None,
+    };
+    let is_identity = |it: &[u8]| it.eq_ignore_ascii_case(b"identity");
+    let is_plain = fields.list("Content-Encoding").all(is_identity)
+        && fields.list("Transfer-Encoding").all(|it| it.eq_ignore_ascii_case(b"chunked"));
+    let coding = match (is_plain, framing) {
+        (true, _) => Coding::Plain,
+        (false, Framing::Chunked) => Coding::CompressedChunks,
+        (false, _) => Coding::Compressed,
+    };
+    Some(Events::new(ends, coding))
 }
 
 fn wants_close(version: Version, fields: &Fields) -> bool {

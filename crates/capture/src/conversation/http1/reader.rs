@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
-use ackwise_http::{BodyEnd, Framing};
+use ackwise_http::{BodyEnd, ChunkSyntax, Framing};
 
 use super::super::{
+    MessageNews,
     guess::Guess,
+    messages::Events,
     span::Span,
     token::{TokenKind, Tokens},
 };
@@ -36,12 +38,23 @@ enum Stage {
     Head { start: u64, bytes: Vec<u8> },
     /// A body whose end is known, or will be seen.
     Body(BodyEnd),
+    /// A body of events.
+    Events(Box<EventBody>),
     /// The body that only the end of the connection ends, which has come to here.
     UntilClose { end: u64 },
     /// A message that has come to `end`, and nobody knows how much is to come.
     Turn { end: u64 },
     /// Between messages, or in what is left of one.
     Resting,
+}
+
+/// A body that is a stream of events.
+#[derive(Clone, Debug)]
+struct EventBody {
+    body: BodyEnd,
+    events: Events,
+    /// Where it has ended.
+    ended: Option<u64>,
 }
 
 /// What the next bytes of the stream turned out to be.
@@ -56,6 +69,8 @@ pub(super) enum Step<'a> {
     Head { start: u64, end: u64, bytes: Cow<'a, [u8]> },
     /// As much of a head as was captured.
     CutHead { bytes: Cow<'a, [u8]> },
+    /// The body is a stream of events, and the next piece of it holds these.
+    Messages(MessageNews),
     /// The message has ended.
     Ends { at: u64, exact: bool },
     /// These bytes from `start` on are not HTTP.
@@ -84,6 +99,12 @@ impl Reader {
         };
     }
 
+    /// The same of a body that is a stream of events.
+    pub(super) fn follow_events(&mut self, framing: Framing, events: Events) {
+        let body = BodyEnd::new(framing);
+        self.stage = Stage::Events(Box::new(EventBody { body, events, ended: None }));
+    }
+
     /// Says that the body after the head just read has an end that the head does not tell.
     pub(super) fn follow_turn(&mut self, end: u64) {
         self.stage = Stage::Turn { end };
@@ -97,7 +118,10 @@ impl Reader {
     /// Whether the end of the current message is known, or there is none: then a gap within it hides no
     /// other message.
     pub(super) const fn knows_end(&self) -> bool {
-        matches!(self.stage, Stage::Between | Stage::Body(_) | Stage::UntilClose { .. })
+        matches!(
+            self.stage,
+            Stage::Between | Stage::Body(_) | Stage::Events(_) | Stage::UntilClose { .. }
+        )
     }
 
     /// Where the head begins that is under way.
@@ -127,7 +151,11 @@ impl Reader {
         match self.stage {
             Stage::UntilClose { end } => Some((end, true)),
             Stage::Turn { end } => Some((end, false)),
-            Stage::Between | Stage::Head { .. } | Stage::Body(_) | Stage::Resting => None,
+            Stage::Between
+            | Stage::Head { .. }
+            | Stage::Body(_)
+            | Stage::Events(_)
+            | Stage::Resting => None,
         }
     }
 
@@ -137,7 +165,7 @@ impl Reader {
             Stage::Body(body) => body.continues_after(span.len()),
             Stage::Turn { .. } => (self.start_line)(span.bytes()) != Guess::Yes,
             Stage::UntilClose { .. } => true,
-            Stage::Between | Stage::Head { .. } | Stage::Resting => false,
+            Stage::Between | Stage::Head { .. } | Stage::Events(_) | Stage::Resting => false,
         }
     }
 
@@ -148,19 +176,20 @@ impl Reader {
                 body.pass(span.len());
             }
             Stage::Turn { end } | Stage::UntilClose { end } => *end = span.end(),
-            Stage::Between | Stage::Head { .. } | Stage::Resting => {}
+            Stage::Between | Stage::Head { .. } | Stage::Events(_) | Stage::Resting => {}
         }
     }
 
     /// Takes bytes off the front of `span` up to what is worth telling; what it reads goes to `tokens`.
     pub(super) fn advance<'a>(&mut self, span: &mut Span<'a>, tokens: &mut Tokens<'_>) -> Step<'a> {
-        if span.is_empty() && !matches!(self.stage, Stage::Body(_)) {
+        if span.is_empty() && !matches!(self.stage, Stage::Body(_) | Stage::Events(_)) {
             return Step::NeedsMore;
         }
         match &mut self.stage {
             Stage::Between => self.begin(span, tokens),
             Stage::Head { .. } => self.read_head(span, tokens),
             Stage::Body(_) => self.read_body(span, tokens),
+            Stage::Events(_) => self.read_events(span, tokens),
             Stage::UntilClose { end } => {
                 span.take_all();
                 *end = span.end();
@@ -315,9 +344,63 @@ impl Reader {
         }
     }
 
+    fn read_events<'a>(&mut self, span: &mut Span<'a>, tokens: &mut Tokens<'_>) -> Step<'a> {
+        let Stage::Events(body) = &mut self.stage else { return Step::NeedsMore };
+        if let Some(at) = body.ended {
+            return self.end_body(at);
+        }
+        if span.is_empty() {
+            return Step::NeedsMore;
+        }
+        let (news, is_readable) = body.read(span, tokens);
+        if !is_readable {
+            self.stage = Stage::Turn { end: span.end() };
+            span.take_all();
+        }
+        Step::Messages(news)
+    }
+
     fn end_body<'a>(&mut self, at: u64) -> Step<'a> {
         self.stage = Stage::Between;
         Step::Ends { at, exact: true }
+    }
+}
+
+impl EventBody {
+    /// Takes what is next of the body; what it holds of events, and whether its end can still be found.
+    fn read(&mut self, span: &mut Span<'_>, tokens: &mut Tokens<'_>) -> (MessageNews, bool) {
+        let Self { body, events, ended } = self;
+        let mut news = events.news();
+        let (at, all) = (span.at(), span.bytes());
+        let (mut shown, mut from) = (all, 0);
+        let result = body.advance_reporting(&mut shown, |syntax, offset, bytes| {
+            events.read(at + from as u64, &all[from..offset], tokens, &mut news);
+            from = offset + bytes.len();
+            if syntax == ChunkSyntax::LineEnd {
+                events.end_chunk(&mut news);
+            }
+            tokens.push(at + offset as u64, || TokenKind::Chunk(syntax, bytes.to_vec()));
+        });
+        let read = all.len() - shown.len();
+        events.read(at + from as u64, &all[from.min(read)..read], tokens, &mut news);
+        span.take(read as u64);
+        let is_readable = match result {
+            Ok(true) => {
+                *ended = Some(span.at());
+                return (news, true);
+            }
+            Ok(false) => {
+                let unseen = span.len();
+                events.skip(unseen, &mut news);
+                body.skip(unseen) == Some(unseen)
+            }
+            Err(_) => false,
+        };
+        if !is_readable {
+            events.lose(&mut news);
+        }
+        span.take_all();
+        (news, is_readable)
     }
 }
 

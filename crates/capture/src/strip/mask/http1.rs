@@ -131,10 +131,22 @@ const VERSION: &[u8] = b"HTTP/1.";
 const FILLER: u8 = b'x';
 
 /// Fields beside Content-Length that say where messages end, or what comes after them.
-const FRAMING: [&[u8]; 4] = [b"Transfer-Encoding", b"Connection", b"Expect", b"Upgrade"];
+const FRAMING: [&[u8]; 6] = [
+    b"Transfer-Encoding",
+    b"Connection",
+    b"Expect",
+    b"Upgrade",
+    b"Content-Type",
+    b"Content-Encoding",
+];
 
 /// What these say that matters.
-const WORDS: [&[u8]; 12] = [
+const WORDS: [&[u8]; 17] = [
+    b"text/event-stream",
+    b"application/x-ndjson",
+    b"application/ndjson",
+    b"br",
+    b"zstd",
     b"chunked",
     b"gzip",
     b"deflate",
