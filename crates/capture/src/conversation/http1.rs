@@ -10,8 +10,8 @@ use pipeline::{Asked, Pipeline};
 use reader::{Reader, Step};
 
 use super::{
-    Event, ExchangeId, ResponseHead, Switch, TokenKind, Tunnel, guess, log::Log, span::Span,
-    turns::Turns,
+    Event, ExchangeId, MessageNews, ResponseHead, Switch, TokenKind, Tunnel, guess, log::Log,
+    span::Span, turns::Turns,
 };
 
 /// Both directions of an HTTP/1 connection.
@@ -227,7 +227,9 @@ impl Http1 {
                     }
                 }
                 Step::Messages(news) => {
-                    if let Reply::Events(exchange) = self.reply {
+                    if let Reply::Events(exchange) = self.reply
+                        && news != MessageNews::default()
+                    {
                         log.push_messages(exchange, Direction::ToClient, news);
                     }
                 }

@@ -111,7 +111,9 @@ impl WebSocket {
     pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
         let reader = &mut self.readers[direction as usize];
         let news = reader.read(span, &mut log.tokens(direction));
-        log.push_messages(self.exchange, direction, news);
+        if news != MessageNews::default() {
+            log.push_messages(self.exchange, direction, news);
+        }
     }
 
     /// Bytes of a header that is under way.

@@ -30,10 +30,120 @@ fn a_websocket_has_no_exchanges() {
                 0 opens a WebSocket
                 0 is answered {answered}
                 WebSocket
+                0 to-client: 0 begun, 0 ended, 0 control, lost
+                0 to-server: 0 begun, 0 ended, 0 control, lost
                 "
             ),
         );
     }
+}
+
+#[test]
+fn messages_of_a_websocket_are_counted_by_what_brings_them() {
+    tells(
+        r#"
+        c "GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"
+        s "HTTP/1.1 101 Switching Protocols\r\n\r\n"
+        s hex 81 02 6869
+        c hex 01 83 61626364 787878
+        c hex 89 80 61626364 80 80 61626364 81
+        s hex 82 7e 0002 61
+        s hex 61 8a 00
+        s end
+        "#,
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET / to 38
+        0 is asked 38
+        0 is being answered 0
+        0 gets 101 to 36
+        0 opens a WebSocket
+        0 is answered 36
+        WebSocket
+        0 to-client: 1 begun, 1 ended, 0 control
+        0 to-server: 1 begun, 0 ended, 0 control
+        0 to-server: goes on, 1 begun, 1 ended, 1 control
+        0 to-client: 1 begun, 0 ended, 0 control
+        0 to-client: goes on, 0 begun, 1 ended, 1 control
+        ",
+    );
+}
+
+#[test]
+fn a_stream_of_events_is_opened_by_an_exchange_and_another_may_follow() {
+    let ask = r#"c "GET / HTTP/1.1\r\n\r\n""#;
+    tells(
+        &format!(
+            r#"
+            {ask}
+            s "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
+            s "3\r\n:x\n\r\n1\r\n\n\r\n4\r\na:b\n\r\n"
+            s "1\r\n\n\r\n0\r\n\r\n"
+            {ask}
+            s "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 2\r\n\r\n\n\n"
+            {ask}
+            s "HTTP/1.1 200 OK\r\nContent-Type: Application/X-NDJSON\r\n\r\n{{}}\n{{"
+            s "}}\n"
+            s end
+            "#
+        ),
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET / to 18
+        0 is asked 18
+        0 is being answered 0
+        0 gets 200 to 95
+        0 opens a event stream
+        0 is answered 95
+        0 to-client: 1 begun, 0 ended, 1 control
+        0 to-client: goes on, 0 begun, 1 ended, 0 control
+        what 0 opened is over
+        1 begins 18
+        1 asks GET / to 36
+        1 is asked 36
+        1 is being answered 129
+        1 gets 200 to 200
+        1 is answered 202
+        2 begins 36
+        2 asks GET / to 54
+        2 is asked 54
+        2 is being answered 202
+        2 gets 200 to 257, closes
+        2 opens a event stream
+        2 is answered 257
+        2 to-client: 2 begun, 1 ended, 0 control
+        2 to-client: goes on, 0 begun, 1 ended, 0 control
+        what 2 opened is over
+        ",
+    );
+}
+
+#[test]
+fn events_that_are_compressed_are_chunks() {
+    tells(
+        r#"
+        c "GET / HTTP/1.1\r\n\r\n"
+        s "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+        s "3\r\nz\n\n\r\n2\r\na"
+        s "b\r\n"
+        s end
+        "#,
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET / to 18
+        0 is asked 18
+        0 is being answered 0
+        0 gets 200 to 104
+        0 opens a event stream
+        0 is answered 104
+        0 to-client: 2 begun, 1 ended, 0 control
+        0 to-client: goes on, 0 begun, 1 ended, 0 control
+        what 0 opened is over
+        ",
+    );
 }
 
 #[test]

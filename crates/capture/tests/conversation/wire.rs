@@ -15,7 +15,7 @@
 //! | `c end`, `abort` | FIN of the client; RST |
 //! | `silence` | the server sends nothing for a while |
 
-use ackwise_capture::conversation::{Event, ExchangeId, ExchangeReader, GrpcRequest, Protocol};
+use ackwise_capture::conversation::{Event, ExchangeId, ExchangeReader, GrpcRequest, MessageNews, Protocol};
 use ackwise_cause::Direction;
 
 /// One line of a script.
@@ -256,6 +256,15 @@ pub(crate) fn print(event: &Event) -> String {
             format!("{} opens a {}", exchange.0, tunnel.name())
         }
         Event::TunnelEnds { exchange } => format!("what {} opened is over", exchange.0),
+        Event::Messages { exchange, direction, news } => {
+            let MessageNews { continues, begun, ended, control, lost } = news;
+            let goes_on = if *continues { " goes on," } else { "" };
+            let lost = if *lost { ", lost" } else { "" };
+            let (exchange, way) = (exchange.0, direction.name());
+            format!(
+                "{exchange} {way}:{goes_on} {begun} begun, {ended} ended, {control} control{lost}"
+            )
+        }
         Event::Multiplexed { exchange } => format!("{} overlaps", exchange.0),
         Event::FlowControlBlocked { exchange, window: by, direction, position } => {
             let (whom, by) = (window(*exchange), by.name());
