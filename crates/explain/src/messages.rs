@@ -157,12 +157,10 @@ const fn remedy(cause: Cause, sender: Party) -> &'static str {
             "write each message of the server, header and payload, without MSG_MORE at its end, or clear TCP_CORK behind it"
         }
         (_, Party::Client) => {
-            "set TCP_NODELAY at the client, or write each message, header and payload, in one call and several that are due \
-             together in one"
+            "set TCP_NODELAY at the client; or write each message in one call, and messages that are due together in one"
         }
         _ => {
-            "set TCP_NODELAY at the server, or write each message, header and payload, in one call and several that are due \
-             together in one"
+            "set TCP_NODELAY at the server; or write each message in one call, and messages that are due together in one"
         }
     }
 }
