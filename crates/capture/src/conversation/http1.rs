@@ -375,7 +375,7 @@ impl Http1 {
     }
 
     /// A stream of events is over, if one is under way.
-    fn end_events(&mut self, log: &mut Log) {
+    fn end_events(&self, log: &mut Log) {
         if let Reply::Events(exchange) = self.reply {
             log.push(Event::TunnelEnds { exchange });
         }
