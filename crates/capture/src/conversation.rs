@@ -24,6 +24,7 @@
 //! | --- | --- |
 //! | `event` | what comes of it: the vocabulary |
 //! | `opening`, `guess` | which protocol the first bytes begin |
+//! | `middle` | which protocol is found in the middle of a connection |
 //! | `proxy_header` | what a balancer sends before that |
 //! | `http1` | requests in order, responses in the same order |
 //! | `http2` | streams, flow-control windows, and four fields of HPACK |
@@ -48,6 +49,7 @@ mod http2;
 mod in_order;
 mod log;
 mod messages;
+mod middle;
 mod opening;
 mod postgres;
 mod proxy_header;
@@ -60,16 +62,19 @@ mod token;
 mod turns;
 
 pub use event::{
+<<<<<<< HEAD
     Event, ExchangeId, Goaway, GrpcRequest, Protocol, RequestHead, ResponseHead, StreamEnd,
     TlsFlight, Tunnel,
+=======
+    Event, ExchangeId, MessageNews, Protocol, RequestHead, ResponseHead, StreamEnd, TlsFlight,
+    Tunnel,
+>>>>>>> 1b0565f5 (capture: Messages are part of the vocabulary of a conversation, and the middle of one is a module)
 };
-pub use messages::MessageNews;
 pub use text::Text;
 
 use std::sync::Arc;
 
 use ackwise_cause::Direction;
-use guess::Guess;
 use http1::Http1;
 use http2::Http2;
 use log::Log;
@@ -566,49 +571,6 @@ impl ExchangeReader {
                 self.log.push(Event::Protocol(Protocol::Http2));
             }
         }
-    }
-
-    /// Looks for HTTP in a connection seen from its middle.
-    fn resynchronise(&mut self, turns: Turns, direction: Direction, span: &Span<'_>) -> bool {
-        if direction == Direction::ToServer && self.finds_other(turns, span) {
-            return true;
-        }
-        let guess = match direction {
-            Direction::ToServer => guess::request_line(span.bytes()),
-            Direction::ToClient => guess::status_line(span.bytes()),
-        };
-        if guess != Guess::Yes {
-            return false;
-        }
-        let http1 = match (turns, direction) {
-            (Turns::Request { exchange, end: position }, Direction::ToClient) => {
-                self.log.push(Event::RequestEnds { exchange, position, exact: false });
-                Http1::resume(exchange)
-            }
-            (mut turns, _) => {
-                turns.handle_abort(&mut self.log);
-                Http1::new(false)
-            }
-        };
-        self.state = State::Http1(Box::new(http1));
-        self.log.push(Event::Protocol(Protocol::Http1));
-        true
-    }
-
-    /// The same for protocols of which only what the client sends can be distinguished from others.
-    fn finds_other(&mut self, mut turns: Turns, span: &Span<'_>) -> bool {
-        let (protocol, state) = if guess::resp_command(span.bytes()) == Guess::Yes {
-            (Protocol::Resp, State::Resp(Box::new(Resp::new(false))))
-        } else if !span.is_cut() && guess::postgres_unit(span.bytes()) == Guess::Yes {
-            postgres::keep_end(span, &mut self.log);
-            (Protocol::Postgres, State::Postgres(Box::new(Postgres::new(false))))
-        } else {
-            return false;
-        };
-        turns.handle_abort(&mut self.log);
-        self.state = state;
-        self.log.push(Event::Protocol(protocol));
-        true
     }
 
     fn take_turn(&mut self, direction: Direction, span: &mut Span<'_>) {

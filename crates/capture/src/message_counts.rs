@@ -66,7 +66,7 @@ pub struct HeldMessages {
 }
 
 impl HeldMessages {
-    /// So many messages in one segment, held for so long.
+    /// Messages in one segment, held for this time.
     #[must_use]
     pub const fn once(cause: Cause, messages: u64, time: Duration, confidence: Confidence) -> Self {
         let [total, shortest, longest] = [time; 3];

@@ -1,5 +1,5 @@
 //! Messages within WebSockets and streams: what was read of them, and which of them a sender's TCP held. They are in no
-//! exchange, so this is said beside what is said of those.
+//! exchange, so this is reported beside exchanges.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ const LEAST_TIMES: u64 = 2;
 /// Less in all is worth no setting. Our choice.
 const LEAST_TOTAL: Duration = Duration::from_millis(1);
 
-/// What is said of a capture's messages.
+/// What is reported about a capture's messages.
 #[derive(Debug, Default)]
 pub(super) struct MessagesSaid {
     /// What the most time was lost by, and what to change.
@@ -49,7 +49,7 @@ impl MessagesSaid {
         self.held.is_none()
     }
 
-    /// With what is said of the exchanges.
+    /// With what is reported about exchanges.
     pub(super) fn around(self, exchanges: String) -> String {
         let Self { held, read } = self;
         let parts: Vec<String> = [held, Some(exchanges), read].into_iter().flatten().collect();

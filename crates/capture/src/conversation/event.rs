@@ -4,7 +4,7 @@ use std::{num::NonZeroU64, time::Duration};
 
 use ackwise_cause::{Direction, GrpcStatus, H2Window, Party};
 
-use super::{MessageNews, Text};
+use super::Text;
 
 /// One request and its response; numbered from 0 in each connection, in the order the requests
 /// begin.
@@ -177,6 +177,37 @@ pub enum Event {
         /// Of the first byte after the WINDOW_UPDATE or SETTINGS, in the *other* direction.
         position: u64,
     },
+}
+
+/// What a piece of one direction's data holds of messages.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct MessageNews {
+    /// A message was under way at its first byte.
+    pub continues: bool,
+    /// Messages that begin in it.
+    pub begun: u32,
+    /// Messages that end in it.
+    pub ended: u32,
+    /// Control frames and comments that end in it: nobody waits for them.
+    pub control: u32,
+    /// From here on, nobody knows where messages begin.
+    pub lost: bool,
+}
+
+impl MessageNews {
+    /// Adds those of the data behind it.
+    pub(crate) const fn add(&mut self, next: Self) {
+        self.begun = self.begun.saturating_add(next.begun);
+        self.ended = self.ended.saturating_add(next.ended);
+        self.control = self.control.saturating_add(next.control);
+        self.lost |= next.lost;
+    }
+
+    /// Messages that have bytes in it.
+    #[must_use]
+    pub const fn touched(&self) -> u32 {
+        self.begun.saturating_add(self.continues as u32)
+    }
 }
 
 /// A frame that ended an HTTP/2 stream before its response did.

@@ -13,49 +13,18 @@ mod websocket;
 
 use ackwise_cause::Direction;
 
-use super::{ExchangeId, log::Log, span::Span, token::Tokens};
+use super::{ExchangeId, MessageNews, log::Log, span::Span, token::Tokens};
 
 use lines::{Chunks, Lines};
 use websocket::Frames;
 
 pub(super) use lines::EventEnd;
 
-/// What a piece of one direction's data holds of messages.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct MessageNews {
-    /// A message was under way at its first byte.
-    pub continues: bool,
-    /// Messages that begin in it.
-    pub begun: u32,
-    /// Messages that end in it.
-    pub ended: u32,
-    /// Control frames and comments that end in it: nobody waits for them.
-    pub control: u32,
-    /// From here on, nobody knows where messages begin.
-    pub lost: bool,
-}
-
-impl MessageNews {
-    /// Adds those of the data behind it.
-    pub(super) const fn add(&mut self, next: Self) {
-        self.begun = self.begun.saturating_add(next.begun);
-        self.ended = self.ended.saturating_add(next.ended);
-        self.control = self.control.saturating_add(next.control);
-        self.lost |= next.lost;
-    }
-
-    /// Messages that have bytes in it.
-    #[must_use]
-    pub const fn touched(&self) -> u32 {
-        self.begun.saturating_add(self.continues as u32)
-    }
-}
-
 /// Reads the messages of one direction.
 #[derive(Clone, Debug)]
 pub(super) enum MessageReader {
     WebSocket(Frames),
-    /// They cannot be told apart.
+    /// They cannot be divided.
     Lost,
 }
 
@@ -132,7 +101,7 @@ pub(super) enum Events {
     Lines(Lines),
     /// They are compressed, and each is a chunk.
     Chunks(Chunks),
-    /// They cannot be told apart.
+    /// They cannot be divided.
     Lost,
 }
 

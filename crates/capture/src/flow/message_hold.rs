@@ -58,7 +58,7 @@ impl MessageDeparture {
         Some(Box::new(Self { at: packet.at, direction, quiet, evidence, way }))
     }
 
-    /// So many messages, if something held them.
+    /// The messages of it, if something held them.
     pub(super) fn held(&self, messages: u64) -> Option<HeldMessages> {
         let Way::Held { cause, time, confidence } = self.way else { return None };
         let held = HeldMessages::once(cause, messages, time, confidence.max(Confidence::Medium));

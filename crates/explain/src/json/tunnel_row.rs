@@ -14,11 +14,11 @@ use super::{super::tunnels::not_judged, Explained, millis};
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Tunnel")]
 pub(super) struct TunnelRow {
-    /// `websocket`, `event-stream` (`text/event-stream` or newline-delimited JSON), `connect` (a CONNECT tunnel with anything but cleartext HTTP in it), `upgrade`
-    /// (another protocol after a 101), `push` (the server sends when something happens: Redis's SUBSCRIBE and
-    /// MONITOR), `blocking` (a command of Redis that waits for another client or a timeout), `unanswered` (CLIENT REPLY
-    /// OFF), `pipelined` (packets are missing of a client that pipelines), or of PostgreSQL `startup` (with
-    /// authentication), `flush` (a unit with Flush) or `copy`.
+    /// `websocket`, `event-stream` (`text/event-stream` or newline-delimited JSON), `connect` (a CONNECT tunnel with
+    /// anything but cleartext HTTP in it), `upgrade` (another protocol after a 101), `push` (the server sends when
+    /// something happens: Redis's SUBSCRIBE and MONITOR), `blocking` (a command of Redis that waits for another client or
+    /// a timeout), `unanswered` (CLIENT REPLY OFF), `pipelined` (packets are missing of a client that pipelines), or of
+    /// PostgreSQL `startup` (with authentication), `flush` (a unit with Flush) or `copy`.
     kind: &'static str,
     /// HTTP/2 stream; 0 if it is the whole connection.
     stream: u32,

@@ -1,9 +1,9 @@
 //! Events of a stream of text: those of `text/event-stream` (HTML, section 9.2.5), which end with an empty line, and those
 //! of newline-delimited JSON, which are lines.
 
-use super::{
-    super::token::{TokenKind, Tokens},
+use super::super::{
     MessageNews,
+    token::{TokenKind, Tokens},
 };
 
 /// Follows the lines of one stream.

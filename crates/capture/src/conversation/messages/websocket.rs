@@ -4,10 +4,11 @@ use ackwise_cause::Direction;
 
 use super::{
     super::{
+        MessageNews,
         span::Span,
         token::{TokenKind, Tokens},
     },
-    MessageNews, Unreadable,
+    Unreadable,
 };
 
 /// Follows the frames of one direction.
