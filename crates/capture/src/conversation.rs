@@ -62,13 +62,8 @@ mod token;
 mod turns;
 
 pub use event::{
-<<<<<<< HEAD
-    Event, ExchangeId, Goaway, GrpcRequest, Protocol, RequestHead, ResponseHead, StreamEnd,
-    TlsFlight, Tunnel,
-=======
-    Event, ExchangeId, MessageNews, Protocol, RequestHead, ResponseHead, StreamEnd, TlsFlight,
-    Tunnel,
->>>>>>> 1b0565f5 (capture: Messages are part of the vocabulary of a conversation, and the middle of one is a module)
+    Event, ExchangeId, Goaway, GrpcRequest, MessageNews, Protocol, RequestHead, ResponseHead,
+    StreamEnd, TlsFlight, Tunnel,
 };
 pub use text::Text;
 

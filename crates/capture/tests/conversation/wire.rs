@@ -15,7 +15,9 @@
 //! | `c end`, `abort` | FIN of the client; RST |
 //! | `silence` | the server sends nothing for a while |
 
-use ackwise_capture::conversation::{Event, ExchangeId, ExchangeReader, GrpcRequest, MessageNews, Protocol};
+use ackwise_capture::conversation::{
+    Event, ExchangeId, ExchangeReader, GrpcRequest, MessageNews, Protocol,
+};
 use ackwise_cause::Direction;
 
 /// One line of a script.
