@@ -9,6 +9,7 @@ pub mod single;
 // Of captures.
 pub mod analysed;
 pub mod fields;
+pub mod layers;
 pub mod piece;
 pub mod sealer;
 pub mod told;

@@ -23,8 +23,9 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | `event` | what comes of it: the vocabulary |
+//! | `protocols` | the table: what each protocol is recognised by, and how it is judged |
 //! | `opening`, `guess` | which protocol the first bytes begin |
-//! | `middle` | which protocol is found in the middle of a connection |
+//! | `switch` | how a connection goes on as something else |
 //! | `proxy_header` | what a balancer sends before that |
 //! | `http1` | requests in order, responses in the same order |
 //! | `http2` | streams, flow-control windows, and four fields of HPACK |
@@ -33,6 +34,9 @@
 //! | `in_order` | requests that are answered in order, and those that are not judged |
 //! | `messages` | messages within a stream that is no exchange |
 //! | `tls` | handshakes and records, by their types and lengths |
+//! | `half_duplex` | turns of a protocol that is known by its beginning alone |
+//! | `turn` | what a client's turn may be, by its first bytes |
+//! | `tunnel` | what takes a connection over |
 //! | `turns` | what to do when nothing can be read: whose turn is it? |
 //! | `token` | which bytes are what, for those who ask |
 //! | `span` | bytes that are there, and bytes that are only known to have been sent |
@@ -44,44 +48,50 @@
 
 mod event;
 mod guess;
+mod half_duplex;
 mod http1;
 mod http2;
 mod in_order;
 mod log;
 mod messages;
-mod middle;
 mod opening;
 mod postgres;
+mod protocols;
 mod proxy_header;
 mod resp;
 mod span;
+mod switch;
 mod target;
 mod text;
 mod tls;
 mod token;
+mod tunnel;
+mod turn;
 mod turns;
 
 pub use event::{
-    Event, ExchangeId, Goaway, GrpcRequest, MessageNews, Protocol, RequestHead, ResponseHead,
-    StreamEnd, TlsFlight, Tunnel,
+    Event, ExchangeId, Goaway, GrpcRequest, MessageNews, RequestHead, ResponseHead, StreamEnd,
+    TlsFlight,
 };
+pub use protocols::{Judged, KnownProtocol, PROTOCOLS, Protocol};
 pub use text::Text;
+pub use tunnel::Tunnel;
 
 use std::sync::Arc;
 
 use ackwise_cause::Direction;
+use half_duplex::HalfDuplex;
 use http1::Http1;
 use http2::Http2;
 use log::Log;
 use messages::WebSocket;
-use opening::Opening;
+use opening::{Found, Opening};
 use postgres::Postgres;
 use proxy_header::{ProxyHeader, Read};
 use resp::Resp;
 use span::Span;
-pub use tls::Alert;
-pub use tls::NotOpened;
 use tls::Tls;
+pub use tls::{Alert, NotOpened};
 pub(crate) use tls::{Shutdown, TlsEnd};
 use turns::Turns;
 
@@ -106,6 +116,8 @@ pub struct ExchangeReader {
     ends: [u64; 2],
     log: Log,
     keys: Option<Arc<KeyLog>>,
+    /// What asked for TLS.
+    encrypted: Option<Protocol>,
 }
 
 #[derive(Clone, Debug)]
@@ -118,6 +130,7 @@ enum State {
     Postgres(Box<Postgres>),
     Tls(Box<Tls>),
     WebSocket(Box<WebSocket>),
+    HalfDuplex(Box<HalfDuplex>),
     /// Neither side can be understood. Seen from the middle, that may change.
     Turns {
         turns: Turns,
@@ -155,6 +168,7 @@ impl ExchangeReader {
             ends: [0; 2],
             log: Log::default(),
             keys: None,
+            encrypted: None,
         }
     }
 
@@ -171,7 +185,7 @@ impl ExchangeReader {
 
     /// As new, with the memory of its queue.
     pub(crate) fn forget(&mut self) {
-        self.keys = None;
+        (self.keys, self.encrypted) = (None, None);
         self.state = State::Opening(Opening::default());
         self.ends = [0; 2];
         self.log.forget();
@@ -201,7 +215,9 @@ impl ExchangeReader {
                 0 => None,
                 bytes => Some(self.ends[direction as usize].saturating_sub(bytes)),
             },
-            State::ProxyHeader(_) | State::Turns { .. } | State::Tunnel => None,
+            State::ProxyHeader(_) | State::HalfDuplex(_) | State::Turns { .. } | State::Tunnel => {
+                None
+            }
         };
         undecided.unwrap_or_else(|| *self.end(direction))
     }
@@ -254,6 +270,7 @@ impl ExchangeReader {
             State::Tls(tls) => tls.handle_arrival(direction, position, &mut self.log),
             State::Resp(resp) => resp.handle_arrival(direction, position),
             State::Postgres(postgres) => postgres.handle_arrival(direction, position),
+            State::HalfDuplex(turns) => turns.handle_arrival(direction, position),
             _ => {}
         }
     }
@@ -341,6 +358,7 @@ impl ExchangeReader {
             State::Http2(http2) => http2.handle_end(direction, &mut self.log),
             State::Resp(resp) => resp.handle_end(direction, &mut self.log),
             State::Postgres(postgres) => postgres.handle_end(direction, &mut self.log),
+            State::HalfDuplex(turns) => turns.handle_end(direction, &mut self.log),
             State::Tls(tls) => tls.handle_end(direction, &mut self.log),
             State::Turns { turns, .. } => turns.handle_end(direction, &mut self.log),
         }
@@ -354,6 +372,7 @@ impl ExchangeReader {
             State::Http2(http2) => http2.handle_abort(&mut self.log),
             State::Resp(resp) => resp.handle_abort(&mut self.log),
             State::Postgres(postgres) => postgres.handle_abort(&mut self.log),
+            State::HalfDuplex(turns) => turns.handle_abort(&mut self.log),
             State::Tls(tls) => tls.handle_abort(&mut self.log),
             State::Turns { turns, .. } => turns.handle_abort(&mut self.log),
         }
@@ -392,6 +411,11 @@ impl ExchangeReader {
         matches!(&self.state, State::Tls(tls) if tls.may_be_multiplexed())
     }
 
+    /// The protocol that asked for TLS, and goes on in it.
+    pub(crate) const fn encrypted(&self) -> Option<Protocol> {
+        self.encrypted
+    }
+
     /// Whether a server of TLS asked for another ClientHello.
     pub(crate) const fn hello_retried(&self) -> bool {
         matches!(&self.state, State::Tls(tls) if tls.hello_retried())
@@ -413,6 +437,7 @@ impl ExchangeReader {
             State::Resp(resp) => resp.cost(),
             State::Postgres(postgres) => postgres.cost(),
             State::WebSocket(_) => size_of::<WebSocket>(),
+            State::HalfDuplex(turns) => turns.cost(),
             State::Opening(_) | State::ProxyHeader(_) | State::Turns { .. } | State::Tunnel => 0,
         }
     }
@@ -448,11 +473,12 @@ impl ExchangeReader {
         while !span.is_empty() {
             match &mut self.state {
                 State::Opening(opening) => {
-                    let Some(protocol) = opening.handle(direction, &mut span) else { return };
+                    let found = opening.handle(direction, &mut span, &mut self.log);
+                    let Some(found) = found else { return };
                     let opening = *opening;
                     match opening.proxy_header() {
                         Some(header) => self.state = State::ProxyHeader(header),
-                        None => self.open(protocol, &opening),
+                        None => self.open(found, &opening),
                     }
                     for (direction, taken) in opening.taken() {
                         self.handle(direction, taken);
@@ -463,7 +489,7 @@ impl ExchangeReader {
                     match header.handle(&mut span, &mut self.log.tokens(direction)) {
                         Read::NeedsMore => return,
                         Read::Whole => self.state = State::Opening(Opening::default()),
-                        Read::Broken => self.open(Protocol::Opaque, &Opening::default()),
+                        Read::Broken => self.open(Found::Unknown, &Opening::default()),
                     }
                 }
                 State::Http1(http1) => match http1.handle(direction, &mut span, &mut self.log) {
@@ -484,6 +510,12 @@ impl ExchangeReader {
                         None => return,
                     }
                 }
+                State::HalfDuplex(turns) => {
+                    match turns.handle(direction, &mut span, &mut self.log) {
+                        Some(switch) => self.switch(switch, direction, &mut span),
+                        None => return,
+                    }
+                }
                 State::Tls(tls) => {
                     tls.handle(direction, &mut span, &mut self.log);
                     return;
@@ -500,70 +532,6 @@ impl ExchangeReader {
                 }
                 State::Turns { .. } => self.take_turn(direction, &mut span),
                 State::Tunnel => return,
-            }
-        }
-    }
-
-    /// Goes on in the protocol that the first bytes show.
-    fn open(&mut self, protocol: Protocol, opening: &Opening) {
-        let &Opening { from_middle, in_tunnel, .. } = opening;
-        self.state = match protocol {
-            Protocol::Http1 => State::Http1(Box::new(Http1::new(!from_middle))),
-            Protocol::Http2 => State::Http2(Box::new(Http2::new())),
-            // A turn of direction in a tunnel does not show who waits: both sides may push.
-            Protocol::Tls
-            | Protocol::Resp
-            | Protocol::Postgres
-            | Protocol::WebSocket
-            | Protocol::Opaque
-                if in_tunnel =>
-            {
-                State::Tunnel
-            }
-            Protocol::Resp => State::Resp(Box::new(Resp::new(!from_middle))),
-            Protocol::Postgres => State::Postgres(Box::new(Postgres::new(!from_middle))),
-            Protocol::Tls => State::Tls(Box::new(Tls::new(!from_middle, self.keys.clone()))),
-            Protocol::WebSocket | Protocol::Opaque => {
-                State::Turns { turns: Turns::Idle, from_middle }
-            }
-        };
-        self.log.push(Event::Protocol(protocol));
-    }
-
-    /// Goes on as `switch` says, with the bytes that are left in `span`.
-    fn switch(&mut self, switch: Switch, direction: Direction, span: &mut Span<'_>) {
-        match switch {
-            Switch::Turns { turns, start } => {
-                self.state = State::Turns { turns, from_middle: false };
-                self.log.push(Event::Protocol(Protocol::Opaque));
-                let end = span.end();
-                span.take_all();
-                if let (State::Turns { turns, .. }, true) = (&mut self.state, start < end) {
-                    turns.handle(direction, start, end, &mut self.log);
-                }
-            }
-            Switch::Connect => {
-                self.state = State::Opening(Opening::in_tunnel());
-            }
-            Switch::Tunnel(tunnel) => {
-                self.state = State::Tunnel;
-                self.log.push(Event::Protocol(match tunnel {
-                    Tunnel::WebSocket => Protocol::WebSocket,
-                    _ => Protocol::Opaque,
-                }));
-            }
-            Switch::WebSocket(exchange) => {
-                self.state = State::WebSocket(Box::new(WebSocket::new(exchange)));
-                self.log.push(Event::Protocol(Protocol::WebSocket));
-            }
-            Switch::NotDivided => self.state = State::Tunnel,
-            Switch::Tls => {
-                self.state = State::Tls(Box::new(Tls::new(true, self.keys.clone())));
-                self.log.push(Event::Protocol(Protocol::Tls));
-            }
-            Switch::Http2 { exchange } => {
-                self.state = State::Http2(Box::new(Http2::upgraded(exchange)));
-                self.log.push(Event::Protocol(Protocol::Http2));
             }
         }
     }

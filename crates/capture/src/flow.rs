@@ -16,6 +16,7 @@ mod lingering;
 mod measures;
 mod message_hold;
 mod message_watch;
+mod multiplexed;
 mod newcomer;
 mod open;
 mod packet;

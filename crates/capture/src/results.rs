@@ -68,6 +68,8 @@ pub struct ConnectionResult {
     pub alert: Option<Alert>,
     /// The server of TLS asked for another ClientHello, with another key share.
     pub hello_retried: bool,
+    /// The protocol that asked for TLS, and goes on in it.
+    pub encrypted: Option<Protocol>,
     /// Whether what TLS has sealed was read, or why not; `None` without TLS, or
     /// [without secrets](crate::analysis::Analyser::with_keys).
     pub opened: Option<Result<(), NotOpened>>,

@@ -23,6 +23,28 @@ impl Cause {
         };
         CHECKS.iter().find(fits).map(|row| row.text)
     }
+
+    /// The same for a protocol that is not HTTP, which `ackwise check` does not speak.
+    ///
+    /// ```
+    /// use ackwise_cause::{Cause, Direction};
+    ///
+    /// let check = Cause::CorkTimer.check_without_http(Direction::ToClient, None).unwrap();
+    /// assert!(!check.contains("URL"));
+    /// ```
+    #[must_use]
+    pub fn check_without_http(
+        self,
+        direction: Direction,
+        rival: Option<Self>,
+    ) -> Option<&'static str> {
+        let text = self.check(direction, rival)?;
+        Some(match text {
+            CORKED => CORKED_WITHOUT_HTTP,
+            NAGLE_SERVER | TESTED => NAGLE_WITHOUT_HTTP,
+            text => text,
+        })
+    }
 }
 
 /// A check: of a cause, against rivals (any if there are none), where that party can change something (or any).
@@ -60,6 +82,11 @@ const AT_SERVER: &str = "capture at the server as well (`ackwise explain --pair`
                          the departure of the response there, the time is the server's";
 const CORKED: &str = "run `ackwise check URL`, which tests for a cork, or see whether the program sets TCP_CORK or uses \
                       MSG_MORE (`strace -f -e trace=setsockopt,sendto,sendmsg`)";
+const CORKED_WITHOUT_HTTP: &str = "see whether the server sets TCP_CORK or uses MSG_MORE \
+                                   (`strace -f -e trace=setsockopt,sendto,sendmsg`)";
+const NAGLE_WITHOUT_HTTP: &str =
+    "see whether the server sets TCP_NODELAY (`strace -f -e trace=setsockopt`) and when it writes";
+const TESTED: &str = "run `ackwise check URL`, which tests for it";
 const CORKED_CLIENT: &str = "see whether the client sets TCP_CORK or uses MSG_MORE \
                              (`strace -f -e trace=setsockopt,sendto,sendmsg`)";
 const NAGLE_SERVER: &str = "run `ackwise check URL`, which tests for it, or see whether the server sets TCP_NODELAY \
@@ -93,7 +120,7 @@ const CHECKS: &[Row] = &[
                                        goes with the load, distance stays"),
     any(Queueing, BOTH_ENDS),
 
-    at(ShortInitialSegment, Party::Server, "run `ackwise check URL`, which tests for it"),
+    at(ShortInitialSegment, Party::Server, TESTED),
     any(ShortInitialSegment, NAGLE_CLIENT),
     against(NagleDelayedAck, &[RetransmissionTimeout, LossRecovery], LOST),
     at(NagleDelayedAck, Party::Server, NAGLE_SERVER),

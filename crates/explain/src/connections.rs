@@ -16,19 +16,6 @@ use ackwise_tcp::TimeWaitHolder;
 
 use super::pacing;
 
-/// What a connection speaks, in a word.
-pub(super) const fn protocol(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Http1 => "http1",
-        Protocol::Http2 => "http2",
-        Protocol::Postgres => "postgresql",
-        Protocol::Resp => "resp",
-        Protocol::Tls => "tls",
-        Protocol::WebSocket => "websocket",
-        _ => "opaque",
-    }
-}
-
 /// From the first packet to the last.
 pub(super) fn duration(it: &ConnectionResult) -> Duration {
     it.last_seen.saturating_since(it.first_seen)
@@ -45,7 +32,7 @@ const ABOUT: &str = "Round trips are from the capture point to that end and back
 pub(super) fn text(analysis: &Analysis, width: usize) -> String {
     let all = &analysis.connections;
     let mut out = format!(
-        "\nConnections: {}\n  {:>4}  {:9} {:>9} {:>12} {:>11} {:>11}  {:12} {:18} client > server\n",
+        "\nConnections: {}\n  {:>4}  {:10} {:>9} {:>12} {:>11} {:>11}  {:12} {:18} client > server\n",
         grouped(all.len() as u64),
         "id",
         "protocol",
@@ -60,9 +47,9 @@ pub(super) fn text(analysis: &Analysis, width: usize) -> String {
         let [to_server, to_client] = it.bytes.map(size);
         let _ = writeln!(
             out,
-            "  {:>4}  {:9} {:>9} {:>12} {to_server:>11} {to_client:>11}  {:12} {:18} {} > {}",
+            "  {:>4}  {:10} {:>9} {:>12} {to_server:>11} {to_client:>11}  {:12} {:18} {} > {}",
             it.id,
-            it.protocol.map_or("-", protocol),
+            it.protocol.map_or("-", Protocol::name),
             grouped(it.exchanges.into()),
             span(duration(it)),
             closed(it),
@@ -211,7 +198,7 @@ fn cells(it: &ConnectionResult) -> [String; 18] {
         it.id.to_string(),
         it.client.to_string(),
         it.server.to_string(),
-        it.protocol.map_or("-", protocol).to_owned(),
+        it.protocol.map_or("-", Protocol::name).to_owned(),
         grouped(it.exchanges.into()),
         span(duration(it)),
         to_server,

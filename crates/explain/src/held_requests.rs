@@ -29,14 +29,14 @@ pub(super) struct Held {
 impl Held {
     /// The client and the server that have the most of it.
     pub(super) fn most(analysis: &Analysis) -> Option<Self> {
-        let mut all: BTreeMap<(IpAddr, SocketAddr), HeldRequests> = BTreeMap::new();
+        let mut all: BTreeMap<(IpAddr, SocketAddr, &str), HeldRequests> = BTreeMap::new();
         for connection in &analysis.connections {
             let held = connection.held_requests.as_deref().filter(|it| is_usual(it));
             let Some(held) = held else { continue };
-            let ends = (connection.client.ip(), connection.server);
+            let ends = (connection.client.ip(), connection.server, held.cause.name());
             all.entry(ends).and_modify(|it| it.add(held)).or_insert(*held);
         }
-        let ((client, server), requests) = all.into_iter().max_by_key(|it| it.1.total)?;
+        let ((client, server, _), requests) = all.into_iter().max_by_key(|it| it.1.total)?;
         Some(Self { client, server, requests })
     }
 
@@ -44,15 +44,18 @@ impl Held {
     pub(super) fn sentence(&self, already: &str) -> String {
         let Self { client, server, requests: held } = self;
         let out = format!(
-            "In front of exchanges, and in no time below: {} of {client} to {server} left with a delayed ACK of what it had \
-             sent before (Nagle), {} to {} each at most, {} in total ({} confidence).",
+            "In front of exchanges, and in no time below: {} of {client} to {server} left with {} (Nagle), {} to {} each at most, {} in total ({} confidence).",
             counted(held.count.into(), "request"),
+            match held.cause {
+                Cause::NagleRtt => "the ACK of an earlier request on the same connection",
+                _ => "a delayed ACK of what it had sent before",
+            },
             rounded(held.shortest),
             rounded(held.longest),
             rounded(held.total),
             held.confidence.name(),
         );
-        let remedy = Cause::NagleDelayedAck.remedy(Direction::ToServer).map_or("", |it| it.text);
+        let remedy = held.cause.remedy(Direction::ToServer).map_or("", |it| it.text);
         let label = if held.confidence == Confidence::High { "Fix" } else { "If so" };
         let fix = format!("\n{label}: {remedy}.");
         if already.contains(&fix) { out } else { out + &fix }

@@ -44,7 +44,7 @@ use tunnel_row::TunnelRow;
 use super::{
     arrival::Unarrived,
     clock_time::utc,
-    connections::{duration, offer, protocol},
+    connections::{duration, offer},
     decryption,
     failures::{Failure, Key},
     grpc::Statuses,
@@ -197,17 +197,19 @@ struct ConnectionRow {
     lost_by_capture: u64,
     /// What took the connection or its streams over: time of which nothing is attributed to a cause.
     tunnels: Vec<TunnelRow>,
-    /// Requests that Nagle's algorithm held before their first byte, until a delayed ACK: a wait in front of exchanges, which
+    /// Requests that Nagle's algorithm held before their first byte, until an ACK: a wait in front of exchanges, which
     /// is in none of them; null if there are none.
     held_requests: Option<HeldRequestsRow>,
     /// How much of the connection the capture has.
     quality: ConnectionQuality,
 }
 
-/// Requests whose first byte left with a delayed ACK. When the program wrote them is not visible: times are upper limits.
+/// Requests whose first byte left with an ACK. When the program wrote them is not visible: times are upper limits.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "HeldRequests")]
 struct HeldRequestsRow {
+    /// `nagle-delayed-ack`, or `nagle-rtt`: several users share the connection.
+    cause: &'static str,
     /// How many.
     count: u32,
     /// The shortest wait.
@@ -422,7 +424,7 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         id: it.id,
         client: it.client.to_string(),
         server: it.server.to_string(),
-        protocol: it.protocol.map(|it| protocol(it).to_owned()),
+        protocol: it.protocol.map(|it| it.name().to_owned()),
         decrypted: it.opened.map(decryption::name),
         hello_retried: it.hello_retried,
         exchanges: it.exchanges,
@@ -461,6 +463,7 @@ fn held_requests(it: &HeldRequests) -> HeldRequestsRow {
     let mut packets: Vec<u64> = it.evidence.packets().collect();
     packets.sort_unstable();
     HeldRequestsRow {
+        cause: it.cause.name(),
         count: it.count,
         shortest_ms: millis(it.shortest),
         longest_ms: millis(it.longest),

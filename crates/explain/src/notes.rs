@@ -1,6 +1,9 @@
 //! What a report does not cover, and how far it can be trusted.
 
-use ackwise_capture::limits::{Limit, Reached};
+use ackwise_capture::{
+    decode::QuicConnections,
+    limits::{Limit, Reached},
+};
 use ackwise_report::{
     printable,
     words::{counted, grouped},
@@ -41,6 +44,7 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
         let packets = counted(explained.packets, "packet");
         notes.push(format!("Not analysed, out of {packets}: {}.", reasons.join(", ")));
     }
+    notes.extend(quic(&explained.quic));
     notes.extend(key_shares::note(&explained.analysis));
     notes.extend(decryption::note(&explained.analysis));
     notes.extend(grpc::note(&explained.analysis));
@@ -55,6 +59,19 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
     notes.extend(reached.iter().map(|(it, times)| limit(it, times, &reached)));
     notes.extend(explained.warnings.iter().map(|it| format!("warning: {}", printable(it))));
     notes
+}
+
+/// `2 QUIC connections (HTTP/3), not analysed: of 1 client with 1 server.`
+fn quic(quic: &QuicConnections) -> Option<String> {
+    let more = if quic.is_full() { "At least " } else { "" };
+    let connections = counted(quic.count(), "QUIC connection");
+    let [clients, servers] = [(quic.clients(), "client"), (quic.servers(), "server")]
+        .map(|(count, who)| counted(count, who));
+    (quic.count() > 0).then(|| {
+        format!(
+            "{more}{connections} (HTTP/3), not analysed: of {clients} with {servers}. QUIC encrypts its acknowledgements."
+        )
+    })
 }
 
 /// What was left out because of a limit.

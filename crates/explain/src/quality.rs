@@ -23,6 +23,8 @@ use super::{
 pub struct CaptureQuality {
     /// Number of connections.
     pub connections: u64,
+    /// Number of QUIC connections (HTTP/3), which are not analysed.
+    pub quic_connections: u64,
     /// Number of packets that were delivered but not captured, at least.
     pub missing_packets: u64,
     /// Their bytes.
@@ -80,6 +82,7 @@ impl CaptureQuality {
         let UnreadFiles { whole, cut_off, damaged } = explained.unread;
         let mut quality = Self {
             followed,
+            quic_connections: explained.quic.count(),
             cut_off_files: cut_off,
             damaged_files: damaged,
             unread_files: whole,
@@ -177,7 +180,13 @@ impl fmt::Display for CaptureQuality {
             write!(f, "{unread}; in what was read, ")?;
         }
         if self.connections == 0 {
-            return f.write_str("no TCP connection.");
+            return match self.quic_connections {
+                0 => f.write_str("no TCP connection."),
+                quic => {
+                    let quic = counted(quic, "QUIC connection");
+                    write!(f, "no TCP connection; {quic} (HTTP/3), not analysed.")
+                }
+            };
         }
         let defects = self.defects();
         match defects.is_empty() {
@@ -222,6 +231,10 @@ mod tests {
         };
         for (quality, line) in [
             (CaptureQuality::default(), "no TCP connection."),
+            (
+                CaptureQuality { quic_connections: 2, ..CaptureQuality::default() },
+                "no TCP connection; 2 QUIC connections (HTTP/3), not analysed.",
+            ),
             (whole.clone(), "both directions, no packets missing."),
             (
                 CaptureQuality { cut_off_files: 1, ..whole.clone() },

@@ -14,7 +14,7 @@ use std::{
 
 use ackwise_capture::{
     analysis::{Analyser, Analysis, Batch},
-    decode::{IcmpError, LeftOut, NotTcp, RawSegment},
+    decode::{IcmpError, LeftOut, NotTcp, QuicConnections, RawSegment},
     filter::Filter,
     keys::KeyLog,
     limits::Reached,
@@ -175,6 +175,7 @@ pub struct Packets {
     filter: Option<Filter>,
     filtered_out: u64,
     left_out: LeftOut,
+    quic: QuicConnections,
     read: u64,
     /// What ICMP says, which the analyser does not have yet.
     errors: Vec<IcmpError>,
@@ -194,6 +195,8 @@ pub struct Explained {
     pub packets: u64,
     /// Packets without a TCP segment that could be read, by reason.
     pub left_out: LeftOut,
+    /// Connections of QUIC, which are not analysed.
+    pub quic: QuicConnections,
     /// TCP segments that the filter excluded.
     pub filtered_out: u64,
     /// What the capture itself has lost.
@@ -418,7 +421,7 @@ impl Reading {
         self.ending.store(true, Ordering::Relaxed);
         let mut state = self.lock();
         let analysis = state.analyser.take()?.finish();
-        let Packets { stripper, mut not_saved, filtered_out, left_out, .. } =
+        let Packets { stripper, mut not_saved, filtered_out, left_out, quic, .. } =
             std::mem::take(&mut state.packets);
         let stripping = stripper.as_ref().map(Stripper::reached).unwrap_or_default();
         if let Some(Err(error)) = stripper.map(|it| it.finish(state.drops)) {
@@ -429,6 +432,7 @@ impl Reading {
             analysis,
             packets: self.packets(),
             left_out,
+            quic,
             filtered_out,
             drops: state.drops,
             followed: std::mem::take(&mut state.followed).end(Instant::now()),
@@ -525,7 +529,8 @@ impl Packets {
                 Taken::Copied => self.batch.push(&segment),
             },
             Err(why) => {
-                self.left_out.count(why);
+                let is_quic = why == NotTcp::Udp && self.quic.handle(frame);
+                self.left_out.count(if is_quic { NotTcp::Quic } else { why });
                 let error = || IcmpError::find(frame).ok();
                 self.errors.extend((why == NotTcp::OtherProtocol).then(error).flatten());
             }

@@ -7,9 +7,13 @@ mod matters;
 mod window;
 mod words;
 
-use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    time::Duration,
+};
 
-use ackwise_capture::analysis::Analysis;
+use ackwise_capture::{analysis::Analysis, conversation::Protocol};
 use ackwise_cause::{Cause, Direction, H2Window};
 use ackwise_report::words::{counted, grouped, rounded};
 
@@ -65,11 +69,12 @@ fn of_exchanges(
 fn of_time(analysis: &Analysis, totals: &Totals, is_well: bool) -> String {
     if totals.exchanges == 0 {
         let in_middle = analysis.connections.iter().any(|it| it.quality.begins_in_middle);
+        let spoken = not_divided(analysis).unwrap_or_default();
         return match in_middle {
-            true => "The capture has no HTTP exchange whose request is in it. What began before the capture is \
-                     not judged."
-                .to_owned(),
-            false => "The capture has no HTTP exchange.".to_owned(),
+            true => format!(
+                "The capture has no exchange whose request is in it{spoken}. What began before the capture is not judged."
+            ),
+            false => format!("The capture has no exchange{spoken}."),
         };
     }
     let Some(first) = totals.largest() else {
@@ -87,6 +92,22 @@ fn of_time(analysis: &Analysis, totals: &Totals, is_well: bool) -> String {
         None if is_well && is_healthy(totals) => of_health(analysis, &first, totals),
         None => of_largest(analysis, &first, totals),
     }
+}
+
+/// `: 3 connections of MQTT and 1 of SSH are not divided`.
+fn not_divided(analysis: &Analysis) -> Option<String> {
+    let mut spoken: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let protocols = analysis.connections.iter().filter_map(|it| it.protocol);
+    for title in protocols.filter(|it| !it.may_be_http()).filter_map(Protocol::title) {
+        *spoken.entry(title).or_default() += 1;
+    }
+    let (first, rest) = spoken.iter().next().map(|it| (it, spoken.iter().skip(1)))?;
+    let all: u64 = spoken.values().sum();
+    let mut out = format!(": {} of {}", counted(*first.1, "connection"), first.0);
+    for (title, count) in rest {
+        out += &format!(", {} of {title}", grouped(*count));
+    }
+    Some(out + if all == 1 { " is not divided" } else { " are not divided" })
 }
 
 /// What took most of the time, and what else can be changed.
@@ -228,7 +249,7 @@ fn how_long(stall: &Total) -> String {
 
 /// Whoever is to blame for most of it.
 fn worst_host(analysis: &Analysis, cause: Cause, direction: Direction) -> Option<SocketAddr> {
-    let mut owed: std::collections::BTreeMap<SocketAddr, Duration> = Default::default();
+    let mut owed: BTreeMap<SocketAddr, Duration> = Default::default();
     for exchange in &analysis.exchanges {
         let connection = &analysis.connections[exchange.connection as usize];
         let sender = match direction {
@@ -430,6 +451,6 @@ mod tests {
             "No time can be attributed: in this capture, no exchange has a duration."
         );
         let none = Reading::new().end().unwrap().analysis;
-        assert_eq!(sentence(&none), "The capture has no HTTP exchange.");
+        assert_eq!(sentence(&none), "The capture has no exchange.");
     }
 }

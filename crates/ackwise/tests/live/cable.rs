@@ -60,8 +60,7 @@ fn a_live_capture_ends_after_its_duration_and_sees_only_what_the_filter_wants() 
     let wanted = explain(&client.namespace, &one);
     let unwanted = explain(&client.namespace, &[&one[..], &["--filter", &filter]].concat());
     curl(&client.namespace, &[&format!("http://{}:{PORT}/small", server.address)]);
-    for (capture, expected) in
-        [(wanted, "1 exchange,"), (unwanted, "The capture has no HTTP exchange")]
+    for (capture, expected) in [(wanted, "1 exchange,"), (unwanted, "The capture has no exchange")]
     {
         let output = capture.output();
         let text = String::from_utf8(output.stdout).unwrap();

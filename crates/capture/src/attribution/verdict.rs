@@ -21,7 +21,7 @@ impl Evidence {
     }
 
     /// All of them, also those that are none.
-    pub(super) const fn numbers(&self) -> [u64; Self::MAX] {
+    pub(crate) const fn numbers(&self) -> [u64; Self::MAX] {
         self.0
     }
 

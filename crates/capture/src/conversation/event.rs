@@ -4,7 +4,7 @@ use std::{num::NonZeroU64, time::Duration};
 
 use ackwise_cause::{Direction, GrpcStatus, H2Window, Party};
 
-use super::Text;
+use super::{Protocol, Text, Tunnel};
 
 /// One request and its response; numbered from 0 in each connection, in the order the requests
 /// begin.
@@ -237,106 +237,6 @@ impl Goaway {
         /// RFC 9113, section 7.
         const ENHANCE_YOUR_CALM: u32 = 11;
         self.code == Some(ENHANCE_YOUR_CALM) && self.says_too_many_pings
-    }
-}
-
-/// What a connection speaks.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum Protocol {
-    /// HTTP/1.0 or HTTP/1.1.
-    Http1,
-    /// HTTP/2 without TLS.
-    Http2,
-    /// TLS; its exchanges are turns of application data.
-    Tls,
-    /// RESP, the protocol of Redis.
-    Resp,
-    /// The protocol of PostgreSQL, version 3, without TLS.
-    Postgres,
-    /// WebSocket (RFC 6455), which has no exchanges.
-    WebSocket,
-    /// Anything else; its exchanges are turns of data, and in a tunnel there are none.
-    Opaque,
-}
-
-/// Something that takes a connection or a stream over once an exchange has opened it.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-#[non_exhaustive]
-pub enum Tunnel {
-    /// WebSocket, after a 101 or over HTTP/2 (RFC 8441).
-    WebSocket,
-    /// A response that goes on as a stream of events: `text/event-stream`, or newline-delimited JSON.
-    EventStream,
-    /// What a 2xx response to CONNECT begins (RFC 9110, section 9.3.6), unless it is HTTP in the clear.
-    Connect,
-    /// Another protocol after a 101.
-    Upgrade,
-    /// The server sends whatever happens: SUBSCRIBE, MONITOR, replication.
-    Push,
-    /// A command that waits for another client, or for a time.
-    Blocking,
-    /// Requests without responses: CLIENT REPLY OFF.
-    Unanswered,
-    /// A client that pipelines, behind a gap of the capture.
-    Pipelined,
-    /// PostgreSQL's startup and authentication.
-    Startup,
-    /// Messages of PostgreSQL that are answered before their unit is over.
-    Dialogue,
-    /// PostgreSQL's COPY.
-    Copy,
-}
-
-impl Tunnel {
-    /// Whether the connection, or the stream, goes on as before once it is over.
-    #[must_use]
-    pub const fn is_passing(self) -> bool {
-        matches!(
-            self,
-            Self::EventStream | Self::Blocking | Self::Startup | Self::Dialogue | Self::Copy
-        )
-    }
-
-    /// Whether its messages are read, as far as the capture has them.
-    #[must_use]
-    pub const fn has_messages(self) -> bool {
-        matches!(self, Self::WebSocket | Self::EventStream)
-    }
-
-    /// Why it is not divided into exchanges, unless HTTP has opened it.
-    #[must_use]
-    pub const fn reason(self) -> Option<&'static str> {
-        match self {
-            Self::WebSocket | Self::EventStream | Self::Connect | Self::Upgrade => None,
-            Self::Push => Some("the server sends when something happens"),
-            Self::Blocking => Some("waiting for another client or a timeout"),
-            Self::Unanswered => Some("the client wants no replies"),
-            Self::Startup => Some("a dialogue"),
-            Self::Dialogue => Some("answered before it is over"),
-            Self::Copy => Some("both sides send when they have data"),
-            Self::Pipelined => Some(
-                "the capture lacks packets or its beginning, so replies cannot be matched to requests",
-            ),
-        }
-    }
-
-    /// `WebSocket`, `CONNECT tunnel`, `upgraded connection`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::WebSocket => "WebSocket",
-            Self::EventStream => "event stream",
-            Self::Connect => "CONNECT tunnel",
-            Self::Upgrade => "upgraded connection",
-            Self::Push => "push stream",
-            Self::Blocking => "blocking command",
-            Self::Unanswered => "reply-free connection",
-            Self::Pipelined => "pipelined connection",
-            Self::Startup => "authentication",
-            Self::Dialogue => "flushed unit",
-            Self::Copy => "COPY transfer",
-        }
     }
 }
 

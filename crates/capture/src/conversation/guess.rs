@@ -90,11 +90,7 @@ pub(super) fn postgres_startup(bytes: &[u8]) -> Guess {
             _ if !lengths.contains(&length) => Guess::No,
             guess => guess,
         });
-    guesses.fold(Guess::No, |best, guess| match (best, guess) {
-        (Guess::Yes, _) | (_, Guess::Yes) => Guess::Yes,
-        (Guess::Maybe, _) | (_, Guess::Maybe) => Guess::Maybe,
-        _ => Guess::No,
-    })
+    best(guesses)
 }
 
 /// A segment of messages of PostgreSQL's client that ends with a whole Query or Sync, and has nothing else in it.
@@ -144,6 +140,38 @@ pub(super) fn http2_settings(bytes: &[u8]) -> Guess {
         (Guess::No, _) | (_, Guess::No) => Guess::No,
         (_, ends) => ends,
     }
+}
+
+/// The first record of TLS: a handshake that begins with a ClientHello (RFC 8446, section 4).
+pub(super) fn client_hello(bytes: &[u8]) -> Guess {
+    match tls_record(bytes, 22..=22) {
+        Guess::Yes => bytes.get(5).map_or(Guess::Maybe, |&it| begins(&[it], &[1])),
+        guess => guess,
+    }
+}
+
+/// What it is if it may be any of these.
+pub(super) fn best(guesses: impl IntoIterator<Item = Guess>) -> Guess {
+    guesses.into_iter().fold(Guess::No, |best, guess| match (best, guess) {
+        (Guess::Yes, _) | (_, Guess::Yes) => Guess::Yes,
+        (Guess::Maybe, _) | (_, Guess::Maybe) => Guess::Maybe,
+        _ => Guess::No,
+    })
+}
+
+/// Bytes of which the first `length` fit, each by its place.
+pub(super) fn fits(bytes: &[u8], length: usize, fits: impl Fn(usize, u8) -> bool) -> Guess {
+    let mut seen = bytes.iter().take(length).enumerate();
+    match seen.all(|(at, &byte)| fits(at, byte)) {
+        false => Guess::No,
+        true if bytes.len() < length => Guess::Maybe,
+        true => Guess::Yes,
+    }
+}
+
+/// A word in capitals, which may be written in small letters.
+pub(super) fn begins_word(bytes: &[u8], word: &[u8]) -> Guess {
+    fits(bytes, word.len(), |at, byte| byte.to_ascii_uppercase() == word[at])
 }
 
 pub(super) fn begins(bytes: &[u8], prefix: &[u8]) -> Guess {

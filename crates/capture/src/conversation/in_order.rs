@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Event, ExchangeId, RequestHead, Text, Tunnel, log::Log};
+use ackwise_cause::Direction;
+
+use super::{Event, ExchangeId, RequestHead, Switch, Text, Tunnel, log::Log};
 use crate::limits::OPEN_REQUESTS;
 
 /// What a request does to the order of responses.
@@ -90,9 +92,11 @@ impl InOrder {
         self.is_answering
     }
 
-    /// The server has what the client sent before `position`.
-    pub(super) fn handle_arrival(&mut self, position: u64) {
-        self.heard = self.heard.max(Some(position));
+    /// The other end has what was sent in this direction before `position`.
+    pub(super) fn handle_arrival(&mut self, direction: Direction, position: u64) {
+        if direction == Direction::ToServer {
+            self.heard = self.heard.max(Some(position));
+        }
     }
 
     /// A request begins at `at`.
@@ -220,6 +224,15 @@ impl InOrder {
         self.begin_next(log);
     }
 
+    /// The response that is under way ends, if only a turn shows where: at `turn`. Whether it did.
+    pub(super) fn answered_by_turn(&mut self, turn: Option<u64>, log: &mut Log) -> bool {
+        let end = turn.filter(|_| self.is_answering);
+        if let Some(end) = end {
+            self.answered(end, false, log);
+        }
+        end.is_some()
+    }
+
     /// It is the turn of a request whose wait nobody is to blame for.
     fn begin_next(&self, log: &mut Log) {
         if let Some(&Asked { exchange, effect, .. }) = self.asked.front()
@@ -229,9 +242,22 @@ impl InOrder {
         }
     }
 
-    /// The capture does not show the responses to what was asked.
-    pub(super) fn lose(&mut self, log: &mut Log) {
+    /// The capture does not show the responses to what was asked, nor how many are still to come: a client that has
+    /// pipelined is not followed any more.
+    pub(super) fn lose(&mut self, log: &mut Log) -> Option<Switch> {
         self.drain(log, |exchange| Event::Lost { exchange });
+        self.is_pipelined.then(|| {
+            let tunnel = Tunnel::Pipelined;
+            log.push(Event::TunnelBegins { exchange: NOBODY, tunnel });
+            Switch::NotDivided
+        })
+    }
+
+    /// What comes next cannot be paired, by what the client has asked for.
+    pub(super) fn give_up(&mut self, log: &mut Log) -> Switch {
+        self.abandon_judged_behind(log);
+        self.abandon(log);
+        Switch::NotDivided
     }
 
     /// Nothing more comes.
@@ -240,7 +266,7 @@ impl InOrder {
     }
 
     /// What waits behind something that nobody can judge is not judged, either.
-    pub(super) fn abandon_judged_behind(&mut self, log: &mut Log) {
+    fn abandon_judged_behind(&mut self, log: &mut Log) {
         for asked in &mut self.asked {
             if let (Some(exchange), true) = (asked.exchange, asked.is_judged) {
                 asked.is_judged = false;

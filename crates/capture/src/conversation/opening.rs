@@ -3,11 +3,24 @@
 use ackwise_cause::Direction;
 
 use super::{
-    Protocol,
-    guess::{self, GUESS_LIMIT, Guess},
+    guess::{GUESS_LIMIT, Guess},
+    half_duplex::keep_magic,
+    log::Log,
+    protocols::{Ends, KnownProtocol, PROTOCOLS, Place},
     proxy_header::ProxyHeader,
     span::Span,
 };
+
+/// What first bytes begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Found {
+    /// This.
+    Known(&'static KnownProtocol),
+    /// This, if the server answers in its words.
+    Candidate(&'static KnownProtocol),
+    /// Nothing that is known.
+    Unknown,
+}
 
 /// What both sides have sent before it is clear what they speak.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,7 +31,14 @@ pub(super) struct Opening {
     pub(super) from_middle: bool,
     /// A proxy hands on what is sent.
     pub(super) in_tunnel: bool,
+    /// Which rows of [`PROTOCOLS`] fit what the server said before the client's first byte, if it did.
+    greeted: Option<u32>,
+    /// Which row fits what the client has said, if the server's answer does.
+    candidate: Option<u8>,
 }
+
+/// A bit for each row.
+const _: () = assert!(PROTOCOLS.len() <= u32::BITS as usize);
 
 impl Opening {
     /// What comes behind a CONNECT.
@@ -54,68 +74,91 @@ impl Opening {
     }
 
     /// Takes bytes off the front of `span`; the protocol, once that is clear.
-    pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>) -> Option<Protocol> {
+    pub(super) fn handle(
+        &mut self,
+        direction: Direction,
+        span: &mut Span<'_>,
+        log: &mut Log,
+    ) -> Option<Found> {
         match direction {
             Direction::ToServer => self.handle_client(span),
             // The client has spoken, and not clearly.
-            Direction::ToClient if self.client.length > 0 => Some(Protocol::Opaque),
-            Direction::ToClient => self.handle_server(span),
+            Direction::ToClient if self.client.length > 0 => Some(self.unclear()),
+            Direction::ToClient => self.handle_server(span, log),
         }
     }
 
-    fn handle_client(&mut self, span: &mut Span<'_>) -> Option<Protocol> {
+    fn handle_client(&mut self, span: &mut Span<'_>) -> Option<Found> {
         let more = self.client.extend(span);
-        let seen = self.client.bytes();
+        let (seen, place) = (self.client.bytes(), self.place());
         let header = if self.from_middle { Guess::No } else { ProxyHeader::guess(seen) };
-        let tls = if self.from_middle { 20..=23 } else { 22..=22 };
-        let guesses = [
-            (Protocol::Http2, guess::http2_preface(seen)),
-            (Protocol::Tls, guess::tls_record(seen, tls)),
-            (Protocol::Http1, guess::request_line(seen)),
-            (Protocol::Opaque, header),
-            (Protocol::Resp, guess::resp_command(seen)),
-            (
-                Protocol::Postgres,
-                if self.from_middle { Guess::No } else { guess::postgres_startup(seen) },
-            ),
-        ];
-        match decide(&guesses) {
-            Err(Guess::Maybe) if more => None,
-            guess => Some(guess.unwrap_or(Protocol::Opaque)),
+        let mut is_open = header == Guess::Maybe;
+        self.candidate = None;
+        for (bit, row) in (0_u8..).zip(&PROTOCOLS) {
+            let is_greeted = self.greeted.is_some_and(|rows| rows & 1_u32 << bit != 0);
+            match row.client.guess(seen, place) {
+                Guess::Yes if row.ends == Ends::One || is_greeted => {
+                    return Some(Found::Known(row));
+                }
+                Guess::Yes if self.greeted.is_none() => self.candidate = Some(bit),
+                Guess::Maybe => is_open = true,
+                Guess::Yes | Guess::No => {}
+            }
         }
+        let waits = is_open && more && header != Guess::Yes;
+        (!waits).then(|| self.unclear())
     }
 
-    /// A server that speaks first says little: SETTINGS, or a banner, which means nothing. Or what
-    /// it answers to is not in the capture.
-    fn handle_server(&mut self, span: &mut Span<'_>) -> Option<Protocol> {
+    /// A server that speaks first says little: SETTINGS, or a greeting, which means nothing by itself. Or what it answers
+    /// to is not in the capture.
+    fn handle_server(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Found> {
         let more = self.server.extend(span);
-        let seen = self.server.bytes();
-        let guesses = [
-            (Protocol::Http2, guess::http2_settings(seen)),
-            (Protocol::Tls, guess::tls_record(seen, 20..=23)),
-            (Protocol::Http1, guess::status_line(seen)),
-        ];
-        match decide(&guesses) {
-            Ok(Protocol::Http2) if self.from_middle => {}
-            Ok(protocol) => return Some(protocol),
-            Err(Guess::Maybe) if more => return None,
-            Err(_) => {}
+        let (seen, place) = (self.server.bytes(), self.place());
+        let (mut is_open, mut greeted) = (false, 0);
+        for (bit, row) in (0_u8..).zip(&PROTOCOLS) {
+            match row.server.guess(seen, place) {
+                Guess::Yes if row.ends == Ends::One => return Some(Found::Known(row)),
+                Guess::Yes => greeted |= 1 << bit,
+                Guess::Maybe => is_open = true,
+                Guess::No => {}
+            }
+        }
+        if is_open && more {
+            return None;
+        }
+        // What comes later is no greeting.
+        if self.greeted.is_none() {
+            self.greeted = Some(greeted);
+            let rows = (0..).zip(&PROTOCOLS).filter(|(bit, _)| greeted & 1_u32 << bit != 0);
+            for (_, row) in rows {
+                keep_magic(row, Direction::ToClient, self.server.at, seen, log);
+            }
         }
         self.server = Prefix::default();
         span.take_all();
         None
     }
-}
 
-/// The first that it certainly is, or whether it can still be one.
-fn decide(guesses: &[(Protocol, Guess)]) -> Result<Protocol, Guess> {
-    for &(protocol, guess) in guesses {
-        if guess == Guess::Yes {
-            return Ok(protocol);
+    /// Nothing that is known, unless the server shows that.
+    fn unclear(&self) -> Found {
+        match self.candidate.and_then(|it| PROTOCOLS.get(usize::from(it))) {
+            Some(row) => Found::Candidate(row),
+            None => Found::Unknown,
         }
     }
-    let open = guesses.iter().any(|(_, guess)| *guess == Guess::Maybe);
-    Err(if open { Guess::Maybe } else { Guess::No })
+
+    const fn place(&self) -> Place {
+        if self.from_middle { Place::Middle } else { Place::Beginning }
+    }
+
+    /// Notes what `row` was recognised by.
+    pub(super) fn keep_magic(&self, row: &KnownProtocol, log: &mut Log) {
+        for (direction, prefix) in
+            [(Direction::ToServer, &self.client), (Direction::ToClient, &self.server)]
+        {
+            keep_magic(row, direction, prefix.at, prefix.bytes(), log);
+        }
+    }
 }
 
 /// The first bytes of one side.

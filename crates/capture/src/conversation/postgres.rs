@@ -71,9 +71,7 @@ impl Postgres {
 
     /// The server has the client's bytes before `position`.
     pub(super) fn handle_arrival(&mut self, direction: Direction, position: u64) {
-        if direction == Direction::ToServer {
-            self.order.handle_arrival(position);
-        }
+        self.order.handle_arrival(direction, position);
     }
 
     pub(super) fn handle(
@@ -186,8 +184,7 @@ impl Postgres {
             b'Q' | b'S' | b'F' | b'P' | b'B' | b'E' | b'D' | b'C' | b'H' => {}
             _ => return false,
         }
-        if let (Some(end), true) = (self.replies.turn(), self.order.is_answering()) {
-            self.order.answered(end, false, log);
+        if self.order.answered_by_turn(self.replies.turn(), log) {
             self.replies = Messages::new(false);
         }
         if !self.order.is_asking() {
@@ -299,9 +296,7 @@ impl Postgres {
     }
 
     pub(super) fn handle_abort(&mut self, log: &mut Log) {
-        if let (Some(end), true) = (self.replies.turn(), self.order.is_answering()) {
-            self.order.answered(end, false, log);
-        }
+        self.order.answered_by_turn(self.replies.turn(), log);
         self.phase = Phase::Over;
         if self.order.is_asking() {
             // Without its end, nobody waits for an answer.
@@ -313,27 +308,23 @@ impl Postgres {
     /// Replication, or a COPY whose end nobody knows.
     fn end_order(&mut self, kind: u8, log: &mut Log) -> Switch {
         let tunnel = if kind == b'W' { Tunnel::Push } else { Tunnel::Copy };
-        self.order.abandon_judged_behind(log);
-        self.order.abandon(log);
+        let switch = self.order.give_up(log);
         log.push(Event::TunnelBegins { exchange: NOBODY, tunnel });
-        Switch::NotDivided
+        switch
     }
 
     /// The capture does not show which responses are still to come.
     fn lose(&mut self, log: &mut Log) -> Option<Switch> {
-        self.order.lose(log);
         if self.phase != Phase::Units {
             log.push(Event::TunnelEnds { exchange: NOBODY });
         }
-        if self.order.is_pipelined() {
-            let tunnel = Tunnel::Pipelined;
-            log.push(Event::TunnelBegins { exchange: NOBODY, tunnel });
-            return Some(Switch::NotDivided);
+        let switch = self.order.lose(log);
+        if switch.is_none() {
+            self.phase = Phase::Units;
+            self.flushes = false;
+            (self.requests, self.replies) = (Messages::resting(), Messages::resting());
         }
-        self.phase = Phase::Units;
-        self.flushes = false;
-        (self.requests, self.replies) = (Messages::resting(), Messages::resting());
-        None
+        switch
     }
 }
 

@@ -12,7 +12,7 @@ use ackwise_cause::Direction;
 use replies::Replies;
 use requests::Requests;
 
-use super::{Event, Switch, Tunnel, in_order::InOrder, log::Log, span::Span};
+use super::{Switch, in_order::InOrder, log::Log, span::Span};
 
 /// Both directions of a connection.
 #[derive(Clone, Debug)]
@@ -54,9 +54,7 @@ impl Resp {
 
     /// The server has the client's bytes before `position`.
     pub(super) fn handle_arrival(&mut self, direction: Direction, position: u64) {
-        if direction == Direction::ToServer {
-            self.order.handle_arrival(position);
-        }
+        self.order.handle_arrival(direction, position);
     }
 
     pub(super) fn handle(
@@ -84,7 +82,7 @@ impl Resp {
                         return self.lose(log);
                     }
                     if self.order.ends() {
-                        return Some(self.end_order(log));
+                        return Some(self.order.give_up(log));
                     }
                 }
                 requests::Step::Cut if span.is_gap() || !self.order.is_asking() => {
@@ -107,8 +105,7 @@ impl Resp {
     }
 
     fn begin(&mut self, at: u64, log: &mut Log) {
-        if let (Some(end), true) = (self.replies.turn(), self.order.is_answering()) {
-            self.order.answered(end, false, log);
+        if self.order.answered_by_turn(self.replies.turn(), log) {
             self.replies.resume();
         }
         if std::mem::take(&mut self.in_hole) {
@@ -134,7 +131,7 @@ impl Resp {
                 replies::Step::Ends { at } => {
                     self.order.answered(at, true, log);
                     if self.order.ends() {
-                        return Some(self.end_order(log));
+                        return Some(self.order.give_up(log));
                     }
                 }
                 replies::Step::Cut if self.can_follow_turn(span) => self.replies.follow_turn(span),
@@ -157,7 +154,7 @@ impl Resp {
         self.requests.rest();
         self.order.end(end, false, effect, log);
         if self.order.ends() {
-            return Some(self.end_order(log));
+            return Some(self.order.give_up(log));
         }
         if self.order.answer(span.at(), false, log).is_err() {
             span.take_all();
@@ -181,32 +178,20 @@ impl Resp {
     }
 
     pub(super) fn handle_abort(&mut self, log: &mut Log) {
-        if let (Some(end), true) = (self.replies.turn(), self.order.is_answering()) {
-            self.order.answered(end, false, log);
-        }
+        self.order.answered_by_turn(self.replies.turn(), log);
         self.requests.rest();
         self.replies.rest();
         self.order.abandon(log);
-    }
-
-    /// What comes next cannot be paired, by what the client has asked for.
-    fn end_order(&mut self, log: &mut Log) -> Switch {
-        self.order.abandon_judged_behind(log);
-        self.order.abandon(log);
-        Switch::NotDivided
     }
 
     /// The capture does not show which replies are still to come.
     fn lose(&mut self, log: &mut Log) -> Option<Switch> {
-        self.order.lose(log);
-        if self.order.is_pipelined() {
-            let tunnel = Tunnel::Pipelined;
-            log.push(Event::TunnelBegins { exchange: super::in_order::NOBODY, tunnel });
-            return Some(Switch::NotDivided);
+        let switch = self.order.lose(log);
+        if switch.is_none() {
+            self.requests.rest();
+            self.replies.rest();
+            self.in_hole = true;
         }
-        self.requests.rest();
-        self.replies.rest();
-        self.in_hole = true;
-        None
+        switch
     }
 }

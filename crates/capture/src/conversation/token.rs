@@ -42,7 +42,8 @@ pub(crate) enum TokenKind {
     Error(Vec<u8>),
     /// The payload of HEADERS, PUSH_PROMISE or CONTINUATION.
     FieldBlock { length: u32, is_promise: bool, fields: KnownFields },
-    /// Lengths, types and line ends of RESP, and words of its own; headers of messages of PostgreSQL.
+    /// Lengths, types and line ends of RESP, and words of its own; headers of messages of PostgreSQL; what other
+    /// protocols are known by.
     Framing(Vec<u8>),
     /// The header of a TLS record.
     RecordHeader { content_type: u8, length: u16 },

@@ -9,7 +9,8 @@
 //! were cut off, know neither cooked frames' interfaces nor tunnels, and forget how long the packet
 //! was on the wire.
 //!
-//! *Not* here: reassembly of fragments (the first one decodes and says so), decryption, UDP.
+//! *Not* here: reassembly of fragments (the first one decodes and says so), decryption, UDP, of which [`QuicConnections`]
+//! says no more than what is QUIC.
 //!
 //! ```
 //! use ackwise_capture::{decode::{self, NotTcp}, read::{Frame, LinkType}};
@@ -40,12 +41,14 @@ mod ip;
 mod link;
 mod not_tcp;
 mod plain;
+mod quic;
 mod remaining;
 pub(crate) mod tcp;
 mod tunnel;
 
 pub use icmp::{IcmpError, IcmpReason};
 pub use not_tcp::{LeftOut, NotTcp};
+pub use quic::QuicConnections;
 
 /// One TCP segment as a capture shows it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

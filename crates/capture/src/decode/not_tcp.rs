@@ -6,7 +6,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum NotTcp {
-    /// UDP to or from port 443: QUIC, which hides its acknowledgements from captures.
+    /// QUIC, which hides its acknowledgements from captures: see [`QuicConnections`](super::QuicConnections), which
+    /// recognises it among what is [`Udp`](Self::Udp).
     Quic,
     /// Any other UDP.
     Udp,
@@ -60,7 +61,7 @@ impl NotTcp {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Quic => "were QUIC (UDP port 443), which is not analysed",
+            Self::Quic => "were QUIC, which is not analysed",
             Self::Udp => "were UDP",
             Self::OtherProtocol => "were neither TCP nor UDP",
             Self::NotIp => "were not IP",

@@ -37,15 +37,53 @@ fn what_the_writer_writes_is_what_is_seen() {
     }
 }
 
+/// Whether a datagram between these ports of two hosts is one of QUIC's.
+fn is_quic(quic: &mut QuicConnections, ports: (u16, u16), datagram: &[u8]) -> bool {
+    let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(ports.0, ports.1);
+    let mut bytes = Vec::new();
+    builder.write(&mut bytes, datagram).unwrap();
+    assert_eq!(seen_as(LinkType::RAW, &bytes), Err(NotTcp::Udp));
+    quic.handle(&Frame {
+        number: 1,
+        at: Instant::EPOCH,
+        interface: 0,
+        link_type: LinkType::RAW,
+        original_len: u32::try_from(bytes.len()).unwrap(),
+        bytes: &bytes,
+        direction: None,
+        lost_before: 0,
+    })
+}
+
+/// RFC 9000, section 17.2.2, without a token.
+fn first_datagram() -> Vec<u8> {
+    let mut bytes = [&[0xc3, 0, 0, 0, 1, 8][..], &[7; 8], &[0, 0, 0x44, 0x9e]].concat();
+    bytes.resize(1_200, 0x55);
+    bytes
+}
+
 #[test]
-fn udp_to_port_443_is_quic() {
-    for (ports, why) in [((5, 443), NotTcp::Quic), ((443, 5), NotTcp::Quic), ((5, 53), NotTcp::Udp)]
-    {
-        let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(ports.0, ports.1);
-        let mut bytes = Vec::new();
-        builder.write(&mut bytes, b"query").unwrap();
-        assert_eq!(seen_as(LinkType::RAW, &bytes), Err(why));
+fn what_follows_the_first_datagram_of_a_client_is_quic() {
+    let mut quic = QuicConnections::default();
+    let short_header = [&[0x43][..], &[7; 40]].concat();
+    assert!(!is_quic(&mut quic, (5, 443), &short_header), "a port shows nothing");
+    assert!(is_quic(&mut quic, (5, 8_443), &first_datagram()));
+    assert!(is_quic(&mut quic, (5, 8_443), &short_header));
+    assert!(!is_quic(&mut quic, (6, 8_443), &short_header), "another connection");
+    assert!(is_quic(&mut quic, (6, 8_443), &first_datagram()));
+    assert_eq!([quic.count(), quic.clients(), quic.servers()], [2, 1, 1]);
+}
+
+#[test]
+fn so_many_connections_of_quic_are_remembered() {
+    let mut quic = QuicConnections::default();
+    let most = u16::try_from(QuicConnections::MOST).unwrap();
+    for port in 1..=most {
+        assert!(is_quic(&mut quic, (port, 443), &first_datagram()));
     }
+    assert!(!quic.is_full());
+    assert!(!is_quic(&mut quic, (most + 1, 443), &first_datagram()));
+    assert!(quic.is_full() && quic.count() == u64::from(most));
 }
 
 #[test]

@@ -22,11 +22,10 @@ pub(super) fn inner<'a>(datagram: &Datagram<'a>) -> Result<Option<Remaining<'a>>
 /// Tunnels over UDP, told by the destination's port alone: the source's is a hash of the flow
 /// inside.
 fn udp(payload: Remaining<'_>) -> Result<Remaining<'_>, NotTcp> {
-    let (&[s0, s1, d0, d1, ..], payload) = payload.take::<8>()?;
-    match (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1])) {
-        (_, port::VXLAN | port::VXLAN_LINUX) => vxlan(payload),
-        (_, port::GENEVE) => geneve(payload),
-        (port::HTTPS, _) | (_, port::HTTPS) => Err(NotTcp::Quic),
+    let (&[_, _, d0, d1, ..], payload) = payload.take::<8>()?;
+    match u16::from_be_bytes([d0, d1]) {
+        port::VXLAN | port::VXLAN_LINUX => vxlan(payload),
+        port::GENEVE => geneve(payload),
         _ => Err(NotTcp::Udp),
     }
 }
@@ -95,7 +94,6 @@ const ERSPAN_2: u16 = 0x88be;
 const ERSPAN_3: u16 = 0x22eb;
 
 mod port {
-    pub(super) const HTTPS: u16 = 443;
     pub(super) const VXLAN: u16 = 4789;
     /// What Linux used before the standard, and flannel still does.
     pub(super) const VXLAN_LINUX: u16 = 8472;

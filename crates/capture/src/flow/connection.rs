@@ -6,6 +6,7 @@ mod divide;
 mod end;
 mod events;
 mod flow_controlled;
+mod multiplexed;
 mod mute;
 mod run_on;
 mod shutdown;
@@ -30,6 +31,7 @@ use super::{
     lingering::Lingering,
     measures::Measures,
     message_hold::MessageDeparture,
+    multiplexed::Multiplexed,
     open::OpenExchanges,
     packet::{Packet, begins},
     reassembly::{Arrival, Piece, Reassembly},
@@ -85,6 +87,8 @@ pub(crate) struct ObservedConnection {
     held_segment: Option<HeldSegment>,
     held_requests: Option<Box<HeldRequests>>,
     goaway: Option<Box<SeenGoaway>>,
+    /// What shows that it joins the requests of several users.
+    multiplexed: Option<Box<Multiplexed>>,
     /// What its exchanges have shown so far.
     habits: ServerHabits,
     /// Gaps whose cause is not known yet, by the direction of the data.
@@ -330,6 +334,7 @@ impl ObservedConnection {
             self.handle_events(now, seen.number, results);
         }
         let before = self.ends.last_data;
+        let before_segment = self.before_segment(direction);
         let sent_before = shutdown.and_then(|_| self.ends.half(direction).sender.last_new());
         let sent_last = self.sent_last(direction);
         let mut data = self.ends.handle_data(seen.segment, direction, now, seen.number);
@@ -349,10 +354,14 @@ impl ObservedConnection {
             // The server answers: whatever of the request was sent again has arrived.
             self.divide_unsettled(Direction::ToServer);
         }
-        if matches!(self.protocol, Some(Protocol::Http2 | Protocol::Resp | Protocol::Postgres)) {
+        if self.protocol.is_some_and(Protocol::asks_for_arrivals) {
             let heard = self.ends.half(direction.opposite()).stream.acked();
             self.conversation.handle_arrival(direction.opposite(), heard);
             self.handle_events(now, seen.number, results);
+        }
+        if let (Some(before), true) = (&before_segment, data.new) {
+            let place = (seen.number, now);
+            self.note_segment(before, data.bytes.clone(), data.gap.as_ref(), place);
         }
         if let Some(resolution) = data.resolution {
             self.unsettled[direction as usize].resolve(resolution);

@@ -194,33 +194,28 @@ fn another_stream_s_window_does_not_hold_this_one_for_sure() {
     );
 }
 
-/// As [`with_the_sizes_of_the_default_both_windows_are_used_up`], with 62 bytes of each packet, as by `-s 128`: nothing is
-/// known of windows, so neither they nor a send buffer are blamed for what came after the first 65,535 bytes.
+/// With 62 bytes of each packet, as by `-s 128`, nothing is known of windows. If they may have been used up, as in
+/// [`with_the_sizes_of_the_default_both_windows_are_used_up`], neither they nor a send buffer are blamed for what came after
+/// the first 65,535 bytes; what fits into any window needs no judgement.
 #[test]
-fn windows_that_are_cut_off_are_not_judged() {
-    let parts = [(1, 16_384, false), (1, 16_384, false), (1, 16_384, false), (1, 16_383, false)];
-    let data = [&parts[..], &[(1, 1_000, true)]].concat();
-    let streams = Streams::of(&client(65_535, &[1], &[give(0, 65_535)]), &server(&data));
-    let used_up = HEAD + 4 * FRAME + 65_535;
-    let end = used_up + FRAME + 1_000;
-    let analysis = streams.cut_to(62).seen_as(&script(used_up, end, 120.7));
-    assert!(analysis.connections[0].quality.flow_control_unseen);
-    let found: Vec<String> = analysis.exchanges[0].shares.iter().map(|it| line(&it)).collect();
-    let held =
-        "slow-start to-client 39.978 (1, 39.978) low or h2-flow-control: 49 50 51".to_owned();
-    assert!(found.contains(&held), "{}", found.join("\n"));
-    assert!(!found.iter().any(|it| it.contains("send-buffer")), "{}", found.join("\n"));
-}
-
-/// Cut as well, but all of it fits into any window.
-#[test]
-fn windows_that_were_not_used_up_need_no_judgement() {
-    let data = [(1, 16_384, false), (1, 16_384, true)];
-    let streams = Streams::of(&client(65_535, &[1], &[give(0, 32_768)]), &server(&data));
-    let first = HEAD + FRAME + 16_384;
-    let end = first + FRAME + 16_384;
-    let analysis = streams.cut_to(62).seen_as(&script(first, end, 120.7));
-    assert!(!analysis.connections[0].quality.flow_control_unseen);
+fn windows_that_are_cut_off_are_not_judged_if_they_may_have_been_used_up() {
+    let all = [16_384, 16_384, 16_384, 16_383];
+    for (parts, rest, credit, is_unseen) in
+        [(&all[..], 1_000, 65_535, true), (&all[..1], 16_384, 32_768, false)]
+    {
+        let data = parts.iter().map(|&len| (1, len, false)).chain([(1, rest, true)]);
+        let data: Vec<_> = data.collect();
+        let streams = Streams::of(&client(65_535, &[1], &[give(0, credit)]), &server(&data));
+        let used_up = HEAD + parts.len() * FRAME + parts.iter().sum::<usize>();
+        let end = used_up + FRAME + rest;
+        let analysis = streams.cut_to(62).seen_as(&script(used_up, end, 120.7));
+        assert_eq!(analysis.connections[0].quality.flow_control_unseen, is_unseen);
+        let found: Vec<String> = analysis.exchanges[0].shares.iter().map(|it| line(&it)).collect();
+        let held = "slow-start to-client 39.978 (1, 39.978) low or h2-flow-control: 49 50 51";
+        assert_eq!(found.iter().any(|it| it == held), is_unseen, "{}", found.join("\n"));
+        let is_blamed = found.iter().any(|it| it.contains("send-buffer"));
+        assert_eq!(is_blamed, !is_unseen, "{}", found.join("\n"));
+    }
 }
 
 /// Fails unless this is all that the exchanges owe to flow control, and to pauses of the server.

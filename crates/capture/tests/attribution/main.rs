@@ -7,6 +7,7 @@ mod black_holes;
 mod causes;
 mod first_windows;
 mod flow_control;
+mod half_duplex;
 mod held_requests;
 mod holes;
 mod in_advance;

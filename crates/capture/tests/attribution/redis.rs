@@ -1,7 +1,9 @@
 //! Commands of Redis that are pipelined, or that wait by themselves.
 
+use std::fmt::Write as _;
+
 use ackwise_capture::{
-    analysis::ExchangeResult,
+    analysis::{Analysis, ExchangeResult},
     conversation::{Protocol, Tunnel},
 };
 use ackwise_cause::Cause;
@@ -76,4 +78,82 @@ fn nobody_is_blamed_for_a_command_that_blocks() {
     let [tunnel] = &connection.tunnels[..] else { panic!("{:?}", connection.tunnels) };
     let waited = tunnel.until.since(tunnel.from).as_secs_f64();
     assert!(tunnel.kind == Tunnel::Blocking && (5.0..5.1).contains(&waited), "{tunnel:?}");
+}
+
+/// Rounds of a client 2 ms away that asks once, and, with the answer and its ACK, seven times. `first` is how the first of
+/// them goes, `apart` how long after an answer the client asks on.
+fn rounds(first: &str, apart: f64) -> Analysis {
+    const ROUNDS: usize = 12;
+    let streams = Streams::of(&PING.repeat(8 * ROUNDS), &PONG.repeat(8 * ROUNDS));
+    let mut capture = format!("0 > syn\n2 < syn\n2.01 > ack 0\n{first}");
+    let mut at = 20.0;
+    for round in 1..ROUNDS {
+        let (asked, told) = (8 * 14 * round, 8 * 7 * round);
+        let (one, all) = (asked + 14, asked + 8 * 14);
+        let (answered, end) = (told + 7, told + 8 * 7);
+        let _ = write!(
+            capture,
+            "
+            {} > {asked}:{one} psh ack {told}
+            {} < {told}:{answered} psh ack {one}
+            {} > {one}:{all} psh ack {answered}
+            {} < {answered}:{end} psh ack {all}
+            ",
+            at,
+            at + 2.3,
+            at + 2.3 + apart,
+            at + 4.6 + apart,
+        );
+        at += 4.6 + 2.0 * apart;
+    }
+    streams.seen_as(&capture)
+}
+
+/// Of the first round, the ACK comes before the answer, and the other requests leave with it.
+const BY_ACK: &str = "
+    3    > 0:14 psh ack 0
+    5.3  < ack 14
+    5.31 > 14:112 psh ack 0
+    5.35 < 0:7 psh ack 14
+    7.7  < 7:56 psh ack 112
+    7.71 > ack 56
+";
+/// Of the first round, the ACK comes before the answer, and the other requests leave with that.
+const BY_ANSWER: &str = "
+    3    > 0:14 psh ack 0
+    5.3  < ack 14
+    5.8  < 0:7 psh ack 14
+    5.81 > 14:112 psh ack 7
+    8.2  < 7:56 psh ack 112
+    8.21 > ack 56
+";
+/// The client does not wait for an ACK.
+const AT_ONCE: &str = "
+    3    > 0:14 psh ack 0
+    3.2  > 14:56 psh ack 0
+    3.4  > 56:112 psh ack 0
+    5.3  < 0:7 psh ack 14
+    5.31 > ack 7
+    5.8  < 7:56 psh ack 112
+    5.81 > ack 56
+";
+
+#[test]
+fn requests_of_several_users_that_leave_with_the_ack_of_one_were_held() {
+    let analysis = rounds(BY_ACK, 0.012);
+    assert_eq!(analysis.exchanges.len(), 96);
+    let held = analysis.connections[0].held_requests.as_deref().unwrap();
+    assert_eq!(held.cause, Cause::NagleRtt);
+    // Of each round, the first may have been asked for by the answer, except where there was none.
+    assert_eq!(held.count, 7 + 11 * 6);
+    assert!((2_300..2_400).contains(&held.longest.as_micros()), "{held:?}");
+}
+
+#[test]
+fn a_client_that_asks_when_it_is_answered_holds_nothing() {
+    for (first, apart) in [(BY_ANSWER, 0.012), (BY_ACK, 2.0), (AT_ONCE, 0.012)] {
+        let analysis = rounds(first, apart);
+        assert_eq!(analysis.exchanges.len(), 96);
+        assert_eq!(analysis.connections[0].held_requests, None, "{apart}: {first}");
+    }
 }

@@ -6,6 +6,7 @@ mod http1;
 mod http2;
 mod postgres;
 mod properties;
+mod protocols;
 mod proxy_header;
 mod resp;
 mod tls;

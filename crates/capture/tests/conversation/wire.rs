@@ -193,13 +193,8 @@ pub(crate) fn play(lines: &[Line], shown: Shown) -> String {
 pub(crate) fn print(event: &Event) -> String {
     let at = |position: &u64, exact: &bool| format!("{}{position}", if *exact { "" } else { "~" });
     match event {
-        Event::Protocol(Protocol::Http1) => "HTTP/1".into(),
-        Event::Protocol(Protocol::Http2) => "HTTP/2".into(),
-        Event::Protocol(Protocol::Postgres) => "PostgreSQL".into(),
         Event::Protocol(Protocol::Resp) => "RESP".into(),
-        Event::Protocol(Protocol::Tls) => "TLS".into(),
-        Event::Protocol(Protocol::WebSocket) => "WebSocket".into(),
-        Event::Protocol(_) => "opaque".into(),
+        Event::Protocol(protocol) => protocol.title().unwrap_or("opaque").into(),
         Event::TlsFlight(flight) => {
             let done = if flight.done { ", done" } else { "" };
             let who = flight.direction.sender().name();

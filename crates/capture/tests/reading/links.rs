@@ -249,7 +249,7 @@ fn what_is_no_segment_says_why() {
         ("arp", 1, ethernet(0x0806, &[0; 28]), NotTcp::NotIp),
         ("many tags", 1, ethernet(0x8100, &[0, 1, 0x81, 0].repeat(9)), NotTcp::TooDeep),
         ("unknown family", 0, vec![99, 0, 0, 0, 0x45], NotTcp::NotIp),
-        ("quic", 101, in_udp(443, b"initial"), NotTcp::Quic),
+        ("what may be quic", 101, in_udp(443, b"initial"), NotTcp::Udp),
         ("dns", 101, in_udp(53, b"query"), NotTcp::Udp),
         ("somebody's own on vxlan's port", 101, in_udp(4789, &[0; 60]), NotTcp::Udp),
         ("icmp", 101, in_ipv4(1, &[0; 8]), NotTcp::OtherProtocol),

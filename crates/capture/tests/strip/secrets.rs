@@ -251,6 +251,22 @@ fn of_other_protocols() {
         c "GET mich nicht\r\n"
         s end
         "#,
-        &[b"Willkommen", b"EHLO", b"Meier", b"Guten", b"Kennwort", b"mich"],
+        &[b"Willkommen", b"Meier", b"Guten", b"Kennwort", b"mich"],
+    );
+    // Of what protocols are known by, only that stays.
+    keeps_all(
+        r#"
+        c "get Konto\r\n"
+        s "VALUE Konto 0 4\r\nviel\r\nEND\r\n"
+        c "set Konto 0 0 4 noreply\r\nmehr\r\n"
+        "#,
+        &[b"Konto", b"viel", b"mehr"],
+    );
+    keeps_all(
+        r#"
+        c hex 301f 020101 601a 020103 040d 636e3d4d656965722c64633d78 8006 476568656d
+        s hex 300c02010161070a010004000400
+        "#,
+        &[b"Meier", b"Gehe"],
     );
 }

@@ -17,13 +17,17 @@ pub(super) fn add_advice(analysis: &Analysis, total: &Total, out: &mut String) {
         let _ = write!(out, "\n{of_proxy}");
         return;
     }
-    let of_cause = match is_of_http(analysis, total.cause) {
+    let is_http = is_of_http(analysis, total.cause);
+    let of_cause = match is_http {
         true => total.cause.remedy(total.direction),
         false => total.cause.remedy_without_http(total.direction),
     };
     let of_window = of_windows(analysis, total).map(|it| it.remedy(total.direction.receiver()));
     let remedy = of_window.or_else(|| of_cause.map(|it| it.text));
-    let check = total.cause.check(total.direction, total.rival);
+    let check = match is_http {
+        true => total.cause.check(total.direction, total.rival),
+        false => total.cause.check_without_http(total.direction, total.rival),
+    };
     let is_loss = matches!(total.cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
     let loss = is_loss.then(|| of_loss(analysis, total)).flatten();
     if let Some(loss) = &loss
@@ -50,9 +54,9 @@ pub(super) fn add_advice(analysis: &Analysis, total: &Total, out: &mut String) {
 fn is_of_http(analysis: &Analysis, cause: Cause) -> bool {
     let waited =
         analysis.exchanges.iter().filter(|it| it.shares.iter().any(|it| it.cause == cause));
-    let mut protocols =
-        waited.filter_map(|it| analysis.connections.get(it.connection as usize)?.protocol);
-    let is_http =
-        |it| matches!(it, Protocol::Http1 | Protocol::Http2 | Protocol::Tls | Protocol::WebSocket);
-    protocols.any(is_http)
+    let mut connections = waited.filter_map(|it| analysis.connections.get(it.connection as usize));
+    connections.any(|it| {
+        let is_other = |protocol: Option<Protocol>| protocol.is_some_and(|it| !it.may_be_http());
+        it.protocol.is_some() && !is_other(it.protocol) && !is_other(it.encrypted)
+    })
 }

@@ -39,6 +39,7 @@ impl Default for ObservedConnection {
             held_segment: None,
             held_requests: None,
             goaway: None,
+            multiplexed: None,
             habits: ServerHabits::default(),
             unsettled: Default::default(),
             undecided: [None, None],
@@ -146,6 +147,7 @@ impl ObservedConnection {
             held_segment,
             held_requests,
             goaway,
+            multiplexed,
             habits,
             unsettled,
             undecided,
@@ -190,7 +192,8 @@ impl ObservedConnection {
         *answered_from = 0;
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
-        (*departure, *held_segment, *held_requests, *goaway) = (None, None, None, None);
+        (*departure, *held_segment, *held_requests) = (None, None, None);
+        (*goaway, *multiplexed) = (None, None);
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
         (*work, *held_for_repairs) = (Work::default(), 0);
     }

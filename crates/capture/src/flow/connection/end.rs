@@ -68,6 +68,9 @@ impl ObservedConnection {
         quality.clock_steps = self.clock_steps;
         quality.flow_control_unseen = self.flow_control.iter().any(FlowControl::is_doubtful);
         quality.in_two_captures = self.again_elsewhere.is_so();
+        let joined = self.multiplexed.take().and_then(|it| it.held()).map(Box::new);
+        let held_requests =
+            joined.into_iter().chain(self.held_requests.take()).max_by_key(|it| it.total);
         let tunnels = std::mem::take(&mut self.tunnels);
         let [to_server, to_client] = &self.ends.halves;
         // Without the client's ACKs, their delay is unknown.
@@ -93,13 +96,14 @@ impl ObservedConnection {
             connect: self.connect(tls),
             alert: tls.and_then(TlsEnd::alert),
             hello_retried: self.conversation.hello_retried(),
+            encrypted: self.conversation.encrypted(),
             opened: self.conversation.opened(),
             opening_ignored: self.ends.opening_ignored(),
             answered_again: self.setup.was_answered_again(),
             icmp: None,
             black_hole,
             goaway: self.goaway.take(),
-            held_requests: self.held_requests.take(),
+            held_requests,
             time_wait: held.map(|it| it.0),
             time_wait_rule: held.map(|it| it.1),
             closing: self.closing,

@@ -38,6 +38,10 @@ impl ObservedConnection {
                 if protocol == Protocol::Tls {
                     self.setup.begin_tls();
                 }
+                if protocol.is_greeted() {
+                    // Behind the handshake, the client waits for the server: nobody asked for that.
+                    self.setup.forget();
+                }
             }
             Event::TlsFlight(flight) => {
                 self.setup.handle_flight(&flight, now, packet, &self.ends.distances);
@@ -122,8 +126,7 @@ impl ObservedConnection {
                 let behind_hole = self.behind_hole.as_deref().copied();
                 // A program behind HTTP/1 works on one request at a time; a database has answered the commands that came
                 // together before it writes.
-                let answers_at_once =
-                    matches!(self.protocol, Some(Protocol::Resp | Protocol::Postgres));
+                let answers_at_once = self.protocol.is_some_and(Protocol::is_in_order);
                 if let (Some(first), true) = (last, answers_at_once)
                     && let Some(it) = self.open.get_mut(exchange)
                 {
@@ -226,6 +229,9 @@ impl ObservedConnection {
 
     /// A request begins at `position`. The first of a connection waits for its setup.
     fn note_held_request(&mut self, position: u64, exact: bool) {
+        if let Some(all) = &mut self.multiplexed {
+            all.begin_request(position);
+        }
         let is_later = exact && self.exchanges > 0;
         let held = self.held_segment.filter(|_| is_later).and_then(|it| it.request_at(position));
         match (held, &mut self.held_requests) {
