@@ -541,42 +541,6 @@ impl ObservedConnection {
         self.held_for_repairs = self.open.iter().map(|it| it.held_for_repairs()).sum();
     }
 
-    #[inline(never)]
-    fn handle_end(
-        &mut self,
-        segment: &Segment,
-        direction: Direction,
-        now: Instant,
-        packet: u64,
-        results: &mut Results,
-    ) {
-        if self.swap().is_some_and(|swap| swap.is_done_by(self.end(direction.sender()), segment)) {
-            self.ends.swapped = true;
-            return;
-        }
-        self.closed_first.get_or_insert_with(|| direction.sender());
-        self.ends_now = Some((Some(direction.sender()), segment.flags.rst));
-        if direction == Direction::ToServer {
-            self.client_closed.get_or_insert(now);
-        }
-        if direction == Direction::ToClient && segment.flags.fin {
-            let heard = self.ends.half(Direction::ToServer).stream.acked();
-            self.server_closed.get_or_insert((now, heard));
-        }
-        self.close_shutdowns(direction, segment.flags.rst, results);
-        if segment.flags.rst {
-            self.conversation.handle_abort();
-        } else if self.ends.handle_fin(segment, direction, packet, now)
-            <= Some(self.reassembly[direction as usize].next())
-        {
-            self.conversation.handle_end(direction);
-        }
-        self.ends.bare_reset |= segment.flags.rst && !self.ends.reset && segment.ack.is_none();
-        self.ends.reset |= segment.flags.rst;
-        self.handle_events(now, packet, results);
-        self.ends_now = None;
-    }
-
     /// What hands TIME-WAIT over, once both ends have closed.
     fn swap(&self) -> Option<Swap> {
         let second = match self.closed_first? {

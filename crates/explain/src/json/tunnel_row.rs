@@ -18,7 +18,8 @@ pub(super) struct TunnelRow {
     /// anything but cleartext HTTP in it), `upgrade` (another protocol after a 101), `push` (the server sends when
     /// something happens: Redis's SUBSCRIBE and MONITOR), `blocking` (a command of Redis that waits for another client or
     /// a timeout), `unanswered` (CLIENT REPLY OFF), `pipelined` (packets are missing of a client that pipelines, or its
-    /// requests overlap with answers that cannot be distinguished), `session` (SSH), or of PostgreSQL `startup` (with authentication), `flush` (a unit with Flush) or `copy`.
+    /// requests overlap with answers that cannot be distinguished), `session` (SSH), or of
+    /// PostgreSQL `startup` (with authentication), `flush` (a unit with Flush) or `copy`.
     kind: &'static str,
     /// HTTP/2 stream; 0 if it is the whole connection.
     stream: u32,

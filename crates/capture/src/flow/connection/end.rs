@@ -1,6 +1,7 @@
 //! What there is to say about a connection when nothing more comes of it.
 
 use ackwise_cause::{ConnectOutcome, Direction, Party};
+use ackwise_tcp::{Instant, Segment};
 
 use super::{Closed, ObservedConnection};
 use crate::{
@@ -13,6 +14,43 @@ use crate::{
 };
 
 impl ObservedConnection {
+    /// One end closes, or aborts.
+    #[inline(never)]
+    pub(super) fn handle_end(
+        &mut self,
+        segment: &Segment,
+        direction: Direction,
+        now: Instant,
+        packet: u64,
+        results: &mut Results,
+    ) {
+        if self.swap().is_some_and(|swap| swap.is_done_by(self.end(direction.sender()), segment)) {
+            self.ends.swapped = true;
+            return;
+        }
+        self.closed_first.get_or_insert_with(|| direction.sender());
+        self.ends_now = Some((Some(direction.sender()), segment.flags.rst));
+        if direction == Direction::ToServer {
+            self.client_closed.get_or_insert(now);
+        }
+        if direction == Direction::ToClient && segment.flags.fin {
+            let heard = self.ends.half(Direction::ToServer).stream.acked();
+            self.server_closed.get_or_insert((now, heard));
+        }
+        self.close_shutdowns(direction, segment.flags.rst, results);
+        if segment.flags.rst {
+            self.conversation.handle_abort();
+        } else if self.ends.handle_fin(segment, direction, packet, now)
+            <= Some(self.reassembly[direction as usize].next())
+        {
+            self.conversation.handle_end(direction);
+        }
+        self.ends.bare_reset |= segment.flags.rst && !self.ends.reset && segment.ack.is_none();
+        self.ends.reset |= segment.flags.rst;
+        self.handle_events(now, packet, results);
+        self.ends_now = None;
+    }
+
     /// The capture is over, or the connection, which has begun.
     pub(crate) fn finish(&mut self, results: &mut Results) -> Closed {
         self.linger_no_more(None, results);

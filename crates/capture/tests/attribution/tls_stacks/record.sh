@@ -60,7 +60,8 @@ case $want in *" curl-1.2 "*) record curl-1.2 10ms "$nginx" "$curl; curl_ --tls-
 case $want in *" early "*) record early 10ms "$nginx" "$openssl; openssl_ request -sess_out session
     openssl_ /dev/null -sess_in session -early_data request; openssl_ request -sess_in session" \
     "$(openssl version | cut -d' ' -f1,2) on both ends, nginx; the second resumed with early data, the third without" ;; esac
-case $want in *" go "*) record go 10ms "./peer serve" "./peer get $url clock new /0 /100 /3000 /1; cat clock > c; ./peer get $url clock /0 /100 /3000 /1; cat clock >> c; mv c clock" \
+case $want in *" go "*) record go 10ms "./peer serve" "./peer get $url clock new /0 /100 /3000 /1
+    cat clock > c; ./peer get $url clock /0 /100 /3000 /1; cat clock >> c; mv c clock" \
     "$(go version | cut -d' ' -f3) on both ends; resumption, then one connection" ;; esac
 case $want in *" go-mtls "*) record go-mtls 10ms "./peer serve mtls" "./peer get $url clock mtls new /0 /100 /3000" \
     "$(go version | cut -d' ' -f3) on both ends; client certificates" ;; esac
