@@ -21,7 +21,7 @@ pub enum Input {
 pub enum Step {
     Data { from_server: bool, piece: Piece, hidden: u8 },
     Gap { from_server: bool, len: u16 },
-    /// The other end has all but so many bytes.
+    /// The other end has all but this number of bytes.
     Arrival { from_server: bool, but: u8 },
     End { from_server: bool },
     Silence,
@@ -52,7 +52,7 @@ pub enum Balancer {
 #[derive(Arbitrary, Debug)]
 pub enum Speaks {
     Resp,
-    /// After so many requests for encryption, which the server declines.
+    /// After this number of requests for encryption, which the server declines.
     Postgres { declined: u8 },
 }
 

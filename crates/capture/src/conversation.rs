@@ -317,11 +317,15 @@ impl ExchangeReader {
     }
 
     /// Passes over whole records that nobody waits for, up to `position`: the last of a direction.
-    pub(crate) fn pass_over(&mut self, direction: Direction, position: u64) {
-        if let State::Tls(tls) = &mut self.state {
-            tls.handle_last(direction, &mut self.log);
-        }
+    pub(crate) const fn pass_over(&mut self, direction: Direction, position: u64) {
         *self.end(direction) = position;
+    }
+
+    /// What was passed over refuses the client, as [`Shutdown::MayBeRefusal`] has it.
+    pub(crate) fn handle_refusal(&mut self) {
+        if let State::Tls(tls) = &mut self.state {
+            tls.handle_refusal(&mut self.log);
+        }
     }
 
     /// Whether a server of TLS has refused the client, and so whatever it asked.

@@ -31,7 +31,7 @@ impl Samples {
         }
     }
 
-    /// Adds the same sample so many times.
+    /// Adds the same sample `times` times.
     pub(super) fn add_times(&mut self, sample: Duration, times: u32) {
         for _ in 0..times.min(u32::from(u8::MAX)) {
             self.add(sample);
@@ -42,7 +42,7 @@ impl Samples {
         }
     }
 
-    /// How many there are, the least of them, and those above so many percent of the others, in microseconds.
+    /// The number of samples, the least, and a percentile for each of `percents`, in microseconds.
     pub(super) fn percentiles<const N: usize>(
         &self,
         percents: [u32; N],

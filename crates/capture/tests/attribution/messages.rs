@@ -187,7 +187,7 @@ const BEGINS_EVENTS: &[u8] =
 /// A chunk with an event.
 const EVENT: &[u8] = b"9\r\ndata: a\n\n\r\n";
 
-/// A server writes the head of a stream, and so many events at these times in milliseconds, which are acknowledged `acked`
+/// A server writes the head of a stream, and events at these times in milliseconds, which are acknowledged `acked`
 /// later; the head at 0.5 ms.
 fn events(at: &[(f64, usize)], acked: f64) -> Analysis {
     let mut asked = ASKS_EVENTS.len();

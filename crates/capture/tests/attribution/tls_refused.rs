@@ -71,6 +71,21 @@ fn who_closes_an_idle_session_refuses_nobody() {
     assert_eq!(analysis.connections[0].connect, None, "{}", tls.script);
 }
 
+/// Nor who closes a session with a certificate, without tickets, on which nobody has asked for long.
+#[test]
+fn who_closes_an_idle_session_with_a_certificate_refuses_nobody() {
+    for flight in CERTIFIED {
+        let mut tls = Tls::opened();
+        tls.send(10.2, CLIENT, "22:512");
+        tls.send(20.4, SERVER, "22:122 20:1 23:38 23:82 23:806 23:97 23:53");
+        tls.send(20.5, CLIENT, flight);
+        tls.send(60_000.0, SERVER, "23:19 fin");
+        tls.send(60_000.1, CLIENT, "fin");
+        let analysis = tls.seen();
+        assert_eq!(analysis.connections[0].connect, None, "{}", tls.script);
+    }
+}
+
 /// Tickets, a response, or a body of two bytes: the server has taken what the client has shown.
 #[test]
 fn who_is_answered_is_not_refused() {

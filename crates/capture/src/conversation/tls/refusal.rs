@@ -21,10 +21,10 @@ impl Tls {
         }
     }
 
-    /// What comes last of a direction is passed over: an alert, or what may be one. The first that a server sends behind a
-    /// client's certificate, where tickets or a response would be, is a refusal.
-    pub(in super::super) fn handle_last(&mut self, direction: Direction, log: &mut Log) {
-        let is_first = self.may_refuse(direction) && self.unsealed().is_none();
+    /// The first that a server sends behind a client's certificate, where tickets or a response would be, may be an alert,
+    /// and is the last.
+    pub(in super::super) fn handle_refusal(&mut self, log: &mut Log) {
+        let is_first = self.may_refuse(Direction::ToClient) && self.unsealed().is_none();
         if !is_first || !self.version_13 || self.end != TlsEnd::Done {
             return;
         }

@@ -218,6 +218,10 @@ impl ObservedConnection {
             if let Some(last) = segments.last() {
                 let end = last.position + u64::from(last.len);
                 self.conversation.pass_over(direction, end);
+                // Who closes an idle session refuses nobody.
+                if held.kind == Shutdown::MayBeRefusal && !held.is_idle {
+                    self.conversation.handle_refusal();
+                }
             }
             return;
         }
