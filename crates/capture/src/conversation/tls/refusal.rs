@@ -35,7 +35,7 @@ impl Tls {
         self.end = refused(None);
     }
 
-    /// An alert was opened. One that ends the handshake says why; so does an error before any response.
+    /// An alert was opened. One that ends the handshake says why; so does a refusal.
     pub(super) fn note_opened_alert(&mut self, direction: Direction, description: Option<u8>) {
         let Some(said) = description else { return };
         match self.end {
@@ -43,7 +43,7 @@ impl Tls {
                 let (by, refuses_client) = (direction.sender(), false);
                 self.end = TlsEnd::Alert(Alert { by, description, refuses_client });
             }
-            TlsEnd::Done if direction == Direction::ToClient && is_error(said) => {
+            TlsEnd::Done if self.may_refuse(direction) && is_about_certificate(said) => {
                 let answered = self.unsealed().is_some_and(|it| it.has_data(direction));
                 if !answered {
                     self.end = refused(description);
@@ -58,7 +58,8 @@ const fn refused(description: Option<u8>) -> TlsEnd {
     TlsEnd::Alert(Alert { by: Party::Server, description, refuses_client: true })
 }
 
-/// Whether an alert is an error (RFC 8446, section 6): all are but close_notify and user_canceled.
-const fn is_error(description: u8) -> bool {
-    !matches!(description, 0 | 90)
+/// Whether an alert may be about a certificate (RFC 8446, section 6.2): handshake_failure, bad_certificate to
+/// certificate_unknown, unknown_ca, access_denied, decrypt_error, certificate_required.
+const fn is_about_certificate(description: u8) -> bool {
+    matches!(description, 40 | 42..=46 | 48 | 49 | 51 | 116)
 }
