@@ -200,6 +200,8 @@ pub struct TunnelResult {
     pub messages: Option<Box<[MessageCounts; 2]>>,
     /// From the start of the exchange that opened it to the end of the first message to the client.
     pub first_message_after: Option<Duration>,
+    /// How a stream of gRPC ended.
+    pub grpc_status: Option<GrpcStatus>,
 }
 
 /// An exchange, as far as it was seen.

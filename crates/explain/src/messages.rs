@@ -144,6 +144,7 @@ const fn message(kind: Tunnel) -> &'static str {
     match kind {
         Tunnel::WebSocket => "WebSocket message",
         Tunnel::EventStream => "event",
+        Tunnel::GrpcStream => "gRPC message",
         _ => "message",
     }
 }
@@ -221,7 +222,7 @@ impl Read {
             self;
         let mut out = format!("{} ({}): ", counted(streams, kind.name()), rounded(span));
         out += &match kind {
-            Tunnel::WebSocket => {
+            Tunnel::WebSocket | Tunnel::GrpcStream => {
                 format!(
                     "{} to the server, {} to the client",
                     grouped(to_server),

@@ -86,12 +86,19 @@ pub enum Event {
         /// What it says.
         head: ResponseHead,
     },
-    /// The status of a gRPC call, which ends with it.
+    /// The status of a gRPC call, which ends with it, or that of a stream, whose exchange is over before.
     GrpcStatus {
         /// Which.
         exchange: ExchangeId,
         /// What its trailers say.
         status: GrpcStatus,
+    },
+    /// The first message to the client ends of what may turn out to be a stream of them: if so, the response ends here.
+    FirstMessage {
+        /// Which.
+        exchange: ExchangeId,
+        /// Of the first byte after it.
+        position: u64,
     },
     /// The response ends.
     ResponseEnds {

@@ -46,6 +46,8 @@ enum Reply {
     },
     /// `None` if it answers no request that was reported.
     Body(Option<ExchangeId>),
+    /// A stream of events whose first one is waited for, and what came before it.
+    FirstEvent(ExchangeId, MessageNews),
     /// A stream of events, behind the exchange that opened it.
     Events(ExchangeId),
 }
@@ -170,7 +172,9 @@ impl Http1 {
             self.responses.end_turn();
             self.end_response(end, false, log);
         }
-        if !matches!(self.reply, Reply::Body(_) | Reply::Events(_)) || !self.responses.knows_end() {
+        let is_within =
+            matches!(self.reply, Reply::Body(_) | Reply::FirstEvent(..) | Reply::Events(_));
+        if !is_within || !self.responses.knows_end() {
             self.pipeline.pass_hole();
         }
         self.asking = Asking::Request(if self.pipeline.has_room() {
@@ -227,10 +231,8 @@ impl Http1 {
                     }
                 }
                 Step::Messages(news) => {
-                    if let Reply::Events(exchange) = self.reply
-                        && news != MessageNews::default()
-                    {
-                        log.push_messages(exchange, Direction::ToClient, news);
+                    if news != MessageNews::default() {
+                        self.note_events(news, span.at(), log);
                     }
                 }
                 Step::Ends { at, exact } => self.end_response(at, exact, log),
@@ -272,11 +274,12 @@ impl Http1 {
         if let (Reply::Body(Some(exchange)), Some(framing), Some(events)) =
             (self.reply, framing, events)
         {
-            let tunnel = Tunnel::EventStream;
-            log.push(Event::TunnelBegins { exchange, tunnel });
-            self.end_response(end, true, log);
-            self.reply = Reply::Events(exchange);
-            self.responses.follow_events(framing, events);
+            self.reply = Reply::FirstEvent(exchange, MessageNews::default());
+            // Who asks with GET may listen to what happens, as an EventSource does (HTML, section 9.2).
+            if expected != Expected::Events {
+                self.begin_events(exchange, end, log);
+            }
+            self.responses.follow_events(framing, events, end);
             return None;
         }
         // What answers a request that the capture lacks, may answer a HEAD: then its length is that of nothing.
@@ -286,6 +289,34 @@ impl Http1 {
             None => self.responses.follow_turn(end),
         }
         None
+    }
+
+    /// Nobody knows who waits for what comes from `position` on.
+    fn begin_events(&mut self, exchange: ExchangeId, position: u64, log: &mut Log) {
+        let tunnel = Tunnel::EventStream;
+        log.push(Event::TunnelBegins { exchange, tunnel });
+        self.end_response(position, true, log);
+        self.reply = Reply::Events(exchange);
+    }
+
+    /// Takes what is next of a stream of events, up to `position`.
+    fn note_events(&mut self, news: MessageNews, position: u64, log: &mut Log) {
+        match &mut self.reply {
+            Reply::FirstEvent(exchange, before) => {
+                let exchange = *exchange;
+                before.add(news);
+                if before.ended == 0 && !before.lost {
+                    return;
+                }
+                let news = *before;
+                self.begin_events(exchange, position, log);
+                log.push_messages(exchange, Direction::ToClient, news);
+            }
+            Reply::Events(exchange) => {
+                log.push_messages(*exchange, Direction::ToClient, news);
+            }
+            Reply::Nothing | Reply::Head { .. } | Reply::Body(_) => {}
+        }
     }
 
     /// The response that ends at `end` is the last message that can be read.
@@ -364,7 +395,7 @@ impl Http1 {
     }
 
     fn end_response(&mut self, position: u64, exact: bool, log: &mut Log) {
-        if let Reply::Body(Some(exchange)) = self.reply {
+        if let Reply::Body(Some(exchange)) | Reply::FirstEvent(exchange, _) = self.reply {
             log.push(Event::ResponseEnds { exchange, position, exact });
             if self.asking == Asking::Request(Some(exchange)) {
                 self.asking = Asking::Request(None); // What is left of it interests nobody.
@@ -394,8 +425,10 @@ impl Http1 {
 
     pub(super) fn handle_abort(&mut self, log: &mut Log) {
         match (self.reply, self.responses.end_at_close()) {
-            (Reply::Body(_), Some((end, exact))) => self.end_response(end, exact, log),
-            (Reply::Body(Some(exchange)), None) => {
+            (Reply::Body(_) | Reply::FirstEvent(..), Some((end, exact))) => {
+                self.end_response(end, exact, log);
+            }
+            (Reply::Body(Some(exchange)) | Reply::FirstEvent(exchange, _), None) => {
                 log.push(Event::Abandoned { exchange, stream: None })
             }
             _ => self.end_events(log),
@@ -425,7 +458,9 @@ impl Http1 {
     /// The bytes from `start` on are not HTTP: the oldest exchange that is open goes on by turns.
     fn give_up(&mut self, start: u64, log: &mut Log) -> Switch {
         let turns = match (self.reply, self.pipeline.front()) {
-            (Reply::Body(Some(exchange)), _) => Turns::Response { exchange, end: self.answered_to },
+            (Reply::Body(Some(exchange)) | Reply::FirstEvent(exchange, _), _) => {
+                Turns::Response { exchange, end: self.answered_to }
+            }
             (_, Some(asked)) => {
                 self.pipeline.pop();
                 let exchange = asked.exchange;

@@ -8,6 +8,7 @@ mod blocks;
 mod frames;
 mod grpc;
 mod hpack;
+mod messages;
 mod streams;
 mod windows;
 
@@ -15,13 +16,16 @@ use ackwise_cause::{Direction, H2Window};
 use blocks::{Blocks, Fields};
 use frames::{ACK, CLIENT_PREFACE, END_STREAM, Found, Frame, Frames, Kind};
 use grpc::TOO_MANY_PINGS;
-use hpack::Block;
+use hpack::{Block, ContentType};
 use streams::Streams;
 use windows::{Credit, Credits, FlowWindow, INITIAL_WINDOW, Whom, initial_window_size};
 
 use super::{
     Event, ExchangeId, Goaway, GrpcRequest, KnownFields, RequestHead, ResponseHead, StreamEnd,
-    TokenKind, Tunnel, log::Log, span::Span,
+    TokenKind, Tunnel,
+    log::Log,
+    messages::{Coding, Events},
+    span::Span,
 };
 
 /// Both directions of an HTTP/2 connection.
@@ -36,13 +40,23 @@ pub(super) struct Http2 {
     windows_unseen: bool,
 }
 
+/// What is read of the payload of a frame.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Reads {
+    Nothing,
+    /// All of it: fields, settings, credit or an error.
+    Control,
+    /// Where messages begin and end, on this stream.
+    Messages(u32),
+}
+
 /// One direction.
 #[derive(Clone, Debug)]
 struct Half {
     frames: Frames,
     /// What is read of the frame that is under way, and of the blocks before it.
     blocks: Blocks,
-    reads_payload: bool,
+    reads: Reads,
     /// The least that its SETTINGS give a stream, if they were seen.
     least_initial: Option<i64>,
     /// Of the connection, for DATA in this direction.
@@ -92,10 +106,14 @@ impl Http2 {
         while let Some(found) = self.half(direction).frames.advance(span) {
             match found {
                 Found::Begins(frame) => self.begin_frame(direction, &frame, log),
-                Found::Payload { bytes, is_whole } => {
+                Found::Payload(mut piece) => {
                     let half = self.half(direction);
-                    if half.reads_payload {
-                        half.blocks.extend(bytes, is_whole);
+                    match half.reads {
+                        Reads::Nothing => {}
+                        Reads::Control => half.blocks.extend(piece.bytes(), !piece.is_cut()),
+                        Reads::Messages(stream) => {
+                            self.streams.read_messages(direction, stream, &mut piece, log);
+                        }
                     }
                 }
                 Found::Ends(frame) => self.end_frame(direction, &frame, log),
@@ -130,7 +148,7 @@ impl Http2 {
             Direction::ToClient => &self.server,
         };
         match (half.frames.header_bytes(), half.frames.frame()) {
-            (0, Some(frame)) if half.reads_payload => Some(frame.start),
+            (0, Some(frame)) if half.reads == Reads::Control => Some(frame.start),
             (0, _) => None,
             (bytes, _) => Some(half.end.saturating_sub(bytes)),
         }
@@ -145,10 +163,11 @@ impl Http2 {
 
     fn begin_frame(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
         log.token(direction, frame.start, || frame.token());
-        self.half(direction).reads_payload = match frame.kind {
-            Kind::Headers | Kind::PushPromise | Kind::Continuation => true,
-            Kind::Settings | Kind::WindowUpdate | Kind::RstStream | Kind::Goaway => true,
-            Kind::Data | Kind::Other => false,
+        self.half(direction).reads = match frame.kind {
+            Kind::Headers | Kind::PushPromise | Kind::Continuation => Reads::Control,
+            Kind::Settings | Kind::WindowUpdate | Kind::RstStream | Kind::Goaway => Reads::Control,
+            Kind::Data => self.streams.reads(direction, frame, log),
+            Kind::Other => Reads::Nothing,
         };
         let asks = direction == Direction::ToServer && frame.kind == Kind::Headers;
         if asks && self.streams.is_new(frame.stream) {
@@ -215,6 +234,9 @@ impl Http2 {
         }
         if direction == Direction::ToClient {
             self.streams.answer(frame.stream, frame.start, self.client.end, log);
+        }
+        if matches!(self.half(direction).reads, Reads::Messages(_)) {
+            self.streams.end_message_frame(direction, frame, log);
         }
         if frame.has(END_STREAM) {
             self.streams.end(direction, frame.stream, frame.end(), log);
@@ -321,7 +343,7 @@ impl Http2 {
         match direction {
             Direction::ToServer => {
                 let tunnel = tunnel(&block);
-                self.streams.name(first.stream, || request_head(&block, end), log);
+                self.streams.name(first.stream, &block, || request_head(&block, end), log);
                 if let Some(tunnel) = tunnel {
                     self.streams.ask_for_tunnel(first.stream, tunnel, end, log);
                 }
@@ -335,6 +357,9 @@ impl Http2 {
                     self.streams.name_response(first.stream, head, log);
                     if matches!(block.status, Some(200..=299)) {
                         self.streams.open_tunnel(first.stream, end, log);
+                    }
+                    if let (Some(events), false) = (events(&block), first.has(END_STREAM)) {
+                        self.streams.begin_events(first.stream, events, end, log);
                     }
                 }
             }
@@ -351,6 +376,7 @@ impl Http2 {
     /// From `start` on frames of one direction cannot be seen.
     fn lose(&mut self, direction: Direction, start: u64, log: &mut Log) {
         self.half(direction).blocks.lose();
+        self.streams.lose_messages(direction, log);
         self.lose_windows(log);
         match direction {
             Direction::ToServer => {
@@ -372,7 +398,7 @@ impl Half {
         Self {
             frames,
             blocks: Blocks::new(),
-            reads_payload: false,
+            reads: Reads::Nothing,
             least_initial: None,
             window: FlowWindow::new(INITIAL_WINDOW),
             credits: Credits::new(),
@@ -402,6 +428,15 @@ fn tunnel(block: &Block) -> Option<Tunnel> {
     })
 }
 
+/// What a response is if it is a stream of events.
+fn events(block: &Block) -> Option<Events> {
+    let (ContentType::Events(ends), Some(200)) = (block.content_type, block.status) else {
+        return None;
+    };
+    let coding = if block.is_coded { Coding::CompressedChunks } else { Coding::Plain };
+    Some(Events::new(ends, coding))
+}
+
 fn request_head(block: &Block, end: u64) -> RequestHead {
     RequestHead {
         method: block.method.clone(),
@@ -411,7 +446,7 @@ fn request_head(block: &Block, end: u64) -> RequestHead {
         end: Some(end),
         expects_continue: false,
         wants_close: false,
-        grpc: (block.is_grpc || block.grpc_timeout.is_some())
+        grpc: (block.content_type == ContentType::Grpc || block.grpc_timeout.is_some())
             .then_some(GrpcRequest { timeout: block.grpc_timeout }),
     }
 }

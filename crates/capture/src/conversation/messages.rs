@@ -4,11 +4,13 @@
 //! | --- | --- |
 //! | `websocket` | the frames of a WebSocket |
 //! | `lines` | events of a stream of text, by their lines or chunks |
+//! | `prefixed` | the messages of gRPC |
 //!
 //! A reader looks at one direction. What it finds in a piece of data, it only counts: a segment may hold thousands of
 //! messages.
 
 mod lines;
+mod prefixed;
 mod websocket;
 
 use ackwise_cause::Direction;
@@ -19,6 +21,7 @@ use lines::{Chunks, Lines};
 use websocket::Frames;
 
 pub(super) use lines::EventEnd;
+pub(super) use prefixed::{Boundary, Prefixed};
 
 /// Reads the messages of one direction.
 #[derive(Clone, Debug)]

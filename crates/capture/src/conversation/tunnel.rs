@@ -8,6 +8,8 @@ pub enum Tunnel {
     WebSocket,
     /// A response that goes on as a stream of events: `text/event-stream`, or newline-delimited JSON.
     EventStream,
+    /// A call of gRPC with more than one message in a direction.
+    GrpcStream,
     /// What a 2xx response to CONNECT begins (RFC 9110, section 9.3.6), unless it is HTTP in the clear.
     Connect,
     /// Another protocol after a 101.
@@ -38,21 +40,27 @@ impl Tunnel {
     pub const fn is_passing(self) -> bool {
         matches!(
             self,
-            Self::EventStream | Self::Blocking | Self::Startup | Self::Dialogue | Self::Copy
+            Self::EventStream
+                | Self::GrpcStream
+                | Self::Blocking
+                | Self::Startup
+                | Self::Dialogue
+                | Self::Copy
         )
     }
 
     /// Whether its messages are read, as far as the capture has them.
     #[must_use]
     pub const fn has_messages(self) -> bool {
-        matches!(self, Self::WebSocket | Self::EventStream)
+        matches!(self, Self::WebSocket | Self::EventStream | Self::GrpcStream)
     }
 
     /// Why it is not divided into exchanges, unless HTTP has opened it.
     #[must_use]
     pub const fn reason(self) -> Option<&'static str> {
         match self {
-            Self::WebSocket | Self::EventStream | Self::Connect | Self::Upgrade => None,
+            Self::WebSocket | Self::EventStream | Self::GrpcStream => None,
+            Self::Connect | Self::Upgrade => None,
             Self::Push => Some("the server sends when something happens"),
             Self::Blocking => Some("waiting for another client or a timeout"),
             Self::Unanswered => Some("the client wants no replies"),
@@ -75,6 +83,7 @@ impl Tunnel {
         match self {
             Self::WebSocket => "WebSocket",
             Self::EventStream => "event stream",
+            Self::GrpcStream => "gRPC stream",
             Self::Connect => "CONNECT tunnel",
             Self::Upgrade => "upgraded connection",
             Self::Push => "push stream",

@@ -128,8 +128,8 @@ pub(crate) struct ObservedConnection {
     series: Option<Box<Series>>,
     /// If it is spent, the time of its exchanges is unknown.
     work: Work,
-    /// Bytes that `open` takes because requests were sent again.
-    held_for_repairs: usize,
+    /// Bytes that `open` takes beside what every exchange does.
+    held_beside: usize,
     /// The segment of the capture that it was seen in last.
     pub(super) touched: u64,
     /// What it costs, as its shard counts it.
@@ -538,7 +538,7 @@ impl ObservedConnection {
             exchange.handle_earlier_end(&self.earlier_end);
             exchange.sent_again(last.way(sender.free_at()));
         }
-        self.held_for_repairs = self.open.iter().map(|it| it.held_for_repairs()).sum();
+        self.held_beside = self.open.iter().map(|it| it.held_beside()).sum();
     }
 
     /// What hands TIME-WAIT over, once both ends have closed.

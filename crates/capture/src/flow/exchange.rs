@@ -68,6 +68,22 @@ pub(crate) struct OpenExchange {
     pub ending: Option<Ending>,
     /// A rule that is switched off.
     pub without: Option<Rule>,
+    /// What it is if it turns out to be a stream of messages.
+    pub first_message: Option<FirstMessage>,
+}
+
+/// An exchange that ended with the first message of the response.
+#[derive(Clone, Debug)]
+pub(crate) struct FirstMessage {
+    pub at: Instant,
+    pub waited: Box<OpenExchange>,
+}
+
+impl FirstMessage {
+    /// Whether the message ends before the byte at `position`.
+    pub(crate) const fn ends_at(&self, position: u64) -> bool {
+        self.waited.response[1] == position
+    }
 }
 
 /// How a connection ended, or the capture of it, with exchanges that were not over.
@@ -123,6 +139,7 @@ impl OpenExchange {
             acks: None,
             ending: None,
             without: None,
+            first_message: None,
         }
     }
 
@@ -226,9 +243,10 @@ impl OpenExchange {
         self.request_sent(again);
     }
 
-    /// Bytes that it takes in memory for being sent again.
-    pub(crate) fn held_for_repairs(&self) -> usize {
-        self.ways.capacity() * size_of::<LastWay>()
+    /// Bytes that it takes in memory for being sent again, or for being a stream, perhaps.
+    pub(crate) fn held_beside(&self) -> usize {
+        let first_message = self.first_message.as_ref().map_or(0, |_| 2 * size_of::<Self>());
+        self.ways.capacity() * size_of::<LastWay>() + first_message
     }
 
     /// Whether the copy of the request before the last arrived after that.
@@ -455,6 +473,14 @@ impl OpenExchange {
         self.answered_in[1] = last.packet;
         let way = LastWay { arrives: last.seen, ..last.way(free_at) };
         gap::arrive(Phase::Response, way, &mut self.account);
+    }
+
+    /// The first message of the response ends in `last`.
+    pub(crate) fn end_first_message(&mut self, position: u64, free_at: Instant, last: &Departure) {
+        let mut waited = Box::new(self.clone());
+        waited.response[1] = position;
+        waited.end_response(free_at, last);
+        self.first_message = Some(FirstMessage { at: last.seen, waited });
     }
 
     /// Attributes the time before the response, unless the capture lacks what would show why.

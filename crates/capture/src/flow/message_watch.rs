@@ -111,6 +111,11 @@ impl MessageWatch {
         }
     }
 
+    /// Whether no message has ended.
+    pub(super) const fn has_none(&self) -> bool {
+        self.messages == 0
+    }
+
     /// When the first message had been seen whole.
     pub(super) const fn first_end(&self) -> Option<Instant> {
         self.first_end

@@ -9,7 +9,7 @@ use crate::{
     flow::{message_hold::MessageDeparture, message_watch::MessageWatch},
     results::TunnelResult,
 };
-use ackwise_cause::Direction;
+use ackwise_cause::{Direction, GrpcStatus};
 
 /// The tunnels of a connection.
 #[derive(Debug, Default)]
@@ -23,10 +23,20 @@ pub(super) struct Tunnels {
 struct Begun {
     is_open: bool,
     result: TunnelResult,
-    /// When the exchange began that opened it.
-    asked: Instant,
+    times: TunnelTimes,
     /// Its messages, by direction, if they can be read.
     watches: Option<Box<[MessageWatch; 2]>>,
+}
+
+/// When what led to a tunnel was seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TunnelTimes {
+    /// The exchange began that opened it.
+    pub asked: Instant,
+    /// The first message to the client ended, if it was one that an exchange waited for.
+    pub answered: Option<Instant>,
+    /// It was known to be a tunnel.
+    pub begun: Instant,
 }
 
 impl Tunnels {
@@ -39,22 +49,35 @@ impl Tunnels {
         exchange: ExchangeId,
         kind: Tunnel,
         (stream, packet): (u32, u64),
-        asked: Instant,
-        now: Instant,
+        times: TunnelTimes,
     ) {
         if self.begun.len() < Self::MAX {
-            let (messages, first_message_after) = (None, None);
+            let from = times.answered.unwrap_or(times.begun);
             let result = TunnelResult {
                 kind,
                 stream,
                 packet,
-                from: now,
-                until: now,
-                messages,
-                first_message_after,
+                from,
+                until: times.begun,
+                messages: None,
+                first_message_after: None,
+                grpc_status: None,
             };
             self.open.insert(exchange, self.begun.len());
-            self.begun.push(Begun { is_open: true, result, asked, watches: None });
+            self.begun.push(Begun { is_open: true, result, times, watches: None });
+        }
+    }
+
+    /// Whether `exchange` has turned out to be a stream of gRPC.
+    pub(super) fn is_call(&self, exchange: ExchangeId) -> bool {
+        let place = self.open.get(&exchange);
+        place.is_some_and(|&place| self.begun[place].result.kind == Tunnel::GrpcStream)
+    }
+
+    /// The stream that `exchange` opened has ended with this.
+    pub(super) fn note_status(&mut self, exchange: ExchangeId, status: GrpcStatus) {
+        if let Some(&place) = self.open.get(&exchange) {
+            self.begun[place].result.grpc_status = Some(status);
         }
     }
 
@@ -77,8 +100,21 @@ impl Tunnels {
         now: Instant,
     ) {
         let Some(&place) = self.open.get(&exchange) else { return };
-        let watches = self.begun[place].watches.get_or_insert_default();
-        watches[direction as usize].note(news, departure, now);
+        let tunnel = &mut self.begun[place];
+        let watch = &mut tunnel.watches.get_or_insert_default()[direction as usize];
+        let mut news = news;
+        // Messages until the stream was known to be one: the first of each direction came earlier.
+        let first = match direction {
+            Direction::ToServer => Some(tunnel.times.asked),
+            Direction::ToClient => tunnel.times.answered,
+        };
+        let is_earlier = tunnel.result.kind == Tunnel::GrpcStream && watch.has_none();
+        if let (Some(first), true, 1..) = (first, is_earlier, news.ended) {
+            let one = MessageNews { begun: 1, ended: 1, ..MessageNews::default() };
+            watch.note(one, None, first);
+            (news.begun, news.ended) = (news.begun.saturating_sub(1), news.ended - 1);
+        }
+        watch.note(news, departure, now);
     }
 
     /// Whether there may be messages.
@@ -106,12 +142,12 @@ impl Tunnels {
 
 impl Begun {
     fn finish(self, now: Instant) -> TunnelResult {
-        let Self { is_open, result, asked, watches } = self;
+        let Self { is_open, result, times, watches } = self;
         let first = watches.as_ref().and_then(|it| it[Direction::ToClient as usize].first_end());
         TunnelResult {
             until: if is_open { now } else { result.until },
             messages: watches.map(|it| Box::new(it.each_ref().map(MessageWatch::counts))),
-            first_message_after: first.map(|at| at.saturating_since(asked)),
+            first_message_after: first.map(|at| at.saturating_since(times.asked)),
             ..result
         }
     }

@@ -14,7 +14,8 @@ use super::{super::tunnels::not_judged, Explained, millis};
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Tunnel")]
 pub(super) struct TunnelRow {
-    /// `websocket`, `event-stream` (`text/event-stream` or newline-delimited JSON), `connect` (a CONNECT tunnel with
+    /// `websocket`, `event-stream` (`text/event-stream` or newline-delimited JSON), `grpc-stream` (a call with more than one
+    /// message in a direction), `connect` (a CONNECT tunnel with
     /// anything but cleartext HTTP in it), `upgrade` (another protocol after a 101), `push` (the server sends when
     /// something happens: Redis's SUBSCRIBE and MONITOR), `blocking` (a command of Redis that waits for another client or
     /// a timeout), `unanswered` (CLIENT REPLY OFF), `pipelined` (packets are missing of a client that pipelines, or its
@@ -36,6 +37,8 @@ pub(super) struct TunnelRow {
     to_client: Option<MessagesRow>,
     /// From the start of the exchange that opened it to the end of the first message to the client.
     first_message_after_ms: Option<f64>,
+    /// How a stream of gRPC ended: the code of `grpc-status`.
+    grpc_status: Option<u16>,
 }
 
 /// Messages in one direction. Nobody is known to wait for the next one, so only the time for which TCP held one is a stall.
@@ -92,6 +95,7 @@ impl TunnelRow {
             to_server: messages(Direction::ToServer),
             to_client: messages(Direction::ToClient),
             first_message_after_ms: it.first_message_after.map(millis),
+            grpc_status: it.grpc_status.map(|it| it.0),
         }
     }
 }
@@ -130,6 +134,7 @@ const fn kind(kind: Tunnel) -> &'static str {
     match kind {
         Tunnel::WebSocket => "websocket",
         Tunnel::EventStream => "event-stream",
+        Tunnel::GrpcStream => "grpc-stream",
         Tunnel::Connect => "connect",
         Tunnel::Push => "push",
         Tunnel::Blocking => "blocking",

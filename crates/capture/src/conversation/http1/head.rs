@@ -27,6 +27,8 @@ pub(super) struct Asks {
 pub(super) enum Expected {
     /// Whether there is a body depends on the response.
     Ordinary,
+    /// The same of POST: if the response is a stream of events, it is what was asked for.
+    Events,
     /// HEAD: none.
     NoBody,
     /// CONNECT: a tunnel.
@@ -71,7 +73,9 @@ pub(super) fn request(bytes: &[u8], end: u64) -> Option<Asks> {
         grpc: None,
     };
     let expected = match Expected::of_method(method) {
-        Expected::Ordinary if has_element(&fields, "Upgrade", b"h2c") => Expected::Http2,
+        Expected::Ordinary | Expected::Events if has_element(&fields, "Upgrade", b"h2c") => {
+            Expected::Http2
+        }
         Expected::Ordinary if has_element(&fields, "Upgrade", b"websocket") => Expected::WebSocket,
         expected => expected,
     };
@@ -144,6 +148,7 @@ impl Expected {
         match method {
             "HEAD" => Self::NoBody,
             "CONNECT" => Self::Tunnel,
+            "POST" => Self::Events,
             _ => Self::Ordinary,
         }
     }
@@ -151,7 +156,7 @@ impl Expected {
     /// A method whose responses are delimited as this one is.
     const fn method(self) -> Method {
         match self {
-            Self::Ordinary | Self::Http2 | Self::WebSocket => Method::Get,
+            Self::Ordinary | Self::Events | Self::Http2 | Self::WebSocket => Method::Get,
             Self::NoBody => Method::Head,
             Self::Tunnel => Method::Connect,
         }
@@ -188,14 +193,7 @@ fn events(framing: Framing, status: u16, fields: &Fields) -> Option<Events> {
     if !matches!(framing, Framing::Chunked | Framing::UntilClose) || status != 200 {
         return None;
     }
-    let media_type = fields.first("Content-Type")?.split(|byte| *byte == b';').next()?.trim_ascii();
-    let is = |name: &str| media_type.eq_ignore_ascii_case(name.as_bytes());
-    let ends = match () {
-        () if is("text/event-stream") => EventEnd::EmptyLine,
-        // Neither is registered; both are in use.
-        () if is("application/x-ndjson") || is("application/ndjson") => EventEnd::AnyLine,
-        () => return None,
-    };
+    let ends = EventEnd::of_content_type(fields.first("Content-Type")?)?;
     let is_identity = |it: &[u8]| it.eq_ignore_ascii_case(b"identity");
     let is_plain = fields.list("Content-Encoding").all(is_identity)
         && fields.list("Transfer-Encoding").all(|it| it.eq_ignore_ascii_case(b"chunked"));

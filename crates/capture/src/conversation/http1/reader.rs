@@ -55,6 +55,8 @@ struct EventBody {
     events: Events,
     /// Where it has ended.
     ended: Option<u64>,
+    /// Where it has come to, if only the end of the connection ends it.
+    until_close: Option<u64>,
 }
 
 /// What the next bytes of the stream turned out to be.
@@ -100,9 +102,11 @@ impl Reader {
     }
 
     /// The same of a body that is a stream of events.
-    pub(super) fn follow_events(&mut self, framing: Framing, events: Events) {
+    pub(super) fn follow_events(&mut self, framing: Framing, events: Events, end: u64) {
         let body = BodyEnd::new(framing);
-        self.stage = Stage::Events(Box::new(EventBody { body, events, ended: None }));
+        let until_close = (framing == Framing::UntilClose).then_some(end);
+        let events = EventBody { body, events, ended: None, until_close };
+        self.stage = Stage::Events(Box::new(events));
     }
 
     /// Says that the body after the head just read has an end that the head does not tell.
@@ -147,15 +151,12 @@ impl Reader {
 
     /// Where the message that is under way ends when the connection does, and whether that is a
     /// proper end; `None` if that leaves it incomplete.
-    pub(super) const fn end_at_close(&self) -> Option<(u64, bool)> {
-        match self.stage {
-            Stage::UntilClose { end } => Some((end, true)),
-            Stage::Turn { end } => Some((end, false)),
-            Stage::Between
-            | Stage::Head { .. }
-            | Stage::Body(_)
-            | Stage::Events(_)
-            | Stage::Resting => None,
+    pub(super) fn end_at_close(&self) -> Option<(u64, bool)> {
+        match &self.stage {
+            Stage::UntilClose { end } => Some((*end, true)),
+            Stage::Turn { end } => Some((*end, false)),
+            Stage::Events(body) => body.until_close.map(|end| (end, true)),
+            Stage::Between | Stage::Head { .. } | Stage::Body(_) | Stage::Resting => None,
         }
     }
 
@@ -353,6 +354,7 @@ impl Reader {
             return Step::NeedsMore;
         }
         let (news, is_readable) = body.read(span, tokens);
+        body.until_close = body.until_close.map(|_| span.end());
         if !is_readable {
             self.stage = Stage::Turn { end: span.end() };
             span.take_all();
@@ -369,7 +371,7 @@ impl Reader {
 impl EventBody {
     /// Takes what is next of the body; what it holds of events, and whether its end can still be found.
     fn read(&mut self, span: &mut Span<'_>, tokens: &mut Tokens<'_>) -> (MessageNews, bool) {
-        let Self { body, events, ended } = self;
+        let Self { body, events, ended, until_close: _ } = self;
         let mut news = events.news();
         let (at, all) = (span.at(), span.bytes());
         let (mut shown, mut from) = (all, 0);

@@ -36,8 +36,8 @@ pub(super) enum Kind {
 pub(super) enum Found<'a> {
     /// A frame begins.
     Begins(Frame),
-    /// What was captured of the next bytes of its payload.
-    Payload { bytes: &'a [u8], is_whole: bool },
+    /// The next bytes of its payload.
+    Payload(Span<'a>),
     /// It ends.
     Ends(Frame),
     /// From `start` on nobody knows where frames begin.
@@ -105,8 +105,7 @@ impl Frames {
                     let bytes = span.take(*left);
                     let passed = span.at() - before;
                     *left -= passed;
-                    let is_whole = bytes.len() as u64 == passed;
-                    return Some(Found::Payload { bytes, is_whole });
+                    return Some(Found::Payload(Span::segment(before, passed, bytes)));
                 }
                 Stage::Lost => return Some(self.resynchronise(span)),
             }

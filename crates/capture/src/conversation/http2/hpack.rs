@@ -11,7 +11,7 @@ use ackwise_cause::GrpcStatus;
 use httlib_huffman::DecoderSpeed;
 
 use super::{
-    super::{Text, target},
+    super::{Text, messages::EventEnd, target},
     grpc,
 };
 use crate::limits::{FIELDS_PER_BLOCK, KEPT_TEXT};
@@ -37,11 +37,32 @@ pub(super) struct Block {
     pub(super) status: Option<u16>,
     /// What an extended CONNECT opens (RFC 8441, section 4).
     pub(super) protocol: Option<Text>,
-    /// Its content type is gRPC's.
-    pub(super) is_grpc: bool,
+    pub(super) content_type: ContentType,
+    /// It has a `content-encoding`: the content is compressed.
+    pub(super) is_coded: bool,
     /// How long the client waits at most.
     pub(super) grpc_timeout: Option<Duration>,
     pub(super) grpc_status: Option<GrpcStatus>,
+}
+
+/// What `content-type` says, if that tells how content is divided.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum ContentType {
+    Grpc,
+    /// A stream of events that end so.
+    Events(EventEnd),
+    #[default]
+    Other,
+}
+
+impl ContentType {
+    fn of(value: &[u8]) -> Self {
+        match EventEnd::of_content_type(value) {
+            Some(ends) => Self::Events(ends),
+            None if grpc::is_content_type(value) => Self::Grpc,
+            None => Self::Other,
+        }
+    }
 }
 
 /// Why a block is not read to its end.
@@ -70,9 +91,9 @@ enum Field {
     },
     Status(Text),
     Protocol(Text),
-    /// Whether it is gRPC's.
-    ContentType {
-        is_grpc: bool,
+    ContentType(ContentType),
+    ContentEncoding {
+        is_identity: bool,
     },
     GrpcTimeout(Option<Duration>),
     GrpcStatus(Option<GrpcStatus>),
@@ -87,6 +108,7 @@ enum Name {
     Status,
     Protocol,
     ContentType,
+    ContentEncoding,
     GrpcTimeout,
     GrpcStatus,
     Other,
@@ -167,7 +189,10 @@ impl Decoder {
             Name::Path => Field::path(&text()),
             Name::Status => Field::Status(kept()),
             Name::Protocol => Field::Protocol(kept()),
-            Name::ContentType => Field::ContentType { is_grpc: grpc::is_content_type(&value) },
+            Name::ContentType => Field::ContentType(ContentType::of(&value)),
+            Name::ContentEncoding => {
+                Field::ContentEncoding { is_identity: value.eq_ignore_ascii_case(b"identity") }
+            }
             Name::GrpcTimeout => Field::GrpcTimeout(grpc::timeout(&value)),
             Name::GrpcStatus => Field::GrpcStatus(grpc::status(&value)),
             Name::Other => Field::Other,
@@ -213,7 +238,8 @@ impl Block {
             }
             Field::Status(value) => self.status = value.parse().ok(),
             Field::Protocol(value) => self.protocol = Some(value.clone()),
-            Field::ContentType { is_grpc } => self.is_grpc = *is_grpc,
+            Field::ContentType(it) => self.content_type = *it,
+            Field::ContentEncoding { is_identity } => self.is_coded = !is_identity,
             Field::GrpcTimeout(timeout) => self.grpc_timeout = *timeout,
             Field::GrpcStatus(status) => self.grpc_status = *status,
             Field::Other => {}
@@ -234,7 +260,8 @@ impl Field {
             Self::Path { .. } => Name::Path,
             Self::Status(_) => Name::Status,
             Self::Protocol(_) => Name::Protocol,
-            Self::ContentType { .. } => Name::ContentType,
+            Self::ContentType(_) => Name::ContentType,
+            Self::ContentEncoding { .. } => Name::ContentEncoding,
             Self::GrpcTimeout(_) => Name::GrpcTimeout,
             Self::GrpcStatus(_) => Name::GrpcStatus,
             Self::Other => Name::Other,
@@ -250,6 +277,7 @@ impl Name {
             b":status" => Self::Status,
             b":protocol" => Self::Protocol,
             b"content-type" => Self::ContentType,
+            b"content-encoding" => Self::ContentEncoding,
             b"grpc-timeout" => Self::GrpcTimeout,
             b"grpc-status" => Self::GrpcStatus,
             _ => Self::Other,
@@ -261,6 +289,7 @@ impl Name {
             2 | 3 => Self::Method,
             4 | 5 => Self::Path,
             8..=14 => Self::Status,
+            26 => Self::ContentEncoding,
             31 => Self::ContentType,
             _ => Self::Other,
         }

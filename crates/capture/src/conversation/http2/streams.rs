@@ -8,8 +8,14 @@ use std::{
 use ackwise_cause::{Direction, GrpcStatus, H2Window};
 
 use super::{
-    super::{Event, ExchangeId, RequestHead, ResponseHead, StreamEnd, Tunnel, log::Log},
-    frames::{END_STREAM, Frame},
+    super::{
+        Event, ExchangeId, RequestHead, ResponseHead, StreamEnd, Tunnel, log::Log,
+        messages::Events, span::Span,
+    },
+    Reads,
+    frames::{END_STREAM, Frame, PADDED},
+    hpack::{Block, ContentType},
+    messages::{BecameStream, HasAsked, Messages, Shape},
     windows::{FlowWindow, INITIAL_WINDOW, Room},
 };
 use crate::limits::OPEN_REQUESTS;
@@ -22,6 +28,7 @@ pub(super) struct Streams {
     refused: Option<(u32, StreamEnd)>,
     /// Streams that have become tunnels, at most as many: of further ones the end is not told.
     tunnels: BTreeMap<u32, ExchangeId>,
+    messages: Messages,
     /// Largest stream that a client began.
     last: u32,
     /// The largest that was told of.
@@ -49,6 +56,9 @@ struct Stream {
     exchange: ExchangeId,
     request: Request,
     response: Response,
+    /// The method is POST: a stream of events is what was asked for. Who asks with GET may listen to what happens, as an
+    /// EventSource does (HTML, section 9.2).
+    posts: bool,
     /// What a 2xx response makes of it.
     tunnel: Option<Tunnel>,
     /// For DATA to the server and to the client, beside the size that SETTINGS gives.
@@ -80,6 +90,7 @@ impl Streams {
             open: BTreeMap::new(),
             refused: None,
             tunnels: BTreeMap::new(),
+            messages: Messages::new(),
             last: 0,
             told: 0,
             initial: [INITIAL_WINDOW; 2],
@@ -94,6 +105,12 @@ impl Streams {
     }
 
     fn remove(&mut self, id: u32) -> Option<Stream> {
+        self.messages.end(id);
+        self.close(id)
+    }
+
+    /// Its exchange is over.
+    fn close(&mut self, id: u32) -> Option<Stream> {
         let stream = self.open.remove(&id)?;
         for (blocked, window) in self.blocked.iter_mut().zip(stream.windows) {
             if window.is_blocked() {
@@ -111,7 +128,7 @@ impl Streams {
 
     /// Bytes that the open ones take, about.
     pub(super) fn held(&self) -> usize {
-        self.open.len() * 2 * size_of::<Stream>() + self.tunnels.len() * 16
+        self.open.len() * 2 * size_of::<Stream>() + self.tunnels.len() * 16 + self.messages.held()
     }
 
     /// Whether HEADERS of the client on `stream` begin a request, and are not its trailers.
@@ -135,11 +152,21 @@ impl Streams {
     }
 
     /// Tells what a request asks, unless that has been told.
-    pub(super) fn name(&mut self, stream: u32, head: impl FnOnce() -> RequestHead, log: &mut Log) {
-        let Some(stream) = self.open.get_mut(&stream) else { return };
+    pub(super) fn name(
+        &mut self,
+        id: u32,
+        block: &Block,
+        head: impl FnOnce() -> RequestHead,
+        log: &mut Log,
+    ) {
+        let Some(stream) = self.open.get_mut(&id) else { return };
         if stream.request == Request::Nameless {
             stream.request = Request::Body;
+            stream.posts = block.method.as_deref() == Some("POST");
             log.push_head(stream.exchange, head);
+            if block.content_type == ContentType::Grpc {
+                self.messages.begin_call(id, stream.exchange);
+            }
         }
     }
 
@@ -169,7 +196,8 @@ impl Streams {
 
     /// Tells how a gRPC call ended.
     pub(super) fn tell_status(&self, stream: u32, status: GrpcStatus, log: &mut Log) {
-        if let Some(&Stream { exchange, .. }) = self.open.get(&stream) {
+        let open = self.open.get(&stream).map(|it| it.exchange);
+        if let Some(exchange) = open.or_else(|| self.tunnels.get(&stream).copied()) {
             log.push(Event::GrpcStatus { exchange, status });
         }
     }
@@ -229,14 +257,95 @@ impl Streams {
 
     /// Takes a 2xx response whose head ends at `position`: to a CONNECT, it has no body.
     pub(super) fn open_tunnel(&mut self, id: u32, position: u64, log: &mut Log) {
-        let Some(&Stream { exchange, tunnel: Some(tunnel), .. }) = self.open.get(&id) else {
-            return;
-        };
+        if let Some(&Stream { exchange, tunnel: Some(tunnel), .. }) = self.open.get(&id) {
+            let waited = Event::ResponseEnds { exchange, position, exact: true };
+            self.go_on_as(tunnel, id, waited, log);
+        }
+    }
+
+    /// Takes a response whose head ends at `position`, and that goes on as a stream of events.
+    pub(super) fn begin_events(&mut self, id: u32, events: Events, position: u64, log: &mut Log) {
+        let Some(&Stream { exchange, posts, .. }) = self.open.get(&id) else { return };
+        if !posts {
+            let waited = Event::ResponseEnds { exchange, position, exact: true };
+            self.go_on_as(Tunnel::EventStream, id, waited, log);
+        }
+        let shape = if posts { Shape::Call } else { Shape::Stream };
+        self.messages.begin_events(id, exchange, events, shape);
+    }
+
+    /// What `waited` says ends the exchange on a stream, which goes on as something else.
+    fn go_on_as(&mut self, tunnel: Tunnel, id: u32, waited: Event, log: &mut Log) {
+        let Some(&Stream { exchange, .. }) = self.open.get(&id) else { return };
         log.push(Event::TunnelBegins { exchange, tunnel });
-        log.push(Event::ResponseEnds { exchange, position, exact: true });
-        self.remove(id);
+        log.push(waited);
+        self.close(id);
         if self.tunnels.len() < OPEN_REQUESTS {
             self.tunnels.insert(id, exchange);
+        }
+    }
+
+    /// What is read of the payload of DATA.
+    pub(super) fn reads(&mut self, direction: Direction, frame: &Frame, log: &mut Log) -> Reads {
+        match self.messages.are_read(frame.stream) {
+            false => Reads::Nothing,
+            true if frame.has(PADDED) => {
+                if let Some(became) = self.messages.lose_stream(direction, frame.stream, log) {
+                    self.become_stream(frame.stream, became, log);
+                }
+                Reads::Nothing
+            }
+            true => Reads::Messages(frame.stream),
+        }
+    }
+
+    /// Takes the next content of a stream.
+    pub(super) fn read_messages(
+        &mut self,
+        direction: Direction,
+        id: u32,
+        content: &mut Span<'_>,
+        log: &mut Log,
+    ) {
+        let has_asked = match self.open.get(&id).map(|it| it.request) {
+            Some(Request::Nameless | Request::Body) => HasAsked::No,
+            Some(Request::Lost | Request::Ended) | None => HasAsked::Yes,
+        };
+        let became = self.messages.read(direction, id, content, has_asked, log);
+        if let Some(became) = became {
+            self.become_stream(id, became, log);
+        }
+    }
+
+    fn become_stream(&mut self, id: u32, became: BecameStream, log: &mut Log) {
+        let BecameStream { exchange, kind, first } = became;
+        let waited = match first {
+            Some(position) => Event::ResponseEnds { exchange, position, exact: true },
+            None => Event::Unjudged { exchange },
+        };
+        self.go_on_as(kind, id, waited, log);
+        self.messages.tell_begun(id, log);
+    }
+
+    /// DATA is over whose messages are read.
+    pub(super) fn end_message_frame(
+        &mut self,
+        direction: Direction,
+        frame: &Frame,
+        log: &mut Log,
+    ) {
+        let became = self.messages.end_frame(direction, frame.stream, frame.end(), log);
+        if let Some(became) = became {
+            self.become_stream(frame.stream, became, log);
+        }
+    }
+
+    /// Where messages begin in one direction is unknown from here on.
+    pub(super) fn lose_messages(&mut self, direction: Direction, log: &mut Log) {
+        while let Some(id) = self.messages.first() {
+            if let Some(became) = self.messages.lose_stream(direction, id, log) {
+                self.become_stream(id, became, log);
+            }
         }
     }
 
@@ -245,6 +354,7 @@ impl Streams {
         if direction == Direction::ToClient
             && let Some(exchange) = self.tunnels.remove(&id)
         {
+            self.messages.end(id);
             log.push(Event::TunnelEnds { exchange });
         }
     }
@@ -252,6 +362,7 @@ impl Streams {
     /// Takes the end of the connection.
     pub(super) fn abandon(&mut self, log: &mut Log) {
         self.blocked.iter_mut().for_each(BTreeSet::clear);
+        self.messages = Messages::new();
         for (stream, Stream { exchange, .. }) in std::mem::take(&mut self.open) {
             let end = self.refused.filter(|(last, _)| stream > *last).map(|it| it.1);
             log.push(Event::Abandoned { exchange, stream: end });
@@ -396,6 +507,7 @@ impl Stream {
             exchange,
             request: Request::Nameless,
             response: Response::Awaited,
+            posts: false,
             tunnel: None,
             windows: [FlowWindow::new(0); 2],
             overlaps: false,

@@ -23,6 +23,20 @@ pub(in super::super) enum EventEnd {
     AnyLine,
 }
 
+impl EventEnd {
+    /// Of a `Content-Type` that is a stream of events.
+    pub(in super::super) fn of_content_type(value: &[u8]) -> Option<Self> {
+        let media_type = value.split(|byte| *byte == b';').next()?.trim_ascii();
+        let is = |name: &str| media_type.eq_ignore_ascii_case(name.as_bytes());
+        match () {
+            () if is("text/event-stream") => Some(Self::EmptyLine),
+            // Neither is registered; both are in use.
+            () if is("application/x-ndjson") || is("application/ndjson") => Some(Self::AnyLine),
+            () => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Line {
     Begins,

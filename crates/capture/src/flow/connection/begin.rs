@@ -65,7 +65,7 @@ impl Default for ObservedConnection {
             hop_limits: Default::default(),
             series: None,
             work: Work::default(),
-            held_for_repairs: 0,
+            held_beside: 0,
             touched: 0,
             charged: 0,
             spared: false,
@@ -173,7 +173,7 @@ impl ObservedConnection {
             hop_limits: _,
             series,
             work,
-            held_for_repairs,
+            held_beside,
             touched: _,
             charged,
             spared: _,
@@ -195,6 +195,6 @@ impl ObservedConnection {
         (*departure, *held_segment, *held_requests) = (None, None, None);
         (*goaway, *multiplexed) = (None, None);
         (*cut, *exchanges, *clock_steps, *charged) = ([0; 2], 0, 0, 0);
-        (*work, *held_for_repairs) = (Work::default(), 0);
+        (*work, *held_beside) = (Work::default(), 0);
     }
 }

@@ -12,7 +12,7 @@ impl ObservedConnection {
             + one.held()
             + other.held()
             + self.open.len() * (size_of::<OpenExchange>() + BEHIND)
-            + self.held_for_repairs
+            + self.held_beside
             + self.deferred.len() * DeferredGap::USUAL
             + self.unsettled.iter().map(Unsettled::held).sum::<usize>()
             + self.conversation.cost()

@@ -14,6 +14,7 @@ use crate::{
     flow::{
         exchange::{AbruptEnd, OpenExchange},
         lingering::Lingering,
+        tunnels::TunnelTimes,
     },
     outcome::{CloseOrder, ConnectionEnd, Deadline, Ending, Progress},
     results::{Results, SeenGoaway},
@@ -162,7 +163,9 @@ impl ObservedConnection {
             }
             Event::GrpcStatus { exchange, status } => {
                 self.with(exchange, |it| it.grpc_status = Some(status));
+                self.tunnels.note_status(exchange, status);
             }
+            Event::FirstMessage { exchange, position } => self.first_message(exchange, position),
             Event::ResponseEnds { exchange, position, exact } => {
                 self.response_ended(exchange, position, exact, now, results);
             }
@@ -199,8 +202,10 @@ impl ObservedConnection {
                 }
                 let open = self.open.get_mut(exchange);
                 let asked = open.as_ref().map_or(now, |open| open.account.from());
+                let answered = open.as_ref().and_then(|open| open.first_message.as_ref());
+                let times = TunnelTimes { asked, answered: answered.map(|it| it.at), begun: now };
                 let opener = open.map_or((0, packet), |open| (open.stream, open.first_packet));
-                self.tunnels.begin(exchange, tunnel, opener, asked, now);
+                self.tunnels.begin(exchange, tunnel, opener, times);
                 self.departure = None;
             }
             Event::TunnelEnds { exchange } => self.tunnels.end(exchange, now),
@@ -246,6 +251,23 @@ impl ObservedConnection {
         self.ends.half(direction).stream.unseen().contains(position)
     }
 
+    /// What may turn out to be the first message of a stream has ended. If what is before it may still be sent again, when
+    /// it ended is not known.
+    fn first_message(&mut self, exchange: ExchangeId, position: u64) {
+        let last = self.last_new(Direction::ToClient);
+        if let (Some((last, free_at)), true) =
+            (last, self.unsettled[Direction::ToClient as usize].is_empty())
+        {
+            let mut held = 0;
+            self.with(exchange, |it| {
+                let before = it.held_beside();
+                it.end_first_message(position, free_at, &last);
+                held = it.held_beside() - before;
+            });
+            self.held_beside += held;
+        }
+    }
+
     fn interim(&mut self, exchange: ExchangeId) {
         let request = &self.ends.half(Direction::ToServer).sender;
         let answered = self.ends.half(Direction::ToClient).sender.last().copied();
@@ -272,6 +294,15 @@ impl ObservedConnection {
         results: &mut Results,
     ) {
         let Some(mut open) = self.take(exchange) else { return };
+        match open.first_message.take().filter(|it| it.ends_at(position)) {
+            Some(first) => return self.exchange_over(first.waited, true, results),
+            // When the first message ended, is not known.
+            None if self.tunnels.is_call(exchange) => {
+                self.exchanges = self.exchanges.saturating_sub(1);
+                return;
+            }
+            None => {}
+        }
         open.response[1] = position;
         open.exact &= exact;
         for gap in self.unsettled[Direction::ToClient as usize].take_needed() {
@@ -420,7 +451,7 @@ impl ObservedConnection {
     fn take(&mut self, id: ExchangeId) -> Option<Box<OpenExchange>> {
         let mut open = self.open.take(id)?;
         self.flow_control.iter_mut().for_each(|it| it.end(id));
-        self.held_for_repairs = self.held_for_repairs.saturating_sub(open.held_for_repairs());
+        self.held_beside = self.held_beside.saturating_sub(open.held_beside());
         open.catch_up(&self.deferred, &self.earlier_end);
         Some(open)
     }
