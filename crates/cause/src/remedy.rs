@@ -260,8 +260,8 @@ const REMEDIES: &[Row] = &[
     of(
         ApplicationLimited,
         Server,
-        "profile the server: it paused in the middle of the response, as a stream of events \
-         (`text/event-stream`) does by design",
+        "profile the server: it paused in the middle of the response, as an event stream under TLS \
+         does by design",
     ),
     of(ApplicationLimited, Client, "profile the client: it was slow to send the request, or paused in the middle of it"),
 

@@ -23,6 +23,7 @@
 //! | `messages` | messages within WebSockets and streams, and those that were held |
 //! | `connections` | the table of connections |
 //! | `ports` | clients that run out of ports |
+//! | `path_streams` | what streams carried, by path |
 //! | `paths` | exchanges by URL path |
 //! | `exchanges` | single exchanges, with their numbers |
 //! | `clock_time` | points in time |
@@ -56,6 +57,7 @@ mod pacing;
 mod pair;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod path_streams;
 mod paths;
 mod ports;
 mod quality;

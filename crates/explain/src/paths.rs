@@ -17,7 +17,9 @@ use ackwise_report::{
 
 use super::failures::Failure;
 use super::grpc::Statuses;
+use super::path_streams::PathStreams;
 use super::totals::{Total, Totals, TotalsScope, percentile};
+use super::tunnels::TunnelIndex;
 
 /// What the exchanges with one path have in common.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub(super) struct PathGroup<'a> {
     pub failed: u64,
     /// How gRPC calls ended.
     pub statuses: Statuses,
+    /// The streams that they opened.
+    pub streams: Option<PathStreams>,
     pub total: Duration,
     pub median: Duration,
     pub p95: Duration,
@@ -52,15 +56,19 @@ impl<'a> PathGroup<'a> {
             group.0.push(exchange);
             group.1 += u64::from(failed.contains(&number));
         }
-        let group =
-            |(path, (exchanges, failed)): (_, (Vec<_>, _))| Self::of(path, &exchanges, failed);
+        let tunnels = TunnelIndex::of(analysis);
+        let group = |(path, (exchanges, failed)): (_, (Vec<_>, _))| Self {
+            failed,
+            streams: PathStreams::of(&exchanges, &tunnels),
+            ..Self::of(path, &exchanges)
+        };
         let mut groups: Vec<_> = groups.into_iter().map(group).collect();
         // A stable sort: equal totals stay in the order of their paths.
         groups.sort_by_key(|it| std::cmp::Reverse(it.total));
         groups
     }
 
-    fn of(path: Option<&'a str>, exchanges: &[&'a ExchangeResult], failed: u64) -> Self {
+    fn of(path: Option<&'a str>, exchanges: &[&'a ExchangeResult]) -> Self {
         let totals = Totals::over(exchanges.iter().copied(), None, TotalsScope::All);
         let mut durations: Vec<_> = exchanges.iter().map(|it| it.duration).collect();
         durations.sort_unstable();
@@ -73,7 +81,8 @@ impl<'a> PathGroup<'a> {
             path,
             methods,
             count: exchanges.len() as u64,
-            failed,
+            failed: 0,
+            streams: None,
             statuses: Statuses::of(exchanges.iter().copied()),
             total: totals.span,
             median: percentile(&durations, 50),
@@ -89,9 +98,10 @@ impl<'a> PathGroup<'a> {
         time.as_secs_f64() / self.total.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// `GET, POST /path`, and how gRPC calls ended.
+    /// `GET, POST /path`, how gRPC calls ended, and what streams carried.
     fn name(&self) -> String {
-        self.request() + &self.statuses.listed()
+        let streams = self.streams.as_ref().map_or_else(String::new, PathStreams::listed);
+        self.request() + &self.statuses.listed() + &streams
     }
 
     fn request(&self) -> String {

@@ -21,10 +21,15 @@ impl<'a> TunnelIndex<'a> {
         Self { by_opener: analysis.connections.iter().flat_map(tunnels).collect() }
     }
 
+    /// The tunnel that an exchange opened, if it did.
+    pub(super) fn of_opener(&self, exchange: &ExchangeResult) -> Option<&'a TunnelResult> {
+        let opener = (exchange.connection, exchange.stream, exchange.packet);
+        self.by_opener.get(&opener).copied()
+    }
+
     /// `CONNECT tunnel from then on: 12.0 s not judged`, if the exchange opened one.
     pub(super) fn opened_by(&self, exchange: &ExchangeResult) -> Option<String> {
-        let opener = (exchange.connection, exchange.stream, exchange.packet);
-        let tunnel = self.by_opener.get(&opener)?;
+        let tunnel = self.of_opener(exchange)?;
         let (name, time) = (tunnel.kind.name(), rounded(not_judged(tunnel)));
         Some(match &tunnel.messages {
             Some(messages) => {

@@ -5,14 +5,16 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, binary_heap::PeekMut},
+    collections::{BinaryHeap, HashMap, binary_heap::PeekMut},
     num::NonZeroUsize,
     sync::{Mutex, PoisonError},
     thread,
 };
 
+use ackwise_cause::GrpcStatus;
+
 use super::{
-    ConnectionResult, ExchangeResult, Results, Unfollowed,
+    ConnectionResult, ExchangeResult, Results, TunnelResult, Unfollowed,
     busy_path::{BusyPath, LeastRoundTrips},
     shared_link,
 };
@@ -104,6 +106,7 @@ impl Part {
     /// Says of the exchanges what only all connections show. The last one comes first.
     fn judge_and_sort_exchanges(&mut self, least: &LeastRoundTrips) {
         let Results { connections, exchanges, .. } = &mut self.results;
+        let statuses = stream_statuses(connections);
         for exchange in &mut *exchanges {
             // All that are left are of connections that are listed.
             let connection = &connections[self.places[exchange.connection as usize] as usize];
@@ -119,10 +122,25 @@ impl Part {
             if let Some(distance) = distance {
                 distance.correct(exchange);
             }
+            if !statuses.is_empty() && exchange.is_grpc {
+                let opener = (exchange.connection, exchange.stream, exchange.packet);
+                exchange.grpc_status = exchange.grpc_status.or(statuses.get(&opener).copied());
+            }
         }
         sort_by_place(exchanges);
         exchanges.reverse();
     }
+}
+
+/// How streams of gRPC ended, by the connection, the stream and the first packet of the exchange that opened each: that was
+/// over before.
+fn stream_statuses(connections: &[ConnectionResult]) -> HashMap<(u32, u32, u64), GrpcStatus> {
+    let of = |connection: &ConnectionResult| {
+        let id = connection.id;
+        let status = |it: &TunnelResult| Some(((id, it.stream, it.packet), it.grpc_status?));
+        connection.tunnels.iter().filter_map(status).collect::<Vec<_>>()
+    };
+    connections.iter().filter(|it| !it.tunnels.is_empty()).flat_map(of).collect()
 }
 
 /// Does something with each of `items`, on as many threads.

@@ -189,8 +189,8 @@ const EVENT: &[u8] = b"9\r\ndata: a\n\n\r\n";
 
 /// A server writes the head of a stream, and events at these times in milliseconds, which are acknowledged `acked`
 /// later; the head at 0.5 ms.
-fn events(at: &[(f64, usize)], acked: f64) -> Analysis {
-    let mut asked = ASKS_EVENTS.len();
+fn events(asks: &[u8], at: &[(f64, usize)], acked: f64) -> Analysis {
+    let mut asked = asks.len();
     let mut told = BEGINS_EVENTS.len();
     let all = [BEGINS_EVENTS, &EVENT.repeat(500), b"0\r\n\r\n"].concat();
     let mut script = format!(
@@ -213,14 +213,14 @@ fn events(at: &[(f64, usize)], acked: f64) -> Analysis {
     let last = at.last().unwrap().0;
     let _ = writeln!(script, "{} > fin ack {told}", last + 90.0);
     let _ = writeln!(script, "{} < ack {asked}", last + 90.1);
-    Streams::of(ASKS_EVENTS, &all).seen_as(&script)
+    Streams::of(asks, &all).seen_as(&script)
 }
 
 #[test]
 fn an_exchange_that_opens_a_stream_ends_with_its_head() {
     for period in [20.0, 250.0, 5_000.0] {
         let at: Vec<_> = (1..=40).map(|it| (f64::from(it) * period, 1)).collect();
-        let analysis = events(&at, 0.02);
+        let analysis = events(ASKS_EVENTS, &at, 0.02);
         let [exchange] = &analysis.exchanges[..] else { panic!() };
         assert!(exchange.complete && exchange.duration < Duration::from_millis(1), "{exchange:?}");
         let [tunnel] = &analysis.connections[0].tunnels[..] else { panic!() };
@@ -237,10 +237,75 @@ fn an_exchange_that_opens_a_stream_ends_with_its_head() {
 fn events_that_leave_with_a_late_ack_were_held() {
     // One each 10 ms; what is written before the ACK comes goes with it.
     let at = (0..20).map(|it| (10.0 + f64::from(it) * 40.1, if it == 0 { 1 } else { 4 }));
-    let analysis = events(&at.collect::<Vec<_>>(), 40.0);
+    let analysis = events(ASKS_EVENTS, &at.collect::<Vec<_>>(), 40.0);
     let [tunnel] = &analysis.connections[0].tunnels[..] else { panic!() };
     let [_, to_client] = &**tunnel.messages.as_ref().unwrap();
     let [held] = to_client.held[..] else { panic!("{to_client:?}") };
     assert_eq!((held.cause, held.messages, held.times), (Cause::NagleDelayedAck, 76, 19));
     assert!((39..=41).contains(&held.longest.as_millis()), "{held:?}");
+}
+
+#[test]
+fn the_first_event_that_answers_a_post_is_waited_for() {
+    let at: Vec<_> = (0..40).map(|it| (180.0 + f64::from(it) * 20.0, 1)).collect();
+    let asks = b"POST /chat HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
+    let analysis = events(asks, &at, 0.02);
+    let [exchange] = &analysis.exchanges[..] else { panic!() };
+    assert!(exchange.complete && exchange.duration.as_millis() == 180, "{exchange:?}");
+    let [tunnel] = &analysis.connections[0].tunnels[..] else { panic!() };
+    let [_, to_client] = &**tunnel.messages.as_ref().unwrap();
+    assert_eq!((to_client.messages, to_client.held.len()), (40, 0), "{to_client:?}");
+    assert_eq!(tunnel.first_message_after, Some(exchange.duration));
+}
+
+/// A frame of HTTP/2 on stream 1.
+fn frame(kind: u8, flags: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(payload.len()).unwrap();
+    [&[0, 0, length, kind, flags, 0, 0, 0, 1], payload].concat()
+}
+
+#[test]
+fn a_call_that_streams_ends_with_its_first_message_and_the_others_may_be_held() {
+    const GRPC: &[u8] = b"\x5f\x10application/grpc";
+    const TOKEN: usize = 9 + 5 + 3;
+    let token = frame(0, 0, b"\0\0\0\0\x03abc");
+    let asks = [
+        &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..],
+        &frame(1, 4, &[&[0x83, 0x86], GRPC].concat()),
+        &frame(0, 1, b"\0\0\0\0\0"),
+    ]
+    .concat();
+    let head = frame(1, 4, &[&[0x88], GRPC].concat());
+    let trailers = frame(1, 5, b"\x40\x0bgrpc-status\x0214");
+    let all = [&head, &token.repeat(61)[..], &trailers].concat();
+    let (asked, mut told) = (asks.len(), head.len() + TOKEN);
+    let mut script = format!(
+        "
+        0 > syn
+        0.1 < syn
+        0.11 > ack 0
+        0.2 > 0:{asked} psh ack 0
+        120 < 0:{told} psh ack {asked}
+        120.02 > ack {told}
+        "
+    );
+    // Four tokens are written while an ACK is delayed.
+    for round in 0..15 {
+        let (at, end) = (160.0 + f64::from(round) * 40.1, told + 4 * TOKEN);
+        let _ = writeln!(script, "{at} < {told}:{end} psh ack {asked}");
+        let _ = writeln!(script, "{} > ack {end}", at + 40.0);
+        told = end;
+    }
+    let _ = writeln!(script, "900 < {told}:{} psh ack {asked}", all.len());
+    let analysis = Streams::of(&asks, &all).seen_as(&script);
+    let [exchange] = &analysis.exchanges[..] else { panic!("{:?}", analysis.exchanges) };
+    assert!(exchange.complete && exchange.duration.as_millis() == 120, "{exchange:?}");
+    let [tunnel] = &analysis.connections[0].tunnels[..] else { panic!() };
+    assert_eq!(tunnel.grpc_status.map(|it| it.0), Some(14));
+    assert_eq!(exchange.grpc_status, tunnel.grpc_status);
+    assert_eq!(tunnel.first_message_after, Some(exchange.duration));
+    let [to_server, to_client] = &**tunnel.messages.as_ref().unwrap();
+    assert_eq!((to_server.messages, to_client.messages), (1, 61));
+    let [held] = to_client.held[..] else { panic!("{to_client:?}") };
+    assert_eq!((held.cause, held.messages, held.times), (Cause::NagleDelayedAck, 56, 14));
 }

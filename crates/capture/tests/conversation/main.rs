@@ -4,6 +4,7 @@
 mod cut;
 mod http1;
 mod http2;
+mod messages;
 mod postgres;
 mod properties;
 mod protocols;

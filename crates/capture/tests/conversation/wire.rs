@@ -120,6 +120,7 @@ fn frame(text: &str) -> Vec<u8> {
         "headers" => (1, number(1), number(2), hex(words[3])),
         "continuation" => (9, number(1), number(2), hex(words[3])),
         "data" => (0, number(1), number(2), vec![0xaa; number(3) as usize]),
+        "body" => (0, number(1), number(2), hex(words.get(3).unwrap_or(&""))),
         "window" => (8, number(1), 0, number(2).to_be_bytes().to_vec()),
         "rst" => (3, number(1), 0, vec![0; 4]),
         "ping" => (6, 0, 0, vec![0; 8]),
@@ -243,6 +244,9 @@ pub(crate) fn print(event: &Event) -> String {
             let pings = if it.says_too_many_pings { ", too many pings" } else { "" };
             let code = it.code.map_or_else(|| "?".into(), |it| it.to_string());
             format!("the server goes away {code}{pings}")
+        }
+        Event::FirstMessage { exchange, position } => {
+            format!("{} has a first message {position}", exchange.0)
         }
         Event::ResponseEnds { exchange, position, exact } => {
             format!("{} is answered {}", exchange.0, at(position, exact))

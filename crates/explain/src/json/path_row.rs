@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{causes, directions, grpc_row::GrpcRow, millis};
-use crate::{paths::PathGroup, totals::Total};
+use crate::{path_streams::PathStreams, paths::PathGroup, totals::Total};
 
 /// The exchanges with one URL path.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -21,6 +21,8 @@ pub(super) struct PathRow {
     failed: u64,
     /// How gRPC calls among them ended, by status.
     grpc_statuses: Vec<GrpcRow>,
+    /// The streams that they opened, if messages of one were read.
+    streams: Option<PathStreamsRow>,
     /// Sum of their durations.
     total_ms: f64,
     /// Median of their durations.
@@ -31,6 +33,24 @@ pub(super) struct PathRow {
     largest: Option<PathCause>,
     /// The part of the total that stalls took, which a setting or a code change removes.
     avoidable_ms: f64,
+}
+
+/// The streams (WebSocket, event stream, gRPC) that exchanges with one path opened.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "PathStreams")]
+struct PathStreamsRow {
+    /// Number of streams.
+    streams: u64,
+    /// Number of whole messages to the client.
+    messages: u64,
+    /// From the start of an exchange to the end of the first message to the client: median of the streams.
+    first_message_median_ms: Option<f64>,
+    /// The same: 95th percentile.
+    first_message_p95_ms: Option<f64>,
+    /// From the end of a message to that of the next: median of the streams' medians.
+    gap_median_ms: Option<f64>,
+    /// The same: the longest of the streams' 99th percentiles.
+    gap_p99_ms: Option<f64>,
 }
 
 /// What took the largest part of the time of a path.
@@ -65,11 +85,26 @@ impl PathRow {
             exchanges: group.count,
             failed: group.failed,
             grpc_statuses: GrpcRow::all(&group.statuses),
+            streams: group.streams.as_ref().map(PathStreamsRow::of),
             total_ms: millis(group.total),
             median_ms: millis(group.median),
             p95_ms: millis(group.p95),
             largest: group.largest_one_way.map(cause),
             avoidable_ms: millis(group.avoidable),
+        }
+    }
+}
+
+impl PathStreamsRow {
+    fn of(it: &PathStreams) -> Self {
+        let [first, apart] = [it.first_after, it.apart].map(|it| it.map(|both| both.map(millis)));
+        Self {
+            streams: it.streams,
+            messages: it.messages,
+            first_message_median_ms: first.map(|it| it[0]),
+            first_message_p95_ms: first.map(|it| it[1]),
+            gap_median_ms: apart.map(|it| it[0]),
+            gap_p99_ms: apart.map(|it| it[1]),
         }
     }
 }
