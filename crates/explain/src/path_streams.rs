@@ -73,7 +73,8 @@ mod tests {
     #[test]
     fn when_messages_came_is_listed() {
         let millis = |times: [u64; 2]| Some(times.map(Duration::from_millis));
-        let one = PathStreams { streams: 1, messages: 1, first_after: millis([90, 90]), apart: None };
+        let one =
+            PathStreams { streams: 1, messages: 1, first_after: millis([90, 90]), apart: None };
         for (streams, expected) in [
             (one.clone(), ", 1 stream with 1 message to the client, first after 90 ms (p95 90 ms)"),
             (

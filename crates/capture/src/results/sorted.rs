@@ -5,7 +5,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, HashMap, binary_heap::PeekMut},
+    collections::{BTreeMap, BinaryHeap, binary_heap::PeekMut},
     num::NonZeroUsize,
     sync::{Mutex, PoisonError},
     thread,
@@ -124,7 +124,8 @@ impl Part {
             }
             if !statuses.is_empty() && exchange.is_grpc {
                 let opener = (exchange.connection, exchange.stream, exchange.packet);
-                exchange.grpc_status = exchange.grpc_status.or(statuses.get(&opener).copied());
+                exchange.grpc_status =
+                    exchange.grpc_status.or_else(|| statuses.get(&opener).copied());
             }
         }
         sort_by_place(exchanges);
@@ -134,7 +135,7 @@ impl Part {
 
 /// How streams of gRPC ended, by the connection, the stream and the first packet of the exchange that opened each: that was
 /// over before.
-fn stream_statuses(connections: &[ConnectionResult]) -> HashMap<(u32, u32, u64), GrpcStatus> {
+fn stream_statuses(connections: &[ConnectionResult]) -> BTreeMap<(u32, u32, u64), GrpcStatus> {
     let of = |connection: &ConnectionResult| {
         let id = connection.id;
         let status = |it: &TunnelResult| Some(((id, it.stream, it.packet), it.grpc_status?));

@@ -85,16 +85,11 @@ struct Entry {
 #[derive(Clone, Debug)]
 enum Field {
     Method(Text),
-    Path {
-        path: Text,
-        has_query: bool,
-    },
+    Path { path: Text, has_query: bool },
     Status(Text),
     Protocol(Text),
     ContentType(ContentType),
-    ContentEncoding {
-        is_identity: bool,
-    },
+    ContentEncoding { is_identity: bool },
     GrpcTimeout(Option<Duration>),
     GrpcStatus(Option<GrpcStatus>),
     Other,

@@ -244,7 +244,8 @@ impl StreamMessages {
                     MessageNews { continues: reader.is_within(), ..MessageNews::default() };
                 let is_stream = self.shape == Shape::Stream;
                 while let Some(boundary) = reader.advance(span)? {
-                    let all = if is_stream { &mut news } else { &mut self.begun[direction as usize] };
+                    let all =
+                        if is_stream { &mut news } else { &mut self.begun[direction as usize] };
                     match boundary {
                         Boundary::Begin => all.begun = all.begun.saturating_add(1),
                         Boundary::End(_) => all.ended = all.ended.saturating_add(1),

@@ -26,7 +26,7 @@ pub(super) struct Streams {
     open: BTreeMap<u32, Stream>,
     /// The server answers none above this one.
     refused: Option<(u32, StreamEnd)>,
-    /// Streams that have become tunnels, at most as many: of further ones the end is not told.
+    /// Streams that have become tunnels, at most as many: of further ones messages and the end are not told.
     tunnels: BTreeMap<u32, ExchangeId>,
     messages: Messages,
     /// Largest stream that a client began.
@@ -266,12 +266,12 @@ impl Streams {
     /// Takes a response whose head ends at `position`, and that goes on as a stream of events.
     pub(super) fn begin_events(&mut self, id: u32, events: Events, position: u64, log: &mut Log) {
         let Some(&Stream { exchange, posts, .. }) = self.open.get(&id) else { return };
+        let shape = if posts { Shape::Call } else { Shape::Stream };
+        self.messages.begin_events(id, exchange, events, shape);
         if !posts {
             let waited = Event::ResponseEnds { exchange, position, exact: true };
             self.go_on_as(Tunnel::EventStream, id, waited, log);
         }
-        let shape = if posts { Shape::Call } else { Shape::Stream };
-        self.messages.begin_events(id, exchange, events, shape);
     }
 
     /// What `waited` says ends the exchange on a stream, which goes on as something else.
@@ -282,6 +282,8 @@ impl Streams {
         self.close(id);
         if self.tunnels.len() < OPEN_REQUESTS {
             self.tunnels.insert(id, exchange);
+        } else {
+            self.messages.end(id);
         }
     }
 
@@ -328,12 +330,7 @@ impl Streams {
     }
 
     /// DATA is over whose messages are read.
-    pub(super) fn end_message_frame(
-        &mut self,
-        direction: Direction,
-        frame: &Frame,
-        log: &mut Log,
-    ) {
+    pub(super) fn end_message_frame(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
         let became = self.messages.end_frame(direction, frame.stream, frame.end(), log);
         if let Some(became) = became {
             self.become_stream(frame.stream, became, log);

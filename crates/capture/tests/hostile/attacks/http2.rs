@@ -29,6 +29,9 @@ pub(crate) const ALL: &[Attack] = &[
     Attack { name: "h2-holes", make: holes },
     Attack { name: "h2-pushes", make: pushes },
     Attack { name: "h2-tunnels", make: tunnels },
+    Attack { name: "h2-calls", make: |most| calls(most, END_STREAM) },
+    Attack { name: "h2-calls-open", make: |most| calls(most, 0) },
+    Attack { name: "h2-messages", make: messages },
     Attack { name: "h2-bytewise", make: bytewise },
     Attack { name: "h2-stream-open-many", make: open_many },
 ];
@@ -405,6 +408,49 @@ fn tunnels(most: usize) -> Vec<u8> {
         }
         file.say(&mut talk, By::Client, &frames[0]);
         file.say(&mut talk, By::Server, &frames[1]);
+    }
+    file.into_bytes()
+}
+
+/// The content type of gRPC, which enters the table and is then its newest field.
+const GRPC: &[u8] = b"\x5f\x10application/grpc";
+
+/// Calls of gRPC that turn out to be streams, 1000 in a segment.
+fn calls(most: usize, end: u8) -> Vec<u8> {
+    let mut file = File::new(most);
+    let mut talk = begin(&mut file, true);
+    let mut stream = 1;
+    let mut content_type = GRPC;
+    while file.has_room(2 * FLUSH) {
+        let mut frames = [Vec::new(), Vec::new()];
+        for _ in 0..1000 {
+            let request = [&[0x83], content_type].concat();
+            let response = [&[0x88], content_type].concat();
+            frame(HEADERS, END_HEADERS | END_STREAM, stream, &request, &mut frames[0]);
+            frame(HEADERS, END_HEADERS, stream, &response, &mut frames[1]);
+            frame(DATA, end, stream, &[0; 10], &mut frames[1]);
+            (stream, content_type) = (stream + 2, &[0xbe]);
+        }
+        file.say(&mut talk, By::Client, &frames[0]);
+        file.say(&mut talk, By::Server, &frames[1]);
+    }
+    file.into_bytes()
+}
+
+/// One call with empty messages both ways.
+fn messages(most: usize) -> Vec<u8> {
+    let mut file = File::new(most);
+    let mut talk = begin(&mut file, true);
+    for (by, first) in [(By::Client, 0x83), (By::Server, 0x88)] {
+        let mut frames = Vec::new();
+        frame(HEADERS, END_HEADERS, 1, &[&[first], GRPC].concat(), &mut frames);
+        file.say(&mut talk, by, &frames);
+    }
+    let mut frames = Vec::new();
+    frame(DATA, 0, 1, &[0; 15_000], &mut frames);
+    while file.has_room(2 * FLUSH) {
+        file.say(&mut talk, By::Client, &frames);
+        file.say(&mut talk, By::Server, &frames);
     }
     file.into_bytes()
 }
