@@ -274,10 +274,12 @@ impl Http1 {
         if let (Reply::Body(Some(exchange)), Some(framing), Some(events)) =
             (self.reply, framing, events)
         {
-            self.reply = Reply::FirstEvent(exchange, MessageNews::default());
             // Who asks with GET may listen to what happens, as an EventSource does (HTML, section 9.2).
-            if expected != Expected::Events {
-                self.begin_events(exchange, end, log);
+            if expected == Expected::Events && events.are_readable() {
+                self.reply = Reply::FirstEvent(exchange, MessageNews::default());
+            } else {
+                let waited = Event::ResponseEnds { exchange, position: end, exact: true };
+                self.begin_events(exchange, waited, log);
             }
             self.responses.follow_events(framing, events, end);
             return None;
@@ -291,11 +293,13 @@ impl Http1 {
         None
     }
 
-    /// Nobody knows who waits for what comes from `position` on.
-    fn begin_events(&mut self, exchange: ExchangeId, position: u64, log: &mut Log) {
-        let tunnel = Tunnel::EventStream;
-        log.push(Event::TunnelBegins { exchange, tunnel });
-        self.end_response(position, true, log);
+    /// What `waited` says ends an exchange that goes on as a stream of events.
+    fn begin_events(&mut self, exchange: ExchangeId, waited: Event, log: &mut Log) {
+        log.push(Event::TunnelBegins { exchange, tunnel: Tunnel::EventStream });
+        log.push(waited);
+        if self.asking == Asking::Request(Some(exchange)) {
+            self.asking = Asking::Request(None); // What is left of it interests nobody.
+        }
         self.reply = Reply::Events(exchange);
     }
 
@@ -305,11 +309,16 @@ impl Http1 {
             Reply::FirstEvent(exchange, before) => {
                 let exchange = *exchange;
                 before.add(news);
-                if before.ended == 0 && !before.lost {
-                    return;
-                }
+                let waited = match *before {
+                    MessageNews { ended: 1.., .. } => {
+                        Event::ResponseEnds { exchange, position, exact: true }
+                    }
+                    // When the first one ended, is not known.
+                    MessageNews { lost: true, .. } => Event::Unjudged { exchange },
+                    _ => return,
+                };
                 let news = *before;
-                self.begin_events(exchange, position, log);
+                self.begin_events(exchange, waited, log);
                 log.push_messages(exchange, Direction::ToClient, news);
             }
             Reply::Events(exchange) => {

@@ -118,6 +118,11 @@ impl Events {
         }
     }
 
+    /// Whether they can be divided, so far.
+    pub(super) const fn are_readable(&self) -> bool {
+        !matches!(self, Self::Lost)
+    }
+
     /// What a piece of data begins with.
     pub(super) fn news(&self) -> MessageNews {
         let continues = match self {

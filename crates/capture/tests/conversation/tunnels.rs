@@ -146,6 +146,55 @@ fn events_that_are_compressed_are_chunks() {
     );
 }
 
+/// Of POST, the first event is waited for, if it can be seen.
+#[test]
+fn events_that_answer_a_post_are_waited_for() {
+    let head = r#"s "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n""#;
+    let told = "
+        HTTP/1
+        0 begins 0
+        0 asks POST / to 38
+        0 is asked 38
+        0 is being answered 0
+        0 gets 200 to 80
+        ";
+    for (rest, expected) in [
+        (
+            r#"
+            s "3\r\n:x\n\r\n1\r\n\n\r\n4\r\na:b\n\r\n"
+            s "1\r\n\n\r\n4\r\na:c\n\r\n"
+            s "0\r\n\r\n"
+            "#,
+            "
+            0 opens a event stream
+            0 is answered 118
+            0 to-client: 2 begun, 1 ended, 1 control
+            0 to-client: goes on, 0 begun, 0 ended, 0 control
+            what 0 opened is over
+            ",
+        ),
+        (r#"s "0\r\n\r\n""#, "0 is answered 85"),
+        (
+            "s gap 100",
+            "
+            0 opens a event stream
+            Unjudged { exchange: ExchangeId(0) }
+            0 to-client: 0 begun, 0 ended, 0 control, lost
+            ",
+        ),
+        (
+            r#"
+            s "4\r\na:b\n\r\n"
+            s end
+            "#,
+            "0 is abandoned",
+        ),
+    ] {
+        let ask = r#"c "POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n""#;
+        tells(&format!("{ask}\n{head}\n{rest}"), &format!("{told}{expected}"));
+    }
+}
+
 #[test]
 fn a_websocket_is_found_by_what_was_captured_of_its_heads() {
     // The segments are cut within the fields that follow.
