@@ -420,15 +420,13 @@ impl Reading {
     pub fn end(&self) -> Option<Explained> {
         self.ending.store(true, Ordering::Relaxed);
         let mut state = self.lock();
-        let analyser = state.analyser.take()?;
+        let analysis = state.analyser.take()?.finish();
         let Packets { stripper, mut not_saved, filtered_out, left_out, quic, .. } =
             std::mem::take(&mut state.packets);
         let stripping = stripper.as_ref().map(Stripper::reached).unwrap_or_default();
         if let Some(Err(error)) = stripper.map(|it| it.finish(state.drops)) {
             not_saved = Some(error);
         }
-        // Now the stripper's memory is free again, which putting the results together needs most.
-        let analysis = analyser.finish();
         state.note_twice(&analysis);
         Some(Explained {
             analysis,
