@@ -34,7 +34,7 @@ pub(super) const QUESTION: &str =
 pub(super) const HELP: &str = "\
 cargo xtask bench hostile [--attack NAME]... [--form NAME]...
     Measure what each hostile capture costs with each form of the report or of the file (all by
-    default; about half an hour). Exit: 0 within the limits, 1 not.
+    default; about 50 minutes). Exit: 0 within the limits, 1 not.
 cargo xtask bench hostile --live SECONDS [--attack NAME]...
     Send the same over a virtual link, as fast as it takes them, for SECONDS each (some of the
     attacks by default). Needs root. Exit: 0 within the limits, 1 not.

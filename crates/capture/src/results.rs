@@ -126,7 +126,7 @@ pub struct ConnectionResult {
     /// A live capture stopped following it before its end.
     pub abandoned: bool,
     /// Its segments over time, if asked for.
-    pub series: Option<Box<Series>>,
+    pub series: Option<Arc<Series>>,
 }
 
 impl ConnectionResult {

@@ -11,7 +11,7 @@ use ackwise_capture::{
 };
 use ackwise_cause::{Cause, Direction, Party};
 use ackwise_tcp::Instant;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::timeline::{Timeline, TimelineConnection, TimelineExchange};
 
@@ -22,8 +22,36 @@ pub(super) struct Packed<'a> {
     /// Causes that are not shaded: the path takes that time without anybody's fault.
     path_delays: Vec<&'static str>,
     labels: Vec<&'a str>,
-    connections: Vec<PackedConnection<'a>>,
-    exchanges: Vec<PackedExchange>,
+    connections: Connections<'a>,
+    exchanges: Exchanges<'a>,
+}
+
+/// Each is packed while it is written: together they would take as much as the page.
+#[derive(Debug)]
+struct Connections<'a>(&'a Timeline);
+
+impl Serialize for Connections<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(timeline) = self;
+        serializer
+            .collect_seq(timeline.connections.iter().map(|it| pack_connection(it, timeline.first)))
+    }
+}
+
+/// The same for exchanges, with the numbers of their labels.
+#[derive(Debug)]
+struct Exchanges<'a> {
+    timeline: &'a Timeline,
+    labels: BTreeMap<&'a str, usize>,
+}
+
+impl Serialize for Exchanges<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { timeline, labels } = self;
+        let pack =
+            |it: &TimelineExchange| pack_exchange(it, timeline.first, labels[it.label.as_str()]);
+        serializer.collect_seq(timeline.exchanges.iter().map(pack))
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -58,9 +86,6 @@ impl Timeline {
         for (number, place) in labels.values_mut().enumerate() {
             *place = number;
         }
-        let exchange =
-            |it: &TimelineExchange| pack_exchange(it, self.first, labels[it.label.as_str()]);
-        let connection = |it| pack_connection(it, self.first);
         Packed {
             causes: Cause::ALL.map(|cause| (cause.name(), parties(cause))).to_vec(),
             path_delays: Cause::ALL
@@ -68,9 +93,9 @@ impl Timeline {
                 .filter(|cause| cause.is_path_delay())
                 .map(Cause::name)
                 .collect(),
-            exchanges: self.exchanges.iter().map(exchange).collect(),
-            connections: self.connections.iter().map(connection).collect(),
-            labels: labels.into_keys().collect(),
+            labels: labels.keys().copied().collect(),
+            connections: Connections(self),
+            exchanges: Exchanges { timeline: self, labels },
         }
     }
 }

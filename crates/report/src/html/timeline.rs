@@ -1,6 +1,6 @@
 //! Exchanges and packets over time.
 
-use std::{cmp::Reverse, time::Duration};
+use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use ackwise_capture::{attribution::Confidence, series::Series};
 use ackwise_cause::{Cause, Direction};
@@ -23,7 +23,7 @@ pub struct TimelineConnection {
     /// `10.0.0.2:49152 > 10.0.0.1:80`.
     pub name: String,
     /// Its segments; `None` if nothing was kept.
-    pub series: Option<Box<Series>>,
+    pub series: Option<Arc<Series>>,
 }
 
 /// An exchange to draw.

@@ -1,5 +1,7 @@
 //! What there is to say about a connection when nothing more comes of it.
 
+use std::sync::Arc;
+
 use ackwise_cause::{ConnectOutcome, Direction, Party};
 use ackwise_tcp::{Instant, Segment};
 
@@ -161,7 +163,7 @@ impl ObservedConnection {
             hop_limits: self.hop_limits,
             last_seen: self.last_seen,
             abandoned,
-            series: self.series.take(),
+            series: self.series.take().map(Arc::from),
         });
         if let (true, Some(result)) = (swapped, result) {
             results.swap_time_wait(result);
