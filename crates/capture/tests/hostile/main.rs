@@ -242,7 +242,7 @@ const INTRODUCTION: &str = "# What `ackwise explain` may cost
 
 A capture may come from anybody. The targets for any capture below 50 MB after decompression, with any form of the report, are 512 MB of memory and 5 s
 of processor time on an idle machine; with `--html`, `--save-stripped`, `--json`, `--by path` and `--connections` together, 15 s; with `--pair`, 8 s for two
-captures below 50 MB together. `cargo xtask bench hostile` measures them with 126 captures that were made to cost much. `--html` together with
+captures below 50 MB together. `cargo xtask bench hostile` measures them with 129 captures that were made to cost much. `--html` together with
 `--save-stripped` halves the limits marked below, because each of them needs memory of its own; so does `--pair`, for each capture. A flood that a live
 capture cannot follow completely leaves a sixteenth.
 
