@@ -353,17 +353,7 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
 pub fn write_json(
     explained: &Explained,
     options: &ReportOptions,
-    mut output: impl Write,
-) -> io::Result<()> {
-    // Of one type: so it is optimised as this crate is, whoever calls it.
-    let output: &mut dyn Write = &mut output;
-    write_document(explained, options, output)
-}
-
-fn write_document(
-    explained: &Explained,
-    options: &ReportOptions,
-    output: &mut dyn Write,
+    output: impl Write,
 ) -> io::Result<()> {
     format::write_json(&Lists::of(&explained.analysis).document(explained, options), output)
 }

@@ -36,10 +36,6 @@ impl Held {
         let original_len =
             u32::try_from(length).unwrap_or(u32::MAX).saturating_add(seen.segment.len);
         self.bytes += length;
-        if self.packets.len() == Self::MOST_PACKETS {
-            // The last one: otherwise there would be room for twice as many.
-            self.packets.reserve_exact(1);
-        }
         self.packets.push_back(Waiting {
             ready: Ready { packet, bytes: headers, original_len },
             captured: seen.payload.len(),

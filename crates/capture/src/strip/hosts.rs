@@ -1,9 +1,6 @@
 //! Numbers for addresses.
 
-use std::{
-    hash::Hash,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use hashbrown::HashMap;
 
@@ -13,9 +10,8 @@ use hashbrown::HashMap;
 /// hosts share one.
 #[derive(Debug, Default)]
 pub struct Hosts {
-    // Looked up, never walked. Each family has its own: those of IPv4 take a third of the memory.
-    of_ipv4: HashMap<Ipv4Addr, u32>,
-    of_ipv6: HashMap<Ipv6Addr, u32>,
+    // Looked up, never walked.
+    numbers: HashMap<IpAddr, u32>,
     last: u32,
 }
 
@@ -27,9 +23,8 @@ impl Hosts {
 
     /// The addresses in the place of these, with their ports; `None` if there are no more numbers.
     pub fn of(&mut self, one: SocketAddr, other: SocketAddr) -> Option<[SocketAddr; 2]> {
-        if self.of_ipv4.len() + self.of_ipv6.len() >= Self::MOST {
-            self.of_ipv4.clear();
-            self.of_ipv6.clear();
+        if self.numbers.len() >= Self::MOST {
+            self.numbers.clear();
         }
         let mut number = |address: SocketAddr| {
             let number = self.number(address.ip())?;
@@ -46,28 +41,16 @@ impl Hosts {
     }
 
     fn number(&mut self, address: IpAddr) -> Option<u32> {
-        match address {
-            IpAddr::V4(address) => numbered(&mut self.of_ipv4, address, &mut self.last),
-            IpAddr::V6(address) => numbered(&mut self.of_ipv6, address, &mut self.last),
+        if let Some(number) = self.numbers.get(&address) {
+            return Some(*number);
         }
+        if self.last == Self::LAST {
+            return None;
+        }
+        self.last += 1;
+        self.numbers.insert(address, self.last);
+        Some(self.last)
     }
-}
-
-/// The number of `address`, which may be a new one after the `last`.
-fn numbered<A: Eq + Hash>(
-    numbers: &mut HashMap<A, u32>,
-    address: A,
-    last: &mut u32,
-) -> Option<u32> {
-    if let Some(number) = numbers.get(&address) {
-        return Some(*number);
-    }
-    if *last == Hosts::LAST {
-        return None;
-    }
-    *last += 1;
-    numbers.insert(address, *last);
-    Some(*last)
 }
 
 #[cfg(test)]

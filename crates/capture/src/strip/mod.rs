@@ -147,8 +147,7 @@ impl<W: Write> Stripper<W> {
         self.lost = self.lost.saturating_add(frame.lost_before);
         let Ok(seen) = decode(frame) else { return Ok(()) };
         let Some(addresses) = self.hosts.of(seen.source, seen.destination) else { return Ok(()) };
-        // Most have no more: IPv6, TCP and timestamps.
-        let mut headers = Vec::with_capacity(72);
+        let mut headers = Vec::new();
         if packet::headers(&seen, addresses, &mut headers).is_err() {
             return Ok(());
         }
