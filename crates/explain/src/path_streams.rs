@@ -76,10 +76,13 @@ mod tests {
         let one =
             PathStreams { streams: 1, messages: 1, first_after: millis([90, 90]), apart: None };
         for (streams, expected) in [
-            (one.clone(), ", 1 stream with 1 message to the client, first after 90 ms (p95 90 ms)"),
+            (
+                one.clone(),
+                ", 1 stream with 1 message to the client, first after 90.0 ms (p95 90.0 ms)",
+            ),
             (
                 PathStreams { streams: 3, messages: 4_500, apart: millis([20, 41]), ..one },
-                ", 3 streams with 4,500 messages to the client, first after 90 ms (p95 90 ms), 20 ms apart (p99 41 ms)",
+                ", 3 streams with 4,500 messages to the client, first after 90.0 ms (p95 90.0 ms), 20.0 ms apart (p99 41.0 ms)",
             ),
         ] {
             assert_eq!(streams.listed(), expected);

@@ -49,9 +49,10 @@ fn of_exchanges(
 ) -> String {
     let Some(failed) = failures::sentence(analysis, failures) else {
         let Some(held) = Held::most(analysis) else {
-            return of_time(analysis, totals, messages.is_well());
+            let beside = if messages.is_well() { Beside::Nothing } else { Beside::HeldMessages };
+            return of_time(analysis, totals, beside);
         };
-        let in_time = of_time(analysis, totals, false);
+        let in_time = of_time(analysis, totals, Beside::FailedOrHeld);
         return format!("{in_time}\n{}", held.sentence(&in_time));
     };
     // What an exchange waited for that failed, is not what made it fail.
@@ -61,12 +62,22 @@ fn of_exchanges(
     let totals = Totals::over(others, Some(&analysis.folded), TotalsScope::All);
     match totals.exchanges {
         0 => failed,
-        _ => format!("{failed}\n{}", of_time(analysis, &totals, false)),
+        _ => format!("{failed}\n{}", of_time(analysis, &totals, Beside::FailedOrHeld)),
     }
 }
 
-/// What took most of the time; `is_well` if nothing failed.
-fn of_time(analysis: &Analysis, totals: &Totals, is_well: bool) -> String {
+/// What is said beside what took most of the time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Beside {
+    Nothing,
+    /// That messages were held, which are in no exchange.
+    HeldMessages,
+    /// That requests failed, or were held.
+    FailedOrHeld,
+}
+
+/// What took most of the time.
+fn of_time(analysis: &Analysis, totals: &Totals, beside_it: Beside) -> String {
     if totals.exchanges == 0 {
         let in_middle = analysis.connections.iter().any(|it| it.quality.begins_in_middle);
         let spoken = not_divided(analysis).unwrap_or_default();
@@ -89,7 +100,9 @@ fn of_time(analysis: &Analysis, totals: &Totals, is_well: bool) -> String {
     match largest_avoidable(analysis, totals) {
         Some(work) if is_first(&work) => of_largest(analysis, &first, totals),
         Some(work) => beside(&first, &of_work(analysis, &work, totals), totals),
-        None if is_well && is_healthy(totals) => of_health(analysis, &first, totals),
+        None if beside_it != Beside::FailedOrHeld && is_healthy(totals) => {
+            of_health(analysis, &first, totals, beside_it)
+        }
         None => of_largest(analysis, &first, totals),
     }
 }
@@ -181,9 +194,13 @@ fn is_healthy(totals: &Totals) -> bool {
 
 /// The summary of a healthy capture: how many exchanges, how fast they are, and what most of that is if an exchange
 /// has any of it to speak of.
-fn of_health(analysis: &Analysis, first: &Total, totals: &Totals) -> String {
+fn of_health(analysis: &Analysis, first: &Total, totals: &Totals, beside_it: Beside) -> String {
+    let what = match beside_it {
+        Beside::HeldMessages => "In exchanges, nothing to change",
+        Beside::Nothing | Beside::FailedOrHeld => "Nothing to change",
+    };
     let exchanges = counted(totals.exchanges as u64, "exchange");
-    let out = format!("Nothing to change: {exchanges}, {}.", how_fast(analysis, totals));
+    let out = format!("{what}: {exchanges}, {}.", how_fast(analysis, totals));
     match matters::is_considerable(first.notable, totals) {
         true => format!("{out} {}", of_most(first, totals)),
         false => out,
@@ -287,9 +304,9 @@ mod tests {
     };
     use Confidence::{High, Low, Medium};
 
-    /// A thousand exchanges of one millisecond each. Of all that, causes took so many milliseconds, at that confidence, and
+    /// Of a thousand exchanges of one millisecond each. Of all that, causes took so many milliseconds, at that confidence, and
     /// as many of these in exchanges that one notices.
-    fn said_of(causes: &[(Cause, u64, Confidence, u64)]) -> String {
+    fn totals_of(causes: &[(Cause, u64, Confidence, u64)]) -> Totals {
         let total = |&(cause, millis, confidence, notable): &(Cause, u64, Confidence, u64)| Total {
             cause,
             direction: Direction::ToClient,
@@ -304,15 +321,18 @@ mod tests {
                 exchanges: usize::from(notable > 0),
             },
         };
-        let totals = Totals {
+        Totals {
             scope: TotalsScope::All,
             exchanges: 1_000,
             incomplete: 0,
             shortest: Duration::ZERO,
             span: Duration::from_secs(1),
             causes: causes.iter().map(total).collect(),
-        };
-        of_totals(&Reading::new().end().unwrap().analysis, &totals, &[])
+        }
+    }
+
+    fn said_of(causes: &[(Cause, u64, Confidence, u64)]) -> String {
+        of_totals(&Reading::new().end().unwrap().analysis, &totals_of(causes), &[])
     }
 
     /// The same, if all of it is noticed.
@@ -381,6 +401,22 @@ mod tests {
             }
             assert!(text.starts_with(expected[0]), "{text}");
             assert!(!text.contains("Nothing to change"), "{text}");
+        }
+    }
+
+    /// Time that nobody notices gets no share and no confidence where messages were held, and does get them where requests
+    /// failed.
+    #[test]
+    fn beside_held_messages_healthy_exchanges_are_only_counted() {
+        let totals = totals_of(&[(ServerThink, 1_000, High, 0)]);
+        let analysis = Reading::new().end().unwrap().analysis;
+        for (beside_it, expected) in [
+            (Beside::Nothing, "Nothing to change: 1,000 exchanges, "),
+            (Beside::HeldMessages, "In exchanges, nothing to change: 1,000 exchanges, "),
+            (Beside::FailedOrHeld, "The server was working on responses: 100 % of the time"),
+        ] {
+            let text = of_time(&analysis, &totals, beside_it);
+            assert!(text.starts_with(expected), "{text}");
         }
     }
 
