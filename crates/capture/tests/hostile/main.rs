@@ -246,7 +246,7 @@ captures below 50 MB together. `cargo xtask bench hostile` measures them with 12
 `--save-stripped` halves the limits marked below, because each of them needs memory of its own; so does `--pair`, for each capture. A flood that a live
 capture cannot follow completely leaves a sixteenth.
 
-**The targets are not met by every form.** On an idle machine, with 114 of the captures, 47 of 1,366 measurements took more than 5 s, and one more than
+**The targets are not met by every form.** On an idle machine, with 114 of the captures, 46 of 1,366 measurements took more than 5 s, and one more than
 512 MB, with noise of about 10 %. The memory of `--html` was measured again later, beside compilers, with the five captures that need most:
 
 | form | captures that miss 5 s | most time | most memory |
