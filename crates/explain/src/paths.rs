@@ -57,10 +57,8 @@ impl<'a> PathGroup<'a> {
             group.1 += u64::from(failed.contains(&number));
         }
         let tunnels = TunnelIndex::of(analysis);
-        let group = |(path, (exchanges, failed)): (_, (Vec<_>, _))| Self {
-            failed,
-            streams: PathStreams::of(&exchanges, &tunnels),
-            ..Self::of(path, &exchanges)
+        let group = |(path, (exchanges, failed)): (_, (Vec<_>, _))| {
+            Self::of(path, &exchanges, failed, &tunnels)
         };
         let mut groups: Vec<_> = groups.into_iter().map(group).collect();
         // A stable sort: equal totals stay in the order of their paths.
@@ -68,7 +66,12 @@ impl<'a> PathGroup<'a> {
         groups
     }
 
-    fn of(path: Option<&'a str>, exchanges: &[&'a ExchangeResult]) -> Self {
+    fn of(
+        path: Option<&'a str>,
+        exchanges: &[&'a ExchangeResult],
+        failed: u64,
+        tunnels: &TunnelIndex<'_>,
+    ) -> Self {
         let totals = Totals::over(exchanges.iter().copied(), None, TotalsScope::All);
         let mut durations: Vec<_> = exchanges.iter().map(|it| it.duration).collect();
         durations.sort_unstable();
@@ -81,8 +84,8 @@ impl<'a> PathGroup<'a> {
             path,
             methods,
             count: exchanges.len() as u64,
-            failed: 0,
-            streams: None,
+            failed,
+            streams: PathStreams::of(exchanges, tunnels),
             statuses: Statuses::of(exchanges.iter().copied()),
             total: totals.span,
             median: percentile(&durations, 50),

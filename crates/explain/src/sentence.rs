@@ -304,8 +304,8 @@ mod tests {
     };
     use Confidence::{High, Low, Medium};
 
-    /// Of a thousand exchanges of one millisecond each. Of all that, causes took so many milliseconds, at that confidence, and
-    /// as many of these in exchanges that one notices.
+    /// The totals of 1,000 exchanges of 1 ms each. Each item is a cause, its time in milliseconds, its confidence, and how
+    /// much of this time is in exchanges that take long enough to be noticed.
     fn totals_of(causes: &[(Cause, u64, Confidence, u64)]) -> Totals {
         let total = |&(cause, millis, confidence, notable): &(Cause, u64, Confidence, u64)| Total {
             cause,

@@ -47,14 +47,18 @@ fn a_call_with_one_message_each_way_is_an_exchange() {
     }
 }
 
-/// What is told of a call until its answer begins, which has a head to 28.
-const ASKED: &str = "
+/// What is told of a call with one message whose response streams, up to the messages to the client.
+const STREAMS: &str = "
     HTTP/2
     0 begins 24 on stream 1
     0 asks POST ? to 53, gRPC
     0 is asked 69
     0 is being answered 0
     0 gets 200 to 28
+    0 has a first message 44
+    0 opens a gRPC stream
+    0 is answered 44
+    0 to-server: 1 begun, 1 ended, 0 control
     ";
 
 #[test]
@@ -68,11 +72,7 @@ fn a_second_message_to_the_client_ends_the_exchange_with_the_first() {
         s h2 headers 1 5 STATUS
         ",
         &format!(
-            "{ASKED}
-            0 has a first message 44
-            0 opens a gRPC stream
-            0 is answered 44
-            0 to-server: 1 begun, 1 ended, 0 control
+            "{STREAMS}
             0 to-client: 2 begun, 1 ended, 0 control
             0 to-client: goes on, 1 begun, 2 ended, 0 control
             0 ends with grpc-status 0
@@ -221,11 +221,7 @@ fn where_content_is_missing_no_message_is_made_up() {
                 "
             ),
             &format!(
-                "{ASKED}
-                0 has a first message 44
-                0 opens a gRPC stream
-                0 is answered 44
-                0 to-server: 1 begun, 1 ended, 0 control
+                "{STREAMS}
                 0 to-client: 2 begun, 2 ended, 0 control
                 0 to-client: 0 begun, 0 ended, 0 control, lost
                 {windows}0 ends with grpc-status 0

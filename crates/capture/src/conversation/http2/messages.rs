@@ -110,8 +110,7 @@ impl Messages {
         if before == Shape::Stream && news != MessageNews::default() {
             log.push_messages(exchange, direction, news);
         }
-        let has_become = (before, messages.shape) == (Shape::Call, Shape::Stream);
-        has_become.then_some(messages.became())
+        messages.became(before)
     }
 
     /// Tells of the messages of a stream until now: just after it is known to be one.
@@ -142,14 +141,15 @@ impl Messages {
         let mut news = events.news();
         // A server flushes each event, which then is a frame, if it is compressed.
         events.end_chunk(&mut news);
-        match messages.shape {
-            Shape::Call => messages.note_events(direction, news, position),
+        let before = messages.shape;
+        match before {
+            Shape::Call => messages.note_first_event(direction, news, position),
             Shape::Stream if news.ended > 0 => {
                 log.push_messages(messages.exchange, direction, news);
-                None
             }
-            Shape::Stream => None,
+            Shape::Stream => {}
         }
+        messages.became(before)
     }
 
     /// Where messages begin on a stream is unknown from here on. An exchange that waits for the first event is a stream all
@@ -161,9 +161,9 @@ impl Messages {
         log: &mut Log,
     ) -> Option<BecameStream> {
         let messages = self.by_stream.remove(&stream)?;
-        let [_, to_client] = &messages.content;
         if messages.shape == Shape::Call {
-            return matches!(to_client, Content::Events(_)).then(|| messages.became());
+            let became = messages.as_stream();
+            return (became.kind == Tunnel::EventStream).then_some(became);
         }
         let news = MessageNews { lost: true, ..MessageNews::default() };
         log.push_messages(messages.exchange, direction, news);
@@ -193,28 +193,18 @@ impl StreamMessages {
         Self { exchange, content, shape, first: None, begun: [MessageNews::default(); 2] }
     }
 
-    /// Takes events up to `position` while somebody waits for the first one.
-    fn note_events(
-        &mut self,
-        direction: Direction,
-        news: MessageNews,
-        position: u64,
-    ) -> Option<BecameStream> {
-        let begun = &mut self.begun[direction as usize];
-        begun.add(news);
-        if begun.ended == 0 {
-            return None;
-        }
-        (self.shape, self.first) = (Shape::Stream, Some(position));
-        Some(self.became())
-    }
-
-    const fn became(&self) -> BecameStream {
+    /// What it is if it is a stream.
+    const fn as_stream(&self) -> BecameStream {
         let kind = match self.content {
             [_, Content::Events(_)] => Tunnel::EventStream,
             _ => Tunnel::GrpcStream,
         };
         BecameStream { exchange: self.exchange, kind, first: self.first }
+    }
+
+    /// Whether it has turned out to be one, if it was of this shape.
+    fn became(&self, before: Shape) -> Option<BecameStream> {
+        ((before, self.shape) == (Shape::Call, Shape::Stream)).then(|| self.as_stream())
     }
 
     /// Takes all of `span`; what it holds.
@@ -235,38 +225,54 @@ impl StreamMessages {
                 events.read(span.at(), bytes, &mut tokens, &mut news);
                 events.skip(span.len() - bytes.len() as u64, &mut news);
                 if self.shape == Shape::Call {
-                    self.note_events(direction, news, span.end());
+                    self.note_first_event(direction, news, span.end());
                 }
                 Ok(news)
             }
             Content::Grpc(reader) => {
+                let mut reader = *reader;
                 let mut news =
                     MessageNews { continues: reader.is_within(), ..MessageNews::default() };
-                let is_stream = self.shape == Shape::Stream;
+                let was_stream = self.shape == Shape::Stream;
                 while let Some(boundary) = reader.advance(span)? {
-                    let all =
-                        if is_stream { &mut news } else { &mut self.begun[direction as usize] };
-                    match boundary {
-                        Boundary::Begin => all.begun = all.begun.saturating_add(1),
-                        Boundary::End(_) => all.ended = all.ended.saturating_add(1),
-                    }
-                    match (boundary, direction) {
-                        (Boundary::Begin, _) if all.begun > 1 => self.shape = Shape::Stream,
-                        (Boundary::End(position), Direction::ToClient) if !is_stream => {
-                            match (has_asked, all.ended) {
-                                (HasAsked::Yes, 1) => {
-                                    self.first = Some(position);
-                                    let exchange = self.exchange;
-                                    log.push(Event::FirstMessage { exchange, position });
-                                }
-                                _ => self.shape = Shape::Stream,
-                            }
-                        }
-                        _ => {}
+                    match was_stream {
+                        true => boundary.count(&mut news),
+                        false => self.note_boundary(direction, boundary, has_asked, log),
                     }
                 }
+                self.content[direction as usize] = Content::Grpc(reader);
                 Ok(news)
             }
+        }
+    }
+
+    /// Takes events up to `position` while somebody waits for the first one.
+    fn note_first_event(&mut self, direction: Direction, news: MessageNews, position: u64) {
+        let begun = &mut self.begun[direction as usize];
+        begun.add(news);
+        if begun.ended > 0 {
+            (self.shape, self.first) = (Shape::Stream, Some(position));
+        }
+    }
+
+    /// A message of a call begins or ends.
+    fn note_boundary(
+        &mut self,
+        direction: Direction,
+        boundary: Boundary,
+        has_asked: HasAsked,
+        log: &mut Log,
+    ) {
+        let begun = &mut self.begun[direction as usize];
+        boundary.count(begun);
+        match (boundary, direction, has_asked) {
+            (Boundary::Begin, ..) if begun.begun > 1 => self.shape = Shape::Stream,
+            (Boundary::End(_), Direction::ToClient, HasAsked::No) => self.shape = Shape::Stream,
+            (Boundary::End(position), Direction::ToClient, HasAsked::Yes) if begun.ended == 1 => {
+                self.first = Some(position);
+                log.push(Event::FirstMessage { exchange: self.exchange, position });
+            }
+            _ => {}
         }
     }
 }

@@ -1,7 +1,10 @@
 //! The messages of gRPC, each behind its length (gRPC's document PROTOCOL-HTTP2: "Length-Prefixed-Message →
 //! Compressed-Flag Message-Length Message").
 
-use super::{super::span::Span, Unreadable};
+use super::{
+    super::{MessageNews, span::Span},
+    Unreadable,
+};
 
 /// Follows the messages of one direction of a call.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +23,16 @@ pub(in super::super) enum Boundary {
     Begin,
     /// It ends before the byte at this position.
     End(u64),
+}
+
+impl Boundary {
+    /// Counts it.
+    pub(in super::super) const fn count(self, news: &mut MessageNews) {
+        match self {
+            Self::Begin => news.begun = news.begun.saturating_add(1),
+            Self::End(_) => news.ended = news.ended.saturating_add(1),
+        }
+    }
 }
 
 impl Prefixed {
