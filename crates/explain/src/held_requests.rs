@@ -40,6 +40,11 @@ impl Held {
         Some(Self { client, server, requests })
     }
 
+    /// How long they waited, at most.
+    pub(super) const fn total(&self) -> Duration {
+        self.requests.total
+    }
+
     /// What happened, and what to change, unless `already` says that.
     pub(super) fn sentence(&self, already: &str) -> String {
         let Self { client, server, requests: held } = self;

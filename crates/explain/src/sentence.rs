@@ -53,7 +53,12 @@ fn of_exchanges(
             return of_time(analysis, totals, beside);
         };
         let in_time = of_time(analysis, totals, Beside::FailedOrHeld);
-        return format!("{in_time}\n{}", held.sentence(&in_time));
+        let held_part = held.sentence(&in_time);
+        return if held.total() > avoidable(analysis, totals) {
+            format!("{held_part}\n{in_time}")
+        } else {
+            format!("{in_time}\n{held_part}")
+        };
     };
     // What an exchange waited for that failed, is not what made it fail.
     let out: BTreeSet<_> = failures.iter().filter_map(|it| it.exchange).collect();
@@ -64,6 +69,12 @@ fn of_exchanges(
         0 => failed,
         _ => format!("{failed}\n{}", of_time(analysis, &totals, Beside::FailedOrHeld)),
     }
+}
+
+/// How long what can be avoided took, as far as it is said.
+fn avoidable(analysis: &Analysis, totals: &Totals) -> Duration {
+    let part = largest_stall(totals).or_else(|| largest_avoidable(analysis, totals));
+    part.map_or(Duration::ZERO, |it| it.span)
 }
 
 /// What is said beside what took most of the time.
@@ -293,10 +304,14 @@ fn named(host: SocketAddr) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ackwise_capture::attribution::Confidence;
+    use ackwise_capture::{analysis::HeldRequests, attribution::Confidence};
 
     use super::*;
-    use crate::{Reading, totals::Notable};
+    use crate::{
+        Reading,
+        failures::tests::{Host, Pair},
+        totals::Notable,
+    };
 
     use Cause::{
         ApplicationLimited, CongestionWindow, IdleRestart, LossRecovery, NagleDelayedAck,
@@ -417,6 +432,25 @@ mod tests {
         ] {
             let text = of_time(&analysis, &totals, beside_it);
             assert!(text.starts_with(expected), "{text}");
+        }
+    }
+
+    /// They are in no exchange, so their time is beside that of all causes.
+    #[test]
+    fn held_requests_come_first_if_they_took_longer_than_what_can_be_avoided() {
+        let mut host = Host::default();
+        host.exchange(Pair(1_000, "10.0.0.2:80"), 10);
+        let mut analysis = host.finish();
+        let mut held = HeldRequests::once(Duration::from_millis(40), Medium);
+        held.add(&HeldRequests::once(Duration::from_millis(44), Medium));
+        analysis.connections[0].held_requests = Some(Box::new(held));
+        for (stalled, is_first) in [(80, true), (90, false)] {
+            let totals = totals_of(&[
+                (Propagation, 900, High, 900),
+                (NagleDelayedAck, stalled, High, stalled),
+            ]);
+            let text = of_totals(&analysis, &totals, &[]);
+            assert_eq!(text.starts_with("In front of exchanges"), is_first, "{text}");
         }
     }
 

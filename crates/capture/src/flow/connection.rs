@@ -115,6 +115,8 @@ pub(crate) struct ObservedConnection {
     client_closed: Option<Instant>,
     /// Where the last response began.
     answered_from: u64,
+    /// The packet in which it did.
+    answered_in: u64,
     /// The current packet ends the connection, or the capture does: who has sent it, and whether it is an RST.
     ends_now: Option<(Option<Party>, bool)>,
     closing: Closing,

@@ -157,3 +157,41 @@ fn a_client_that_asks_when_it_is_answered_holds_nothing() {
         assert_eq!(analysis.connections[0].held_requests, None, "{apart}: {first}");
     }
 }
+
+/// Commands of a client 2 ms away, each a round; by the server's timestamps the path holds those of `late` for 10 ms. Each
+/// of them has three commands, answered in one packet. The last round's answer is 5 ms late and says nothing of when it left.
+fn answers_held(late: &[usize]) -> Vec<ExchangeResult> {
+    const ROUNDS: usize = 12;
+    let mut capture = String::from("0 > syn ts 1000\n2 < syn ts 5000\n2.01 > ack 0 ts 1002");
+    let (mut asked, mut told, mut at) = (0, 0, 10);
+    for round in 0..ROUNDS {
+        let (count, held) = if late.contains(&round) { (3, 10) } else { (1, 0) };
+        let think = if round == ROUNDS - 1 { 5 } else { 0 };
+        let (to, answered) = (asked + 14 * count, told + 7 * count);
+        let _ = write!(
+            capture,
+            "
+            {at} > {asked}:{to} psh ack {told} ts {}
+            {}.1 < {told}:{answered} psh ack {to} ts {}
+            ",
+            1000 + at,
+            at + 2 + held + think,
+            5000 + at - 1 + think,
+        );
+        (asked, told, at) = (to, answered, at + 20);
+    }
+    let all = ROUNDS + 2 * late.len();
+    Streams::of(&PING.repeat(all), &PONG.repeat(all)).seen_as(&capture).exchanges.to_vec()
+}
+
+/// A path that has been late once may have been so by accident, however many replies were in that packet.
+#[test]
+fn a_late_packet_with_several_replies_shows_once_that_the_path_varies() {
+    for (late, blames) in [(&[4][..], Cause::ServerThink), (&[4, 6], Cause::Queueing)] {
+        let exchanges = answers_held(late);
+        let held = &exchanges[4];
+        assert!(millis(held, Cause::Queueing) + millis(held, Cause::PathStall) > 8.0, "{held:?}");
+        let last = exchanges.last().unwrap();
+        assert!(millis(last, blames) > 4.0, "{late:?} {last:?}");
+    }
+}

@@ -55,6 +55,7 @@ impl Default for ObservedConnection {
             server_closed: None,
             client_closed: None,
             answered_from: 0,
+            answered_in: 0,
             ends_now: None,
             closing: Closing::default(),
             first_seen: Instant::EPOCH,
@@ -163,6 +164,7 @@ impl ObservedConnection {
             server_closed,
             client_closed,
             answered_from,
+            answered_in,
             ends_now,
             closing: _,
             first_seen: _,
@@ -189,7 +191,7 @@ impl ObservedConnection {
         (*earlier_end, *heard_by_server) = Default::default();
         (*closed_at, *protocol, *behind_hole, *closed_first) = (None, None, None, None);
         (*server_closed, *client_closed, *ends_now) = (None, None, None);
-        *answered_from = 0;
+        (*answered_from, *answered_in) = (0, 0);
         *tunnels = Tunnels::default();
         (*flow_control, *habits) = Default::default();
         (*departure, *held_segment, *held_requests) = (None, None, None);

@@ -114,7 +114,9 @@ impl ObservedConnection {
                 let round_trip = self.ends.distances.whole();
                 let queued =
                     last.and_then(|it| it.queued.or_else(|| it.held_for())).unwrap_or_default();
-                if queued > round_trip / 8 {
+                // A packet may bring several responses, and shows once what its path does.
+                let is_first = last.map(|it| it.packet) != Some(self.answered_in);
+                if is_first && queued > round_trip / 8 {
                     self.ends.distances.note_queued();
                 }
                 let delays = self.ends.distances.path_delays(Direction::ToClient);
@@ -122,7 +124,10 @@ impl ObservedConnection {
                 let asked_last = self.last_sent(Direction::ToServer).map(|it| it.0.asks());
                 let is_far = self.ends.distances.round_trip(Direction::ToServer).is_some();
                 let lacks_acks = self.ends.half(Direction::ToClient).lacks_pure_acks();
-                self.habits.note_held(queued);
+                if is_first {
+                    self.habits.note_held(queued);
+                }
+                self.answered_in = last.map_or(0, |it| it.packet);
                 let mut habits = self.habits;
                 let behind_hole = self.behind_hole.as_deref().copied();
                 // A program behind HTTP/1 works on one request at a time; a database has answered the commands that came
