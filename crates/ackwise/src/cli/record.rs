@@ -23,15 +23,14 @@ use super::{number::whole, outcome::Failure};
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Record one run")]
 #[command(group = ArgGroup::new("recorded").multiple(true))]
-#[command(group = ArgGroup::new("captured").multiple(true))]
 #[group(id = "record", multiple = true, conflicts_with_all = ["list", "shard", "rows"])]
 pub(crate) struct Record {
     /// Write the packets that one host sends and receives to a pcap file
-    #[arg(long, value_name = "FILE", groups = ["recorded", "captured"])]
+    #[arg(long, value_name = "FILE", group = "recorded")]
     pcap: Option<PathBuf>,
 
-    /// Capture at HOST for --pcap and --html [default: the first application's client]
-    #[arg(long, value_name = "HOST", requires = "captured")]
+    /// Record at HOST [default: the first application's client; all hosts for --time-sequence]
+    #[arg(long, value_name = "HOST", requires = "recorded")]
     vantage: Option<String>,
 
     /// Truncate captured frames to N bytes; 128 keeps the headers

@@ -28,7 +28,7 @@ pub(crate) struct Formats {
 
     /// Write a self-contained HTML page that plots each metric against the first variable, or shows the
     /// packets if there is only one run
-    #[arg(long, value_name = "FILE", groups = ["recorded", "captured"])]
+    #[arg(long, value_name = "FILE", group = "recorded")]
     html: Option<PathBuf>,
 
     /// Print JSON instead of a table: all rows with all metrics, and their means over seeds

@@ -31,7 +31,27 @@ fn one_case_leaves_its_files_and_its_row() {
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     assert!(out.contains("web.documents"), "{out}");
     assert!(fs::read(&pcap.0).unwrap().starts_with(&0xa1b2_3c4d_u32.to_le_bytes()));
-    assert!(fs::read_to_string(&csv.0).unwrap().starts_with("time_s,connection,"));
+    let rows = fs::read_to_string(&csv.0).unwrap();
+    let mut rows = rows.lines();
+    assert!(rows.next().unwrap().starts_with("time_s,connection,event,from,"));
+    let mut seen: Vec<_> = rows.map(|row| row.split(',').skip(2).take(2).collect()).collect();
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen, [["received", "client"], ["sent", "server"]], "what the server sees");
+}
+
+#[test]
+fn a_time_sequence_alone_can_be_that_of_one_host() {
+    let csv = Temporary::new("host.csv");
+    let path = csv.0.to_str().unwrap();
+    let rows = |vantage: &[&str]| {
+        let one = ["stalls", "--case", "1", "--time-sequence", path];
+        let (code, out, err) = ackwise_run(&[&one[..], vantage].concat());
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+        fs::read_to_string(&csv.0).unwrap().lines().count() - 1
+    };
+    let [client, server] = ["client", "server"].map(|host| rows(&["--vantage", host]));
+    assert_eq!(rows(&[]), client + server, "nothing is dropped");
 }
 
 #[test]
@@ -48,7 +68,7 @@ fn what_is_not_one_case_is_refused_before_anything_runs() {
             "cannot record case 4: the experiment has 3 cases (see --list)",
         ),
         (&["stalls", "--case", "1"], "--pcap <FILE>|--time-sequence <FILE>"),
-        (&["stalls", "--vantage", "client"], "--pcap <FILE>"),
+        (&["stalls", "--vantage", "client"], "--pcap <FILE>|--time-sequence <FILE>"),
         (&["stalls", "--pcap", path, "--case", "1", "--shard", "1/2"], "cannot be used with"),
         (
             &["stalls", "--pcap", path, "--case", "1", "--vantage", "nobody"],

@@ -167,6 +167,21 @@ impl Statement {
 }
 
 impl Claim {
+    /// Judged by the paper's own tables as well: a sentence that they contradict does not hold, and one that they may
+    /// contradict is not decided, whatever our runs say.
+    pub(super) fn and_as_printed(mut self, printed: Test) -> Self {
+        match printed.outcome() {
+            Outcome::Failed => self.holds = Holds::No,
+            Outcome::Undecided if matches!(self.holds, Holds::Yes | Holds::BySumOnly) => {
+                self.holds = Holds::NotTestable;
+            }
+            Outcome::Undecided | Outcome::Passed => {}
+        }
+        self.numbers.extend(printed.numbers());
+        self.tests.push(printed);
+        self
+    }
+
     /// With further numbers, which decide nothing.
     pub(super) fn showing(mut self, numbers: &[(&str, f64)]) -> Self {
         let numbers = numbers.iter().map(|(name, value)| ((*name).to_owned(), *value));
@@ -213,7 +228,23 @@ impl Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::verdict::measured;
+    use crate::reproduce::verdict::{measured, printed_above};
+
+    #[test]
+    fn a_sentence_that_the_papers_own_tables_contradict_does_not_hold() {
+        let rows = |more: [f64; 2]| printed_above("rows", more.map(|it| [it, 1.0])).every();
+        for (ours, printed, holds) in [
+            (2.0, rows([1.1, 1.1]), Holds::Yes),
+            (2.0, rows([1.1, 0.96]), Holds::NotTestable),
+            (2.0, rows([0.9, 0.96]), Holds::No),
+            (0.5, rows([1.1, 1.1]), Holds::No),
+            (0.5, rows([1.1, 0.96]), Holds::No),
+        ] {
+            let statement = Statement { id: "a", place: "b", text: "c" };
+            let claim = statement.judged([measured("ratio", ours).above_run("other", 1.0)], "");
+            assert_eq!(claim.and_as_printed(printed).holds(), holds);
+        }
+    }
 
     #[test]
     fn the_thesis_definition_comes_first() {

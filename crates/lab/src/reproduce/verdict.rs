@@ -277,7 +277,22 @@ pub(super) fn measured(measure: impl Into<String>, value: impl Into<Interval>) -
 
 /// Begins a test with the number of cases in which something was so.
 pub(super) fn cases(measure: impl Into<String>, so: u32, of: u32) -> Cases {
-    Cases { measure: measure.into(), so, of }
+    Cases { measure: measure.into(), so, tied: 0, of }
+}
+
+/// Begins a test of a sentence by the paper's own values: in how many rows the first is above the second. Where it is
+/// less by at most 5 %, they tie.
+pub(super) fn printed_above(
+    measure: impl Into<String>,
+    rows: impl IntoIterator<Item = [f64; 2]>,
+) -> Cases {
+    let mut counted = cases(measure, 0, 0);
+    for [more, less] in rows {
+        counted.of += 1;
+        counted.so += u32::from(more > less);
+        counted.tied += u32::from(more <= less && more >= less * (1.0 - LITTLE));
+    }
+    counted
 }
 
 /// A measured value that needs a bound.
@@ -297,6 +312,8 @@ pub(super) struct Bounded {
 pub(super) struct Cases {
     measure: String,
     so: u32,
+    /// In so many more, it may be so.
+    tied: u32,
     of: u32,
 }
 
@@ -369,9 +386,10 @@ impl Cases {
     }
 
     fn judged(self, bound: Bound) -> Test {
+        let [so, most] = [self.so, self.so + self.tied].map(f64::from);
         Test {
             measure: self.measure,
-            value: f64::from(self.so).into(),
+            value: Interval { mean: so, low: so, high: most },
             bound,
             source: Source::Cases,
             control: Control::TheBound,
@@ -396,9 +414,26 @@ mod tests {
             cases("rows", 2, 4).most(),
             cases("rows", 3, 4).every(),
             cases("rows", 0, 0).every(),
+            printed_above("rows", [[2.0, 1.0], [0.96, 1.0], [0.94, 1.0]]).every(),
         ] {
             assert_eq!(test.outcome(), Outcome::Failed, "{test}");
         }
+    }
+
+    #[test]
+    fn cases_that_tie_leave_it_undecided_if_they_could_decide() {
+        let rows = |more: [f64; 4]| printed_above("rows", more.map(|it| [it, 1.0]));
+        let (so, tied, not) = (1.1, 0.96, 0.9);
+        for (test, outcome) in [
+            (rows([so, so, so, tied]).every(), Outcome::Undecided),
+            (rows([so, so, tied, not]).most(), Outcome::Undecided),
+            (rows([so, so, so, tied]).most(), Outcome::Passed),
+            (rows([so, tied, not, not]).most(), Outcome::Failed),
+        ] {
+            assert_eq!(test.outcome(), outcome, "{test}");
+        }
+        let text = rows([so, so, so, tied]).every().to_string();
+        assert_eq!(text, "undecided: rows 3 (3 to 4) must be all of 4");
     }
 
     #[test]

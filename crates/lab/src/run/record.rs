@@ -32,7 +32,7 @@ pub struct Recording {
     /// A capture, as tcpdump would take it at one host.
     pub pcap: Option<PathBuf>,
     /// The name of the host where the run is captured and explained; else it is the first
-    /// application's client.
+    /// application's client. If it is named, the time sequence is its own, else that of all hosts.
     pub vantage: Option<String>,
     /// Bytes of each frame that stand in the capture, at most.
     pub snap_length: u32,
@@ -86,8 +86,9 @@ impl Recorder {
     /// If a file cannot be written, or the scenario has no such host.
     pub fn begin(recording: &Recording, scenario: &Scenario) -> Result<Self, RecordError> {
         let Recording { pcap, vantage, snap_length, time_sequence, explain, stop } = recording;
-        let vantage = match vantage {
-            Some(name) => host(scenario, name)?,
+        let named = vantage.as_deref().map(|name| host(scenario, name)).transpose()?;
+        let vantage = match named {
+            Some(host) => host,
             None => scenario.applications.first().map_or(NodeId(0), |first| first.client),
         };
         let pcap = pcap.as_deref().map(|path| {
@@ -98,7 +99,7 @@ impl Recorder {
         });
         let time_sequence = time_sequence.as_deref().map(|path| {
             let (file, output) = create(path)?;
-            let observer = TimeSequence::new(output);
+            let observer = TimeSequence::new(output, named);
             let observer = observer.map_err(|source| RecordError::write(path, source))?;
             Ok(Recorded { path: path.to_owned(), file, observer })
         });

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use ackwise_sim::{
     Observer,
     observe::{ConnectionId, Side, Sighting},
+    scenario::NodeId,
 };
 use ackwise_tcp::{Instant, Segment};
 
@@ -21,6 +22,8 @@ use super::open_connections::{OpenConnection, OpenConnections};
 #[derive(Debug)]
 pub struct TimeSequence<W> {
     output: W,
+    /// The host whose rows are written; else those of all.
+    host: Option<NodeId>,
     open_connections: OpenConnections<()>,
     rows: u64,
     failure: Option<io::Error>,
@@ -35,14 +38,15 @@ impl<W: Write> TimeSequence<W> {
     pub const COLUMNS: &str = "time_s,connection,event,from,flags,seq_first,seq_next,len_bytes,ack,\
                                win_bytes,cwnd_bytes,retransmission";
 
-    /// Writes to `output`, which wants a buffer.
+    /// Writes to `output`, which wants a buffer: all rows, or what `host` sends and receives.
     ///
     /// # Errors
     ///
     /// If `output` takes nothing.
-    pub fn new(mut output: W) -> io::Result<Self> {
+    pub fn new(mut output: W, host: Option<NodeId>) -> io::Result<Self> {
         writeln!(output, "{}", Self::COLUMNS)?;
-        Ok(Self { output, open_connections: OpenConnections::default(), rows: 0, failure: None })
+        let open_connections = OpenConnections::default();
+        Ok(Self { output, host, open_connections, rows: 0, failure: None })
     }
 
     /// Flushes, and says how many rows there are.
@@ -54,6 +58,10 @@ impl<W: Write> TimeSequence<W> {
         self.failure.map_or(Ok(()), Err)?;
         self.output.flush()?;
         Ok(self.rows)
+    }
+
+    fn is_seen_at(&self, host: NodeId) -> bool {
+        self.host.is_none_or(|it| it == host)
     }
 
     fn write(&mut self, event: &str, sighting: &Sighting<'_>, now: Instant) {
@@ -71,15 +79,21 @@ impl<W: Write> TimeSequence<W> {
 impl<W: Write> Observer for TimeSequence<W> {
     fn on_sent(&mut self, sighting: &Sighting<'_>, now: Instant) {
         self.open_connections.on_sent(sighting);
-        self.write("sent", sighting, now);
+        if self.is_seen_at(sighting.hosts[0]) {
+            self.write("sent", sighting, now);
+        }
     }
 
     fn on_received(&mut self, sighting: &Sighting<'_>, now: Instant) {
-        self.write("received", sighting, now);
+        if self.is_seen_at(sighting.hosts[1]) {
+            self.write("received", sighting, now);
+        }
     }
 
     fn on_dropped(&mut self, sighting: &Sighting<'_>, now: Instant) {
-        self.write("dropped", sighting, now);
+        if self.host.is_none() {
+            self.write("dropped", sighting, now);
+        }
     }
 
     fn on_over(&mut self, connection: ConnectionId, _now: Instant) {

@@ -102,17 +102,12 @@ struct Errors<'a> {
 type Printed<'a> = &'a dyn Fn(Load, Quantity) -> Option<f64>;
 
 impl Errors<'_> {
-    /// Both definitions of the rate, and the better of the two, which has the limit.
-    fn rates(&self, case: &Case, limit: f64, printed: Printed) -> [Row; 3] {
-        let mean = self.percent(printed, Quantity::RateMean);
+    /// Both definitions of the rate; the thesis' own has the limit.
+    fn rates(&self, case: &Case, limit: f64, printed: Printed) -> [Row; 2] {
         let sum = self.percent(printed, Quantity::RateSum);
-        let better = mean.into_iter().chain(sum).reduce(f64::min);
-        let row = |measure, ours| Row { limit: None, ..limited(case, measure, ours, 0.0) };
-        [
-            row("rate_sum_pct", sum),
-            row("rate_mean_pct", mean),
-            limited(case, "better_rate_pct", better, limit),
-        ]
+        let mean = self.percent(printed, Quantity::RateMean);
+        let sum = limited(case, "rate_sum_pct", sum, limit);
+        [sum, Row { limit: None, ..limited(case, "rate_mean_pct", mean, 0.0) }]
     }
 
     fn percent(&self, printed: Printed, quantity: Quantity) -> Option<f64> {
@@ -152,12 +147,16 @@ const ID: &str = "gurkan1998_medians";
 
 const NOTES: [&str; 5] = [
     "Errors are of the mean over the seeds; in percent of the printed rate, or in points. The \
-     tolerances are for the better of the two definitions of the rate, and for utilization; by the \
-     thesis' own definition, rate_sum, parallel, pipelined and segment-filled are further off.",
+     tolerances are for the thesis' own definition of the rate, rate_sum, and for utilization. Parallel, \
+     pipelined and segment-filled miss them.",
     "[fitted] Two numbers were chosen on these very tables: the maximum window of 14 segments and \
      the limit of 30,000 bytes above which files of serial and parallel pages have 500.",
-    "The printed drop rates are met by ns-2's first time-out of 6 s. With 1 to 3 s the sums of \
-     parallel come nearer, and all drop rates get worse.",
+    "Why they miss: ns-2 waited 6 s for a lost SYN in 1998, and a few pages that wait so long weigh \
+     much in a sum. With a first time-out of 1 s (`tcp.timers=\"rfc-6298\"`) the sums of parallel, \
+     pipelined and segment-filled are 2.1, 9.2 and 6.7 % off. But parallel, which drops 1.5 times \
+     what is printed with 2 and 3 FTP clients, then drops twice as much: no first time-out meets \
+     both. The rest matters less: with a window of 13 segments the sums are 21, 11 and 11 % off, \
+     and with files of at most 15,000 bytes that of parallel is 24 % off.",
     "Less than a segment is acknowledged at ns-2's tick of 100 ms, as in FullTcp of 1998. When every \
      segment was acknowledged at once, bare ACKs took places in the queue and fast retransmits \
      replaced timeouts: the medians of the errors of drops were 0.52 points for parallel and 0.25 \
@@ -165,8 +164,7 @@ const NOTES: [&str; 5] = [
     "ns-2's agents also open and halve the window in their own way (`congestion = \"ns-2-tahoe\"`). The \
      thesis does not name its agent, so 4.3BSD's Tahoe stays, with which the two fitted numbers were \
      chosen. With ns-2's rules, drops come nearer (0.43, 0.23 and 0.13 points for parallel, \
-     pipelined and segment-filled), and two rates miss their limits of 8 %: parallel with 8.8 %, \
-     segment-filled with three initial segments with 8.4 %.",
+     pipelined and segment-filled), and rates hardly move: the sum of parallel is 24 % off.",
 ];
 
 #[cfg(test)]

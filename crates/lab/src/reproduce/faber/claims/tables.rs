@@ -4,10 +4,7 @@ use super::{Claim, ReproduceError, Runs, Statement};
 use crate::reproduce::{
     faber::webstone::{HTTP, TCP, UNMODIFIED},
     published::Published,
-    verdict::{
-        Source::{Ours, Printed},
-        measured,
-    },
+    verdict::{Source::Ours, measured, printed_above},
 };
 
 pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
@@ -160,12 +157,15 @@ fn small_files(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
                    HTTP solution in the small file experiment above",
         }
         .judged(
-            [measured("printed_rate_tcp", printed(TCP))
-                .below(printed(HTTP), Printed("Table 3, HTTP modifications"))
-                .control("the HTTP modification", printed(HTTP))],
-            "By the paper's own Table 3, in which TCP's is the higher rate; ours are fitted to it. \
-             The sentence fits Table 2.",
+            [printed_above("printed_rows_with_less", [[printed(HTTP), printed(TCP)]]).every()],
+            "By the paper's own Table 3, in which TCP's is the higher rate, by 0.6 %; ours are fitted \
+             to it. The sentence fits Table 2.",
         )
-        .showing(&[("rate_tcp", small.rates[TCP]), ("rate_http", small.rates[HTTP])]),
+        .showing(&[
+            ("printed_rate_tcp", printed(TCP)),
+            ("printed_rate_http", printed(HTTP)),
+            ("rate_tcp", small.rates[TCP]),
+            ("rate_http", small.rates[HTTP]),
+        ]),
     ])
 }

@@ -6,6 +6,7 @@
 
 mod http10;
 mod http11;
+mod printed;
 mod proposals;
 mod windows;
 

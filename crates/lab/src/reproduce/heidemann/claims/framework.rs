@@ -228,29 +228,24 @@ fn model(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         text: "With these implementation changes, most P-HTTP overhead is accurately accounted for by \
                our analytic model",
     }
-    .judged(
-        [measured("percent_of_printed_both_fixes", fixed)
-            .above(50.0, Ours("most: more than half, in percent"))
-            .control("without the changes", 100.0 * modelled(BOTH_FIXES)? / printed(UNFIXED))],
-        "The rebuilt model, with the times that Figure 2 prints for the hosts' work, of the 26 ms \
-         that Table 1 prints; without the changes, of its 605 ms. How the authors count overhead is \
-         not printed: here it is a page's time.",
-    );
+    .untested(
+        "One number decides whatever bound it is given: the rebuilt model, with the times that Figure 2 prints for \
+         the hosts' work, has so much of the 26 ms that Table 1 prints. The papers print neither what their model \
+         says of it nor how they count overhead.",
+    )
+    .showing(&[("percent_of_printed_both_fixes", fixed)]);
     let low = Statement {
         id: "heidemann.model-underestimates",
         place: "abstract of the model's paper (IEEE/ACM ToN 5(5), 1997), in our words",
         text: "the model can underestimate latency where bandwidth is high and delay low",
     }
-    .judged(
-        [measured("percent_of_printed_both_fixes", fixed)
-            .below(95.0, Ours("more than the 5 % that the papers claim elsewhere"))
-            .control("wide-area paths, of the simulator's time, the least", fit.least * 100.0)],
-        "The rebuilt model against Table 1's Ethernet, whose times are printed: what it misses there \
-         is hosts' work, for our simulator, which has as little of that, is within 3 % of it. On \
-         wide-area paths the same milliseconds are few percent; nothing measured there is printed, \
-         so the control is the simulator.",
+    .untested(
+        "The same number. What the rebuilt model misses on Table 1's Ethernet is hosts' work, for our simulator, \
+         which has as little of that, is within 3 % of it. What was measured elsewhere is not printed, so nothing \
+         shows that less is missed there.",
     )
     .showing(&[
+        ("percent_of_printed_both_fixes", fixed),
         ("percent_of_simulated_both_fixes", 100.0 * modelled(BOTH_FIXES)? / runs.table_1.page_ms[BOTH_FIXES]),
         ("percent_of_printed_http", percent(HTTP)?),
     ]);

@@ -12,7 +12,7 @@ use crate::reproduce::{
     study::{page_ms, stalls_per_page},
     verdict::{
         Source::{Ours, Printed},
-        Test, cases, measured,
+        Test, measured, printed_above,
     },
 };
 
@@ -92,15 +92,17 @@ fn consistently(runs: &Runs) -> Claim {
     let shortest = gaps.iter().copied().fold(f64::MAX, f64::min);
     let longest = gaps.iter().copied().fold(0.0, f64::max);
     let printed = [&runs.figures.figure_2, &runs.figures.figure_4].map(|it| it.printed_gap_ms);
+    // By how much they are inside.
+    let inside = printed.map(|gap| [(gap / 170.0).min(190.0 / gap), 1.0]);
     Statement {
         id: "heidemann.170-to-190-ms",
         place: "section 2.2 and 2.3",
         text: "time between the second and third data segments is consistently 170–190ms",
     }
     .judged(
-        [cases("printed_gaps_of_170_to_190_ms", count(&printed, &within), 2).every()],
+        [printed_above("printed_gaps_of_170_to_190_ms", inside).every()],
         "By the papers' own two figures, from the segment before the stall to the one after it: in \
-         Figure 4 it is 167 ms. (Between Figure 4's second and third data segments, of which section \
+         Figure 4 it is 167 ms, less than 5 % below. (Between Figure 4's second and third data segments, of which section \
          2.3 speaks, it is 1 ms; the stall is after the third.) Our own gaps decide nothing: where \
          they lie within the 200 ms clock depends on the hosts' processing times, which the papers \
          print for one reply.",
