@@ -34,7 +34,7 @@ fn one_case_leaves_its_files_and_its_row() {
     let rows = fs::read_to_string(&csv.0).unwrap();
     let mut rows = rows.lines();
     assert!(rows.next().unwrap().starts_with("time_s,connection,event,from,"));
-    let mut seen: Vec<_> = rows.map(|row| row.split(',').skip(2).take(2).collect()).collect();
+    let mut seen: Vec<Vec<_>> = rows.map(|row| row.split(',').skip(2).take(2).collect()).collect();
     seen.sort();
     seen.dedup();
     assert_eq!(seen, [["received", "client"], ["sent", "server"]], "what the server sees");
