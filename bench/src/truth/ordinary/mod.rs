@@ -11,6 +11,7 @@
 //! | `refute` | what is reported about them, and whether the clocks refute it |
 //! | `phases` | clients over TLS that tell when they connected, asked and had read all |
 //! | `sums` | how long those say that exchanges took, beside what is reported |
+//! | `wire` | how long their packets took |
 
 pub(super) mod clocks;
 mod packages;
@@ -18,6 +19,7 @@ pub(super) mod phases;
 mod programs;
 pub(super) mod refute;
 pub(super) mod sums;
+mod wire;
 
 use std::fs;
 use std::ops::Range;

@@ -7,12 +7,13 @@
 
 use std::fmt::{self, Write as _};
 
-use ackwise_capture::analysis::Analysis;
+use ackwise_capture::analysis::{Analysis, ExchangeResult};
+use ackwise_cause::Cause;
 
 use super::clocks::Clocks;
-use super::phases;
+use super::{phases, wire};
 use crate::truth::case::{Case, Recorded};
-use crate::truth::reading::{Needed, Vantage, analyse};
+use crate::truth::reading::{Needed, Packets, Vantage, analyse};
 use crate::truth::score::ms;
 
 /// A row for each session and end.
@@ -34,6 +35,10 @@ struct Row {
     exchanges: [usize; 2],
     clock_ns: u64,
     report_ns: u64,
+    /// From the first packet to the last of each exchange, at the client, as far as its clock tells which.
+    wire_ns: Option<u64>,
+    /// Connections whose set-up is not reported as part of an exchange: they seem to have been opened in advance.
+    in_advance: usize,
     /// Of the reported exchanges, how long programs waited for a processor, or packets were late.
     late_ns: u64,
     /// Reported exchanges that lack their end. The client saw all of them.
@@ -56,7 +61,7 @@ impl Sums {
         let places = [(Vantage::Client, &captures.client), (Vantage::Server, &captures.server)];
         for (vantage, file) in places {
             if let Some(packets) = file.as_ref().and_then(|it| packets.get(it.as_str())) {
-                self.rows.push(row(&recorded.case, clocks, vantage, &analyse(packets)));
+                self.rows.push(row(&recorded.case, clocks, vantage, packets));
             }
         }
     }
@@ -72,7 +77,7 @@ impl Sums {
         writeln!(out, "\nSUMS: what clients over TLS say of their phases, and what is reported")?;
         writeln!(
             out,
-            "  {:<14} {:<20} {:<8} {:<4} {:<7} {:>6} {:>9} {:>10} {:>10} {:>8} {:>6} {:>7} {:<6} {:>10}",
+            "  {:<14} {:<20} {:<8} {:<4} {:<7} {:>6} {:>9} {:>10} {:>10} {:>8} {:>6} {:>7} {:<6} {:>10} {:>10} {:>10}",
             "session",
             "server-client",
             "protocol",
@@ -86,13 +91,16 @@ impl Sums {
             "%",
             "late ms",
             "within",
-            "incomplete"
+            "incomplete",
+            "in advance",
+            "packets ms"
         )?;
         for it in &self.rows {
             let exchanges = format!("{}, {}", it.exchanges[0], it.exchanges[1]);
+            let wire = it.wire_ns.map_or_else(|| "-".to_owned(), |it| format!("{:.1}", ms(it)));
             writeln!(
                 out,
-                "  {:<14} {:<20} {:<8} {:<4} {:<7} {:>6.1} {exchanges:>9} {:>10.1} {:>10.1} {:>+8.2} {:>+6.1} {:>7.1} {:<6} {:>10}",
+                "  {:<14} {:<20} {:<8} {:<4} {:<7} {:>6.1} {exchanges:>9} {:>10.1} {:>10.1} {:>+8.2} {:>+6.1} {:>7.1} {:<6} {:>10} {:>10} {wire:>10}",
                 it.case,
                 it.programs,
                 it.http,
@@ -106,6 +114,7 @@ impl Sums {
                 ms(it.late_ns),
                 yes_or_no(it.is_within()),
                 it.incomplete,
+                it.in_advance,
             )?;
         }
         self.totals(out)
@@ -119,11 +128,13 @@ impl Sums {
             let exchanges = |place: usize| rows.iter().map(|it| it.exchanges[place]).sum::<usize>();
             writeln!(
                 out,
-                "  {vantage}: {} of {} captures within 2 % or 1 ms, {} of the others late for as long as they differ; \
-                 {} exchanges by clocks, {} reported, {} of these incomplete; {:.1} ms by clocks, {:.1} ms reported",
+                "  {vantage}: {} of {} captures within 2 % or 1 ms of the clock; of the others, {} late for as long as they \
+                 differ, {} within 2 % or 1 ms of their packets; {} exchanges by clocks, {} reported, {} of these incomplete; {:.1} ms by clocks, {:.1} ms reported",
                 count(Row::is_within),
                 rows.len(),
                 count(|it| !it.is_within() && ms(it.late_ns) >= it.apart().abs()),
+                count(|it| !it.is_within()
+                    && it.wire_ns.is_some_and(|wire| agree(it.report_ns, wire))),
                 exchanges(0),
                 exchanges(1),
                 rows.iter().map(|it| it.incomplete).sum::<usize>(),
@@ -142,12 +153,17 @@ impl Row {
     }
 
     fn is_within(&self) -> bool {
-        let apart = self.report_ns.abs_diff(self.clock_ns);
-        apart <= LEAST || apart <= self.clock_ns / PART
+        agree(self.report_ns, self.clock_ns)
     }
 }
 
-fn row(case: &Case, clocks: &Clocks, vantage: Vantage, analysis: &Analysis) -> Row {
+const fn agree(report_ns: u64, known_ns: u64) -> bool {
+    let apart = report_ns.abs_diff(known_ns);
+    apart <= LEAST || apart <= known_ns / PART
+}
+
+fn row(case: &Case, clocks: &Clocks, vantage: Vantage, packets: &Packets) -> Row {
+    let analysis = analyse(packets);
     let round_trip_ms = case.one_way_ms.client_to_middle + case.one_way_ms.middle_to_client;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a delay")]
     let unseen_ns = match vantage {
@@ -171,9 +187,20 @@ fn row(case: &Case, clocks: &Clocks, vantage: Vantage, analysis: &Analysis) -> R
         exchanges: [clocks.exchanges.len(), analysis.exchanges.len()],
         clock_ns: clocks.exchanges.iter().filter_map(|it| it.total_ns).sum(),
         report_ns,
+        wire_ns: (vantage == Vantage::Client).then(|| wire::sum(packets, clocks)).flatten(),
+        in_advance: in_advance(&analysis),
         late_ns,
         incomplete: analysis.exchanges.iter().filter(|it| !it.complete).count(),
     }
+}
+
+/// Such an exchange begins with its request, and what came before is in none.
+fn in_advance(analysis: &Analysis) -> usize {
+    let has_setup = |it: &&ExchangeResult| {
+        it.shares.iter().any(|it| matches!(it.cause, Cause::Handshake | Cause::TlsHandshake))
+    };
+    let with = analysis.exchanges.iter().filter(has_setup).count();
+    analysis.connections.iter().filter(|it| it.exchanges > 0).count().saturating_sub(with)
 }
 
 const fn yes_or_no(it: bool) -> &'static str {
@@ -201,6 +228,8 @@ mod tests {
                 exchanges: [1, 1],
                 clock_ns: clock_us * 1_000,
                 report_ns: report_us * 1_000,
+                wire_ns: None,
+                in_advance: 0,
                 late_ns: 0,
                 incomplete: 0,
             };

@@ -4,6 +4,7 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.security.cert.X509Certificate;
+import java.time.Instant;
 import java.util.Random;
 import javax.net.ssl.HttpsURLConnection;
 import javax.net.ssl.SSLContext;
@@ -12,10 +13,9 @@ import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509TrustManager;
 
 class Phases {
-    static final long MILLIS = System.currentTimeMillis(), NANOS = System.nanoTime();
-
     static long now() {
-        return MILLIS * 1_000_000 + System.nanoTime() - NANOS;
+        Instant it = Instant.now();
+        return it.getEpochSecond() * 1_000_000_000 + it.getNano();
     }
 
     /** A socket is made right before it is connected. */

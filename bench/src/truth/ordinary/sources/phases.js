@@ -3,30 +3,46 @@ const [url, count, think, protocol] = process.argv.slice(2);
 const now = () => BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000)) * 1000n;
 const sizes = [100, 1000, 10000, 100000];
 const path = () => `/${sizes[Math.floor(Math.random() * 4)]}`;
-const say = (port, begins) => console.log(port, String(begins), String(now()), 0);
+const say = (port, begins, ends) => console.log(port, String(begins), String(ends), 0);
 
-const agent = new (require('https').Agent)({ keepAlive: true, rejectUnauthorized: false });
+const [http, https, tls] = ['http2', 'https', 'tls'].map(require);
+const secureContext = tls.createSecureContext();
+let connects = null;
+const connect = () => {
+  connects = now();
+  const { hostname: host, port } = new URL(url);
+  return tls.connect({ host, port, secureContext, rejectUnauthorized: false, ALPNProtocols: [protocol] });
+};
+// The last read of a message is that of its last data.
+const read = (stream, port, begins, done) => {
+  let last = null;
+  stream.on('data', () => { last = now(); });
+  stream.on('end', () => { say(port(), begins, last); done(); });
+};
+
+const agent = new https.Agent({ keepAlive: true });
+agent.createConnection = connect;
 const http1 = () => new Promise((done, failed) => {
-  const begins = now();
-  const request = require('https').get(url + path(), { agent }, (response) => {
+  connects = null;
+  const asks = now();
+  const request = https.get(url + path(), { agent }, (response) => {
+    read(response, () => port, mine ?? asks, done);
     const port = response.socket.localPort;
-    response.on('data', () => {});
-    response.on('end', () => { say(port, begins); done(); });
   });
+  const mine = connects;
   request.on('error', failed);
 });
 
 let session = null;
 const http2 = () => new Promise((done, failed) => {
-  const begins = now();
+  connects = null;
   if (!session || session.closed || session.destroyed) {
-    session = require('http2').connect(url, { rejectUnauthorized: false });
+    session = http.connect(url, { createConnection: connect });
     session.on('error', failed);
   }
-  const mine = session;
+  const [mine, begins] = [session, connects ?? now()];
   const stream = mine.request({ ':path': path() });
-  stream.on('data', () => {});
-  stream.on('end', () => { say(mine.socket.localPort, begins); done(); });
+  read(stream, () => mine.socket.localPort, begins, done);
   stream.on('error', failed);
   stream.end();
 });
