@@ -5,13 +5,15 @@ const sizes = [100, 1000, 10000, 100000];
 const path = () => `/${sizes[Math.floor(Math.random() * 4)]}`;
 const say = (port, begins, ends) => console.log(port, String(begins), String(ends), 0);
 
-const [http, https, tls] = ['http2', 'https', 'tls'].map(require);
+const [http, https, net, tls] = ['http2', 'https', 'net', 'tls'].map(require);
 const secureContext = tls.createSecureContext();
 let connects = null;
 const connect = () => {
+  const { hostname, port } = new URL(url);
+  const socket = new net.Socket();
   connects = now();
-  const { hostname: host, port } = new URL(url);
-  return tls.connect({ host, port, secureContext, rejectUnauthorized: false, ALPNProtocols: [protocol] });
+  socket.connect(port, hostname);
+  return tls.connect({ socket, secureContext, rejectUnauthorized: false, ALPNProtocols: [protocol] });
 };
 // The last read of a message is that of its last data.
 const read = (stream, port, begins, done) => {
