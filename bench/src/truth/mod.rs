@@ -158,7 +158,8 @@ fn each_case(
 
 /// A case as it is to be read: without its secrets, or with them.
 fn readable(mut recorded: Recorded, settings: &Settings) -> Recorded {
-    recorded.case.captures.keys.take_if(|_| !settings.keys);
+    let has_use = settings.keys || ordinary::phases::needs_keys(&recorded.case);
+    recorded.case.captures.keys.take_if(|_| !has_use);
     recorded
 }
 
@@ -186,7 +187,9 @@ fn record(
     folder: &Path,
 ) -> anyhow::Result<Vec<Recorded>> {
     if settings.set == Set::Ordinary {
-        return ordinary::record_all(settings.seed, numbers, folder);
+        let clients =
+            if settings.tls { ordinary::Clients::InPhases } else { ordinary::Clients::All };
+        return ordinary::record_all(clients, settings.seed, numbers, folder);
     }
     match world {
         World::Kernel => {

@@ -28,7 +28,8 @@ pub(crate) struct Settings {
     pub(super) from: Option<PathBuf>,
     /// Keep the cases here.
     pub(super) keep: Option<PathBuf>,
-    /// On the kernel, families speak TLS 1.3 that would speak HTTP/1 otherwise.
+    /// On the kernel, families speak TLS 1.3 that would speak HTTP/1 otherwise. Of ordinary programs, those over TLS
+    /// that tell their phases.
     pub(super) tls: bool,
     /// On the kernel, families speak HTTP/2 that would speak HTTP/1 otherwise.
     pub(super) h2: bool,
@@ -133,10 +134,11 @@ cargo xtask bench truth [OPTION]...
     --subset SECONDS  Begin no case after SECONDS, and check the limits for CI (bench/truth.json).
     --from FOLDER     Read the cases in FOLDER instead of recording some: ours, or captures of others with amounts.
     --keep FOLDER     Keep the cases in FOLDER: captures, truth, and how each was made.
-    --tls             On the kernel, speak TLS 1.3 wherever a family would speak HTTP/1.
+    --tls             On the kernel, speak TLS 1.3 wherever a family would speak HTTP/1. With --set ordinary, record clients
+                      over TLS that tell their phases, and compare sums.
     --h2              On the kernel, speak HTTP/2 wherever a family would speak HTTP/1, a fifth of it gRPC; with --tls,
                       below TLS 1.3.
-    --keys            Read with the secrets of the cases, which are logged.
+    --keys            Read with the secrets of the cases, which are logged. HTTP/2 of --set ordinary --tls always is.
     --show CASE       Print truth and statements of one case side by side.
     --removals N      Remove N single packets from each case, one at a time (2 by default).
     --worst N         Print the N packets whose removal changes most.
@@ -148,6 +150,7 @@ cargo xtask bench truth [OPTION]...
     Examples: cargo xtask bench truth --world sim --runs 60
               cargo xtask bench truth --keep /tmp/cases
               cargo xtask bench truth --set ordinary --runs 50
+              cargo xtask bench truth --set ordinary --tls --runs 22
               cargo xtask bench truth --from /tmp/cases --show kernel-0017
               cargo xtask bench truth --from /tmp/cases --wrong nagle-rtt
     Exit: 0 measured, 1 could not measure or, with --subset, a limit was missed.

@@ -9,7 +9,7 @@ use anyhow::Context;
 use super::amounts::{self, Told};
 use super::case::{Case, Recorded, World};
 use super::damage::Damage;
-use super::ordinary::{clocks::Clocks, refute::Ordinary};
+use super::ordinary::{clocks::Clocks, phases, refute::Ordinary, sums::Sums};
 use super::reading::{self, Needed, Said, Vantage};
 use super::remove::Removal;
 use super::score::{self, Row, View};
@@ -26,6 +26,8 @@ pub(super) struct Results {
     pub(super) told: Vec<Told>,
     /// Ordinary traffic, which has no truth but the programs' clocks.
     pub(super) ordinary: Ordinary,
+    /// The same of clients that told their phases.
+    pub(super) sums: Sums,
     /// What one missing packet changed.
     pub(super) removals: Vec<Removal>,
     /// Readings that failed, and why.
@@ -115,7 +117,11 @@ impl Results {
     ) -> anyhow::Result<()> {
         if let Some(clocks) = Clocks::read(&recorded.folder)? {
             let packets = reading::load(&recorded.folder, &recorded.case.captures)?;
-            self.ordinary.add(recorded, &clocks, &packets);
+            if phases::is_one(&recorded.case) {
+                self.sums.add(recorded, &clocks, &packets);
+            } else {
+                self.ordinary.add(recorded, &clocks, &packets);
+            }
             return Ok(());
         }
         if !recorded.truth.amounts.is_empty() {

@@ -23,6 +23,9 @@ pub(super) fn text(results: &Results) -> String {
     if !results.ordinary.is_empty() {
         out.push_str(&results.ordinary.text());
     }
+    if !results.sums.is_empty() {
+        out.push_str(&results.sums.text());
+    }
     out
 }
 

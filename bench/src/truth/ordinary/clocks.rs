@@ -24,6 +24,9 @@ pub(crate) struct Clock {
     pub(crate) port: u16,
     /// Which exchange of its connection.
     pub(crate) number: usize,
+    /// When the client began: nanoseconds since the Unix epoch.
+    #[serde(default)]
+    pub(crate) from_ns: Option<u64>,
     /// From the call until the last byte was read, by the client.
     pub(crate) total_ns: Option<u64>,
     /// Of that, what the client took itself before it had written the request.
@@ -36,7 +39,7 @@ impl Clocks {
     /// Joins what both programs printed: the exchanges of a port are in order.
     /// Of a connection's first one, TLS takes more than the server counts.
     pub(super) fn join(client: &str, server: &str, tls: bool) -> Self {
-        let mut asked: BTreeMap<u16, VecDeque<[Option<u64>; 2]>> = BTreeMap::new();
+        let mut asked: BTreeMap<u16, VecDeque<[Option<u64>; 3]>> = BTreeMap::new();
         for (port, values) in client.lines().filter_map(client_line) {
             asked.entry(port).or_default().push_back(values);
         }
@@ -57,11 +60,11 @@ impl Clocks {
                 continue;
             }
             for number in 0..asked_count.or(served_count).unwrap_or_default() {
-                let asked = asked.as_ref().map_or([None; 2], |it| it[number]);
+                let asked = asked.as_ref().map_or([None; 3], |it| it[number]);
                 let served = served.as_ref().filter(|_| !tls || number > 0);
                 let server_ns = served.map(|it| it[number]);
-                let [total_ns, client_ns] = asked;
-                exchanges.push(Clock { port, number, total_ns, client_ns, server_ns });
+                let [from_ns, total_ns, client_ns] = asked;
+                exchanges.push(Clock { port, number, from_ns, total_ns, client_ns, server_ns });
             }
         }
         Self { exchanges, ..Self::default() }
@@ -91,18 +94,18 @@ impl Clocks {
     }
 }
 
-/// `PORT FROM UNTIL OWN`, in nanoseconds, or `PORT SECONDS`: the total and the client's own time.
-fn client_line(line: &str) -> Option<(u16, [Option<u64>; 2])> {
+/// `PORT FROM UNTIL OWN`, in nanoseconds, or `PORT SECONDS`: the start, the total and the client's own time.
+fn client_line(line: &str) -> Option<(u16, [Option<u64>; 3])> {
     let mut fields = line.split_whitespace();
     let port = fields.next()?.parse().ok()?;
     let first = fields.next()?;
     if let Some(nanos) = span(first) {
-        return Some((port, [Some(nanos), None]));
+        return Some((port, [None, Some(nanos), None]));
     }
     let from: u64 = first.parse().ok()?;
     let until: u64 = fields.next()?.parse().ok()?;
     let own = fields.next()?.parse().ok()?;
-    Some((port, [Some(until.saturating_sub(from)), Some(own)]))
+    Some((port, [Some(from), Some(until.saturating_sub(from)), Some(own)]))
 }
 
 /// `PORT TIME`, or nothing of ours.
@@ -131,17 +134,18 @@ mod tests {
     fn both_programs_lines_are_joined_by_port_and_order() {
         let client = "40000 100 350 20\n40001 0.5s\nwarning\n40000 400 500 0\n40002 0.1s\n";
         let server = "40000 3us\n40001 0.002s\n40000 1 ms\n40002 1us\n40002 1us\n";
-        let clock = |port, number, total, client, server| Clock {
+        let clock = |port, number, from, total, client, server| Clock {
             port,
             number,
+            from_ns: from,
             total_ns: Some(total),
             client_ns: client,
             server_ns: Some(server),
         };
         let expected = [
-            clock(40_000, 0, 250, Some(20), 3_000),
-            clock(40_000, 1, 100, Some(0), 1_000_000),
-            clock(40_001, 0, 500_000_000, None, 2_000_000),
+            clock(40_000, 0, Some(100), 250, Some(20), 3_000),
+            clock(40_000, 1, Some(400), 100, Some(0), 1_000_000),
+            clock(40_001, 0, None, 500_000_000, None, 2_000_000),
         ];
         assert_eq!(Clocks::join(client, server, false).exchanges, expected);
         let over_tls = Clocks::join(client, server, true).exchanges;

@@ -9,11 +9,17 @@
 //! | `packages` | pip, cargo and apt |
 //! | `clocks` | what they say of their exchanges |
 //! | `refute` | what is reported about them, and whether the clocks refute it |
+//! | `phases` | clients over TLS that tell when they connected, asked and had read all |
+//! | `sums` | how long those say that exchanges took, beside what is reported |
+//! | `wire` | how long their packets took |
 
 pub(super) mod clocks;
 mod packages;
+pub(super) mod phases;
 mod programs;
 pub(super) mod refute;
+pub(super) mod sums;
+mod wire;
 
 use std::fs;
 use std::ops::Range;
@@ -33,20 +39,32 @@ use crate::dice::Dice;
 use crate::tap::Tap;
 use crate::witness::clock::{Clock, RealTime};
 
+/// Which clients there are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Clients {
+    /// Programs as they are.
+    All,
+    /// Those that tell their phases, over TLS.
+    InPhases,
+}
+
 /// Runs the session that `seed` and `number` draw, and writes it as a case below `folder`.
 ///
 /// # Errors
 ///
 /// If a program is missing or fails.
-pub(super) fn record(seed: u64, number: u64, folder: &Path) -> anyhow::Result<Recorded> {
-    let session = draw(seed, number);
+fn record(clients: Clients, seed: u64, number: u64, folder: &Path) -> anyhow::Result<Recorded> {
+    let session = match clients {
+        Clients::All => draw(seed, number),
+        Clients::InPhases => phases::draw(seed, number),
+    };
     let name = format!("ordinary-{number:04}");
     let family = format!("{}-{}", session.server, session.client);
     let folder = folder.join(&name);
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let clocks = run(&session, &folder).with_context(|| format!("{name}, {family}"))?;
     clocks.write(&folder)?;
-    let case = case(name, family, seed, &session)?;
+    let case = case(name, family, seed, &session, phases::keys(&folder))?;
     let recorded = Recorded { folder, case, truth: Truth::default() };
     recorded.write()?;
     Ok(recorded)
@@ -58,13 +76,14 @@ pub(super) fn record(seed: u64, number: u64, folder: &Path) -> anyhow::Result<Re
 ///
 /// None yet: a caller expects them.
 pub(super) fn record_all(
+    clients: Clients,
     seed: u64,
     numbers: Range<u64>,
     folder: &Path,
 ) -> anyhow::Result<Vec<Recorded>> {
     let mut sessions = Vec::new();
     for number in numbers {
-        match record(seed, number, folder) {
+        match record(clients, seed, number, folder) {
             Ok(it) => sessions.push(it),
             Err(why) => eprintln!("left out: {why:#}"),
         }
@@ -96,6 +115,7 @@ fn draw(seed: u64, number: u64) -> Session {
         think: [0, 5, 20, 60][dice.between(0, 3) as usize],
         delay_us,
         seed: dice.between(0, 1_000_000),
+        count: None,
     };
     session.http2 = session.tls && dice.between(0, 1) == 0;
     session
@@ -126,7 +146,10 @@ fn run(session: &Session, folder: &Path) -> anyhow::Result<Clocks> {
     taps.into_iter().try_for_each(Tap::stop)?;
     let (served, waited) = (running.stop()?, watching.stop()?);
     let report = emulator.stop()?;
+    phases::keep_keys(&files, folder)?;
     fs::remove_dir_all(&files).context("cannot remove the programs' files")?;
+    // Each line of a client that tells its phases counts, whatever the server has logged.
+    let served = if session.count.is_some() { String::new() } else { served };
     let clocks = Clocks::join(&asked, &served, session.tls);
     Ok(Clocks {
         dropped: dropped(&report),
@@ -162,7 +185,13 @@ fn disturbed(
     Clocks { disturbed_ns, ..clocks }
 }
 
-fn case(name: String, family: String, seed: u64, session: &Session) -> anyhow::Result<Case> {
+fn case(
+    name: String,
+    family: String,
+    seed: u64,
+    session: &Session,
+    keys: Option<String>,
+) -> anyhow::Result<Case> {
     let parameters = match serde_json::to_value(session)? {
         Value::Object(fields) => fields,
         _ => Map::new(),
@@ -179,7 +208,7 @@ fn case(name: String, family: String, seed: u64, session: &Session) -> anyhow::R
             client: file("client.pcap"),
             server: file("server.pcap"),
             middle: None,
-            keys: None,
+            keys,
         },
         one_way_ms: OneWay {
             client_to_middle: delay,

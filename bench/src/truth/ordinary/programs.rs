@@ -11,7 +11,7 @@ use ackwise_linux::testing::debian::{self, APACHE_MODULES, apache_configuration,
 use anyhow::{Context, bail, ensure};
 use serde::Serialize;
 
-use super::packages;
+use super::{packages, phases};
 use crate::truth::started::{PREFERRED, spawn, wait_until_it_listens};
 
 /// What a session's programs do.
@@ -20,7 +20,7 @@ pub(super) struct Session {
     pub(super) server: &'static str,
     pub(super) client: &'static str,
     pub(super) tls: bool,
-    /// nginx offers HTTP/2.
+    /// nginx or Node offers HTTP/2.
     pub(super) http2: bool,
     /// Mean think time of a server that is a program of ours, in ms.
     pub(super) server_think: u32,
@@ -28,11 +28,13 @@ pub(super) struct Session {
     pub(super) think: u32,
     pub(super) delay_us: u32,
     pub(super) seed: u32,
+    /// Exchanges, of a session whose client tells its phases.
+    pub(super) count: Option<u32>,
 }
 
 impl Session {
     /// Where the server is.
-    fn url(&self, server: Ipv4Addr) -> String {
+    pub(super) fn url(&self, server: Ipv4Addr) -> String {
         let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://{server}:{PORT}")
     }
@@ -131,6 +133,9 @@ fn server(session: &Session, folder: &Path, log: &Path) -> anyhow::Result<Comman
         if session.tls {
             command.arg(&certificate).arg(&key);
         }
+        if session.http2 {
+            command.arg("h2");
+        }
         Ok(command)
     };
     match session.server {
@@ -219,6 +224,7 @@ fn documents(folder: &Path) -> anyhow::Result<()> {
     let image = |it: usize| format!("<img src=\"{}?{it}\">", SIZES[it % SIZES.len()]);
     let images: String = (0..IMAGES).map(image).collect();
     fs::write(documents.join("page.html"), format!("<title>page</title>{images}"))?;
+    fs::write(documents.join("phases.html"), include_str!("sources/phases.html"))?;
     Ok(())
 }
 
@@ -238,12 +244,23 @@ pub(super) fn ask(
     server: Ipv4Addr,
     folder: &Path,
 ) -> anyhow::Result<String> {
-    let mut command = client(session, &session.url(server), folder)?;
+    let url = session.url(server);
+    let mut command = match session.count {
+        Some(count) => phases::client(session, count, &url, folder)?,
+        None => client(session, &url, folder)?,
+    };
     command.stdin(Stdio::null()).stderr(File::create(folder.join("client.err"))?);
     let output = host.run(|| command.output())?;
     let output = output.with_context(|| format!("cannot start {}", session.client))?;
     ensure!(output.status.success(), "{} failed: {}", session.client, output.status);
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// What runs a client, whose words follow.
+pub(super) fn patiently() -> Command {
+    let mut command = Command::new("nice");
+    command.args(PREFERRED).args(["timeout", PATIENCE]);
+    command
 }
 
 fn client(session: &Session, url: &str, folder: &Path) -> anyhow::Result<Command> {
@@ -252,8 +269,7 @@ fn client(session: &Session, url: &str, folder: &Path) -> anyhow::Result<Command
     let each = think + IDLE_MS / 20 + session.server_think + session.delay_us / 250;
     let count = (SESSION_MS / each).clamp(8, 120);
     let document = format!("{url}/{}", SIZES[*seed as usize % SIZES.len()]);
-    let mut command = Command::new("nice");
-    command.args(PREFERRED).args(["timeout", PATIENCE]);
+    let mut command = patiently();
     match session.client {
         "curl" => {
             let path = folder.join("curl.sh");

@@ -299,6 +299,7 @@ mod tests {
         let clock = |total: u64, server: u64| Clock {
             port: 1,
             number: 0,
+            from_ns: None,
             total_ns: Some(total * 1_000_000),
             client_ns: None,
             server_ns: Some(server * 1_000_000),

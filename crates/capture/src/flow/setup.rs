@@ -255,8 +255,11 @@ impl Setup {
             let usual = distances.whole();
             let took = Nanos::between(account.cursor(), left);
             let is_slow = !delays.is_next_to_sender() && took > usual + Stall::least(usual);
+            // RFC 5246, section 7.3: after the server's Finished, the client may ask: when it has that.
+            let lets_client_ask = flight.done && direction == Direction::ToClient;
+            let until = if lets_client_ask { seen + delays.receiver } else { left };
             account.add(
-                left,
+                until,
                 match is_slow {
                     true => verdict.doubted(Rule::QuietPath, Cause::PathStall),
                     false => verdict,
@@ -267,9 +270,12 @@ impl Setup {
 
     /// The first exchange begins with `first`: the account of the set-up goes on as that of the
     /// exchange, unless the connection was opened in advance.
-    pub(crate) fn begin_exchange(&mut self, first: &Departure) -> Account {
+    pub(crate) fn begin_exchange(&mut self, first: &Departure, distances: &Distances) -> Account {
         self.divide_again();
-        let account = self.account.take().filter(|it| !was_opened_in_advance(it, first.sent));
+        // The SYN left earlier than it was captured.
+        let syn_way = distances.path_delays(Direction::ToServer).sender;
+        let in_advance = |it: &Account| was_opened_in_advance(it, syn_way, first.sent);
+        let account = self.account.take().filter(|it| !in_advance(it));
         let Some(mut account) = account else { return self.new_account(first.seen) };
         let evidence = Evidence::of([first.packet, 0, 0]);
         let waited = Nanos::between(account.cursor(), first.sent);
@@ -282,19 +288,20 @@ impl Setup {
 }
 
 /// Whether a connection whose set-up is in `account` was opened before there was a request for it, as by a browser:
-/// then nobody waited for the set-up, and the exchange begins with its request at `asked`.
+/// then nobody waited for the set-up, and the exchange begins with its request at `asked`. The SYN was captured
+/// `syn_way` after the client had sent it.
 ///
 /// A client that has waited for the connection sends its request as soon as it runs again. How long a socket lies
 /// idle that was opened in advance has nothing to do with how long its set-up took: that it is much shorter by
 /// chance is unlikely. So a long set-up excuses a slow client, whose time is then its own.
-fn was_opened_in_advance(account: &Account, asked: Instant) -> bool {
+fn was_opened_in_advance(account: &Account, syn_way: Nanos, asked: Instant) -> bool {
     /// The part of the set-up. Our choice: at a tenth, a busy client on a path of 20 ms is misread, at a half, one socket
     /// in three of a browser that asks after 0 to 100 ms is.
     const PART: u64 = 4;
     /// A client that may run again waits for a processor no longer than this, mostly: a tick of Linux at 250 Hz. `curl`
     /// took 1.1 ms on two busy processors.
     const TICK: Nanos = Nanos::from_millis(4);
-    let took = Nanos::between(account.from(), account.cursor());
+    let took = syn_way + Nanos::between(account.from(), account.cursor());
     Nanos::between(account.cursor(), asked) > TICK.max(took / PART)
 }
 

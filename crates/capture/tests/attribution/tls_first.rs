@@ -103,3 +103,59 @@ fn early_data_is_answered_within_the_handshake() {
         assert!((20.4..20.9).contains(&took), "{took}\n{}", tls.script);
     }
 }
+
+/// A client that asks `idle` milliseconds after the handshake over a path of 20 ms each way. Times are those at which a packet
+/// leaves; `seen_at` is where the capture was taken.
+fn asked_after(version: &str, idle: f64, seen_at: usize) -> Tls {
+    const WAY: f64 = 20.0;
+    let seen = |end: usize, left: f64| if end == seen_at { left } else { left + WAY };
+    let script = format!(
+        "{} > syn\n{} < syn\n{} > ack 0\n",
+        seen(CLIENT, 0.0),
+        seen(SERVER, 20.0),
+        seen(CLIENT, 40.1)
+    );
+    let mut tls = Tls::default();
+    tls.script = script;
+    let mut send = |left: f64, end: usize, records: &str| tls.send(seen(end, left), end, records);
+    send(40.2, CLIENT, "22:512");
+    let ready = match version {
+        "1.3" => {
+            send(60.4, SERVER, "22:122 20:1 23:800 23:53");
+            send(80.5, CLIENT, "20:1 23:53");
+            80.5
+        }
+        _ => {
+            send(60.4, SERVER, "22:122 22:800 22:4");
+            send(80.5, CLIENT, "22:37 20:1 22:40");
+            send(100.6, SERVER, "20:1 22:40");
+            120.6
+        }
+    };
+    send(ready + idle, CLIENT, "23:100");
+    send(ready + idle + 20.4, SERVER, "23:300");
+    tls.ack(seen(CLIENT, ready + idle + 40.5), CLIENT);
+    tls
+}
+
+/// Both ends see one connection, whose client asks when it runs again; or later, because it was opened in advance.
+#[test]
+fn a_slow_client_waited_for_its_connection_wherever_that_was_captured() {
+    for (version, ready, slow, idle) in [("1.2", 120.6, 17.0, 45.0), ("1.3", 80.5, 17.0, 30.0)] {
+        for seen_at in [CLIENT, SERVER] {
+            // Away from the client, the way of the SYN and that of the response are missing.
+            let unseen = if seen_at == CLIENT { 0.0 } else { 40.0 };
+            let tls = asked_after(version, slow, seen_at);
+            let [[took, of_client, _]] = taken(&tls)[..] else { panic!("{}", tls.script) };
+            let whole = ready + slow + 40.4 - unseen;
+            assert!((took - whole).abs() < 0.3, "{version}: {took}, {whole}\n{}", tls.script);
+            // The way of the server's Finished is not the client's time.
+            assert!((of_client - slow).abs() < 0.3, "{version}: {of_client}\n{}", tls.script);
+
+            let tls = asked_after(version, idle, seen_at);
+            let [[took, of_client, _]] = taken(&tls)[..] else { panic!("{}", tls.script) };
+            assert!((took - 40.4 + unseen).abs() < 0.3, "{version}: {took}\n{}", tls.script);
+            assert!(of_client < 0.1, "{version}: {of_client}\n{}", tls.script);
+        }
+    }
+}

@@ -62,7 +62,7 @@ impl ObservedConnection {
                 let last = || self.ends.half(Direction::ToServer).sender.last();
                 let first = late.as_ref().or_else(last);
                 let account = match first.filter(|_| self.exchanges == 0) {
-                    Some(first) => self.setup.begin_exchange(first),
+                    Some(first) => self.setup.begin_exchange(first, &self.ends.distances),
                     None => self.setup.new_account(now),
                 };
                 self.note_held_request(position, exact);
