@@ -14,7 +14,7 @@
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    fmt,
+    fmt::{self, Write as _},
     sync::{
         PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
@@ -65,6 +65,30 @@ pub(crate) enum Label {
     ServerHandshake,
     ClientTraffic,
     ServerTraffic,
+}
+
+impl Label {
+    const ALL: [Self; 6] = [
+        Self::Master,
+        Self::ClientEarly,
+        Self::ClientHandshake,
+        Self::ServerHandshake,
+        Self::ClientTraffic,
+        Self::ServerTraffic,
+    ];
+    const FIRST: Self = Self::Master;
+    const LAST: Self = Self::ServerTraffic;
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Master => "CLIENT_RANDOM",
+            Self::ClientEarly => "CLIENT_EARLY_TRAFFIC_SECRET",
+            Self::ClientHandshake => "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+            Self::ServerHandshake => "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+            Self::ClientTraffic => "CLIENT_TRAFFIC_SECRET_0",
+            Self::ServerTraffic => "SERVER_TRAFFIC_SECRET_0",
+        }
+    }
 }
 
 /// A secret of 32 or 48 bytes.
@@ -121,9 +145,57 @@ impl KeyLog {
         self.secrets.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
+    /// The lines of one connection, as a program would log them; `None` if there are none.
+    pub(crate) fn lines(&self, random: &Random) -> Option<KeyLogLines> {
+        let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
+        let mut text = String::new();
+        for ((_, label), secret) in secrets.range((*random, Label::FIRST)..=(*random, Label::LAST))
+        {
+            text.push_str(label.name());
+            for bytes in [&random[..], secret.bytes()] {
+                text.push(' ');
+                // Writing to a string cannot fail.
+                let _ = bytes.iter().try_for_each(|byte| write!(text, "{byte:02x}"));
+            }
+            text.push('\n');
+        }
+        (!text.is_empty()).then_some(KeyLogLines(text))
+    }
+
     pub(crate) fn find(&self, random: &Random, label: Label) -> Option<Secret> {
         let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
         secrets.get(&(*random, label)).copied()
+    }
+}
+
+/// Why no secrets of a connection are known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoSecrets {
+    /// It has nothing to decrypt.
+    #[error("it has no TLS")]
+    NoTls,
+    /// Secrets are named by the client's random.
+    #[error("the capture lacks its ClientHello, by which secrets are found")]
+    NoClientHello,
+    /// Other connections may have some.
+    #[error("neither --keys nor the capture has secrets of it")]
+    NotLogged,
+}
+
+/// The lines of a key log for one connection.
+pub struct KeyLogLines(String);
+
+impl KeyLogLines {
+    pub(crate) const fn text(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+/// Says how many there are, and none of them.
+impl fmt::Debug for KeyLogLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} secret lines", self.0.lines().count())
     }
 }
 
@@ -180,21 +252,20 @@ impl Line {
         else {
             return Self::Unknown;
         };
-        let label = match label {
-            b"CLIENT_RANDOM" => Label::Master,
-            b"CLIENT_EARLY_TRAFFIC_SECRET" => Label::ClientEarly,
-            b"CLIENT_HANDSHAKE_TRAFFIC_SECRET" => Label::ClientHandshake,
-            b"SERVER_HANDSHAKE_TRAFFIC_SECRET" => Label::ServerHandshake,
-            b"CLIENT_TRAFFIC_SECRET_0" => Label::ClientTraffic,
-            b"SERVER_TRAFFIC_SECRET_0" => Label::ServerTraffic,
+        let known = Label::ALL.into_iter().find(|it| it.name().as_bytes() == label);
+        let label = match (known, label) {
+            (Some(known), _) => known,
             // They open no record; "RSA" was NSS's for key exchanges that nobody offers now.
-            b"EARLY_EXPORTER_SECRET"
-            | b"EARLY_EXPORTER_MASTER_SECRET"
-            | b"EXPORTER_SECRET"
-            | b"ECH_SECRET"
-            | b"ECH_CONFIG"
-            | b"RSA" => return Self::Nothing,
-            _ => return Self::Unknown,
+            (
+                None,
+                b"EARLY_EXPORTER_SECRET"
+                | b"EARLY_EXPORTER_MASTER_SECRET"
+                | b"EXPORTER_SECRET"
+                | b"ECH_SECRET"
+                | b"ECH_CONFIG"
+                | b"RSA",
+            ) => return Self::Nothing,
+            (None, _) => return Self::Unknown,
         };
         let mut bytes = [0; 32];
         let mut value = [0; Secret::MOST];
@@ -248,10 +319,32 @@ mod tests {
     }
 
     #[test]
+    fn the_lines_of_one_connection_are_those_that_were_logged_of_it() {
+        let line = |label: Label, random: &str, bytes: usize| {
+            format!("{} {} {}\n", label.name(), random.repeat(32), "5e".repeat(bytes))
+        };
+        for label in Label::ALL {
+            let keys = KeyLog::default();
+            let own = line(label, "0a", 48);
+            for text in [&own, &line(label, "09", 48), &line(label, "0b", 32)] {
+                assert_eq!(keys.add_text(text.as_bytes()).secrets, 1, "{text}");
+            }
+            assert_eq!(keys.lines(&[10; 32]).unwrap().text(), own);
+            assert!(keys.lines(&[12; 32]).is_none());
+        }
+        let keys = KeyLog::default();
+        let all = Label::ALL.map(|label| line(label, "0a", 32)).concat();
+        keys.add_text(all.as_bytes());
+        assert_eq!(keys.lines(&[10; 32]).unwrap().text(), all);
+    }
+
+    #[test]
     fn nothing_prints_a_secret() {
         let keys = KeyLog::default();
         keys.add_text(format!("CLIENT_RANDOM {} {}", "aa".repeat(32), "bb".repeat(48)).as_bytes());
         let secret = keys.find(&[0xaa; 32], Label::Master).unwrap();
         assert_eq!(format!("{keys:?} {secret:?}"), "KeyLog { secrets: 1, .. } 48 secret bytes");
+        let lines = keys.lines(&[0xaa; 32]).unwrap();
+        assert_eq!(format!("{lines:?}"), "1 secret lines");
     }
 }
