@@ -6,8 +6,10 @@
 
 mod captures;
 mod comparison;
+mod decryption;
 mod reader;
 mod report;
+mod sealed;
 mod tshark;
 
 use std::num::NonZeroUsize;
@@ -45,7 +47,7 @@ pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
         Reader::Ackwise(program.clone()),
         Reader::Tcptrace,
         Reader::TcptraceLong,
-        Reader::AckwiseAlone(program),
+        Reader::AckwiseAlone(program.clone()),
     ];
     let directory = Path::new(DIRECTORY);
     let captures = captures::provide(directory)?;
@@ -59,6 +61,7 @@ pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
             tshark::report(capture, ours)?;
         }
     }
+    decryption::report(&program, directory, &peak, rounds.unwrap_or(ROUNDS))?;
     let others = load.and_then(|load| load.used_by_others(process::children_cpu_time().ok()?));
     ensure!(!process::interrupted(), "interrupted");
     warn_if_busy("while it ran", others);

@@ -96,7 +96,7 @@ pub(crate) use tls::{Shutdown, TlsEnd};
 use turns::Turns;
 
 use crate::{
-    keys::KeyLog,
+    keys::{KeyLog, Random},
     limits::{Limit, Reached},
 };
 
@@ -408,6 +408,11 @@ impl ExchangeReader {
     /// Whether what TLS has sealed was read, or why not; `None` without TLS, or without any secrets.
     pub(crate) fn opened(&self) -> Option<Result<(), NotOpened>> {
         if let State::Tls(tls) = &self.state { tls.opened() } else { None }
+    }
+
+    /// As of [`ConnectionResult::client_random`](crate::analysis::ConnectionResult).
+    pub(crate) fn client_random(&self) -> Option<Random> {
+        if let State::Tls(tls) = &self.state { tls.client_random() } else { None }
     }
 
     /// Whether exchanges may be told wrongly, because HTTP/2 is sealed.

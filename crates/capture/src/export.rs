@@ -4,6 +4,9 @@
 //! connection from its request to the ACK of its last byte, and TCP's handshake. Memory is that of one
 //! packet. Packets of other exchanges that overlap on the connection come along.
 //!
+//! No secrets are written unless they are asked for. With them, the connection's packets from the beginning come along:
+//! who decrypts counts all records.
+//!
 //! *Not* here: packets with other addresses that a NAT made of the same ones, and later fragments.
 
 use std::{
@@ -18,6 +21,7 @@ use crate::{
     analysis::{ConnectionResult, ExchangeResult},
     decode::{Seen, Station, decode},
     flow::EndpointPair,
+    keys::KeyLogLines,
     pcapng::{File, Packet},
     read::{Drops, Frame},
 };
@@ -43,7 +47,24 @@ impl<W: Write> ExchangeWriter<W> {
         connection: &ConnectionResult,
         exchange: &ExchangeResult,
     ) -> io::Result<Self> {
-        let (file, selection) = (File::new(output)?, Selection::new(connection, exchange));
+        let selection = Selection::new(connection, exchange, From::Request);
+        Ok(Self { file: File::new(output)?, selection, written: 0 })
+    }
+
+    /// The same with what decrypts the connection, in front of its packets from the beginning.
+    ///
+    /// # Errors
+    ///
+    /// As of [`new`](Self::new).
+    pub fn with_secrets(
+        output: W,
+        connection: &ConnectionResult,
+        exchange: &ExchangeResult,
+        secrets: &KeyLogLines,
+    ) -> io::Result<Self> {
+        let selection = Selection::new(connection, exchange, From::Beginning);
+        let mut file = File::new(output)?;
+        file.write_secrets(secrets)?;
         Ok(Self { file, selection, written: 0 })
     }
 
@@ -104,6 +125,7 @@ struct Selection {
     connection: [Instant; 2],
     /// When the exchange began and ended; the connection's setup may be part of it.
     exchange: [Instant; 2],
+    from: From,
     /// The packet in which the request begins.
     request: u64,
     opening: Opening,
@@ -111,6 +133,14 @@ struct Selection {
     sent: Option<SeqNumber>,
     acked: Option<SeqNumber>,
     done: bool,
+}
+
+/// Where the packets of the connection begin that are taken.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum From {
+    Beginning,
+    /// That of the exchange, behind TCP's handshake.
+    Request,
 }
 
 /// How far the handshake of the connection was seen.
@@ -122,12 +152,13 @@ enum Opening {
 }
 
 impl Selection {
-    fn new(connection: &ConnectionResult, exchange: &ExchangeResult) -> Self {
+    fn new(connection: &ConnectionResult, exchange: &ExchangeResult, from: From) -> Self {
         Self {
             pair: EndpointPair::of(connection.client, connection.server),
             client: connection.client,
             connection: [connection.first_seen, connection.last_seen],
             exchange: [exchange.start, exchange.start + exchange.duration],
+            from,
             request: exchange.packet,
             opening: Opening::Before,
             sent: None,
@@ -151,7 +182,8 @@ impl Selection {
         let from_client = packet.source == self.client;
         let opens = self.opens(packet, from_client);
         let [begins, ends] = self.exchange;
-        if packet.number < self.request && packet.at < begins {
+        let is_before = packet.number < self.request && packet.at < begins;
+        if is_before && self.from == From::Request {
             return opens;
         }
         if from_client {

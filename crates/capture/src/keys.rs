@@ -13,8 +13,9 @@
 //! What is kept is the secrets themselves, 32 to 48 bytes each, until the analysis is over.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    fmt,
+    collections::BTreeMap,
+    fmt::{self, Write as _},
+    iter,
     sync::{
         PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
@@ -26,9 +27,21 @@ use std::{
 /// Readers and writers may be different threads.
 #[derive(Default)]
 pub struct KeyLog {
-    secrets: RwLock<BTreeMap<(Random, Label), Secret>>,
+    secrets: RwLock<Secrets>,
     grows: AtomicBool,
 }
+
+#[derive(Default)]
+struct Secrets {
+    connections: BTreeMap<Random, Packed>,
+    /// How many secrets these are.
+    count: usize,
+}
+
+/// The secrets of a connection, one behind the other: label, length, bytes. There may be a million: a TLS 1.3 connection
+/// has four, in one allocation.
+#[derive(Default)]
+struct Packed(Box<[u8]>);
 
 /// What one text held.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -56,7 +69,7 @@ impl KeyLogRead {
 pub(crate) type Random = [u8; 32];
 
 /// What a secret is of (RFC 9850, section 2).
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Label {
     /// TLS 1.2's master secret.
     Master,
@@ -67,6 +80,29 @@ pub(crate) enum Label {
     ServerTraffic,
 }
 
+impl Label {
+    /// In the order of their numbers.
+    const ALL: [Self; 6] = [
+        Self::Master,
+        Self::ClientEarly,
+        Self::ClientHandshake,
+        Self::ServerHandshake,
+        Self::ClientTraffic,
+        Self::ServerTraffic,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Master => "CLIENT_RANDOM",
+            Self::ClientEarly => "CLIENT_EARLY_TRAFFIC_SECRET",
+            Self::ClientHandshake => "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+            Self::ServerHandshake => "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+            Self::ClientTraffic => "CLIENT_TRAFFIC_SECRET_0",
+            Self::ServerTraffic => "SERVER_TRAFFIC_SECRET_0",
+        }
+    }
+}
+
 /// A secret of 32 or 48 bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Secret {
@@ -75,7 +111,7 @@ pub(crate) struct Secret {
 }
 
 impl KeyLog {
-    /// The most secrets that are kept: some 130 MB. Our choice.
+    /// The most secrets that are kept: some 60 MB of TLS 1.3, or 140 MB of TLS 1.2. Our choice.
     pub const MOST_SECRETS: usize = 1_000_000;
 
     /// Adds the secrets of a text. The last line need not end.
@@ -86,19 +122,11 @@ impl KeyLog {
             match Line::read(line) {
                 Line::Nothing => {}
                 Line::Unknown => read.other_lines += 1,
-                Line::Secret(name, secret) => {
-                    let room = secrets.len() < Self::MOST_SECRETS;
-                    match secrets.entry(name) {
-                        Entry::Occupied(mut known) => *known.get_mut() = secret,
-                        Entry::Vacant(place) if room => {
-                            place.insert(secret);
-                        }
-                        Entry::Vacant(_) => {
-                            read.beyond_limit += 1;
-                            continue;
-                        }
+                Line::Secret((random, label), secret) => {
+                    match secrets.set(random, label, &secret) {
+                        true => read.secrets += 1,
+                        false => read.beyond_limit += 1,
                     }
-                    read.secrets += 1;
                 }
             }
         }
@@ -118,19 +146,107 @@ impl KeyLog {
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.secrets.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.secrets.read().unwrap_or_else(PoisonError::into_inner).count == 0
+    }
+
+    /// The lines of one connection, as a program would log them; `None` if there are none.
+    pub(crate) fn lines(&self, random: &Random) -> Option<KeyLogLines> {
+        let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
+        let mut text = String::new();
+        for (label, secret) in secrets.connections.get(random)?.iter() {
+            text.push_str(label.name());
+            for bytes in [&random[..], secret] {
+                text.push(' ');
+                // Writing to a string cannot fail.
+                let _ = bytes.iter().try_for_each(|byte| write!(text, "{byte:02x}"));
+            }
+            text.push('\n');
+        }
+        Some(KeyLogLines(text))
     }
 
     pub(crate) fn find(&self, random: &Random, label: Label) -> Option<Secret> {
         let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
-        secrets.get(&(*random, label)).copied()
+        let (_, secret) = secrets.connections.get(random)?.iter().find(|it| it.0 == label)?;
+        Secret::new(secret)
+    }
+}
+
+impl Secrets {
+    /// Remembers a secret, instead of one with the same name; whether there was room.
+    fn set(&mut self, random: Random, label: Label, secret: &Secret) -> bool {
+        let known = self.connections.get_mut(&random);
+        let is_known = known.as_ref().is_some_and(|it| it.iter().any(|it| it.0 == label));
+        if !is_known && self.count >= KeyLog::MOST_SECRETS {
+            return false;
+        }
+        match known {
+            Some(known) => known.set(label, secret),
+            None => self.connections.entry(random).or_default().set(label, secret),
+        }
+        self.count += usize::from(!is_known);
+        true
+    }
+}
+
+impl Packed {
+    fn iter(&self) -> impl Iterator<Item = (Label, &[u8])> {
+        let mut rest = &self.0[..];
+        iter::from_fn(move || {
+            let [label, length, behind @ ..] = rest else { return None };
+            let (secret, behind) = behind.split_at_checked(usize::from(*length))?;
+            rest = behind;
+            Some((*Label::ALL.get(usize::from(*label))?, secret))
+        })
+    }
+
+    fn set(&mut self, label: Label, secret: &Secret) {
+        let others = self.iter().filter(|it| it.0 != label);
+        let mut bytes = Vec::with_capacity(self.0.len() + 2 + usize::from(secret.length));
+        for (label, secret) in others.chain([(label, secret.bytes())]) {
+            // At most 48 bytes.
+            bytes.extend([label as u8, u8::try_from(secret.len()).unwrap_or_default()]);
+            bytes.extend(secret);
+        }
+        self.0 = bytes.into_boxed_slice();
+    }
+}
+
+/// Why no secrets of a connection are known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoSecrets {
+    /// It has nothing to decrypt.
+    #[error("it has no TLS")]
+    NoTls,
+    /// Secrets are named by the client's random.
+    #[error("the capture lacks its ClientHello, by which secrets are found")]
+    NoClientHello,
+    /// Other connections may have some.
+    #[error("neither --keys nor the capture has secrets of it")]
+    NotLogged,
+}
+
+/// The lines of a key log for one connection.
+pub struct KeyLogLines(String);
+
+impl KeyLogLines {
+    pub(crate) const fn text(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+/// Says how many there are, and none of them.
+impl fmt::Debug for KeyLogLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} secret lines", self.0.lines().count())
     }
 }
 
 /// Says how many there are, and none of them.
 impl fmt::Debug for KeyLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.secrets.read().unwrap_or_else(PoisonError::into_inner).len();
+        let count = self.secrets.read().unwrap_or_else(PoisonError::into_inner).count;
         f.debug_struct("KeyLog").field("secrets", &count).finish_non_exhaustive()
     }
 }
@@ -180,21 +296,20 @@ impl Line {
         else {
             return Self::Unknown;
         };
-        let label = match label {
-            b"CLIENT_RANDOM" => Label::Master,
-            b"CLIENT_EARLY_TRAFFIC_SECRET" => Label::ClientEarly,
-            b"CLIENT_HANDSHAKE_TRAFFIC_SECRET" => Label::ClientHandshake,
-            b"SERVER_HANDSHAKE_TRAFFIC_SECRET" => Label::ServerHandshake,
-            b"CLIENT_TRAFFIC_SECRET_0" => Label::ClientTraffic,
-            b"SERVER_TRAFFIC_SECRET_0" => Label::ServerTraffic,
+        let known = Label::ALL.into_iter().find(|it| it.name().as_bytes() == label);
+        let label = match (known, label) {
+            (Some(known), _) => known,
             // They open no record; "RSA" was NSS's for key exchanges that nobody offers now.
-            b"EARLY_EXPORTER_SECRET"
-            | b"EARLY_EXPORTER_MASTER_SECRET"
-            | b"EXPORTER_SECRET"
-            | b"ECH_SECRET"
-            | b"ECH_CONFIG"
-            | b"RSA" => return Self::Nothing,
-            _ => return Self::Unknown,
+            (
+                None,
+                b"EARLY_EXPORTER_SECRET"
+                | b"EARLY_EXPORTER_MASTER_SECRET"
+                | b"EXPORTER_SECRET"
+                | b"ECH_SECRET"
+                | b"ECH_CONFIG"
+                | b"RSA",
+            ) => return Self::Nothing,
+            (None, _) => return Self::Unknown,
         };
         let mut bytes = [0; 32];
         let mut value = [0; Secret::MOST];
@@ -248,10 +363,47 @@ mod tests {
     }
 
     #[test]
+    fn the_lines_of_one_connection_are_those_that_were_logged_of_it() {
+        let line = |label: Label, random: &str, bytes: usize| {
+            format!("{} {} {}\n", label.name(), random.repeat(32), "5e".repeat(bytes))
+        };
+        for label in Label::ALL {
+            let keys = KeyLog::default();
+            let own = line(label, "0a", 48);
+            for text in [&own, &line(label, "09", 48), &line(label, "0b", 32)] {
+                assert_eq!(keys.add_text(text.as_bytes()).secrets, 1, "{text}");
+            }
+            assert_eq!(keys.lines(&[10; 32]).unwrap().text(), own);
+            assert!(keys.lines(&[12; 32]).is_none());
+        }
+        let keys = KeyLog::default();
+        let all = Label::ALL.map(|label| line(label, "0a", 32)).concat();
+        keys.add_text(all.as_bytes());
+        assert_eq!(keys.lines(&[10; 32]).unwrap().text(), all);
+        for (number, label) in Label::ALL.into_iter().enumerate() {
+            assert_eq!(label as usize, number);
+            assert_eq!(keys.find(&[10; 32], label).unwrap().bytes(), [0x5e; 32]);
+        }
+    }
+
+    #[test]
+    fn a_secret_that_is_logged_again_counts_once_and_the_last_one_is_used() {
+        let keys = KeyLog::default();
+        for secret in ["01".repeat(32), "02".repeat(48)] {
+            let label = Label::ClientTraffic.name();
+            keys.add_text(format!("{label} {} {secret}", "aa".repeat(32)).as_bytes());
+        }
+        assert_eq!(format!("{keys:?}"), "KeyLog { secrets: 1, .. }");
+        assert_eq!(keys.find(&[0xaa; 32], Label::ClientTraffic).unwrap().bytes(), [2; 48]);
+    }
+
+    #[test]
     fn nothing_prints_a_secret() {
         let keys = KeyLog::default();
         keys.add_text(format!("CLIENT_RANDOM {} {}", "aa".repeat(32), "bb".repeat(48)).as_bytes());
         let secret = keys.find(&[0xaa; 32], Label::Master).unwrap();
         assert_eq!(format!("{keys:?} {secret:?}"), "KeyLog { secrets: 1, .. } 48 secret bytes");
+        let lines = keys.lines(&[0xaa; 32]).unwrap();
+        assert_eq!(format!("{lines:?}"), "1 secret lines");
     }
 }

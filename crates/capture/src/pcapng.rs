@@ -9,6 +9,7 @@ use ackwise_tcp::Instant;
 
 use crate::{
     decode::Station,
+    keys::KeyLogLines,
     read::{Direction, Drops, LinkType, MOST_INTERFACES},
 };
 
@@ -60,6 +61,18 @@ impl<W: Write> File<W> {
         file.block.extend([0xff; 8]); // Of unknown length.
         file.put(SECTION_HEADER)?;
         Ok(file)
+    }
+
+    /// Writes secrets of TLS, for the packets that come next (section 4.7).
+    pub(crate) fn write_secrets(&mut self, lines: &KeyLogLines) -> io::Result<()> {
+        let text = lines.text().as_bytes();
+        let length = u32::try_from(text.len()).map_err(io::Error::other)?;
+        for field in [TLS_KEY_LOG, length] {
+            self.block.extend(field.to_le_bytes());
+        }
+        self.block.extend(text);
+        self.pad();
+        self.put(DECRYPTION_SECRETS)
     }
 
     pub(crate) fn write(&mut self, ready: &Ready) -> io::Result<()> {
@@ -173,3 +186,6 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
+const DECRYPTION_SECRETS: u32 = 10;
+/// The kind of secrets: a TLS key log.
+pub(crate) const TLS_KEY_LOG: u32 = 0x544c_534b;

@@ -19,7 +19,7 @@ use crate::{
     folded::Folded,
     held_requests::HeldRequests,
     hop_limits::HopLimits,
-    keys::KeyLog,
+    keys::{KeyLog, KeyLogLines, NoSecrets, Random},
     limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
     message_counts::MessageCounts,
@@ -73,6 +73,8 @@ pub struct ConnectionResult {
     /// Whether what TLS has sealed was read, or why not; `None` without TLS, or
     /// [without secrets](crate::analysis::Analyser::with_keys).
     pub opened: Option<Result<(), NotOpened>>,
+    /// What names the secrets of TLS, if there are secrets of any connection, and its ClientHello was read.
+    pub(crate) client_random: Option<Box<Random>>,
     /// When the client sent its first data for the second time, if the server did not take it three times.
     pub opening_ignored: Option<Instant>,
     /// The server sent its SYN-ACK again.
@@ -135,6 +137,19 @@ impl ConnectionResult {
     #[must_use]
     pub fn measures(&self) -> ConnectionMeasures {
         self.measures.as_deref().copied().unwrap_or_default()
+    }
+
+    /// Its secrets in `keys`, with which TLS was [read](crate::analysis::Analyser::with_keys).
+    ///
+    /// # Errors
+    ///
+    /// If there are none.
+    pub fn secrets(&self, keys: &KeyLog) -> Result<KeyLogLines, NoSecrets> {
+        if self.opened.is_none() {
+            return Err(NoSecrets::NoTls);
+        }
+        let random = self.client_random.as_deref().ok_or(NoSecrets::NoClientHello)?;
+        keys.lines(random).ok_or(NoSecrets::NotLogged)
     }
 }
 

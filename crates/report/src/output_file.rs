@@ -70,6 +70,19 @@ impl OutputFile {
         self.file.try_clone()
     }
 
+    /// Lets only its owner read a new file, whatever the umask.
+    ///
+    /// # Errors
+    ///
+    /// If its permissions cannot be changed.
+    pub fn restrict(&self) -> io::Result<()> {
+        match &self.unfinished {
+            Some(_) => owner_only(&self.file),
+            // A pipe has no copy to be read later, and its permissions are whose it is.
+            None => Ok(()),
+        }
+    }
+
     /// Puts the file in its place. Returns it open.
     ///
     /// # Errors
@@ -351,6 +364,17 @@ fn like_any_other(builder: &mut Builder<'_, '_>) {
 
 #[cfg(not(unix))]
 fn like_any_other(_: &mut Builder<'_, '_>) {}
+
+#[cfg(unix)]
+fn owner_only(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o600))
+}
+
+#[cfg(not(unix))]
+fn owner_only(_: &File) -> io::Result<()> {
+    Ok(())
+}
 
 fn unfinished_files() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     static FILES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());

@@ -201,6 +201,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "explain",
     "explain_failures",
     "explain_simulated",
+    "export_secrets",
     "heidemann",
     "hostile",
     "hostile_memory",

@@ -156,6 +156,13 @@ pub(crate) struct Explain {
     #[arg(long, num_args = 2, value_names = ["N", "FILE"], conflicts_with = "pair")]
     export: Option<Vec<PathBuf>>,
 
+    /// Let --export also write the TLS secrets of the connection, so that Wireshark can decrypt the file
+    ///
+    /// They are those of --keys and of the capture for this connection alone. All packets of the connection
+    /// before the exchange come along. Without this option, no secret is written.
+    #[arg(long, requires = "export")]
+    export_secrets: bool,
+
     /// Use N threads; the report is the same for any number [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     threads: Option<NonZeroUsize>,
@@ -191,6 +198,7 @@ Examples:
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
   ackwise explain --filter 'host 10.0.0.1 and port 80' --by path --time absolute capture.pcap
   ackwise explain --export 17 exchange.pcapng capture.pcap
+  ackwise explain --keys keys --export 17 exchange.pcapng --export-secrets capture.pcap
   ackwise explain --explain-rule nagle-held
 
 Exit codes:
@@ -309,10 +317,9 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     }
     explain.check_input()?;
     explain.check_files()?;
-    let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));
-    let export = export.transpose()?;
     let is_live = explain.live.interface.is_some() || explain.reads_standard_input();
-    let keys = keys::read(&explain.keys, is_live)?;
+    let mut keys = keys::read(&explain.keys, is_live)?;
+    let export = explain.export_request(&mut keys)?;
     let live = explain.live.open(explain.filter.as_ref())?;
     let reading = explain.confined_reading(keys.as_ref());
     let outputs = Outputs::begin(explain)?;
@@ -412,6 +419,19 @@ impl Explain {
     /// Whether packets may come as they are captured.
     fn reads_standard_input(&self) -> bool {
         self.captures.iter().any(|it| it.as_os_str() == "-")
+    }
+
+    /// What `--export` asks for. Secrets come from `keys`, to which those of the capture are added.
+    fn export_request(
+        &self,
+        keys: &mut Option<Arc<KeyLog>>,
+    ) -> Result<Option<export::Request<'_>>, Failure> {
+        let Some(values) = &self.export else { return Ok(None) };
+        let request = export::Request::parse(values, &self.captures)?;
+        Ok(Some(match self.export_secrets {
+            true => request.with_secrets(keys.get_or_insert_default()),
+            false => request,
+        }))
     }
 
     /// The file of `--export N FILE`.

@@ -1,4 +1,5 @@
-//! `--export N FILE`: the packets of one exchange, found by reading the files again.
+//! `--export N FILE`: the packets of one exchange, found by reading the files again; with `--export-secrets`, what
+//! decrypts them, too.
 
 use std::{
     fs::File,
@@ -12,7 +13,11 @@ use std::{
 };
 
 use ackwise_capture::{
-    analysis::ConnectionResult, attribution::Confidence, export::ExchangeWriter, read::Source,
+    analysis::ConnectionResult,
+    attribution::Confidence,
+    export::ExchangeWriter,
+    keys::{KeyLog, NoSecrets},
+    read::Source,
 };
 use ackwise_explain::Explained;
 use signal_hook::{
@@ -28,6 +33,8 @@ use crate::cli::{outcome::Failure, privileges};
 pub(super) struct Request<'a> {
     exchange: usize,
     captures: &'a [PathBuf],
+    /// Where secrets are taken from, if they are asked for.
+    secrets: Option<Arc<KeyLog>>,
 }
 
 impl<'a> Request<'a> {
@@ -51,7 +58,12 @@ impl<'a> Request<'a> {
                 "--export: cannot read {name} a second time (expected files: save the capture first)"
             )));
         }
-        Ok(Self { exchange, captures })
+        Ok(Self { exchange, captures, secrets: None })
+    }
+
+    /// Writes secrets out of `keys`, too.
+    pub(super) fn with_secrets(self, keys: &Arc<KeyLog>) -> Self {
+        Self { secrets: Some(Arc::clone(keys)), ..self }
     }
 
     /// Writes the file, whole or not at all.
@@ -62,13 +74,22 @@ impl<'a> Request<'a> {
         };
         // Connections are numbered from 0 without gaps.
         let connection = &analysis.connections[exchange.connection as usize];
+        let secrets = self.secrets.as_ref().map(|keys| connection.secrets(keys)).transpose();
+        let secrets = secrets.map_err(|why| Failure::Usage(no_secrets(self.exchange, why)))?;
         let stopped = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             flag::register(signal, Arc::clone(&stopped)).map_err(Failure::Signals)?;
         }
         let source = super::source(self.captures);
+        if secrets.is_some() {
+            output.restrict()?;
+        }
         output.complete_with(|file| {
-            let mut writer = ExchangeWriter::new(BufWriter::new(file), connection, exchange)?;
+            let file = BufWriter::new(file);
+            let mut writer = match &secrets {
+                Some(secrets) => ExchangeWriter::with_secrets(file, connection, exchange, secrets),
+                None => ExchangeWriter::new(file, connection, exchange),
+            }?;
             let copy = || {
                 privileges::confine();
                 copy(&mut source(), &mut writer, &stopped)
@@ -76,11 +97,21 @@ impl<'a> Request<'a> {
             thread::scope(|scope| scope.spawn(copy).join().expect("it does not panic"))?;
             writer.finish().map(drop)
         })?;
+        if secrets.is_some() {
+            anstream::eprintln!("ackwise: {WARNING}");
+        }
         if let Some(limit) = limit(connection) {
             anstream::eprintln!("ackwise: {limit}");
         }
         Ok(())
     }
+}
+
+const WARNING: &str = "--export-secrets: whoever has the exported file can read all that it holds of this connection, \
+                       passwords and cookies included";
+
+fn no_secrets(exchange: usize, why: NoSecrets) -> String {
+    format!("--export-secrets: no secrets of the connection of exchange {exchange}: {why}")
 }
 
 /// What the whole connection shows of the confidence that a verdict can have, and the exported packets alone do not.

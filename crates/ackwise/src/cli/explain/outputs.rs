@@ -54,6 +54,11 @@ impl<'a> Output<'a> {
         named(path, file.complete(bytes))
     }
 
+    /// Keeps others from reading it, for it will have secrets.
+    pub(super) fn restrict(&self) -> Result<(), Failure> {
+        named(self.path, self.file.restrict())
+    }
+
     /// Lets `reading` write the stripped copy to it.
     pub(super) fn save_stripped(&self, reading: &Reading) -> Result<(), Failure> {
         let save = || reading.save_stripped(Box::new(BufWriter::new(self.file.handle()?)));

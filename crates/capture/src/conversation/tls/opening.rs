@@ -171,6 +171,12 @@ impl Tls {
         }
     }
 
+    /// What names the secrets of this connection, if there are secrets of any, and its ClientHello was read.
+    pub(in super::super) fn client_random(&self) -> Option<Random> {
+        let is_known = self.keys.is_some() && self.client_random != [0; 32];
+        is_known.then_some(self.client_random)
+    }
+
     /// Takes what was captured of a record's payload.
     pub(super) fn read_sealed(
         &mut self,

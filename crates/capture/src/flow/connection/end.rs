@@ -138,6 +138,7 @@ impl ObservedConnection {
             hello_retried: self.conversation.hello_retried(),
             encrypted: self.conversation.encrypted(),
             opened: self.conversation.opened(),
+            client_random: self.conversation.client_random().map(Box::new),
             opening_ignored: self.ends.opening_ignored(),
             answered_again: self.setup.was_answered_again(),
             icmp: None,
