@@ -174,6 +174,14 @@ pub enum Event {
         /// As many bytes to the server, and to the client, fit into any window from the beginning of the connection on.
         least: [u64; 2],
     },
+    /// HTTP/2 may be under TLS, and a record of the client is as long as WINDOW_UPDATE: it may give credit for DATA to the
+    /// client.
+    SealedCredit {
+        /// Of the first byte after the record.
+        position: u64,
+        /// The window that the server has used up before it, if what it has sent is as long as one.
+        window: Option<u64>,
+    },
     /// A window that was used up opens again: the frame has arrived
     /// ([`handle_arrival`](crate::conversation::ExchangeReader::handle_arrival)).
     FlowControlReopened {
