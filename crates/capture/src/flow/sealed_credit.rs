@@ -34,8 +34,8 @@ pub(super) struct SealedCredit {
     pub position: u64,
     /// When it reaches the server.
     pub arrives: Instant,
-    /// What the server has sent before it, if that is as long as a window.
-    pub window: Option<u64>,
+    /// What the server has sent before it: as long as a window.
+    pub window: u64,
 }
 
 /// Data of the server that nobody had seen.
@@ -100,8 +100,9 @@ impl SealedCredits {
             return false;
         }
         let soon = data.immediate.max(data.round_trip / Self::SOON);
-        let window = credit.and_then(|it| it.window).filter(|_| late <= Some(soon));
-        let Some(window) = window else { return false };
+        let Some(SealedCredit { window, .. }) = credit.filter(|_| late <= Some(soon)) else {
+            return false;
+        };
         let repeats = if is_of_same_window(self.window, window) { self.repeats } else { 0 };
         (self.window, self.repeats) = (window, repeats.saturating_add(1));
         self.repeats > Self::BY_CHANCE.saturating_add(self.refuted.saturating_mul(Self::IF_REFUTED))
@@ -152,7 +153,7 @@ mod tests {
             self.credits.held(&data)
         }
 
-        fn credit(&mut self, arrives: u64, window: Option<u64>) {
+        fn credit(&mut self, arrives: u64, window: u64) {
             self.heard += 35;
             let position = self.heard;
             self.credits.give(SealedCredit { position, arrives: at(arrives), window });
@@ -160,7 +161,7 @@ mod tests {
 
         /// Credit arrives, after a window was used up, and the server goes on with it.
         fn stall(&mut self, arrives: u64, window: u64) -> bool {
-            self.credit(arrives, Some(window));
+            self.credit(arrives, window);
             self.goes_on(arrives)
         }
     }
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn a_server_that_goes_on_late_or_without_credit_writes_when_it_likes() {
         let late: fn(&mut Stalls) = |stalls| {
-            stalls.credit(210, Some(4_096));
+            stalls.credit(210, 4_096);
             stalls.goes_on(290);
         };
         let without: fn(&mut Stalls) = |stalls| {
@@ -207,12 +208,12 @@ mod tests {
         assert!([100, 200, 300].map(|now| stalls.stall(now, 4_096))[2]);
         stalls.heard += 80;
         assert!(!stalls.goes_on(400), "a request");
-        stalls.credit(500, None);
-        assert!(!stalls.goes_on(500), "not a window's bytes");
-        stalls.credit(600, Some(4_096));
+        stalls.heard += 35;
+        assert!(!stalls.goes_on(500), "credit behind anything else than a window's bytes");
+        stalls.credit(600, 4_096);
         assert!(!stalls.goes_on(620), "late");
         assert!(!stalls.stall(640, 4_096), "soon");
-        stalls.credit(740, Some(4_096));
+        stalls.credit(740, 4_096);
         let data = ServerData { ends_write: false, ..stalls.data(750) };
         assert!(stalls.credits.held(&data));
         assert!(!stalls.stall(850, 4_096), "a congestion window may have held it");
@@ -222,7 +223,7 @@ mod tests {
     fn credit_on_its_way_is_bounded() {
         let mut stalls = Stalls::new();
         for _ in 0..100 {
-            stalls.credit(100, Some(4_096));
+            stalls.credit(100, 4_096);
         }
         assert_eq!(stalls.credits.given.len(), SealedCredits::MOST);
     }

@@ -51,8 +51,8 @@ impl Tls {
                 .into_iter()
                 .find_map(|added| sent.window(added)),
         };
-        if is_credit {
-            log.push(Event::SealedCredit { position: record.end, window: self.credit });
+        if let Some(window) = self.credit {
+            log.push(Event::SealedCredit { position: record.end, window });
         }
     }
 }

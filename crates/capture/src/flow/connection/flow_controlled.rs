@@ -53,7 +53,7 @@ impl ObservedConnection {
     }
 
     /// A record of the client up to `position` may give credit, after a `window` was used up.
-    pub(super) fn note_sealed_credit(&mut self, position: u64, window: Option<u64>) {
+    pub(super) fn note_sealed_credit(&mut self, position: u64, window: u64) {
         let direction = Direction::ToClient;
         let delays = self.ends.distances.path_delays(direction);
         let way = delays.receiver + delays.sender;
