@@ -24,6 +24,7 @@ mod reassembly;
 mod relief;
 mod round_trips;
 mod samples;
+mod sealed_credit;
 mod serial;
 mod setup;
 mod shard;

@@ -174,6 +174,14 @@ pub enum Event {
         /// As many bytes to the server, and to the client, fit into any window from the beginning of the connection on.
         least: [u64; 2],
     },
+    /// HTTP/2 may be under TLS: the server has sent as much as a window may have, and a record of the client that is as long
+    /// as WINDOW_UPDATE may give that anew.
+    SealedCredit {
+        /// Of the first byte after the record.
+        position: u64,
+        /// Bytes of DATA that the server has sent before it.
+        window: u64,
+    },
     /// A window that was used up opens again: the frame has arrived
     /// ([`handle_arrival`](crate::conversation::ExchangeReader::handle_arrival)).
     FlowControlReopened {

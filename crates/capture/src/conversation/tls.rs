@@ -7,6 +7,7 @@
 mod alert;
 mod cipher;
 mod control;
+mod credit;
 mod first;
 mod handshake;
 mod hello;
@@ -21,6 +22,7 @@ mod unsealed;
 use std::sync::Arc;
 
 use ackwise_cause::Direction;
+use credit::Sent;
 use first::First;
 use handshake::{Handshake, Place};
 use hello::Hello;
@@ -74,6 +76,9 @@ pub(super) struct Tls {
     turns: Turns,
     /// The client's last record was likely a PING.
     pinged: bool,
+    /// What the server has sent since, and the window that the client's last record gives anew, as its length has it.
+    sent: Sent,
+    credit: Option<u64>,
     /// Whose turn it is, and where it began.
     turn: Option<(Direction, u64)>,
     /// How far the streams were seen, which may be within a record.
@@ -157,6 +162,8 @@ impl Tls {
             settings: None,
             turns: Turns::Idle,
             pinged: false,
+            sent: Sent::default(),
+            credit: None,
             turn: None,
             asked_to: 0,
             answered_to: 0,
@@ -512,6 +519,7 @@ impl Tls {
             // The settings of both ends are sealed, too.
             log.push(Event::FlowControlUnseen { least: [0, 0] });
         }
+        self.note_window(direction, record, log);
         let is_data = matches!(record.kind, Kind::ApplicationData | Kind::Unknown);
         let is_control = !is_data || self.is_control(direction, record);
         let sealing = self.sealing(direction);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use ackwise_cause::H2Window;
+use ackwise_tcp::Instant;
 
+use super::sealed_credit::{SealedCredit, SealedCredits};
 use crate::conversation::ExchangeId;
 
 /// Whether it lets data of one direction go.
@@ -18,6 +20,8 @@ pub(super) struct FlowControl {
     heard: u64,
     /// Of some data, it is not known whether it was delayed.
     is_doubtful: bool,
+    /// What records show that may give credit.
+    sealed: Option<Box<SealedCredits>>,
 }
 
 /// A window that is used up, or was until after the last data.
@@ -77,6 +81,23 @@ impl FlowControl {
     pub(super) fn lose(&mut self, least: u64, heard: u64) {
         (self.unseen, self.heard) = (Some(least), heard);
         (self.connection, self.streams) = Default::default();
+    }
+
+    /// A record was seen that may give credit. The first comes when the server has `heard` the client so far, and has
+    /// paused if all that was written had left.
+    pub(super) fn give_sealed(
+        &mut self,
+        credit: SealedCredit,
+        heard: u64,
+        paused_at: Option<Instant>,
+    ) {
+        let begin = || Box::new(SealedCredits::behind(heard, paused_at));
+        self.sealed.get_or_insert_with(begin).give(credit);
+    }
+
+    /// What such records show, if there were any.
+    pub(super) fn sealed(&mut self) -> Option<&mut SealedCredits> {
+        self.sealed.as_deref_mut()
     }
 
     /// Of some data, it is not known whether it was delayed, and that mattered.

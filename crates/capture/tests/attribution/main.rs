@@ -21,6 +21,7 @@ mod misread;
 mod path_stalls;
 mod receivers;
 mod redis;
+mod sealed_windows;
 mod shared_links;
 mod standing;
 mod tls_closing;

@@ -38,6 +38,16 @@ impl Gap {
         }
     }
 
+    /// The same, where TLS hides the window: the server has paused after as many bytes, and gone on with a record as long as
+    /// credit, again and again. What a client asks for so may look the same.
+    pub(crate) fn blame_sealed_window(&mut self) {
+        if self.hold.may_be_flow_controlled() && self.hold.lost.is_none() && !self.hold.unknown {
+            let held = Hold { window: None, ..self.hold.flow_controlled(H2Window::Stream, false) };
+            let or_program = Limit::or(Cause::ApplicationLimited);
+            self.hold = held.limited(Rule::MayBeProgram, or_program);
+        }
+    }
+
     /// Flow control held some streams, and nothing shows whether it was one of those that was waited for.
     pub(crate) fn doubt_flow_control(&mut self) {
         if self.hold.may_be_flow_controlled() {

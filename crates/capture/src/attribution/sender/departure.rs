@@ -68,6 +68,11 @@ impl Departure {
         self.released.is_some_and(|it| it.acknowledged.is_some())
     }
 
+    /// It is small and ends a write: a congestion window held nothing behind it.
+    pub(crate) const fn ends_write(&self) -> bool {
+        self.small && self.ended
+    }
+
     /// How long the path held it, by its timestamp.
     pub(crate) fn held_for(&self) -> Option<Nanos> {
         self.held.map(|held| Nanos::between(held.from, self.arrives))

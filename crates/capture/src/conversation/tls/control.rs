@@ -51,6 +51,11 @@ pub(super) fn may_be_ping(record: &Record, sealing: Option<u64>) -> bool {
     plain_lengths(record, sealing).any(|length| length == 17)
 }
 
+/// Whether a record has the length of WINDOW_UPDATE, or of several: of a stream and of the connection, twice.
+pub(super) fn may_be_credit(record: &Record, sealing: Option<u64>) -> bool {
+    plain_lengths(record, sealing).any(|length| matches!(length, 13 | 26 | 39 | 52))
+}
+
 /// Whether a server's first record is likely its SETTINGS, perhaps with WINDOW_UPDATE and the
 /// acknowledgement of the client's.
 pub(super) fn is_http2_settings(record: &Record, sealing: Option<u64>) -> bool {
@@ -69,11 +74,15 @@ pub(super) const fn may_be_ticket(record: &Record) -> bool {
     60 <= length && length <= 2048
 }
 
-/// What a record may hold, given what TLS 1.3 adds: TLS 1.2's GCM adds 24 bytes, ChaCha20-Poly1305 16.
+/// What encryption may add, given what TLS 1.3 adds: TLS 1.2's GCM adds 24 bytes, ChaCha20-Poly1305 16.
+pub(super) fn added(sealing: Option<u64>) -> [u64; 2] {
+    sealing.map_or([24, 16], |it| [it; 2])
+}
+
+/// What a record may hold.
 fn plain_lengths(record: &Record, sealing: Option<u64>) -> impl Iterator<Item = u64> {
-    let added = sealing.map_or([24, 16], |it| [it; 2]);
     let length = record.length();
-    added.into_iter().filter_map(move |added| length.checked_sub(added))
+    added(sealing).into_iter().filter_map(move |added| length.checked_sub(added))
 }
 
 /// The fewest bytes that are worth two WINDOW_UPDATEs to the implementations we saw: Go's.

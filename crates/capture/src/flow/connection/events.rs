@@ -231,6 +231,7 @@ impl ObservedConnection {
                     self.flow_control[direction as usize].lose(least, heard);
                 }
             }
+            Event::SealedCredit { position, window } => self.note_sealed_credit(position, window),
             Event::FlowControlReopened { exchange, direction, position: _ } => {
                 self.flow_control[direction as usize].reopen(exchange);
             }
