@@ -90,7 +90,7 @@ rules! {
     Row FillsWindow "fills-window"
         "A timer sent what fills the receive window to its last byte, or sent again what had arrived, while there was no room for more."
     Row FlowControlled "flow-controlled"
-        "A flow-control window of HTTP/2 was used up (RFC 9113, section 5.2); or, of a server under TLS, it paused after a window's bytes until a record came that is as long as WINDOW_UPDATE, several times in a row."
+        "A flow-control window of HTTP/2 was used up (RFC 9113, section 5.2); under TLS, records as long as WINDOW_UPDATE ended pauses."
     Row SameBuffer "same-buffer"
         "As much was outstanding as at earlier waits after which all that was written had left: a full send buffer."
     Row NagleHeld "nagle-held"

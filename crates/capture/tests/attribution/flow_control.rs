@@ -248,3 +248,58 @@ fn script(used_up: usize, end: usize, later: f64) -> String {
         after = later + 0.1,
     )
 }
+
+/// At the client, 40 ms from the server: behind a response, an upload uses up the window of 65,535, and goes on when credit
+/// comes after 60 ms. `captured`: so is a WINDOW_UPDATE before the upload.
+fn upload(captured: bool) -> Vec<String> {
+    let ends = END_HEADERS | END_STREAM;
+    let mut says =
+        [PREFACE.to_vec(), frame(SETTINGS, 0, 0, &[]), frame(HEADERS, ends, 1, GET)].concat();
+    let asked = says.len();
+    says.extend(frame(HEADERS, END_HEADERS, 3, GET));
+    let parts = [(16_384, 0), (16_384, 0), (16_384, 0), (16_383, 0), (16_000, END_STREAM)];
+    for (len, flags) in parts {
+        says.extend(frame(DATA, flags, 3, &vec![b'.'; len]));
+    }
+    let all = says.len();
+    let used_up = all - 16_000 - FRAME;
+    let first = [frame(SETTINGS, 0, 0, &[]), frame(HEADERS, ends, 1, OK)].concat();
+    let credit = [give(0, 60_000), give(3, 60_000)].concat();
+    let [early, answered] = [first.len(), first.len() + UPDATE];
+    let given = answered + credit.len();
+    let answers = [first, give(0, 9), credit, frame(HEADERS, ends, 3, OK)].concat();
+    let end = answers.len();
+    let update = format!("80.5 < {early}:{answered} psh ack {asked}");
+    let analysis = Streams::of(&says, &answers).seen_as(&format!(
+        "
+        0     > syn win 65535 scale 7
+        40    < syn win 65535 scale 7
+        40.1  > ack 0
+        40.2  > 0:{asked} psh ack 0
+        80.4  < 0:{early} psh ack {asked}
+        {update}
+        80.6  > ack {answered}
+        90    > {asked}:{used_up} psh ack {answered}
+        130.3 < ack {used_up}
+        190   < {answered}:{given} psh ack {used_up}
+        190.1 > {used_up}:{all} psh ack {given}
+        230.2 < {given}:{end} psh ack {all}
+        230.3 > ack {end}
+        ",
+        update = if captured { update.as_str() } else { "" },
+    ));
+    let shares = analysis.exchanges.last().unwrap().shares.iter().map(|share| line(&share));
+    shares.filter(|it| it.contains(" 99.650 ")).collect()
+}
+
+#[test]
+fn where_the_capture_lacks_credit_an_upload_is_not_judged_for_sure() {
+    assert_eq!(
+        upload(true),
+        ["h2-flow-control (both) to-server 99.650 (1, 99.650) high: 52 53 55"]
+    );
+    assert_eq!(
+        upload(false),
+        ["application-limited to-server 99.650 (1, 99.650) medium or h2-flow-control: 51 52 54"]
+    );
+}

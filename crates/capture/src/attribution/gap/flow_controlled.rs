@@ -58,8 +58,13 @@ impl Gap {
 
     /// Frames that would show a window are not in the capture, and one may have opened it. That a send buffer held the data,
     /// is not said then: of it, nothing else is seen than that its sender had written all that it may. Whether it makes a
-    /// difference.
+    /// difference. Nor is it sure how fast a link is, or that a program wrote it then.
     pub(crate) fn doubt_unseen_window(&mut self) -> bool {
+        self.rate = self.rate.min(Confidence::Medium);
+        if self.hold.rule == Rule::Written && self.hold.lost.is_none() && !self.same_burst {
+            let or_window = Limit::or(Cause::H2FlowControl);
+            self.hold = self.hold.limited(Rule::MayBeWindow, or_window);
+        }
         if !self.hold.was_released_by_ack() || self.same_burst {
             return false;
         }

@@ -65,7 +65,7 @@ fn window_in_frames(plain: u64, frame: u64) -> Option<u64> {
 }
 
 /// Programs choose windows of 2^n or 3 * 2^n bytes, and give credit for parts of them; one byte is missing of those that
-/// begin with the default of 65,535. Our choice: what is of another size cannot be told from a response.
+/// begin with the default of 65,535. Our choice: what is of another size cannot be distinguished from a response.
 fn is_round(bytes: u64) -> bool {
     [bytes, bytes + 1].into_iter().any(|it| matches!(it >> it.trailing_zeros(), 1 | 3))
 }

@@ -226,7 +226,10 @@ impl ObservedConnection {
             }
             Event::FlowControlUnseen { least } => {
                 for direction in [Direction::ToServer, Direction::ToClient] {
-                    let heard = self.ends.half(direction.opposite()).stream.acked();
+                    let acked = self.ends.half(direction.opposite()).stream.acked();
+                    // Of what is missing, the next data may be the first that hears.
+                    let is_new = self.fell_into_hole(direction.opposite(), acked.saturating_sub(1));
+                    let heard = if is_new { 0 } else { acked };
                     let least = least[direction as usize];
                     self.flow_control[direction as usize].lose(least, heard);
                 }
