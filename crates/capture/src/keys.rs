@@ -13,9 +13,8 @@
 //! What is kept is the secrets themselves, 32 to 48 bytes each, until the analysis is over.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fmt::{self, Write as _},
-    iter,
     sync::{
         PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
@@ -27,21 +26,9 @@ use std::{
 /// Readers and writers may be different threads.
 #[derive(Default)]
 pub struct KeyLog {
-    secrets: RwLock<Secrets>,
+    secrets: RwLock<BTreeMap<(Random, Label), Secret>>,
     grows: AtomicBool,
 }
-
-#[derive(Default)]
-struct Secrets {
-    connections: BTreeMap<Random, Packed>,
-    /// How many secrets these are.
-    count: usize,
-}
-
-/// The secrets of a connection, one behind the other: label, length, bytes. There may be a million: a TLS 1.3 connection
-/// has four, in one allocation.
-#[derive(Default)]
-struct Packed(Box<[u8]>);
 
 /// What one text held.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -69,7 +56,7 @@ impl KeyLogRead {
 pub(crate) type Random = [u8; 32];
 
 /// What a secret is of (RFC 9850, section 2).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Label {
     /// TLS 1.2's master secret.
     Master,
@@ -81,7 +68,6 @@ pub(crate) enum Label {
 }
 
 impl Label {
-    /// In the order of their numbers.
     const ALL: [Self; 6] = [
         Self::Master,
         Self::ClientEarly,
@@ -90,6 +76,8 @@ impl Label {
         Self::ClientTraffic,
         Self::ServerTraffic,
     ];
+    const FIRST: Self = Self::Master;
+    const LAST: Self = Self::ServerTraffic;
 
     const fn name(self) -> &'static str {
         match self {
@@ -111,7 +99,7 @@ pub(crate) struct Secret {
 }
 
 impl KeyLog {
-    /// The most secrets that are kept: some 60 MB of TLS 1.3, or 140 MB of TLS 1.2. Our choice.
+    /// The most secrets that are kept: some 130 MB. Our choice.
     pub const MOST_SECRETS: usize = 1_000_000;
 
     /// Adds the secrets of a text. The last line need not end.
@@ -122,11 +110,19 @@ impl KeyLog {
             match Line::read(line) {
                 Line::Nothing => {}
                 Line::Unknown => read.other_lines += 1,
-                Line::Secret((random, label), secret) => {
-                    match secrets.set(random, label, &secret) {
-                        true => read.secrets += 1,
-                        false => read.beyond_limit += 1,
+                Line::Secret(name, secret) => {
+                    let room = secrets.len() < Self::MOST_SECRETS;
+                    match secrets.entry(name) {
+                        Entry::Occupied(mut known) => *known.get_mut() = secret,
+                        Entry::Vacant(place) if room => {
+                            place.insert(secret);
+                        }
+                        Entry::Vacant(_) => {
+                            read.beyond_limit += 1;
+                            continue;
+                        }
                     }
+                    read.secrets += 1;
                 }
             }
         }
@@ -146,69 +142,29 @@ impl KeyLog {
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.secrets.read().unwrap_or_else(PoisonError::into_inner).count == 0
+        self.secrets.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// The lines of one connection, as a program would log them; `None` if there are none.
     pub(crate) fn lines(&self, random: &Random) -> Option<KeyLogLines> {
         let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();
-        for (label, secret) in secrets.connections.get(random)?.iter() {
+        for ((_, label), secret) in secrets.range((*random, Label::FIRST)..=(*random, Label::LAST))
+        {
             text.push_str(label.name());
-            for bytes in [&random[..], secret] {
+            for bytes in [&random[..], secret.bytes()] {
                 text.push(' ');
                 // Writing to a string cannot fail.
                 let _ = bytes.iter().try_for_each(|byte| write!(text, "{byte:02x}"));
             }
             text.push('\n');
         }
-        Some(KeyLogLines(text))
+        (!text.is_empty()).then_some(KeyLogLines(text))
     }
 
     pub(crate) fn find(&self, random: &Random, label: Label) -> Option<Secret> {
         let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
-        let (_, secret) = secrets.connections.get(random)?.iter().find(|it| it.0 == label)?;
-        Secret::new(secret)
-    }
-}
-
-impl Secrets {
-    /// Remembers a secret, instead of one with the same name; whether there was room.
-    fn set(&mut self, random: Random, label: Label, secret: &Secret) -> bool {
-        let known = self.connections.get_mut(&random);
-        let is_known = known.as_ref().is_some_and(|it| it.iter().any(|it| it.0 == label));
-        if !is_known && self.count >= KeyLog::MOST_SECRETS {
-            return false;
-        }
-        match known {
-            Some(known) => known.set(label, secret),
-            None => self.connections.entry(random).or_default().set(label, secret),
-        }
-        self.count += usize::from(!is_known);
-        true
-    }
-}
-
-impl Packed {
-    fn iter(&self) -> impl Iterator<Item = (Label, &[u8])> {
-        let mut rest = &self.0[..];
-        iter::from_fn(move || {
-            let [label, length, behind @ ..] = rest else { return None };
-            let (secret, behind) = behind.split_at_checked(usize::from(*length))?;
-            rest = behind;
-            Some((*Label::ALL.get(usize::from(*label))?, secret))
-        })
-    }
-
-    fn set(&mut self, label: Label, secret: &Secret) {
-        let others = self.iter().filter(|it| it.0 != label);
-        let mut bytes = Vec::with_capacity(self.0.len() + 2 + usize::from(secret.length));
-        for (label, secret) in others.chain([(label, secret.bytes())]) {
-            // At most 48 bytes.
-            bytes.extend([label as u8, u8::try_from(secret.len()).unwrap_or_default()]);
-            bytes.extend(secret);
-        }
-        self.0 = bytes.into_boxed_slice();
+        secrets.get(&(*random, label)).copied()
     }
 }
 
@@ -246,7 +202,7 @@ impl fmt::Debug for KeyLogLines {
 /// Says how many there are, and none of them.
 impl fmt::Debug for KeyLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.secrets.read().unwrap_or_else(PoisonError::into_inner).count;
+        let count = self.secrets.read().unwrap_or_else(PoisonError::into_inner).len();
         f.debug_struct("KeyLog").field("secrets", &count).finish_non_exhaustive()
     }
 }
@@ -380,21 +336,6 @@ mod tests {
         let all = Label::ALL.map(|label| line(label, "0a", 32)).concat();
         keys.add_text(all.as_bytes());
         assert_eq!(keys.lines(&[10; 32]).unwrap().text(), all);
-        for (number, label) in Label::ALL.into_iter().enumerate() {
-            assert_eq!(label as usize, number);
-            assert_eq!(keys.find(&[10; 32], label).unwrap().bytes(), [0x5e; 32]);
-        }
-    }
-
-    #[test]
-    fn a_secret_that_is_logged_again_counts_once_and_the_last_one_is_used() {
-        let keys = KeyLog::default();
-        for secret in ["01".repeat(32), "02".repeat(48)] {
-            let label = Label::ClientTraffic.name();
-            keys.add_text(format!("{label} {} {secret}", "aa".repeat(32)).as_bytes());
-        }
-        assert_eq!(format!("{keys:?}"), "KeyLog { secrets: 1, .. }");
-        assert_eq!(keys.find(&[0xaa; 32], Label::ClientTraffic).unwrap().bytes(), [2; 48]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! With their secrets, connections under TLS are read as those without: rustls on both ends is the other witness.
 #![expect(clippy::unwrap_used, reason = "what goes wrong is the test's fault")]
 
+mod messages;
 mod peers;
 
 use std::sync::Arc;
