@@ -141,7 +141,12 @@ fn run(session: &Session, folder: &Path) -> anyhow::Result<Clocks> {
         Tap::at(&server, emulator.server_device(), &folder.join("server.pcap"))?,
     ];
     let watching = programs::watch(&server, &files)?;
-    let asked = programs::ask(session, &client, address, &files)?;
+    let url = session.url(address);
+    let command = match session.count {
+        Some(count) => phases::client(session, count, &url, &files)?,
+        None => programs::client(session, &url, &files)?,
+    };
+    let asked = programs::ask(session.client, command, &client, &files)?;
     std::thread::sleep(SETTLE);
     taps.into_iter().try_for_each(Tap::stop)?;
     let (served, waited) = (running.stop()?, watching.stop()?);
