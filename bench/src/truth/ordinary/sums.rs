@@ -130,7 +130,8 @@ impl Sums {
             writeln!(
                 out,
                 "  {vantage}: {} of {} captures within 2 % or 1 ms of the clock; of the others, {} late for as \
-                 long as they differ, {} within 2 % or 1 ms of their packets; {} exchanges by clocks, {} reported, {} of these incomplete; {:.1} ms by clocks, {:.1} ms reported",
+                 long as they differ, {} within 2 % or 1 ms of their packets; {} exchanges by clocks, \
+                 {} reported, {} of these incomplete; {:.1} ms by clocks, {:.1} ms reported",
                 count(Row::is_within),
                 rows.len(),
                 count(|it| !it.is_within() && ms(it.late_ns) >= it.apart().abs()),
