@@ -62,6 +62,8 @@ fn record(clients: Clients, seed: u64, number: u64, folder: &Path) -> anyhow::Re
     let family = format!("{}-{}", session.server, session.client);
     let folder = folder.join(&name);
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    // nginx takes the name of its configuration as one below its prefix.
+    let folder = folder.canonicalize().context("cannot find the case's folder")?;
     let clocks = run(&session, &folder).with_context(|| format!("{name}, {family}"))?;
     clocks.write(&folder)?;
     let case = case(name, family, seed, &session, phases::keys(&folder))?;
