@@ -62,6 +62,8 @@ fn record(clients: Clients, seed: u64, number: u64, folder: &Path) -> anyhow::Re
     let family = format!("{}-{}", session.server, session.client);
     let folder = folder.join(&name);
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    // nginx takes the name of its configuration as one below its prefix.
+    let folder = folder.canonicalize().context("cannot find the case's folder")?;
     let clocks = run(&session, &folder).with_context(|| format!("{name}, {family}"))?;
     clocks.write(&folder)?;
     let case = case(name, family, seed, &session, phases::keys(&folder))?;
@@ -141,7 +143,12 @@ fn run(session: &Session, folder: &Path) -> anyhow::Result<Clocks> {
         Tap::at(&server, emulator.server_device(), &folder.join("server.pcap"))?,
     ];
     let watching = programs::watch(&server, &files)?;
-    let asked = programs::ask(session, &client, address, &files)?;
+    let url = session.url(address);
+    let command = match session.count {
+        Some(count) => phases::client(session, count, &url, &files)?,
+        None => programs::client(session, &url, &files)?,
+    };
+    let asked = programs::ask(session.client, command, &client, &files)?;
     std::thread::sleep(SETTLE);
     taps.into_iter().try_for_each(Tap::stop)?;
     let (served, waited) = (running.stop()?, watching.stop()?);

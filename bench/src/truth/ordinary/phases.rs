@@ -121,7 +121,7 @@ pub(super) fn keys(folder: &Path) -> Option<String> {
     folder.join(KEYS).exists().then(|| KEYS.to_owned())
 }
 
-/// Exchanges of HTTP/2 over TLS cannot be told apart without keys.
+/// Without keys, nothing distinguishes exchanges of HTTP/2 over TLS.
 pub(in crate::truth) fn needs_keys(case: &Case) -> bool {
     is_one(case) && case.parameters.get("http2").and_then(|it| it.as_bool()) == Some(true)
 }

@@ -11,7 +11,7 @@ use ackwise_linux::testing::debian::{self, APACHE_MODULES, apache_configuration,
 use anyhow::{Context, bail, ensure};
 use serde::Serialize;
 
-use super::{packages, phases};
+use super::packages;
 use crate::truth::started::{PREFERRED, spawn, wait_until_it_listens};
 
 /// What a session's programs do.
@@ -237,22 +237,17 @@ fn certificate(folder: &Path, address: Ipv4Addr) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs the session's client on `host` to its end, and returns what it printed.
+/// Runs a session's client on `host` to its end, and returns what it printed.
 pub(super) fn ask(
-    session: &Session,
+    name: &str,
+    mut command: Command,
     host: &Namespace,
-    server: Ipv4Addr,
     folder: &Path,
 ) -> anyhow::Result<String> {
-    let url = session.url(server);
-    let mut command = match session.count {
-        Some(count) => phases::client(session, count, &url, folder)?,
-        None => client(session, &url, folder)?,
-    };
     command.stdin(Stdio::null()).stderr(File::create(folder.join("client.err"))?);
     let output = host.run(|| command.output())?;
-    let output = output.with_context(|| format!("cannot start {}", session.client))?;
-    ensure!(output.status.success(), "{} failed: {}", session.client, output.status);
+    let output = output.with_context(|| format!("cannot start {name}"))?;
+    ensure!(output.status.success(), "{name} failed: {}", output.status);
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -263,7 +258,8 @@ pub(super) fn patiently() -> Command {
     command
 }
 
-fn client(session: &Session, url: &str, folder: &Path) -> anyhow::Result<Command> {
+/// The client of a session.
+pub(super) fn client(session: &Session, url: &str, folder: &Path) -> anyhow::Result<Command> {
     let Session { think, seed, .. } = session;
     // A session takes about as long, whatever its think time.
     let each = think + IDLE_MS / 20 + session.server_think + session.delay_us / 250;

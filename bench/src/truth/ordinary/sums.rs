@@ -100,7 +100,8 @@ impl Sums {
             let wire = it.wire_ns.map_or_else(|| "-".to_owned(), |it| format!("{:.1}", ms(it)));
             writeln!(
                 out,
-                "  {:<14} {:<20} {:<8} {:<4} {:<7} {:>6.1} {exchanges:>9} {:>10.1} {:>10.1} {:>+8.2} {:>+6.1} {:>7.1} {:<6} {:>10} {:>10} {wire:>10}",
+                "  {:<14} {:<20} {:<8} {:<4} {:<7} {:>6.1} {exchanges:>9} {:>10.1} {:>10.1} {:>+8.2} {:>+6.1} \
+                 {:>7.1} {:<6} {:>10} {:>10} {wire:>10}",
                 it.case,
                 it.programs,
                 it.http,
@@ -128,8 +129,9 @@ impl Sums {
             let exchanges = |place: usize| rows.iter().map(|it| it.exchanges[place]).sum::<usize>();
             writeln!(
                 out,
-                "  {vantage}: {} of {} captures within 2 % or 1 ms of the clock; of the others, {} late for as long as they \
-                 differ, {} within 2 % or 1 ms of their packets; {} exchanges by clocks, {} reported, {} of these incomplete; {:.1} ms by clocks, {:.1} ms reported",
+                "  {vantage}: {} of {} captures within 2 % or 1 ms of the clock; of the others, {} late for as \
+                 long as they differ, {} within 2 % or 1 ms of their packets; {} exchanges by clocks, \
+                 {} reported, {} of these incomplete; {:.1} ms by clocks, {:.1} ms reported",
                 count(Row::is_within),
                 rows.len(),
                 count(|it| !it.is_within() && ms(it.late_ns) >= it.apart().abs()),

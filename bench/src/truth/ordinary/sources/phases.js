@@ -28,8 +28,8 @@ const http1 = () => new Promise((done, failed) => {
   connects = null;
   const asks = now();
   const request = https.get(url + path(), { agent }, (response) => {
-    read(response, () => port, mine ?? asks, done);
     const port = response.socket.localPort;
+    read(response, () => port, mine ?? asks, done);
   });
   const mine = connects;
   request.on('error', failed);
