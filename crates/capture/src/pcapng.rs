@@ -188,4 +188,4 @@ const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 const DECRYPTION_SECRETS: u32 = 10;
 /// The kind of secrets: a TLS key log.
-pub(crate) const TLS_KEY_LOG: u32 = 0x544c_534b;
+const TLS_KEY_LOG: u32 = 0x544c_534b;

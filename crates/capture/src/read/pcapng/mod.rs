@@ -5,7 +5,6 @@ use ackwise_tcp::Instant;
 use super::{
     Drops, Problem, frame::Record, interfaces::Interfaces, order::ByteOrder, window::ReadBuffer,
 };
-use crate::pcapng::TLS_KEY_LOG;
 
 mod block;
 mod clock;
@@ -169,6 +168,7 @@ impl PcapNg {
 
 /// The lines of a key log of TLS in the body of a block (section 4.7); `None` if it is of something else.
 fn secrets(body: &[u8], order: ByteOrder) -> Option<&[u8]> {
+    const TLS_KEY_LOG: u32 = 0x544c_534b;
     let (kind, body) = body.split_first_chunk()?;
     let (length, body) = body.split_first_chunk()?;
     let lines = body.get(..order.u32(*length) as usize)?;
