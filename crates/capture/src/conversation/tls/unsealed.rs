@@ -174,14 +174,10 @@ impl Unsealed {
         };
         match content_type {
             ALERT => return Found::Alert(content.get(1).copied()),
-            HANDSHAKE => {
-                let content = content.to_vec();
-                self.take_handshake(direction, &content, log);
-            }
+            HANDSHAKE => self.take_handshake(direction, content, log),
             APPLICATION_DATA => {
                 self.added[direction as usize] = missing.added;
-                let (at, content) = (end - length, content.to_vec());
-                self.take_data(direction, missing, at, content, log);
+                self.take_data(direction, missing, end - length, content, log);
             }
             _ => {}
         }
@@ -245,13 +241,13 @@ impl Unsealed {
         direction: Direction,
         missing: Missing,
         at: u64,
-        content: Vec<u8>,
+        content: &[u8],
         log: &mut Log,
     ) {
         if let (Early::Waits(pieces), Direction::ToServer) = (&mut self.early, direction) {
             let held: usize = pieces.iter().map(|it| it.1.len()).sum();
             if held + content.len() <= MOST_EARLY {
-                return pieces.push((at, content));
+                return pieces.push((at, content.to_vec()));
             }
         }
         // A server that sends data has taken the early data, if its extensions were not seen.
@@ -259,7 +255,7 @@ impl Unsealed {
         if let Some((from, length)) = missing.content() {
             self.read(direction, Span::gap(from, length), log);
         }
-        self.read(direction, Span::segment(at, content.len() as u64, &content), log);
+        self.read(direction, Span::segment(at, content.len() as u64, content), log);
     }
 
     fn read(&mut self, direction: Direction, span: Span<'_>, log: &mut Log) {
