@@ -447,7 +447,7 @@ fn sockets_of_prefork_servers_are_found() {
         wait_until("all connections are tuned", || before.iter().chain(&after).all(option));
         assert!(datagrams.local_addr().is_ok());
         let text = tuning.end();
-        assert!(!text.contains("not given back"), "{text}");
+        assert!(!text.contains("not restored"), "{text}");
         wait_until("connections of before are restored", || !before.iter().any(option));
         Ok(())
     });

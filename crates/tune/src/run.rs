@@ -540,7 +540,7 @@ impl<'a> Run<'a> {
         }
         if not_given_back > 0 {
             let values = counted(not_given_back, "value");
-            words += &format!("; {values} not given back: run `ackwise tune --undo`");
+            words += &format!("; {values} not restored: run `ackwise tune --undo`");
         }
         words
     }

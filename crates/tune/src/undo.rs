@@ -47,7 +47,7 @@ pub fn undo(
     let paths = journal::all(directory)?;
     let (mut is_complete, mut unreadable) = (true, None);
     if paths.is_empty() {
-        let _ = tell(&Line::new(Duration::ZERO, Act::Note, "nothing to give back"));
+        let _ = tell(&Line::new(Duration::ZERO, Act::Note, "nothing to restore"));
     }
     for path in paths {
         let content = match Content::read(&path) {

@@ -25,7 +25,7 @@ use super::{
 
 /// Set TCP options of a running server from outside, and close idle connections for new ones
 ///
-/// Without --apply, reports what would be done, why, and what is at stake, and changes nothing. With --apply,
+/// Without --apply, reports what would be done, why, and the expected effect, and changes nothing. With --apply,
 /// sets the options on the server's listening sockets and open connections until Ctrl-C, then restores the
 /// old values. A run that was killed is undone too. Linux only.
 #[derive(Args, Debug)]
@@ -224,7 +224,7 @@ fn net(text: &str) -> Result<IpNet, String> {
 
 const EXAMPLES: &str = "\
 Examples:
-  ackwise tune --port 8080 --nodelay               report what it would change and what is at stake
+  ackwise tune --port 8080 --nodelay               report what it would change and the expected effect
   ackwise tune --port 8080 --nodelay --apply       set TCP_NODELAY until Ctrl-C
   ackwise tune --undo                              restore what a killed run has left behind
 
@@ -232,7 +232,7 @@ Examples:
 
 const LONG_EXAMPLES: &str = "\
 Examples:
-  ackwise tune --port 8080 --nodelay               report what it would change and what is at stake
+  ackwise tune --port 8080 --nodelay               report what it would change and the expected effect
   ackwise tune --port 8080 --nodelay --apply       set TCP_NODELAY until Ctrl-C
   ackwise tune --port 8080 --unsent 16KB --apply   keep slow clients from filling kernel memory
   ackwise tune --port 80 --pid 4711 --nodelay      a server in the container of process 4711
@@ -241,6 +241,6 @@ Examples:
   ackwise tune --undo                              restore what a killed run has left behind
 
 Exit codes:
-  0  everything was given back
-  1  something was not given back
+  0  all options were restored
+  1  some options were not restored
   2  the run could not begin";
