@@ -23,8 +23,23 @@ use crate::{
     card::Stack,
     network::PORT,
     program::{Loaded, command, load, load_loopback},
-    schema, with_network, with_nginx,
+    schema,
+    server::Running,
+    with_network, with_nginx,
 };
+
+/// The number of its process, which nginx writes after it has begun to listen.
+fn process_of(running: &Running) -> String {
+    let written = (0..250).find_map(|_| {
+        let number = running.site().read("pid");
+        let number = number.trim().to_owned();
+        if number.is_empty() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        (!number.is_empty()).then_some(number)
+    });
+    written.expect("nginx writes its number within 5 s")
+}
 
 /// The server's end is elsewhere: unknown, and not 0; a process of the server tells where.
 #[test]
@@ -36,8 +51,8 @@ fn the_server_s_end_is_unknown_until_its_process_is_named() {
         loaded.assert_whole(200);
         assert!(loaded.value("/time_wait/server").is_null(), "{loaded}");
         assert!(loaded.notes("could not determine TIME-WAIT at the server"), "{loaded}");
-        let process = running.site().read("pid");
-        let arguments = ["--connections", "200", "--server-pid", process.trim()];
+        let process = process_of(running);
+        let arguments = ["--connections", "200", "--server-pid", &process];
         let loaded = load(client, "10.0.0.1", &arguments);
         loaded.assert_whole(200);
         assert_eq!(loaded.held(), [200, 0], "those of the run before do not count: {loaded}");
@@ -234,10 +249,10 @@ fn two_servers_are_loaded_in_turn_and_compared() {
 fn a_server_elsewhere_keeps_all_its_time_waits() {
     with_nginx("a_server_elsewhere_keeps_all_its_time_waits", |network, running| {
         let (client, _) = network.client(Stack::Kernel);
-        let process = running.site().read("pid");
+        let process = process_of(running);
         let connections = crate::connections();
         let number = connections.to_string();
-        let arguments = ["--connections", &number, "--server-pid", process.trim()];
+        let arguments = ["--connections", &number, "--server-pid", &process];
         let loaded = load(client, "10.0.0.1", &arguments);
         loaded.assert_whole(connections);
         assert_eq!(loaded.held(), [connections, 0], "{loaded}");

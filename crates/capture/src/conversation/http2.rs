@@ -166,7 +166,7 @@ impl Http2 {
         self.half(direction).reads = match frame.kind {
             Kind::Headers | Kind::PushPromise | Kind::Continuation => Reads::Control,
             Kind::Settings | Kind::WindowUpdate | Kind::RstStream | Kind::Goaway => Reads::Control,
-            Kind::Data => self.streams.reads(direction, frame, log),
+            Kind::Data => self.streams.reads(direction, frame, self.client.end, log),
             Kind::Other => Reads::Nothing,
         };
         let asks = direction == Direction::ToServer && frame.kind == Kind::Headers;

@@ -82,6 +82,26 @@ fn a_second_message_to_the_client_ends_the_exchange_with_the_first() {
     );
 }
 
+/// RFC 9113, section 8.1, wants HEADERS first.
+#[test]
+fn messages_without_a_head_begin_the_response() {
+    tells_of(
+        "c h2 preface, headers 1 4 CALL, body 1 1 HI\ns h2 body 1 0 HIHI",
+        "
+        HTTP/2
+        0 begins 24 on stream 1
+        0 asks POST ? to 53, gRPC
+        0 is asked 69
+        0 is being answered 0
+        0 has a first message 16
+        0 opens a gRPC stream
+        0 is answered 16
+        0 to-server: 1 begun, 1 ended, 0 control
+        0 to-client: 2 begun, 2 ended, 0 control
+        ",
+    );
+}
+
 #[test]
 fn nobody_is_known_to_wait_where_both_sides_send() {
     tells_of(

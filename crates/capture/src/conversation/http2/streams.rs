@@ -287,9 +287,20 @@ impl Streams {
         }
     }
 
-    /// What is read of the payload of DATA.
-    pub(super) fn reads(&mut self, direction: Direction, frame: &Frame, log: &mut Log) -> Reads {
-        match self.messages.are_read(frame.stream) {
+    /// What is read of the payload of DATA. The client's stream has come to `asked`.
+    pub(super) fn reads(
+        &mut self,
+        direction: Direction,
+        frame: &Frame,
+        asked: u64,
+        log: &mut Log,
+    ) -> Reads {
+        let are_read = self.messages.are_read(frame.stream);
+        // A server that sends no HEADERS before it is wrong (RFC 9113, section 8.1), and answers all the same.
+        if are_read && direction == Direction::ToClient {
+            self.answer(frame.stream, frame.start, asked, log);
+        }
+        match are_read {
             false => Reads::Nothing,
             true if frame.has(PADDED) => {
                 if let Some(became) = self.messages.lose_stream(direction, frame.stream, log) {
