@@ -47,7 +47,7 @@ fn a_call_with_one_message_each_way_is_an_exchange() {
     }
 }
 
-/// What is told of a call with one message whose response streams, up to the messages to the client.
+/// The events of a call with one message and a streamed response, up to the messages to the client.
 const STREAMS: &str = "
     HTTP/2
     0 begins 24 on stream 1

@@ -312,7 +312,7 @@ pub(super) struct Bounded {
 pub(super) struct Cases {
     measure: String,
     so: u32,
-    /// In so many more, it may be so.
+    /// How many of the others tie.
     tied: u32,
     of: u32,
 }
