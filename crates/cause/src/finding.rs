@@ -19,6 +19,8 @@ pub enum FindingId {
     CorkTimer,
     /// How long the server takes to begin its responses.
     FirstByte,
+    /// Whether the server pauses in the middle of its responses, whatever the client does.
+    ResponsePause,
     /// Segments sent before the first ACK.
     InitialWindow,
     /// The window before and after an idle period.
@@ -41,12 +43,13 @@ pub enum FindingId {
 
 impl FindingId {
     /// All findings, in the order of the report card.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::SplitHead,
         Self::ShortInitialSegment,
         Self::NagleDelayedAck,
         Self::CorkTimer,
         Self::FirstByte,
+        Self::ResponsePause,
         Self::InitialWindow,
         Self::IdleRestart,
         Self::SendBuffer,
@@ -70,6 +73,7 @@ impl FindingId {
             Self::AcceptQueueFull => Some(Cause::AcceptQueueFull),
             Self::SplitHead
             | Self::FirstByte
+            | Self::ResponsePause
             | Self::InitialWindow
             | Self::KeepAlive
             | Self::Pipelining
@@ -88,6 +92,7 @@ impl FindingId {
         match self {
             Self::SplitHead => "split-head",
             Self::FirstByte => "first-byte",
+            Self::ResponsePause => "response-pause",
             Self::InitialWindow => "initial-window",
             Self::KeepAlive => "keep-alive",
             Self::Pipelining => "pipelining",
@@ -165,9 +170,9 @@ mod tests {
         assert_eq!(
             UnknownFinding.to_string(),
             "unknown check (expected one of split-head, short-initial-segment, \
-             nagle-delayed-ack, cork-timer, first-byte, initial-window, idle-restart, send-buffer, \
-             keep-alive, pipelining, close, request-segments, accept-queue-full, \
-             early-response)"
+             nagle-delayed-ack, cork-timer, first-byte, response-pause, initial-window, \
+             idle-restart, send-buffer, keep-alive, pipelining, close, request-segments, \
+             accept-queue-full, early-response)"
         );
     }
 }

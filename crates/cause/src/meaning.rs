@@ -17,6 +17,7 @@ impl FindingId {
             Self::NagleDelayedAck => "the last segment of a response waits for a delayed ACK",
             Self::CorkTimer => "the last segment of a response waits for the cork timer",
             Self::FirstByte => "how long the server takes to begin its responses",
+            Self::ResponsePause => "whether the server pauses in the middle of its responses",
             Self::InitialWindow => "how many segments the server sends before the first ACK",
             Self::IdleRestart => {
                 "the congestion window is smaller after an idle period than before it"

@@ -157,13 +157,16 @@ use Cause::{
     TlsHandshake,
 };
 use FindingId::{
-    EarlyResponse, FirstByte, InitialWindow, KeepAlive, Pipelining, RequestSegments, SplitHead,
+    EarlyResponse, FirstByte, InitialWindow, KeepAlive, Pipelining, RequestSegments,
+    ResponsePause, SplitHead,
 };
 use Software::{Apache, Go, HaProxy, Hyper, Java, Lighttpd, Nginx, Node, Python, Squid};
 
 const SERVER_THINKS: &str =
     "profile the server, which had the whole request and had written nothing";
 const KEEP_CONNECTIONS: &str = "reuse connections for later requests";
+const CHECK_BEHIND: &str = "run ackwise check at the server behind the proxy, if there is one: that server, or the proxy \
+    as its client, may lack TCP_NODELAY; otherwise profile the program";
 const NODELAY_AT_SERVER: &str = "set TCP_NODELAY on accepted connections, or write each response \
                                  in one call";
 const NODELAY_AT_CLIENT: &str = "set TCP_NODELAY at the client, or write each request in one call";
@@ -219,9 +222,8 @@ const REMEDIES: &[Row] = &[
     of(CorkTimer, Either, "clear TCP_CORK after the last write, or make that write without \
                            MSG_MORE").tested("removing_the_cork_removes_the_wait"),
 
-    finding(FirstByte, Server, "run ackwise check at the server behind the proxy, if there is one: that \
-                                server, or the proxy as its client, may lack TCP_NODELAY; \
-                                otherwise profile the program"),
+    finding(FirstByte, Server, CHECK_BEHIND),
+    finding(ResponsePause, Server, CHECK_BEHIND),
     finding(InitialWindow, Server, "on Linux: ip route change ROUTE initcwnd 10"),
     of(SlowStart, Either, "reuse connections, which keep their congestion windows, or raise \
                            the initial window to 10 segments"),

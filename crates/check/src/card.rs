@@ -9,7 +9,7 @@ use serde::Serialize;
 pub use values::{
     AcceptQueueFull, Bound, ByRequest, Close, CorkTimer, EarlyResponse, End, FirstByte,
     IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName, ReleasedBy,
-    RequestSegments, SendBuffer, ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values,
+    RequestSegments, ResponsePause, SendBuffer, ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values,
 };
 
 /// The results for one server.
@@ -101,10 +101,9 @@ pub struct Finding {
     pub evidence: Vec<String>,
     /// How to fix it; null if there is nothing to fix.
     pub remedy: Option<String>,
-    /// The verdict is unknown because a disturbance took the answer: a busy machine, a path or server that
-    /// stopped answering. Omitted if not.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub disturbed: bool,
+    /// Why the verdict is unknown; omitted if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
 }
 
 fn ids(_: &mut SchemaGenerator) -> Schema {
@@ -115,12 +114,28 @@ fn ids(_: &mut SchemaGenerator) -> Schema {
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
+    /// What the check looks for cannot occur on this target: `summary` says what it needs.
+    NotApplicable,
     /// No problem.
     Pass,
-    /// Could not be determined; `summary` says why.
+    /// Could not be determined; `reason` and `summary` say why.
     Unknown,
     /// The behaviour is present, but below the limit for `fail`.
     Warn,
     /// A stall of at least 10 ms that ends when the client's ACK arrives, or a wrong response.
     Fail,
+}
+
+/// Why a verdict is unknown.
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// Something disturbed the trials, a busy machine or a connection that broke: another run may tell.
+    Disturbed,
+    /// The server gave no answer that ends, or none that can be understood.
+    NoAnswer,
+    /// A limit of requests or of time ended the check first.
+    Limit,
+    /// The client's TCP stack cannot measure it; another may.
+    Stack,
 }

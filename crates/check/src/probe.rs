@@ -17,7 +17,9 @@ mod initial_window;
 mod keep_alive;
 mod nagle_delayed_ack;
 mod pipelining;
+mod prompt;
 mod request_segments;
+mod response_pause;
 mod send_buffer;
 mod short_initial_segment;
 mod split_head;
@@ -28,8 +30,8 @@ pub use facts::{Facts, Front, Idle};
 use ackwise_cause::Remedy;
 
 use super::{
-    card::{Finding, FindingId, Values, Verdict},
-    http_client::{Client, Exchange},
+    card::{Finding, FindingId, Reason, Values, Verdict},
+    http_client::{Client, Exchange, ExchangeError},
 };
 
 /// What a probe found, before the row of the card is made of it.
@@ -40,8 +42,8 @@ pub struct ProbeResult {
     summary: String,
     values: Values,
     evidence: Vec<String>,
-    /// Something outside the server took the answer.
-    disturbed: bool,
+    /// Why the verdict is unknown.
+    reason: Option<Reason>,
     /// What to change, if not what the finding's name tells.
     remedy: Option<Remedy>,
 }
@@ -55,18 +57,19 @@ impl ProbeResult {
             summary,
             values,
             evidence: Vec::new(),
-            disturbed: false,
+            reason: None,
             remedy: None,
         }
+    }
+
+    /// An unknown verdict of which some values are known all the same.
+    fn unknown(reason: Reason, summary: impl Into<String>, values: impl Into<Values>) -> Self {
+        Self { reason: Some(reason), ..Self::new(Verdict::Unknown, summary, values) }
     }
 
     fn costing(mut self, ms: Option<f64>) -> Self {
         self.cost_ms = ms.map(rounded);
         self
-    }
-
-    fn disturbed(self, disturbed: bool) -> Self {
-        Self { disturbed, ..self }
     }
 
     fn remedied_by(self, remedy: Option<Remedy>) -> Self {
@@ -79,9 +82,32 @@ impl ProbeResult {
     }
 }
 
+/// Why a probe has nothing to say about the server.
+#[derive(Clone, Debug)]
+pub struct NoVerdict {
+    /// `None` if what is asked about cannot occur on this target.
+    reason: Option<Reason>,
+    /// What is in the way, or what is missing.
+    why: String,
+}
+
+impl NoVerdict {
+    fn unknown(reason: Reason, why: impl Into<String>) -> Self {
+        Self { reason: Some(reason), why: why.into() }
+    }
+
+    fn not_applicable(why: impl Into<String>) -> Self {
+        Self { reason: None, why: why.into() }
+    }
+}
+
+impl From<ExchangeError> for NoVerdict {
+    fn from(error: ExchangeError) -> Self {
+        Self::unknown(error.reason(), format!("could not be determined: {error}"))
+    }
+}
+
 /// Asks the question `id`.
-///
-/// A probe that cannot go on finds `unknown`, and says why.
 pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
     let found = match id {
         FindingId::SplitHead => split_head::probe(client, facts),
@@ -89,6 +115,7 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::NagleDelayedAck => nagle_delayed_ack::probe(client, facts),
         FindingId::CorkTimer => cork_timer::probe(client, facts),
         FindingId::FirstByte => first_byte::probe(client, facts),
+        FindingId::ResponsePause => response_pause::probe(client, facts),
         FindingId::InitialWindow => initial_window::probe(client, facts),
         FindingId::IdleRestart => idle_restart::probe(client, facts),
         FindingId::SendBuffer => send_buffer::probe(client, facts),
@@ -97,21 +124,17 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::Close => close::probe(client, facts),
         FindingId::RequestSegments => request_segments::probe(client, facts),
         FindingId::EarlyResponse => early_response::probe(client, facts),
-        FindingId::AcceptQueueFull => Ok(accept_queue::probe(client, facts.queue)),
+        FindingId::AcceptQueueFull => accept_queue::probe(client, facts.queue),
     };
-    let found = found.unwrap_or_else(|error| {
-        ProbeResult::new(
-            Verdict::Unknown,
-            format!("could not be determined: {error}"),
-            Values::unknown(id),
-        )
-        .disturbed(error.is_disturbance())
+    let found = found.unwrap_or_else(|NoVerdict { reason, why }| match reason {
+        Some(reason) => ProbeResult::unknown(reason, why, Values::unknown(id)),
+        None => ProbeResult::new(Verdict::NotApplicable, why, Values::unknown(id)),
     });
-    let ProbeResult { verdict, cost_ms, summary, values, evidence, disturbed, remedy } = found;
+    let ProbeResult { verdict, cost_ms, summary, values, evidence, reason, remedy } = found;
     let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);
     let remedy = remedy.or_else(|| id.remedy(facts.software())).filter(|_| wanted);
     let remedy = remedy.map(|it| it.text.to_owned());
-    Finding { id, verdict, cost_ms, summary, values, evidence, remedy, disturbed }
+    Finding { id, verdict, cost_ms, summary, values, evidence, remedy, reason }
 }
 
 /// Milliseconds, to the microsecond.

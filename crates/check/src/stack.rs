@@ -110,6 +110,11 @@ pub trait Stack {
         Instant::now()
     }
 
+    /// Lets the time until `until` pass.
+    fn rest(&mut self, until: Instant) {
+        std::thread::sleep(until.saturating_duration_since(self.now()));
+    }
+
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 

@@ -142,8 +142,8 @@ pub(crate) fn run(check: Check) -> Result<Outcome, Failure> {
     let network = if built_in { Network::private() } else { Network::Host };
     let report = until_interrupted(move |wanted| check.report(network, wanted))??;
     let outcome = outcome(&report, fail_on);
-    if outcome == Outcome::Disturbed {
-        anstream::eprintln!("ackwise: {}", printable(&report.disturbance().unwrap_or_default()));
+    if outcome == Outcome::Unanswered {
+        anstream::eprintln!("ackwise: {}", printable(&report.unanswered().unwrap_or_default()));
     }
     output::print(&exporter.export(&report), outcome)
 }
@@ -273,14 +273,14 @@ fn outcome(report: &Report, fail_on: FailOn) -> Outcome {
     let built_in = report.cards.iter().any(|card| card.server.is_some());
     let bad = match fail_on {
         _ if built_in => !report.surprises.is_empty(),
-        FailOn::Unknown => report.worst() >= Verdict::Warn || report.has_open_stalls(),
+        FailOn::Unknown => report.worst() >= Verdict::Warn || report.unanswered().is_some(),
         FailOn::Warn => report.worst() >= Verdict::Warn,
         FailOn::Fail => report.worst() >= Verdict::Fail,
     };
     match bad {
         true => Outcome::Bad,
         // The built-in servers say by their surprises what the run is worth.
-        false if !built_in && report.is_disturbed() => Outcome::Disturbed,
+        false if !built_in && report.unanswered().is_some() => Outcome::Unanswered,
         false => Outcome::Good,
     }
 }
@@ -299,7 +299,7 @@ enum Stack {
 /// What makes the exit code 1; each includes those after it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum FailOn {
-    /// A failure, a warning, or a stall check that was inconclusive
+    /// A failure, a warning, or a stall check without a verdict
     Unknown,
     /// A failure or a warning
     Warn,
@@ -349,8 +349,8 @@ Examples:
 Exit codes:
   0    nothing failed; without a URL, both built-in servers gave the expected results
   1    something failed (see --fail-on); without a URL, a result was unexpected
-  2    the check could not run, or a disturbance (a busy machine, a server that stopped
-       answering) took an answer; standard error gives the reason
+  2    the check could not run, or a check for stalls has no verdict (a busy machine, a server
+       that stopped answering, a limit); standard error gives the reason
   130  interrupted by SIGINT (143 by SIGTERM); prints no report
 
 docs/check.md describes each check: what it means, how it works and how to fix what it finds.";

@@ -16,8 +16,8 @@ pub(crate) enum Outcome {
     Good,
     /// What was looked for was found: a stall, a wrong answer, a surprise.
     Bad,
-    /// A disturbance took an answer, so that neither can be said.
-    Disturbed,
+    /// A question about stalls has no answer, so that neither can be said.
+    Unanswered,
 }
 
 impl From<Outcome> for ExitCode {
@@ -25,7 +25,7 @@ impl From<Outcome> for ExitCode {
         match outcome {
             Outcome::Good => Self::SUCCESS,
             Outcome::Bad => Self::FAILURE,
-            Outcome::Disturbed => Self::from(2),
+            Outcome::Unanswered => Self::from(2),
         }
     }
 }

@@ -72,7 +72,7 @@ mod tests {
             values: Values::unknown(id),
             evidence: vec![],
             remedy: None,
-            disturbed: false,
+            reason: None,
         };
         Card {
             target: String::new(),

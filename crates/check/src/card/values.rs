@@ -20,6 +20,8 @@ pub enum Values {
     CorkTimer(CorkTimer),
     /// Values of `first-byte`.
     FirstByte(FirstByte),
+    /// Values of `response-pause`.
+    ResponsePause(ResponsePause),
     /// Values of `initial-window`.
     InitialWindow(InitialWindow),
     /// Values of `idle-restart`.
@@ -50,6 +52,7 @@ impl Values {
             FindingId::NagleDelayedAck => NagleDelayedAck::default().into(),
             FindingId::CorkTimer => CorkTimer::default().into(),
             FindingId::FirstByte => FirstByte::default().into(),
+            FindingId::ResponsePause => ResponsePause::default().into(),
             FindingId::InitialWindow => InitialWindow::default().into(),
             FindingId::IdleRestart => IdleRestart::default().into(),
             FindingId::SendBuffer => SendBuffer::default().into(),
@@ -79,6 +82,7 @@ into_values!(
     NagleDelayedAck,
     CorkTimer,
     FirstByte,
+    ResponsePause,
     InitialWindow,
     IdleRestart,
     SendBuffer,
@@ -194,7 +198,7 @@ pub struct CorkTimer {
 /// Values of `first-byte`.
 #[derive(Clone, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct FirstByte {
-    /// Time to the first byte by the number of the request on its connection: the quickest of each number.
+    /// Time to the first byte by the number of the request after 0.3 s without requests: the quickest of each number.
     pub by_request_ms: Option<Vec<f64>>,
     /// Median time from the end of a request to the first byte of its response.
     pub median_ms: Option<f64>,
@@ -204,6 +208,19 @@ pub struct FirstByte {
     pub proxy: Option<String>,
     /// How much longer than a round trip the median is.
     pub wait_ms: Option<f64>,
+}
+
+/// Values of `response-pause`.
+#[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
+pub struct ResponsePause {
+    /// Bytes of the response before the pause, the head included; null without a pause.
+    pub after_bytes: Option<u64>,
+    /// Median pause of those that paused; null without a pause.
+    pub pause_ms: Option<f64>,
+    /// Responses that paused.
+    pub paused: Option<u32>,
+    /// Responses in all.
+    pub responses: Option<u32>,
 }
 
 /// Values of `initial-window`.

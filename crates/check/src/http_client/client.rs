@@ -1,6 +1,6 @@
 //! The client that the probes share: whom it talks to, how it connects, what it may still use.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use ackwise_http::ConnectionOption;
 
@@ -74,6 +74,11 @@ impl Client {
     #[must_use]
     pub fn now(&self) -> std::time::Instant {
         self.stack.now()
+    }
+
+    /// Lets `span` pass without a request.
+    pub fn rest(&mut self, span: Duration) {
+        self.stack.rest(self.budget.cap(self.now() + span));
     }
 
     /// A request for `page`; `connection` is what it says about persistence.

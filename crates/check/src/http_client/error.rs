@@ -5,7 +5,10 @@ use std::time::Duration;
 use ackwise_http::{EncodeError, ResponseError};
 
 use super::LimitReached;
-use crate::stack::{ConnectError, TransportError};
+use crate::{
+    card::Reason,
+    stack::{ConnectError, TransportError},
+};
 
 /// Why there is no exchange.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -63,20 +66,21 @@ pub enum ExchangeError {
 }
 
 impl ExchangeError {
-    /// Whether this takes an answer that the server gave before: the path or the server has changed.
+    /// Why a check that ends with this has no verdict. A server that cannot be reached any more, or whose
+    /// connection breaks, has answered before: the path or the server has changed.
     #[must_use]
-    pub const fn is_disturbance(&self) -> bool {
+    pub const fn reason(&self) -> Reason {
         match self {
-            Self::Connect(_) | Self::Transport(_) | Self::Silent(_) | Self::EndlessHandshake(_) => {
-                true
-            }
-            Self::LimitReached(_)
+            Self::Connect(_) | Self::Transport(_) => Reason::Disturbed,
+            Self::LimitReached(_) => Reason::Limit,
+            Self::Silent(_)
+            | Self::EndlessHandshake(_)
             | Self::ClosedUnanswered(_)
             | Self::EndlessHead { .. }
             | Self::Http { .. }
             | Self::TooMuch
             | Self::Tls(_)
-            | Self::Request(_) => false,
+            | Self::Request(_) => Reason::NoAnswer,
         }
     }
 

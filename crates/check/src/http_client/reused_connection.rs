@@ -39,8 +39,9 @@ impl ReusedConnection {
         acknowledge: Acknowledge,
         client: &mut Client,
     ) -> Result<Exchange, ExchangeError> {
-        let used = self.current.take_if(|connection| connection.accepts_requests());
-        if let Some(mut connection) = used {
+        // One that is over is closed before the next opens: its server may linger until then, and serve nobody else.
+        let used = self.current.take();
+        if let Some(mut connection) = used.filter(HttpConnection::accepts_requests) {
             connection.set_acknowledge(acknowledge);
             match connection.request(request, &mut client.budget) {
                 Err(ExchangeError::ClosedUnanswered(_) | ExchangeError::Transport(_)) => {}

@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use super::ProbeResult;
+use super::{NoVerdict, ProbeResult};
 use crate::{
     card::{AcceptQueueFull, Verdict},
     http_client::Client,
@@ -72,15 +72,12 @@ impl Queue {
 }
 
 /// Compares the queue with what it was before the check.
-pub(super) fn probe(client: &Client, before: Option<Queue>) -> ProbeResult {
-    match before.zip(Queue::read(client.server())) {
-        Some((before, after)) => report(before, after),
-        None => ProbeResult::new(
-            Verdict::Unknown,
-            "could not be determined: no listening socket of the server is on this host",
-            AcceptQueueFull::default(),
-        ),
-    }
+pub(super) fn probe(client: &Client, before: Option<Queue>) -> Result<ProbeResult, NoVerdict> {
+    let queues = before.zip(Queue::read(client.server()));
+    let (before, after) = queues.ok_or_else(|| {
+        NoVerdict::not_applicable("no listening socket of the server is on this host")
+    })?;
+    Ok(report(before, after))
 }
 
 fn report(before: Queue, after: Queue) -> ProbeResult {

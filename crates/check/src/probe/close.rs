@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Facts, ProbeResult, facts::unknown_end};
+use super::{Facts, NoVerdict, ProbeResult, facts::end};
 use crate::{
     card::{Close, End, SwapResult, Verdict},
     http_client::{Client, Exchange, ExchangeError, HttpConnection},
@@ -14,12 +14,9 @@ use crate::{
 
 /// Asks with `Connection: close`, waits for the FIN, then says one line more: a server that has
 /// closed its socket answers that with RST, one that reads on does not.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
     let (mut connection, exchange) = request_close(client, facts)?;
-    if let Some(reason) = unknown_end(&exchange) {
-        let found = ProbeResult::new(Verdict::Unknown, reason, Close::default());
-        return Ok(found.shown_by(Some(&exchange)));
-    }
+    end(&exchange)?;
     let closed_first = connection.closed().is_some();
     let half_close = match connection.closed() {
         Some(closed) if closed.error.is_none() => {

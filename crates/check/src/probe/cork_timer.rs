@@ -9,7 +9,7 @@ use std::time::Duration;
 use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
 
-use super::{Facts, ProbeResult, facts::unknown_end, follow, ms};
+use super::{Facts, NoVerdict, ProbeResult, facts::end, follow, ms};
 use crate::{
     card::{CorkTimer, Verdict},
     http_client::{Client, Exchange, ExchangeError, Page, ReusedConnection},
@@ -17,17 +17,14 @@ use crate::{
 };
 
 /// One look at each size; where something takes as long as the timer does, more.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     let mut sizes = Vec::new();
     for page in facts.sizes() {
         let first = look(&page, ConnectionOption::KeepAlive, &mut reused, client)?;
         sizes.push(first.content);
         facts.note(&first);
-        if let Some(reason) = unknown_end(&first) {
-            let values = CorkTimer { stall_ms: None, sizes: Some(sizes) };
-            return Ok(ProbeResult::new(Verdict::Unknown, reason, values).shown_by(Some(&first)));
-        }
+        end(&first)?;
         if !follow::may_be_cork_timer(pause(&first), facts.rtt) {
             continue;
         }
@@ -43,6 +40,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             closed.push(pause(&look(&page, ConnectionOption::Close, &mut closing, client)?));
         }
         let judgement = decide(&kept, &closed, facts.rtt);
+        facts.corked |= judgement == Judgement::Cork;
         if judgement != Judgement::Neither {
             return Ok(report(judgement, &kept, sizes, &first));
         }

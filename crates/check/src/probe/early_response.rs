@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Facts, ProbeResult};
+use super::{Facts, NoVerdict, ProbeResult};
 use crate::{
     card::{EarlyResponse, Verdict},
     http_client::{Client, ExchangeError, HttpConnection},
@@ -14,10 +14,10 @@ use crate::{
 
 /// Announces [`ANNOUNCED`] bytes, sends [`PART`] of them, and as many again after a response: one that has
 /// closed its socket answers these with an RST, one that reads on does not.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, ExchangeError> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, NoVerdict> {
     let Some(content) = client.template().content.as_ref().filter(|it| !it.is_empty()) else {
-        let summary = "could not be determined: a large request is sent only with --data";
-        return Ok(ProbeResult::new(Verdict::Unknown, summary, EarlyResponse::default()));
+        let why = "a large request is sent only with --data";
+        return Err(NoVerdict::not_applicable(why));
     };
     let part: Vec<u8> = content.iter().copied().cycle().take(PART).collect();
     let request = client.announce(&facts.page, ANNOUNCED)?;
@@ -32,13 +32,14 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, E
         // The kernel tells an RST once.
         Err(ExchangeError::ClosedUnanswered(None)) if reset => None,
         Err(ExchangeError::Silent(_) | ExchangeError::LimitReached(_)) => {
-            client.budget.check_time(client.now())?; // Then it was not waited for.
+            // Then it was not waited for.
+            client.budget.check_time(client.now()).map_err(ExchangeError::from)?;
             connection.abort();
             let summary = "no response before the end of a large request";
             let values = EarlyResponse { reset: None, status: None };
             return Ok(ProbeResult::new(Verdict::Pass, summary, values));
         }
-        Err(error) => return Err(error),
+        Err(error) => return Err(error.into()),
     };
     let until = client.budget.cap(client.now() + patience);
     reset |= answer.is_none()

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use ackwise_cause::Software;
 
-use super::Queue;
-use crate::http_client::{Exchange, Page};
+use super::{NoVerdict, Queue, prompt::Prompt};
+use crate::{
+    card::Reason,
+    http_client::{Exchange, Page},
+};
 
 /// A server, as far as it is known.
 #[derive(Clone, Debug)]
@@ -31,6 +34,10 @@ pub struct Facts {
     pub idle: Option<Idle>,
     /// The server's accept queue before the check, if the server is on this host.
     pub queue: Option<Queue>,
+    /// Responses that were acknowledged at once, if they were asked for.
+    pub(super) prompt: Option<Prompt>,
+    /// A cork holds the ends of responses.
+    pub(super) corked: bool,
 }
 
 /// What became of a connection that was left idle.
@@ -88,6 +95,8 @@ impl Facts {
             behind: None,
             idle: None,
             queue: None,
+            prompt: None,
+            corked: false,
         }
     }
 
@@ -141,18 +150,32 @@ impl Facts {
             .fold(page, |largest, other| if other.1 > largest.1 { other } else { largest })
     }
 
+    /// The largest response, for a question that needs one of `bytes`.
+    pub(super) fn at_least(&self, bytes: u64) -> Result<Page, NoVerdict> {
+        match self.largest() {
+            (page, largest) if largest >= bytes => Ok(page),
+            (_, largest) => Err(NoVerdict::not_applicable(format!(
+                "needs a response of {bytes} bytes (the largest seen has {largest}): add a larger \
+                 page with --paths"
+            ))),
+        }
+    }
+
     /// Bytes of the page.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.first.head.content_length.unwrap_or(self.first.content)
     }
 
-    /// Why the first answer says nothing about what comes after an answer; `None` if it does.
-    #[must_use]
-    pub fn unknown_end(&self) -> Option<&'static str> {
+    /// Whether the first answer says something about what comes after an answer.
+    ///
+    /// # Errors
+    ///
+    /// If it does not.
+    pub fn end(&self) -> Result<(), NoVerdict> {
         // A large one has an end, even if it was not read so far.
-        let endless = self.first.head.content_length.is_none();
-        unknown_end(&self.first).filter(|_| endless)
+        let has_end = self.first.head.content_length.is_some();
+        if has_end { Ok(()) } else { end(&self.first) }
     }
 
     /// Takes note of what any exchange may tell: that the path is no longer than request and answer
@@ -168,12 +191,18 @@ fn spells_as_the_jdk<'a>(mut names: impl Iterator<Item = &'a [u8]>) -> bool {
     names.any(|name| name == b"Transfer-encoding" || name == b"Content-length")
 }
 
-/// Why `exchange` says nothing about what comes after an answer; `None` if its end was seen.
-pub(super) fn unknown_end(exchange: &Exchange) -> Option<&'static str> {
+/// Whether the end of `exchange` was seen, so that it says something about what comes after an answer.
+pub(super) fn end(exchange: &Exchange) -> Result<(), NoVerdict> {
     if exchange.head.status == SWITCHING_PROTOCOLS {
-        return Some("the server switches to another protocol (status 101), so HTTP ends here");
+        let why = "the server switches to another protocol (status 101), so HTTP ends here";
+        return Err(NoVerdict::not_applicable(why));
     }
-    (!exchange.complete).then_some("the response was not read to its end")
+    match exchange.complete {
+        true => Ok(()),
+        false => {
+            Err(NoVerdict::unknown(Reason::NoAnswer, "the response was not read to its end"))
+        }
+    }
 }
 
 /// RFC 9110, section 15.2.2: the last answer in HTTP on its connection.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use ackwise_tcp::Timestamps;
 
-use super::Facts;
+use super::{Facts, NoVerdict};
 use crate::{
+    card::Reason,
     http_client::{Arrived, Client, Exchange},
     stack::{Acknowledge, Capabilities, Receiver},
 };
@@ -36,8 +37,8 @@ pub(super) enum View {
 }
 
 impl View {
-    /// How `client` can see flights; otherwise why not.
-    pub(super) fn of(client: &Client, facts: &Facts) -> Result<Self, String> {
+    /// How `client` can see flights, if it can.
+    pub(super) fn of(client: &Client, facts: &Facts) -> Result<Self, NoVerdict> {
         let Capabilities { segments, longest_delay, .. } = client.capabilities();
         if segments && longest_delay >= SHORTEST_WITHHOLDING {
             return Ok(Self::Withholding(longest_delay.min(LONGEST_WITHHOLDING)));
@@ -45,11 +46,12 @@ impl View {
         if facts.rtt >= SHORTEST_ROUND_TRIP {
             return Ok(Self::Bursts(facts.rtt / 2));
         }
-        Err(format!(
+        let why = format!(
             "cannot separate flights: the kernel sends ACKs by itself, and the round trip of \
              {:.2} ms is too short (expected --stack ackwise)",
             facts.rtt.as_secs_f64() * 1e3
-        ))
+        );
+        Err(NoVerdict::unknown(Reason::Stack, why))
     }
 
     pub(super) fn acknowledge(self) -> Acknowledge {

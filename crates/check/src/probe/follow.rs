@@ -294,7 +294,7 @@ fn soonest(rtt: Duration) -> Duration {
 }
 
 /// It may come later by some queueing, and by what a busy machine adds.
-fn latest(rtt: Duration) -> Duration {
+pub(super) fn latest(rtt: Duration) -> Duration {
     rtt * 3 / 2 + BUSY
 }
 

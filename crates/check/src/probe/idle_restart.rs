@@ -10,30 +10,20 @@ use ackwise_http::ConnectionOption;
 use ackwise_tcp::policy::round_trips_saved;
 
 use super::{
-    Facts, ProbeResult,
+    Facts, NoVerdict, ProbeResult,
     flight::{Flight, View},
 };
 use crate::{
-    card::{IdleRestart, Verdict},
-    http_client::{Client, ExchangeError},
+    card::{IdleRestart, Reason, Verdict},
+    http_client::Client,
     stack::{Acknowledge, Receiver},
 };
 
 /// One connection: grow the window, count a flight, pause, count a flight.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, ExchangeError> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, NoVerdict> {
     let pause = if facts.thorough { LONG_PAUSE } else { PAUSE } + 4 * facts.rtt;
-    let unknown =
-        |summary: String| Ok(ProbeResult::new(Verdict::Unknown, summary, IdleRestart::default()));
-    let view = match View::of(client, facts) {
-        Ok(view) => view,
-        Err(reason) => return unknown(reason),
-    };
-    let (page, bytes) = facts.largest();
-    if bytes < LARGE {
-        return unknown(format!(
-            "needs a response of {LARGE} bytes (the largest seen has {bytes}): add a larger page with --paths"
-        ));
-    }
+    let page = facts.at_least(LARGE)?;
+    let view = View::of(client, facts)?;
     let request = client.ask_for(&page, Some(ConnectionOption::KeepAlive))?;
     let mut connection = client.open(Receiver { sack: facts.is_far(), ..Receiver::ETHERNET })?;
     connection.request(&request, &mut client.budget)?;
@@ -42,16 +32,17 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, E
     connection.set_acknowledge(Acknowledge::Promptly);
     connection.observe_until(client.budget.cap(client.now() + pause));
     if !connection.accepts_requests() {
-        return unknown("the server closes the connection during the pause".to_owned());
+        let why = "the server closes the connection during the pause";
+        return Err(NoVerdict::not_applicable(why));
     }
     connection.set_acknowledge(view.acknowledge());
     let rested = connection.request(&request, &mut client.budget)?;
     let flights = view.first_flight(&busy).zip(view.first_flight(&rested));
-    let Some((before, after)) = flights else {
-        return unknown("the response is empty".to_owned());
-    };
+    let (before, after) =
+        flights.ok_or_else(|| NoVerdict::not_applicable("the response is empty"))?;
     if before.is_all && matches!(view, View::Bursts(_)) {
-        return unknown("cannot separate flights on this path".to_owned());
+        let why = "cannot separate flights on this path";
+        return Err(NoVerdict::unknown(Reason::Stack, why));
     }
     Ok(report(before, after, pause, facts.rtt).shown_by(Some(&rested)))
 }

@@ -3,21 +3,16 @@
 use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
 
-use super::{Facts, ProbeResult, flight::View};
+use super::{Facts, NoVerdict, ProbeResult, flight::View};
 use crate::{
-    card::{InitialWindow, Verdict},
-    http_client::{Client, ExchangeError},
+    card::{InitialWindow, Reason, Verdict},
+    http_client::Client,
     stack::Receiver,
 };
 
 /// A new connection whose first flight is counted.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
-    let unknown =
-        |summary: String| Ok(ProbeResult::new(Verdict::Unknown, summary, InitialWindow::default()));
-    let view = match View::of(client, facts) {
-        Ok(view) => view,
-        Err(reason) => return unknown(reason),
-    };
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
+    let view = View::of(client, facts)?;
     let (page, _) = facts.largest();
     let request = client.ask_for(&page, Some(ConnectionOption::Close))?;
     let receiver = Receiver { acknowledge: view.acknowledge(), ..Receiver::ETHERNET };
@@ -27,11 +22,12 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     if !exchange.complete && exchange.content < BEGINNING {
         let (bytes, said) = (exchange.content, exchange.head.content_length);
         let of = said.map_or_else(String::new, |said| format!(" of {said}"));
-        return unknown(format!("the response stops after {bytes}{of} bytes of its body"));
+        let why = format!("the response stops after {bytes}{of} bytes of its body");
+        return Err(NoVerdict::unknown(Reason::NoAnswer, why));
     }
-    let Some(flight) = view.first_flight(&exchange) else {
-        return unknown("the response is empty".to_owned());
-    };
+    let flight = view
+        .first_flight(&exchange)
+        .ok_or_else(|| NoVerdict::not_applicable("the response is empty"))?;
     let segments = flight.segments;
     let mss = flight.full_seen.then_some(flight.mss);
     let values = |segments: Option<u64>, at_least: Option<u64>| InitialWindow {
@@ -45,7 +41,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             "at least {segments}: the server paused after a segment that was not full, so the \
              window may not be the limit"
         );
-        return Ok(ProbeResult::new(Verdict::Unknown, summary, values(None, Some(segments)))
+        return Ok(ProbeResult::new(Verdict::NotApplicable, summary, values(None, Some(segments)))
             .shown_by(Some(&exchange)));
     }
     // Bursts that are not told apart look like one.
@@ -55,7 +51,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             "at least {segments}: the whole response arrived before the client's first ACK: add a larger \
              page with --paths"
         );
-        return Ok(ProbeResult::new(Verdict::Unknown, summary, values(None, Some(segments)))
+        return Ok(ProbeResult::new(Verdict::NotApplicable, summary, values(None, Some(segments)))
             .shown_by(Some(&exchange)));
     }
     let (verdict, note) = match segments {

@@ -11,19 +11,16 @@ use ackwise_cause::FindingId;
 use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
 
-use super::{Facts, Front, Idle, ProbeResult, rounded};
+use super::{Facts, Front, Idle, NoVerdict, ProbeResult, rounded};
 use crate::{
-    card::{KeepAlive, Verdict},
+    card::{KeepAlive, Reason, Verdict},
     http_client::{Client, Exchange, ExchangeError, HttpConnection, Request, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// Uses up what is left of the requests, to see the server's limit.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, ExchangeError> {
-    if let Some(reason) = facts.unknown_end() {
-        let found = ProbeResult::new(Verdict::Unknown, reason, KeepAlive::default());
-        return Ok(found.shown_by(Some(&facts.first)));
-    }
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, NoVerdict> {
+    facts.end()?;
     let by_default = facts.first.persists();
     let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
@@ -161,7 +158,11 @@ fn report(seen: &Seen) -> ProbeResult {
         Some(front) => judge(front, seen.idle, full),
         None => (Verdict::Pass, String::new()),
     };
-    ProbeResult::new(verdict, format!("{kept}{idle}{count}{judged}"), values)
+    let summary = format!("{kept}{idle}{count}{judged}");
+    match verdict {
+        Verdict::Unknown => ProbeResult::unknown(Reason::Limit, summary, values),
+        verdict => ProbeResult::new(verdict, summary, values),
+    }
 }
 
 /// Whether requests of what is in front of the server may cross a close.

@@ -15,22 +15,22 @@ use ackwise_http::ConnectionOption;
 
 use self::report::report;
 use super::{
-    Facts, ProbeResult,
+    Facts, NoVerdict, ProbeResult,
     follow::{self, Arm, Delays, Release, STALL, Trial, TrialOutcome},
 };
 use crate::{
-    card::{NagleDelayedAck, Verdict},
+    card::Reason,
     http_client::{Client, Exchange, ExchangeError, HttpConnection, Page, ReusedConnection},
     stack::{AckRule, Acknowledge, Receiver, Whose},
 };
 
 /// Responses of several sizes: first whether any pauses while our ACK is withheld, then, for those
 /// that do, what ends the pause.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
     let players = Player::of(client);
     if players.is_empty() {
-        let summary = "this stack cannot withhold ACKs";
-        return Ok(ProbeResult::new(Verdict::Unknown, summary, NagleDelayedAck::default()));
+        let why = "this stack cannot withhold ACKs";
+        return Err(NoVerdict::unknown(Reason::Stack, why));
     }
     let mut bench = Bench { client, facts, player: players[0], reused: None };
     let mut sizes: Vec<Size> = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     }
     // A range says no more than the page that it is of; another page does.
     let untried = pages[sizes.len()..].iter().filter(|page| page.bytes.is_none()).count();
-    Ok(report(&sizes, untried, &players))
+    report(&sizes, untried, &players)
 }
 
 /// A client, and how often it asks.

@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Facts, ProbeResult, facts::unknown_end};
+use super::{Facts, NoVerdict, ProbeResult, facts::end};
 use crate::{
-    card::{Pipelining, Verdict},
+    card::{Pipelining, Reason, Verdict},
     http_client::{Client, Exchange, ExchangeError, Page, Request, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// Asks for two pages one after the other, then for both at once, and compares. Where they differ it
 /// asks once more one by one: a page that is never the same twice cannot be compared.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
     if !facts.asks_by_get {
         let method = client.template().method.as_str();
-        let summary = format!("{method} requests are not pipelined (RFC 9112, section 9.3.2)");
-        return Ok(ProbeResult::new(Verdict::Unknown, summary, Pipelining { ok: None }));
+        let why = format!("{method} requests are not pipelined (RFC 9112, section 9.3.2)");
+        return Err(NoVerdict::not_applicable(why));
     }
     let pages = two_pages(facts);
     let distinct = pages[0] != pages[1];
@@ -25,9 +25,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     let requests = [client.ask_for(&pages[0], option)?, client.ask_for(&pages[1], option)?];
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     let alone = one_by_one(&requests, distinct, &mut reused, client)?;
-    if let Some(reason) = alone.iter().find_map(unknown_end) {
-        return Ok(ProbeResult::new(Verdict::Unknown, reason, Pipelining { ok: None }));
-    }
+    alone.iter().try_for_each(end)?;
     if !alone[0].persists() {
         let summary = "the server closes after each response, so requests cannot be pipelined";
         return Ok(ProbeResult::new(Verdict::Pass, summary, Pipelining { ok: Some(false) }));
@@ -38,7 +36,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     let first = connection.receive(sent, &client.budget)?;
     facts.note(&first);
     if !first.complete {
-        return Ok(unfinished().shown_by(Some(&first)));
+        return Err(unfinished());
     }
     let answered = client.now();
     let second = match connection.receive(sent, &client.budget) {
@@ -46,18 +44,19 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         Err(error) => {
             let closed = connection.closed().is_some() || !first.persists();
             let waited = client.now().saturating_duration_since(answered);
-            return Ok(first_only(error, closed, waited, &alone).shown_by(Some(&first)));
+            return Ok(first_only(error, closed, waited, &alone)?.shown_by(Some(&first)));
         }
     };
     let together = [first, second];
-    let found = if !together[1].complete {
-        unfinished()
-    } else if alike(&together, &alone) {
+    if !together[1].complete {
+        return Err(unfinished());
+    }
+    let found = if alike(&together, &alone) {
         right(distinct)
     } else {
         drop(connection);
         let again = one_by_one(&requests, distinct, &mut reused, client)?;
-        otherwise(&together, &alone, &again)
+        otherwise(&together, &alone, &again)?
     };
     Ok(found.shown_by(Some(&together[0])))
 }
@@ -105,10 +104,9 @@ fn right(distinct: bool) -> ProbeResult {
     ProbeResult::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
 }
 
-fn unfinished() -> ProbeResult {
-    let summary =
-        "could not be determined: the responses to two requests in one segment did not end in time";
-    ProbeResult::new(Verdict::Unknown, summary, Pipelining { ok: None })
+fn unfinished() -> NoVerdict {
+    let why = "the responses to two requests in one segment did not end in time";
+    NoVerdict::unknown(Reason::NoAnswer, why)
 }
 
 /// Both answers came, and not as they came one by one, neither the first time nor `again`.
@@ -116,7 +114,7 @@ fn otherwise(
     together: &[Exchange; 2],
     alone: &[Exchange; 2],
     again: &[Exchange; 2],
-) -> ProbeResult {
+) -> Result<ProbeResult, NoVerdict> {
     if alike(alone, again) {
         let swapped = same(&together[0], &alone[1]) && same(&together[1], &alone[0]);
         let what = if swapped {
@@ -125,20 +123,20 @@ fn otherwise(
             "with different content than when sent separately"
         };
         let summary = format!("two requests in one segment get responses {what}");
-        return ProbeResult::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
+        return Ok(ProbeResult::new(Verdict::Fail, summary, Pipelining { ok: Some(false) }));
     }
     let statuses = |these: &[Exchange; 2]| [these[0].head.status, these[1].head.status];
     if statuses(alone) != statuses(again) {
-        let summary = "repeated requests get different statuses";
-        return ProbeResult::new(Verdict::Unknown, summary, Pipelining { ok: None });
+        let why = "repeated requests get different statuses";
+        return Err(NoVerdict::unknown(Reason::Disturbed, why));
     }
     if statuses(together) != statuses(alone) {
         let summary =
             "two requests in one segment get a different status than when sent separately";
-        return ProbeResult::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
+        return Ok(ProbeResult::new(Verdict::Fail, summary, Pipelining { ok: Some(false) }));
     }
     let summary = "two requests in one segment both get the correct status; the page changes each time, so its content was not compared";
-    ProbeResult::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
+    Ok(ProbeResult::new(Verdict::Pass, summary, Pipelining { ok: Some(true) }))
 }
 
 /// Only one response came, and then `error`, after `waited`.
@@ -147,31 +145,27 @@ fn first_only(
     closed: bool,
     waited: Duration,
     alone: &[Exchange; 2],
-) -> ProbeResult {
+) -> Result<ProbeResult, NoVerdict> {
     let only = "only the first of two requests in one segment gets";
     let no = Pipelining { ok: Some(false) };
     if let ExchangeError::Http { .. } = error {
         let summary = format!("{only} a correct response: {error}");
-        return ProbeResult::new(Verdict::Fail, summary, no);
+        return Ok(ProbeResult::new(Verdict::Fail, summary, no));
     }
     // RFC 9112, section 9.6: a server may close, and the client asks again on another connection.
     if closed {
-        return ProbeResult::new(
-            Verdict::Warn,
-            format!("{only} a response, then the server closes"),
-            no,
-        );
+        let summary = format!("{only} a response, then the server closes");
+        return Ok(ProbeResult::new(Verdict::Warn, summary, no));
     }
     let usual = alone.iter().filter_map(Exchange::duration).max().unwrap_or_default();
     if waited < FOLLOW_UP.max(2 * usual) {
-        let summary = format!("could not be determined: {error}");
-        return ProbeResult::new(Verdict::Unknown, summary, Pipelining { ok: None });
+        return Err(error.into());
     }
     let secs = waited.as_secs_f64();
     let summary = format!(
         "{only} a response: no second one within {secs:.1} s, although the connection stays open"
     );
-    ProbeResult::new(Verdict::Fail, summary, no)
+    Ok(ProbeResult::new(Verdict::Fail, summary, no))
 }
 
 /// A second answer that comes later than this after the first, or than twice what one takes alone, does

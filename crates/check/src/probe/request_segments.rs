@@ -5,7 +5,7 @@ use std::time::Duration;
 use ackwise_cause::{Cause, Direction};
 use ackwise_http::ConnectionOption;
 
-use super::{Facts, ProbeResult, follow, ms};
+use super::{Facts, NoVerdict, ProbeResult, follow, ms};
 use crate::{
     card::{RequestSegments, Verdict},
     http_client::{Client, Exchange, ExchangeError, HttpConnection},
@@ -14,7 +14,7 @@ use crate::{
 
 /// Whole requests and cut ones in turn; what counts is the time from the *last* byte of the
 /// request to the first of the answer.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
     let (mut whole, mut cut) = (Vec::new(), Vec::new());
     let mut shown = None;
     let mut current: Option<HttpConnection> = None;
@@ -64,16 +64,18 @@ fn with_nagle(client: &mut Client, facts: &Facts) -> Result<Duration, ExchangeEr
     let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let receiver = Receiver { hold: Hold::Nagle, ..Receiver::ETHERNET };
     let mut times = Vec::new();
-    let mut connection = client.open(receiver)?;
+    let mut current: Option<HttpConnection> = None;
     for number in 0..NAGLE_TRIALS {
-        if !connection.accepts_requests() {
-            connection = client.open(receiver)?;
-        }
+        let mut connection = match current.take().filter(HttpConnection::accepts_requests) {
+            Some(connection) => connection,
+            None => client.open(receiver)?,
+        };
         let begun = connection.now();
         let cut = request.cut();
         let sent = connection.send_in_two(&request, cut, Duration::ZERO, &mut client.budget)?;
         let exchange = connection.receive(sent, &client.budget)?;
         let before = sent.saturating_duration_since(begun);
+        current = Some(connection);
         if number >= NAGLE_WARM_UP {
             times.extend(exchange.first_byte().map(|took| took + before));
         }

@@ -3,31 +3,24 @@
 use ackwise_http::ConnectionOption;
 
 use super::{
-    Facts, ProbeResult,
+    Facts, NoVerdict, ProbeResult,
     flight::{Flight, View},
 };
 use crate::{
-    card::{Bound, SendBuffer, Verdict},
-    http_client::{Client, ExchangeError},
+    card::{Bound, Reason, SendBuffer, Verdict},
+    http_client::Client,
     stack::{Acknowledge, Receiver},
 };
 
 /// One connection: the window grows under prompt ACKs, then a flight is counted; twice.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, ExchangeError> {
-    let unknown =
-        |summary: String| Ok(ProbeResult::new(Verdict::Unknown, summary, SendBuffer::default()));
-    let view = match View::of(client, facts) {
-        Ok(view @ View::Withholding(_)) => view,
-        Ok(View::Bursts(_)) => return unknown("needs --stack ackwise".to_owned()),
-        Err(reason) => return unknown(reason),
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, NoVerdict> {
+    let page = facts.at_least(LARGE)?;
+    let view = match View::of(client, facts)? {
+        view @ View::Withholding(_) => view,
+        View::Bursts(_) => {
+            return Err(NoVerdict::unknown(Reason::Stack, "needs --stack ackwise"));
+        }
     };
-    let (page, bytes) = facts.largest();
-    if bytes < LARGE {
-        return unknown(format!(
-            "needs a response of {LARGE} bytes (the largest seen has {bytes}): add a larger page \
-             with --paths"
-        ));
-    }
     let request = client.ask_for(&page, Some(ConnectionOption::KeepAlive))?;
     let mut connection =
         client.open(Receiver { window: WINDOW, sack: facts.is_far(), ..Receiver::ETHERNET })?;
@@ -36,14 +29,16 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, E
     for _ in 0..2 {
         for acknowledge in [Acknowledge::Promptly, view.acknowledge()] {
             if connection.requests() > 0 && !connection.accepts_requests() {
-                return unknown("the server closes the connection".to_owned());
+                return Err(NoVerdict::not_applicable("the server closes the connection"));
             }
             connection.set_acknowledge(acknowledge);
             shown = Some(connection.request(&request, &mut client.budget)?);
         }
         flights.extend(shown.as_ref().and_then(|exchange| view.first_flight(exchange)));
     }
-    let [first, second] = flights[..] else { return unknown("the response is empty".to_owned()) };
+    let [first, second] = flights[..] else {
+        return Err(NoVerdict::not_applicable("the response is empty"));
+    };
     Ok(report(first, second).shown_by(shown.as_ref()))
 }
 

@@ -14,33 +14,25 @@ use ackwise_http::ConnectionOption;
 use ackwise_tcp::Timestamps;
 
 use super::{
-    Facts, ProbeResult,
+    Facts, NoVerdict, ProbeResult,
     follow::{self, Arm, Delays, Release, Trial, TrialOutcome},
     ms,
 };
 use crate::{
-    card::{ShortInitialSegment, Verdict},
+    card::{Reason, ShortInitialSegment, Verdict},
     http_client::{Client, Exchange, ExchangeError, Page, Stall},
     stack::{AckRule, Acknowledge, Receiver},
 };
 
 /// New connections with a window of two segments, ACKs withheld for two different times.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
-    let unknown = |summary: String| {
-        Ok(ProbeResult::new(Verdict::Unknown, summary, ShortInitialSegment::default()))
-    };
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
+    let [large, small] = SEGMENTS;
+    let page = facts.at_least(SEGMENTS_NEEDED * u64::from(small))?;
+    let fits = facts.at_least(SEGMENTS_NEEDED * u64::from(large)).is_ok();
+    let mss = if fits { large } else { small };
     let capabilities = client.capabilities();
-    let Some(delays) = Delays::within(capabilities) else {
-        return unknown("this stack cannot withhold ACKs".to_owned());
-    };
-    let (page, bytes) = facts.largest();
-    let Some(mss) = SEGMENTS.into_iter().find(|mss| bytes >= SEGMENTS_NEEDED * u64::from(*mss))
-    else {
-        let needed = SEGMENTS_NEEDED * u64::from(SEGMENTS[SEGMENTS.len() - 1]);
-        return unknown(format!(
-            "needs a response of {needed} bytes (the largest seen has {bytes}): add a larger page with --paths"
-        ));
-    };
+    let delays = Delays::within(capabilities)
+        .ok_or_else(|| NoVerdict::unknown(Reason::Stack, "this stack cannot withhold ACKs"))?;
     let mut bench =
         Bench { client, facts, page, mss, delays, window: Window::Two, splits: 0, shown: None };
     let rule = if capabilities.segments { EVERY_SECOND } else { LINUX };
@@ -75,8 +67,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         Release::Undecided => {
             let summary = "a response pauses at its start, but the trials were inconclusive: this \
                            machine or the path is too busy";
-            let values = ShortInitialSegment::default();
-            ProbeResult::new(Verdict::Unknown, summary, values).disturbed(true)
+            return Err(NoVerdict::unknown(Reason::Disturbed, summary));
         }
         Release::Other | Release::Timer => {
             let summary = "a response pauses at its start, but not for an ACK";
@@ -220,7 +211,7 @@ fn initial_stall(exchange: &Exchange, mss: u16) -> Option<Stall> {
         .max_by_key(Stall::length)
 }
 
-/// Segment sizes that are tried, the largest that the response allows.
+/// Segment sizes, of which the larger is tried if the response allows it.
 const SEGMENTS: [u16; 2] = [1460, 536];
 
 /// A response with fewer segments ends before the stall could begin.

@@ -2,17 +2,17 @@
 
 use ackwise_http::ConnectionOption;
 
-use super::{Facts, ProbeResult, follow::Delays};
+use super::{Facts, NoVerdict, ProbeResult, follow::Delays};
 use crate::{
     card::{SplitHead, Verdict},
-    http_client::{Client, Exchange, ExchangeError, ReusedConnection},
+    http_client::{Client, Exchange, ReusedConnection},
     stack::{AckRule, Acknowledge, Receiver},
 };
 
 /// Looks at the ends of segments, or of reads, in responses to requests for the page: two segments may merge into
 /// one read, never the other way, so two sightings show a split and only several merged reads speak
 /// against it.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
     let exact = client.capabilities().segments;
     // Behind Nagle's algorithm the content comes after our ACK: withheld, it makes the cut plain.
     let withheld = Delays::within(client.capabilities())
@@ -31,7 +31,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             seen.look(&exchange);
         }
     }
-    Ok(decide(facts, &seen, exact))
+    decide(facts, &seen, exact)
 }
 
 /// Responses whose heads arrived by themselves.
@@ -56,27 +56,26 @@ impl Seen {
     }
 }
 
-fn decide(facts: &Facts, seen: &Seen, exact: bool) -> ProbeResult {
+fn decide(facts: &Facts, seen: &Seen, exact: bool) -> Result<ProbeResult, NoVerdict> {
     let first = &facts.first;
     let head_bytes = first.head.end - first.head.start;
-    let values = |split: Option<bool>| SplitHead { split, head_bytes: Some(head_bytes) };
+    let values = |split: bool| SplitHead { split: Some(split), head_bytes: Some(head_bytes) };
     if first.content == 0 {
-        let summary = "the response has no body, so it cannot be split";
-        return ProbeResult::new(Verdict::Unknown, summary, values(None));
+        return Err(NoVerdict::not_applicable("the response has no body, so it cannot be split"));
     }
-    match &seen.shown {
+    Ok(match &seen.shown {
         Some(exchange) if seen.splits(exact) => {
             let summary = format!(
                 "the {head_bytes}-byte head is sent in its own segment: this costs one more packet per response, and Nagle's algorithm can hold the body"
             );
-            ProbeResult::new(Verdict::Warn, summary, values(Some(true))).shown_by(Some(exchange))
+            ProbeResult::new(Verdict::Warn, summary, values(true)).shown_by(Some(exchange))
         }
         _ => {
             let how = if exact { "" } else { ", as far as socket reads show" };
             let summary = format!("head and body share segments{how}");
-            ProbeResult::new(Verdict::Pass, summary, values(Some(false))).shown_by(Some(first))
+            ProbeResult::new(Verdict::Pass, summary, values(false)).shown_by(Some(first))
         }
-    }
+    })
 }
 
 /// Answers looked at where reads may merge segments, and where segments are seen: with the ACK withheld and

@@ -3,7 +3,7 @@
 use ackwise_report::{escape, layout::milliseconds};
 
 use super::{Report, pages, stalls, title};
-use crate::card::{Card, Finding, FindingId, FirstByte, Values, Verdict};
+use crate::card::{Card, Finding, FindingId, FirstByte, Reason, StackName, Values, Verdict};
 
 pub(super) fn of(report: &Report) -> String {
     let sentences: Vec<_> = match &report.cards[..] {
@@ -15,7 +15,6 @@ pub(super) fn of(report: &Report) -> String {
 }
 
 fn of_card(card: &Card) -> String {
-    let with = |verdict| card.findings.iter().filter(move |it| it.verdict == verdict);
     let who = match card.server {
         Some(_) => format!("The {}", title(card)),
         None => title(card),
@@ -29,9 +28,8 @@ fn of_card(card: &Card) -> String {
         // They are there to be compared, and their card says what stays open.
         return verdict;
     }
-    let open: Vec<_> = stalls::open(card).collect();
-    let others = with(Verdict::Unknown).count() - open.len();
-    let leads = |it: &&Finding| it.id == FindingId::NagleDelayedAck || it.disturbed;
+    let open: Vec<_> = stalls::unanswered(card).collect();
+    let leads = |it: &&Finding| it.id == FindingId::NagleDelayedAck || is_disturbed(it);
     // Without a loss it has been said.
     let [first, open] = match (lost.is_empty() || open.is_empty(), open.iter().any(leads)) {
         (true, _) => [String::new(), String::new()],
@@ -39,32 +37,49 @@ fn of_card(card: &Card) -> String {
         (_, true) => [format!("Could not determine {}. ", names(open)), String::new()],
         _ => [String::new(), format!(" Could not determine {}.", names(open))],
     };
-    let others = match others {
-        0 => String::new(),
-        1 => " One other check was inconclusive.".to_owned(),
-        n => format!(" {n} other checks were inconclusive."),
-    };
-    let disturbed = match stalls::open(card).any(|it| it.disturbed) {
+    let disturbed = match stalls::open(card).any(is_disturbed) {
         true => " A disturbance took an answer: run the check again.",
         false => "",
     };
-    format!("{first}{verdict}{open}{others}{}{disturbed}", slow_start(card))
+    format!("{first}{verdict}{open}{}{disturbed}{}", slow_start(card), beyond_stack(card))
+}
+
+fn is_disturbed(finding: &Finding) -> bool {
+    finding.reason == Some(Reason::Disturbed)
+}
+
+/// What another stack could tell.
+fn beyond_stack(card: &Card) -> String {
+    let beyond = names(stalls::beyond_stack(card));
+    match (beyond.is_empty(), card.stack) {
+        (true, _) => String::new(),
+        (_, StackName::Kernel) => {
+            format!(" The kernel's TCP stack cannot measure {beyond} (--stack ackwise may).")
+        }
+        (_, StackName::Ackwise) => format!(" This TCP stack cannot measure {beyond} here."),
+    }
 }
 
 /// What no other sentence says of a server that loses nothing: its responses begin late.
 fn slow_start(card: &Card) -> String {
+    let Some((wait, verdict)) = first_byte_wait(card) else { return String::new() };
+    let whose = match verdict {
+        Verdict::Warn => "check the server behind the proxy",
+        _ => "time of the program, or of a server behind it",
+    };
+    let wait = milliseconds(wait);
+    format!(" Its first byte takes {wait} more than a round trip: {whose}.")
+}
+
+/// How much longer than a round trip the first byte takes, if that has no cost of its own and is worth a word.
+fn first_byte_wait(card: &Card) -> Option<(f64, Verdict)> {
     let facts = |it: &Finding| match &it.values {
-        Values::FirstByte(FirstByte { wait_ms, .. }) if it.verdict == Verdict::Pass => *wait_ms,
+        Values::FirstByte(FirstByte { wait_ms, .. }) if it.cost_ms.is_none() => {
+            Some(((*wait_ms)?, it.verdict))
+        }
         _ => None,
     };
-    match card.findings.iter().find_map(facts) {
-        Some(wait) if wait >= SLOW_MS => format!(
-            " Its first byte takes {} more than a round trip: time of the program, or of a server \
-             behind it.",
-            milliseconds(wait)
-        ),
-        _ => String::new(),
-    }
+    card.findings.iter().find_map(facts).filter(|(wait, _)| *wait >= SLOW_MS)
 }
 
 /// A shorter time to the first byte is not worth a word; as for stalls.
@@ -79,7 +94,7 @@ fn lossy(card: &Card) -> Vec<&Finding> {
         .filter(|it| match it.verdict {
             Verdict::Fail => true,
             Verdict::Warn => cost(it) > 0.0,
-            Verdict::Pass | Verdict::Unknown => false,
+            Verdict::NotApplicable | Verdict::Pass | Verdict::Unknown => false,
         })
         .collect();
     lossy.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
@@ -88,8 +103,12 @@ fn lossy(card: &Card) -> Vec<&Finding> {
 
 /// What can be said of a server at which no loss was seen: no more than was found out.
 fn lossless(who: &str, card: &Card) -> String {
-    let open = names(stalls::open(card));
-    let passed = stalls::of(card).filter(|it| it.verdict == Verdict::Pass).count();
+    let open = names(stalls::unanswered(card));
+    let asked = stalls::of(card).filter(|it| it.verdict != Verdict::NotApplicable);
+    let (asked, passed) =
+        asked.fold((0, 0), |(n, passed), it| (n + 1, passed + usize::from(it.verdict == Verdict::Pass)));
+    let limited = stalls::of(card).any(|it| it.reason == Some(Reason::Stack));
+    let waits = first_byte_wait(card).is_some();
     let warned = names(card.findings.iter().filter(|it| it.verdict == Verdict::Warn));
     let look = match warned.is_empty() {
         true => String::new(),
@@ -100,11 +119,13 @@ fn lossless(who: &str, card: &Card) -> String {
         _ if !open.is_empty() => {
             format!("{who}: no stall found; could not determine {open}{look}.")
         }
+        // Time goes by, or a stall may hide from this stack.
+        1.. if waits || limited => format!("{who}: no stall found{look}."),
         0 if warned.is_empty() => format!("{who} passes all checks."),
         _ if warned.is_empty() => format!("{who} loses no time and passes all checks."),
         // Some stall was not asked for or warns: then it is not for us to say that no time is lost.
         0 => format!("{who}: warnings: {warned}."),
-        n if n < stalls::of(card).count() => format!("{who}: warnings: {warned}."),
+        n if n < asked => format!("{who}: warnings: {warned}."),
         _ => format!("{who} loses no time in these checks{look}."),
     }
 }
@@ -193,7 +214,7 @@ mod tests {
         report.cards[0].findings.push(first_byte);
         assert_eq!(
             of(&report),
-            "http://127.0.0.1:8080/ passes all checks. Its first byte takes 44.2 ms more than a \
+            "http://127.0.0.1:8080/: no stall found. Its first byte takes 44.2 ms more than a \
              round trip: time of the program, or of a server behind it."
         );
     }
@@ -264,10 +285,10 @@ mod tests {
     fn a_disturbance_is_said_with_what_it_took() {
         let mut report = sample::one_card();
         report.cards[0].findings.retain(|it| it.id == FindingId::NagleDelayedAck);
-        assert!(!report.is_disturbed());
+        assert_eq!(report.unanswered(), None);
         *nagle(&mut report) = Finding {
             verdict: Verdict::Unknown,
-            disturbed: true,
+            reason: Some(Reason::Disturbed),
             summary: "too busy".to_owned(),
             ..nagle(&mut report).clone()
         };
@@ -277,8 +298,8 @@ mod tests {
              answer: run the check again."
         );
         assert_eq!(
-            report.disturbance().as_deref(),
-            Some("a disturbance took an answer: nagle-delayed-ack: too busy (run the check again)")
+            report.unanswered().as_deref(),
+            Some("no verdict on nagle-delayed-ack: too busy (run the check again)")
         );
     }
 

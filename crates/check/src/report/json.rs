@@ -40,7 +40,7 @@ pub struct Document<'a> {
 }
 
 impl format::Document for Document<'_> {
-    const FORMAT: Format = Format::first("ackwise-check");
+    const FORMAT: Format = Format { name: "ackwise-check", version: 2 };
     const ABOUT: &'static str = "What `ackwise check --json` prints: the findings for each server.";
 }
 

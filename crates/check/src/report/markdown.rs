@@ -8,7 +8,7 @@ use ackwise_report::{
     layout::milliseconds,
 };
 
-use super::{Exporter, Report, actionable, pages, title};
+use super::{Exporter, Report, actionable, pages, title, word};
 use crate::card::{Card, Finding};
 
 /// GitHub-flavoured Markdown; evidence is folded away.
@@ -43,7 +43,7 @@ fn write_card(out: &mut String, card: &Card) -> fmt::Result {
     writeln!(out, "| --- | --- | ---: | --- |")?;
     for Finding { id, verdict, cost_ms, summary, .. } in &card.findings {
         let cost = cost_ms.map(milliseconds).unwrap_or_default();
-        let (id, verdict) = (id, Name(*verdict));
+        let (id, verdict) = (id, word(*verdict));
         writeln!(out, "| **{verdict}** | `{id}` | {cost} | {} |", markdown(summary))?;
     }
     actionable(card).into_iter().try_for_each(|finding| details(out, finding))

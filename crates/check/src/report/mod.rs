@@ -17,10 +17,10 @@ pub use markdown::Markdown;
 pub use stalls::STALLS;
 pub use text::Text;
 
-use ackwise_report::escape;
+use ackwise_report::{Name, escape};
 
 use super::{
-    card::{BuiltIn, Card, Finding, Verdict},
+    card::{BuiltIn, Card, Finding, Reason, Verdict},
     page_times::PageTimes,
 };
 
@@ -43,26 +43,16 @@ impl Report {
         verdicts.max().unwrap_or(Verdict::Pass)
     }
 
-    /// Whether a question about stalls that was asked of a server was not found out.
+    /// What was not found out about stalls, and why, in one sentence.
     #[must_use]
-    pub fn has_open_stalls(&self) -> bool {
-        self.cards.iter().any(|card| stalls::open(card).next().is_some())
-    }
-
-    /// Whether a disturbance took the answer to a question about stalls.
-    #[must_use]
-    pub fn is_disturbed(&self) -> bool {
-        self.disturbance().is_some()
-    }
-
-    /// What a disturbance left open, and why, in one sentence.
-    #[must_use]
-    pub fn disturbance(&self) -> Option<String> {
-        let disturbed = self.cards.iter().flat_map(stalls::open).filter(|it| it.disturbed);
-        let named: Vec<_> = disturbed.map(|it| format!("{}: {}", it.id, it.summary)).collect();
-        (!named.is_empty()).then(|| {
-            format!("a disturbance took an answer: {} (run the check again)", named.join("; "))
-        })
+    pub fn unanswered(&self) -> Option<String> {
+        let open = || self.cards.iter().flat_map(stalls::open);
+        let named: Vec<_> = open().map(|it| format!("{}: {}", it.id, it.summary)).collect();
+        let again = match open().all(|it| it.reason == Some(Reason::Disturbed)) {
+            true => " (run the check again)",
+            false => "",
+        };
+        (!named.is_empty()).then(|| format!("no verdict on {}{again}", named.join("; ")))
     }
 
     /// One sentence: what costs how much, and what to change.
@@ -84,6 +74,14 @@ fn actionable(card: &Card) -> Vec<&Finding> {
         card.findings.iter().filter(|finding| finding.verdict >= Verdict::Warn).collect();
     found.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
     found
+}
+
+/// A verdict in a table.
+fn word(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::NotApplicable => "n/a".to_owned(),
+        verdict => Name(verdict).to_string(),
+    }
 }
 
 /// How a card is headed: the name of a built-in server, or what the user called the target.

@@ -3,7 +3,7 @@
 use super::Report;
 use crate::{
     card::{
-        Bound, BuiltIn, ByRequest, Card, Finding, FindingId, NagleDelayedAck, Pipelining,
+        Bound, BuiltIn, ByRequest, Card, Finding, FindingId, IdleRestart, NagleDelayedAck, Pipelining, Reason,
         ReceiverName, ReleasedBy, SendBuffer, ShortInitialSegment, SplitHead, StackName, TriedSize,
         Values, Verdict,
     },
@@ -21,7 +21,14 @@ pub(super) fn one_card() -> Report {
             "http://127.0.0.1:8080/old redirects to http://127.0.0.1:8080/; that page was checked"
                 .to_owned(),
         ],
-        findings: vec![split_head(), short_initial_segment(), nagle(), send_buffer(), pipelining()],
+        findings: vec![
+            split_head(),
+            short_initial_segment(),
+            nagle(),
+            idle_restart(),
+            send_buffer(),
+            pipelining(),
+        ],
     };
     Report { cards: vec![card], ..Report::default() }
 }
@@ -98,7 +105,7 @@ fn split_head() -> Finding {
             "write head and body in one call: use writev, or a buffer that is flushed after the body"
                 .to_owned(),
         ),
-        disturbed: false,
+        reason: None,
     }
 }
 
@@ -106,7 +113,7 @@ fn short_initial_segment() -> Finding {
     fact(
         FindingId::ShortInitialSegment,
         Verdict::Unknown,
-        "needs a response of 4380 bytes (the largest seen has 905): add a larger page with --paths",
+        "the response was not read to its end",
         ShortInitialSegment::default(),
     )
 }
@@ -140,7 +147,7 @@ fn nagle() -> Finding {
             "set TCP_NODELAY on accepted connections, or write each response in one call"
                 .to_owned(),
         ),
-        disturbed: false,
+        reason: None,
     }
 }
 
@@ -150,6 +157,15 @@ fn send_buffer() -> Finding {
         Verdict::Pass,
         "2588 KB in flight, limited by the client's window",
         SendBuffer { flight_bytes: Some(2_588_672), bound: Some(Bound::Window) },
+    )
+}
+
+fn idle_restart() -> Finding {
+    fact(
+        FindingId::IdleRestart,
+        Verdict::NotApplicable,
+        "needs a response of 58400 bytes (the largest seen has 905): add a larger page with --paths",
+        IdleRestart::default(),
     )
 }
 
@@ -172,7 +188,7 @@ fn fact(id: FindingId, verdict: Verdict, summary: &str, values: impl Into<Values
         values,
         evidence: vec![],
         remedy: None,
-        disturbed: false,
+        reason: (verdict == Verdict::Unknown).then_some(Reason::NoAnswer),
     }
 }
 

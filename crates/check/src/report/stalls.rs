@@ -1,15 +1,29 @@
 //! The questions about lost time: while one of them is open, nobody may say that no time is lost.
 
-use crate::card::{Card, Finding, FindingId, Verdict};
+use crate::card::{Card, Finding, FindingId, Reason, Verdict};
 
 /// The findings of `card` that are about stalls.
 pub(super) fn of(card: &Card) -> impl Iterator<Item = &Finding> {
     card.findings.iter().filter(|finding| is_stall(finding.id))
 }
 
-/// Those that were not found out.
+/// Those that were not found out, although the stack can do so.
 pub(super) fn open(card: &Card) -> impl Iterator<Item = &Finding> {
-    of(card).filter(|finding| finding.verdict == Verdict::Unknown)
+    unanswered(card).filter(|finding| is_stall(finding.id))
+}
+
+/// All findings that were not found out, although the stack can do so.
+pub(super) fn unanswered(card: &Card) -> impl Iterator<Item = &Finding> {
+    unknown(card).filter(|finding| finding.reason != Some(Reason::Stack))
+}
+
+/// All findings that the client's TCP stack cannot measure.
+pub(super) fn beyond_stack(card: &Card) -> impl Iterator<Item = &Finding> {
+    unknown(card).filter(|finding| finding.reason == Some(Reason::Stack))
+}
+
+fn unknown(card: &Card) -> impl Iterator<Item = &Finding> {
+    card.findings.iter().filter(|finding| finding.verdict == Verdict::Unknown)
 }
 
 fn is_stall(id: FindingId) -> bool {
@@ -17,9 +31,11 @@ fn is_stall(id: FindingId) -> bool {
 }
 
 /// The questions about stalls.
-pub const STALLS: [FindingId; 4] = [
+pub const STALLS: [FindingId; 6] = [
     FindingId::ShortInitialSegment,
     FindingId::NagleDelayedAck,
     FindingId::CorkTimer,
+    FindingId::FirstByte,
+    FindingId::ResponsePause,
     FindingId::RequestSegments,
 ];

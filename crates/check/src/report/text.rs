@@ -6,12 +6,12 @@
 use std::fmt::{self, Write};
 
 use ackwise_report::{
-    Name, escape,
+    escape,
     layout::{block, hanging_indent, milliseconds},
 };
 use anstyle::{AnsiColor, Style};
 
-use super::{Exporter, Report, actionable, pages, title};
+use super::{Exporter, Report, actionable, pages, title, word};
 use crate::card::{BuiltIn, Card, Finding, FindingId, StackName, Verdict};
 
 /// Text of at most `width` columns (evidence and remedies included).
@@ -96,19 +96,21 @@ impl Text {
         self.open_questions(out, both)
     }
 
-    /// Why what is unknown is unknown: the cells have no room for it.
+    /// Why there is no verdict: the cells have no room for it.
     fn open_questions(self, out: &mut String, both: [&Card; 2]) -> fmt::Result {
         for id in FindingId::ALL {
-            let [left, right] = both.map(|card| why_unknown(card, id));
+            let [left, right] = both.map(|card| without_verdict(card, id));
             let reasons = match (left, right) {
-                (Some(left), Some(right)) if left == right => vec![("both".to_owned(), left)],
+                (Some(left), Some(right)) if left.summary == right.summary => {
+                    vec![("both".to_owned(), left)]
+                }
                 _ => {
                     let each = both.map(column_title).into_iter().zip([left, right]);
                     each.filter_map(|(who, reason)| Some((who, reason?))).collect()
                 }
             };
-            for (who, reason) in reasons {
-                let line = format!("unknown {id} ({who}): {}", escape::line(reason));
+            for (who, Finding { verdict, summary, .. }) in reasons {
+                let line = format!("{} {id} ({who}): {}", word(*verdict), escape::line(summary));
                 writeln!(out, "{}", block(&line, 2, self.width))?;
             }
         }
@@ -139,7 +141,7 @@ impl Text {
     fn details(self, out: &mut String, card: &Card) -> fmt::Result {
         for finding in actionable(card) {
             let style = style(finding.verdict);
-            let verdict = Name(finding.verdict);
+            let verdict = word(finding.verdict);
             let id = finding.id;
             writeln!(out, "\n{style}{verdict}{style:#} {BOLD}{id}{BOLD:#} ({})", title(card))?;
             writeln!(out, "{}", block(&escape::line(&finding.summary), 2, self.width))?;
@@ -173,14 +175,14 @@ fn cell(out: &mut String, finding: Option<&Finding>) -> fmt::Result {
 /// The verdict in its colour, filled to [`VERDICT`] columns with blanks that have none.
 fn column(verdict: Verdict) -> String {
     let style = style(verdict);
-    let name = Name(verdict).to_string();
+    let name = word(verdict);
     let blanks = VERDICT.saturating_sub(name.len());
     format!("{style}{name}{style:#}{:blanks$}", "")
 }
 
-fn why_unknown(card: &Card, id: FindingId) -> Option<&str> {
-    let mut unknown = card.findings.iter().filter(|finding| finding.verdict == Verdict::Unknown);
-    unknown.find(|finding| finding.id == id).map(|finding| finding.summary.as_str())
+fn without_verdict(card: &Card, id: FindingId) -> Option<&Finding> {
+    let none = |it: &&Finding| matches!(it.verdict, Verdict::Unknown | Verdict::NotApplicable);
+    card.findings.iter().filter(none).find(|finding| finding.id == id)
 }
 
 fn column_title(card: &Card) -> String {
@@ -200,6 +202,7 @@ fn stack(name: StackName) -> &'static str {
 
 fn style(verdict: Verdict) -> Style {
     match verdict {
+        Verdict::NotApplicable => DIM,
         Verdict::Pass => AnsiColor::Green.on_default(),
         Verdict::Unknown => AnsiColor::Cyan.on_default(),
         Verdict::Warn => WARN,

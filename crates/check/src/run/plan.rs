@@ -54,7 +54,7 @@ pub(super) fn run_probes(
         .collect();
     let mut findings = Vec::new();
     for (done, step) in steps.iter().enumerate() {
-        if step.needs_idle && facts.idle.is_none() && facts.unknown_end().is_none() {
+        if step.needs_idle && facts.idle.is_none() && facts.end().is_ok() {
             let mut waiting = |waited, of| progress(Progress::Idle { waited, of });
             facts.idle = idle::watch(&mut client, &facts, options, &mut waiting);
         }
@@ -103,11 +103,12 @@ const fn step(id: FindingId, least: u32, requests: u32, share: f64) -> Step {
 }
 
 /// The most valuable first: a slow server may leave no time for the others.
-const ORDER: [Step; 14] = [
+const ORDER: [Step; 15] = [
     step(FindingId::NagleDelayedAck, 16, 160, 0.4),
     step(FindingId::ShortInitialSegment, 8, 30, 0.3),
     step(FindingId::CorkTimer, 4, 8, 0.3),
-    step(FindingId::FirstByte, 4, 12, 0.3),
+    step(FindingId::FirstByte, 4, 16, 0.3),
+    step(FindingId::ResponsePause, 0, 16, 0.3), // Mostly of the same responses.
     step(FindingId::RequestSegments, 4, 16, 0.3),
     step(FindingId::Pipelining, 4, 6, 0.3),
     step(FindingId::SplitHead, 1, 6, 0.3), // The others may have seen it already.

@@ -92,6 +92,11 @@ impl Stack for AckwiseStack {
         }
     }
 
+    fn rest(&mut self, until: Instant) {
+        let mut tun = self.tun.borrow_mut();
+        while Instant::now() < until && poll(&mut tun, until).is_ok() {}
+    }
+
     fn connect(
         &mut self,
         server: SocketAddr,

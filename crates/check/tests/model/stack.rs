@@ -64,6 +64,10 @@ impl Stack for ModelStack {
         self.clock.get()
     }
 
+    fn rest(&mut self, until: Instant) {
+        self.clock.set(until.max(self.clock.get()));
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             segments: true,

@@ -6,23 +6,26 @@ use ackwise_report::words::counted;
 
 use super::{
     super::{
-        ProbeResult,
+        NoVerdict, ProbeResult,
         follow::{Release, STALL},
         ms, rounded,
     },
     Answer, Player, Size,
 };
 use crate::{
-    card::{ByRequest, NagleDelayedAck, ReceiverName, ReleasedBy, TriedSize, Verdict},
+    card::{ByRequest, NagleDelayedAck, Reason, ReceiverName, ReleasedBy, TriedSize, Verdict},
     stack::AckRule,
 };
 
-pub(super) fn report(sizes: &[Size], untried: usize, players: &[Player]) -> ProbeResult {
-    let worst = sizes.iter().max_by_key(|size| (size.weight(), size.cost(), size.stall));
-    let Some(worst) = worst else {
-        let summary = "no response was asked for";
-        return ProbeResult::new(Verdict::Unknown, summary, NagleDelayedAck::default());
-    };
+pub(super) fn report(
+    sizes: &[Size],
+    untried: usize,
+    players: &[Player],
+) -> Result<ProbeResult, NoVerdict> {
+    let worst = sizes
+        .iter()
+        .max_by_key(|size| (size.weight(), size.cost(), size.stall))
+        .ok_or_else(|| NoVerdict::unknown(Reason::NoAnswer, "no response was asked for"))?;
     let mut values = NagleDelayedAck {
         receiver: (worst.release == Release::Ack).then(|| worst.rule.into()),
         released_by: released_by(worst.release),
@@ -71,8 +74,7 @@ pub(super) fn report(sizes: &[Size], untried: usize, players: &[Player]) -> Prob
         }
         Release::Other => {
             let summary = format!(
-                "{pauses} for {stall:.0} ms, but not for an ACK: the application or the path causes the \
-                 pause"
+                "{pauses} for {stall:.0} ms, but not for an ACK: see response-pause"
             );
             (Verdict::Pass, None, summary)
         }
@@ -81,10 +83,14 @@ pub(super) fn report(sizes: &[Size], untried: usize, players: &[Player]) -> Prob
             (Verdict::Unknown, None, summary)
         }
     };
-    ProbeResult::new(verdict, summary, values)
-        .costing(cost)
-        .shown_by(worst.shown.as_ref())
-        .disturbed(worst.release == Release::Undecided)
+    let found = match verdict {
+        Verdict::Unknown if worst.release == Release::Undecided => {
+            ProbeResult::unknown(Reason::Disturbed, summary, values)
+        }
+        Verdict::Unknown => ProbeResult::unknown(Reason::Limit, summary, values),
+        verdict => ProbeResult::new(verdict, summary, values),
+    };
+    Ok(found.costing(cost).shown_by(worst.shown.as_ref()))
 }
 
 /// For which client a response waits, how long, how often, and from which request on.

@@ -1,0 +1,82 @@
+//! Responses that are acknowledged at once, in several series, each after a silence.
+//!
+//! What they wait for is not our ACK. A proxy's TCP that delays an ACK of its own, to a server behind it, does not
+//! do so for the first data after a silence: Linux acknowledges at once what comes longer than an RTO after other
+//! data (`tcp_event_data_recv`). So a response after a silence shows what the others would take without that delay.
+
+use std::{rc::Rc, time::Duration};
+
+use ackwise_http::ConnectionOption;
+
+use super::{Facts, NoVerdict};
+use crate::{
+    card::Reason,
+    http_client::{Client, Exchange, ExchangeError, ReusedConnection},
+    stack::{Acknowledge, Receiver},
+};
+
+/// The series.
+#[derive(Clone, Debug)]
+pub(super) struct Prompt(pub(super) Rc<Vec<Vec<Exchange>>>);
+
+impl Prompt {
+    /// Asks for the page, unless a probe has done so before.
+    pub(super) fn of(client: &mut Client, facts: &mut Facts) -> Result<Self, NoVerdict> {
+        if let Some(known) = &facts.prompt {
+            return Ok(known.clone());
+        }
+        let mut all = Vec::new();
+        for _ in 0..SERIES {
+            let mut series = Vec::new();
+            let asked = ask(client, facts, &mut series);
+            all.push(series);
+            let answers: usize = all.iter().map(Vec::len).sum();
+            match asked {
+                // A few answers say enough.
+                Err(ExchangeError::LimitReached(_)) if answers >= ANSWERS_MIN => break,
+                asked => asked?,
+            }
+        }
+        if all.iter().flatten().any(|exchange| !exchange.complete) {
+            let why = "the response was not read to its end";
+            return Err(NoVerdict::unknown(Reason::NoAnswer, why));
+        }
+        Ok(facts.prompt.insert(Self(Rc::new(all))).clone())
+    }
+
+    pub(super) fn responses(&self) -> impl Iterator<Item = &Exchange> {
+        self.0.iter().flatten()
+    }
+}
+
+/// One series, on one connection as long as that lasts.
+fn ask(
+    client: &mut Client,
+    facts: &mut Facts,
+    series: &mut Vec<Exchange>,
+) -> Result<(), ExchangeError> {
+    let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let mut reused = ReusedConnection::new(Receiver::ETHERNET);
+    client.rest(SILENCE);
+    for _ in 0..REQUESTS {
+        let exchange = reused.request(&request, Acknowledge::Promptly, client)?;
+        facts.note(&exchange);
+        let complete = exchange.complete;
+        series.push(exchange);
+        if !complete {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Longer than the RTO of a server and a proxy that are close to each other: 200 ms on Linux (`TCP_RTO_MIN`).
+pub(super) const SILENCE: Duration = Duration::from_millis(300);
+
+/// Two series, so that one of which the beginning was disturbed does not decide; enough requests in each that the first
+/// is one of few. Our choice.
+const SERIES: usize = 2;
+const REQUESTS: usize = 8;
+
+/// Answers after which a limit does not make the whole finding unknown.
+const ANSWERS_MIN: usize = 3;

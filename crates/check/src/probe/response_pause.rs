@@ -1,0 +1,79 @@
+//! `response-pause`: does the server pause in the middle of its responses, although we acknowledge at once?
+//!
+//! A program that thinks between head and body does, and a proxy that passes on what a stalled server behind it sends.
+
+use std::{ops::Range, time::Duration};
+
+use super::{Facts, NoVerdict, ProbeResult, follow, ms, prompt::Prompt};
+use crate::{
+    card::{Reason, ResponsePause, Verdict},
+    http_client::{Client, Exchange, Stall},
+};
+
+/// Looks at responses that are acknowledged at once.
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
+    let prompt = Prompt::of(client, facts)?;
+    let rtt = facts.rtt;
+    let mut looks: Vec<(Option<Stall>, &Exchange)> =
+        prompt.responses().map(|exchange| (longest_pause(exchange, rtt), exchange)).collect();
+    if looks.len() < ANSWERS_MIN {
+        let why = format!("{} responses, too few to tell", looks.len());
+        return Err(NoVerdict::unknown(Reason::Limit, why));
+    }
+    let length = |look: &(Option<Stall>, &Exchange)| look.0.map_or(Duration::ZERO, |it| it.length());
+    looks.sort_by_key(length);
+    let free = looks.partition_point(|look| length(look) < follow::STALL);
+    let (responses, paused) = (looks.len(), &looks[free..]);
+    let count = |number: usize| u32::try_from(number).ok();
+    // Of those that pause, the middle one.
+    let usual = paused.get(paused.len() / 2);
+    let stall = usual.and_then(|look| look.0);
+    let pause = stall.map(|stall| ms(stall.length()));
+    let values = ResponsePause {
+        after_bytes: stall.map(|stall| stall.before),
+        pause_ms: pause,
+        paused: count(paused.len()),
+        responses: count(responses),
+    };
+    let Some((stall, &(_, shown))) = stall.zip(usual) else {
+        let summary = "no response pauses";
+        return Ok(ProbeResult::new(Verdict::Pass, summary, values));
+    };
+    let what = format!(
+        "{} of {responses} responses pause for {:.0} ms after {} bytes, whatever the client does",
+        paused.len(),
+        ms(stall.length()),
+        stall.before
+    );
+    if facts.corked {
+        let summary = format!("{what}: see cork-timer");
+        return Ok(ProbeResult::new(Verdict::Pass, summary, values));
+    }
+    // A machine that is busy now and then makes a few of them pause.
+    if free > responses / 4 {
+        let summary = format!("{what}: too few to be the server's rule");
+        return Ok(ProbeResult::new(Verdict::Pass, summary, values));
+    }
+    let hint = match DELAYED_ACK.contains(&stall.length()) {
+        true => "; about 40 ms: check the server behind the proxy, if there is one",
+        false => "",
+    };
+    let found = ProbeResult::new(Verdict::Warn, format!("{what}{hint}"), values);
+    Ok(found.costing(pause).shown_by(Some(shown)))
+}
+
+/// The longest pause that the path does not explain: before the server can need our ACK, or longer than an ACK takes.
+fn longest_pause(exchange: &Exchange, rtt: Duration) -> Option<Stall> {
+    let needs_no_ack = |stall: &Stall| stall.before < SMALLEST_INITIAL_WINDOW;
+    let counts = |stall: &Stall| needs_no_ack(stall) || stall.length() > follow::latest(rtt);
+    exchange.stalls().filter(counts).max_by_key(Stall::length)
+}
+
+/// RFC 3390: no initial window of today is smaller.
+const SMALLEST_INITIAL_WINDOW: u64 = 4_380;
+
+/// Within a tick or two, how long Linux delays an ACK (`TCP_DELACK_MIN`, 40 ms).
+const DELAYED_ACK: Range<Duration> = Duration::from_millis(38)..Duration::from_millis(52);
+
+/// Fewer responses say nothing about most of them. Our choice.
+const ANSWERS_MIN: usize = 8;
