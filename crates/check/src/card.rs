@@ -21,6 +21,9 @@ pub struct Card {
     pub server: Option<BuiltIn>,
     /// The client's TCP stack.
     pub stack: StackName,
+    /// The server's congestion control; omitted if the server is not on this host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_congestion: Option<String>,
     /// Restrictions on these results, one sentence each: a redirect that was not followed, a small
     /// page, a busy machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]

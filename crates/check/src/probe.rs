@@ -124,7 +124,7 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::Close => close::probe(client, facts),
         FindingId::RequestSegments => request_segments::probe(client, facts),
         FindingId::EarlyResponse => early_response::probe(client, facts),
-        FindingId::AcceptQueueFull => accept_queue::probe(client, facts.queue),
+        FindingId::AcceptQueueFull => accept_queue::probe(client, facts.queue.as_ref()),
     };
     let found = found.unwrap_or_else(|NoVerdict { reason, why }| match reason {
         Some(reason) => ProbeResult::unknown(reason, why, Values::unknown(id)),

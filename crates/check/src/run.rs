@@ -114,10 +114,18 @@ fn check_each(
                 let far = emulated.iter().flat_map(distance::notes);
                 let notes = note.into_iter().chain(reached.notes.iter().cloned()).chain(far);
                 let notes = notes.collect();
+                let queue = reached.facts.queue.as_ref();
+                let server_congestion = queue.and_then(|it| it.congestion.clone());
                 let findings = plan::run_probes(reached, options, progress);
-                let target = target.to_string();
-                let server = None;
-                return Ok(Card { target, server, stack: name, notes, emulated, findings });
+                return Ok(Card {
+                    target: target.to_string(),
+                    server: None,
+                    stack: name,
+                    server_congestion,
+                    notes,
+                    emulated,
+                    findings,
+                });
             }
             // Another address of the same name may do better only where this one has no server.
             Err(error) if error.may_differ_by_address() => failure = Some(error),

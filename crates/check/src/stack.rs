@@ -16,7 +16,7 @@ use super::card::StackName;
 /// How our end of one connection behaves.
 #[derive(Clone, Copy, Debug)]
 pub struct Receiver {
-    /// The MSS that we announce, in bytes.
+    /// The MSS that we announce, in bytes; [`LOOPBACK_MSS`] stands for that of the path, where the kernel's TCP plays.
     pub mss: u16,
     /// The receive window that we advertise, in bytes (the kernel rounds it).
     pub window: u32,
@@ -29,6 +29,9 @@ pub struct Receiver {
     /// Whether small segments of ours wait for the server's ACK.
     pub hold: Hold,
 }
+
+/// What the kernel announces over loopback, whose MTU is 65,536 on Linux.
+pub const LOOPBACK_MSS: u16 = 65_495;
 
 /// Nagle's algorithm (RFC 896) at our end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -75,6 +75,7 @@ mod tests {
             reason: None,
         };
         Card {
+            server_congestion: None,
             target: String::new(),
             server: Some(server),
             stack: StackName::Kernel,

@@ -138,6 +138,8 @@ pub struct NagleDelayedAck {
     /// First and third quartile of the stall with an ACK delay of 40 ms; only if they differ so much that
     /// the cost is doubtful.
     pub cost_quartiles_ms: Option<[f64; 2]>,
+    /// Whether only clients on the server's host lose time; null if none does.
+    pub only_same_host: Option<bool>,
     /// The client that the worst response waits for; null if none waits.
     pub receiver: Option<ReceiverName>,
     /// What ends the pause of the worst response.

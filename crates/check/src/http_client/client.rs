@@ -48,6 +48,12 @@ impl Client {
         self.server
     }
 
+    /// Whether it talks TLS.
+    #[must_use]
+    pub fn is_over_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// What its requests have in common.
     #[must_use]
     pub fn template(&self) -> &Template {

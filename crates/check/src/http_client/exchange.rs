@@ -152,13 +152,25 @@ impl Exchange {
 
     /// The pauses inside the response, in order.
     pub fn stalls(&self) -> impl Iterator<Item = Stall> {
-        self.response().zip(self.response().skip(1)).map(|(before, after)| Stall {
+        self.response().zip(self.response().skip(1)).map(|(before, after)| self.stall(before, after))
+    }
+
+    fn stall(&self, before: &Arrived, after: &Arrived) -> Stall {
+        Stall {
             offset: after.offset,
-            before: after.offset - self.start,
+            before: after.offset.saturating_sub(self.start),
             from: before.at,
             to: after.at,
             acked: self.first_ack_of(after.offset),
-        })
+        }
+    }
+
+    /// The longest pause after something had come for the request: also before the response, behind TLS's tickets.
+    #[must_use]
+    pub fn longest_stall_since_request(&self) -> Option<Stall> {
+        let since = || self.arrivals.iter().filter(|it| it.at >= self.sent && it.offset < self.end);
+        let pairs = since().zip(since().skip(1));
+        pairs.map(|(before, after)| self.stall(before, after)).max_by_key(Stall::length)
     }
 
     /// When everything before `offset` was acknowledged. A server may cause tens of thousands of ACKs,
@@ -178,17 +190,20 @@ impl Exchange {
     /// left out is said.
     #[must_use]
     pub fn evidence(&self) -> Vec<String> {
+        let before = self.arrivals.iter().filter(|it| it.at >= self.sent && it.end() <= self.start);
+        let before = before.map(|arrived| {
+            (arrived.at, format!("server > client: before the response, length {}", arrived.len))
+        });
         let arrived = self.response().map(|arrived| {
             let (from, to) = (arrived.offset - self.start.min(arrived.offset), arrived.end());
             let head = if to == self.head_end.offset { " (head)" } else { "" };
             let to = to - self.start;
             (arrived.at, format!("server > client: {from}:{to}, length {}{head}", arrived.len))
         });
-        let acked =
-            self.acks.iter().filter(|acked| acked.up_to > self.start).map(|acked| {
-                (acked.at, format!("client > server: ack {}", acked.up_to - self.start))
-            });
-        let mut events: Vec<_> = arrived.chain(acked).collect();
+        let acked = self.acks.iter().filter(|acked| acked.at >= self.sent).map(|acked| {
+            (acked.at, format!("client > server: ack {}", acked.up_to.saturating_sub(self.start)))
+        });
+        let mut events: Vec<_> = before.chain(arrived).chain(acked).collect();
         events.sort_by_key(|(at, _)| *at);
         let request = (self.sent, "client > server: request".to_owned());
         let omitted = events.len().saturating_sub(EVIDENCE_LINES);

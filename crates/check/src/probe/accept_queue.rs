@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The accept queue of a listening socket on this host, and what was dropped for want of room.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Queue {
     /// Connections that the program has not accepted.
     pub backlog: u32,
@@ -22,6 +22,8 @@ pub struct Queue {
     pub dropped: u32,
     /// TcpExt ListenOverflows and ListenDrops of the whole host.
     pub host: [u64; 2],
+    /// The congestion control of connections that it accepts.
+    pub congestion: Option<String>,
 }
 
 impl Queue {
@@ -38,15 +40,20 @@ impl Queue {
         let netstat = std::fs::read_to_string("/proc/thread-self/net/netstat").ok()?;
         let host = counters(&netstat)?;
         let mut found: Option<Self> = None;
-        let query = Query::local_port(server.port()).in_states(&[State::Listen]).with_memory();
+        let query = Query::local_port(server.port()).in_states(&[State::Listen]);
+        let query = query.with_memory().with_congestion();
         let mut table = SocketTable::here().ok()?;
         let visited = table.each(query, |socket| {
             let ip = socket.local.ip();
             if ip == server.ip() || ip.is_unspecified() {
                 let dropped = socket.memory.map_or(0, |memory| memory.drops);
                 let (backlog, limit) = (socket.receive_queue, socket.send_queue);
-                let this = Self { backlog, limit, dropped, host };
-                found = Some(found.map_or(this, |other| other.with(this)));
+                let congestion = socket.congestion.map(|name| name.as_str().to_owned());
+                let this = Self { backlog, limit, dropped, host, congestion };
+                found = Some(match found.take() {
+                    Some(other) => other.with(this),
+                    None => this,
+                });
             }
         });
         visited.ok().and(found)
@@ -62,26 +69,27 @@ impl Queue {
     /// Both sockets of one server: the fuller queue, and all that was dropped.
     #[cfg(target_os = "linux")]
     fn with(self, other: Self) -> Self {
+        let dropped = self.dropped.wrapping_add(other.dropped);
         let fuller = if other.room() < self.room() { other } else { self };
-        Self { dropped: self.dropped.wrapping_add(other.dropped), ..fuller }
+        Self { dropped, ..fuller }
     }
 
-    fn room(self) -> u32 {
+    fn room(&self) -> u32 {
         (self.limit + 1).saturating_sub(self.backlog)
     }
 }
 
 /// Compares the queue with what it was before the check.
-pub(super) fn probe(client: &Client, before: Option<Queue>) -> Result<ProbeResult, NoVerdict> {
+pub(super) fn probe(client: &Client, before: Option<&Queue>) -> Result<ProbeResult, NoVerdict> {
     let queues = before.zip(Queue::read(client.server()));
     let (before, after) = queues.ok_or_else(|| {
         NoVerdict::not_applicable("no listening socket of the server is on this host")
     })?;
-    Ok(report(before, after))
+    Ok(report(before, &after))
 }
 
-fn report(before: Queue, after: Queue) -> ProbeResult {
-    let Queue { backlog, limit, .. } = after;
+fn report(before: &Queue, after: &Queue) -> ProbeResult {
+    let &Queue { backlog, limit, .. } = after;
     let dropped = after.dropped.wrapping_sub(before.dropped);
     let [overflows, drops] = [0, 1].map(|it| after.host[it].wrapping_sub(before.host[it]));
     let values = AcceptQueueFull {
@@ -128,7 +136,8 @@ mod tests {
 
     #[test]
     fn only_an_overflow_of_this_socket_or_a_full_queue_is_warned_of() {
-        let before = Queue { backlog: 0, limit: 5, dropped: u32::MAX, host: [7, 9] };
+        let before =
+            Queue { backlog: 0, limit: 5, dropped: u32::MAX, host: [7, 9], congestion: None };
         // Backlog, dropped by this socket, by the host for overflows and in all.
         #[rustfmt::skip]
         let table = [
@@ -142,7 +151,8 @@ mod tests {
         for (backlog, dropped, grown, verdict) in table {
             let dropped = before.dropped.wrapping_add(dropped);
             let host = [before.host[0] + grown[0], before.host[1] + grown[1]];
-            let found = report(before, Queue { backlog, dropped, host, ..before });
+            let after = Queue { backlog, dropped, host, congestion: None, ..before };
+            let found = report(&before, &after);
             assert_eq!(found.verdict, verdict, "{found:?}");
         }
     }

@@ -81,6 +81,11 @@ impl Facts {
         self.rtt >= FAR
     }
 
+    /// Whether the server listens on this host.
+    pub(super) fn is_same_host(&self) -> bool {
+        self.queue.is_some()
+    }
+
     /// What is known after `first` came for `page`.
     #[must_use]
     pub fn new(page: Page, first: Exchange, rtt: Duration) -> Self {

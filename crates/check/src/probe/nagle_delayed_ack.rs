@@ -5,7 +5,8 @@
 //! asked for often enough on one connection to see that.
 //!
 //! Whether a write finds its predecessor in flight depends on the round trip too, which is shorter with the
-//! kernel's TCP than with ours: so the kernel's plays the client as well, where the server is local.
+//! kernel's TCP than with ours: so the kernel's plays the client as well, where the server is local. And it depends on
+//! the size of a full segment, which on loopback is 64 KB: [`Scene::SameHost`].
 
 mod report;
 
@@ -21,13 +22,13 @@ use super::{
 use crate::{
     card::Reason,
     http_client::{Client, Exchange, ExchangeError, HttpConnection, Page, ReusedConnection},
-    stack::{AckRule, Acknowledge, Receiver, Whose},
+    stack::{AckRule, Acknowledge, LOOPBACK_MSS, Receiver, Whose},
 };
 
 /// Responses of several sizes: first whether any pauses while our ACK is withheld, then, for those
 /// that do, what ends the pause.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
-    let players = Player::of(client);
+    let players = Player::of(client, facts);
     if players.is_empty() {
         let why = "this stack cannot withhold ACKs";
         return Err(NoVerdict::unknown(Reason::Stack, why));
@@ -47,29 +48,73 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     report(&sizes, untried, &players)
 }
 
+/// Where a client is, and which of its responses count.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Scene {
+    /// On an Ethernet; all responses of a connection.
+    Kept,
+    /// The same; only the first response of each connection. With TLS, it may be held behind the server's tickets.
+    First,
+    /// On the server's host, as a proxy often is: the MSS of loopback makes small segments of most writes.
+    SameHost,
+}
+
+impl Scene {
+    const fn mss(self) -> u16 {
+        match self {
+            Self::Kept | Self::First => Receiver::ETHERNET.mss,
+            Self::SameHost => LOOPBACK_MSS,
+        }
+    }
+
+    /// What `exchange` shows. A first response may wait before its first byte, too.
+    fn trial(self, arm: Arm, exchange: &Exchange) -> Trial {
+        match self {
+            Self::Kept | Self::SameHost => Trial::of(arm, exchange.longest_stall(), exchange),
+            Self::First => Trial {
+                arm,
+                stall: exchange.longest_stall_since_request(),
+                took: exchange.duration().unwrap_or_default(),
+            },
+        }
+    }
+
+    /// The rest of so many responses is asked for on a new connection: some servers stall only early in one.
+    const fn on_one(self) -> usize {
+        match self {
+            Self::Kept | Self::SameHost => 12,
+            Self::First => 1,
+        }
+    }
+}
+
 /// A client, and how often it asks.
 #[derive(Clone, Copy, Debug)]
 struct Player {
     whose: Whose,
     rule: AckRule,
     delays: Delays,
-    /// Answers that must be free of pauses before the page counts as free of stalls.
-    answers: usize,
-    /// The same for other pages, of which there may be several, and for ranges of the page.
-    answers_other: usize,
+    scene: Scene,
+    answers: Answers,
+}
+
+/// Answers that must be free of pauses before a page counts as free of stalls.
+#[derive(Clone, Copy, Debug)]
+struct Answers {
+    /// For the page.
+    page: usize,
+    /// For another page, of which there may be several.
+    other: usize,
+    /// For a range of the page.
+    range: usize,
 }
 
 impl Player {
     /// Those that `client` can play, the most telling first.
-    fn of(client: &mut Client) -> Vec<Self> {
+    fn of(client: &mut Client, facts: &Facts) -> Vec<Self> {
         let (own, kernel) = (client.capabilities(), client.kernel_capabilities());
-        let player = |whose, rule, delays, [answers, answers_other]: [usize; 2]| Self {
-            whose,
-            rule,
-            delays,
-            answers,
-            answers_other,
-        };
+        let player =
+            |whose, rule, delays, answers| Self { whose, rule, delays, scene: Scene::Kept, answers };
         let mut players = Vec::new();
         if let Some(delays) = Delays::within(own) {
             for rule in own.ack_rules {
@@ -85,6 +130,12 @@ impl Player {
             let place = players.len().min(1);
             players.insert(place, player(Whose::Kernel, AckRule::Linux, delays, ANSWERS));
         }
+        let further = |scene, answers, player: Self| Self { scene, answers, ..player };
+        let linux = players.first().copied().filter(|_| client.is_over_tls());
+        players.extend(linux.map(|it| further(Scene::First, ANSWERS_FIRST, it)));
+        let is_kernel = |it: &&Self| it.whose == Whose::Kernel || !own.segments;
+        let local = players.iter().find(is_kernel).filter(|_| facts.is_same_host()).copied();
+        players.extend(local.map(|it| further(Scene::SameHost, ANSWERS_SAME_HOST, it)));
         players
     }
 }
@@ -93,8 +144,9 @@ impl Player {
 #[derive(Clone, Debug)]
 struct Size {
     page: Page,
-    /// How the client acknowledged.
+    /// How the client acknowledged, and where it was.
     rule: AckRule,
+    scene: Scene,
     content: u64,
     release: Release,
     stall: Option<Duration>,
@@ -118,10 +170,11 @@ struct Answer {
 }
 
 impl Size {
-    fn new(page: &Page, rule: AckRule) -> Self {
+    fn new(page: &Page, rule: AckRule, scene: Scene) -> Self {
         Self {
             page: page.clone(),
             rule,
+            scene,
             content: 0,
             release: Release::NotHeld,
             stall: None,
@@ -174,11 +227,14 @@ impl Bench<'_> {
         before: &[Size],
     ) -> Result<Size, ExchangeError> {
         let mut found: Option<Size> = None;
+        let mut asked = 0;
         for player in players {
             let size = match (self.study_as(page, *player, before), found.is_some()) {
-                (Err(ExchangeError::LimitReached(_)), true) => break,
+                // Enough responses for a verdict came before.
+                (Err(ExchangeError::LimitReached(_)), true) if asked >= ANSWERS.page => break,
                 (size, _) => size?,
             };
+            asked += size.answers.len();
             // A client that no longer exists accuses nobody by trials that say nothing.
             let telling = player.rule.is_in_use() || size.release == Release::Ack;
             if found.as_ref().is_none_or(|found| telling && size.weight() > found.weight()) {
@@ -188,7 +244,7 @@ impl Bench<'_> {
                 break;
             }
         }
-        Ok(found.unwrap_or_else(|| Size::new(page, AckRule::Linux)))
+        Ok(found.unwrap_or_else(|| Size::new(page, AckRule::Linux, Scene::Kept)))
     }
 
     fn study_as(
@@ -200,13 +256,15 @@ impl Bench<'_> {
         self.player = player;
         self.reused = None;
         let rule = player.rule;
-        let answers = if *page == self.facts.page { player.answers } else { player.answers_other };
-        let mut size = Size::new(page, rule);
+        let answers = match page.bytes {
+            Some(_) => player.answers.range,
+            None if *page == self.facts.page => player.answers.page,
+            None => player.answers.other,
+        };
+        let mut size = Size::new(page, rule, player.scene);
         let mut trials = Vec::new();
         for number in 0..answers {
-            if number == ANSWERS_ON_ONE {
-                self.reused = None;
-            }
+            self.renew(number);
             trials.push(self.try_once(&mut size, Arm::Long)?);
             if trials.iter().filter(|trial| self.outcome(trial) != TrialOutcome::Free).count() >= 2
             {
@@ -216,7 +274,7 @@ impl Bench<'_> {
         if trials.iter().all(|trial| self.outcome(trial) == TrialOutcome::Free) {
             return Ok(size);
         }
-        let proven = before.iter().any(Size::stalls);
+        let proven = before.iter().any(|size| size.stalls() && size.scene == player.scene);
         if proven && trials.iter().all(|trial| self.outcome(trial) == TrialOutcome::Follows) {
             size.release = Release::Ack; // As its sibling, whose trial was long enough.
         } else {
@@ -239,9 +297,7 @@ impl Bench<'_> {
         trials: &mut Vec<Trial>,
     ) -> Result<Release, ExchangeError> {
         for (number, arm) in follow::arms().enumerate() {
-            if number % CONFIRM_ON_ONE == 0 {
-                self.reused = None; // Some stall only early in a connection.
-            }
+            self.renew(number);
             trials.push(self.try_once(size, arm)?);
             let release = follow::decide(trials, self.facts.rtt, self.player.delays.trusted);
             if release != Release::Undecided {
@@ -249,6 +305,13 @@ impl Bench<'_> {
             }
         }
         Ok(Release::Undecided)
+    }
+
+    /// Before the trial `number`: closes the connection if that has had enough.
+    fn renew(&mut self, number: usize) {
+        if number.is_multiple_of(self.player.scene.on_one()) {
+            self.reused = None;
+        }
     }
 
     fn outcome(&self, trial: &Trial) -> TrialOutcome {
@@ -267,9 +330,10 @@ impl Bench<'_> {
         // A kernel's own timer ends the delay; when exactly does not matter for what it costs.
         let acknowledge = Acknowledge::Delayed(size.rule, FORTY);
         let mut forty = Vec::new();
-        for _ in 0..COST_ANSWERS {
+        for number in 0..COST_ANSWERS {
+            self.renew(number);
             let Ok(exchange) = self.exchange(&size.page, acknowledge) else { break };
-            let trial = Trial::of(Arm::Long, exchange.longest_stall(), &exchange);
+            let trial = size.scene.trial(Arm::Long, &exchange);
             forty.extend(trial.length_if_stalled().map(|_| trial));
             if forty.len() >= COST_TRIALS {
                 break;
@@ -285,7 +349,7 @@ impl Bench<'_> {
             arm => Acknowledge::Delayed(size.rule, self.player.delays.of(arm)),
         };
         let exchange = self.exchange(&size.page, acknowledge)?;
-        let trial = Trial::of(arm, exchange.longest_stall(), &exchange);
+        let trial = size.scene.trial(arm, &exchange);
         let held = self.outcome(&trial) == TrialOutcome::Follows;
         if arm != Arm::Prompt {
             let current = self.reused.as_ref().and_then(ReusedConnection::current);
@@ -294,9 +358,10 @@ impl Bench<'_> {
         }
         size.content = exchange.content;
         // The packets of the delay that the cost is quoted for, if that can be tried.
+        let scene = size.scene;
         let forty = |exchange: &Exchange| {
-            let stall = exchange.longest_stall().filter(|stall| stall.length() >= STALL);
-            stall.map(|stall| stall.length().abs_diff(FORTY))
+            let stalled = scene.trial(arm, exchange).length_if_stalled();
+            stalled.map(|length| length.abs_diff(FORTY))
         };
         let nearer = match (forty(&exchange), size.shown.as_ref().and_then(forty)) {
             (Some(new), Some(old)) => held && new < old,
@@ -315,7 +380,8 @@ impl Bench<'_> {
         acknowledge: Acknowledge,
     ) -> Result<Exchange, ExchangeError> {
         let request = self.client.ask_for(page, Some(ConnectionOption::KeepAlive))?;
-        let receiver = Receiver { whose: self.player.whose, ..Receiver::ETHERNET };
+        let Player { whose, scene, .. } = self.player;
+        let receiver = Receiver { whose, mss: scene.mss(), ..Receiver::ETHERNET };
         let reused = self.reused.get_or_insert_with(|| ReusedConnection::new(receiver));
         let exchange = reused.request(&request, acknowledge, self.client)?;
         if self.player.whose == Whose::Stack {
@@ -331,20 +397,17 @@ fn stall_of(trials: &[Trial], arm: Arm) -> Option<Duration> {
     follow::median(of_arm.filter_map(Trial::length_if_stalled))
 }
 
-/// Answers to a client on Linux that must be free of pauses before the page, or another one, counts as free of
-/// stalls. Our choice: a server that stalls in one response of three, at random, shows none in 20 with a
-/// probability of 0.03 %, and none in 8 with one of 4 %.
-const ANSWERS: [usize; 2] = [20, 8];
+/// For a client on Linux, on two connections. Our choice: a server that stalls in one response of three, at random, shows
+/// none in 20 with a probability of 0.03 %, and none in 8 with one of 4 %.
+const ANSWERS: Answers = Answers { page: 20, other: 20, range: 8 };
 
 /// The same for one whose path is longer, if the kernel's TCP asks too, and for the other ways to acknowledge.
-const ANSWERS_FARTHER: [usize; 2] = [8, 4];
-const ANSWERS_OTHERWISE: [usize; 2] = [4, 2];
+const ANSWERS_FARTHER: Answers = Answers { page: 8, other: 2, range: 4 };
+const ANSWERS_OTHERWISE: Answers = Answers { page: 4, other: 2, range: 2 };
 
-/// After this many responses, the rest is asked for on a new connection: some servers stall only early in one.
-const ANSWERS_ON_ONE: usize = 12;
-
-/// Trials that confirm a stall are made on new connections, so many on each.
-const CONFIRM_ON_ONE: usize = 12;
+/// The same for first responses, and for a client on the server's host.
+const ANSWERS_FIRST: Answers = Answers { page: 6, other: 4, range: 0 };
+const ANSWERS_SAME_HOST: Answers = Answers { page: 12, other: 4, range: 4 };
 
 /// Stalled trials that measure what the kernel's own delayed ACK costs, and answers that they may take.
 const COST_TRIALS: usize = 3;

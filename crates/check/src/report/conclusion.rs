@@ -136,17 +136,23 @@ fn names<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
 
 /// What was lost, in the order given, and what was wrong without a cost.
 fn losses(lossy: &[&Finding]) -> String {
-    let costs = lossy.iter().filter_map(|it| Some((milliseconds(it.cost_ms?), it.id)));
-    let lost = costs.enumerate().map(|(index, (cost, id))| {
+    let costs = lossy.iter().filter_map(|it| Some((milliseconds(it.cost_ms?), *it)));
+    let lost = costs.enumerate().map(|(index, (cost, finding))| {
+        let id = finding.id;
         let per = if id == FindingId::RequestSegments { "request" } else { "response" };
+        let whose = if is_for_same_host(finding) { " (clients on its host)" } else { "" };
         match index {
-            0 => format!("loses {cost} per {per} to {id}"),
+            0 => format!("loses {cost} per {per} to {id}{whose}"),
             _ if id == FindingId::RequestSegments => format!("{cost} per {per} to {id}"),
-            _ => format!("{cost} to {id}"),
+            _ => format!("{cost} to {id}{whose}"),
         }
     });
     let wrong = lossy.iter().filter(|it| it.cost_ms.is_none()).map(|it| format!("fails {}", it.id));
     lost.chain(wrong).collect::<Vec<_>>().join(" and ")
+}
+
+fn is_for_same_host(finding: &Finding) -> bool {
+    matches!(&finding.values, Values::NagleDelayedAck(it) if it.only_same_host == Some(true))
 }
 
 /// What to change, as far as one sentence carries it; the rest stands with the finding.

@@ -16,6 +16,7 @@ pub(super) fn one_card() -> Report {
         target: "http://127.0.0.1:8080/".to_owned(),
         server: None,
         stack: StackName::Ackwise,
+        server_congestion: Some("cubic".to_owned()),
         emulated: None,
         notes: vec![
             "http://127.0.0.1:8080/old redirects to http://127.0.0.1:8080/; that page was checked"
@@ -39,6 +40,7 @@ pub(super) fn built_in() -> Report {
         target: target.to_owned(),
         server: Some(server),
         stack: StackName::Kernel,
+        server_congestion: None,
         emulated: None,
         notes: vec!["using the kernel's TCP stack: /dev/net/tun is missing".to_owned()],
         findings,
@@ -131,6 +133,7 @@ fn nagle() -> Finding {
             released_by: Some(ReleasedBy::Ack),
             cost_ms_40: Some(40.17),
             cost_quartiles_ms: None,
+            only_same_host: Some(false),
             receiver: Some(ReceiverName::Linux),
             cost_ms_120: Some(120.3),
             cost_ms_200_computed: Some(200.17),

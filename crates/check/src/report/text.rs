@@ -49,7 +49,11 @@ impl Text {
     }
 
     fn card(self, out: &mut String, card: &Card) -> fmt::Result {
-        writeln!(out, "\n{BOLD}{}{BOLD:#}, measured with {}", title(card), stack(card.stack))?;
+        write!(out, "\n{BOLD}{}{BOLD:#}, measured with {}", title(card), stack(card.stack))?;
+        match &card.server_congestion {
+            Some(congestion) => writeln!(out, " (the server's has {congestion})")?,
+            None => out.push('\n'),
+        }
         self.notes(out, &card.notes)?;
         card.findings.iter().try_for_each(|finding| self.line(out, finding))
     }

@@ -23,8 +23,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use self::{pending_ack::PendingAck, receive::Receiving};
 use super::{
-    AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, Hold, NotSeen, Receiver,
-    Stack, StackEvent, TransportError,
+    AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, Hold, LOOPBACK_MSS,
+    NotSeen, Receiver, Stack, StackEvent, TransportError,
 };
 use crate::card::StackName;
 
@@ -79,7 +79,9 @@ fn open(server: SocketAddr, receiver: Receiver, deadline: Instant) -> io::Result
     let socket = Socket::new(Domain::for_address(server), Type::STREAM, Some(Protocol::TCP))?;
     // Loopback's MTU of 64 KB would hide what happens on an Ethernet. A system that cannot set the
     // MSS still measures something true, so failure is no error.
-    let _ = socket.set_tcp_mss(receiver.mss.into());
+    if receiver.mss != LOOPBACK_MSS {
+        let _ = socket.set_tcp_mss(receiver.mss.into());
+    }
     if receiver.window <= AUTOTUNED_FROM {
         socket.set_recv_buffer_size(receiver.window as usize)?;
     }

@@ -12,7 +12,7 @@ use std::{
 use ackwise_tcp::State;
 use netlink_sys::Socket;
 
-use super::{Family, Memory, Query, TcpInfo, TcpSocket};
+use super::{CongestionName, Family, Memory, Query, TcpInfo, TcpSocket};
 
 /// Sends the request and passes each entry to `visit`.
 pub(super) fn run(
@@ -124,7 +124,8 @@ fn request(family: Family, query: Query, flags: u16, id: &SocketId) -> Vec<u8> {
     };
     let info = if query.info { extension(INET_DIAG_INFO) } else { 0 };
     let memory = if query.memory { extension(INET_DIAG_SKMEMINFO) } else { 0 };
-    bytes.extend([number, IPPROTO_TCP, info | memory, 0]);
+    let congestion = if query.congestion { extension(INET_DIAG_CONG) } else { 0 };
+    bytes.extend([number, IPPROTO_TCP, info | memory | congestion, 0]);
     bytes.extend(query.states.to_ne_bytes());
     bytes.extend(id.ports.0.to_be_bytes());
     bytes.extend(id.ports.1.to_be_bytes());
@@ -168,9 +169,11 @@ fn tcp_socket(bytes: &[u8]) -> Option<Option<TcpSocket>> {
         interface: u32_at(bytes, 40)?,
         info: None,
         memory: None,
+        congestion: None,
     };
     each_attribute(attributes, |kind, value| match kind {
         INET_DIAG_INFO => socket.info = TcpInfo::read(value),
+        INET_DIAG_CONG => socket.congestion = CongestionName::read(value),
         INET_DIAG_SKMEMINFO => socket.memory = Memory::read(value),
         _ => {}
     });
@@ -245,6 +248,7 @@ const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 const IPPROTO_TCP: u8 = 6;
 const INET_DIAG_INFO: u16 = 2;
+const INET_DIAG_CONG: u16 = 4;
 const INET_DIAG_SKMEMINFO: u16 = 7;
 /// `INET_DIAG_NOCOOKIE`, twice.
 const NO_COOKIE: u64 = u64::MAX;

@@ -86,6 +86,31 @@ impl TcpInfo {
     }
 }
 
+/// The name of a congestion control (`INET_DIAG_CONG`).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CongestionName([u8; Self::LONGEST]);
+
+impl CongestionName {
+    /// `TCP_CA_NAME_MAX`, the null byte included.
+    const LONGEST: usize = 16;
+
+    /// Reads a string with its null byte.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let name = bytes.split(|byte| *byte == 0).next()?;
+        let mut kept = [0; Self::LONGEST];
+        kept.get_mut(..name.len())?.copy_from_slice(name);
+        let is_name = |byte: &u8| byte.is_ascii_graphic();
+        (!name.is_empty() && name.iter().all(is_name)).then_some(Self(kept))
+    }
+
+    /// As in `net.ipv4.tcp_congestion_control`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        let name = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
+        str::from_utf8(name).unwrap_or_default()
+    }
+}
+
 /// The memory of a socket's buffers (`INET_DIAG_SKMEMINFO`), in bytes as the kernel counts them: with its
 /// bookkeeping.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -23,7 +23,7 @@ mod info;
 use std::{io, net::SocketAddr};
 
 use ackwise_tcp::State;
-pub use info::{Memory, TcpInfo};
+pub use info::{CongestionName, Memory, TcpInfo};
 use netlink_sys::{Socket, protocols::NETLINK_SOCK_DIAG};
 
 use crate::{Namespace, NamespaceError};
@@ -52,6 +52,8 @@ pub struct Query {
     info: bool,
     /// Whether the memory of the buffers is wanted too.
     memory: bool,
+    /// Whether the congestion control is wanted too.
+    congestion: bool,
 }
 
 /// The family of a socket. An IPv6 socket may have IPv4 connections.
@@ -92,6 +94,9 @@ pub struct TcpSocket {
     pub info: Option<TcpInfo>,
     /// The memory of the buffers, if the query asked for it and the socket is not in TIME-WAIT.
     pub memory: Option<Memory>,
+    /// The congestion control, if the query asked for it and the socket is not in TIME-WAIT. Of a listener: that of the
+    /// connections that it accepts, unless a route has another.
+    pub congestion: Option<CongestionName>,
 }
 
 impl Query {
@@ -102,6 +107,7 @@ impl Query {
         family: None,
         info: false,
         memory: false,
+        congestion: false,
     };
 
     /// Selects sockets with this local port: a server's.
@@ -132,6 +138,12 @@ impl Query {
     #[must_use]
     pub const fn with_memory(self) -> Self {
         Self { memory: true, ..self }
+    }
+
+    /// Asks for [`TcpSocket::congestion`] too.
+    #[must_use]
+    pub const fn with_congestion(self) -> Self {
+        Self { congestion: true, ..self }
     }
 
     /// Restricts the query to these states.

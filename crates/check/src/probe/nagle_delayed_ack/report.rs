@@ -10,7 +10,7 @@ use super::{
         follow::{Release, STALL},
         ms, rounded,
     },
-    Answer, Player, Size,
+    Answer, Player, Scene, Size,
 };
 use crate::{
     card::{ByRequest, NagleDelayedAck, Reason, ReceiverName, ReleasedBy, TriedSize, Verdict},
@@ -26,8 +26,10 @@ pub(super) fn report(
         .iter()
         .max_by_key(|size| (size.weight(), size.cost(), size.stall))
         .ok_or_else(|| NoVerdict::unknown(Reason::NoAnswer, "no response was asked for"))?;
+    let waits_for_ack = worst.release == Release::Ack;
     let mut values = NagleDelayedAck {
-        receiver: (worst.release == Release::Ack).then(|| worst.rule.into()),
+        only_same_host: waits_for_ack.then_some(worst.scene == Scene::SameHost),
+        receiver: waits_for_ack.then(|| worst.rule.into()),
         released_by: released_by(worst.release),
         cost_ms_40: worst.cost_40.map(ms),
         cost_ms_120: worst.cost_120.map(ms),
@@ -96,14 +98,20 @@ pub(super) fn report(
 /// For which client a response waits, how long, how often, and from which request on.
 fn waits(worst: &Size) -> (Verdict, String) {
     let (held, of) = (worst.answers.iter().filter(|it| it.held).count(), worst.answers.len());
-    let client = match worst.rule {
-        AckRule::EverySecond => {
+    let client = match (worst.scene, worst.rule) {
+        (Scene::SameHost, _) => "the delayed ACK of a client on the same host (a proxy, for example; MSS 65,495)",
+        (_, AckRule::EverySecond) => {
             "the delayed ACK of a client that acknowledges every second segment"
         }
-        AckRule::Linux | AckRule::TwoFull => "the client's delayed ACK",
+        (_, AckRule::Linux | AckRule::TwoFull) => "the client's delayed ACK",
     };
     let when = format!("for {client} in {held} of {of} responses{}", beginning(&worst.answers));
-    let segment = format!("the last segment of a response with a {}-byte body", worst.content);
+    let segment = match worst.scene {
+        Scene::First => "the first response of a TLS connection, behind the session tickets,".to_owned(),
+        Scene::Kept | Scene::SameHost => {
+            format!("the last segment of a response with a {}-byte body", worst.content)
+        }
+    };
     let cost = ms(worst.cost());
     if worst.cost() < STALL {
         let little = "beyond the delays of the application and the path";
