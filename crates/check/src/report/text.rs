@@ -49,10 +49,10 @@ impl Text {
     }
 
     fn card(self, out: &mut String, card: &Card) -> fmt::Result {
-        write!(out, "\n{BOLD}{}{BOLD:#}, measured with {}", title(card), stack(card.stack))?;
-        match &card.server_congestion {
-            Some(congestion) => writeln!(out, " (the server's has {congestion})")?,
-            None => out.push('\n'),
+        writeln!(out, "\n{BOLD}{}{BOLD:#}, measured with {}", title(card), stack(card.stack))?;
+        if let Some(congestion) = &card.server_congestion {
+            let line = format!("The server is on this host; its congestion control is {congestion}.");
+            writeln!(out, "{}", block(&line, 2, self.width))?;
         }
         self.notes(out, &card.notes)?;
         card.findings.iter().try_for_each(|finding| self.line(out, finding))
