@@ -44,10 +44,12 @@ pub struct HttpConnection {
     persists: bool,
     /// Bytes of each content that are kept.
     kept: usize,
+    /// When it takes no more requests, if that is the client's wish.
+    last_request: Option<Instant>,
 }
 
 impl HttpConnection {
-    fn new(connection: Box<dyn Connection>, layer: Layer) -> Self {
+    fn new(connection: Box<dyn Connection>, layer: Layer, last_request: Option<Instant>) -> Self {
         Self {
             connection,
             layer,
@@ -58,6 +60,7 @@ impl HttpConnection {
             requests: 0,
             persists: true,
             kept: 0,
+            last_request,
         }
     }
 
@@ -79,10 +82,11 @@ impl HttpConnection {
         self.requests
     }
 
-    /// Whether another request may be sent, as far as the server has said.
+    /// Whether another request may be sent, as far as the server has said, and as the client wishes.
     #[must_use]
     pub fn accepts_requests(&self) -> bool {
-        self.persists && self.closed.is_none()
+        let in_time = self.last_request.is_none_or(|last| self.now() < last);
+        self.persists && self.closed.is_none() && in_time
     }
 
     /// How the server ended its direction, if it has.
@@ -182,7 +186,22 @@ impl HttpConnection {
         budget: &mut Budget,
     ) -> Result<Exchange, ExchangeError> {
         let sent = self.send(std::slice::from_ref(request), budget)?;
-        self.read(sent, content, budget)
+        self.read(sent, content, AfterAck::Same, budget)
+    }
+
+    /// As [`request_beginning`](Self::request_beginning), but acknowledges promptly what follows the first ACK.
+    ///
+    /// # Errors
+    ///
+    /// As [`request`](Self::request).
+    pub fn request_first_flight(
+        &mut self,
+        request: &Request,
+        content: u64,
+        budget: &mut Budget,
+    ) -> Result<Exchange, ExchangeError> {
+        let sent = self.send(std::slice::from_ref(request), budget)?;
+        self.read(sent, content, AfterAck::Promptly, budget)
     }
 
     /// Reads the next response, to a request whose last byte was sent at `sent`.
@@ -194,13 +213,14 @@ impl HttpConnection {
     ///
     /// If not even the head of a response comes in time, or it cannot be understood.
     pub fn receive(&mut self, sent: Instant, budget: &Budget) -> Result<Exchange, ExchangeError> {
-        self.read(sent, CONTENT_LIMIT, budget)
+        self.read(sent, CONTENT_LIMIT, AfterAck::Same, budget)
     }
 
     fn read(
         &mut self,
         sent: Instant,
         content: u64,
+        mut after_ack: AfterAck,
         budget: &Budget,
     ) -> Result<Exchange, ExchangeError> {
         let deadline = budget.answer_by(self.now());
@@ -208,6 +228,10 @@ impl HttpConnection {
         loop {
             if self.reader.advance(&mut draft)? {
                 return self.finish(draft, sent);
+            }
+            if after_ack == AfterAck::Promptly && self.acknowledged(&draft) {
+                self.set_acknowledge(Acknowledge::Promptly);
+                after_ack = AfterAck::Same;
             }
             if let Some(closed) = self.closed {
                 return match self.reader.close(&mut draft)? {
@@ -226,6 +250,11 @@ impl HttpConnection {
                 };
             }
         }
+    }
+
+    /// Whether something of the response was acknowledged.
+    fn acknowledged(&self, draft: &PartialResponse) -> bool {
+        draft.start().is_some_and(|start| self.acks.iter().any(|acked| acked.up_to > start))
     }
 
     /// Lets the connection live until `deadline`: whatever happens is noted. Returns early when the
@@ -301,6 +330,14 @@ impl HttpConnection {
         self.persists &= exchange.complete && exchange.persists();
         Ok(exchange)
     }
+}
+
+/// How what follows the first ACK of a response is acknowledged.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum AfterAck {
+    /// As the rest.
+    Same,
+    Promptly,
 }
 
 /// More of one response is not read: stalls show in the first megabytes or not at all.

@@ -137,6 +137,14 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
     Finding { id, verdict, cost_ms, summary, values, evidence, remedy, reason }
 }
 
+/// For a probe that keeps a connection open for longer than others should wait.
+fn may_keep_open(client: &Client) -> Result<(), NoVerdict> {
+    match client.hold() {
+        Some(_) => Err(NoVerdict::not_applicable("the server serves one connection at a time")),
+        None => Ok(()),
+    }
+}
+
 /// Milliseconds, to the microsecond.
 fn rounded(ms: f64) -> f64 {
     (ms * 1e3).round() / 1e3

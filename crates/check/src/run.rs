@@ -5,6 +5,7 @@ mod distance;
 mod error;
 mod idle;
 mod links;
+mod one_at_a_time;
 mod options;
 mod plan;
 mod reach;

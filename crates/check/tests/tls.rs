@@ -26,6 +26,8 @@ enum Writes {
     Apart,
     /// In one record.
     Joined,
+    /// The same, with Nagle's algorithm on: behind the session tickets, which leave in small segments of their own.
+    BehindTickets,
 }
 
 /// A server that lives as long as the test's process, and its certificate for 127.0.0.1, in PEM.
@@ -60,6 +62,7 @@ fn serve_as(name: &str, is_ca: IsCa, writes: Writes) -> (SocketAddr, String) {
 
 /// Answers until the client goes; how it goes is not the test's business.
 fn answer(mut session: ServerConnection, mut socket: TcpStream, writes: Writes) {
+    socket.set_nodelay(matches!(writes, Writes::Joined)).unwrap();
     let mut stream = Stream::new(&mut session, &mut socket);
     let mut seen = Vec::new();
     let mut buffer = [0; 4096];
@@ -74,7 +77,7 @@ fn answer(mut session: ServerConnection, mut socket: TcpStream, writes: Writes) 
                     .write_all(head)
                     .and_then(|()| stream.flush())
                     .and_then(|()| stream.write_all(&content)),
-                Writes::Joined => stream.write_all(&[&head[..], &content].concat()),
+                Writes::Joined | Writes::BehindTickets => stream.write_all(&[&head[..], &content].concat()),
             };
             if written.and_then(|()| stream.flush()).is_err() {
                 return;
@@ -115,6 +118,16 @@ fn one_record_for_the_whole_response_does_not_stall() {
     let card = check(&target(address), &options(), &mut |_| ()).unwrap();
     assert!(verdict(&card, FindingId::NagleDelayedAck) < Verdict::Warn, "{card:#?}");
     assert_eq!(verdict(&card, FindingId::SplitHead), Verdict::Pass, "{card:#?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_first_response_that_waits_behind_the_tickets_is_found() {
+    let (address, _) = serve(Writes::BehindTickets);
+    let card = check(&target(address), &options(), &mut |_| ()).unwrap();
+    assert_eq!(verdict(&card, FindingId::NagleDelayedAck), Verdict::Fail, "{card:#?}");
+    let found = card.findings.iter().find(|it| it.id == FindingId::NagleDelayedAck).unwrap();
+    assert!(found.summary.contains("first response of a TLS connection"), "{found:#?}");
 }
 
 #[test]

@@ -38,7 +38,9 @@ pub struct WritePattern {
 pub enum Stalls {
     /// None.
     Never,
-    /// Those whose segments arrive one by one. Loopback, and hosts that merge segments (GRO), hand the last
+    /// Those on the server's host: the MSS of loopback makes small segments of these writes.
+    SameHost,
+    /// These, and those whose segments arrive one by one. Loopback, and hosts that merge segments (GRO), hand the last
     /// one over together with those before it, so that Linux acknowledges it at once.
     SegmentBySegment,
     /// All.
@@ -68,20 +70,26 @@ impl WritePattern {
     /// As [`HEAD_APART`](Self::HEAD_APART) in every third response.
     pub const ONE_IN_THREE: Self =
         Self { name: "head apart in one response of three", one_in: 3, ..Self::HEAD_APART };
-    /// Head and body apart, and the body longer than a segment: only a receiver of 1996 waits.
+    /// Head and body apart, and the body longer than a segment: only a receiver of 1996 waits, and one on the same
+    /// host.
     pub const HEAD_APART_1623: Self = Self {
         name: "head apart, 1,623 bytes",
         writes: &[200, 1_623],
         gap: Duration::ZERO,
         one_in: 1,
         nagle: Nagle::On,
-        stalls: Stalls::Never,
+        stalls: Stalls::SameHost,
     };
     /// As [`HEAD_APART_1623`](Self::HEAD_APART_1623).
     pub const EIGHTY_AND_2000: Self =
         Self { name: "80 + 2,000 bytes", writes: &[80, 2_000], ..Self::HEAD_APART_1623 };
     /// One write.
-    pub const JOINED: Self = Self { name: "one write", writes: &[24_196], ..Self::HEAD_APART_1623 };
+    pub const JOINED: Self = Self {
+        name: "one write",
+        writes: &[24_196],
+        stalls: Stalls::Never,
+        ..Self::HEAD_APART_1623
+    };
     /// As [`THREE_WRITES`](Self::THREE_WRITES), without Nagle's algorithm.
     pub const NO_DELAY: Self = Self {
         name: "4,096 + 20,000 + 100 bytes, 1 ms apart, TCP_NODELAY",

@@ -19,6 +19,8 @@ pub struct Client {
     template: Template,
     /// `None` for `http://`.
     tls: Option<TlsSettings>,
+    /// How long after its beginning a connection takes further requests; `None` for as long as the server likes.
+    hold: Option<Duration>,
     /// What is left of requests and time.
     pub budget: Budget,
 }
@@ -27,7 +29,7 @@ impl Client {
     /// A client that talks to `server` alone and calls it `host`.
     #[must_use]
     pub fn new(stack: Box<dyn Stack>, server: SocketAddr, host: String, budget: Budget) -> Self {
-        Self { stack, server, host, template: Template::default(), tls: None, budget }
+        Self { stack, server, host, template: Template::default(), tls: None, hold: None, budget }
     }
 
     /// The same client, talking TLS.
@@ -52,6 +54,17 @@ impl Client {
     #[must_use]
     pub fn is_over_tls(&self) -> bool {
         self.tls.is_some()
+    }
+
+    /// Keeps no connection for longer than `hold`, and the response after that: others wait for the server meanwhile.
+    pub fn hold_at_most(&mut self, hold: Duration) {
+        self.hold = Some(hold);
+    }
+
+    /// How long after its beginning a connection takes further requests, if others wait meanwhile.
+    #[must_use]
+    pub fn hold(&self) -> Option<Duration> {
+        self.hold
     }
 
     /// What its requests have in common.
@@ -133,7 +146,8 @@ impl Client {
                 Layer::Tls(Box::new(Tls::establish(settings, connection.as_mut(), deadline)?))
             }
         };
-        Ok(HttpConnection::new(connection, layer))
+        let last_request = self.hold.map(|hold| now + hold);
+        Ok(HttpConnection::new(connection, layer, last_request))
     }
 }
 

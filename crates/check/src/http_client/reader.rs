@@ -114,6 +114,11 @@ impl PartialResponse {
         Self { kept, ..Self::default() }
     }
 
+    /// Where the response begins in TCP's stream.
+    pub(super) fn start(&self) -> Option<u64> {
+        self.start
+    }
+
     pub(super) fn content(&self) -> u64 {
         self.content
     }

@@ -151,8 +151,8 @@ fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {
 /// A server that wants to close does so within this time after its last byte.
 const CLOSE_WAIT: Duration = Duration::from_millis(800);
 
-/// An RST comes within this time and two round trips.
-const RESET_WAIT: Duration = Duration::from_millis(150);
+/// An RST comes within this time and two round trips. Our choice: a server that lingers keeps others waiting.
+const RESET_WAIT: Duration = Duration::from_millis(100);
 
 /// A server that is slow to close, or a lost segment, should not decide. Our choice.
 const SWAP_ATTEMPTS: usize = 2;

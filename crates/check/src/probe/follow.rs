@@ -78,12 +78,14 @@ pub enum Release {
 }
 
 impl Delays {
-    /// The delays that a stack can keep; `None` if it cannot keep two that can be told apart.
+    /// The delays that a stack can keep, so that others wait for no longer than `hold` and twice the longer delay if the
+    /// server serves one connection at a time; `None` if it cannot keep two that can be told apart.
     #[must_use]
-    pub fn within(capabilities: Capabilities) -> Option<Self> {
+    pub fn within(capabilities: Capabilities, hold: Option<Duration>) -> Option<Self> {
         let longest = capabilities.longest_delay;
-        let (short, long) = match longest {
-            _ if longest >= Duration::from_millis(120) => (40, 120),
+        let (short, long) = match hold {
+            None if longest >= Duration::from_millis(120) => (40, 120),
+            Some(_) if longest >= Duration::from_millis(120) => (20, 60),
             _ if longest >= Duration::from_millis(30) => (12, 24),
             _ => return None,
         };

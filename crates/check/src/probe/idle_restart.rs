@@ -24,6 +24,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, N
     let pause = if facts.thorough { LONG_PAUSE } else { PAUSE } + 4 * facts.rtt;
     let page = facts.at_least(LARGE)?;
     let view = View::of(client, facts)?;
+    super::may_keep_open(client)?;
     let request = client.ask_for(&page, Some(ConnectionOption::KeepAlive))?;
     let mut connection = client.open(Receiver { sack: facts.is_far(), ..Receiver::ETHERNET })?;
     connection.request(&request, &mut client.budget)?;

@@ -17,7 +17,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     let request = client.ask_for(&page, Some(ConnectionOption::Close))?;
     let receiver = Receiver { acknowledge: view.acknowledge(), ..Receiver::ETHERNET };
     let mut connection = client.open(receiver)?;
-    let exchange = connection.request_beginning(&request, BEGINNING, &mut client.budget)?;
+    let exchange = connection.request_first_flight(&request, BEGINNING, &mut client.budget)?;
     facts.note(&exchange);
     if !exchange.complete && exchange.content < BEGINNING {
         let (bytes, said) = (exchange.content, exchange.head.content_length);

@@ -116,7 +116,7 @@ impl Player {
         let player =
             |whose, rule, delays, answers| Self { whose, rule, delays, scene: Scene::Kept, answers };
         let mut players = Vec::new();
-        if let Some(delays) = Delays::within(own) {
+        if let Some(delays) = Delays::within(own, client.hold()) {
             for rule in own.ack_rules {
                 let answers = match rule {
                     AckRule::Linux if kernel.is_none() => ANSWERS,
@@ -126,7 +126,7 @@ impl Player {
                 players.push(player(Whose::Stack, *rule, delays, answers));
             }
         }
-        if let Some(delays) = kernel.and_then(Delays::within) {
+        if let Some(delays) = kernel.and_then(|it| Delays::within(it, client.hold())) {
             let place = players.len().min(1);
             players.insert(place, player(Whose::Kernel, AckRule::Linux, delays, ANSWERS));
         }
@@ -229,9 +229,13 @@ impl Bench<'_> {
         let mut found: Option<Size> = None;
         let mut asked = 0;
         for player in players {
-            let size = match (self.study_as(page, *player, before), found.is_some()) {
-                // Enough responses for a verdict came before.
-                (Err(ExchangeError::LimitReached(_)), true) if asked >= ANSWERS.page => break,
+            let size = match (self.study_as(page, *player, before), &found) {
+                // Enough responses came before, or one that pauses.
+                (Err(ExchangeError::LimitReached(_)), Some(found))
+                    if asked >= ANSWERS.page || found.release != Release::NotHeld =>
+                {
+                    break;
+                }
                 (size, _) => size?,
             };
             asked += size.answers.len();

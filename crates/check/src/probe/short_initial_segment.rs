@@ -31,7 +31,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     let fits = facts.at_least(SEGMENTS_NEEDED * u64::from(large)).is_ok();
     let mss = if fits { large } else { small };
     let capabilities = client.capabilities();
-    let delays = Delays::within(capabilities)
+    let delays = Delays::within(capabilities, client.hold())
         .ok_or_else(|| NoVerdict::unknown(Reason::Stack, "this stack cannot withhold ACKs"))?;
     let mut bench =
         Bench { client, facts, page, mss, delays, window: Window::Two, splits: 0, shown: None };

@@ -15,7 +15,7 @@ use crate::{
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
     let exact = client.capabilities().segments;
     // Behind Nagle's algorithm the content comes after our ACK: withheld, it makes the cut plain.
-    let withheld = Delays::within(client.capabilities())
+    let withheld = Delays::within(client.capabilities(), client.hold())
         .map_or(Acknowledge::Promptly, |delays| Acknowledge::Delayed(AckRule::Linux, delays.short));
     let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);

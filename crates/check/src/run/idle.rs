@@ -22,6 +22,9 @@ pub(super) fn watch(
     options: &Options,
     waiting: &mut dyn FnMut(Duration, Duration),
 ) -> Option<Idle> {
+    if client.hold().is_some() && facts.front().is_none() && !options.thorough {
+        return None;
+    }
     // By default it was closed; one that persists on request starts to be idle only now.
     let option = (!facts.first.persists()).then_some(ConnectionOption::KeepAlive);
     let request = client.ask_for(&facts.page, option).ok()?;

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 use ackwise_http::{ConnectionOption, Method};
 use ackwise_report::Target;
 
-use super::{CheckError, Options, links};
+use super::{CheckError, Options, links, one_at_a_time};
 use crate::{
     http_client::{Budget, Client, Exchange, ExchangeError, Page, ReusedConnection, TlsSettings},
     probe::Facts,
@@ -78,6 +78,14 @@ pub(super) fn reach(
     facts.behind = options.behind;
     facts.asks_by_get = options.template.method == Method::Get;
     drop(reused); // One connection at a time.
+    if one_at_a_time::serves_one_at_a_time(&mut client, &facts) {
+        client.hold_at_most(HOLD);
+        notes.push(
+            "the server serves one connection at a time, so none was kept open for long: checks that leave one idle \
+             were left out"
+                .to_owned(),
+        );
+    }
     notes.extend(links::find_larger(&mut client, &mut facts, &page, options));
     Ok(Reached { client, facts, notes })
 }
@@ -156,6 +164,10 @@ fn remarks(target: &Target, page: &Target, first: &Exchange) -> Vec<String> {
 
 /// Bytes of a page that are searched for references to other pages. Our choice.
 const LINKS: usize = 64 << 10;
+
+/// A connection to a server that serves one at a time takes no further request after this long. Our choice: with an ACK
+/// that is withheld for 120 ms in the last response, others wait for less than 150 ms.
+const HOLD: Duration = Duration::from_millis(20);
 
 /// Redirects that are followed.
 const REDIRECTS_LIMIT: usize = 5;

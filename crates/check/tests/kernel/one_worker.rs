@@ -12,21 +12,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_check::{Options, StackChoice, Target, card::FindingId, card::Verdict, check};
+use ackwise_check::{
+    Options, StackChoice, Target,
+    card::{Finding, FindingId, Reason, Verdict},
+    check,
+};
 
 #[test]
 fn a_check_of_a_server_with_one_worker_never_waits_for_itself() {
     let server = OneWorker::start();
     let card = server.check();
-    let hung =
-        |it: &&ackwise_check::card::Finding| it.reason.is_some() || it.summary.contains("no bytes within");
+    let hung = |it: &&Finding| {
+        it.reason.is_some_and(|it| it != Reason::Stack) || it.summary.contains("no bytes within")
+    };
     assert_eq!(card.findings.iter().find(hung).map(|it| &it.summary), None, "{card:?}");
     let found = card.findings.iter().find(|it| it.id == FindingId::NagleDelayedAck).expect("asked");
     assert_eq!(found.verdict, Verdict::Pass, "{found:?}");
 }
 
 #[test]
-fn other_clients_of_a_server_with_one_worker_wait_no_longer_than_its_idle_connection_lives() {
+fn other_clients_of_a_server_with_one_worker_wait_for_less_than_a_delayed_ack() {
     let server = OneWorker::start();
     let address = server.address;
     let over = Arc::new(AtomicBool::new(false));
@@ -49,8 +54,8 @@ fn other_clients_of_a_server_with_one_worker_wait_no_longer_than_its_idle_connec
     server.check();
     over.store(true, Ordering::SeqCst);
     let longest = other.join().expect("it only asks");
-    // 2 s of an idle connection, and what a busy machine adds.
-    assert!(longest < Duration::from_secs(3), "{longest:?}");
+    // 150 ms, and what a busy machine adds; an idle connection that is watched would be 2 s.
+    assert!(longest < Duration::from_millis(700), "{longest:?}");
 }
 
 struct OneWorker {

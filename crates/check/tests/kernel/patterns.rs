@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use ackwise_check::{
     CheckError, Options, StackChoice,
     builtin::Network,
-    card::{Finding, FindingId, Verdict},
+    card::{Finding, FindingId, Values, Verdict},
     check,
 };
 use ackwise_report::Target;
@@ -16,17 +16,16 @@ fn the_kernel_fails_the_patterns_that_stall_and_no_other() {
     for pattern in WritePattern::ALL {
         let server = PatternServer::start(loopback(), pattern).expect("a free port");
         let found = nagle(server.local_addr(), StackChoice::Kernel).expect("a card");
-        judge(pattern, &found, pattern.stalls == Stalls::Always);
-        assert_ne!(found.verdict, Verdict::Warn, "{}: {found:?}", pattern.name);
+        judge(pattern, &found, pattern.stalls != Stalls::Always);
     }
 }
 
 #[test]
-fn our_stack_fails_the_same_ones_and_warns_of_what_only_receivers_of_1996_wait_for() {
+fn our_stack_fails_the_same_ones_and_says_which_only_clients_on_the_same_host_wait_for() {
     // A namespace of its own belongs to a thread that has no other to look after.
     if Network::private() != Network::Private {
         return ackwise_linux::testing::skip(
-            "our_stack_fails_the_same_ones_and_warns_of_what_only_receivers_of_1996_wait_for",
+            "our_stack_fails_the_same_ones_and_says_which_only_clients_on_the_same_host_wait_for",
             "a network namespace; run as root",
         );
     }
@@ -36,22 +35,27 @@ fn our_stack_fails_the_same_ones_and_warns_of_what_only_receivers_of_1996_wait_f
         let found = match nagle(address, StackChoice::Ackwise) {
             Err(CheckError::Stack(missing)) => {
                 return ackwise_linux::testing::skip(
-                    "our_stack_fails_the_same_ones_and_warns_of_what_only_receivers_of_1996_wait_for",
+                    "our_stack_fails_the_same_ones_and_says_which_only_clients_on_the_same_host_wait_for",
                     missing,
                 );
             }
             found => found.expect("a card"),
         };
-        judge(pattern, &found, pattern.stalls != Stalls::Never);
-        let of_1996 = [WritePattern::HEAD_APART_1623, WritePattern::EIGHTY_AND_2000];
-        let warned = found.verdict == Verdict::Warn;
-        assert_eq!(warned, of_1996.contains(&pattern), "{}: {found:?}", pattern.name);
+        judge(pattern, &found, pattern.stalls == Stalls::SameHost);
     }
 }
 
-fn judge(pattern: WritePattern, found: &Finding, stalls: bool) {
+/// `same_host`: of those that stall, whether only clients on the same host wait.
+fn judge(pattern: WritePattern, found: &Finding, same_host: bool) {
+    let stalls = pattern.stalls != Stalls::Never;
+    let expected = if stalls { Verdict::Fail } else { Verdict::Pass };
+    assert_eq!(found.verdict, expected, "{}: {found:?}", pattern.name);
+    let only_same_host = match &found.values {
+        Values::NagleDelayedAck(values) => values.only_same_host,
+        _ => None,
+    };
+    assert_eq!(only_same_host, stalls.then_some(same_host), "{}: {found:?}", pattern.name);
     let failed = found.verdict == Verdict::Fail;
-    assert_eq!(failed, stalls, "{}: {found:?}", pattern.name);
     if let Some(cost) = found.cost_ms.filter(|_| failed) {
         assert!((30.0..120.0).contains(&cost), "{}: {found:?}", pattern.name);
     }
