@@ -6,7 +6,7 @@ use ackwise_cause::Software;
 
 use super::{
     Facts, NoVerdict, ProbeResult, follow, ms,
-    prompt::{Prompt, SILENCE},
+    prompt::{Prompt, SILENCE, are_of_delayed_acks},
 };
 use crate::{
     card::{FirstByte, Reason, Verdict},
@@ -44,11 +44,15 @@ impl Times {
         self.0.iter().filter_map(|times| times.iter().min().copied())
     }
 
-    /// How much later than after a silence the usual response begins.
-    fn rise(&self) -> Duration {
-        let mut quickest = self.quickest();
-        let first = quickest.next().unwrap_or_default();
-        follow::median(quickest).unwrap_or_default().saturating_sub(first)
+    /// How much later than after a silence responses begin, and how many of them: most, or some that wait for a
+    /// delayed ACK behind a proxy.
+    fn rise(&self) -> Option<(Duration, usize)> {
+        let first = self.quickest().next()?;
+        let late = |time: Duration| time.checked_sub(first).filter(|late| *late >= follow::STALL);
+        let later = || self.0.iter().skip(1).flatten().filter_map(|time| late(*time));
+        let most = follow::median(self.quickest().skip(1)).and_then(late).is_some();
+        let rise = follow::median(later())?;
+        (most || are_of_delayed_acks(later())).then(|| (rise, later().count()))
     }
 }
 
@@ -60,7 +64,7 @@ fn decide(
     let median = follow::median(times.all())
         .ok_or_else(|| NoVerdict::unknown(Reason::NoAnswer, "no response began in time"))?;
     let slowest = times.all().max().unwrap_or(median);
-    let (wait, rise) = (median.saturating_sub(rtt), times.rise());
+    let wait = median.saturating_sub(rtt);
     let values = FirstByte {
         by_request_ms: Some(times.quickest().map(ms).collect()),
         median_ms: Some(ms(median)),
@@ -69,10 +73,11 @@ fn decide(
         wait_ms: Some(ms(wait)),
     };
     let takes = format!("the first byte takes {:.1} ms (median)", ms(median));
-    if rise >= follow::STALL {
+    if let Some((rise, responses)) = times.rise() {
         let summary = format!(
-            "{takes}, {:.1} ms longer than after {:.1} s without requests: a delayed ACK behind a proxy \
-             looks like this",
+            "{takes}: {responses} of {} responses begin {:.1} ms later than after {:.1} s without requests; \
+             a delayed ACK behind a proxy looks like this",
+            times.all().count(),
             ms(rise),
             SILENCE.as_secs_f64()
         );
@@ -116,12 +121,16 @@ mod tests {
         use Verdict::{Pass, Warn};
         type Row<'a> = (&'a [&'a [u64]], Option<&'static str>, Verdict, Option<f64>, &'a str);
         #[rustfmt::skip]
-        let table: [Row; 7] = [
+        let table: [Row; 9] = [
             (&[&[1, 1], &[1, 1], &[2, 1]],       None,        Pass, None,       "takes 1.0 ms (median)"),
             (&[&[1, 1], &[1, 1], &[2, 1]],       Some("Via"), Pass, None,       "takes 1.0 ms (median)"),
             (&[&[45], &[44], &[45], &[44]],      None,        Pass, None,       "44.0 ms more than a round trip: the time"),
             (&[&[45], &[44], &[45], &[44]],      Some("Age"), Warn, None,       "Age shows a proxy"),
-            (&[&[2, 3], &[44, 43], &[44, 45]],   None,        Warn, Some(42.0), "42.0 ms longer than after 0.3 s"),
+            (&[&[2, 3], &[44, 43], &[44, 45]],   None,        Warn, Some(42.0), "4 of 6 responses begin 42.0 ms later than after 0.3 s"),
+            // A proxy that has two connections to a server that stalls.
+            (&[&[1, 1], &[45, 1], &[1, 44], &[45, 1], &[1, 43]], None, Warn, Some(44.0), "4 of 10 responses"),
+            // The same number of delays that are not alike.
+            (&[&[1, 1], &[45, 1], &[1, 90], &[20, 1], &[1, 43]], None, Pass, None, "takes 1.0 ms"),
             // A busy machine: the quickest of each number counts.
             (&[&[1, 1], &[60, 1], &[1, 60]],     None,        Pass, None,       "takes 1.0 ms"),
             // A program that sets itself up for the first request.

@@ -4,7 +4,7 @@
 //! do so for the first data after a silence: Linux acknowledges at once what comes longer than an RTO after other
 //! data (`tcp_event_data_recv`). So a response after a silence shows what the others would take without that delay.
 
-use std::{rc::Rc, time::Duration};
+use std::{ops::Range, rc::Rc, time::Duration};
 
 use ackwise_http::ConnectionOption;
 
@@ -49,6 +49,15 @@ impl Prompt {
     }
 }
 
+/// Whether `delays`, which are worth a word, are those of a delayed ACK behind a proxy: what a busy machine adds is not
+/// as much alike.
+pub(super) fn are_of_delayed_acks(delays: impl Iterator<Item = Duration>) -> bool {
+    let (all, alike) = delays.fold((0, 0), |(all, alike), delay| {
+        (all + 1, alike + usize::from(DELAYED_ACK.contains(&delay)))
+    });
+    alike >= ALIKE && alike * 4 >= all * 3
+}
+
 /// One series, on one connection as long as that lasts.
 fn ask(
     client: &mut Client,
@@ -72,6 +81,13 @@ fn ask(
 
 /// Longer than the RTO of a server and a proxy that are close to each other: 200 ms on Linux (`TCP_RTO_MIN`).
 pub(super) const SILENCE: Duration = Duration::from_millis(300);
+
+/// Within two ticks of 4 ms and what a busy machine adds, how long Linux delays an ACK (`TCP_DELACK_MIN`, 40 ms).
+pub(super) const DELAYED_ACK: Range<Duration> =
+    Duration::from_millis(38)..Duration::from_millis(56);
+
+/// So many delays are no accident. Our choice.
+const ALIKE: usize = 4;
 
 /// Two series, so that one of which the beginning was disturbed does not decide; enough requests in each that the first
 /// is one of few. Our choice.

@@ -2,9 +2,12 @@
 //!
 //! A program that thinks between head and body does, and a proxy that passes on what a stalled server behind it sends.
 
-use std::{ops::Range, time::Duration};
+use std::time::Duration;
 
-use super::{Facts, NoVerdict, ProbeResult, follow, ms, prompt::Prompt};
+use super::{
+    Facts, NoVerdict, ProbeResult, follow, ms,
+    prompt::{DELAYED_ACK, Prompt, are_of_delayed_acks},
+};
 use crate::{
     card::{Reason, ResponsePause, Verdict},
     http_client::{Client, Exchange, Stall},
@@ -50,7 +53,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         return Ok(ProbeResult::new(Verdict::Pass, summary, values));
     }
     // A machine that is busy now and then makes a few of them pause.
-    if free > responses / 4 {
+    if free > responses / 4 && !are_of_delayed_acks(paused.iter().map(length)) {
         let summary = format!("{what}: too few to be the server's rule");
         return Ok(ProbeResult::new(Verdict::Pass, summary, values));
     }
@@ -71,9 +74,6 @@ fn longest_pause(exchange: &Exchange, rtt: Duration) -> Option<Stall> {
 
 /// RFC 3390: no initial window of today is smaller.
 const SMALLEST_INITIAL_WINDOW: u64 = 4_380;
-
-/// Within a tick or two, how long Linux delays an ACK (`TCP_DELACK_MIN`, 40 ms).
-const DELAYED_ACK: Range<Duration> = Duration::from_millis(38)..Duration::from_millis(52);
 
 /// Fewer responses say nothing about most of them. Our choice.
 const ANSWERS_MIN: usize = 8;

@@ -107,7 +107,7 @@ const ORDER: [Step; 15] = [
     step(FindingId::NagleDelayedAck, 16, 160, 0.4),
     step(FindingId::ShortInitialSegment, 8, 30, 0.3),
     step(FindingId::CorkTimer, 4, 8, 0.3),
-    step(FindingId::FirstByte, 4, 16, 0.3),
+    step(FindingId::FirstByte, 4, 16, 0.5),
     step(FindingId::ResponsePause, 0, 16, 0.3), // Mostly of the same responses.
     step(FindingId::RequestSegments, 4, 16, 0.3),
     step(FindingId::Pipelining, 4, 6, 0.3),
