@@ -106,7 +106,7 @@ impl BuiltInServer {
             ..options
         };
         let card = check(&target, &options, progress)?;
-        Ok(Card { server: Some(self.name), ..card })
+        Ok(Card { server: Some(self.name), status: None, ..card })
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Card {
     pub target: String,
     /// Which built-in server it is; null for other servers.
     pub server: Option<BuiltIn>,
+    /// The status of the page; null for a built-in server.
+    pub status: Option<u16>,
     /// The client's TCP stack.
     pub stack: StackName,
     /// The server's congestion control; omitted if the server is not on this host.

@@ -13,5 +13,5 @@ pub use ackwise_report::{Target, TargetError};
 pub use page_times::PageTimes;
 pub use report::STALLS;
 pub use run::{
-    CheckError, Distance, MAX_REQUESTS, Options, Probability, Progress, Rate, StackChoice, check,
+    CheckError, Distance, Follow, MAX_REQUESTS, Options, Probability, Progress, Rate, StackChoice, check,
 };

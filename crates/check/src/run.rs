@@ -18,7 +18,7 @@ use std::{
 
 pub use ackwise_link::{Probability, Rate};
 pub use error::CheckError;
-pub use options::{MAX_REQUESTS, Options, StackChoice};
+pub use options::{Follow, MAX_REQUESTS, Options, StackChoice};
 pub use plan::Progress;
 use select_stack::{SelectedStack, select_stack};
 
@@ -117,10 +117,12 @@ fn check_each(
                 let notes = notes.collect();
                 let queue = reached.facts.queue.as_ref();
                 let server_congestion = queue.and_then(|it| it.congestion.clone());
+                let status = reached.facts.first.head.status;
                 let findings = plan::run_probes(reached, options, progress);
                 return Ok(Card {
                     target: target.to_string(),
                     server: None,
+                    status: Some(status),
                     stack: name,
                     server_congestion,
                     notes,

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    net::{SocketAddr, ToSocketAddrs},
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs},
     str::FromStr,
     sync::mpsc,
     thread,
@@ -53,7 +53,7 @@ impl FromStr for Target {
         if url.ends_with("://") {
             return Err(refuse(&NO_HOST));
         }
-        let uri: Uri = url.parse().map_err(|error| refuse(&error))?;
+        let uri: Uri = percent_encoded(&url).parse().map_err(|error| refuse(&error))?;
         let secure = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
@@ -62,11 +62,17 @@ impl FromStr for Target {
         };
         let authority = uri.authority().ok_or_else(|| refuse(&NO_HOST))?;
         if authority.as_str().contains('@') {
-            return Err(refuse(&"user names and passwords are not supported"));
+            return Err(refuse(&"user names and passwords do not belong into a URL: use --user"));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         if host.is_empty() {
             return Err(refuse(&NO_HOST));
+        }
+        // The resolver would take a number for an address.
+        if host.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(refuse(&format_args!(
+                "{host} is not a host; for a port of this host, write http://localhost:{host}/"
+            )));
         }
         // `Uri` takes any digits for a port and says `None` when they make no number.
         let after_host = &authority.as_str()[authority.host().len()..];
@@ -148,7 +154,7 @@ impl Target {
             let folder = page.rfind('/').map_or("/", |slash| &page[..=slash]);
             format!("{folder}{reference}")
         };
-        Ok(Self { path, ..self.clone() })
+        Ok(Self { path: percent_encoded(&path), ..self.clone() })
     }
 
     /// Whether `other` is on the same server: then it may be asked too.
@@ -194,12 +200,32 @@ impl Target {
         let refuse = |reason| Unresolved { host: self.host.clone(), reason };
         let found = (self.host.as_str(), self.port).to_socket_addrs();
         let found = found.map_err(|error| refuse(resolver_reason(&error.to_string())))?;
-        let addresses: Vec<_> = found.take(ADDRESSES_LIMIT).collect();
+        let addresses: Vec<_> = found.take(ADDRESSES_LIMIT).map(connectable).collect();
         if addresses.is_empty() {
             return Err(refuse("the name has no address".to_owned()));
         }
         Ok(addresses)
     }
+}
+
+/// The same with the characters that cannot stand in a request line as the bytes of their UTF-8 (RFC 3986, section 2.1).
+fn percent_encoded(text: &str) -> String {
+    let encoded = |character: char| match character.is_ascii() {
+        true => character.to_string(),
+        false => character.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect(),
+    };
+    text.chars().map(encoded).collect()
+}
+
+/// What a server listens on is not what a client connects to: the kernel takes the unspecified address for loopback.
+fn connectable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
 }
 
 /// The reason alone: the standard library puts before it that the lookup has failed.
@@ -243,6 +269,7 @@ mod tests {
             ("https://example.org", "https://example.org/", "example.org"),
             ("https://example.org:443/x", "https://example.org/x", "example.org"),
             ("HTTP://h:80", "http://h/", "h"),
+            ("http://h/\u{fc}?\u{20ac}=1", "http://h/%C3%BC?%E2%82%AC=1", "h"),
         ] {
             let target: Target = given.parse().unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(target.to_string(), understood, "{given}");
@@ -267,6 +294,27 @@ mod tests {
         ] {
             let error = given.parse::<Target>().expect_err(given);
             assert!(error.to_string().contains("expected http://"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_number_and_a_password_get_the_advice_that_helps() {
+        for (given, advice) in [
+            ("22001", "write http://localhost:22001/"),
+            ("http://80/", "write http://localhost:80/"),
+            ("http://u:secret@h/", "use --user"),
+        ] {
+            let error = given.parse::<Target>().expect_err(given).to_string();
+            assert!(error.contains(advice) && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_unspecified_address_is_loopback_for_a_client() {
+        for (given, address) in [("0.0.0.0:80", "127.0.0.1:80"), ("[::]:80", "[::1]:80")] {
+            let target: Target = given.parse().unwrap();
+            let addresses = target.resolve_within(Duration::from_secs(5)).unwrap();
+            assert_eq!(addresses, [address.parse::<SocketAddr>().unwrap()], "{given}");
         }
     }
 

@@ -202,6 +202,7 @@ impl Check {
             resolve: self.asked.resolve.clone(),
             family: self.asked.family(),
             distance,
+            follow: self.asked.follow(),
             insecure: self.insecure,
             ca_file: self.ca_file.clone(),
             allow_host_changes: self.allow_host_changes,

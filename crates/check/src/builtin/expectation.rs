@@ -75,6 +75,7 @@ mod tests {
             reason: None,
         };
         Card {
+            status: None,
             server_congestion: None,
             target: String::new(),
             server: Some(server),

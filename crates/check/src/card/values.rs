@@ -140,6 +140,8 @@ pub struct NagleDelayedAck {
     pub cost_quartiles_ms: Option<[f64; 2]>,
     /// Whether only clients on the server's host lose time; null if none does.
     pub only_same_host: Option<bool>,
+    /// Bytes of the worst response, if it waits and is a range of the page; null otherwise.
+    pub range_bytes: Option<u64>,
     /// The client that the worst response waits for; null if none waits.
     pub receiver: Option<ReceiverName>,
     /// What ends the pause of the worst response.

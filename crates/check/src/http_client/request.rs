@@ -47,6 +47,10 @@ pub struct Template {
     pub split: Option<usize>,
 }
 
+/// Fields that carry no secret.
+const PUBLIC: [&str; 6] =
+    ["Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Content-Type"];
+
 /// A GET without fields of its own.
 impl Default for Template {
     fn default() -> Self {
@@ -55,6 +59,13 @@ impl Default for Template {
 }
 
 impl Template {
+    /// Whether a field may say who asks: any but those that every client sends.
+    #[must_use]
+    pub fn has_credentials(&self) -> bool {
+        let public = |name: &str| PUBLIC.iter().any(|it| it.eq_ignore_ascii_case(name));
+        self.fields.iter().any(|(name, _)| !public(name))
+    }
+
     fn field(&self, name: &str) -> Option<&str> {
         let mut fields = self.fields.iter();
         fields.find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())

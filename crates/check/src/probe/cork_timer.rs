@@ -11,7 +11,7 @@ use ackwise_report::words::counted;
 
 use super::{Facts, NoVerdict, ProbeResult, facts::end, follow, ms};
 use crate::{
-    card::{CorkTimer, Verdict},
+    card::{CorkTimer, Reason, Verdict},
     http_client::{Client, Exchange, ExchangeError, Page, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
@@ -37,7 +37,11 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         let mut closing = ReusedConnection::new(Receiver::ETHERNET);
         let mut closed = Vec::new();
         for _ in 0..CLOSED_TRIALS {
-            closed.push(pause(&look(&page, ConnectionOption::Close, &mut closing, client)?));
+            let exchange = look(&page, ConnectionOption::Close, &mut closing, client)?;
+            if exchange.persists() && decide(&kept, &[pause(&exchange)], facts.rtt) == Judgement::Think {
+                return Err(does_not_close(&kept));
+            }
+            closed.push(pause(&exchange));
         }
         let judgement = decide(&kept, &closed, facts.rtt);
         facts.corked |= judgement == Judgement::Cork;
@@ -89,6 +93,16 @@ fn decide(kept: &[Duration], closed: &[Duration], rtt: Duration) -> Judgement {
         Some(shortest) if *shortest < follow::CORK_TIMER / 2 => Judgement::Cork,
         _ => Judgement::Think,
     }
+}
+
+/// A cork and a program that takes its time look the same if the connection does not close.
+fn does_not_close(kept: &[Duration]) -> NoVerdict {
+    let stall = follow::median(kept.iter().copied()).map(ms).unwrap_or_default();
+    let why = format!(
+        "responses take {stall:.0} ms, about as long as the cork timer; whether closing the connection ends that \
+         cannot be seen, because the server ignores Connection: close"
+    );
+    NoVerdict::unknown(Reason::NoAnswer, why)
 }
 
 fn report(

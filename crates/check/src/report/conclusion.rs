@@ -17,7 +17,10 @@ pub(super) fn of(report: &Report) -> String {
 fn of_card(card: &Card) -> String {
     let who = match card.server {
         Some(_) => format!("The {}", title(card)),
-        None => title(card),
+        None => match card.status.filter(|status| *status >= 400) {
+            Some(status) => format!("{} (status {status})", title(card)),
+            None => title(card),
+        },
     };
     let lost = lossy(card);
     let verdict = match &lost[..] {
@@ -141,8 +144,9 @@ fn losses(lossy: &[&Finding]) -> String {
         let id = finding.id;
         let per = if id == FindingId::RequestSegments { "request" } else { "response" };
         let whose = if is_for_same_host(finding) { " (clients on its host)" } else { "" };
+        let size = of_range(finding).map_or_else(String::new, |bytes| format!(" of {bytes} bytes"));
         match index {
-            0 => format!("loses {cost} per {per} to {id}{whose}"),
+            0 => format!("loses {cost} per {per}{size} to {id}{whose}"),
             _ if id == FindingId::RequestSegments => format!("{cost} per {per} to {id}"),
             _ => format!("{cost} to {id}{whose}"),
         }
@@ -153,6 +157,14 @@ fn losses(lossy: &[&Finding]) -> String {
 
 fn is_for_same_host(finding: &Finding) -> bool {
     matches!(&finding.values, Values::NagleDelayedAck(it) if it.only_same_host == Some(true))
+}
+
+/// The size of the response that loses the time, if that is not the page but a range of it.
+fn of_range(finding: &Finding) -> Option<u64> {
+    match &finding.values {
+        Values::NagleDelayedAck(it) => it.range_bytes,
+        _ => None,
+    }
 }
 
 /// What to change, as far as one sentence carries it; the rest stands with the finding.
@@ -176,6 +188,23 @@ mod tests {
             "http://127.0.0.1:8080/ loses 40.2 ms per response to nagle-delayed-ack. Fix: set \
              TCP_NODELAY on accepted connections, or write each response in one call. \
              Could not determine short-initial-segment."
+        );
+    }
+
+    #[test]
+    fn whose_time_is_lost_and_in_which_response_is_said() {
+        let mut report = sample::one_card();
+        report.cards[0].status = Some(404);
+        if let Values::NagleDelayedAck(values) = &mut nagle(&mut report).values {
+            (values.range_bytes, values.only_same_host) = (Some(200), Some(true));
+        }
+        let sentence = of(&report);
+        assert!(
+            sentence.starts_with(
+                "http://127.0.0.1:8080/ (status 404) loses 40.2 ms per response of 200 bytes to \
+                 nagle-delayed-ack (clients on its host)."
+            ),
+            "{sentence}"
         );
     }
 

@@ -15,6 +15,7 @@ pub(super) fn one_card() -> Report {
     let card = Card {
         target: "http://127.0.0.1:8080/".to_owned(),
         server: None,
+        status: Some(200),
         stack: StackName::Ackwise,
         server_congestion: Some("cubic".to_owned()),
         emulated: None,
@@ -39,6 +40,7 @@ pub(super) fn built_in() -> Report {
     let card = |target: &str, server, findings| Card {
         target: target.to_owned(),
         server: Some(server),
+        status: None,
         stack: StackName::Kernel,
         server_congestion: None,
         emulated: None,
@@ -134,6 +136,7 @@ fn nagle() -> Finding {
             cost_ms_40: Some(40.17),
             cost_quartiles_ms: None,
             only_same_host: Some(false),
+            range_bytes: None,
             receiver: Some(ReceiverName::Linux),
             cost_ms_120: Some(120.3),
             cost_ms_200_computed: Some(200.17),

@@ -5,7 +5,7 @@ use ackwise_http::ConnectionOption;
 use ackwise_report::Target;
 use ackwise_serve::references::{self, Wanted};
 
-use super::Options;
+use super::{Follow, Options};
 use crate::{
     card::FindingId,
     http_client::{Client, Exchange, Page},
@@ -23,6 +23,9 @@ pub(super) fn find_larger(
     let wanted = NEED_LARGE.into_iter().any(|id| options.wants(id));
     let enough = facts.largest().1 >= LARGE;
     if !wanted || enough || !facts.asks_by_get || !is_html(&facts.first) {
+        return None;
+    }
+    if options.template.has_credentials() && options.follow == Follow::Public {
         return None;
     }
     let mut best: Option<(Page, u64)> = None;
@@ -62,7 +65,8 @@ fn is_html(first: &Exchange) -> bool {
 /// Paths on the server of `page` that `html` refers to, those that are likely to be large first, each once.
 fn linked(html: &[u8], page: &Target) -> Vec<String> {
     let mut paths = references::of_page(html, &page.to_string(), Wanted::Linked);
-    paths.retain(|path| Options::parse_path(path).is_ok());
+    // What follows a question mark may be an order: `/logout?now`.
+    paths.retain(|path| Options::parse_path(path).is_ok() && !path.contains('?'));
     paths.sort_by_key(|path| !is_likely_large(path));
     paths
 }
@@ -102,7 +106,7 @@ mod tests {
             <script src="/app.js?v=1&amp;w=2"></script> <img src='pics/a.PNG'>
             <a href="https://h:8080/tls"></a> <a href="//other/x.js"></a> <a href="about.html#top">
             <a href=unquoted> <a href="index.html"> <a href="a b">"#;
-        let found = ["/app.js?v=1&w=2", "/dir/pics/a.PNG", "/dir/about.html", "/dir/unquoted"];
+        let found = ["/dir/pics/a.PNG", "/dir/about.html", "/dir/unquoted"];
         assert_eq!(linked(html, &page), found);
         assert!(linked(b"src=\"", &page).is_empty() && linked(b"src=", &page).is_empty());
     }

@@ -45,6 +45,8 @@ pub struct Options {
     pub family: Option<Family>,
     /// A path that is put between our own TCP and the server.
     pub distance: Option<Distance>,
+    /// Which of the pages that the page refers to may be asked for.
+    pub follow: Follow,
     /// Do not verify the server's certificate.
     pub insecure: bool,
     /// Trust the certificates of this PEM file, and no others.
@@ -52,6 +54,17 @@ pub struct Options {
     /// Let our own TCP change the host's packet filter and forwarding, where a server cannot be
     /// reached otherwise. Each change is announced by [`Progress`](super::Progress) and undone.
     pub allow_host_changes: bool,
+}
+
+/// Which pages that the page refers to may be asked for, where a larger one is needed.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Follow {
+    /// Any, but none if requests carry credentials.
+    #[default]
+    Public,
+    /// Any, with the same credentials.
+    All,
 }
 
 /// Whose TCP plays the client.
@@ -84,6 +97,7 @@ impl Default for Options {
             resolve: Vec::new(),
             family: None,
             distance: None,
+            follow: Follow::Public,
             insecure: false,
             ca_file: None,
             allow_host_changes: false,

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{Ipv4Addr, SocketAddr, TcpStream},
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
     time::{Duration, Instant},
 };
 
@@ -57,7 +57,10 @@ pub enum RouteError {
     #[error(transparent)]
     Change(#[from] HostChangeError),
     /// `[::1]` is never forwarded.
-    #[error("cannot reach {0} from the TUN device: it is never routed (expected the kernel stack)")]
+    #[error(
+        "cannot reach {0} from the TUN device: a server that listens only on [::1] is never routed to (expected the \
+         kernel stack, or a server that listens on all addresses)"
+    )]
     LoopbackV6(SocketAddr),
     /// The kernel's own connection was also refused.
     #[error("cannot connect to {0}: connection refused (no server is listening on that port)")]
@@ -97,11 +100,13 @@ fn find_on_loopback(
     server: SocketAddr,
     changes: Changes<'_>,
 ) -> Result<(SocketAddr, Option<HostChanges>), RouteError> {
-    if server.is_ipv6() {
-        return Err(RouteError::LoopbackV6(server));
-    }
-    let peer = SocketAddr::new(tun.device().v4().host.into(), server.port());
-    if server.ip() == Ipv4Addr::LOCALHOST {
+    let host = match server {
+        SocketAddr::V4(_) => Some(tun.device().v4().host.into()),
+        SocketAddr::V6(_) => tun.device().v6().map(|addresses| addresses.host.into()),
+    };
+    let host: IpAddr = host.ok_or(RouteError::LoopbackV6(server))?;
+    let peer = SocketAddr::new(host, server.port());
+    if server.ip() == Ipv4Addr::LOCALHOST || server.is_ipv6() {
         match knock(tun, peer).map_err(RouteError::System)? {
             Knock::Open => return Ok((peer, None)),
             Knock::Silent => return Err(RouteError::Silent { server, waited: KNOCK_LIMIT }),
@@ -110,6 +115,9 @@ fn find_on_loopback(
     }
     if kernel_is_refused(server) {
         return Err(RouteError::Refused(server));
+    }
+    if server.is_ipv6() {
+        return Err(RouteError::LoopbackV6(server));
     }
     let Changes::Announced(announce) = changes else {
         let why = "a server that listens only on loopback needs address translation";

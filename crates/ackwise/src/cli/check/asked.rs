@@ -7,6 +7,7 @@ use std::{
 };
 
 use ackwise_check::{
+    Follow,
     http_client::Template,
     run::asked::{Family, Resolve, parse_field, parse_method, parse_user},
 };
@@ -49,6 +50,13 @@ pub(super) struct Asked {
     #[arg(short, long, value_name = "NAME:PASSWORD", requires = "url", value_parser = parse_user)]
     user: Option<(String, String)>,
 
+    /// Ask for pages that the page refers to although --user or --header may carry credentials
+    ///
+    /// A larger page than the checked one is looked for where a check needs it.
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, requires = "url")]
+    follow: bool,
+
     /// Do not check a server whose pages have another status: exit with 2
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "STATUS", requires = "url")]
@@ -72,6 +80,10 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    pub(super) fn follow(&self) -> Follow {
+        if self.follow { Follow::All } else { Follow::Public }
+    }
+
     pub(super) fn family(&self) -> Option<Family> {
         match (self.ipv4, self.ipv6) {
             (true, _) => Some(Family::Ipv4),

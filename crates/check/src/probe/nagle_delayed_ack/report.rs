@@ -29,6 +29,7 @@ pub(super) fn report(
     let waits_for_ack = worst.release == Release::Ack;
     let mut values = NagleDelayedAck {
         only_same_host: waits_for_ack.then_some(worst.scene == Scene::SameHost),
+        range_bytes: worst.page.bytes.filter(|_| waits_for_ack).map(|_| worst.content),
         receiver: waits_for_ack.then(|| worst.rule.into()),
         released_by: released_by(worst.release),
         cost_ms_40: worst.cost_40.map(ms),
