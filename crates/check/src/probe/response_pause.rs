@@ -39,7 +39,13 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         responses: count(responses),
     };
     let Some((stall, &(_, shown))) = stall.zip(usual) else {
-        let summary = "no response pauses";
+        let summary = match follow::latest(rtt) {
+            explained if explained < follow::STALL => "no response pauses".to_owned(),
+            explained => format!(
+                "no response pauses for longer than an ACK may take on this path ({:.0} ms)",
+                ms(explained)
+            ),
+        };
         return Ok(ProbeResult::new(Verdict::Pass, summary, values));
     };
     let what = format!(
@@ -65,15 +71,10 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     Ok(found.costing(pause).shown_by(Some(shown)))
 }
 
-/// The longest pause that the path does not explain: before the server can need our ACK, or longer than an ACK takes.
+/// The longest pause, if it is longer than our ACK can explain: a window, or Nagle's algorithm, waits for that.
 fn longest_pause(exchange: &Exchange, rtt: Duration) -> Option<Stall> {
-    let needs_no_ack = |stall: &Stall| stall.before < SMALLEST_INITIAL_WINDOW;
-    let counts = |stall: &Stall| needs_no_ack(stall) || stall.length() > follow::latest(rtt);
-    exchange.stalls().filter(counts).max_by_key(Stall::length)
+    exchange.longest_stall().filter(|stall| stall.length() > follow::latest(rtt))
 }
-
-/// RFC 3390: no initial window of today is smaller.
-const SMALLEST_INITIAL_WINDOW: u64 = 4_380;
 
 /// Fewer responses say nothing about most of them. Our choice.
 const ANSWERS_MIN: usize = 8;

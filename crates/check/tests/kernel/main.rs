@@ -22,6 +22,8 @@ mod one_worker;
 mod patterns;
 #[cfg(target_os = "linux")]
 mod remedies;
+#[cfg(target_os = "linux")]
+mod response_pause;
 mod server;
 #[cfg(target_os = "linux")]
 mod split_request;

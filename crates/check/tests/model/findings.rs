@@ -202,6 +202,33 @@ fn a_request_that_is_looked_at_later_costs_what_it_costs() {
 }
 
 #[test]
+fn a_pause_inside_every_response_is_warned_of_unless_an_ack_explains_it() {
+    let after_head = |ms| Behaviour { think_after_head: Duration::from_millis(ms), ..APART };
+    let before = Behaviour { think: Duration::from_millis(44), ..Behaviour::FIXED };
+    for (behaviour, round_trip, pause) in [
+        (after_head(43), 0, Some(43.0)),
+        (after_head(12), 0, Some(12.0)),
+        (after_head(150), 80, Some(150.0)),
+        // As long as an ACK takes on this path: nobody can tell.
+        (after_head(43), 30, None),
+        (after_head(4), 0, None),
+        (before, 0, None),
+        // Nagle's algorithm waits for the ACK, which comes at once.
+        (Behaviour::PAPER_1996, 0, None),
+        (Behaviour::PAPER_1996, 30, None),
+        (Behaviour::FIXED, 80, None),
+    ] {
+        let model =
+            Model { round_trip: Duration::from_millis(round_trip), ..model(behaviour, 500) };
+        let found = finding(&model, FindingId::ResponsePause);
+        let verdict = if pause.is_some() { Verdict::Warn } else { Verdict::Pass };
+        assert_eq!((found.verdict, found.cost_ms), (verdict, pause), "{round_trip} ms: {found:?}");
+        let hinted = found.summary.contains("behind the proxy");
+        assert_eq!(hinted, pause == Some(43.0), "{found:?}");
+    }
+}
+
+#[test]
 fn a_program_that_begins_late_is_measured_and_not_accused() {
     let behaviour = Behaviour { think: Duration::from_millis(44), ..Behaviour::FIXED };
     for round_trip in [1, 80].map(Duration::from_millis) {
