@@ -1,21 +1,24 @@
 #!/bin/sh
 # Check a running server for stalls in CI: check-stalls.sh URL
 #
-# Exits as `ackwise check` does: 0 no stall, 1 a stall, 2 no answer (a busy machine, a server that does not run). Shows
+# Exits as `ackwise check` does: 0 no stall, 1 a stall, 2 no verdict (a busy machine, a server that does not run). Shows
 # the card in the log and in the job's summary, and posts it as a comment on the pull request unless the code is 0.
 #
 # PULL_REQUEST: number of the pull request, for the comment; needs gh and its GH_TOKEN. Empty: no comment.
 set -u
 
 card=$(mktemp)
-trap 'rm -f "$card"' EXIT
+errors=$(mktemp)
+trap 'rm -f "$card" "$errors"' EXIT
 
 code=2
 for attempt in 1 2 3; do
-    ackwise check --quick --markdown "$1" >"$card"
+    ackwise check --quick --markdown "$1" >"$card" 2>"$errors"
     code=$?
-    # A disturbance may be over in a moment; anything else stays.
+    cat "$errors" >&2
+    # A disturbance, or a server that is not up yet, may be over in a moment; anything else stays.
     [ "$code" -eq 2 ] || break
+    grep -q -e "run the check again" -e "cannot connect" "$errors" || break
     sleep "$attempt"
 done
 
