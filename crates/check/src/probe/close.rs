@@ -152,7 +152,7 @@ fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {
 const CLOSE_WAIT: Duration = Duration::from_millis(800);
 
 /// An RST comes within this time and two round trips. Our choice: a server that lingers keeps others waiting.
-const RESET_WAIT: Duration = Duration::from_millis(100);
+const RESET_WAIT: Duration = Duration::from_millis(60);
 
 /// A server that is slow to close, or a lost segment, should not decide. Our choice.
 const SWAP_ATTEMPTS: usize = 2;

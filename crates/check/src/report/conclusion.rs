@@ -117,6 +117,9 @@ fn lossless(who: &str, card: &Card) -> String {
         true => String::new(),
         false => format!("; warnings: {warned}"),
     };
+    if card.findings.iter().all(|it| it.verdict == Verdict::NotApplicable) {
+        return format!("{who}: none of these checks applies.");
+    }
     match passed {
         0 if !open.is_empty() => format!("{who}: could not determine {open}{look}."),
         _ if !open.is_empty() => {
