@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod baseline;
 pub mod builtin;
 pub mod card;
 pub mod http_client;
@@ -10,6 +11,7 @@ pub mod run;
 pub mod stack;
 
 pub use ackwise_report::{Target, TargetError};
+pub use baseline::{Baseline, BaselineError};
 pub use page_times::PageTimes;
 pub use report::STALLS;
 pub use run::{

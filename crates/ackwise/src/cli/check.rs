@@ -1,15 +1,15 @@
 //! `ackwise check [URL]`: arguments in, a report and an exit code out.
 
-use std::{path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
 use ackwise_check::{
-    MAX_REQUESTS, Options, Progress, STALLS, StackChoice,
+    Baseline, MAX_REQUESTS, Options, Progress, STALLS, StackChoice,
     builtin::{BuiltInProgress, Network, check_built_in},
     card::{FindingId, Verdict},
     check,
-    report::{Exporter, Json, Markdown, Report, Text},
+    report::{Exporter, Json, Junit, Markdown, Report, Text},
 };
-use ackwise_report::{Name, Target, printable};
+use ackwise_report::{Name, Target, output_file, printable};
 use ackwise_tcp::policy::Preset;
 use clap::{Args, ValueEnum};
 
@@ -119,6 +119,15 @@ pub(crate) struct Check {
     #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
     fail_on: FailOn,
 
+    /// Let only what is new count for the exit code: what an earlier --json in FILE does not have, or at less than half
+    /// the cost
+    #[arg(long, value_name = "FILE", requires = "url")]
+    baseline: Option<PathBuf>,
+
+    /// Also write a JUnit file, with one case for each check
+    #[arg(long, value_name = "FILE", requires = "url")]
+    junit: Option<PathBuf>,
+
     /// Print JSON
     #[arg(long, group = "format")]
     json: bool,
@@ -136,11 +145,17 @@ pub(crate) struct Check {
 pub(crate) fn run(check: Check) -> Result<Outcome, Failure> {
     check.color.apply();
     let exporter = check.exporter();
-    let fail_on = check.fail_on;
+    let (fail_on, junit) = (check.fail_on, check.junit.clone());
+    let baseline = check.baseline()?;
     // Before any thread: an unprivileged process moves as a whole or not at all.
     let built_in = check.url.is_none() && !matches!(check.stack, Stack::Kernel);
     let network = if built_in { Network::private() } else { Network::Host };
     let report = until_interrupted(move |wanted| check.report(network, wanted))??;
+    let report = Report { baseline, ..report };
+    if let Some(path) = junit {
+        let written = output_file::write(&path, Junit.export(&report).as_bytes());
+        written.map_err(|error| Failure::File { path, error })?;
+    }
     let outcome = outcome(&report, fail_on);
     if outcome == Outcome::Unanswered {
         anstream::eprintln!("ackwise: {}", printable(&report.unanswered().unwrap_or_default()));
@@ -160,6 +175,15 @@ impl Check {
             (_, true) => Box::new(Markdown),
             _ => Box::new(Text::new(output::columns().unwrap_or(Text::WIDE))),
         }
+    }
+
+    /// Read before the check, so that a mistake costs no time.
+    fn baseline(&self) -> Result<Option<Baseline>, Failure> {
+        let Some(path) = &self.baseline else { return Ok(None) };
+        let read = fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"));
+        let baseline = read.and_then(|json| Baseline::read(&json).map_err(|error| error.to_string()));
+        let refuse = |why| Failure::Usage(format!("--baseline {}: {why}", path.display()));
+        baseline.map(Some).map_err(refuse)
     }
 
     fn options(&self) -> Result<Options, Failure> {

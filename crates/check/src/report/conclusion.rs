@@ -11,7 +11,14 @@ pub(super) fn of(report: &Report) -> String {
         cards => cards.iter().map(of_card).collect(),
     };
     let gain = pages::gain(&report.pages);
-    sentences.into_iter().chain(gain).collect::<Vec<_>>().join(" ")
+    let news = report.news().map(|news| match &news[..] {
+        [] => "Nothing is new since the baseline.".to_owned(),
+        news => {
+            let names: Vec<_> = news.iter().map(|id| id.name()).collect();
+            format!("New since the baseline: {}.", names.join(", "))
+        }
+    });
+    sentences.into_iter().chain(gain).chain(news).collect::<Vec<_>>().join(" ")
 }
 
 fn of_card(card: &Card) -> String {

@@ -5,7 +5,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Exporter, Report};
-use crate::{card::Card, page_times::PageTimes};
+use crate::{
+    baseline::VERSION,
+    card::{Card, FindingId},
+    page_times::PageTimes,
+};
 
 /// One JSON object: a [`Document`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,13 +17,14 @@ pub struct Json;
 
 impl Exporter for Json {
     fn export(&self, report: &Report) -> String {
-        let Report { cards, pages, surprises } = report;
+        let Report { cards, pages, surprises, baseline: _ } = report;
         format::to_json(&Document {
             ackwise: env!("CARGO_PKG_VERSION"),
             summary: report.conclusion(),
             results: cards,
             pages,
             unexpected: surprises,
+            new: report.news(),
         })
     }
 }
@@ -37,10 +42,14 @@ pub struct Document<'a> {
     pages: &'a [PageTimes],
     /// How the built-in servers differed from the expected results; empty if they did not.
     unexpected: &'a [String],
+    /// What `--baseline` did not have; omitted without that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<String>>")]
+    new: Option<Vec<FindingId>>,
 }
 
 impl format::Document for Document<'_> {
-    const FORMAT: Format = Format { name: "ackwise-check", version: 2 };
+    const FORMAT: Format = Format { name: "ackwise-check", version: VERSION };
     const ABOUT: &'static str = "What `ackwise check --json` prints: the findings for each server.";
 }
 

@@ -5,14 +5,16 @@
 
 mod conclusion;
 mod json;
+mod junit;
 mod markdown;
 mod pages;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod stalls;
 mod text;
 
 pub use json::{Document, Json};
+pub use junit::Junit;
 pub use markdown::Markdown;
 pub use stalls::STALLS;
 pub use text::Text;
@@ -20,7 +22,8 @@ pub use text::Text;
 use ackwise_report::{Name, escape};
 
 use super::{
-    card::{BuiltIn, Card, Finding, Reason, Verdict},
+    baseline::Baseline,
+    card::{BuiltIn, Card, Finding, FindingId, Reason, Verdict},
     page_times::PageTimes,
 };
 
@@ -33,20 +36,36 @@ pub struct Report {
     pub pages: Vec<PageTimes>,
     /// Where the built-in servers differ from what they must show; empty is as it should be.
     pub surprises: Vec<String>,
+    /// What was found earlier, and counts no more.
+    pub baseline: Option<Baseline>,
 }
 
 impl Report {
-    /// The weightiest verdict of all cards; [`Verdict::Pass`] if there are none.
+    /// The weightiest verdict of all findings that count; [`Verdict::Pass`] if there are none.
     #[must_use]
     pub fn worst(&self) -> Verdict {
-        let verdicts = self.cards.iter().flat_map(|card| &card.findings).map(|it| it.verdict);
-        verdicts.max().unwrap_or(Verdict::Pass)
+        let counted = self.findings().filter(|finding| self.counts(finding));
+        counted.map(|it| it.verdict).max().unwrap_or(Verdict::Pass)
+    }
+
+    /// Whether a finding is not known from the baseline.
+    fn counts(&self, finding: &Finding) -> bool {
+        self.baseline.as_ref().is_none_or(|baseline| baseline.is_new(finding))
+    }
+
+    /// What the baseline did not have, if there is one.
+    fn news(&self) -> Option<Vec<FindingId>> {
+        self.baseline.as_ref().map(|baseline| baseline.news(self.findings()).collect())
+    }
+
+    fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.cards.iter().flat_map(|card| &card.findings)
     }
 
     /// What was not found out about stalls, and why, in one sentence.
     #[must_use]
     pub fn unanswered(&self) -> Option<String> {
-        let open = || self.cards.iter().flat_map(stalls::open);
+        let open = || self.cards.iter().flat_map(stalls::open).filter(|it| self.counts(it));
         let named: Vec<_> = open().map(|it| format!("{}: {}", it.id, it.summary)).collect();
         let again = match open().all(|it| it.reason == Some(Reason::Disturbed)) {
             true => " (run the check again)",

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A user's server with one finding of each verdict.
-pub(super) fn one_card() -> Report {
+pub(crate) fn one_card() -> Report {
     let card = Card {
         target: "http://127.0.0.1:8080/".to_owned(),
         server: None,
@@ -90,6 +90,7 @@ pub(super) fn built_in() -> Report {
             page(new, &[500, 300, 200], [0.11, 0.12, 0.35], Some("the machine was busy")),
         ],
         surprises: vec![],
+        baseline: None,
     }
 }
 
