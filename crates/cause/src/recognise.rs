@@ -1,8 +1,8 @@
 //! Which software wrote the head of a response: by `Via`, else by `Server`, else by the order and spelling of its fields.
 //!
-//! Unknown beats a wrong guess, because the answer selects a remedy. So every rule was measured: the test has the heads of
-//! all software tried, and each rule fits its own only. Tomcat, Puma, Netty and HAProxy send nothing by which they could be
-//! told from others, so they are unknown unless someone names them in `Server`.
+//! Unknown beats a wrong guess, because the answer selects a remedy. So each rule fits the heads of one product only, of all
+//! that were tried (`tests/heads.txt`). Tomcat, Puma, Netty and HAProxy write nothing that others do not write, so they are
+//! unknown unless someone names them in `Server`.
 
 use crate::Software;
 

@@ -196,10 +196,10 @@ const FULL_FIRST_RESPONSE: &str = "write head and body in one call, so that the 
     full segment, or raise the initial window; TCP_NODELAY does not help here";
 const FULL_FIRST_REQUEST: &str = "write the request in one call, so that it begins with a full \
     segment, or raise the initial window; TCP_NODELAY does not help here";
-const NOTHING_JOINS: &str = "it has no setting that joins head and body, which costs a packet but no time where Nagle's \
+const NOTHING_JOINS: &str = "no setting joins head and body, which costs a packet but no time where Nagle's \
     algorithm is off; a proxy in front that buffers responses, as nginx does, sends them together";
-const ALWAYS_CLOSES: &str = "it closes every connection, and has no setting for that: put a proxy in front that keeps \
-    connections, as nginx does, or use a server for production";
+const ALWAYS_CLOSES: &str = "no setting keeps connections open: put a proxy in front that keeps them, as nginx does, or use a \
+    server for production";
 const BUFFER_SOCKETS: &str = "AcceptCallback: ->(socket) { socket.sync = false }, so that head and body are written together";
 /// The text of an idle timeout's remedy, from its setting.
 macro_rules! outlasts {
