@@ -13,7 +13,8 @@
 //! | `party` | which end can change something, and the direction of the data |
 //! | `h2_window` | [`H2Window`]: which window of HTTP/2 held data, and the settings that enlarge it |
 //! | `check` | how to decide between a cause and its rival |
-//! | `remedy`, `software` | what to change, by server, language and system |
+//! | `remedy` | what to change, by software and system |
+//! | `software`, `recognise` | [`Software`] with settings of its own, and which one wrote a head |
 //! | `moment` | derives the cause from what both ends wait for |
 //!
 //! Not here: how a cause is detected in a capture (`capture`) or at a live server (`check`).
@@ -33,6 +34,7 @@ mod moment;
 mod name;
 mod outcome;
 mod party;
+mod recognise;
 mod remedy;
 mod software;
 #[cfg(test)]
@@ -47,5 +49,5 @@ pub use moment::{InFlight, Moment, Phase, RepairedBy, Writer, cause};
 pub use name::{Cause, UnknownCause};
 pub use outcome::{ConnectOutcome, Outcome};
 pub use party::{Direction, Party};
-pub use remedy::Remedy;
+pub use remedy::{Proof, Remedy};
 pub use software::Software;

@@ -1,7 +1,8 @@
-//! The remedy of each cause and finding: the setting of a recognised server, else the socket option
+//! The remedy of each cause and finding: the setting of the software that answers, else the socket option
 //! or the way to write.
 //!
-//! A remedy is marked as tested only if a test applies it and the finding disappears.
+//! Software has a remedy of its own only if that was applied to it and the finding disappeared, or if its documentation
+//! says so, which the text then states.
 
 use crate::{Cause, Direction, FindingId, Party, Software};
 
@@ -10,10 +11,19 @@ use crate::{Cause, Direction, FindingId, Party, Software};
 pub struct Remedy {
     /// The remedy in words, without a capital letter and without a full stop.
     pub text: &'static str,
-    /// The test that applies it and sees the finding disappear.
-    pub tested: Option<&'static str>,
-    /// The server or language with this setting; `None` if it is general.
+    /// How it is known to work.
+    pub proof: Option<Proof>,
+    /// The software with this setting; `None` if it is general.
     pub software: Option<Software>,
+}
+
+/// How it is known that a remedy works.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Proof {
+    /// The test that applies it and sees the finding disappear.
+    Test(&'static str),
+    /// It was applied by hand to the [version](Software::version) of the software, and the finding disappeared.
+    Tried,
 }
 
 impl Cause {
@@ -56,7 +66,7 @@ impl Cause {
             (HeadOfLine, _) => "send the request on another connection",
             _ => return self.remedy(direction),
         };
-        Some(Remedy { text, tested: None, software: None })
+        Some(Remedy { text, proof: None, software: None })
     }
 }
 
@@ -120,12 +130,16 @@ struct Row {
     of: Of,
     by: By,
     text: &'static str,
-    tested: Option<&'static str>,
+    proof: Option<Proof>,
 }
 
 impl Row {
     const fn tested(self, test: &'static str) -> Self {
-        Self { tested: Some(test), ..self }
+        Self { proof: Some(Proof::Test(test)), ..self }
+    }
+
+    const fn tried(self) -> Self {
+        Self { proof: Some(Proof::Tried), ..self }
     }
 
     const fn remedy(&self) -> Remedy {
@@ -133,20 +147,20 @@ impl Row {
             By::Software(software) => Some(software),
             Server | Client | Either => None,
         };
-        Remedy { text: self.text, tested: self.tested, software }
+        Remedy { text: self.text, proof: self.proof, software }
     }
 }
 
 const fn of(cause: Cause, by: By, text: &'static str) -> Row {
-    Row { of: Of::Cause(cause), by, text, tested: None }
+    Row { of: Of::Cause(cause), by, text, proof: None }
 }
 
 const fn finding(id: FindingId, by: By, text: &'static str) -> Row {
-    Row { of: Of::Finding(id), by, text, tested: None }
+    Row { of: Of::Finding(id), by, text, proof: None }
 }
 
 const fn idle_timeout(by: By, text: &'static str) -> Row {
-    Row { of: Of::IdleTimeout, by, text, tested: None }
+    Row { of: Of::IdleTimeout, by, text, proof: None }
 }
 
 use By::{Client, Either, Server, Software as At};
@@ -157,10 +171,14 @@ use Cause::{
     TlsHandshake,
 };
 use FindingId::{
-    EarlyResponse, FirstByte, InitialWindow, KeepAlive, Pipelining, RequestSegments,
-    ResponsePause, SplitHead,
+    EarlyResponse, FirstByte, InitialWindow, KeepAlive, Pipelining, RequestSegments, ResponsePause,
+    SplitHead,
 };
-use Software::{Apache, Go, HaProxy, Hyper, Java, Lighttpd, Nginx, Node, Python, Squid};
+use Software::{
+    Aiohttp, Apache, Caddy, Envoy, Express, Fastify, Go, Gunicorn, HaProxy, Hypercorn, Jdk, Jetty,
+    Kestrel, Lighttpd, Netty, Nginx, Node, Php, Puma, PythonHttpServer, Squid, Tomcat, Tornado,
+    Traefik, Undertow, Uvicorn, Waitress, Webrick, Werkzeug,
+};
 
 const SERVER_THINKS: &str =
     "profile the server, which had the whole request and had written nothing";
@@ -178,6 +196,18 @@ const FULL_FIRST_RESPONSE: &str = "write head and body in one call, so that the 
     full segment, or raise the initial window; TCP_NODELAY does not help here";
 const FULL_FIRST_REQUEST: &str = "write the request in one call, so that it begins with a full \
     segment, or raise the initial window; TCP_NODELAY does not help here";
+const NOTHING_JOINS: &str = "no setting joins head and body, which costs a packet but no time where Nagle's \
+    algorithm is off; a proxy in front that buffers responses, as nginx does, sends them together";
+const ALWAYS_CLOSES: &str = "no setting keeps connections open: put a proxy in front that keeps them, as nginx does, or use a \
+    server for production";
+const BUFFER_SOCKETS: &str = "AcceptCallback: ->(socket) { socket.sync = false }, so that head and body are written together";
+/// The text of an idle timeout's remedy, from its setting.
+macro_rules! outlasts {
+    ($setting:literal $(, $note:literal)?) => {
+        concat!($setting, " longer than the timeout of what is in front" $(, $note)?)
+    };
+}
+
 const SHORT_QUEUES: &str = "keep the queue at the bottleneck short and shared fairly between \
     connections (fq_codel or CAKE)";
 const LOOK_FOR_DROPS: &str = "look where packets are dropped: counters of interfaces (`ip -s link`, `ethtool -S`), \
@@ -189,13 +219,28 @@ const KEEP_WINDOW: &str = "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0
 const REMEDIES: &[Row] = &[
     finding(SplitHead, At(Nginx), "tcp_nopush on; (needs sendfile on;), so that head and file \
                                    share segments").tested("nginx_tcp_nopush_joins_the_head"),
-    finding(SplitHead, At(Python), "in http.server, set wbufsize larger than the response, so \
-                                    that head and body are written \
-                                    together").tested("python_wbufsize_joins_the_head"),
+    finding(SplitHead, At(PythonHttpServer), "set wbufsize of the handler class larger than the response, so that head and \
+                                              body are written together").tested("python_wbufsize_joins_the_head"),
+    finding(SplitHead, At(Werkzeug), "WSGIRequestHandler.wbufsize larger than the response, so that head and body are \
+                                      written together").tried(),
+    finding(SplitHead, At(Gunicorn), "--worker-class asgi for an ASGI application; other workers have no setting for it, but a \
+                                      proxy in front that buffers responses, as nginx does, sends head and body \
+                                      together").tried(),
+    finding(SplitHead, At(Uvicorn), NOTHING_JOINS).tried(),
+    finding(SplitHead, At(Hypercorn), NOTHING_JOINS).tried(),
+    finding(SplitHead, At(Aiohttp), "return web.Response with the whole body, and not a StreamResponse").tried(),
+    finding(SplitHead, At(Waitress), "--send-bytes=18000 (deprecated in waitress 3), which waits for that many bytes or \
+                                      for the end of the response").tried(),
     finding(SplitHead, At(Node), "pass the whole body to response.end(body), and do not call \
-                                  flushHeaders() first"),
+                                  flushHeaders() first").tried(),
+    finding(SplitHead, At(Express), "pass the whole body to response.send(body), and do not call \
+                                     flushHeaders() first").tried(),
+    finding(SplitHead, At(Webrick), BUFFER_SOCKETS).tried(),
+    finding(SplitHead, At(Php), NOTHING_JOINS).tried(),
     finding(SplitHead, At(Go), "do not call Flush before writing the body; net/http then joins \
-                                head and body itself"),
+                                head and body itself").tried(),
+    finding(SplitHead, At(Jdk), NOTHING_JOINS).tried(),
+    finding(SplitHead, At(Netty), "write the head without a flush, and flush with the body").tried(),
     finding(SplitHead, Server, "write head and body in one call: use writev, or a buffer \
                                 that is flushed after the body").tested("joining_head_and_body_removes_the_split"),
 
@@ -204,21 +249,22 @@ const REMEDIES: &[Row] = &[
     of(ShortInitialSegment, Client, FULL_FIRST_REQUEST),
 
     of(NagleDelayedAck, At(Nginx), "tcp_nodelay on; (this is the default, so it has been turned off)").tested("nginx_tcp_nodelay_ends_the_stall"),
-    of(NagleDelayedAck, At(HaProxy), "option http-no-delay"),
-    of(NagleDelayedAck, At(Python), "disable_nagle_algorithm = True in the handler class").tested("python_disable_nagle_algorithm_ends_the_stall"),
-    of(NagleDelayedAck, At(Node), "http.createServer({ noDelay: true }) (the default since Node \
-                                   18), or socket.setNoDelay(true)"),
+    of(NagleDelayedAck, At(PythonHttpServer), "disable_nagle_algorithm = True in the handler class").tested("python_disable_nagle_algorithm_ends_the_stall"),
+    of(NagleDelayedAck, At(Node), "http.createServer({ noDelay: true }) (the default since Node 18)").tried(),
+    of(NagleDelayedAck, At(Express), "http.createServer({ noDelay: true }, app) (the default since Node 18)").tried(),
+    of(NagleDelayedAck, At(Webrick), BUFFER_SOCKETS).tried(),
     of(NagleDelayedAck, At(Go), "remove the call to SetNoDelay(false); Go turns Nagle's \
-                                 algorithm off by default"),
-    of(NagleDelayedAck, At(Java), "set TCP_NODELAY: Netty childOption(TCP_NODELAY, true), Tomcat \
-                                   socket.tcpNoDelay, JDK -Dsun.net.httpserver.nodelay=true"),
-    of(NagleDelayedAck, At(Hyper), "set_nodelay(true) on each accepted TcpStream"),
+                                 algorithm off by default").tried(),
+    of(NagleDelayedAck, At(Jdk), "-Dsun.net.httpserver.nodelay=true").tried(),
+    of(NagleDelayedAck, At(Netty), "childOption(ChannelOption.TCP_NODELAY, true) (the default)").tried(),
+    of(NagleDelayedAck, At(Undertow), "setSocketOption(Options.TCP_NODELAY, true) (the default)").tried(),
+    of(NagleDelayedAck, At(Jetty), "ServerConnector.setAcceptedTcpNoDelay(true) (the default)").tried(),
+    of(NagleDelayedAck, At(Tomcat), "socket.tcpNoDelay=\"true\" at the connector (the default)").tried(),
     of(NagleDelayedAck, Server, NODELAY_AT_SERVER).tested("turning_nagle_off_removes_the_stall"),
     of(NagleDelayedAck, Client, NODELAY_AT_CLIENT),
     of(NagleRtt, Server, NODELAY_AT_SERVER),
     of(NagleRtt, Client, NODELAY_AT_CLIENT),
 
-    of(CorkTimer, At(HaProxy), "option http-no-delay"),
     of(CorkTimer, Either, "clear TCP_CORK after the last write, or make that write without \
                            MSG_MORE").tested("removing_the_cork_removes_the_wait"),
 
@@ -267,30 +313,53 @@ const REMEDIES: &[Row] = &[
     ),
     of(ApplicationLimited, Client, "profile the client: it was slow to send the request, or paused in the middle of it"),
 
-    finding(KeepAlive, At(Nginx), "keepalive_timeout 75s; keepalive_requests 1000;"),
-    finding(KeepAlive, At(Apache), "KeepAlive On"),
+    finding(KeepAlive, At(Nginx), "keepalive_timeout 75s; keepalive_requests 1000;").tried(),
+    finding(KeepAlive, At(Apache), "KeepAlive On").tried(),
     finding(KeepAlive, At(Lighttpd), "set server.max-keep-alive-requests and \
-                                      server.max-keep-alive-idle above 0"),
-    finding(KeepAlive, At(HaProxy), "option http-keep-alive"),
-    finding(KeepAlive, At(Squid), "client_persistent_connections on"),
-    finding(KeepAlive, At(Python), "set protocol_version = \"HTTP/1.1\" in the handler class, and \
-                                    send Content-Length in each response"),
+                                      server.max-keep-alive-idle above 0").tried(),
+    finding(KeepAlive, At(HaProxy), "option http-keep-alive").tried(),
+    finding(KeepAlive, At(Envoy), "max_requests_per_connection of common_http_protocol_options unset, or larger").tried(),
+    finding(KeepAlive, At(Squid), "client_persistent_connections on").tried(),
+    finding(KeepAlive, At(PythonHttpServer), "set protocol_version = \"HTTP/1.1\" in the handler class, and \
+                                              send Content-Length in each response").tried(),
+    finding(KeepAlive, At(Gunicorn), "--worker-class gthread, or asgi for an ASGI application: the default worker, sync, \
+                                      closes every connection").tried(),
+    finding(KeepAlive, At(Waitress), "send Content-Length in each response: waitress closes the connection after others").tried(),
+    finding(KeepAlive, At(Werkzeug), ALWAYS_CLOSES).tried(),
+    finding(KeepAlive, At(Php), ALWAYS_CLOSES).tried(),
+    finding(KeepAlive, At(Tomcat), "maxKeepAliveRequests of the connector above 1 (the default is 100)").tried(),
     finding(KeepAlive, Server, "keep connections open: use HTTP/1.1, with Content-Length or \
                                 chunked coding in each response"),
 
-    idle_timeout(At(Nginx), "keepalive_timeout longer than the timeout of what is in front").tested("nginx_keepalive_timeout_outlasts_what_is_in_front"),
-    idle_timeout(At(Apache), "KeepAliveTimeout longer than the timeout of what is in front"),
-    idle_timeout(At(Lighttpd), "server.max-keep-alive-idle longer than the timeout of what is in front"),
-    idle_timeout(At(HaProxy), "timeout http-keep-alive longer than the timeout of what is in front"),
-    idle_timeout(At(Squid), "client_idle_pconn_timeout longer than the timeout of what is in front"),
-    idle_timeout(At(Node), "server.keepAliveTimeout longer than the timeout of what is in front"),
-    idle_timeout(At(Go), "http.Server.IdleTimeout longer than the timeout of what is in front"),
-    idle_timeout(At(Java), "longer than the timeout of what is in front: Tomcat keepAliveTimeout, Jetty idleTimeout"),
-    idle_timeout(At(Python), "longer than the timeout of what is in front: uvicorn --timeout-keep-alive, gunicorn \
-                              --keep-alive, a handler's timeout in http.server"),
-    idle_timeout(Server, "let the server keep idle connections longer than what is in front of it (Node \
-                          server.keepAliveTimeout, Go IdleTimeout, Tomcat keepAliveTimeout), or let that close sooner; \
-                          send Connection: close in the last response of a connection"),
+    idle_timeout(At(Nginx), outlasts!("keepalive_timeout")).tested("nginx_keepalive_timeout_outlasts_what_is_in_front"),
+    idle_timeout(At(Apache), outlasts!("KeepAliveTimeout")).tried(),
+    idle_timeout(At(Lighttpd), outlasts!("server.max-keep-alive-idle")).tried(),
+    idle_timeout(At(Caddy), outlasts!("timeouts { idle } of the global option servers")).tried(),
+    idle_timeout(At(HaProxy), outlasts!("timeout http-keep-alive")).tried(),
+    idle_timeout(At(Envoy), outlasts!("common_http_protocol_options.idle_timeout")).tried(),
+    idle_timeout(At(Traefik), outlasts!("transport.respondingTimeouts.idleTimeout of the entry point", " (from its documentation, not tried)")),
+    idle_timeout(At(Squid), outlasts!("client_idle_pconn_timeout")).tried(),
+    idle_timeout(At(PythonHttpServer), outlasts!("timeout of the handler class")).tried(),
+    idle_timeout(At(Gunicorn), outlasts!("--keep-alive")).tried(),
+    idle_timeout(At(Uvicorn), outlasts!("--timeout-keep-alive (as a worker of gunicorn: --keep-alive)")).tried(),
+    idle_timeout(At(Hypercorn), outlasts!("--keep-alive")).tried(),
+    idle_timeout(At(Aiohttp), outlasts!("keepalive_timeout of web.run_app()")).tried(),
+    idle_timeout(At(Waitress), outlasts!("--channel-timeout")).tried(),
+    idle_timeout(At(Tornado), outlasts!("idle_connection_timeout of HTTPServer")).tried(),
+    idle_timeout(At(Node), outlasts!("server.keepAliveTimeout")).tried(),
+    idle_timeout(At(Express), outlasts!("keepAliveTimeout of the server that app.listen() returns")).tried(),
+    idle_timeout(At(Fastify), outlasts!("the option keepAliveTimeout")).tried(),
+    idle_timeout(At(Puma), outlasts!("persistent_timeout")).tried(),
+    idle_timeout(At(Webrick), outlasts!(":RequestTimeout")).tried(),
+    idle_timeout(At(Go), outlasts!("http.Server.IdleTimeout")).tried(),
+    idle_timeout(At(Jdk), outlasts!("-Dsun.net.httpserver.idleInterval, in seconds,")).tried(),
+    idle_timeout(At(Netty), outlasts!("the time of IdleStateHandler, if it closes idle channels,")).tried(),
+    idle_timeout(At(Undertow), outlasts!("UndertowOptions.NO_REQUEST_TIMEOUT, in milliseconds,")).tried(),
+    idle_timeout(At(Jetty), outlasts!("ServerConnector.setIdleTimeout")).tried(),
+    idle_timeout(At(Tomcat), outlasts!("keepAliveTimeout of the connector")).tried(),
+    idle_timeout(At(Kestrel), outlasts!("KestrelServerLimits.KeepAliveTimeout", " (from its documentation, not tried)")),
+    idle_timeout(Server, "let the server keep idle connections longer than what is in front of it, or let that close \
+                          sooner; send Connection: close in the last response of a connection"),
 
     finding(Pipelining, Server, "after each request, parse what is left in the buffer, and \
                                  answer requests in order (RFC 9112, section 9.3.2)"),
@@ -306,22 +375,18 @@ mod tests {
 
     #[test]
     fn a_setting_of_the_server_comes_before_the_socket_option() {
-        for (id, server, begins) in [
-            (
-                FindingId::NagleDelayedAck,
-                "BaseHTTP/0.6 Python/3.13.5",
-                "disable_nagle_algorithm = True",
-            ),
-            (FindingId::NagleDelayedAck, "Apache-Coyote/1.1", "set TCP_NODELAY: Netty"),
-            (FindingId::NagleDelayedAck, "Apache/2.4.66 (Debian)", "set TCP_NODELAY"),
-            (FindingId::NagleDelayedAck, "", "set TCP_NODELAY"),
-            (SplitHead, "nginx/1.26.3", "tcp_nopush on;"),
-            (SplitHead, "something", "write head and body"),
-            (FindingId::SendBuffer, "nginx", "set TCP_NOTSENT_LOWAT"),
-            (FindingId::IdleRestart, "nginx", "on Linux: sysctl"),
+        for (id, software, begins) in [
+            (FindingId::NagleDelayedAck, Some(PythonHttpServer), "disable_nagle_algorithm = True"),
+            (FindingId::NagleDelayedAck, Some(Jdk), "-Dsun.net.httpserver.nodelay"),
+            (FindingId::NagleDelayedAck, Some(Apache), "set TCP_NODELAY"),
+            (FindingId::NagleDelayedAck, None, "set TCP_NODELAY"),
+            (SplitHead, Some(Nginx), "tcp_nopush on;"),
+            (SplitHead, None, "write head and body"),
+            (FindingId::SendBuffer, Some(Nginx), "set TCP_NOTSENT_LOWAT"),
+            (FindingId::IdleRestart, Some(Nginx), "on Linux: sysctl"),
         ] {
-            let remedy = id.remedy(Software::recognise(server)).unwrap();
-            assert!(remedy.text.starts_with(begins), "{id} {server:?}: {}", remedy.text);
+            let remedy = id.remedy(software).unwrap();
+            assert!(remedy.text.starts_with(begins), "{id} {software:?}: {}", remedy.text);
         }
         assert_eq!(FindingId::Close.remedy(None), None, "a fact needs no remedy");
     }

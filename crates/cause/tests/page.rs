@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
 
-use ackwise_cause::{Cause, Direction, FindingId, H2Window, PAGE, Party, Remedy};
+use ackwise_cause::{Cause, Direction, FindingId, H2Window, PAGE, Party, Proof, Remedy};
 
 #[test]
 fn the_page_of_the_documentation_is_the_vocabulary() {
@@ -37,7 +37,7 @@ fn a_remedy_is_called_tested_only_if_the_test_exists() {
         .concat();
     let mut tested = 0;
     for remedy in FindingId::ALL.into_iter().flat_map(FindingId::remedies) {
-        if let Some(test) = remedy.tested {
+        if let Some(Proof::Test(test)) = remedy.proof {
             assert!(tests.contains(&format!("fn {test}()")), "{test}: {}", remedy.text);
             tested += 1;
         }
@@ -95,17 +95,29 @@ fn who(cause: Cause) -> String {
     }
 }
 
+/// Those for everyone, and a table of those for some software.
 fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
+    let (own, general): (Vec<_>, Vec<_>) = remedies.partition(|remedy| remedy.software.is_some());
     let mut seen = BTreeSet::new();
-    for remedy in remedies {
+    for remedy in general {
         if !seen.insert(remedy.text) {
             continue;
         }
-        let software = remedy.software.map_or("", |software| software.name());
-        let colon = if software.is_empty() { "" } else { ": " };
-        let tested = if remedy.tested.is_some() { " (tested on our server)" } else { "" };
         let begin = if seen.len() == 1 { "\n" } else { "" };
-        writeln!(out, "{begin}- {software}{colon}{}{tested}", remedy.text).expect(STRING);
+        let tested = if remedy.proof.is_some() { " (tested on our server)" } else { "" };
+        writeln!(out, "{begin}- {}{tested}", remedy.text).expect(STRING);
+    }
+    if !own.is_empty() {
+        out.push_str("\n| software | what to change | tried with |\n| --- | --- | --- |\n");
+    }
+    for remedy in own {
+        let software = remedy.software.expect("it was chosen for that");
+        let tried = match remedy.proof {
+            Some(Proof::Test(_)) => "a test",
+            Some(Proof::Tried) => software.version().expect("it was tried with a version"),
+            None => "",
+        };
+        writeln!(out, "| {} | {} | {tried} |", software.name(), remedy.text).expect(STRING);
     }
 }
 
@@ -130,8 +142,9 @@ fn checks(out: &mut String, cause: Cause) {
 const INTRODUCTION: &str = "# Stalls by name
 
 Every name that `ackwise check`, `explain` and `run` use for lost time: what it means, who can change it, and how. \"(tested on our server)\" means
-that a test in this repository applies the fix to a server that stalls, and requires that the stall disappears. This page is generated from the
-crate `ackwise-cause`, which also supplies the commands' texts.
+that a test in this repository applies the fix to a server that stalls, and requires that the stall disappears; so does \"a test\" in the tables, with
+the software itself. A version there means that the fix was applied to it by hand on 2026-11-28, and the finding of `ackwise check` disappeared. This
+page is generated from the crate `ackwise-cause`, which also supplies the commands' texts.
 
 ## Causes
 ";

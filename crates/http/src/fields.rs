@@ -36,7 +36,7 @@ impl Fields {
     }
 
     /// All fields in the order received.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
         self.lines
             .iter()
             .map(|line| (&self.head[line.name.clone()], &self.head[line.value.clone()]))

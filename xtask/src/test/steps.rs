@@ -217,6 +217,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "presets",
     "proxy",
     "reading",
+    "recognise",
     "recordings",
     "report",
     "reproduce",

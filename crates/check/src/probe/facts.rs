@@ -105,16 +105,10 @@ impl Facts {
         }
     }
 
-    /// What the `Server` field says that it is, if that is known.
+    /// The software that answers, if its head shows that.
     #[must_use]
     pub fn software(&self) -> Option<Software> {
-        let fields = &self.first.head.fields;
-        match fields.text("Server") {
-            Some(server) => Software::recognise(server),
-            None => {
-                spells_as_the_jdk(fields.iter().map(|(name, _)| name)).then_some(Software::Java)
-            }
-        }
+        Software::recognise(self.first.head.fields.iter())
     }
 
     /// Whether the server offers ranges of the page.
@@ -190,12 +184,6 @@ impl Facts {
     }
 }
 
-/// Whether the names of fields are spelled as the JDK's `com.sun.net.httpserver` spells them (observed with
-/// JDK 17: `Transfer-encoding: chunked`). It sends no `Server` field.
-fn spells_as_the_jdk<'a>(mut names: impl Iterator<Item = &'a [u8]>) -> bool {
-    names.any(|name| name == b"Transfer-encoding" || name == b"Content-length")
-}
-
 /// Whether the end of `exchange` was seen, so that it says something about what comes after an answer.
 pub(super) fn end(exchange: &Exchange) -> Result<(), NoVerdict> {
     if exchange.head.status == SWITCHING_PROTOCOLS {
@@ -225,15 +213,3 @@ const TIMERS: Duration = Duration::from_secs(1);
 
 /// Longer than across a building; our choice.
 const FAR: Duration = Duration::from_millis(5);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_jdk_is_known_by_its_spelling() {
-        let jdk = |names: &[&'static str]| spells_as_the_jdk(names.iter().map(|it| it.as_bytes()));
-        assert!(jdk(&["Date", "Transfer-encoding"]) && jdk(&["Date", "Content-length"]));
-        assert!(!jdk(&["Date", "Transfer-Encoding", "content-length"]));
-    }
-}
