@@ -341,7 +341,7 @@ enum AfterAck {
 }
 
 /// More of one response is not read: stalls show in the first megabytes or not at all.
-const CONTENT_LIMIT: u64 = 4 << 20;
+pub const CONTENT_LIMIT: u64 = 4 << 20;
 
 /// More arrivals than this in one response are not remembered.
 const ARRIVALS_LIMIT: usize = 1 << 16;

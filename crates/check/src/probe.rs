@@ -133,7 +133,10 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
     let ProbeResult { verdict, cost_ms, summary, values, evidence, reason, remedy } = found;
     let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);
     let remedy = remedy.or_else(|| id.remedy(facts.software())).filter(|_| wanted);
-    let remedy = remedy.map(|it| it.text.to_owned());
+    let remedy = remedy.map(|it| match it.software {
+        Some(software) => format!("{}: {}", software.name(), it.text),
+        None => it.text.to_owned(),
+    });
     Finding { id, verdict, cost_ms, summary, values, evidence, remedy, reason }
 }
 

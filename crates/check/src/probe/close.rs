@@ -99,7 +99,7 @@ fn request_close(
     client: &mut Client,
     facts: &mut Facts,
 ) -> Result<(HttpConnection, Exchange), ExchangeError> {
-    let request = client.ask_for(&facts.page, Some(ConnectionOption::Close))?;
+    let request = client.ask_for(&facts.page_to_its_end(), Some(ConnectionOption::Close))?;
     let mut connection = client.open(Receiver::ETHERNET)?;
     let exchange = connection.request(&request, &mut client.budget)?;
     facts.note(&exchange);

@@ -1,14 +1,14 @@
 //! What is known about a server before the probes ask their questions, and what they tell each
 //! other.
 
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 
 use ackwise_cause::Software;
 
-use super::{NoVerdict, Queue, prompt::Prompt};
+use super::{NoVerdict, Queue};
 use crate::{
     card::Reason,
-    http_client::{Exchange, Page},
+    http_client::{CONTENT_LIMIT, Exchange, Page},
 };
 
 /// A server, as far as it is known.
@@ -35,10 +35,13 @@ pub struct Facts {
     /// The server's accept queue before the check, if the server is on this host.
     pub queue: Option<Queue>,
     /// Responses that were acknowledged at once, if they were asked for.
-    pub(super) prompt: Option<Prompt>,
+    pub(super) prompt: Option<Series>,
     /// A cork holds the ends of responses.
     pub(super) corked: bool,
 }
+
+/// Responses in several series, each after a silence.
+pub(super) type Series = Rc<Vec<Vec<Exchange>>>;
 
 /// What became of a connection that was left idle.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -119,12 +122,21 @@ impl Facts {
             && self.first.head.fields.list("Accept-Ranges").any(|unit| unit == b"bytes")
     }
 
+    /// The page, or as much of it as is read to its end.
+    #[must_use]
+    pub fn page_to_its_end(&self) -> Page {
+        match self.length() > CONTENT_LIMIT && self.takes_ranges() {
+            true => self.page.range(0, PART - 1),
+            false => self.page.clone(),
+        }
+    }
+
     /// Responses of several sizes: the page, the user's paths, and ranges of the page.
     #[must_use]
     pub fn sizes(&self) -> Vec<Page> {
         let length = self.length();
         let ranges = RANGES.iter().filter(|bytes| self.takes_ranges() && **bytes < length);
-        std::iter::once(self.page.clone())
+        std::iter::once(self.page_to_its_end())
             .chain(self.others.iter().map(|(page, _)| page.clone()))
             .chain(ranges.map(|bytes| self.page.range(0, bytes - 1)))
             .take(SIZES_LIMIT)
@@ -160,6 +172,20 @@ impl Facts {
         }
     }
 
+    /// The same for a question that needs the whole response, on a connection that is used again: a larger one than is
+    /// read to its end is asked for in part.
+    pub(super) fn at_least_to_its_end(&self, bytes: u64) -> Result<Page, NoVerdict> {
+        self.at_least(bytes)?;
+        let small = self.pages().into_iter().filter(|(_, size)| *size <= CONTENT_LIMIT);
+        let largest = small.max_by_key(|(_, size)| *size).filter(|(_, size)| *size >= bytes);
+        let part = || self.takes_ranges().then(|| self.page.range(0, CONTENT_LIMIT - 1));
+        largest.map(|(page, _)| page).or_else(part).ok_or_else(|| {
+            NoVerdict::not_applicable(format!(
+                "needs a response of {bytes} to {CONTENT_LIMIT} bytes, or ranges of a larger one: add a page with --paths"
+            ))
+        })
+    }
+
     /// Bytes of the page.
     #[must_use]
     pub fn length(&self) -> u64 {
@@ -190,9 +216,13 @@ pub(super) fn end(exchange: &Exchange) -> Result<(), NoVerdict> {
         let why = "the server switches to another protocol (status 101), so HTTP ends here";
         return Err(NoVerdict::not_applicable(why));
     }
-    match exchange.complete {
-        true => Ok(()),
-        false => {
+    let bytes = exchange.head.content_length.filter(|bytes| *bytes > CONTENT_LIMIT);
+    match (exchange.complete, bytes) {
+        (true, _) => Ok(()),
+        (false, Some(bytes)) => Err(NoVerdict::not_applicable(format!(
+            "the response has {bytes} bytes, of which {CONTENT_LIMIT} are read: check a smaller page, too (--paths)"
+        ))),
+        (false, None) => {
             Err(NoVerdict::unknown(Reason::NoAnswer, "the response was not read to its end"))
         }
     }
@@ -204,6 +234,9 @@ const SWITCHING_PROTOCOLS: u16 = 101;
 /// Sizes that stall under Nagle's algorithm: one small segment, and just above the 4,096 and 8,192
 /// bytes that servers write at once.
 const RANGES: [u64; 3] = [200, 4_100, 8_900];
+
+/// What is asked for of a page that is too large to be read whole. Our choice: more than any first flight.
+const PART: u64 = 64 << 10;
 
 /// No more sizes than these are tried.
 const SIZES_LIMIT: usize = 8;

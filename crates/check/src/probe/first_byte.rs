@@ -6,7 +6,7 @@ use ackwise_cause::Software;
 
 use super::{
     Facts, NoVerdict, ProbeResult, follow, ms,
-    prompt::{Prompt, SILENCE, are_of_delayed_acks},
+    prompt::{self, SILENCE, are_of_delayed_acks},
 };
 use crate::{
     card::{FirstByte, Reason, Verdict},
@@ -17,7 +17,7 @@ use crate::{
 /// program asks.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
     let mut times = Times::default();
-    for series in Prompt::of(client, facts)?.0.iter() {
+    for series in prompt::series(client, facts)?.iter() {
         series.iter().enumerate().for_each(|(number, exchange)| times.add(number, exchange));
     }
     decide(&times, proxy(&facts.first, facts.software()), facts.rtt)

@@ -22,7 +22,7 @@ use crate::{
 /// One connection: grow the window, count a flight, pause, count a flight.
 pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, NoVerdict> {
     let pause = if facts.thorough { LONG_PAUSE } else { PAUSE } + 4 * facts.rtt;
-    let page = facts.at_least(LARGE)?;
+    let page = facts.at_least_to_its_end(LARGE)?;
     let view = View::of(client, facts)?;
     super::may_keep_open(client)?;
     let request = client.ask_for(&page, Some(ConnectionOption::KeepAlive))?;

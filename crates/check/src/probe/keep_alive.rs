@@ -22,7 +22,7 @@ use crate::{
 pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, NoVerdict> {
     facts.end()?;
     let by_default = facts.first.persists();
-    let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let request = client.ask_for(&facts.page_to_its_end(), Some(ConnectionOption::KeepAlive))?;
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     let kept = match reused.request(&request, Acknowledge::Promptly, client) {
         // A slow server has used up the budget; what its first answer said is known all the same.

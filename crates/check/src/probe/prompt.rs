@@ -8,45 +8,34 @@ use std::{ops::Range, rc::Rc, time::Duration};
 
 use ackwise_http::ConnectionOption;
 
-use super::{Facts, NoVerdict};
+use super::{
+    Facts, NoVerdict,
+    facts::{Series, end},
+};
 use crate::{
-    card::Reason,
     http_client::{Client, Exchange, ExchangeError, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
-/// The series.
-#[derive(Clone, Debug)]
-pub(super) struct Prompt(pub(super) Rc<Vec<Vec<Exchange>>>);
-
-impl Prompt {
-    /// Asks for the page, unless a probe has done so before.
-    pub(super) fn of(client: &mut Client, facts: &mut Facts) -> Result<Self, NoVerdict> {
-        if let Some(known) = &facts.prompt {
-            return Ok(known.clone());
-        }
-        let mut all = Vec::new();
-        for _ in 0..SERIES {
-            let mut series = Vec::new();
-            let asked = ask(client, facts, &mut series);
-            all.push(series);
-            let answers: usize = all.iter().map(Vec::len).sum();
-            match asked {
-                // A few answers say enough.
-                Err(ExchangeError::LimitReached(_)) if answers >= ANSWERS_MIN => break,
-                asked => asked?,
-            }
-        }
-        if all.iter().flatten().any(|exchange| !exchange.complete) {
-            let why = "the response was not read to its end";
-            return Err(NoVerdict::unknown(Reason::NoAnswer, why));
-        }
-        Ok(facts.prompt.insert(Self(Rc::new(all))).clone())
+/// Asks for the page, unless a probe has done so before.
+pub(super) fn series(client: &mut Client, facts: &mut Facts) -> Result<Series, NoVerdict> {
+    if let Some(known) = &facts.prompt {
+        return Ok(Rc::clone(known));
     }
-
-    pub(super) fn responses(&self) -> impl Iterator<Item = &Exchange> {
-        self.0.iter().flatten()
+    let mut all = Vec::new();
+    for _ in 0..SERIES {
+        let mut series = Vec::new();
+        let asked = ask(client, facts, &mut series);
+        all.push(series);
+        let answers: usize = all.iter().map(Vec::len).sum();
+        match asked {
+            // A few answers are enough.
+            Err(ExchangeError::LimitReached(_)) if answers >= ANSWERS_MIN => break,
+            asked => asked?,
+        }
     }
+    all.iter().flatten().try_for_each(end)?;
+    Ok(Rc::clone(facts.prompt.insert(Rc::new(all))))
 }
 
 /// Whether `delays`, which are worth a word, are those of a delayed ACK behind a proxy: what a busy machine adds is not
@@ -64,7 +53,7 @@ fn ask(
     facts: &mut Facts,
     series: &mut Vec<Exchange>,
 ) -> Result<(), ExchangeError> {
-    let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let request = client.ask_for(&facts.page_to_its_end(), Some(ConnectionOption::KeepAlive))?;
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     client.rest(SILENCE);
     for _ in 0..REQUESTS {
@@ -86,7 +75,7 @@ pub(super) const SILENCE: Duration = Duration::from_millis(300);
 pub(super) const DELAYED_ACK: Range<Duration> =
     Duration::from_millis(38)..Duration::from_millis(56);
 
-/// So many delays are no accident. Our choice.
+/// As many delays are no accident. Our choice.
 const ALIKE: usize = 4;
 
 /// Two series, so that one of which the beginning was disturbed does not decide; enough requests in each that the first

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{
     Facts, NoVerdict, ProbeResult, follow, ms,
-    prompt::{DELAYED_ACK, Prompt, are_of_delayed_acks},
+    prompt::{self, DELAYED_ACK, are_of_delayed_acks},
 };
 use crate::{
     card::{Reason, ResponsePause, Verdict},
@@ -15,10 +15,10 @@ use crate::{
 
 /// Looks at responses that are acknowledged at once.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
-    let prompt = Prompt::of(client, facts)?;
+    let series = prompt::series(client, facts)?;
     let rtt = facts.rtt;
     let mut looks: Vec<(Option<Stall>, &Exchange)> =
-        prompt.responses().map(|exchange| (longest_pause(exchange, rtt), exchange)).collect();
+        series.iter().flatten().map(|exchange| (longest_pause(exchange, rtt), exchange)).collect();
     if looks.len() < ANSWERS_MIN {
         let why = format!("{} responses, too few to tell", looks.len());
         return Err(NoVerdict::unknown(Reason::Limit, why));

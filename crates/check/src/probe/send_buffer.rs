@@ -14,7 +14,7 @@ use crate::{
 
 /// One connection: the window grows under prompt ACKs, then a flight is counted; twice.
 pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, NoVerdict> {
-    let page = facts.at_least(LARGE)?;
+    let page = facts.at_least_to_its_end(LARGE)?;
     super::may_keep_open(client)?;
     let view = match View::of(client, facts)? {
         view @ View::Withholding(_) => view,

@@ -27,7 +27,7 @@ pub(super) fn watch(
     }
     // By default it was closed; one that persists on request starts to be idle only now.
     let option = (!facts.first.persists()).then_some(ConnectionOption::KeepAlive);
-    let request = client.ask_for(&facts.page, option).ok()?;
+    let request = client.ask_for(&facts.page_to_its_end(), option).ok()?;
     let mut connection = client.open(Receiver::ETHERNET).ok()?;
     let first = connection.request(&request, &mut client.budget).ok()?;
     let since = connection.now();

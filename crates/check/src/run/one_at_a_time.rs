@@ -18,7 +18,7 @@ pub(super) fn serves_one_at_a_time(client: &mut Client, facts: &Facts) -> bool {
 }
 
 fn second_waits(client: &mut Client, facts: &Facts) -> Result<bool, ExchangeError> {
-    let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let request = client.ask_for(&facts.page_to_its_end(), Some(ConnectionOption::KeepAlive))?;
     let mut idle = client.open(Receiver::ETHERNET)?;
     let usual = idle.request(&request, &mut client.budget)?.duration().unwrap_or_default();
     if !idle.accepts_requests() {
