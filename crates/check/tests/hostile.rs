@@ -11,7 +11,7 @@ use std::{
 };
 
 use ackwise_check::{Options, StackChoice, check};
-use ackwise_report::Target;
+use ackwise_client::Target;
 
 /// What a server does on a connection after the first bytes of the client.
 type Attack = fn(&mut TcpStream) -> io::Result<()>;

@@ -9,10 +9,9 @@ use crate::repository::assert_none;
 const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (PURE, &[PURE]),
     (&["ackwise-sim", "ackwise-linux", "ackwise-capture"], &[PURE]),
-    (&["ackwise-bpf"], &[]),
-    (&["ackwise-report"], &[PURE, &["ackwise-capture"]]),
-    (&["ackwise-tls"], &[]),
-    (&["ackwise-serve"], &[PURE, &["ackwise-linux", "ackwise-capture"]]),
+    (&["ackwise-bpf", "ackwise-client", "ackwise-text"], &[]),
+    (&["ackwise-report"], &[PURE, &["ackwise-capture", "ackwise-text"]]),
+    (&["ackwise-serve"], &[PURE, &["ackwise-linux"]]),
     // It plays the simulator's scenarios, and gives its measures.
     (&["ackwise-live"], &[PURE, &["ackwise-linux", "ackwise-sim"]]),
     (COMMANDS, &[PURE, BELOW_COMMANDS]),
@@ -43,8 +42,14 @@ const PURE: &[&str] =
     &["ackwise-tcp", "ackwise-link", "ackwise-http", "ackwise-cause", "ackwise-tuning"];
 
 /// Crates that every command may use.
-const BELOW_COMMANDS: &[&str] =
-    &["ackwise-linux", "ackwise-capture", "ackwise-report", "ackwise-tls", "ackwise-serve"];
+const BELOW_COMMANDS: &[&str] = &[
+    "ackwise-linux",
+    "ackwise-capture",
+    "ackwise-report",
+    "ackwise-text",
+    "ackwise-client",
+    "ackwise-serve",
+];
 
 /// Commands, which never use each other.
 const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load"];
@@ -67,7 +72,8 @@ fn every_crate_in_the_picture_exists() {
 #[test]
 fn an_arrow_that_points_up_is_found() {
     let depends = |from: &str, to: &str| {
-        let dependency = crate::metadata::Dependency { name: to.to_owned(), ours: true };
+        let dependency =
+            crate::metadata::Dependency { name: to.to_owned(), ours: true, only_tests: false };
         complaints(&Package { name: from.to_owned(), dependencies: vec![dependency] })
     };
     for (from, to) in [
@@ -83,6 +89,8 @@ fn an_arrow_that_points_up_is_found() {
         ("ackwise-load", "ackwise-live"),
         ("ackwise-sim", "ackwise-live"),
         ("ackwise-report", "ackwise-serve"),
+        ("ackwise-serve", "ackwise-capture"),
+        ("ackwise-text", "ackwise-capture"),
     ] {
         assert_eq!(depends(from, to), [format!("{from} may not know {to}")]);
     }

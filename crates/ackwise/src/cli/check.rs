@@ -9,8 +9,9 @@ use ackwise_check::{
     check,
     report::{Exporter, Json, Markdown, Report, Text},
 };
-use ackwise_report::{Name, Target, printable};
+use ackwise_client::Target;
 use ackwise_tcp::policy::Preset;
+use ackwise_text::{Name, printable};
 use clap::{Args, ValueEnum};
 
 pub(in crate::cli) mod asked;

@@ -32,7 +32,7 @@ mod tune;
 
 use std::{env, process::ExitCode};
 
-use ackwise_report::{escape, output_file, printable};
+use ackwise_text::{escape, output_file, printable};
 use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand,
     error::{ContextKind, ErrorKind},

@@ -17,7 +17,7 @@ pub use markdown::Markdown;
 pub use stalls::STALLS;
 pub use text::Text;
 
-use ackwise_report::escape;
+use ackwise_text::escape;
 
 use super::{
     card::{BuiltIn, Card, Finding, Verdict},

@@ -8,7 +8,7 @@ use ackwise_check::{
     card::{Finding, FindingId, Verdict},
     check,
 };
-use ackwise_report::Target;
+use ackwise_client::Target;
 use ackwise_serve::pattern::{PatternServer, Stalls, WritePattern};
 
 #[test]

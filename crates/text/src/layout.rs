@@ -1,9 +1,6 @@
-//! Columns for a terminal.
+//! Text filled to the width of a terminal.
 
-/// `cost` with as many digits as it deserves, and its unit.
-pub fn milliseconds(cost: f64) -> String {
-    if cost < 0.995 { format!("{cost:.2} ms") } else { format!("{cost:.1} ms") }
-}
+use crate::escape;
 
 /// `text` filled to `width` columns, all lines after the first indented by `indent`.
 pub fn hanging_indent(text: &str, indent: usize, width: usize) -> String {
@@ -16,6 +13,14 @@ pub fn block(text: &str, indent: usize, width: usize) -> String {
     let indent = " ".repeat(indent);
     let options = textwrap::Options::new(width);
     fill(text, options.initial_indent(&indent).subsequent_indent(&indent))
+}
+
+/// A paragraph of its own, with a line feed at its end: filled as [`hanging_indent`] does it, but words with a hyphen
+/// are broken there. What comes from outside is escaped.
+pub fn paragraph(text: &str, indent: usize, width: usize) -> String {
+    let indent = " ".repeat(indent);
+    let options = textwrap::Options::new(width).subsequent_indent(&indent);
+    textwrap::fill(&escape::line(text), options) + "\n"
 }
 
 /// Keeps numbers and their units, sums of them, and the names of findings on one line.
@@ -33,17 +38,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_times_keep_two_digits() {
-        let shown: Vec<_> = [0.0, 0.124, 0.994, 1.0, 40.17, 131.96].map(milliseconds).into();
-        assert_eq!(shown, ["0.00 ms", "0.12 ms", "0.99 ms", "1.0 ms", "40.2 ms", "132.0 ms"]);
-    }
-
-    #[test]
     fn a_number_stays_with_its_unit() {
         assert_eq!(
             hanging_indent("it takes 127.1 ms at most", 2, 14),
             "it takes\n  127.1 ms at\n  most"
         );
+    }
+
+    #[test]
+    fn what_comes_from_outside_ends_no_line_of_a_paragraph() {
+        assert_eq!(paragraph("Note: a\nb cannot", 2, 12), "Note: a\\nb\n  cannot\n");
+        assert_eq!(paragraph("", 2, 12), "\n");
     }
 
     #[test]

@@ -13,10 +13,10 @@ use ackwise_cause::{Cause, Direction, Party};
 use ackwise_tcp::Instant;
 use serde::{Serialize, Serializer};
 
-use super::timeline::{Timeline, TimelineConnection, TimelineExchange};
+use crate::timeline::{Timeline, TimelineConnection, TimelineExchange};
 
 #[derive(Debug, Serialize)]
-pub(super) struct Packed<'a> {
+pub(crate) struct Packed<'a> {
     /// `[name, [party to the server, party to the client]]`, by the numbers used below.
     causes: Vec<(&'static str, [Option<&'static str>; 2])>,
     /// Causes that are not shaded: the path takes that time without anybody's fault.
@@ -78,7 +78,7 @@ struct PackedExchange(
 );
 
 impl Timeline {
-    pub(super) fn pack(&self) -> Packed<'_> {
+    pub(crate) fn pack(&self) -> Packed<'_> {
         let mut labels = BTreeMap::new();
         for exchange in &self.exchanges {
             labels.insert(exchange.label.as_str(), 0);

@@ -1,17 +1,20 @@
 //! Groups of bars as an SVG file of its own: for pages of documentation.
 //!
 //! The file needs no script and no font of its own, and is readable on light and on dark pages
-//! (`prefers-color-scheme`). The same values give the same bytes. Not here: lines over an axis, which the HTML report
-//! draws (`html::plot`).
+//! (`prefers-color-scheme`). The same values give the same bytes. Not here: lines over an axis, which the page of
+//! `ackwise-report` draws.
 
 use std::fmt::Write as _;
 
-use crate::escape::Html;
+use crate::{
+    escape::Html,
+    words::{decimals, grouped},
+};
 
 /// Values side by side: one group of bars for each case, one bar for each source.
 ///
 /// ```
-/// use ackwise_report::Bars;
+/// use ackwise_text::Bars;
 ///
 /// let mut bars = Bars::new("Time of a page", "milliseconds", ["published", "kernel"]);
 /// bars.remark = "on the kernel: holds".to_owned();
@@ -159,15 +162,10 @@ fn step(largest: f64) -> f64 {
 
 /// Three digits, or all before the point.
 fn number(value: f64) -> String {
-    let decimals = match value {
-        _ if value == value.round() => 0,
-        ..10.0 => 2,
-        10.0..100.0 => 1,
-        _ => 0,
-    };
+    let decimals = if value == value.round() { 0 } else { decimals(value) };
     let text = format!("{value:.decimals$}");
     let (whole, rest) = text.split_once('.').map_or((&text[..], None), |(a, b)| (a, Some(b)));
-    let whole = whole.parse::<u64>().map_or_else(|_| whole.to_owned(), crate::words::grouped);
+    let whole = whole.parse::<u64>().map_or_else(|_| whole.to_owned(), grouped);
     rest.map_or_else(|| whole.clone(), |rest| format!("{whole}.{rest}"))
 }
 

@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-use ackwise_report::output_file::{OutputFile, append, is_plain, write};
+use ackwise_text::output_file::{OutputFile, append, is_plain, write};
 use nix::{sys::stat::Mode, unistd::mkfifo};
 
 #[test]

@@ -38,12 +38,22 @@ pub fn span(span: Duration) -> String {
 pub fn rounded(span: Duration) -> String {
     let seconds = span.as_secs_f64();
     let (number, unit) = if seconds < 1.0 { (seconds * 1e3, "ms") } else { (seconds, "s") };
-    let decimals = match number {
+    let decimals = decimals(number);
+    format!("{number:.decimals$} {unit}")
+}
+
+/// As many as make three digits, or none if those before the point are three or more.
+pub(crate) const fn decimals(number: f64) -> usize {
+    match number {
         ..10.0 => 2,
         10.0..100.0 => 1,
         _ => 0,
-    };
-    format!("{number:.decimals$} {unit}")
+    }
+}
+
+/// `0.12 ms` or `12.3 ms`.
+pub fn milliseconds(cost: f64) -> String {
+    if cost < 0.995 { format!("{cost:.2} ms") } else { format!("{cost:.1} ms") }
 }
 
 #[cfg(test)]
@@ -55,6 +65,12 @@ mod tests {
         let spans = [0, 340, 43_656, 190_048, 7_784_000, 38_010_000, 120_400_000];
         let texts = ["0.00 ms", "0.34 ms", "43.7 ms", "190 ms", "7.78 s", "38.0 s", "120 s"];
         assert_eq!(spans.map(Duration::from_micros).map(rounded), texts);
+    }
+
+    #[test]
+    fn small_times_keep_two_digits() {
+        let shown: Vec<_> = [0.0, 0.124, 0.994, 1.0, 40.17, 131.96].map(milliseconds).into();
+        assert_eq!(shown, ["0.00 ms", "0.12 ms", "0.99 ms", "1.0 ms", "40.2 ms", "132.0 ms"]);
     }
 
     #[test]

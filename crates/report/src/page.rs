@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{HtmlTable, Plot, Timeline, bundle, markup::data_element};
-use crate::escape::Html;
+use crate::{HtmlTable, Plot, Timeline, bundle, markup::data_element};
+use ackwise_text::escape::Html;
 
 /// A report as a page.
 #[derive(Clone, Debug)]

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::escape;
+use ackwise_text::escape;
 
 /// Data for a script, in an element of its own. Nothing in it can end that element: JSON has `<` in
 /// strings only, and there it may be written as an escape.
-pub(super) fn data_element(id: &str, data: &impl Serialize, out: &mut String) {
+pub(crate) fn data_element(id: &str, data: &impl Serialize, out: &mut String) {
     let json = serde_json::to_string(data).expect("a report is strings and finite numbers");
     let _ = write!(out, "<script type=\"application/json\" id=\"{id}\">");
     // A large page is not copied as a whole.

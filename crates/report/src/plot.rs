@@ -64,7 +64,7 @@ impl Plot {
     }
 
     /// As the page reads it, no longer than it may be.
-    pub(super) fn drawn(&self) -> Drawn<'_> {
+    pub(crate) fn drawn(&self) -> Drawn<'_> {
         let Self { title, x, y, lines } = self;
         let all: usize = lines.iter().map(|line| line.points.len()).sum();
         let left_out = lines.len().saturating_sub(Self::MAX_LINES);
@@ -76,7 +76,7 @@ impl Plot {
 
 /// A plot of bounded size.
 #[derive(Debug, Serialize)]
-pub(super) struct Drawn<'a> {
+pub(crate) struct Drawn<'a> {
     title: &'a str,
     x: &'a str,
     y: &'a str,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ackwise_cause::Cause;
 
-use crate::escape::Html;
+use ackwise_text::escape::Html;
 
 /// A table; the first row says what the columns are.
 #[derive(Clone, Debug)]
@@ -121,7 +121,7 @@ impl HtmlTable {
         self.rows.push(row.into_iter().collect());
     }
 
-    pub(super) fn render(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         let caption = Html(&self.caption);
         // A wide table scrolls by itself, also by keyboard; the page does not.
         let mut out = format!(

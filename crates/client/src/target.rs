@@ -14,11 +14,11 @@ use http::Uri;
 /// A server and a page on it.
 ///
 /// ```
-/// use ackwise_report::Target;
+/// use ackwise_client::Target;
 ///
 /// let target: Target = "[::1]:8080".parse()?;
 /// assert_eq!(target.to_string(), "http://[::1]:8080/");
-/// # Ok::<(), ackwise_report::TargetError>(())
+/// # Ok::<(), ackwise_client::TargetError>(())
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Target {
@@ -171,7 +171,7 @@ impl Target {
         Self { secure, port, ..self.clone() }
     }
 
-    /// Its addresses, in the order of the resolver: at least one, at most [`ADDRESSES_LIMIT`]. The
+    /// Its addresses, in the order of the resolver: at least one, at most four. The
     /// system's resolver cannot be interrupted; after `limit` it is left to itself.
     ///
     /// # Errors
@@ -216,7 +216,7 @@ fn default_port(secure: bool) -> u16 {
 }
 
 /// More addresses of one name are not tried.
-pub const ADDRESSES_LIMIT: usize = 4;
+const ADDRESSES_LIMIT: usize = 4;
 
 #[cfg(test)]
 mod tests {

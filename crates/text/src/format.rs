@@ -57,9 +57,7 @@ struct Formatted<'a, D> {
 #[must_use]
 pub fn to_json<D: Document>(document: &D) -> String {
     let formatted = Formatted { format: D::FORMAT, document };
-    let text = serde_json::to_string_pretty(&formatted);
-    let text = text.expect("the maps of a document have strings for keys") + "\n";
-    escape::json(&text).into_owned()
+    ended(serde_json::to_string_pretty(&formatted))
 }
 
 /// The same on one line: for commands that print a document for each event, as it happens.
@@ -70,7 +68,10 @@ pub fn to_json<D: Document>(document: &D) -> String {
 #[must_use]
 pub fn to_json_line<D: Document>(document: &D) -> String {
     let formatted = Formatted { format: D::FORMAT, document };
-    let text = serde_json::to_string(&formatted);
+    ended(serde_json::to_string(&formatted))
+}
+
+fn ended(text: serde_json::Result<String>) -> String {
     let text = text.expect("the maps of a document have strings for keys") + "\n";
     escape::json(&text).into_owned()
 }

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use ackwise_report::escape::{self, Html};
+use ackwise_text::escape::{self, Html};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use unicode_general_category::{GeneralCategory, get_general_category};
