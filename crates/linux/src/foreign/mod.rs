@@ -164,10 +164,8 @@ mod tests {
     use ackwise_tcp::State;
 
     use super::*;
-    use crate::{
-        sockets::{Query, SocketTable, TcpSocket},
-        testing::skip,
-    };
+    use crate::sockets::{Query, SocketTable, TcpSocket};
+    use ackwise_testing::skip;
 
     fn listener_of(port: u16) -> TcpSocket {
         let mut found = Vec::new();

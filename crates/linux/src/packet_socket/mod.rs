@@ -229,7 +229,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream, UdpSocket};
 
     use super::*;
-    use crate::testing::in_namespace;
+    use ackwise_testing::in_namespace;
 
     fn next(tap: &mut PacketSocket) -> Option<Passed> {
         tap.receive().unwrap().or_else(|| tap.receive().unwrap())

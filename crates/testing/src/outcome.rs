@@ -1,18 +1,14 @@
-//! Reports tests that could not run, or whose measurement was inconclusive, and finds the programs that they use.
+//! Reports tests that could not run, or whose measurement was inconclusive.
 //!
-//! `cargo xtask test` sets [`SKIPS_FILE`] and lists its contents, so that a passing run without
+//! `cargo xtask test` sets `ACKWISE_SKIPS` and lists its contents, so that a passing run without
 //! root is not mistaken for a complete one.
-
-pub mod debian;
 
 use std::{fmt, fs::OpenOptions, io::Write};
 
-use crate::namespace::Namespace;
-
 /// Environment variable with the path of the file that collects skipped tests, one per line.
-pub const SKIPS_FILE: &str = "ACKWISE_SKIPS";
+const SKIPS_FILE: &str = "ACKWISE_SKIPS";
 
-/// Reports that `test` was skipped and why, on stderr and in the file named by [`SKIPS_FILE`].
+/// Reports that `test` was skipped and why, on stderr and in the file that `ACKWISE_SKIPS` names.
 pub fn skip(test: &str, missing: impl fmt::Display) {
     note(&format!("SKIPPED {test}: {missing}\n"));
 }
@@ -38,8 +34,9 @@ fn note(line: &str) {
 /// # Panics
 ///
 /// If `test` panics.
+#[cfg(target_os = "linux")]
 pub fn in_namespace(name: &str, test: impl FnOnce() + Send) {
-    match Namespace::create() {
+    match ackwise_linux::Namespace::create() {
         Ok(namespace) => namespace.run(test).expect("who may make a namespace may enter it"),
         Err(missing) => skip(name, missing),
     }

@@ -1,4 +1,4 @@
-//! Debian's programs in tests: where they are, how Apache is configured, how they are ended.
+//! Debian's programs: where they are, how Apache is configured, how they are ended.
 
 use std::{
     fmt,

@@ -1,4 +1,4 @@
-//! Load on every core, for tests and benchmarks that ask whether results hold on a busy machine.
+//! Load on every core, for those who ask whether results hold on a busy machine.
 
 use std::{
     sync::{

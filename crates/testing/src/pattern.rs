@@ -1,6 +1,6 @@
 //! A server whose responses leave in named patterns of writes: what programs do that stall, or nearly do.
 //!
-//! For tests of `check` and for `cargo xtask bench check`. It answers every request with the same page,
+//! It answers every request with the same page,
 //! on any path; ranges, `Connection` fields and other methods are ignored.
 
 use std::{
