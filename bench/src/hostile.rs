@@ -1,7 +1,7 @@
 //! Measures what captures that were made to cost much cost `ackwise explain`: memory and processor
 //! time, for each attack and each form of the report, beside the limits.
 
-#[path = "../../../crates/capture/tests/hostile/attacks/mod.rs"]
+#[path = "../../crates/capture/tests/hostile/attacks/mod.rs"]
 mod attacks;
 mod live;
 
