@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use ackwise_linux::Namespace;
-use ackwise_linux::testing::{inconclusive, skip};
+use ackwise_testing::{inconclusive, skip};
 use serde_json::Value;
 
 const NAME: &str = "the_preset_behaves_like_this_kernel";

@@ -18,7 +18,7 @@ use ackwise_check::{
     card::{Card, Verdict},
     check,
 };
-use ackwise_serve::{
+use ackwise_testing::{
     busy::BusyCores,
     pattern::{PatternServer, Stalls, WritePattern},
 };

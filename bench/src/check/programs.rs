@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use ackwise_check::Distance;
 use ackwise_linux::emulator::EmulatorOptions;
-use ackwise_linux::testing::debian::NotInstalled;
 use ackwise_linux::{Emulator, Namespace};
+use ackwise_testing::debian::NotInstalled;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 

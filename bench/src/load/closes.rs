@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use ackwise_linux::Namespace;
 use ackwise_serve::{Config, Server};
+use ackwise_text::words::grouped;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
@@ -154,10 +155,6 @@ fn rates(runs: &[Value]) -> String {
     let (least, most) = rates().fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
     let median = Spread::of(rates()).median;
     format!("{} ({}-{})", hundreds(median), hundreds(least), hundreds(most))
-}
-
-fn grouped(number: u64) -> String {
-    ackwise_report::words::grouped(number)
 }
 
 const CONNECTIONS: &str = "10000";

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ackwise_linux::Namespace;
-use ackwise_linux::testing::debian::find;
+use ackwise_testing::debian::find;
 use anyhow::Context;
 
 /// Starts it on `host`; what it prints is added to `log`. From this very thread, whose end ends the program.

@@ -21,8 +21,8 @@ use std::{
 use ackwise_linux::{
     Namespace,
     sockets::{Query, SocketTable, TcpSocket},
-    testing::{debian, inconclusive, skip},
 };
+use ackwise_testing::{debian, inconclusive, skip};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::{Pid, geteuid},

@@ -10,9 +10,8 @@ use std::{
 };
 
 use ackwise_bpf::{Base, BpfError, Order, Paced, Witness};
+use ackwise_testing::skip;
 use socket2::SockRef;
-
-mod skips;
 
 /// Says why a test cannot run.
 fn is_possible(test: &str) -> bool {
@@ -23,7 +22,7 @@ fn is_possible(test: &str) -> bool {
     } else {
         return true;
     };
-    skips::report("SKIPPED", test, why);
+    skip(test, why);
     false
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ackwise_report::Name;
+use ackwise_text::Name;
 use serde::Deserialize;
 
 use super::card::{Finding, FindingId, Verdict};

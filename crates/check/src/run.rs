@@ -22,7 +22,7 @@ pub use options::{Follow, MAX_REQUESTS, Options, StackChoice};
 pub use plan::Progress;
 use select_stack::{SelectedStack, select_stack};
 
-use ackwise_report::Target;
+use ackwise_client::Target;
 
 pub use super::stack::distance::Distance;
 use super::{card::Card, http_client::Budget, probe::Queue, stack::Stack};

@@ -9,7 +9,7 @@ use ackwise_check::{
     card::{Finding, Verdict},
     check,
 };
-use ackwise_serve::{
+use ackwise_testing::{
     busy::BusyCores,
     pattern::{PatternServer, Stalls, WritePattern},
 };

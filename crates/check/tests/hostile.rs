@@ -11,7 +11,7 @@ use std::{
 };
 
 use ackwise_check::{Options, StackChoice, check};
-use ackwise_report::Target;
+use ackwise_client::Target;
 
 /// What a server does on a connection after the first bytes of the client.
 type Attack = fn(&mut TcpStream) -> io::Result<()>;
@@ -93,7 +93,8 @@ fn a_server_that_never_reads_or_accepts_does_not_either() {
 #[cfg(target_os = "linux")]
 #[test]
 fn our_own_stack_ends_in_time_too() {
-    use ackwise_linux::{Namespace, TunDevice, device::TunOptions, testing::skip};
+    use ackwise_linux::{Namespace, TunDevice, device::TunOptions};
+    use ackwise_testing::skip;
 
     let name = "our_own_stack_ends_in_time_too";
     let namespace = match Namespace::create() {

@@ -15,7 +15,7 @@ use ackwise_check::{
     card::{Card, FindingId, Verdict},
     check,
 };
-use ackwise_report::Target;
+use ackwise_client::Target;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::{ServerConfig, ServerConnection, Stream, crypto::ring, pki_types::PrivatePkcs8KeyDer};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ackwise_capture::{analysis::Analysis, attribution::Vantage};
 use ackwise_cause::Party;
-use ackwise_report::words::rounded;
+use ackwise_text::words::rounded;
 
 /// Responses whose last bytes had not arrived when they were captured.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

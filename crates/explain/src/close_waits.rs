@@ -8,8 +8,8 @@ use std::{
 
 use ackwise_capture::analysis::{Analysis, ConnectionResult};
 use ackwise_cause::Party;
-use ackwise_report::words::{counted, rounded};
 use ackwise_tcp::Instant;
+use ackwise_text::words::{counted, rounded};
 
 use super::totals::median;
 

@@ -8,11 +8,12 @@ use ackwise_capture::{
     conversation::Protocol,
 };
 use ackwise_cause::Party;
-use ackwise_report::{
-    Cell, HtmlTable, layout,
+use ackwise_report::{Cell, HtmlTable};
+use ackwise_tcp::TimeWaitHolder;
+use ackwise_text::{
+    layout,
     words::{counted, grouped, span},
 };
-use ackwise_tcp::TimeWaitHolder;
 
 use super::pacing;
 

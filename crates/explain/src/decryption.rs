@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ackwise_capture::analysis::{Analysis, NotOpened};
-use ackwise_report::words::{counted, grouped};
+use ackwise_text::words::{counted, grouped};
 
 /// All names, as JSON has them.
 pub(super) const NAMES: [&str; 6] =

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt::Write as _};
 
 use ackwise_capture::{analysis::ExchangeResult, attribution::Share};
 use ackwise_cause::Party;
-use ackwise_report::{
+use ackwise_text::{
     escape,
     words::{grouped, millis},
 };

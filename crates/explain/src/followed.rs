@@ -6,7 +6,7 @@ use std::{
 };
 
 use ackwise_capture::analysis::Unfollowed;
-use ackwise_report::words::{counted, grouped};
+use ackwise_text::words::{counted, grouped};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use ackwise_capture::analysis::{Analysis, ExchangeResult};
 use ackwise_cause::GrpcStatus;
-use ackwise_report::words::{counted, grouped};
+use ackwise_text::words::{counted, grouped};
 
 /// Numbers of calls by their status, in the order of the codes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

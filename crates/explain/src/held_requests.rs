@@ -11,7 +11,7 @@ use ackwise_capture::{
     attribution::Confidence,
 };
 use ackwise_cause::{Cause, Direction};
-use ackwise_report::words::{counted, rounded};
+use ackwise_text::words::{counted, rounded};
 
 /// Once may be chance: a program may write just when an ACK arrives. Our choice.
 const LEAST_TIMES: u32 = 2;

@@ -8,7 +8,10 @@ use ackwise_capture::{
 use ackwise_cause::Party;
 use ackwise_report::{
     Block, Cell, HtmlTable, Page, Span, Timeline, TimelineConnection, TimelineExchange,
-    TimelineShare, printable,
+    TimelineShare,
+};
+use ackwise_text::{
+    printable,
     words::{counted, grouped, millis, span},
 };
 

@@ -2,8 +2,8 @@
 
 use std::{fmt, time::Duration};
 
-use ackwise_report::words::millis;
 use ackwise_tcp::Instant;
+use ackwise_text::words::millis;
 
 /// What two captures have in common.
 #[derive(Clone, Debug, PartialEq)]

@@ -26,7 +26,7 @@ use ackwise_capture::{
     quality::DirectionQuality,
 };
 use ackwise_cause::{Direction, Party};
-use ackwise_report::format::{self, Format};
+use ackwise_text::format::{self, Format};
 use exchange_row::ExchangeRow;
 use failure_row::FailureRow;
 use grpc_row::GrpcRow;

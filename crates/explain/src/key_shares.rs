@@ -1,7 +1,7 @@
 //! TLS handshakes that took a round trip more, because the server did not take the client's key share.
 
 use ackwise_capture::analysis::Analysis;
-use ackwise_report::words::{counted, millis};
+use ackwise_text::words::{counted, millis};
 
 /// How many there were, of what the capture shows; `None` if none.
 pub(super) fn note(analysis: &Analysis) -> Option<String> {

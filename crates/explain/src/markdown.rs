@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ackwise_cause::Party;
-use ackwise_report::{
+use ackwise_text::{
     escape,
     words::{counted, grouped, millis, span},
 };

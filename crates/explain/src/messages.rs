@@ -13,7 +13,7 @@ use ackwise_capture::{
     conversation::Tunnel,
 };
 use ackwise_cause::{Cause, Direction, Party};
-use ackwise_report::words::{counted, grouped, rounded};
+use ackwise_text::words::{counted, grouped, rounded};
 
 use super::{
     totals::median,

@@ -4,7 +4,7 @@ use ackwise_capture::{
     decode::QuicConnections,
     limits::{Limit, Reached},
 };
-use ackwise_report::{
+use ackwise_text::{
     printable,
     words::{counted, grouped},
 };

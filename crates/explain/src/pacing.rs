@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ackwise_capture::attribution::{Confidence, Pacing};
-use ackwise_report::words::{counted, grouped, rounded};
+use ackwise_text::words::{counted, grouped, rounded};
 
 /// What one end of a connection shows: `server paced at 9.6 Mb/s: …`.
 pub(super) fn of_end(end: &str, it: &Pacing) -> Vec<String> {

@@ -13,7 +13,7 @@ use ackwise_capture::{
     decode::decode,
     read::{Drops, Frame, Unread},
 };
-use ackwise_report::words::counted;
+use ackwise_text::words::counted;
 
 mod clocks;
 mod join;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ackwise_capture::analysis::{ExchangeResult, TunnelResult};
 use ackwise_cause::Direction;
-use ackwise_report::words::{counted, rounded};
+use ackwise_text::words::{counted, rounded};
 
 use super::{totals::percentile, tunnels::TunnelIndex};
 

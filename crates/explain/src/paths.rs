@@ -10,8 +10,9 @@ use std::{
 };
 
 use ackwise_capture::analysis::{Analysis, ExchangeResult};
-use ackwise_report::{
-    Cell, HtmlTable, escape, layout,
+use ackwise_report::{Cell, HtmlTable};
+use ackwise_text::{
+    escape, layout,
     words::{counted, grouped, rounded, span},
 };
 

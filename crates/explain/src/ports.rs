@@ -8,8 +8,8 @@ use std::{
 
 use ackwise_capture::analysis::Analysis;
 use ackwise_cause::Party;
-use ackwise_report::words::grouped;
 use ackwise_tcp::Instant;
+use ackwise_text::words::grouped;
 
 /// How long Linux holds TIME-WAIT (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use std::fmt;
 use ackwise_capture::{
     analysis::ConnectionResult, attribution::Confidence, conversation::Protocol,
 };
-use ackwise_report::words::{counted, grouped};
+use ackwise_text::words::{counted, grouped};
 use schemars::JsonSchema;
 use serde::Serialize;
 

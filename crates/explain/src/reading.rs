@@ -22,7 +22,7 @@ use ackwise_capture::{
     strip::Stripper,
 };
 
-use ackwise_report::words::counted;
+use ackwise_text::words::counted;
 
 use super::{followed::Followed, joined::Joined};
 

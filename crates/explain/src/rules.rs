@@ -1,7 +1,7 @@
 //! The rules of attribution, listed.
 
 use ackwise_capture::attribution::{Rule, RuleKind};
-use ackwise_report::layout::hanging_indent;
+use ackwise_text::layout::hanging_indent;
 
 /// Every rule with its name and its first sentence, as text.
 #[must_use]

@@ -15,7 +15,7 @@ use std::{
 
 use ackwise_capture::{analysis::Analysis, conversation::Protocol};
 use ackwise_cause::{Cause, Direction, H2Window};
-use ackwise_report::words::{counted, grouped, rounded};
+use ackwise_text::words::{counted, grouped, rounded};
 
 use self::{
     advice::add_advice,

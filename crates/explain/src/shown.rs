@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ackwise_capture::attribution::{Confidence, LossKind, Share};
 use ackwise_cause::{Direction, H2Window};
-use ackwise_report::words::millis;
+use ackwise_text::words::millis;
 
 use super::{
     clock_time::TimeFormat,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ackwise_capture::attribution::Vantage;
 use ackwise_cause::Party;
-use ackwise_report::{
+use ackwise_text::{
     layout,
     words::{counted, grouped, millis, rounded, span},
 };

@@ -6,7 +6,7 @@ use ackwise_capture::{
     analysis::{Analysis, ConnectionResult, ExchangeResult, TunnelResult},
     conversation::Tunnel,
 };
-use ackwise_report::words::{counted, grouped, rounded};
+use ackwise_text::words::{counted, grouped, rounded};
 
 /// The tunnels of a capture, by the exchange that opened each.
 pub(super) struct TunnelIndex<'a> {

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use ackwise_report::format::{self, Format};
+use ackwise_text::format::{self, Format};
 use schemars::JsonSchema;
 use serde::Serialize;
 

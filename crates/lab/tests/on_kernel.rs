@@ -16,11 +16,8 @@ use ackwise_lab::reproduce::{
     on_kernel::{KernelRow, OnKernel, OnKernelVerdict, reproduce},
     paper::Paper,
 };
-use ackwise_linux::{
-    Namespace, TunDevice,
-    device::TunOptions,
-    testing::{inconclusive, skip},
-};
+use ackwise_linux::{Namespace, TunDevice, device::TunOptions};
+use ackwise_testing::{inconclusive, skip};
 
 #[test]
 fn heidemanns_pages_are_near_the_simulator_and_his_claims_hold_or_not() {

@@ -354,7 +354,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::testing::in_namespace;
+    use ackwise_testing::in_namespace;
 
     #[test]
     fn subnets_stay_in_the_benchmarking_range() {

@@ -17,7 +17,6 @@
 //! | [`privileges`] | gives back what was needed to open sockets |
 //! | [`sockets`] | the kernel's table of TCP sockets, TIME-WAIT included |
 //! | [`wire`] | makes a server reachable from a TUN device |
-//! | [`testing`] | reports tests that could not run; finds Debian's programs for tests |
 //!
 //! The kernel undoes everything when the process ends, however it ends: namespaces have no name,
 //! the device is removed with its descriptor, and [`host_changes`] keeps a watchdog that outlives
@@ -40,7 +39,6 @@ pub mod privileges;
 pub mod ready;
 pub mod sockets;
 pub mod stack;
-pub mod testing;
 pub mod wire;
 
 mod clock;

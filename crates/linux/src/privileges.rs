@@ -111,7 +111,7 @@ mod tests {
         let has_all = capabilities(None).unwrap().effective.contains(CapabilitySet::SETPCAP);
         if !has_all {
             let test = "a_program_that_root_starts_afterwards_has_none";
-            return crate::testing::skip(test, "CAP_SETPCAP; run as root");
+            return ackwise_testing::skip(test, "CAP_SETPCAP; run as root");
         }
         let output = thread::spawn(|| {
             give_up().unwrap();

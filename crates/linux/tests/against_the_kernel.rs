@@ -18,12 +18,12 @@ use ackwise_linux::{
     TunDevice, TunStack,
     device::TunOptions,
     stack::{ConnectError, Direction, Listen, Tap},
-    testing::{in_namespace, skip},
 };
 use ackwise_tcp::{
     Config, Event, Flags, Segment, State,
     policy::{AckPolicy, Offer, Policies},
 };
+use ackwise_testing::{in_namespace, skip};
 use host::{Host, PATIENCE, config, stream};
 
 const MEGABYTE: usize = 1 << 20;

@@ -21,9 +21,9 @@ use ackwise_linux::{
     device::TunOptions,
     host_changes::{HostChangeError, RUN_DIRECTORY},
     stack::{Listen, Tap},
-    testing::skip,
 };
 use ackwise_tcp::Event;
+use ackwise_testing::skip;
 use host::{Host, PATIENCE, config};
 
 #[test]

@@ -15,8 +15,9 @@ use std::{
 };
 
 use ackwise_linux::{
-    Emulator, Namespace, TunDevice, device::TunOptions, emulator::EmulatorOptions, testing::skip,
+    Emulator, Namespace, TunDevice, device::TunOptions, emulator::EmulatorOptions,
 };
+use ackwise_testing::skip;
 use host::{Host, PATIENCE};
 
 #[test]

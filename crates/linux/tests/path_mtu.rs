@@ -15,8 +15,9 @@ use std::{
     thread,
 };
 
-use ackwise_linux::{Namespace, testing::skip};
+use ackwise_linux::Namespace;
 use ackwise_tcp::Event;
+use ackwise_testing::skip;
 use host::{Host, stream};
 
 const ROUTER: Ipv4Addr = Ipv4Addr::new(10, 79, 0, 1);

@@ -21,8 +21,9 @@ mod linux {
 
     use ackwise_linux::{
         Emulator, Namespace, TunDevice, TunError, device::TunOptions, emulator::EmulatorOptions,
-        namespace::enter_private_network, testing::skip,
+        namespace::enter_private_network,
     };
+    use ackwise_testing::skip;
     use nix::{
         mount::{MsFlags, mount},
         sched::{CloneFlags, unshare},

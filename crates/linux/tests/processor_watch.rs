@@ -5,7 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_linux::{emulator::ProcessorWatch, testing::skip};
+use ackwise_linux::emulator::ProcessorWatch;
+use ackwise_testing::skip;
 use nix::{
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
     unistd::Pid,

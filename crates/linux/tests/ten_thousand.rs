@@ -16,8 +16,9 @@ use std::{
     time::Instant,
 };
 
-use ackwise_linux::{ConnectionId, stack::Tap, testing::skip};
+use ackwise_linux::{ConnectionId, stack::Tap};
 use ackwise_tcp::Event;
+use ackwise_testing::skip;
 use host::{Host, config, stream};
 use nix::sys::{
     epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout},

@@ -12,11 +12,7 @@ use ackwise_http::{
     workload::{Pages, Span},
 };
 use ackwise_link::{LinkConfig, Queue, Rate, Seed};
-use ackwise_linux::{
-    Namespace,
-    emulator::SegmentRecord,
-    testing::{inconclusive, skip},
-};
+use ackwise_linux::{Namespace, emulator::SegmentRecord};
 use ackwise_live::{Limits, Played, World, play};
 use ackwise_sim::{
     Measures, Nobody, Scenario,
@@ -26,6 +22,7 @@ use ackwise_tcp::{
     ByteCount, Config,
     policy::{BufferTuning, Policies},
 };
+use ackwise_testing::{inconclusive, skip};
 
 #[test]
 fn a_page_takes_as_long_as_in_the_simulator_and_as_many_full_segments() {

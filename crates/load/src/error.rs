@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 
+use ackwise_client::Unresolved;
 use ackwise_http::EncodeError;
-use ackwise_report::{Unresolved, words::counted};
+use ackwise_text::words::counted;
 
 use crate::generator::{ConnectError, ConnectionError, Failure, RunError};
 

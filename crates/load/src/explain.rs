@@ -1,7 +1,7 @@
 //! The summary sentence: which end holds TIME-WAIT, for how many connections, and why.
 
-use ackwise_report::words::{counted, grouped};
 use ackwise_tcp::TimeWaitReason;
+use ackwise_text::words::{counted, grouped};
 
 use super::{CloseMode, HeldCount, TimeWait};
 use crate::generator::Drain;

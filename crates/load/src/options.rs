@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 
+use ackwise_client::Target;
 use ackwise_http::{Method, workload::Pages};
 use ackwise_link::Seed;
-use ackwise_report::Target;
 use ackwise_tcp::policy::Preset;
 use ipnet::IpNet;
 

@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use ackwise_report::Target;
-use ackwise_tls::TlsSettings;
+use ackwise_client::Target;
+use ackwise_client::TlsSettings;
 
 use super::{
     LoadError, LoadOptions, LoadReport, Progress, StackMode,

@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
+use ackwise_client::{TlsSettings, refusal};
 use ackwise_tcp::TimeWaitReason;
-use ackwise_tls::{TlsSettings, refusal};
 use rustls::ClientConnection;
 
 use super::clients::Clients;

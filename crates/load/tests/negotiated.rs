@@ -13,14 +13,11 @@ use std::{
 };
 
 use ackwise_http::Behaviour;
-use ackwise_linux::{
-    TunDevice,
-    device::TunOptions,
-    testing::{in_namespace, skip},
-};
+use ackwise_linux::{TunDevice, device::TunOptions};
 use ackwise_load::{CloseMode, HeldCount, LoadOptions, LoadReport, StackMode, load};
 use ackwise_serve::{Config, StackServer};
 use ackwise_tcp::{TimeWaitHolder, TimeWaitReason, policy::ClosePolicy};
+use ackwise_testing::{in_namespace, skip};
 
 /// Loads a server with the policy `server`, and returns the report and the server's own TIME-WAIT.
 fn loaded(

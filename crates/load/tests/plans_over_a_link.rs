@@ -12,13 +12,13 @@ use ackwise_link::{LinkConfig, Queue, Rate};
 use ackwise_linux::{
     Emulator, Namespace,
     emulator::{EmulatorOptions, PacketRecord, Report},
-    testing::{inconclusive, skip},
 };
 use ackwise_load::{
     generator::{KernelTransport, Sources},
     pages::{Cache, LoadedPage, PageFile, PageLoad, WebPage, load_pages},
 };
 use ackwise_serve::{Config, Documents, Server, Site};
+use ackwise_testing::{inconclusive, skip};
 
 /// MSS of Ethernet with timestamps.
 const MSS: usize = 1448;

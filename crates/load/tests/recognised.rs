@@ -26,7 +26,6 @@ use ackwise_linux::{
     TunDevice,
     device::TunOptions,
     packet_socket::{Direction, PacketSocket},
-    testing::{in_namespace, skip},
 };
 use ackwise_load::{
     CloseMode, LoadOptions, StackMode,
@@ -36,6 +35,7 @@ use ackwise_load::{
 };
 use ackwise_serve::{Config, Documents, Server, Site, StackServer};
 use ackwise_tcp::{TimeWaitHolder, policy::ClosePolicy};
+use ackwise_testing::{in_namespace, skip};
 
 const CONNECTIONS: u64 = 5;
 

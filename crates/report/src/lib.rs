@@ -1,42 +1,34 @@
 #![doc = include_str!("../README.md")]
 //!
+//! The page needs no network and asks for none: its policy forbids that, and allows exactly the
+//! scripts and styles that are in it. What matters is in its text; scripts add the plots.
+//!
 //! ## Modules
 //!
 //! | module | its one idea |
 //! | --- | --- |
-//! | [`html`] | a self-contained page with plots: what `--html` writes |
-//! | `bars` | groups of bars as an SVG file |
+//! | `page` | sections of blocks, from the first line to the last |
+//! | `table` | figures in rows, with bars |
+//! | `plot` | lines over an axis |
+//! | `timeline` | exchanges and packets over time: the waterfall and the time-sequence plot |
+//! | `packed` | a timeline as the numbers that the page reads |
+//! | `markup` | text that stays text |
+//! | `bundle` | the scripts and styles, and the policy that allows these only |
 //! | `columns` | columns for data frames, as Parquet (feature `parquet`) |
-//! | [`escape`] | text from outside, made safe for each place where it is written |
-//! | [`mod@format`] | what a JSON document says of itself, and its schema |
-//! | `indented` | JSON indented, in one write for each line |
-//! | [`layout`] | text filled to the width of a terminal |
-//! | [`name`] | one name for a variant in JSON, in text and on the command line |
-//! | [`output_file`] | the files that commands write: whole or not at all, never through a link |
-//! | [`target`] | the server and page that a user names |
-//! | [`words`] | numbers in words |
 //!
 //! Not here: what a report says. That belongs to the command whose report it is.
 
-mod bars;
+mod bundle;
 #[cfg(feature = "parquet")]
 pub mod columns;
-pub mod escape;
-pub mod format;
-pub mod html;
-pub mod layout;
-pub mod name;
-pub mod output_file;
-mod rows;
-pub mod target;
-pub mod words;
+mod markup;
+mod packed;
+mod page;
+mod plot;
+mod table;
+mod timeline;
 
-pub use bars::Bars;
-pub use escape::line as printable;
-pub use html::{
-    Block, Cell, HtmlTable, Line, Page, Plot, Span, Style, Timeline, TimelineConnection,
-    TimelineExchange, TimelineShare, Verdict,
-};
-pub use name::Name;
-pub use output_file::OutputFile;
-pub use target::{Target, TargetError, Unresolved};
+pub use page::{Block, Page};
+pub use plot::{Line, Plot, Style};
+pub use table::{Cell, HtmlTable, Verdict};
+pub use timeline::{Span, Timeline, TimelineConnection, TimelineExchange, TimelineShare};

@@ -4,7 +4,6 @@
 //!
 //! | module | purpose |
 //! | --- | --- |
-//! | `busy` | load on every core, for tests |
 //! | `server` | accepts connections, and stops within a bounded time |
 //! | `connection` | serves one connection: read, answer, close |
 //! | `config` | the configuration of a server |
@@ -23,14 +22,12 @@
 //! | `limits` | limits on a hostile client |
 //! | [`references`] | the files that an HTML page names |
 //! | `stack_server` | the server on Ackwise's own TCP over a TUN device |
-//! | `pattern` | a server with named patterns of writes, for tests |
 //!
 //! Each connection has a thread, at most [`Limits::connections`] of them. With blocking reads and
 //! writes, the order of events on the wire is the order in the source. The server is a measurement
 //! target, not a fast server; thousands of connections are out of scope.
 
 mod answered;
-pub mod busy;
 mod close;
 mod config;
 mod connection;
@@ -40,7 +37,6 @@ mod document;
 mod getweb;
 mod limits;
 mod pace;
-pub mod pattern;
 pub mod references;
 mod reply;
 mod send;

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
-use ackwise_report::{
+use ackwise_text::{
     Name,
     format::{self, Document, Format},
     printable,

@@ -25,11 +25,11 @@ use ackwise_linux::{
     processor_time,
     sockets::{Family, Query, SocketTable, TcpSocket},
 };
-use ackwise_report::{
+use ackwise_tcp::State;
+use ackwise_text::{
     printable,
     words::{counted, grouped, rounded},
 };
-use ackwise_tcp::State;
 
 use crate::{
     Act, Line, Options, Pacing, Socket, TuneError,

@@ -10,7 +10,7 @@ use std::{
 };
 
 use ackwise_linux::sockets::TcpSocket;
-use ackwise_report::words::{counted, grouped, rounded};
+use ackwise_text::words::{counted, grouped, rounded};
 use ackwise_tuning::SendSide;
 
 use crate::{Act, Line};

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, ops::ControlFlow, path::Path, time::Duration};
 
 use ackwise_linux::foreign::{CopyError, ForeignSocket, Holders};
 
-use ackwise_report::words::counted;
+use ackwise_text::words::counted;
 
 use crate::{
     Act, Line, Socket, TuneError,

@@ -16,9 +16,9 @@ use ackwise_linux::{
     Emulator, Namespace,
     emulator::EmulatorOptions,
     sockets::{Query, SocketTable, TcpInfo, TcpSocket},
-    testing,
 };
 use ackwise_tcp::State;
+use ackwise_testing::{inconclusive, skip};
 use socket2::SockRef;
 
 /// In slow start, Reno's window grows to twice what was in flight. The half that the path has not held is not put back:
@@ -27,10 +27,10 @@ use socket2::SockRef;
 fn a_restart_puts_back_no_more_than_was_in_flight() {
     let test = "a_restart_puts_back_no_more_than_was_in_flight";
     if !nix::unistd::geteuid().is_root() {
-        return testing::skip(test, "root, to register a congestion control; run as root");
+        return skip(test, "root, to register a congestion control; run as root");
     }
     if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return testing::skip(test, "a kernel with BTF; CONFIG_DEBUG_INFO_BTF");
+        return skip(test, "a kernel with BTF; CONFIG_DEBUG_INFO_BTF");
     }
     for base in Base::ALL {
         let _paced = Paced::register(&[base]).unwrap();
@@ -61,7 +61,7 @@ fn a_restart_puts_back_no_more_than_was_in_flight() {
         match restarted[1..].iter().all(is_so) {
             true => {}
             // A retransmission that the machine caused counts as a loss.
-            false if !disturbed.is_empty() => return testing::inconclusive(test, words),
+            false if !disturbed.is_empty() => return inconclusive(test, words),
             false => panic!("{words}"),
         }
     }

@@ -1,6 +1,6 @@
 //! Checks the dependencies between crates against the diagram in `ARCHITECTURE.md`.
 
-use crate::metadata::{Package, packages};
+use crate::metadata::{Dependency, Package, packages};
 use crate::repository::assert_none;
 
 /// A layer of the diagram, from the bottom up: its crates, and the crates that each of them may
@@ -9,10 +9,9 @@ use crate::repository::assert_none;
 const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (PURE, &[PURE]),
     (&["ackwise-sim", "ackwise-linux", "ackwise-capture"], &[PURE]),
-    (&["ackwise-bpf"], &[]),
-    (&["ackwise-report"], &[PURE, &["ackwise-capture"]]),
-    (&["ackwise-tls"], &[]),
-    (&["ackwise-serve"], &[PURE, &["ackwise-linux", "ackwise-capture"]]),
+    (&["ackwise-bpf", "ackwise-client", "ackwise-text"], &[]),
+    (&["ackwise-report"], &[PURE, &["ackwise-capture", "ackwise-text"]]),
+    (&["ackwise-serve"], &[PURE, &["ackwise-linux"]]),
     // It plays the simulator's scenarios, and gives its measures.
     (&["ackwise-live"], &[PURE, &["ackwise-linux", "ackwise-sim"]]),
     (COMMANDS, &[PURE, BELOW_COMMANDS]),
@@ -26,6 +25,7 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
         &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim", "ackwise-tune"]],
     ),
     (&["xtask"], &[]),
+    (TESTING, &[PURE, &["ackwise-linux"]]),
     // Its truth bench records cases in the simulator and on the kernel, and has them explained; its equal split of
     // buffers keeps to a budget by the rule of `tune`.
     (
@@ -34,6 +34,7 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
             PURE,
             BELOW_COMMANDS,
             COMMANDS,
+            TESTING,
             &["ackwise-lab", "ackwise-live", "ackwise-sim", "ackwise-tune", "xtask"],
         ],
     ),
@@ -43,8 +44,17 @@ const PURE: &[&str] =
     &["ackwise-tcp", "ackwise-link", "ackwise-http", "ackwise-cause", "ackwise-tuning"];
 
 /// Crates that every command may use.
-const BELOW_COMMANDS: &[&str] =
-    &["ackwise-linux", "ackwise-capture", "ackwise-report", "ackwise-tls", "ackwise-serve"];
+const BELOW_COMMANDS: &[&str] = &[
+    "ackwise-linux",
+    "ackwise-capture",
+    "ackwise-report",
+    "ackwise-text",
+    "ackwise-client",
+    "ackwise-serve",
+];
+
+/// What all tests may use, and nothing that is released.
+const TESTING: &[&str] = &["ackwise-testing"];
 
 /// Commands, which never use each other.
 const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load"];
@@ -67,7 +77,7 @@ fn every_crate_in_the_picture_exists() {
 #[test]
 fn an_arrow_that_points_up_is_found() {
     let depends = |from: &str, to: &str| {
-        let dependency = crate::metadata::Dependency { name: to.to_owned(), ours: true };
+        let dependency = Dependency { name: to.to_owned(), ours: true, only_tests: false };
         complaints(&Package { name: from.to_owned(), dependencies: vec![dependency] })
     };
     for (from, to) in [
@@ -83,6 +93,9 @@ fn an_arrow_that_points_up_is_found() {
         ("ackwise-load", "ackwise-live"),
         ("ackwise-sim", "ackwise-live"),
         ("ackwise-report", "ackwise-serve"),
+        ("ackwise-serve", "ackwise-capture"),
+        ("ackwise-text", "ackwise-capture"),
+        ("ackwise-serve", "ackwise-testing"),
     ] {
         assert_eq!(depends(from, to), [format!("{from} may not know {to}")]);
     }
@@ -104,7 +117,8 @@ fn complaints(package: &Package) -> Vec<String> {
     let Some((_, known)) = LAYERS.iter().find(|(crates, _)| crates.contains(&name.as_str())) else {
         return vec![format!("{name} has no place in the picture")];
     };
-    let ours = package.dependencies.iter().filter(|dependency| dependency.ours);
+    let is_of_tests = |it: &Dependency| it.only_tests && TESTING.contains(&it.name.as_str());
+    let ours = package.dependencies.iter().filter(|it| it.ours && !is_of_tests(it));
     ours.filter(|dependency| !known.iter().any(|some| some.contains(&dependency.name.as_str())))
         .map(|dependency| format!("{name} may not know {}", dependency.name))
         .collect()

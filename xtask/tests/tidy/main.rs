@@ -10,6 +10,7 @@ mod dependencies;
 mod files;
 mod fuzz;
 mod include;
+mod linked;
 mod links;
 mod metadata;
 mod readmes;

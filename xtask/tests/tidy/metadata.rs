@@ -19,6 +19,8 @@ pub(crate) struct Dependency {
     pub(crate) name: String,
     /// Whether it is another crate of this workspace.
     pub(crate) ours: bool,
+    /// Whether only its tests, examples and benchmarks are linked with it.
+    pub(crate) only_tests: bool,
 }
 
 pub(crate) fn packages() -> Vec<Package> {
@@ -34,6 +36,7 @@ fn package(value: &Value) -> Package {
     let dependency = |value: &Value| Dependency {
         name: string(value, "name"),
         ours: value.get("path").is_some_and(Value::is_string),
+        only_tests: value["kind"] == "dev",
     };
     let dependencies = list(value, "dependencies").iter().map(dependency).collect();
     Package { name: string(value, "name"), dependencies }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ackwise_linux::Namespace;
-use ackwise_linux::testing::debian;
+use ackwise_testing::debian;
 use anyhow::{Context, bail};
 
 use super::server::{Process, Program};

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use ackwise_linux::testing::debian::{self, APACHE_MODULES, apache_configuration, find};
+use ackwise_testing::debian::{self, APACHE_MODULES, apache_configuration, find};
 use anyhow::ensure;
 
 use super::site::{BEHIND, PORT, Site};

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use ackwise_linux::Namespace;
-use ackwise_linux::testing::debian::{self, find};
+use ackwise_testing::debian::{self, find};
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};

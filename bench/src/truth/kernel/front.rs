@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 
 use ackwise_linux::Namespace;
-use ackwise_linux::testing::debian::{self, find};
+use ackwise_testing::debian::{self, find};
 use anyhow::{Context, bail};
 
 use super::plan::Front;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use ackwise_linux::testing::debian::find;
+use ackwise_testing::debian::find;
 use anyhow::{Context, ensure};
 
 /// Whether this client fetches packages.

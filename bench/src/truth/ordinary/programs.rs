@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use ackwise_linux::Namespace;
-use ackwise_linux::testing::debian::{self, APACHE_MODULES, apache_configuration, find};
+use ackwise_testing::debian::{self, APACHE_MODULES, apache_configuration, find};
 use anyhow::{Context, bail, ensure};
 use serde::Serialize;
 

@@ -9,8 +9,9 @@ use ackwise_check::{
     check,
     report::{Exporter, Json, Junit, Markdown, Report, Text},
 };
-use ackwise_report::{Name, Target, output_file, printable};
+use ackwise_client::Target;
 use ackwise_tcp::policy::Preset;
+use ackwise_text::{Name, output_file, printable};
 use clap::{Args, ValueEnum};
 
 pub(in crate::cli) mod asked;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ackwise_report::format::{self, Format, to_json};
+use ackwise_text::format::{self, Format, to_json};
 use schemars::JsonSchema;
 use serde::Serialize;
 

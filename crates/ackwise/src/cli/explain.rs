@@ -24,7 +24,7 @@ use ackwise_explain::{
     End, Explained, Failure as Failed, Frames, Reading, ReportOptions, TimeFormat, html, markdown,
     rules, text, write_json,
 };
-use ackwise_report::words::{counted, grouped, millis};
+use ackwise_text::words::{counted, grouped, millis};
 use clap::{Args, ValueEnum};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},

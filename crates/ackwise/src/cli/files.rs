@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ackwise_report::output_file::is_plain;
+use ackwise_text::output_file::is_plain;
 
 use super::outcome::Failure;
 

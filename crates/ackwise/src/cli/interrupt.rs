@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise_report::output_file::discard_unfinished;
+use ackwise_text::output_file::discard_unfinished;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,

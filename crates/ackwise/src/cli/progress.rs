@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use ackwise_report::printable;
+use ackwise_text::printable;
 
 /// Rewrites its line with every message; erases it when dropped. Silent unless somebody watches.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use ackwise_lab::run::{
     Row,
     export::{self, MeasureFilter, PageNotes, warnings},
 };
-use ackwise_report::{output_file, printable};
+use ackwise_text::{output_file, printable};
 use clap::Args;
 
 use super::{

@@ -16,7 +16,7 @@ use ackwise_lab::{
         run_all,
     },
 };
-use ackwise_report::{
+use ackwise_text::{
     output_file::{beside, is_plain},
     printable,
 };

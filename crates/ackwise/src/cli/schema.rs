@@ -10,7 +10,7 @@ use ackwise_lab::{
 use ackwise_load::{
     ComparisonDocument as Against, pages::PagesReport as Pages, report::Document as Load,
 };
-use ackwise_report::format::{Document, schema};
+use ackwise_text::format::{Document, schema};
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},

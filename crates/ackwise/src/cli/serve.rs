@@ -8,11 +8,11 @@ use ackwise_http::{
     Behaviour,
     behaviour::{Gather, HeadFlush, KeepAlivePolicy, Nagle, Tail},
 };
-use ackwise_report::format::{self, Format, to_json};
 use ackwise_serve::{
     AfterIdle, Config, Copies, Documents, Limits, Remedy, RemedyBy, SendBuffers, Server, Site,
     Stats, kernel_keeps_the_window,
 };
+use ackwise_text::format::{self, Format, to_json};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -360,7 +360,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 /// Tells where the server listens: on standard error, where `--json` leaves room for it.
 fn announce(arguments: &Serve, server: SocketAddr) {
     let what = match &arguments.directory {
-        Some(directory) => ackwise_report::printable(&directory.display().to_string()).into_owned(),
+        Some(directory) => ackwise_text::printable(&directory.display().to_string()).into_owned(),
         None => "documents of any length (/6651 has 6,651 bytes)".to_owned(),
     };
     // A reader who has gone can still be served.

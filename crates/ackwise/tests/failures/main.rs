@@ -21,7 +21,8 @@ use std::{
 use ackwise_capture::read::Source;
 use ackwise_explain::{Failure, Reading};
 use ackwise_link::LinkConfig;
-use ackwise_linux::{emulator::EmulatorOptions, testing::skip};
+use ackwise_linux::emulator::EmulatorOptions;
+use ackwise_testing::skip;
 
 use lab::Lab;
 use tap::Tap;

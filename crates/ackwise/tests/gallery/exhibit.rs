@@ -10,10 +10,8 @@ use std::{
 };
 
 use ackwise_cause::{Cause, Party};
-use ackwise_linux::{
-    emulator::{Disturbance, EmulatorOptions},
-    testing::{inconclusive, skip},
-};
+use ackwise_linux::emulator::{Disturbance, EmulatorOptions};
+use ackwise_testing::{inconclusive, skip};
 use socket2::SockRef;
 
 use super::{

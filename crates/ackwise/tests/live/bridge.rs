@@ -10,7 +10,7 @@ use std::{
 use ackwise_capture::{analysis::Analysis, read::Source};
 use ackwise_cause::Cause;
 use ackwise_explain::{Budget, Live, Reading};
-use ackwise_linux::testing::skip;
+use ackwise_testing::skip;
 
 use crate::{
     lab::{self, Host},

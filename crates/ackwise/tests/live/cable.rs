@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise_linux::testing::skip;
+use ackwise_testing::skip;
 use serde_json::Value;
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command, thread};
 
-use ackwise_linux::testing::skip;
+use ackwise_testing::skip;
 use serde_json::Value;
 
 use crate::{

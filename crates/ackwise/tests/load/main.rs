@@ -28,7 +28,7 @@ mod strangers_to_client_close;
 mod undisturbed;
 mod who_waits;
 
-use ackwise_linux::testing::skip;
+use ackwise_testing::skip;
 
 use crate::{
     card::Stack,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ackwise_http::{Method, ResponseEvent, ResponseParser, client_close};
-use ackwise_linux::testing::debian;
+use ackwise_testing::debian;
 
 use crate::{
     missing::Missing,

@@ -16,7 +16,7 @@ mod servers;
 mod site;
 mod undisturbed;
 
-use ackwise_linux::testing::skip;
+use ackwise_testing::skip;
 
 use crate::{
     card::{Card, Stack, check},

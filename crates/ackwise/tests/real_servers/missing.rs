@@ -2,7 +2,8 @@
 
 use std::{fmt, io, path::Path};
 
-use ackwise_linux::{namespace::NamespaceError, testing::debian::NotInstalled};
+use ackwise_linux::namespace::NamespaceError;
+use ackwise_testing::debian::NotInstalled;
 
 /// Why a test cannot run here.
 #[derive(Debug)]

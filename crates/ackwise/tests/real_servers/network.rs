@@ -10,7 +10,8 @@ use std::{
     process::{self, Command},
 };
 
-use ackwise_linux::{Namespace, testing::debian::find};
+use ackwise_linux::Namespace;
+use ackwise_testing::debian::find;
 
 use crate::{
     card::Stack,

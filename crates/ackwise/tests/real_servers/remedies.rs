@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use ackwise_linux::testing::debian;
+use ackwise_testing::debian;
 use serde_json::Value;
 
 use super::*;

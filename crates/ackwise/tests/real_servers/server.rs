@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_linux::testing::debian;
+use ackwise_testing::debian;
 
 use crate::{
     missing::Missing,

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use ackwise_linux::testing::debian::{self, apache_configuration, find};
+use ackwise_testing::debian::{self, apache_configuration, find};
 
 use crate::{missing::Missing, network::PORT, site::Site};
 

@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use ackwise_linux::testing::debian::find;
+use ackwise_testing::debian::find;
 
 use crate::missing::Missing;
 

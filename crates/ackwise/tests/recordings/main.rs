@@ -20,9 +20,9 @@ use ackwise_lab::run::{
     pcap::Capture,
     record::{RecordError, Recorder, Recording},
 };
-use ackwise_linux::testing::skip;
 use ackwise_sim::{Scenario, observe::Side, run, scenario::NodeId};
 use ackwise_tcp::Policies;
+use ackwise_testing::skip;
 use messages::Messages;
 use scenario::{CLIENT, SERVER, rough, smooth};
 

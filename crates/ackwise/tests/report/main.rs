@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_linux::testing::skip;
+use ackwise_testing::skip;
 use browser::Browser;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Several users on one port, each test in a network namespace of its own: what another user does there decides nothing
 //! about the server's connections.
 
-use ackwise_linux::testing::in_namespace;
+use ackwise_testing::in_namespace;
 
 use super::*;
 

@@ -1,14 +1,14 @@
 //! TLS between TCP's bytes and HTTP's. It is fed record by record, because a record is readable only
 //! when its last byte has come: that is what a stall inside it delays.
 
-pub use ackwise_tls::TlsSettings;
+pub use ackwise_client::TlsSettings;
 
 use std::{
     io::{ErrorKind, Read, Write},
     time::Instant,
 };
 
-use ackwise_tls::refusal;
+use ackwise_client::refusal;
 use rustls::ClientConnection;
 
 use super::{ExchangeError, plain::Plain};

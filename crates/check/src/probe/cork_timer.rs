@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
-use ackwise_report::words::counted;
+use ackwise_text::words::counted;
 
 use super::{Facts, NoVerdict, ProbeResult, facts::end, follow, ms};
 use crate::{

@@ -1,7 +1,7 @@
 //! `initial-window`: segments sent before the first ACK.
 
 use ackwise_http::ConnectionOption;
-use ackwise_report::words::counted;
+use ackwise_text::words::counted;
 
 use super::{Facts, NoVerdict, ProbeResult, flight::View};
 use crate::{

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ackwise_cause::FindingId;
 use ackwise_http::ConnectionOption;
-use ackwise_report::words::counted;
+use ackwise_text::words::counted;
 
 use super::{Facts, Front, Idle, NoVerdict, ProbeResult, rounded};
 use crate::{

@@ -1,6 +1,6 @@
 //! The one sentence that stands above everything else.
 
-use ackwise_report::{escape, layout::milliseconds};
+use ackwise_text::{escape, words::milliseconds};
 
 use super::{Report, pages, stalls, title};
 use crate::card::{Card, Finding, FindingId, FirstByte, Reason, StackName, Values, Verdict};

@@ -1,6 +1,6 @@
 //! For programs. The keys are documented in `docs/check.md` and only added to while the version stays.
 
-use ackwise_report::format::{self, Format};
+use ackwise_text::format::{self, Format};
 use schemars::JsonSchema;
 use serde::Serialize;
 

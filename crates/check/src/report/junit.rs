@@ -1,6 +1,6 @@
 //! For CI systems that show tests: one case for each check.
 
-use ackwise_report::{escape, layout::milliseconds};
+use ackwise_text::{escape, words::milliseconds};
 use quick_xml::{
     Writer,
     events::{BytesDecl, BytesText, Event},

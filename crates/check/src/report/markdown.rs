@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write};
 
-use ackwise_report::{
+use ackwise_text::{
     Name,
     escape::{self, fence, markdown},
-    layout::milliseconds,
+    words::milliseconds,
 };
 
 use super::{Exporter, Report, actionable, pages, title, word};

@@ -1,6 +1,6 @@
 //! The page times of the built-in servers, told apart by their documents.
 
-use ackwise_report::{layout::milliseconds, words::grouped};
+use ackwise_text::words::{grouped, milliseconds};
 
 use crate::{card::BuiltIn, page_times::PageTimes};
 

@@ -5,9 +5,10 @@
 
 use std::fmt::{self, Write};
 
-use ackwise_report::{
+use ackwise_text::{
     escape,
-    layout::{block, hanging_indent, milliseconds},
+    layout::{block, hanging_indent},
+    words::milliseconds,
 };
 use anstyle::{AnsiColor, Style};
 

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use ackwise_client::Target;
 use ackwise_http::Method;
-use ackwise_report::Target;
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 /// The methods that a check can use: those whose responses may have content.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use ackwise_report::{Target, Unresolved};
+use ackwise_client::{Target, Unresolved};
 
 use crate::{
     http_client::ExchangeError,

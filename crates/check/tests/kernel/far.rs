@@ -12,8 +12,8 @@ use ackwise_http::{
     Behaviour,
     behaviour::{HeadFlush, Nagle},
 };
-use ackwise_linux::testing::skip;
 use ackwise_serve::{Config, Server};
+use ackwise_testing::skip;
 
 const RTT: Duration = Duration::from_millis(80);
 

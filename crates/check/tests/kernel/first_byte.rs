@@ -17,11 +17,9 @@ use ackwise_check::{
     report::Report,
 };
 use ackwise_http::Behaviour;
-use ackwise_linux::testing::skip;
-use ackwise_serve::{
-    Config, Server,
-    pattern::{PatternServer, WritePattern},
-};
+use ackwise_serve::{Config, Server};
+use ackwise_testing::pattern::{PatternServer, WritePattern};
+use ackwise_testing::skip;
 
 #[test]
 fn the_time_to_the_first_byte_is_that_of_a_capture() {

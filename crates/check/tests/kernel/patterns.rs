@@ -8,8 +8,8 @@ use ackwise_check::{
     card::{Finding, FindingId, Values, Verdict},
     check,
 };
-use ackwise_report::Target;
-use ackwise_serve::pattern::{PatternServer, Stalls, WritePattern};
+use ackwise_client::Target;
+use ackwise_testing::pattern::{PatternServer, Stalls, WritePattern};
 
 #[test]
 fn the_kernel_fails_the_patterns_that_stall_and_no_other() {
@@ -24,7 +24,7 @@ fn the_kernel_fails_the_patterns_that_stall_and_no_other() {
 fn our_stack_fails_the_same_ones_and_says_which_only_clients_on_the_same_host_wait_for() {
     // A namespace of its own belongs to a thread that has no other to look after.
     if Network::private() != Network::Private {
-        return ackwise_linux::testing::skip(
+        return ackwise_testing::skip(
             "our_stack_fails_the_same_ones_and_says_which_only_clients_on_the_same_host_wait_for",
             "a network namespace; run as root",
         );
@@ -34,7 +34,7 @@ fn our_stack_fails_the_same_ones_and_says_which_only_clients_on_the_same_host_wa
         let address = SocketAddr::from(([127, 0, 0, 1], server.local_addr().port()));
         let found = match nagle(address, StackChoice::Ackwise) {
             Err(CheckError::Stack(missing)) => {
-                return ackwise_linux::testing::skip(
+                return ackwise_testing::skip(
                     "our_stack_fails_the_same_ones_and_says_which_only_clients_on_the_same_host_wait_for",
                     missing,
                 );

@@ -14,8 +14,8 @@ use ackwise_check::{
     card::{Finding, FindingId, Verdict},
     check,
 };
-use ackwise_linux::testing::skip;
-use ackwise_serve::pattern::{PatternServer, WritePattern};
+use ackwise_testing::skip;
+use ackwise_testing::pattern::{PatternServer, WritePattern};
 
 #[test]
 fn a_pause_behind_a_proxy_is_found_where_the_proxy_buffers_and_where_it_does_not() {

@@ -7,7 +7,7 @@ use ackwise_capture::{
     attribution::Confidence,
 };
 use ackwise_cause::{FailureKind as Kind, GrpcStatus, Outcome, Party};
-use ackwise_report::words::rounded;
+use ackwise_text::words::rounded;
 
 use super::{Failure, http2_error::http2_error};
 

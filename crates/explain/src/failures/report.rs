@@ -9,10 +9,8 @@ use std::{
 
 use ackwise_capture::{analysis::Analysis, attribution::Confidence, decode::IcmpReason};
 use ackwise_cause::{FailureKind as Kind, Party};
-use ackwise_report::{
-    Cell, HtmlTable,
-    words::{counted, grouped, rounded, span},
-};
+use ackwise_report::{Cell, HtmlTable};
+use ackwise_text::words::{counted, grouped, rounded, span};
 
 use super::{Failure, OnTheWay, grpc, http2_error::http2_error};
 use crate::shown::towards;

@@ -3,10 +3,8 @@
 use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr, time::Duration};
 
 use ackwise_capture::{analysis::Analysis, attribution::Confidence};
-use ackwise_report::{
-    Cell, HtmlTable,
-    words::{counted, grouped, rounded},
-};
+use ackwise_report::{Cell, HtmlTable};
+use ackwise_text::words::{counted, grouped, rounded};
 
 use super::{Fronts, Hop};
 use crate::totals::median;

@@ -4,7 +4,7 @@
 //! They are drawn from the JSON of `ackwise reproduce --on kernel` and of `ackwise reproduce faber`, so that a plot
 //! can be drawn again without measuring again.
 
-use ackwise_report::Bars;
+use ackwise_text::Bars;
 use serde_json::Value;
 
 /// A plot as a file.
@@ -100,7 +100,7 @@ fn looking_up(simulated: &Value) -> Drawing {
     let rows = table(simulated, "faber1997_table_1").into_iter().flatten();
     for row in rows.filter(|row| row["measure"] == "unmodified_avg") {
         let entries = row["case"]["time_wait_tcbs"].as_u64().unwrap_or_default();
-        let name = format!("{} in TIME-WAIT", ackwise_report::words::grouped(entries));
+        let name = format!("{} in TIME-WAIT", ackwise_text::words::grouped(entries));
         bars.add(&name, ["published", "ours"].map(|key| row[key].as_f64()));
     }
     Drawing { name: "10-time-wait-list.svg", svg: bars.svg() }

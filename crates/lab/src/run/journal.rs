@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ackwise_report::{OutputFile, output_file};
+use ackwise_text::{OutputFile, output_file};
 
 use super::row::{Place, Row, VERSION};
 use crate::{experiment::Experiment, measures::rename_notice};

@@ -12,13 +12,13 @@ use std::{
 
 use ackwise_capture::WHOLE_FRAMES;
 use ackwise_explain::Explained;
-use ackwise_report::OutputFile;
 use ackwise_sim::{
     Observer, Scenario,
     observe::{ConnectionId, Message, Sighting},
     scenario::NodeId,
 };
 use ackwise_tcp::Instant;
+use ackwise_text::OutputFile;
 
 use super::{
     explainer::Explainer,

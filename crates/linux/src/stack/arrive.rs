@@ -228,8 +228,8 @@ mod tests {
         TunDevice,
         device::TunOptions,
         stack::{Listen, StackOptions, Tap},
-        testing::{in_namespace, skip},
     };
+    use ackwise_testing::{in_namespace, skip};
 
     const BACKLOG: usize = 8;
 

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use ackwise_linux::{
     Emulator, Namespace, NamespaceError,
     emulator::{EmulatorError, EmulatorOptions},
-    testing::skip,
 };
+use ackwise_testing::skip;
 
 pub(crate) struct Cable {
     pub(crate) client: Namespace,

@@ -12,8 +12,8 @@ use ackwise_link::LinkConfig;
 use ackwise_linux::{
     Emulator, Namespace,
     emulator::{EmulatorError, EmulatorOptions},
-    testing::skip,
 };
+use ackwise_testing::skip;
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
 
 use crate::cable::{Cable, namespaces};

@@ -13,9 +13,9 @@ use ackwise_link::{DropReason, Faults, Link, LinkConfig, Pick, Probability, Seed
 use ackwise_linux::{
     Emulator, Namespace,
     emulator::{EmulatorOptions, Hold, Ways},
-    testing::skip,
 };
 use ackwise_tcp::{ByteCount, Instant};
+use ackwise_testing::skip;
 
 use crate::cable::Cable;
 

@@ -10,9 +10,9 @@ use ackwise_linux::{
     device::{TunDevice, TunOptions},
     namespace::Namespace,
     stack::{ConnectionId, StackOptions, Tap, TunStack},
-    testing::skip,
 };
 use ackwise_tcp::{Config, Event, Policies, State};
+use ackwise_testing::skip;
 
 /// Maximum wait for events that take milliseconds (our choice).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);

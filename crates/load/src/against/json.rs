@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ackwise_report::format::{self, Format};
+use ackwise_text::format::{self, Format};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use ackwise_report::{
-    escape,
+use ackwise_text::{
+    layout,
     words::{counted, grouped},
 };
 
@@ -13,13 +13,7 @@ use super::{Comparison, Measure};
 #[must_use]
 pub fn comparison_text(comparison: &Comparison, columns: usize) -> String {
     let mut text = String::new();
-    let mut paragraph = |words: &str| {
-        let options = textwrap::Options::new(columns).subsequent_indent("  ");
-        for line in textwrap::wrap(&escape::line(words), options) {
-            text.push_str(&line);
-            text.push('\n');
-        }
-    };
+    let mut paragraph = |words: &str| text += &layout::paragraph(words, 2, columns);
     paragraph(&summary(comparison));
     paragraph("");
     for server in 0..2 {

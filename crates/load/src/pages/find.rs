@@ -6,10 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ackwise_client::Target;
+use ackwise_client::TlsSettings;
 use ackwise_http::{ConnectionOption, Method, ResponseEvent, ResponseParser};
-use ackwise_report::Target;
 use ackwise_serve::references::{self, Wanted};
-use ackwise_tls::TlsSettings;
 use rustls::StreamOwned;
 
 use crate::{LoadError, generator::Ask};

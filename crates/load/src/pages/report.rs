@@ -1,11 +1,11 @@
 //! The report of pages that were loaded by a plan: text and JSON.
 
-use std::{collections::BTreeMap, fmt::Write, net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use ackwise_http::page::Transfer;
-use ackwise_report::{
-    escape,
+use ackwise_text::{
     format::{self, Format},
+    layout,
     words::{counted, grouped},
 };
 use schemars::JsonSchema;
@@ -180,19 +180,15 @@ impl PagesReport {
     #[must_use]
     pub fn text(&self, columns: usize) -> String {
         let mut text = String::new();
-        let mut paragraph = |words: &str, indent: &'static str| {
-            let options = textwrap::Options::new(columns).subsequent_indent(indent);
-            for line in textwrap::wrap(&escape::line(words), options) {
-                let _ = writeln!(text, "{line}");
-            }
-        };
-        paragraph(&self.summary, "");
-        paragraph("", "");
+        let mut paragraph =
+            |words: &str, indent| text += &layout::paragraph(words, indent, columns);
+        paragraph(&self.summary, 0);
+        paragraph("", 0);
         let of = counted(self.files_of_page as u64, "file");
-        paragraph(&format!("Page:        {}, {of}", self.target), "  ");
+        paragraph(&format!("Page:        {}, {of}", self.target), 2);
         let users = counted(self.users as u64, "user");
         let kept = if self.kept_connections { ", connections kept between pages" } else { "" };
-        paragraph(&format!("Clients:     {users}, {} stack{kept}", self.stack), "  ");
+        paragraph(&format!("Clients:     {users}, {} stack{kept}", self.stack), 2);
         let (connections, requests, files) = (self.connections, self.requests, self.files);
         let line = format!(
             "Sent:        {} on {}, {} bytes",
@@ -200,19 +196,19 @@ impl PagesReport {
             counted(connections, "connection"),
             grouped(self.sent_bytes)
         );
-        paragraph(&line, "  ");
+        paragraph(&line, 2);
         let line = format!(
             "Received:    {} in {} bytes, of which {} are content",
             counted(files, "file"),
             grouped(self.received_bytes),
             grouped(self.content_bytes)
         );
-        paragraph(&line, "  ");
+        paragraph(&line, 2);
         for (reason, count) in &self.failures {
-            paragraph(&format!("Failed:      {}: {reason}", counted(*count, "page")), "  ");
+            paragraph(&format!("Failed:      {}: {reason}", counted(*count, "page")), 2);
         }
         for note in &self.notes {
-            paragraph(&format!("Note: {note}"), "  ");
+            paragraph(&format!("Note: {note}"), 2);
         }
         text
     }

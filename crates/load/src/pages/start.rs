@@ -2,8 +2,8 @@
 
 use std::{net::SocketAddr, ops::ControlFlow};
 
+use ackwise_client::TlsSettings;
 use ackwise_http::page::Transfer;
-use ackwise_tls::TlsSettings;
 
 use super::{
     Cache, KeptConnections, LoadedPage, LoadedPages, PageClose, PageFile, PageLoad, PagesReport,

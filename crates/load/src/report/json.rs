@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_cause::{ConnectOutcome, Outcome};
-use ackwise_report::format::{self, Format};
+use ackwise_text::format::{self, Format};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 

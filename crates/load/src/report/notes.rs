@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ackwise_cause::FailureKind;
-use ackwise_report::words::{counted, grouped};
+use ackwise_text::words::{counted, grouped};
 
 use ackwise_tcp::policy::Preset;
 

@@ -2,8 +2,8 @@
 
 use std::{fmt::Write, time::Duration};
 
-use ackwise_report::{
-    escape,
+use ackwise_text::{
+    layout,
     words::{counted, grouped},
 };
 
@@ -14,29 +14,23 @@ use crate::generator::Fault;
 #[must_use]
 pub fn text(report: &LoadReport, columns: usize) -> String {
     let mut text = String::new();
-    let mut paragraph = |words: &str, indent: &'static str| {
-        let options = textwrap::Options::new(columns).subsequent_indent(indent);
-        for line in textwrap::wrap(&escape::line(words), options) {
-            text.push_str(&line);
-            text.push('\n');
-        }
-    };
-    paragraph(&report.summary(), "");
+    let mut paragraph = |words: &str, indent| text += &layout::paragraph(words, indent, columns);
+    paragraph(&report.summary(), 0);
     text_of_numbers(report, &mut paragraph);
     if let Some(causes) = &report.causes {
         text_of_causes(causes, &mut paragraph);
     }
     for note in &report.notes {
-        paragraph(&format!("Note: {note}"), "  ");
+        paragraph(&format!("Note: {note}"), 2);
     }
     text
 }
 
 /// What took a hundredth of the time or more.
-fn text_of_causes(causes: &Causes, paragraph: &mut impl FnMut(&str, &'static str)) {
+fn text_of_causes(causes: &Causes, paragraph: &mut impl FnMut(&str, usize)) {
     let exchanges = counted(causes.exchanges as u64, "captured exchange");
     let seconds = causes.time.as_secs_f64();
-    paragraph(&format!("Time of {exchanges}, {seconds:.3} s in total, by cause:"), "  ");
+    paragraph(&format!("Time of {exchanges}, {seconds:.3} s in total, by cause:"), 2);
     for cause in causes.list.iter().filter(|cause| causes.share(cause) >= SHOWN_SHARE) {
         let (share, seconds) = (100.0 * causes.share(cause), cause.time.as_secs_f64());
         let remedy = cause.remedy.as_ref().map_or_else(String::new, |fix| format!(". Fix: {fix}"));
@@ -46,16 +40,16 @@ fn text_of_causes(causes: &Causes, paragraph: &mut impl FnMut(&str, &'static str
             "  {share:.0} %, {seconds:.3} s: {}{party}, {exchanges} ({} confidence){remedy}",
             cause.cause, cause.confidence
         );
-        paragraph(&line, "    ");
+        paragraph(&line, 4);
     }
     if causes.dropped > 0 {
         let dropped = counted(causes.dropped, "packet");
-        paragraph(&format!("  {dropped} missed by the capture: use a lower --rate"), "    ");
+        paragraph(&format!("  {dropped} missed by the capture: use a lower --rate"), 4);
     }
 }
 
-fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'static str)) {
-    paragraph("", "");
+fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, usize)) {
+    paragraph("", 0);
     let rate = report.rate();
     let crossed = match report.crossed_closes {
         0 => String::new(),
@@ -71,20 +65,20 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
             if rate < 100.0 { format!("{rate:.1}") } else { grouped(whole(rate)) },
             grouped(report.failed),
         ),
-        "  ",
+        2,
     );
     if !report.statuses.keys().all(|status| *status == 200) {
         let statuses = report.statuses.iter();
         let statuses: Vec<_> =
             statuses.map(|(status, count)| format!("{status}: {}", grouped(*count))).collect();
-        paragraph(&format!("Statuses: {}", statuses.join(", ")), "  ");
+        paragraph(&format!("Statuses: {}", statuses.join(", ")), 2);
     }
     for failed in &report.failures {
         let FailureCount { fault: Fault { kind, outcome, rival }, count, first } = failed;
         let outcome = if kind == outcome { String::new() } else { format!(" ({outcome})") };
         let rival =
             rival.map_or_else(String::new, |it| format!(" (medium confidence, rival {it})"));
-        paragraph(&format!("  {} {kind}{outcome}: {first}{rival}", grouped(*count)), "    ");
+        paragraph(&format!("  {} {kind}{outcome}: {first}{rival}", grouped(*count)), 4);
     }
     if let Some(latency) = report.latency {
         let mut line = format!("Latency in ms: mean {}", millis(latency.mean));
@@ -98,7 +92,7 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
             // Writing to a string does not fail.
             let _ = write!(line, ", {name} {}", millis(value));
         }
-        paragraph(&line, "  ");
+        paragraph(&line, 2);
     }
 }
 

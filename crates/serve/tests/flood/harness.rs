@@ -13,10 +13,10 @@ use ackwise_linux::{
     TunDevice, TunStack,
     device::TunOptions,
     stack::{Counters, StackOptions},
-    testing::{in_namespace, skip},
 };
 use ackwise_serve::{Config, Limits, StackServer, Stats};
 use ackwise_tcp::policy::ClosePolicy;
+use ackwise_testing::{in_namespace, skip};
 
 const CLIENT_INTERVAL: Duration = Duration::from_millis(100);
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);

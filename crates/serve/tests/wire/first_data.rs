@@ -11,11 +11,9 @@ use std::{
 };
 
 use ackwise_http::{Behaviour, RequestBuilder};
-use ackwise_linux::{
-    packet_socket::PacketSocket,
-    testing::{in_namespace, skip},
-};
+use ackwise_linux::packet_socket::PacketSocket;
 use ackwise_serve::{Config, Copies, Documents, SendBuffers, Server, Site};
+use ackwise_testing::{in_namespace, skip};
 use socket2::{Domain, Socket, Type};
 
 /// Bytes of a full segment.

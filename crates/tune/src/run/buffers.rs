@@ -12,8 +12,8 @@ use std::{
 };
 
 use ackwise_linux::{foreign::SocketOption, sockets::TcpSocket};
-use ackwise_report::words::{counted, grouped};
 use ackwise_tcp::{ByteCount, Nanos};
+use ackwise_text::words::{counted, grouped};
 use ackwise_tuning::{
     Demand, DemandReason, Division, Eatbt, SeenSender, Share, Shown, Spare, Use, UseRule,
 };

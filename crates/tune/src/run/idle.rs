@@ -9,7 +9,7 @@ use ackwise_linux::{
     foreign::ForeignSocket,
     sockets::{Query, SocketTable, TcpSocket},
 };
-use ackwise_report::words::{counted, grouped, rounded};
+use ackwise_text::words::{counted, grouped, rounded};
 
 use super::{Run, named, spent, spent_since};
 use crate::{

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ackwise_explain::Reading;
-use ackwise_report::OutputFile;
+use ackwise_text::OutputFile;
 
 use super::Explain;
 use crate::cli::outcome::Failure;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use ackwise_cause::Party;
-use ackwise_linux::testing::{
+use ackwise_testing::{
     debian::{end, find},
     skip,
 };

@@ -12,7 +12,7 @@ use std::{
 };
 
 use ackwise_capture::conversation::Protocol;
-use ackwise_linux::testing::skip;
+use ackwise_testing::skip;
 use rcgen::{CertificateParams, KeyPair};
 use rustls::{
     ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, ServerConfig, ServerConnection,

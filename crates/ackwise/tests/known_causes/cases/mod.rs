@@ -14,10 +14,8 @@ use std::sync::{Mutex, PoisonError};
 
 use ackwise_cause::Cause;
 use ackwise_link::LinkConfig;
-use ackwise_linux::{
-    emulator::{Disturbance, EmulatorOptions},
-    testing::{inconclusive, skip},
-};
+use ackwise_linux::emulator::{Disturbance, EmulatorOptions};
+use ackwise_testing::{inconclusive, skip};
 
 use super::{
     lab::{self, Lab},

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ackwise_cause::{Cause, Direction};
-use ackwise_linux::testing::skip;
+use ackwise_testing::skip;
 
 use super::judge;
 use crate::{

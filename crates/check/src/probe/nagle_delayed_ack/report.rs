@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use ackwise_report::words::counted;
+use ackwise_text::words::counted;
 
 use super::{
     super::{

@@ -1,6 +1,6 @@
 //! For programs. Keys are only added while the version stays.
 
-use ackwise_report::format::{self, Format};
+use ackwise_text::format::{self, Format};
 use schemars::JsonSchema;
 use serde::Serialize;
 

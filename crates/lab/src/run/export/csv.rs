@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ackwise_report::escape;
+use ackwise_text::escape;
 
 use super::{super::row::Row, labels, measures, origin};
 

@@ -1,6 +1,6 @@
 //! A table for people: a line for each case, or for each measure if there is one case only.
 
-use ackwise_report::escape;
+use ackwise_text::escape;
 
 use super::{
     super::{

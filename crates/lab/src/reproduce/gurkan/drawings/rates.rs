@@ -1,6 +1,7 @@
 //! Figures 4.8 to 4.13: the effective retrieval rate over the number of FTP clients.
 
 use ackwise_report::{Block, Line, Plot};
+use ackwise_text::words::counted;
 
 use crate::reproduce::{
     figure::{Figure, compared},
@@ -41,7 +42,7 @@ fn initial_windows(tables: &[ComparisonTable], plan: Plan, web: u32) -> Plot {
     let table = find(tables, windows::id(plan));
     for (hue, window) in (1..=3).enumerate() {
         let measure = format!("{}_iw{window}_rate_mean", plan.name());
-        let name = format!("{window} segment{}", if window == 1 { "" } else { "s" });
+        let name = counted(window, "segment");
         plot.lines.extend(both(table, web, &measure, &name, hue));
     }
     plot

@@ -1,0 +1,187 @@
+//! The commands, one file each. A new one is a file here and a variant of [`Command`].
+//!
+//! Nothing here measures or judges: a command turns arguments into a call of the library and its
+//! answer into text and an exit code.
+
+mod check;
+mod colour;
+mod duration;
+mod error;
+mod explain;
+mod files;
+mod interrupt;
+mod load;
+mod merge;
+mod model;
+mod number;
+mod outcome;
+mod output;
+mod preset;
+mod privileges;
+mod progress;
+mod record;
+mod reproduce;
+mod rows;
+mod run;
+mod schema;
+mod serve;
+#[cfg(target_os = "linux")]
+mod size;
+#[cfg(target_os = "linux")]
+mod tune;
+
+use std::{env, process::ExitCode};
+
+use ackwise_text::{escape, output_file, printable};
+use clap::{
+    CommandFactory, FromArgMatches, Parser, Subcommand,
+    error::{ContextKind, ErrorKind},
+};
+
+use outcome::{Failure, Outcome};
+
+/// Find, explain and reproduce stalls caused by the way HTTP and TCP interact
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Check),
+    Explain(explain::Explain),
+    Load(Box<load::LoadArguments>),
+    Run(run::Run),
+    Merge(merge::Merge),
+    Reproduce(reproduce::Reproduce),
+    Model(model::Model),
+    Serve(serve::Serve),
+    #[cfg(target_os = "linux")]
+    Tune(Box<tune::Tune>),
+    Schema(schema::Schema),
+}
+
+/// Does what the command line asks for, and prints at most one error.
+pub(crate) fn run() -> ExitCode {
+    let command = match command_line() {
+        Ok(cli) => cli.command,
+        Err(error) => return refused(error),
+    };
+    let json = command.prints_json();
+    let ended = command.run();
+    // An interrupted worker may not have noticed yet.
+    output_file::discard_unfinished();
+    match ended {
+        Ok(outcome) => outcome.into(),
+        Err(failure) => {
+            let message = failure.to_string();
+            // It may quote a server, whose bytes must not drive the terminal.
+            anstream::eprintln!("ackwise: {}", printable(&message));
+            if json && failure.is_error() {
+                error::print(&message);
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+/// Reads the arguments.
+fn command_line() -> Result<Cli, clap::Error> {
+    // `-3`, `-3s` and `-3KB` go to the option's own parser, whose message says what was expected.
+    let definition = Cli::command().mut_subcommands(|command| {
+        command.mut_args(|argument| {
+            // A flag has a name for its value, too, but takes none.
+            let is_option = argument.get_long().is_some() && argument.get_action().takes_values();
+            match argument.get_value_names() {
+                Some([name]) if is_option && (name == "TIME" || name == "SIZE") => {
+                    argument.allow_hyphen_values(true)
+                }
+                _ => argument.allow_negative_numbers(is_option),
+            }
+        })
+    });
+    definition.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
+}
+
+/// The arguments are wrong, or ask for help.
+fn refused(mut error: clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::UnknownArgument {
+        // clap would advise `-- ARGUMENT`, which makes a file or a URL of a mistyped option.
+        error.remove(ContextKind::Suggested);
+    }
+    print(&error);
+    if error.use_stderr() && is_json_wanted() {
+        let text = error.to_string();
+        let message = text.lines().next().unwrap_or_default();
+        error::print(message.strip_prefix("error: ").unwrap_or(message));
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// clap says where: help is a result, the rest is not. It quotes the arguments, of which a pattern of the
+/// shell may have made some from the names of files.
+fn print(error: &clap::Error) {
+    let arguments = env::args_os().map(|it| it.to_string_lossy().into_owned());
+    let hostile: Vec<_> = arguments.filter(|it| *it != *printable(it)).collect();
+    if hostile.is_empty() {
+        let _ = error.print();
+        return;
+    }
+    let mut text = error.to_string();
+    for argument in hostile {
+        text = text.replace(&argument, &printable(&argument));
+    }
+    anstream::eprint!("{}", escape::lines(&text));
+}
+
+/// Whether `--json` is among the arguments, as far as that can be told of wrong ones.
+fn is_json_wanted() -> bool {
+    env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
+}
+
+impl Command {
+    fn run(self) -> Result<Outcome, Failure> {
+        match self {
+            Self::Check(check) => check::run(check),
+            Self::Explain(explain) => explain::run(&explain),
+            Self::Load(load) => load::run(&load),
+            Self::Run(run) => run::run(&run),
+            Self::Merge(merge) => merge::run(&merge),
+            Self::Reproduce(reproduce) => reproduce::run(reproduce),
+            Self::Model(model) => model::run(model),
+            Self::Serve(serve) => serve::run(&serve),
+            #[cfg(target_os = "linux")]
+            Self::Tune(tune) => tune::run(&tune),
+            Self::Schema(schema) => schema::run(&schema),
+        }
+    }
+
+    /// Whether `--json` was given.
+    const fn prints_json(&self) -> bool {
+        match self {
+            Self::Check(check) => check.json(),
+            Self::Explain(explain) => explain.json(),
+            Self::Load(load) => load.json(),
+            Self::Run(run) => run.json(),
+            Self::Merge(merge) => merge.json(),
+            Self::Reproduce(reproduce) => reproduce.json(),
+            Self::Model(model) => model.json(),
+            Self::Serve(serve) => serve.json(),
+            #[cfg(target_os = "linux")]
+            Self::Tune(tune) => tune.json(),
+            Self::Schema(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}
