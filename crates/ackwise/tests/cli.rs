@@ -302,7 +302,9 @@ fn a_server_that_dies_during_a_check_is_no_success() {
 
 #[test]
 fn what_was_not_found_out_counts_and_what_cannot_occur_does_not() {
-    let endless = serve(|_| "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n".to_owned());
+    let endless = serve(|_| {
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n".to_owned()
+    });
     let server = Server::start(Config::loopback(Behaviour::FIXED)).unwrap();
     let small = format!("http://{}/300", server.local_addr());
     let endless = format!("http://{endless}/");
@@ -310,7 +312,13 @@ fn what_was_not_found_out_counts_and_what_cannot_occur_does_not() {
         (&small, "short-initial-segment", "unknown", 0, "none of these checks applies"),
         (&small, "short-initial-segment", "warn", 0, "n/a"),
         // What this stack cannot measure decides nothing.
-        (&small, "initial-window", "unknown", 0, "The kernel's TCP stack cannot measure initial-window"),
+        (
+            &small,
+            "initial-window",
+            "unknown",
+            0,
+            "The kernel's TCP stack cannot measure initial-window",
+        ),
         (&endless, "cork-timer", "fail", 2, "could not determine cork-timer"),
         (&endless, "cork-timer", "unknown", 1, "could not determine cork-timer"),
     ] {

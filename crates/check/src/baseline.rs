@@ -73,7 +73,10 @@ impl Baseline {
             return refuse(format!("a document of the format {:?}", format.name));
         }
         if format.version > VERSION {
-            return refuse(format!("a document of version {}, newer than {VERSION}", format.version));
+            return refuse(format!(
+                "a document of version {}, newer than {VERSION}",
+                format.version
+            ));
         }
         let entries = results.into_iter().flat_map(|card| card.findings);
         Ok(Self { known: entries.map(|entry| (entry.id, entry.known)).collect() })
@@ -148,7 +151,10 @@ mod tests {
         for (json, says) in [
             ("", "not a document of ackwise check"),
             ("{}", "missing field `format`"),
-            (r#"{"format": {"name": "ackwise-load", "version": 1}, "results": []}"#, "ackwise-load"),
+            (
+                r#"{"format": {"name": "ackwise-load", "version": 1}, "results": []}"#,
+                "ackwise-load",
+            ),
             (r#"{"format": {"name": "ackwise-check", "version": 3}, "results": []}"#, "version 3"),
         ] {
             let refused = Baseline::read(json).unwrap_err().to_string();

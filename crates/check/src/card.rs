@@ -9,7 +9,8 @@ use serde::Serialize;
 pub use values::{
     AcceptQueueFull, Bound, ByRequest, Close, CorkTimer, EarlyResponse, End, FirstByte,
     IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName, ReleasedBy,
-    RequestSegments, ResponsePause, SendBuffer, ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values,
+    RequestSegments, ResponsePause, SendBuffer, ShortInitialSegment, SplitHead, SwapResult,
+    TriedSize, Values,
 };
 
 /// The results for one server.

@@ -77,7 +77,9 @@ fn answer(mut session: ServerConnection, mut socket: TcpStream, writes: Writes) 
                     .write_all(head)
                     .and_then(|()| stream.flush())
                     .and_then(|()| stream.write_all(&content)),
-                Writes::Joined | Writes::BehindTickets => stream.write_all(&[&head[..], &content].concat()),
+                Writes::Joined | Writes::BehindTickets => {
+                    stream.write_all(&[&head[..], &content].concat())
+                }
             };
             if written.and_then(|()| stream.flush()).is_err() {
                 return;

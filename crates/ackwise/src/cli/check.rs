@@ -182,7 +182,8 @@ impl Check {
     fn baseline(&self) -> Result<Option<Baseline>, Failure> {
         let Some(path) = &self.baseline else { return Ok(None) };
         let read = fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"));
-        let baseline = read.and_then(|json| Baseline::read(&json).map_err(|error| error.to_string()));
+        let baseline =
+            read.and_then(|json| Baseline::read(&json).map_err(|error| error.to_string()));
         let refuse = |why| Failure::Usage(format!("--baseline {}: {why}", path.display()));
         baseline.map(Some).map_err(refuse)
     }

@@ -152,7 +152,9 @@ impl Exchange {
 
     /// The pauses inside the response, in order.
     pub fn stalls(&self) -> impl Iterator<Item = Stall> {
-        self.response().zip(self.response().skip(1)).map(|(before, after)| self.stall(before, after))
+        self.response()
+            .zip(self.response().skip(1))
+            .map(|(before, after)| self.stall(before, after))
     }
 
     fn stall(&self, before: &Arrived, after: &Arrived) -> Stall {

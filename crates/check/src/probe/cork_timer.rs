@@ -38,7 +38,9 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         let mut closed = Vec::new();
         for _ in 0..CLOSED_TRIALS {
             let exchange = look(&page, ConnectionOption::Close, &mut closing, client)?;
-            if exchange.persists() && decide(&kept, &[pause(&exchange)], facts.rtt) == Judgement::Think {
+            if exchange.persists()
+                && decide(&kept, &[pause(&exchange)], facts.rtt) == Judgement::Think
+            {
                 return Err(does_not_close(&kept));
             }
             closed.push(pause(&exchange));

@@ -33,7 +33,9 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, N
     let announced = announced.into_iter().flatten().find_map(|answer| answer.head.keep_alive);
     let (taken, full) = match &kept {
         // It was we who did not read on, or who want no more, so the connection is not full.
-        Some(answer) if answer.complete && client.hold().is_none() => count(answer, &mut reused, &request, client)?,
+        Some(answer) if answer.complete && client.hold().is_none() => {
+            count(answer, &mut reused, &request, client)?
+        }
         _ => (1, None),
     };
     let seen = Seen {

@@ -113,8 +113,13 @@ impl Player {
     /// Those that `client` can play, the most telling first.
     fn of(client: &mut Client, facts: &Facts) -> Vec<Self> {
         let (own, kernel) = (client.capabilities(), client.kernel_capabilities());
-        let player =
-            |whose, rule, delays, answers| Self { whose, rule, delays, scene: Scene::Kept, answers };
+        let player = |whose, rule, delays, answers| Self {
+            whose,
+            rule,
+            delays,
+            scene: Scene::Kept,
+            answers,
+        };
         let mut players = Vec::new();
         if let Some(delays) = Delays::within(own, client.hold()) {
             for rule in own.ack_rules {

@@ -23,7 +23,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         let why = format!("{} responses, too few to tell", looks.len());
         return Err(NoVerdict::unknown(Reason::Limit, why));
     }
-    let length = |look: &(Option<Stall>, &Exchange)| look.0.map_or(Duration::ZERO, |it| it.length());
+    let length =
+        |look: &(Option<Stall>, &Exchange)| look.0.map_or(Duration::ZERO, |it| it.length());
     looks.sort_by_key(length);
     let free = looks.partition_point(|look| length(look) < follow::STALL);
     let (responses, paused) = (looks.len(), &looks[free..]);

@@ -115,8 +115,8 @@ fn lossy(card: &Card) -> Vec<&Finding> {
 fn lossless(who: &str, card: &Card) -> String {
     let open = names(stalls::unanswered(card));
     let asked = stalls::of(card).filter(|it| it.verdict != Verdict::NotApplicable);
-    let (asked, passed) =
-        asked.fold((0, 0), |(n, passed), it| (n + 1, passed + usize::from(it.verdict == Verdict::Pass)));
+    let (asked, passed) = asked
+        .fold((0, 0), |(n, passed), it| (n + 1, passed + usize::from(it.verdict == Verdict::Pass)));
     let limited = stalls::of(card).any(|it| it.reason == Some(Reason::Stack));
     let waits = first_byte_wait(card).is_some();
     let warned = names(card.findings.iter().filter(|it| it.verdict == Verdict::Warn));

@@ -49,7 +49,9 @@ impl Outcome {
 fn write(out: &mut Out, report: &Report) -> std::io::Result<()> {
     out.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let element = out.create_element("testsuites").with_attribute(("name", "ackwise check"));
-    element.write_inner_content(|out| report.cards.iter().try_for_each(|card| suite(out, card, report)))?;
+    element.write_inner_content(|out| {
+        report.cards.iter().try_for_each(|card| suite(out, card, report))
+    })?;
     Ok(())
 }
 
@@ -79,7 +81,8 @@ fn case(out: &mut Out, suite: &str, finding: &Finding, report: &Report) -> std::
         .with_attribute(("name", finding.id.name()));
     let summary = escape::line(&finding.summary);
     let verdict = word(finding.verdict);
-    let cost = finding.cost_ms.map_or_else(String::new, |cost| format!(" ({})", milliseconds(cost)));
+    let cost =
+        finding.cost_ms.map_or_else(String::new, |cost| format!(" ({})", milliseconds(cost)));
     let outcome = Outcome::of(finding, report);
     let known = outcome == Outcome::Skipped && finding.verdict != Verdict::NotApplicable;
     let known = if known { " (as in the baseline)" } else { "" };
@@ -114,7 +117,10 @@ fn details(finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{baseline::Baseline, report::{Json, sample}};
+    use crate::{
+        baseline::Baseline,
+        report::{Json, sample},
+    };
 
     #[test]
     fn junit_of_one_card() {

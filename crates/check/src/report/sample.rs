@@ -3,9 +3,9 @@
 use super::Report;
 use crate::{
     card::{
-        Bound, BuiltIn, ByRequest, Card, Finding, FindingId, IdleRestart, NagleDelayedAck, Pipelining, Reason,
-        ReceiverName, ReleasedBy, SendBuffer, ShortInitialSegment, SplitHead, StackName, TriedSize,
-        Values, Verdict,
+        Bound, BuiltIn, ByRequest, Card, Finding, FindingId, IdleRestart, NagleDelayedAck,
+        Pipelining, Reason, ReceiverName, ReleasedBy, SendBuffer, ShortInitialSegment, SplitHead,
+        StackName, TriedSize, Values, Verdict,
     },
     page_times::PageTimes,
 };

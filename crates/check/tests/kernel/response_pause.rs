@@ -14,8 +14,8 @@ use ackwise_check::{
     card::{Finding, FindingId, Verdict},
     check,
 };
-use ackwise_testing::skip;
 use ackwise_testing::pattern::{PatternServer, WritePattern};
+use ackwise_testing::skip;
 
 #[test]
 fn a_pause_behind_a_proxy_is_found_where_the_proxy_buffers_and_where_it_does_not() {
@@ -53,7 +53,8 @@ impl Proxy {
     fn start(program: &Path, origin: SocketAddr, buffering: &str) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
         let port = free.expect("a free port").port();
-        let folder = std::env::temp_dir().join(format!("ackwise-pause-{}-{port}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("ackwise-pause-{}-{port}", std::process::id()));
         fs::create_dir_all(&folder).expect("the temporary directory can be written");
         let text = format!(
             "daemon off; master_process off; pid nginx.pid; error_log error.log;\n\
@@ -90,7 +91,8 @@ impl Drop for Proxy {
 
 fn finding(port: u16, id: FindingId) -> Finding {
     let target: Target = format!("http://127.0.0.1:{port}/").parse().expect("a URL");
-    let options = Options { stack: StackChoice::Kernel, only: Some([id].into()), ..Options::default() };
+    let options =
+        Options { stack: StackChoice::Kernel, only: Some([id].into()), ..Options::default() };
     check(&target, &options, &mut |_| {}).expect("a card").findings.remove(0)
 }
 

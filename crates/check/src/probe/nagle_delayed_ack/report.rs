@@ -76,9 +76,8 @@ pub(super) fn report(
             (Verdict::Pass, None, format!("a response pauses for {stall:.0} ms {whatever}"))
         }
         Release::Other => {
-            let summary = format!(
-                "{pauses} for {stall:.0} ms, but not for an ACK: see response-pause"
-            );
+            let summary =
+                format!("{pauses} for {stall:.0} ms, but not for an ACK: see response-pause");
             (Verdict::Pass, None, summary)
         }
         Release::Undecided => {
@@ -100,7 +99,9 @@ pub(super) fn report(
 fn waits(worst: &Size) -> (Verdict, String) {
     let (held, of) = (worst.answers.iter().filter(|it| it.held).count(), worst.answers.len());
     let client = match (worst.scene, worst.rule) {
-        (Scene::SameHost, _) => "the delayed ACK of a client on the same host (a proxy, for example; MSS 65,495)",
+        (Scene::SameHost, _) => {
+            "the delayed ACK of a client on the same host (a proxy, for example; MSS 65,495)"
+        }
         (_, AckRule::EverySecond) => {
             "the delayed ACK of a client that acknowledges every second segment"
         }
@@ -108,7 +109,9 @@ fn waits(worst: &Size) -> (Verdict, String) {
     };
     let when = format!("for {client} in {held} of {of} responses{}", beginning(&worst.answers));
     let segment = match worst.scene {
-        Scene::First => "the first response of a TLS connection, behind the session tickets,".to_owned(),
+        Scene::First => {
+            "the first response of a TLS connection, behind the session tickets,".to_owned()
+        }
         Scene::Kept | Scene::SameHost => {
             format!("the last segment of a response with a {}-byte body", worst.content)
         }
