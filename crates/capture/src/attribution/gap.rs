@@ -457,14 +457,14 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use ackwise_cause::{H2Window, Writer};
 
     use super::*;
     use crate::attribution::later::Resolution;
 
     /// 10 ms on links, then 10 ms on the way, an acknowledgement delayed by 40 ms, and 10 ms more.
-    const HELD: Gap = Gap {
+    pub(crate) const HELD: Gap = Gap {
         until: at(70),
         free_at: at(10),
         silent_since: None,
@@ -499,7 +499,7 @@ mod tests {
         evidence: Evidence::of([1, 2, 3]),
     };
 
-    const fn at(millis: u64) -> Instant {
+    pub(crate) const fn at(millis: u64) -> Instant {
         Instant::from_nanos(millis * 1_000_000)
     }
 
