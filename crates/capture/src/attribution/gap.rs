@@ -651,6 +651,168 @@ pub(crate) mod tests {
         assert_eq!(HELD.repairs(), None);
     }
 
+    fn holding(change: fn(&mut Hold)) -> Gap {
+        let mut gap = HELD;
+        (gap.hold.wait, gap.hold.rule) = (Wait::Application, Rule::Written);
+        gap.hold.confidence = Confidence::High;
+        change(&mut gap.hold);
+        gap
+    }
+
+    #[test]
+    fn flow_control_holds_until_its_credit_has_come() {
+        use Confidence::{High, Medium};
+        let written = holding(|_| {});
+        let lost = holding(|it| it.lost = Some(RepairedBy::Recovery));
+        let later = Gap { before: Some((at(30), HELD.hold)), ..written };
+        let credit = |at_nanos| {
+            let (at, immediate) = (Instant::from_nanos(at_nanos), Nanos::from_millis(1));
+            Some(CreditArrival { at, immediate })
+        };
+        let (soon, late) = (credit(69_000_000), credit(68_999_999));
+        // How sure it is that flow control held it, and what came before that.
+        for (why, gap, at_sender, credit, now, before) in [
+            ("at its sender", written, true, None, Some(High), None),
+            ("elsewhere", written, false, None, Some(Medium), None),
+            ("right after credit", written, false, soon, Some(High), None),
+            ("later: its program", written, false, late, None, Some(Medium)),
+            ("later, at its sender", written, true, late, None, Some(High)),
+            ("after a loss", lost, true, None, Some(Medium), None),
+            ("something else held it before", later, false, late, Some(Medium), None),
+        ] {
+            let mut gap = gap;
+            gap.blame_flow_control(H2Window::Stream, at_sender, credit);
+            let sure =
+                |hold: Hold| (hold.writer == Writer::FlowControlled).then_some(hold.confidence);
+            let found = gap.before.and_then(|it| sure(it.1));
+            assert_eq!((sure(gap.hold), found), (now, before), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_sealed_or_unseen_is_a_doubt_of_what_only_the_sender_knows() {
+        use Confidence::{High, Low, Medium};
+        let flow_control = Some(Cause::H2FlowControl);
+        let sealed = |gap: &Gap| {
+            let mut gap = *gap;
+            gap.blame_sealed_window();
+            gap.hold.writer == Writer::FlowControlled && gap.hold.confidence == Medium
+        };
+        let doubted = |gap: &Gap| {
+            let mut gap = *gap;
+            gap.doubt_flow_control();
+            (gap.hold.confidence, gap.hold.rival)
+        };
+        for (why, gap, is_sealed, is_doubted) in [
+            ("its program", holding(|_| {}), true, true),
+            ("a window", holding(|it| it.wait = Wait::CongestionWindow), true, true),
+            ("a window at first", holding(|it| it.wait = Wait::SlowStart), true, true),
+            ("Nagle", holding(|it| it.wait = Wait::Nagle), false, false),
+            ("a loss", holding(|it| it.lost = Some(RepairedBy::Recovery)), false, true),
+            ("nobody knows", holding(|it| it.unknown = true), false, true),
+        ] {
+            let expected = if is_doubted { (Low, flow_control) } else { (High, None) };
+            assert_eq!((sealed(&gap), doubted(&gap)), (is_sealed, expected), "{why}");
+        }
+        let window: fn(&mut Hold) = |it| it.rule = Rule::WindowFull;
+        for (why, gap, differs, expected) in [
+            ("written", holding(|_| {}), false, (Medium, flow_control)),
+            (
+                "written in a burst",
+                Gap { same_burst: true, ..holding(|_| {}) },
+                false,
+                (High, None),
+            ),
+            (
+                "written after a loss",
+                holding(|it| it.lost = Some(RepairedBy::Recovery)),
+                false,
+                (High, None),
+            ),
+            ("held by Nagle", holding(|it| it.rule = Rule::NagleHeld), false, (High, None)),
+            ("held by a window", holding(window), true, (Low, flow_control)),
+            (
+                "held by a window in a burst",
+                Gap { same_burst: true, ..holding(window) },
+                false,
+                (High, None),
+            ),
+            (
+                "a window after a loss",
+                holding(|it| (it.rule, it.lost) = (Rule::WindowFull, Some(RepairedBy::Timeout))),
+                false,
+                (High, None),
+            ),
+            (
+                "a window, or a buffer",
+                holding(|it| (it.rule, it.rival) = (Rule::WindowFull, Some(Cause::SendBuffer))),
+                true,
+                (Low, flow_control),
+            ),
+            (
+                "a window, or Nagle",
+                holding(|it| (it.rule, it.rival) = (Rule::WindowFull, Some(Cause::NagleRtt))),
+                true,
+                (Low, Some(Cause::NagleRtt)),
+            ),
+            (
+                "a buffer",
+                holding(|it| {
+                    (it.rule, it.writer) = (Rule::SameBuffer, Writer::SendBufferFull);
+                }),
+                true,
+                (High, None),
+            ),
+        ] {
+            let mut gap = gap;
+            let is_buffer = gap.hold.writer == Writer::SendBufferFull;
+            assert_eq!(gap.doubt_unseen_window(), differs, "{why}");
+            assert_eq!((gap.hold.confidence, gap.hold.rival), expected, "{why}");
+            assert_eq!((gap.hold.unknown, gap.rate), (is_buffer, Medium), "{why}");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_again_is_settled_by_what_shows_of_it_and_by_what_sent_it() {
+        use Confidence::{High, Low, Medium};
+        use Resolution::{
+            AckLost, AnswerLost, Confirmed, OrRefused, Refused, Spurious, WindowClosed,
+        };
+        let by = |lost, rival| {
+            let hold = Hold { lost, rival, confidence: Medium, ..HELD.hold };
+            Gap { hold, ..HELD }
+        };
+        let (timer, queue) = (Some(RepairedBy::Timeout), Some(Cause::Queueing));
+        let (ack, refused) = (Some(RepairedBy::Recovery), Some(Cause::AcceptQueueFull));
+        let timeout = Some(Cause::RetransmissionTimeout);
+        let spurious = Some(LossKind::Spurious);
+        for (gap, resolution, stall, kind, sure, rival) in [
+            (by(timer, None), Confirmed, Stall::None, None, High, None),
+            (by(timer, queue), Confirmed, Stall::None, None, Medium, queue),
+            (by(ack, None), Confirmed, Stall::None, None, Medium, None),
+            (by(timer, queue), AckLost, Stall::None, Some(LossKind::AckLost), Medium, None),
+            (by(ack, queue), AnswerLost, Stall::None, Some(LossKind::AckLost), Medium, None),
+            (by(timer, None), Spurious, Stall::Shown, spurious, Medium, None),
+            (by(ack, None), Spurious, Stall::None, spurious, Medium, None),
+            (by(timer, None), Refused { sure: true }, Stall::Refused, None, High, None),
+            (by(timer, None), Refused { sure: false }, Stall::Refused, None, Medium, timeout),
+            (by(ack, None), Refused { sure: true }, Stall::None, None, Medium, None),
+            (by(timer, None), OrRefused, Stall::None, None, Low, refused),
+            (by(ack, None), OrRefused, Stall::None, None, Medium, None),
+        ] {
+            let mut gap = gap;
+            gap.later.note(resolution);
+            let gap = gap.settled();
+            let found = (gap.stall, gap.kind, gap.hold.confidence, gap.hold.rival);
+            assert_eq!(found, (stall, kind, sure, rival), "{resolution:?} {:?}", gap.hold.lost);
+        }
+        for (lost, closed) in [(timer, true), (ack, true), (None, false)] {
+            let mut gap = by(lost, None);
+            gap.later.note(WindowClosed);
+            assert_eq!(gap.settled().hold.rule == Rule::FillsWindow, closed, "{lost:?}");
+        }
+    }
+
     #[test]
     fn the_end_of_a_message_is_on_links_and_on_its_way() {
         let mut account = Account::new(at(0));

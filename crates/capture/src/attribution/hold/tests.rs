@@ -516,3 +516,14 @@ fn a_small_segment_behind_as_many_as_the_first_window_has_waits_for_that() {
     ]);
     assert_eq!(decide(&tail).rival, Some(Cause::NagleRtt));
 }
+
+#[test]
+fn what_has_low_confidence_and_a_rival_already_still_names_its_doubt() {
+    let nagle = NagleHabit::WritesLate;
+    let late = Facts { nagle, pushed: true, ended: true, ..SMALL };
+    let lacks = Facts { lacks: Lacks { ack: true, ..LATE.lacks }, ..late };
+    for (facts, doubt) in [(late, None), (lacks, Some(Rule::CaptureLacks))] {
+        let hold = decide(&facts);
+        assert_eq!((hold.confidence, hold.rival, hold.doubt), (Low, Some(Cause::NagleRtt), doubt));
+    }
+}

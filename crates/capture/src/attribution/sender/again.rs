@@ -305,4 +305,38 @@ mod tests {
             ("on one host", Copies { one_host: true, ..here }, Some(Refused { sure: false })),
         ]);
     }
+
+    #[test]
+    fn an_acknowledgement_of_earlier_data_or_of_a_hole_is_told_from_others() {
+        let ack = |acked, sacks| Acknowledgement {
+            packet: 2,
+            seen: Instant::EPOCH,
+            acked,
+            edge: None,
+            stamp: None,
+            echo: None,
+            sacks,
+            is_pure: true,
+            held: Nanos::ZERO,
+            lost_before: false,
+            unread: false,
+        };
+        for (acked, sacks, by, earlier, hole) in [
+            (501, false, RepairedBy::Timeout, true, false),
+            (500, false, RepairedBy::Timeout, false, false),
+            (999, false, RepairedBy::Timeout, true, false),
+            (1_000, false, RepairedBy::Timeout, false, false),
+            (999, true, RepairedBy::Timeout, false, true),
+            (1_000, true, RepairedBy::Timeout, false, false),
+            (999, true, RepairedBy::Recovery, false, false),
+        ] {
+            let (packet, seen, bytes, timestamp) = (1, Instant::EPOCH, 1_000..2_000, None);
+            let (acked_later, came_before) = (false, false);
+            let mut again =
+                Again { packet, seen, bytes, by, timestamp, acked: acked_later, came_before };
+            again.note_earlier(&ack(acked, sacks), 500);
+            assert_eq!(again.came_before, earlier, "{acked} {sacks}");
+            assert_eq!(again.probes_hole(&ack(acked, sacks)), hole, "{acked} {sacks} {by:?}");
+        }
+    }
 }
