@@ -227,7 +227,9 @@ mod tests {
     #[test]
     fn segments_wait_in_the_order_of_the_stream() {
         let mut reassembly = Reassembly::default();
-        [9, 5, 7, 5].map(|start| reassembly.insert(arrival(start), 1, b"a", |_| ()));
+        for start in [9, 5, 7, 5] {
+            reassembly.insert(arrival(start), 1, b"a", |_| ());
+        }
         let starts: Vec<_> = reassembly.waiting.iter().map(|it| it.arrival.start).collect();
         assert_eq!(starts, [5, 7, 9]);
     }
