@@ -22,7 +22,7 @@ pub(super) struct MessageDeparture {
     /// Which way it goes.
     pub direction: Direction,
     /// How long the connection had been silent.
-    quiet: Nanos,
+    pub(super) quiet: Nanos,
     /// What was sent before, and this.
     pub evidence: Evidence,
     pub way: Way,
