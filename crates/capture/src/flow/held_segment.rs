@@ -40,6 +40,9 @@ mod tests {
     use super::*;
     use crate::attribution::gap::tests::{HELD, at};
 
+    /// Why it is not shown, and how that gap is another.
+    type Other = (&'static str, fn(&mut Gap));
+
     #[test]
     fn a_request_was_held_if_nagle_and_a_delayed_acknowledgement_are_shown_to_hold_it() {
         let with = |change: fn(&mut Gap)| {
@@ -50,7 +53,7 @@ mod tests {
         let held = with(|_| {}).unwrap();
         assert_eq!(held.request_at(100).unwrap().total, Duration::from_millis(50));
         assert!(held.request_at(101).is_none());
-        let others: [(&str, fn(&mut Gap)); 5] = [
+        let others: [Other; 5] = [
             ("another rule", |it| it.hold.rule = Rule::WindowFull),
             ("its program", |it| it.hold.wait = Wait::Application),
             ("a guess", |it| it.hold.confidence = Confidence::Low),
