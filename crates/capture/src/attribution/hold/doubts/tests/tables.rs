@@ -426,7 +426,7 @@ fn a_link_may_have_been_busy_where_its_rate_shows_less_well() {
         let unexplained = late.map(Nanos::from_micros);
         Facts { late: Late { unexplained, ..LATE.late }, ..LATE }
     };
-    let at_once = Facts { since_data: Nanos::ZERO, ..LATE };
+    let immediately = Facts { since_data: Nanos::ZERO, ..LATE };
     let by_link = Facts { late: Late { by_link: true, ..LATE.late }, ..LATE };
     check(
         link_unsure,
@@ -446,7 +446,7 @@ fn a_link_may_have_been_busy_where_its_rate_shows_less_well() {
             ("busy for an eighth of 80 ms", unexplained([10_000, 0]), link),
             ("as all ACKs were late", unexplained([0, 10_000]), link),
             ("less", unexplained([9_999; 2]), None),
-            ("at once", at_once, None),
+            ("at once", immediately, None),
             ("what dropped", lossy, None),
         ],
     );
