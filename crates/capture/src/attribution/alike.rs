@@ -80,3 +80,68 @@ impl Alike {
         self.beyond >= Self::SEVERAL && self.beyond > self.near
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn alike(near: u8, beyond: u8) -> Alike {
+        Alike { near, beyond }
+    }
+
+    /// A quarter of the least, and 2.4 to 30 ms.
+    #[test]
+    fn round_trips_are_near_the_least_or_a_queue_longer_or_a_timer() {
+        for (least, longer, expected) in [
+            (40_000, 300, alike(1, 0)),
+            (40_000, 301, alike(0, 1)),
+            (40_000, 10_000, alike(0, 1)),
+            (40_000, 10_001, alike(0, 0)),
+            (1_000, 2_400, alike(0, 1)),
+            (1_000, 2_401, alike(0, 0)),
+            (400_000, 30_000, alike(0, 1)),
+            (400_000, 30_001, alike(0, 0)),
+        ] {
+            let least = Nanos::from_micros(least);
+            let mut found = Alike::default();
+            found.note(least, least + Nanos::from_micros(longer));
+            assert_eq!(found, expected, "{least:?} {longer}");
+        }
+        let mut many = alike(u8::MAX - 2, 100);
+        many.note(Nanos::ZERO, Nanos::ZERO);
+        assert_eq!(many, alike(u8::MAX - 1, 100));
+        many.note(Nanos::ZERO, Nanos::ZERO);
+        assert_eq!(many, alike(u8::MAX / 2, 50), "old ones give way");
+    }
+
+    #[test]
+    fn a_lower_least_makes_those_before_longer_or_of_another_path() {
+        for (lower, expected) in
+            [(300, alike(3, 1)), (301, alike(0, 4)), (10_000, alike(0, 4)), (10_001, alike(0, 0))]
+        {
+            let least = Nanos::from_micros(40_000);
+            let mut found = alike(3, 1);
+            found.begin_lower(least + Nanos::from_micros(lower), least);
+            assert_eq!(found, expected, "{lower}");
+            let pair = [(least, alike(5, 0)), (least + Nanos::from_micros(lower), alike(3, 1))];
+            let joined = alike(5 + expected.near, expected.beyond);
+            assert_eq!(Alike::join(pair), joined, "{lower}");
+            assert_eq!(Alike::join([pair[1], pair[0]]), joined, "{lower}");
+        }
+    }
+
+    #[test]
+    fn two_show_whether_a_path_is_idle() {
+        for (found, steady, vary) in [
+            (alike(1, 0), false, false),
+            (alike(2, 0), true, false),
+            (alike(2, 2), true, false),
+            (alike(2, 3), false, true),
+            (alike(0, 1), false, false),
+            (alike(1, 2), false, true),
+            (alike(0, 2), false, true),
+        ] {
+            assert_eq!((found.are_steady(), found.vary()), (steady, vary), "{found:?}");
+        }
+    }
+}

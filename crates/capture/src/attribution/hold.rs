@@ -425,18 +425,11 @@ impl Facts {
         self.most_flight * 2 <= self.flight[0] * 5
     }
 
-    /// The acknowledgement released it, and what was outstanding before may be all that a send buffer holds:
-    /// none is smaller than a segment (Linux `sk_stream_memory_free` asks whether any room is left).
-    fn may_be_all_of_a_buffer(&self) -> bool {
-        let is_segment = self.flight[0] >= self.full && self.flight[0] > 0;
-        is_segment && self.is_released() && !self.answers
-    }
-
     /// The initial window may be one segment (RFC 5681, section 3.1), and this the first that was too much for
     /// it: nothing larger was ever outstanding, and a full segment is nothing that Nagle's algorithm holds.
-    fn may_fill_first_window(&self) -> bool {
+    const fn may_fill_first_window(&self) -> bool {
         let is_first = self.slow_start && self.most_flight <= self.full;
-        is_first && self.flight[0] > 0 && self.is_released() && !self.answers && !self.is_small()
+        is_first && self.flight[0] > 0 && !self.answers && !self.is_small()
     }
 
     /// All that was written had left, and more than a congestion window of a segment or two: its buffer may

@@ -242,3 +242,6 @@ fn quiet_path(facts: &ThinkFacts, _: &()) -> Option<Limit> {
 fn unknown_way(facts: &ThinkFacts, _: &()) -> Option<Limit> {
     (!facts.knows_way).then_some(Limit::or(Cause::Propagation))
 }
+
+#[cfg(test)]
+mod tests;

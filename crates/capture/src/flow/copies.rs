@@ -149,3 +149,91 @@ impl Sight {
         Self { at: seen.at, place, print: Print::of(seen), addresses }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(micros: u64, interface: u32, identification: u16) -> Seen<'static> {
+        Seen {
+            number: 1,
+            at: Instant::EPOCH + Duration::from_micros(micros),
+            interface,
+            source: ([10, 0, 0, 1], 5_000).into(),
+            destination: ([10, 0, 0, 2], 80).into(),
+            segment: Segment::default(),
+            payload: &[],
+            hop_limit: 64,
+            identification,
+            fragment: false,
+            options_cut: false,
+            station: None,
+        }
+    }
+
+    /// Another packet.
+    fn numbered(seq: u32, packet: Seen<'static>) -> Seen<'static> {
+        let segment = Segment { seq: SeqNumber(seq), ..packet.segment };
+        Seen { segment, ..packet }
+    }
+
+    fn is_copy(copies: &mut Copies, packet: &Seen<'_>) -> bool {
+        copies.original(packet).is_some()
+    }
+
+    #[test]
+    fn a_host_hands_a_packet_on_within_20_ms() {
+        for (micros, is_same) in [(20_000, true), (20_001, false)] {
+            let mut copies = Copies::default();
+            assert!(!is_copy(&mut copies, &seen(0, 0, 0)));
+            assert_eq!(is_copy(&mut copies, &seen(micros, 1, 0)), is_same, "{micros}");
+        }
+    }
+
+    #[test]
+    fn in_one_place_a_copy_has_the_same_number_and_addresses() {
+        let twice = |first: Seen<'static>, second: Seen<'static>| {
+            let mut copies = Copies::default();
+            assert!(!is_copy(&mut copies, &first));
+            is_copy(&mut copies, &second)
+        };
+        let first = seen(0, 0, 7);
+        let elsewhere = Seen { source: ([10, 0, 0, 3], 5_000).into(), ..first };
+        assert!(twice(first, seen(5, 0, 7)));
+        assert!(!twice(first, seen(5, 0, 8)), "another number");
+        assert!(!twice(seen(0, 0, 0), seen(5, 0, 0)), "no number");
+        assert!(!twice(first, numbered(1, first)), "other data");
+        assert!(!twice(first, elsewhere), "other addresses");
+        assert!(twice(first, Seen { interface: 1, ..elsewhere }), "behind NAT");
+    }
+
+    #[test]
+    fn where_packets_come_twice_a_syn_without_a_number_is_a_copy_and_no_other() {
+        let flags = Flags::SYN;
+        let plain = numbered(1, seen(10, 0, 0));
+        let syn = Seen { segment: Segment { flags, ..plain.segment }, ..plain };
+        for (packet, is_same) in [(syn, true), (plain, false), (numbered(2, seen(10, 0, 9)), true)]
+        {
+            let mut copies = Copies::default();
+            assert!(!is_copy(&mut copies, &seen(0, 0, 7)));
+            assert!(is_copy(&mut copies, &seen(5, 0, 7)));
+            assert!(!is_copy(&mut copies, &packet));
+            assert_eq!(is_copy(&mut copies, &packet), is_same, "{packet:?}");
+        }
+    }
+
+    #[test]
+    fn a_packet_is_compared_with_the_last_128() {
+        for (others, is_same) in [(127, true), (128, false)] {
+            let mut copies = Copies::default();
+            let packet = seen(0, 0, 0);
+            for other in [numbered(1, packet), numbered(2, seen(0, 1, 0)), packet] {
+                assert!(!is_copy(&mut copies, &other));
+            }
+            for other in 0..others {
+                assert!(!is_copy(&mut copies, &numbered(100 + other, packet)));
+            }
+            assert_eq!(is_copy(&mut copies, &seen(0, 1, 0)), is_same, "{others}");
+        }
+    }
+}

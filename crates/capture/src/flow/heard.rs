@@ -19,3 +19,19 @@ impl HeardByServer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_acknowledged_again_was_heard_the_first_time() {
+        let mut heard = HeardByServer::default();
+        for (position, micros, since) in
+            [(0, 1, 0), (100, 2, 2), (100, 3, 2), (99, 4, 2), (101, 5, 5)]
+        {
+            heard.note(position, Instant::from_nanos(micros));
+            assert_eq!(heard.at, Instant::from_nanos(since), "{position}");
+        }
+    }
+}

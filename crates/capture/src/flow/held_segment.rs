@@ -34,3 +34,34 @@ impl HeldSegment {
         (self.start == position).then_some(self.held)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribution::gap::tests::{HELD, at};
+
+    /// Why it is not shown, and how that gap is another.
+    type Other = (&'static str, fn(&mut Gap));
+
+    #[test]
+    fn a_request_was_held_if_nagle_and_a_delayed_acknowledgement_are_shown_to_hold_it() {
+        let with = |change: fn(&mut Gap)| {
+            let mut gap = HELD;
+            change(&mut gap);
+            HeldSegment::of(&gap, 100)
+        };
+        let held = with(|_| {}).unwrap();
+        assert_eq!(held.request_at(100).unwrap().total, Duration::from_millis(50));
+        assert!(held.request_at(101).is_none());
+        let others: [Other; 5] = [
+            ("another rule", |it| it.hold.rule = Rule::WindowFull),
+            ("its program", |it| it.hold.wait = Wait::Application),
+            ("a guess", |it| it.hold.confidence = Confidence::Low),
+            ("something else first", |it| it.before = Some((at(40), it.hold))),
+            ("no delayed ACK", |it| it.delayed_until = None),
+        ];
+        for (why, change) in others {
+            assert!(with(change).is_none(), "{why}");
+        }
+    }
+}

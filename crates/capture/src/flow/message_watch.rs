@@ -157,3 +157,93 @@ fn add(sums: &mut Vec<HeldMessages>, held: &HeldMessages) {
 
 /// Messages in one segment that nobody writes together by chance, again and again. Our choice.
 const SEVERAL: u32 = 2;
+
+#[cfg(test)]
+mod tests {
+    use ackwise_cause::Direction;
+
+    use super::*;
+    use crate::attribution::{
+        Nanos,
+        gap::tests::{HELD, at},
+    };
+
+    const NEWS: MessageNews =
+        MessageNews { continues: false, begun: 1, ended: 1, control: 0, lost: false };
+
+    fn departure(way: Way) -> MessageDeparture {
+        let (direction, quiet) = (Direction::ToClient, Nanos::ZERO);
+        MessageDeparture { at: at(70), direction, quiet, evidence: HELD.evidence, way }
+    }
+
+    const fn held(confidence: Confidence) -> Way {
+        Way::Held { cause: Cause::NagleRtt, time: Duration::from_millis(40), confidence }
+    }
+
+    /// How many messages were held, after these segments.
+    fn messages(segments: &[(MessageNews, Way)]) -> u64 {
+        let mut watch = MessageWatch::default();
+        for (news, way) in segments {
+            watch.note(*news, Some(&departure(*way)), at(70));
+        }
+        watch.counts().held.iter().map(|it| it.messages).sum()
+    }
+
+    #[test]
+    fn a_message_that_is_held_several_times_is_one() {
+        let sure = held(Confidence::Medium);
+        let begins = MessageNews { ended: 0, ..NEWS };
+        let goes_on = MessageNews { continues: true, begun: 0, ended: 0, ..NEWS };
+        let ends = MessageNews { ended: 1, ..goes_on };
+        for (why, segments, expected) in [
+            ("one", &[(NEWS, sure)][..], 1),
+            ("two", &[(NEWS, sure), (NEWS, sure)], 2),
+            ("its beginning and its end", &[(begins, sure), (ends, sure)], 1),
+            ("its middle, too", &[(begins, sure), (goes_on, sure), (ends, sure)], 1),
+            (
+                "its end, and the next",
+                &[(begins, sure), (MessageNews { begun: 1, ..ends }, sure)],
+                2,
+            ),
+            ("its end alone", &[(begins, Way::InBurst), (ends, sure)], 1),
+            ("another after its end", &[(begins, sure), (ends, sure), (begins, sure)], 2),
+            ("no message", &[(MessageNews { begun: 0, ended: 0, ..NEWS }, sure)], 0),
+        ] {
+            assert_eq!(messages(segments), expected, "{why}");
+        }
+    }
+
+    /// A program that pauses does not leave with an acknowledgement twice of three times.
+    #[test]
+    fn what_may_have_been_written_just_then_counts_if_most_leave_with_an_acknowledgement() {
+        let (low, written) = (held(Confidence::Low), Way::Written);
+        let two = MessageNews { begun: 2, ended: 2, ..NEWS };
+        let rest = MessageNews { continues: true, begun: 0, ..NEWS };
+        for (why, segments, expected) in [
+            ("several", &[(two, low)][..], 2),
+            ("the rest of one", &[(rest, low)], 1),
+            ("one may be its program's", &[(NEWS, low)], 0),
+            ("three of four", &[(two, low), (two, low), (two, low), (two, written)], 6),
+            ("two of three", &[(two, low), (two, low), (two, written)], 0),
+            ("what its program wrote alone", &[(two, low), (NEWS, written)], 2),
+        ] {
+            assert_eq!(messages(segments), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn what_ends_is_counted_and_timed_until_nobody_knows() {
+        let mut watch = MessageWatch::default();
+        watch.note(MessageNews { ended: 0, ..NEWS }, None, at(1));
+        assert!(watch.has_none() && watch.first_end().is_none());
+        let two = MessageNews { ended: 2, control: 3, ..NEWS };
+        watch.note(two, None, at(10));
+        watch.note(NEWS, None, at(30));
+        assert_eq!(watch.first_end(), Some(at(10)));
+        let counts = watch.counts();
+        assert_eq!((counts.messages, counts.control, counts.undivided), (3, 3, false));
+        assert!(counts.gaps.is_some());
+        watch.note(MessageNews { ended: 0, lost: true, ..NEWS }, None, at(40));
+        assert!(watch.counts().undivided && watch.last_end.is_none());
+    }
+}

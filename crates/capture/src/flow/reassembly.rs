@@ -206,6 +206,59 @@ mod tests {
         assert_eq!(found, ["Data(0, 2, [97, 98])", "Gap(2..5)", "Data(5, 2, [102])", "Gap(7..9)"]);
     }
 
+    #[test]
+    fn of_segments_that_wait_from_one_byte_on_the_first_counts_unless_it_is_shorter() {
+        for (first, second, packet) in [(2, 2, 1), (2, 1, 1), (2, 3, 2)] {
+            let mut reassembly = Reassembly::default();
+            for (packet, len) in [(1, first), (2, second)] {
+                let bytes = &b"abc"[..len];
+                let segment = Arrival::new(5, Instant::EPOCH, packet);
+                reassembly.insert(segment, u32::try_from(len).unwrap(), bytes, |_| ());
+            }
+            assert_eq!(reassembly.waiting.len(), 1, "{first} {second}");
+            assert_eq!(reassembly.bytes, first.max(second));
+            reassembly.insert(arrival(0), 5, b"01234", |_| ());
+            assert_eq!(reassembly.arrival(4), None);
+            assert_eq!(reassembly.arrival(5).unwrap().packet, packet, "{first} {second}");
+            assert_eq!(reassembly.bytes, 0);
+        }
+    }
+
+    #[test]
+    fn segments_wait_in_the_order_of_the_stream() {
+        let mut reassembly = Reassembly::default();
+        for start in [9, 5, 7, 5] {
+            reassembly.insert(arrival(start), 1, b"a", |_| ());
+        }
+        let starts: Vec<_> = reassembly.waiting.iter().map(|it| it.arrival.start).collect();
+        assert_eq!(starts, [5, 7, 9]);
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut reassembly = Reassembly::default();
+        let half = vec![0; Reassembly::MAX_BYTES / 2];
+        let len = u32::try_from(half.len()).unwrap();
+        let mut gaps = 0;
+        for number in 1..=Reassembly::MAX_SEGMENTS as u64 {
+            let start = number * 2 * u64::from(len);
+            reassembly.insert(arrival(start), len, &half, |_| gaps += 1);
+            let kept = usize::try_from(number.min(2)).unwrap() * half.len();
+            assert_eq!((reassembly.bytes, gaps), (kept, 0), "{number}");
+        }
+        reassembly.insert(arrival(5), 1, b"a", |_| gaps += 1);
+        assert_eq!(reassembly.next(), 6, "what the first of too many waits for is given up");
+        assert_eq!(gaps, 2);
+    }
+
+    #[test]
+    fn what_is_next_is_in_order_if_nothing_waits() {
+        let mut reassembly = Reassembly::default();
+        assert!(reassembly.is_in_order_at(0) && !reassembly.is_in_order_at(1));
+        reassembly.insert(arrival(5), 1, b"a", |_| ());
+        assert!(!reassembly.is_in_order_at(0));
+    }
+
     proptest! {
         #[test]
         fn any_order_of_overlapping_segments_gives_the_stream(

@@ -220,6 +220,50 @@ mod tests {
     }
 
     #[test]
+    fn windows_are_of_a_kind_as_a_whole_or_by_half_to_a_byte() {
+        for (one, other, alike) in [
+            (4_096, 4_096, true),
+            (4_097, 4_096, true),
+            (4_098, 4_096, false),
+            (4_096, 4_098, false),
+            (4_097, 2_048, true),
+            (4_098, 2_048, false),
+            (4_095, 2_048, true),
+            (4_094, 2_048, false),
+            (2_048, 4_097, true),
+            (2_048, 4_098, false),
+            (2_048, 4_095, true),
+            (2_048, 4_094, false),
+        ] {
+            assert_eq!(is_of_same_window(one, other), alike, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_pause_is_longer_than_half_a_round_trip() {
+        for (first, held) in [(50, false), (51, true)] {
+            let mut stalls = Stalls::new();
+            assert!(!stalls.stall(first, 4_096));
+            assert!(!stalls.stall(200, 4_096));
+            assert_eq!(stalls.stall(300, 4_096), held, "{first}");
+        }
+    }
+
+    /// Within an eighth of a round trip it was the credit; after half of one, it was not.
+    #[test]
+    fn credit_counts_for_an_eighth_of_a_round_trip_and_speaks_against_it_after_a_half() {
+        for (late, held) in
+            [(12, [true, true]), (13, [false, true]), (50, [false, true]), (51, [false, false])]
+        {
+            let mut stalls = Stalls::new();
+            assert!(!stalls.stall(100, 4_096));
+            stalls.credit(200, 4_096);
+            assert!(!stalls.goes_on(200 + late));
+            assert_eq!([400, 500].map(|now| stalls.stall(now, 4_096)), held, "{late}");
+        }
+    }
+
+    #[test]
     fn credit_on_its_way_is_bounded() {
         let mut stalls = Stalls::new();
         for _ in 0..100 {

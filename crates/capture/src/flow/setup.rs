@@ -311,3 +311,6 @@ const fn verdict(rule: Rule, cause: Cause, direction: Direction, evidence: Evide
 
 /// A program that has waited for nothing else asks within this time. Our choice.
 const AT_ONCE: Nanos = Nanos::from_millis(1);
+
+#[cfg(test)]
+mod tests;

@@ -367,6 +367,52 @@ mod tests {
         assert_eq!((stream.highest(), stream.has_holes()), (450, false));
     }
 
+    /// RFC 9293, section 3.8.4.
+    #[test]
+    fn a_keep_alive_has_a_byte_at_most_that_was_acknowledged() {
+        let stream = ObservedStream { acked: 100, ..ObservedStream::default() };
+        for (bytes, is_one) in
+            [(99..100, true), (100..100, true), (98..100, false), (100..101, false)]
+        {
+            assert_eq!(stream.is_keep_alive(&bytes), is_one, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_full_segment_has_what_the_syns_agreed_on_or_what_was_cut_or_that_of_the_smallest_mtu() {
+        let least = ObservedStream::LEAST_FULL;
+        for (segment_size, agreed, cut, expected) in [
+            (0, false, false, 0),
+            (500, false, false, least),
+            (least + 1, false, false, least + 1),
+            (500, true, false, 500),
+            (500, false, true, 500),
+        ] {
+            let stream = ObservedStream { segment_size, agreed, cut, ..ObservedStream::default() };
+            assert_eq!(stream.segment_size(), expected, "{segment_size} {agreed} {cut}");
+        }
+    }
+
+    #[test]
+    fn what_is_next_in_a_whole_stream_is_found() {
+        let whole = || {
+            let mut stream = ObservedStream::default();
+            stream.place(&Segment { seq: SeqNumber(99), flags: Flags::SYN, ..Segment::default() });
+            stream.agree(1_000);
+            let bytes = stream.place(&data(100, 100)).unwrap();
+            stream.see(&bytes, at(1));
+            stream
+        };
+        assert_eq!(whole().find_next(&data(200, 50)), Some((100..150, 1_000)));
+        assert_eq!(whole().find_next(&data(199, 50)), None, "sent again");
+        assert_eq!(whole().find_next(&data(201, 50)), None, "behind a hole");
+        let mut holes = whole();
+        holes.see(&(300..400), at(2));
+        assert_eq!(holes.find_next(&data(500, 50)), None, "while there is one");
+        let unknown = ObservedStream { agreed: false, ..whole() };
+        assert_eq!(unknown.find_next(&data(200, 50)), None, "what is full, is not known");
+    }
+
     #[test]
     fn what_is_only_looked_up_begins_no_stream() {
         let mut stream = ObservedStream::default();

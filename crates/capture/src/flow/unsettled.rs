@@ -117,3 +117,118 @@ impl Unsettled {
         self.take()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribution::{
+        Confidence,
+        gap::{
+            Missing,
+            tests::{HELD, at},
+        },
+    };
+    use ackwise_cause::RepairedBy;
+
+    /// A gap for each, that ends with data which had been captured already or not.
+    fn waiting(again: &[bool]) -> Unsettled {
+        let mut unsettled = Unsettled::default();
+        for (end, &again) in (70..).zip(again) {
+            let mut gap = Gap { until: at(end), missing: Missing::JustBefore, ..HELD };
+            gap.hold.lost = Some(RepairedBy::Timeout);
+            assert!(unsettled.put_off(&gap, again));
+        }
+        unsettled
+    }
+
+    fn ends(gaps: impl Iterator<Item = Gap>) -> Vec<u64> {
+        gaps.map(|it| it.until.as_nanos() / 1_000_000).collect()
+    }
+
+    #[test]
+    fn no_more_than_a_window_of_them_waits() {
+        let mut unsettled = waiting(&[false; Unsettled::MAX_WAITING]);
+        assert!(!unsettled.put_off(&HELD, false));
+        assert_eq!(unsettled.len(), Unsettled::MAX_WAITING);
+    }
+
+    #[test]
+    fn what_follows_soon_shows_that_no_timer_sent_what_came_late() {
+        for (stall, after, follows) in
+            [(Stall::OrTimeout, 9, true), (Stall::OrTimeout, 10, false), (Stall::OrLoss, 9, false)]
+        {
+            let mut unsettled = Unsettled::default();
+            unsettled.put_off(&Gap { stall, ..HELD }, false);
+            let next = Gap { until: at(70 + after), ..HELD };
+            unsettled.follow(&next, Nanos::from_millis(10));
+            let settled = unsettled.take().next().unwrap();
+            assert_eq!(settled.stall == Stall::Shown, follows, "{stall:?} {after}");
+        }
+    }
+
+    #[test]
+    fn what_happened_first_to_missing_data_counts() {
+        let mut unsettled = waiting(&[false]);
+        unsettled.resolve(Resolution::LostByCapture);
+        unsettled.put_off(&Gap { missing: Missing::JustBefore, ..HELD }, false);
+        unsettled.resolve(Resolution::SentAgain);
+        let lost: Vec<_> = unsettled.take().map(|it| it.capture_lost_data).collect();
+        assert_eq!(lost, [true, false]);
+    }
+
+    #[test]
+    fn only_the_last_that_was_sent_again_is_what_an_acknowledgement_is_of() {
+        let resolved = |again: &[bool], resolution| {
+            let mut unsettled = waiting(again);
+            unsettled.resolve_last_again(resolution);
+            unsettled.take().map(|it| it.stall != Stall::None).collect::<Vec<_>>()
+        };
+        let spurious = Resolution::Spurious;
+        assert_eq!(resolved(&[true, true, false], spurious), [false, true, false]);
+        // Two copies that were refused: one alone may have been damaged.
+        let refused = Resolution::Refused { sure: true };
+        assert_eq!(resolved(&[true, false, true], refused), [true, false, true]);
+        for (again, sure) in [(&[true, true][..], true), (&[true, false], false)] {
+            let mut unsettled = waiting(again);
+            unsettled.resolve_last_again(refused);
+            let first = unsettled.take().next().unwrap();
+            assert_eq!(first.hold.confidence == Confidence::High, sure, "{again:?}");
+        }
+    }
+
+    #[test]
+    fn what_had_arrived_before_is_forgotten_and_what_was_resolved_stays_so() {
+        let again = [true, false, true, false];
+        for (all, left) in [(false, &[70, 71, 73][..]), (true, &[71, 73])] {
+            let mut unsettled = waiting(&again);
+            unsettled.forget_again(all);
+            assert_eq!(ends(unsettled.take()), left, "{all}");
+        }
+        for (resolved, forgotten) in [(&[true, false][..], 1), (&[false, false], 2)] {
+            let mut unsettled = waiting(resolved);
+            unsettled.resolve(Resolution::Overtaken);
+            unsettled.put_off(&Gap { until: at(90), ..HELD }, false);
+            unsettled.forget_again(true);
+            assert_eq!(unsettled.resolved, forgotten, "{resolved:?}");
+        }
+        let mut later = waiting(&[false]);
+        later.resolve(Resolution::Overtaken);
+        later.put_off(&HELD, true);
+        later.forget_again(true);
+        assert_eq!((later.resolved, later.len()), (1, 1), "it was not resolved");
+    }
+
+    #[test]
+    fn what_was_sent_again_last_has_delayed_nothing() {
+        for (again, needed) in [
+            (&[true, false, true, true][..], &[70, 71][..]),
+            (&[true, true], &[]),
+            (&[false], &[70]),
+        ] {
+            let mut unsettled = waiting(again);
+            assert_eq!(unsettled.is_again(), again[again.len() - 1]);
+            assert_eq!(ends(unsettled.take_needed()), needed, "{again:?}");
+            assert!(unsettled.is_empty() && !unsettled.is_again());
+        }
+    }
+}

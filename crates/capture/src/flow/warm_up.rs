@@ -129,3 +129,63 @@ impl WarmUp {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ackwise_tcp::Flags;
+
+    use super::*;
+
+    /// Adds a segment with so many bytes, so many milliseconds after the first.
+    fn add(warm_up: &mut WarmUp, millis: u64, bytes: usize, flags: Flags) -> bool {
+        let payload = vec![0; bytes];
+        let len = u32::try_from(bytes).unwrap();
+        let packet = Packet {
+            number: 1,
+            at: Instant::EPOCH + Duration::from_millis(millis),
+            interface: 0,
+            identification: 0,
+            hop_limit: 64,
+            segment: &Segment { flags, len, ..Segment::default() },
+            payload: &payload,
+        };
+        warm_up.add(&packet, Direction::ToServer)
+    }
+
+    #[test]
+    fn segments_are_put_off_up_to_each_bound() {
+        for (why, segments, bytes, last, flags, is_known) in [
+            ("39 segments", 39, 0, 0, Flags::NONE, false),
+            ("40 segments", 40, 0, 0, Flags::NONE, true),
+            ("64 KB", 1, WarmUp::BYTES, 0, Flags::NONE, false),
+            ("a byte more", 1, WarmUp::BYTES + 1, 0, Flags::NONE, true),
+            ("two seconds", 2, 0, 2_000, Flags::NONE, false),
+            ("longer", 2, 0, 2_001, Flags::NONE, true),
+            ("FIN", 2, 0, 0, Flags::FIN, true),
+            ("RST", 2, 0, 0, Flags::RST, true),
+        ] {
+            let mut warm_up = WarmUp::default();
+            for _ in 1..segments {
+                assert!(!add(&mut warm_up, 0, 0, Flags::NONE), "{why}");
+            }
+            assert_eq!(add(&mut warm_up, last, bytes, flags), is_known, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_usual_connection_has_room_for_twelve_segments_and_a_kilobyte() {
+        let mut warm_up = WarmUp::default();
+        assert!(warm_up.has_room(1_024) && !warm_up.has_room(1_025));
+        for number in 0..12 {
+            assert!(warm_up.has_room(0), "{number}");
+            add(&mut warm_up, 0, 0, Flags::NONE);
+        }
+        assert!(!warm_up.has_room(0));
+        let usual = warm_up.held();
+        (0..20).for_each(|_| _ = add(&mut warm_up, 0, 100, Flags::NONE));
+        assert!(warm_up.held() > usual);
+        warm_up.clear();
+        assert!(warm_up.held() <= usual, "memory is given back");
+        assert!(!warm_up.is_mutual());
+    }
+}

@@ -192,3 +192,56 @@ impl Distance {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEADY: Alike = Alike { near: 2, beyond: 0 };
+    const VARY: Alike = Alike { near: 0, beyond: 2 };
+    const FEW: Alike = Alike { near: 1, beyond: 0 };
+
+    const fn least(micros: u64, alike: Alike) -> Least {
+        Least { round_trip: Duration::from_micros(micros), alike }
+    }
+
+    #[test]
+    fn a_queue_is_likely_beside_round_trips_half_as_long_less_a_millisecond() {
+        for (micros, is_doubtful) in [(21_000, false), (21_001, true)] {
+            let own = least(micros, STEADY);
+            assert_eq!(own.is_doubtful(least(10_000, STEADY)), is_doubtful, "{micros}");
+        }
+    }
+
+    #[test]
+    fn what_varies_and_is_an_eighth_and_a_millisecond_longer_is_not_all_distance() {
+        for (micros, alike, is_longer) in [
+            (10_000, VARY, false),
+            (10_001, VARY, true),
+            (10_001, STEADY, false),
+            (90_000, FEW, false),
+        ] {
+            let found = least(micros, alike).distance(least(8_000, STEADY));
+            assert_eq!(found.is_some(), is_longer, "{micros} {alike:?}");
+        }
+    }
+
+    #[test]
+    fn round_trips_that_vary_are_a_queue_unless_others_of_the_same_length_do_not() {
+        let beside = |micros, alike| Some(least(micros, alike));
+        for (own, others, vary) in [
+            (STEADY, None, false),
+            (STEADY, beside(10_000, VARY), false),
+            (VARY, None, true),
+            (VARY, beside(10_000, STEADY), false),
+            (VARY, beside(9_700, STEADY), false),
+            (VARY, beside(9_699, STEADY), true),
+            (FEW, None, false),
+            (FEW, beside(10_000, STEADY), false),
+            (FEW, beside(10_000, VARY), true),
+            (FEW, beside(9_699, VARY), false),
+        ] {
+            assert_eq!(least(10_000, own).varies_beside(others), vary, "{own:?} {others:?}");
+        }
+    }
+}

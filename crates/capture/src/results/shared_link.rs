@@ -104,3 +104,37 @@ impl ExchangeResult {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_transfers_that_last_longest_are_remembered_of_two_connections() {
+        let of = |connection, until| {
+            let until = Instant::EPOCH + Nanos::from_millis(until);
+            Transfer { connection, until, place: 0 }
+        };
+        let after = |transfers: &[(u32, u64)]| {
+            let mut known = [None; 2];
+            transfers
+                .iter()
+                .for_each(|&(connection, until)| keep(&mut known, of(connection, until)));
+            let millis = |it: Transfer| it.until.saturating_since(Instant::EPOCH).as_millis();
+            known.map(|it: Option<Transfer>| it.map(|it| (it.connection, millis(it))))
+        };
+        let both = [Some((1, 30)), Some((2, 20))];
+        for (transfers, expected) in [
+            (&[(1, 30)][..], [Some((1, 30)), None]),
+            (&[(1, 30), (2, 20)], both),
+            (&[(1, 30), (2, 20), (1, 29)], both),
+            (&[(1, 30), (2, 20), (2, 21)], [Some((1, 30)), Some((2, 21))]),
+            (&[(1, 30), (2, 20), (3, 19)], both),
+            (&[(1, 30), (2, 20), (3, 20)], [Some((1, 30)), Some((3, 20))]),
+            (&[(1, 20), (2, 30), (3, 25)], [Some((3, 25)), Some((2, 30))]),
+            (&[(1, 20), (2, 20), (3, 20)], [Some((3, 20)), Some((2, 20))]),
+        ] {
+            assert_eq!(after(transfers), expected, "{transfers:?}");
+        }
+    }
+}

@@ -96,9 +96,10 @@ fn has_written_no_more(facts: &Facts) -> bool {
     facts.pushed && facts.has_room()
 }
 
-fn is_buffer(facts: &Facts) -> bool {
-    let is_large = facts.flight[0] >= 2 * facts.full;
-    (is_large && !facts.answers) || facts.may_be_all_of_a_buffer()
+/// What was outstanding before the acknowledgement may be all that a send buffer holds: none is smaller than a segment
+/// (Linux `sk_stream_memory_free` asks whether any room is left).
+const fn is_buffer(facts: &Facts) -> bool {
+    facts.flight[0] >= facts.full && !facts.answers
 }
 
 fn first_window(facts: &Facts) -> Option<Hold> {

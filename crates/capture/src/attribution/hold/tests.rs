@@ -1,13 +1,14 @@
 //! Facts in, verdict out.
 
 mod nagle;
+mod rules;
 mod timers;
 mod window_or_program;
 
 use super::*;
 
 /// A full segment, 80 ms after the data before it and 60 ms after an acknowledgement of all of that.
-const LATE: Facts = Facts {
+pub(super) const LATE: Facts = Facts {
     since_data: Nanos::from_millis(80),
     by_stamps: Nanos::ZERO,
     since_ack: Some(Nanos::from_millis(60)),
@@ -69,7 +70,8 @@ fn decide(facts: &Facts) -> Hold {
 }
 
 /// A small segment, right after an acknowledgement of all that was outstanding.
-const SMALL: Facts = Facts { since_ack: Some(Nanos::ZERO), bytes: 500, flight: [90, 0], ..LATE };
+pub(super) const SMALL: Facts =
+    Facts { since_ack: Some(Nanos::ZERO), bytes: 500, flight: [90, 0], ..LATE };
 
 /// A full segment, right after an acknowledgement of a part of a full window.
 const BULK: Facts = Facts { since_ack: Some(Nanos::ZERO), flight: [10 * FULL, 8 * FULL], ..LATE };
@@ -93,7 +95,7 @@ const REPAIR: Facts = Facts {
 
 const FULL: u64 = 1_448;
 
-const fn micros(micros: u64) -> Option<Nanos> {
+pub(super) const fn micros(micros: u64) -> Option<Nanos> {
     Some(Nanos::from_micros(micros))
 }
 
@@ -513,4 +515,15 @@ fn a_small_segment_behind_as_many_as_the_first_window_has_waits_for_that() {
         ("all but Nagle's", Facts { nagle: NagleHabit::Off, ..tail }, Wait::SlowStart, High),
     ]);
     assert_eq!(decide(&tail).rival, Some(Cause::NagleRtt));
+}
+
+#[test]
+fn what_has_low_confidence_and_a_rival_already_still_names_its_doubt() {
+    let nagle = NagleHabit::WritesLate;
+    let late = Facts { nagle, pushed: true, ended: true, ..SMALL };
+    let lacks = Facts { lacks: Lacks { ack: true, ..LATE.lacks }, ..late };
+    for (facts, doubt) in [(late, None), (lacks, Some(Rule::CaptureLacks))] {
+        let hold = decide(&facts);
+        assert_eq!((hold.confidence, hold.rival, hold.doubt), (Low, Some(Cause::NagleRtt), doubt));
+    }
 }

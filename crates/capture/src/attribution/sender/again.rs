@@ -213,4 +213,130 @@ mod tests {
             assert_eq!(found, earlier, "{sent:?} {echo:?} {acked_before}");
         }
     }
+
+    /// A timer sent it again, and an acknowledgement came as soon as one of that can.
+    const COPIES: Copies = Copies {
+        of_earlier: None,
+        too_soon: false,
+        prompt: true,
+        twice: false,
+        by_timer: true,
+        acknowledged: false,
+        leaves_no_room: false,
+        is_far: true,
+        came_before: false,
+        answer_lost: false,
+        first: false,
+        at_receiver: false,
+        one_host: false,
+    };
+
+    #[track_caller]
+    fn check(rows: &[(&str, Copies, Option<Resolution>)]) {
+        for (why, copies, resolution) in rows {
+            assert_eq!(copies.resolution(), *resolution, "{why}");
+        }
+    }
+
+    #[test]
+    fn an_earlier_copy_had_arrived_if_its_timestamp_or_the_time_says_so() {
+        use Resolution::{AnswerLost, Confirmed, Spurious, WindowClosed};
+        let echo = |earlier| Copies { of_earlier: Some(earlier), ..COPIES };
+        let soon = Copies { too_soon: true, ..COPIES };
+        let no_room = |copies| Copies { leaves_no_room: true, ..copies };
+        let lost = |copies| Copies { answer_lost: true, ..copies };
+        check(&[
+            ("as soon as that can be", COPIES, Some(Confirmed)),
+            ("later", Copies { prompt: false, ..COPIES }, None),
+            ("later, but it echoes this", Copies { prompt: false, ..echo(false) }, Some(Confirmed)),
+            ("it echoes the earlier", echo(true), Some(Spurious)),
+            ("too soon", soon, Some(Spurious)),
+            ("but it echoes this", Copies { too_soon: true, ..echo(false) }, Some(Confirmed)),
+            ("too soon, and no more may leave", no_room(soon), Some(WindowClosed)),
+            ("no more may leave", no_room(COPIES), Some(Confirmed)),
+            (
+                "all was acknowledged before",
+                no_room(Copies { acknowledged: true, ..COPIES }),
+                Some(WindowClosed),
+            ),
+            ("but more may leave", Copies { acknowledged: true, ..COPIES }, Some(Confirmed)),
+            ("too soon, and what it comes with was lost", lost(soon), Some(AnswerLost)),
+            ("what it comes with was lost", lost(COPIES), Some(Confirmed)),
+        ]);
+    }
+
+    #[test]
+    fn the_path_held_what_a_timer_sent_again_if_the_acknowledgement_is_late_and_more_shows_it() {
+        use Resolution::{AckLost, Confirmed, Spurious};
+        let late = Copies { prompt: false, ..COPIES };
+        let behind = Copies { came_before: true, ..late };
+        let twice = Copies { twice: true, ..late };
+        check(&[
+            ("behind one of earlier data", behind, Some(Spurious)),
+            ("in time", Copies { prompt: true, ..behind }, Some(Confirmed)),
+            ("by an acknowledgement", Copies { by_timer: false, ..behind }, None),
+            ("to a receiver that is near", Copies { is_far: false, ..behind }, None),
+            ("it echoes this", Copies { of_earlier: Some(false), ..behind }, Some(Confirmed)),
+            ("both arrived", twice, Some(Spurious)),
+            ("both, and soon", Copies { prompt: true, ..twice }, Some(AckLost)),
+            ("both, by an acknowledgement", Copies { by_timer: false, ..twice }, Some(AckLost)),
+            ("both, and near", Copies { is_far: false, ..twice }, Some(AckLost)),
+            (
+                "both, and too soon for the later",
+                Copies { too_soon: true, prompt: true, ..twice },
+                Some(AckLost),
+            ),
+        ]);
+    }
+
+    #[test]
+    fn the_first_data_of_a_connection_may_have_been_refused() {
+        use Resolution::{OrRefused, Refused};
+        let first = Copies { first: true, ..COPIES };
+        let here = Copies { at_receiver: true, of_earlier: Some(false), ..first };
+        check(&[
+            ("far away, both are common", first, Some(OrRefused)),
+            ("next to the server, it is shown", here, Some(Refused { sure: true })),
+            (
+                "without timestamps",
+                Copies { of_earlier: None, ..here },
+                Some(Refused { sure: false }),
+            ),
+            ("on one host", Copies { one_host: true, ..here }, Some(Refused { sure: false })),
+        ]);
+    }
+
+    #[test]
+    fn an_acknowledgement_of_earlier_data_or_of_a_hole_is_told_from_others() {
+        let ack = |acked, sacks| Acknowledgement {
+            packet: 2,
+            seen: Instant::EPOCH,
+            acked,
+            edge: None,
+            stamp: None,
+            echo: None,
+            sacks,
+            is_pure: true,
+            held: Nanos::ZERO,
+            lost_before: false,
+            unread: false,
+        };
+        for (acked, sacks, by, earlier, hole) in [
+            (501, false, RepairedBy::Timeout, true, false),
+            (500, false, RepairedBy::Timeout, false, false),
+            (999, false, RepairedBy::Timeout, true, false),
+            (1_000, false, RepairedBy::Timeout, false, false),
+            (999, true, RepairedBy::Timeout, false, true),
+            (1_000, true, RepairedBy::Timeout, false, false),
+            (999, true, RepairedBy::Recovery, false, false),
+        ] {
+            let (packet, seen, bytes, timestamp) = (1, Instant::EPOCH, 1_000..2_000, None);
+            let (acked_later, came_before) = (false, false);
+            let mut again =
+                Again { packet, seen, bytes, by, timestamp, acked: acked_later, came_before };
+            again.note_earlier(&ack(acked, sacks), 500);
+            assert_eq!(again.came_before, earlier, "{acked} {sacks}");
+            assert_eq!(again.probes_hole(&ack(acked, sacks)), hole, "{acked} {sacks} {by:?}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! One end as a sender, 20 ms from its receiver, seen on its own host.
 
+mod edges;
 mod held;
 
 use std::ops::Range;

@@ -257,3 +257,75 @@ impl ObservedConnection {
 /// waits for 40) or in a cork (200 ms, `tcp_cork` in tcp(7)), and ticks of the timers. Servers keep idle connections
 /// for seconds.
 const LONGEST_HOLD: Nanos = Nanos::from_millis(250);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Direction::{ToClient, ToServer};
+
+    /// An alert, perhaps, of so many bytes.
+    fn held(kind: Shutdown, len: u32) -> HeldShutdown {
+        let (at, bytes) = (Instant::EPOCH, Box::default());
+        let segment = HeldSegment { gap: None, position: 100, len, bytes, at, packet: 1 };
+        HeldShutdown {
+            kind,
+            before: None,
+            is_idle: false,
+            answers_close: false,
+            was_closed: true,
+            is_over: false,
+            segments: vec![segment],
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_connection_makes_it_its_close_or_not() {
+        let of = |kind| held(kind, 24);
+        let may_be = || of(Shutdown::MayBeAlert);
+        for (why, held, direction, closes) in [
+            ("the client has closed before", may_be(), ToClient, false),
+            ("an alert by its length", of(Shutdown::Alert), ToClient, true),
+            ("one that refuses", of(Shutdown::MayBeRefusal), ToClient, true),
+            ("a GOAWAY", of(Shutdown::MayBeGoaway), ToClient, false),
+            ("no request is so short", may_be(), ToServer, true),
+            ("it was idle", HeldShutdown { is_idle: true, ..may_be() }, ToClient, true),
+            ("it answers", HeldShutdown { answers_close: true, ..may_be() }, ToClient, true),
+            ("it was first", HeldShutdown { was_closed: false, ..may_be() }, ToClient, true),
+        ] {
+            assert_eq!(held.closes(direction), closes, "{why}");
+        }
+    }
+
+    #[test]
+    fn what_is_answered_is_content_unless_it_is_an_alert_by_its_length() {
+        use Shutdown::{Alert, MayBeAlert, MayBeGoaway, MayBeRefusal};
+        let idle = |held| HeldShutdown { is_idle: true, ..held };
+        for (held, direction, is_answered) in [
+            (held(Alert, 25), ToServer, false),
+            (held(Alert, 25), ToClient, false),
+            // TLS 1.3: five bytes of header, two of the alert, one of its type and 16 of the seal.
+            (held(MayBeAlert, 24), ToServer, false),
+            (held(MayBeAlert, 25), ToServer, true),
+            (idle(held(MayBeAlert, 25)), ToServer, true),
+            (held(MayBeAlert, 24), ToClient, true),
+            (idle(held(MayBeAlert, 24)), ToClient, false),
+            (held(MayBeRefusal, 24), ToClient, true),
+            (idle(held(MayBeGoaway, 24)), ToClient, false),
+        ] {
+            assert_eq!(held.is_answered(direction), is_answered, "{held:?} {direction:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_the_client_sent_before_it_heard_of_the_refusal_has_crossed_it() {
+        for (kind, heard, crossed) in [
+            (Shutdown::MayBeRefusal, 100, true),
+            (Shutdown::MayBeRefusal, 101, false),
+            (Shutdown::MayBeAlert, 100, false),
+        ] {
+            assert_eq!(held(kind, 24).is_crossed(heard), crossed, "{kind:?} {heard}");
+        }
+        let empty = HeldShutdown { segments: Vec::new(), ..held(Shutdown::MayBeRefusal, 24) };
+        assert!(!empty.is_crossed(0));
+    }
+}

@@ -1,3 +1,5 @@
+mod tables;
+
 use proptest::prelude::*;
 
 use super::*;

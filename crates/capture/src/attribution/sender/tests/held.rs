@@ -181,3 +181,56 @@ fn a_program_waited_for_memory_until_acknowledgements_came_again() {
         assert_eq!((hold.wait, hold.rival), (Wait::Application, rival), "{acks:?}");
     }
 }
+
+/// Three quarters of a round trip of 20 ms, and five quarters and a prompt acknowledgement.
+#[test]
+fn what_was_sent_again_had_been_lost_if_its_acknowledgement_takes_about_a_round_trip() {
+    for (took, resolution) in [
+        (14.9, Some(Resolution::Spurious)),
+        (15.0, Some(Resolution::Confirmed)),
+        (28.5, Some(Resolution::Confirmed)),
+        (28.6, None),
+    ] {
+        let mut wire = Wire::new();
+        wire.data(0.0, 0..1_000);
+        let repair = wire.repair(400.0, 0..1_000).unwrap();
+        assert_eq!(repair.repairs(), Some(RepairedBy::Timeout));
+        assert_eq!(wire.held_ack(400.0 + took, 1_000, 0), resolution, "{took}");
+    }
+}
+
+/// RFC 1122, section 4.2.3.2: an acknowledgement is delayed for less than 0.5 s; that of two segments is not.
+#[test]
+fn a_silence_longer_than_any_delay_is_a_stall_or_the_reader_s() {
+    for (segments, silent, stall) in [
+        (1, 500.0, Stall::None),
+        (1, 500.1, Stall::Shown),
+        (2, 40.0, Stall::None),
+        (2, 40.1, Stall::OrDelayedAck),
+        (2, 500.0, Stall::OrDelayedAck),
+        (2, 500.1, Stall::Shown),
+    ] {
+        let mut wire = Wire::new();
+        let end = segments * 1_000;
+        (0..segments).for_each(|it| _ = wire.data(0.0, it * 1_000..(it + 1) * 1_000));
+        wire.ack(20.0 + silent, end);
+        let gap = wire.data(20.0 + silent, end..end + 1_000).unwrap();
+        assert_eq!(gap.stall, stall, "{segments} {silent}");
+    }
+    for (segments, silent, stall) in [
+        (1, 100.0, Stall::None),
+        (2, 5.0, Stall::None),
+        (2, 5.1, Stall::Unread),
+        (2, 500.0, Stall::Unread),
+        (2, 500.1, Stall::None),
+    ] {
+        let mut wire = Wire::default();
+        wire.distances.sample(Direction::ToClient, Nanos::from_micros(100));
+        wire.distances.sample(Direction::ToServer, Nanos::from_millis(20));
+        let end = segments * 1_000;
+        (0..segments).for_each(|it| _ = wire.data(20.0, it * 1_000..(it + 1) * 1_000));
+        wire.ack(20.1 + silent, end);
+        let gap = wire.data(40.1 + silent, end..end + 1_000).unwrap();
+        assert_eq!(gap.stall, stall, "{segments} {silent}, at the receiver");
+    }
+}
