@@ -22,13 +22,16 @@ use ackwise_testing::{
     busy::BusyCores,
     pattern::{PatternServer, Stalls, WritePattern},
 };
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use xtask::process;
 
 use super::{DIRECTORY, NAME};
 
 /// Runs for each pattern and stack. 300 take about half an hour. Our choice.
 const RUNS: usize = 20;
+
+/// Congestion controls of the server: while windows are small, they let other responses stall.
+const CONGESTION: [&str; 2] = ["bbr", "cubic"];
 
 /// Percentage of the runs against a server that stalls that must fail.
 const BAD_PERCENT: usize = 99;
@@ -46,7 +49,10 @@ pub(super) fn run(runs: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     println!(
         "{NAME}: do the verdicts of `check --quick` hold when every core is busy? ({runs} runs each)\n"
     );
-    println!("{:<8} {:<56} {:>14} {:>8}  others", "stack", "writes", "failed", "s a run");
+    println!(
+        "{:<8} {:<6} {:<56} {:>14} {:>8}  others",
+        "stack", "server", "writes", "failed", "s a run"
+    );
     let busy = BusyCores::start();
     let mut right = true;
     for stack in [StackChoice::Kernel, StackChoice::Ackwise] {
@@ -56,7 +62,9 @@ pub(super) fn run(runs: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
             _ => Network::Host,
         };
         for pattern in WritePattern::ALL {
-            right &= judge(pattern, stack, network, runs)?;
+            for congestion in CONGESTION {
+                right &= judge(pattern, congestion, stack, network, runs)?;
+            }
         }
     }
     drop(busy);
@@ -67,11 +75,13 @@ pub(super) fn run(runs: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
 /// Checks one server, prints the counts; whether they are as they must be.
 fn judge(
     pattern: WritePattern,
+    congestion: &str,
     stack: StackChoice,
     network: Network,
     runs: usize,
 ) -> anyhow::Result<bool> {
-    let server = PatternServer::start(network.bind(), pattern)?;
+    let server = PatternServer::start_with(network.bind(), pattern, congestion)
+        .with_context(|| format!("a server with {congestion} (modprobe tcp_{congestion})"))?;
     let address = SocketAddr::from(([127, 0, 0, 1], server.local_addr().port()));
     let target: Target = format!("http://{address}/").parse()?;
     let options = Options { stack, only: Some(STALLS.into()), time: TIME, ..Options::default() };
@@ -91,7 +101,7 @@ fn judge(
         };
         failed += usize::from(fails(&card));
         if fails(&card) != must_fail {
-            keep(&card, &format!("{name}-{}-{run}", pattern.name))?;
+            keep(&card, &format!("{name}-{congestion}-{}-{run}", pattern.name))?;
         }
         for it in card.findings.iter().filter(|it| is_other(it.verdict, must_fail)) {
             *others.entry(format!("{} {:?}", it.id, it.verdict)).or_insert(0_usize) += 1;
@@ -99,7 +109,10 @@ fn judge(
     }
     let took = begun.elapsed().as_secs_f64() / runs as f64;
     let counted = format!("{failed} of {runs}");
-    println!("{name:<8} {:<56} {counted:>14} {took:>8.2}  {others:?}", pattern.name);
+    println!(
+        "{name:<8} {congestion:<6} {:<56} {counted:>14} {took:>8.2}  {others:?}",
+        pattern.name
+    );
     Ok(if must_fail { failed * 100 >= runs * BAD_PERCENT } else { failed == 0 })
 }
 

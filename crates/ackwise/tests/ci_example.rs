@@ -34,6 +34,28 @@ fn a_server_without_a_stall_passes_without_a_comment() {
 }
 
 #[test]
+fn a_stall_that_was_there_before_does_not_fail_the_build() {
+    let job = Job::new("baseline");
+    let server = Server::start(Config::loopback(Behaviour::PAPER_1996)).expect("a free port");
+    let url = format!("http://{}/300", server.local_addr());
+    let earlier = Command::new(env!("CARGO_BIN_EXE_ackwise"))
+        .args(["check", "--quick", "--json", &url])
+        .output()
+        .expect("it was built");
+    let (baseline, junit) = (job.0.join("baseline.json"), job.0.join("stalls.xml"));
+    fs::write(&baseline, earlier.stdout).expect("the folder was made");
+    let output = job.run_with(&url, &[("BASELINE", &baseline), ("JUNIT", &junit)]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(job.read("summary").contains("Nothing is new since the baseline"), "{output:?}");
+    let tests = job.read("stalls.xml");
+    assert!(tests.contains("failures=\"0\"") && tests.contains("(as in the baseline)"), "{tests}");
+    // Without it, the stall counts.
+    let output = job.run_with(&url, &[("JUNIT", &junit)]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(job.read("stalls.xml").contains("failures=\"1\""), "{}", job.read("stalls.xml"));
+}
+
+#[test]
 fn a_server_that_does_not_run_is_no_success() {
     let job = Job::new("absent");
     let output = job.run("http://127.0.0.1:9/");
@@ -58,6 +80,10 @@ impl Job {
     }
 
     fn run(&self, url: &str) -> Output {
+        self.run_with(url, &[])
+    }
+
+    fn run_with(&self, url: &str, variables: &[(&str, &PathBuf)]) -> Output {
         let program = Path::new(env!("CARGO_BIN_EXE_ackwise"));
         let folder = program.parent().expect("it lies in a folder");
         let path = env::var("PATH").unwrap_or_default();
@@ -66,6 +92,7 @@ impl Job {
             .env("PATH", format!("{}:{}:{path}", self.0.display(), folder.display()))
             .env("GITHUB_STEP_SUMMARY", self.0.join("summary"))
             .env("PULL_REQUEST", "17")
+            .envs(variables.iter().copied())
             .output()
             .expect("there is a shell")
     }

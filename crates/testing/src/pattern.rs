@@ -124,7 +124,27 @@ impl PatternServer {
     ///
     /// If the address cannot be bound.
     pub fn start(bind: SocketAddr, pattern: WritePattern) -> io::Result<Self> {
+        Self::serve(TcpListener::bind(bind)?, pattern)
+    }
+
+    /// The same with a congestion control of Linux, as in `net.ipv4.tcp_congestion_control`.
+    ///
+    /// # Errors
+    ///
+    /// If the address cannot be bound, or the kernel does not have it.
+    #[cfg(target_os = "linux")]
+    pub fn start_with(
+        bind: SocketAddr,
+        pattern: WritePattern,
+        congestion: &str,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(bind)?;
+        // Accepted connections inherit it.
+        rustix::net::sockopt::set_tcp_congestion(&listener, congestion)?;
+        Self::serve(listener, pattern)
+    }
+
+    fn serve(listener: TcpListener, pattern: WritePattern) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&stopping);

@@ -41,7 +41,9 @@ impl View {
     pub(super) fn of(client: &Client, facts: &Facts) -> Result<Self, NoVerdict> {
         let Capabilities { segments, longest_delay, .. } = client.capabilities();
         if segments && longest_delay >= SHORTEST_WITHHOLDING {
-            return Ok(Self::Withholding(longest_delay.min(LONGEST_WITHHOLDING)));
+            let most =
+                if client.hold().is_some() { SHORTEST_WITHHOLDING } else { LONGEST_WITHHOLDING };
+            return Ok(Self::Withholding(longest_delay.min(most)));
         }
         if facts.rtt >= SHORTEST_ROUND_TRIP {
             return Ok(Self::Bursts(facts.rtt / 2));

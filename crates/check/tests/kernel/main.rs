@@ -8,6 +8,8 @@ mod accept_queue;
 #[cfg(target_os = "linux")]
 mod behind;
 #[cfg(target_os = "linux")]
+mod cork;
+#[cfg(target_os = "linux")]
 mod early_response;
 mod errors;
 #[cfg(target_os = "linux")]
