@@ -122,11 +122,11 @@ pub(crate) struct Check {
 
     /// Let only what is new count for the exit code: what an earlier --json in FILE does not have, or at less than half
     /// the cost
-    #[arg(long, value_name = "FILE", requires = "url")]
+    #[arg(long, value_name = "FILE", requires = "url", hide_short_help = true)]
     baseline: Option<PathBuf>,
 
     /// Also write a JUnit file, with one case for each check
-    #[arg(long, value_name = "FILE", requires = "url")]
+    #[arg(long, value_name = "FILE", requires = "url", hide_short_help = true)]
     junit: Option<PathBuf>,
 
     /// Print JSON
