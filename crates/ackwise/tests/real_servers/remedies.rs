@@ -101,7 +101,7 @@ fn nginx_keepalive_timeout_outlasts_what_is_in_front() {
         (Ok(before), Ok(after)) => {
             assert_eq!(before.value("keep-alive", "/verdict"), "warn", "{before}");
             let remedy = before.value("keep-alive", "/remedy").as_str().unwrap_or_default();
-            assert!(remedy.starts_with("keepalive_timeout longer"), "{before}");
+            assert!(remedy.starts_with("nginx: keepalive_timeout longer"), "{before}");
             assert_eq!(after.value("keep-alive", "/verdict"), "pass", "{after}");
         }
         (Err(missing), _) | (_, Err(missing)) => skip(test, missing),

@@ -408,15 +408,15 @@ fn stall_of(trials: &[Trial], arm: Arm) -> Option<Duration> {
 
 /// For a client on Linux, on two connections. Our choice: a server that stalls in one response of three, at random, shows
 /// none in 20 with a probability of 0.03 %, and none in 8 with one of 4 %.
-const ANSWERS: Answers = Answers { page: 20, other: 20, range: 8 };
+const ANSWERS: Answers = Answers { page: 20, other: 8, range: 8 };
 
 /// The same for one whose path is longer, if the kernel's TCP asks too, and for the other ways to acknowledge.
-const ANSWERS_FARTHER: Answers = Answers { page: 8, other: 2, range: 4 };
+const ANSWERS_FARTHER: Answers = Answers { page: 8, other: 4, range: 4 };
 const ANSWERS_OTHERWISE: Answers = Answers { page: 4, other: 2, range: 2 };
 
 /// The same for first responses, and for a client on the server's host.
-const ANSWERS_FIRST: Answers = Answers { page: 6, other: 4, range: 0 };
-const ANSWERS_SAME_HOST: Answers = Answers { page: 12, other: 4, range: 4 };
+const ANSWERS_FIRST: Answers = Answers { page: 6, other: 0, range: 0 };
+const ANSWERS_SAME_HOST: Answers = Answers { page: 12, other: 2, range: 4 };
 
 /// Stalled trials that measure what the kernel's own delayed ACK costs, and answers that they may take.
 const COST_TRIALS: usize = 3;
