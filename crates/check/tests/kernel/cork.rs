@@ -1,4 +1,4 @@
-//! A program that takes as long as a cork's timer: told from a cork by a close, if there is one.
+//! A program that takes as long as a cork's timer: only a close shows the difference, if there is one.
 
 use std::{
     io::{Read, Write},
