@@ -79,7 +79,7 @@ impl Scene {
         }
     }
 
-    /// The rest of so many responses is asked for on a new connection: some servers stall only early in one.
+    /// After this many responses, the rest is asked for on a new connection: some servers stall only early in one.
     const fn on_one(self) -> usize {
         match self {
             Self::Kept | Self::SameHost => 12,
@@ -103,10 +103,8 @@ struct Player {
 struct Answers {
     /// For the page.
     page: usize,
-    /// For another page, of which there may be several.
+    /// For another page, of which there may be several, or a range of this one.
     other: usize,
-    /// For a range of the page.
-    range: usize,
 }
 
 impl Player {
@@ -265,11 +263,8 @@ impl Bench<'_> {
         self.player = player;
         self.reused = None;
         let rule = player.rule;
-        let answers = match page.bytes {
-            Some(_) => player.answers.range,
-            None if *page == self.facts.page => player.answers.page,
-            None => player.answers.other,
-        };
+        let Answers { page: whole, other } = player.answers;
+        let answers = if *page == self.facts.page { whole } else { other };
         let mut size = Size::new(page, rule, player.scene);
         let mut trials = Vec::new();
         for number in 0..answers {
@@ -408,15 +403,15 @@ fn stall_of(trials: &[Trial], arm: Arm) -> Option<Duration> {
 
 /// For a client on Linux, on two connections. Our choice: a server that stalls in one response of three, at random, shows
 /// none in 20 with a probability of 0.03 %, and none in 8 with one of 4 %.
-const ANSWERS: Answers = Answers { page: 20, other: 8, range: 8 };
+const ANSWERS: Answers = Answers { page: 20, other: 8 };
 
 /// The same for one whose path is longer, if the kernel's TCP asks too, and for the other ways to acknowledge.
-const ANSWERS_FARTHER: Answers = Answers { page: 8, other: 4, range: 4 };
-const ANSWERS_OTHERWISE: Answers = Answers { page: 4, other: 2, range: 2 };
+const ANSWERS_FARTHER: Answers = Answers { page: 8, other: 4 };
+const ANSWERS_OTHERWISE: Answers = Answers { page: 4, other: 2 };
 
 /// The same for first responses, and for a client on the server's host.
-const ANSWERS_FIRST: Answers = Answers { page: 6, other: 0, range: 0 };
-const ANSWERS_SAME_HOST: Answers = Answers { page: 12, other: 2, range: 4 };
+const ANSWERS_FIRST: Answers = Answers { page: 6, other: 0 };
+const ANSWERS_SAME_HOST: Answers = Answers { page: 12, other: 2 };
 
 /// Stalled trials that measure what the kernel's own delayed ACK costs, and answers that they may take.
 const COST_TRIALS: usize = 3;

@@ -263,7 +263,7 @@ mod tests {
     use super::*;
     use Direction::{ToClient, ToServer};
 
-    /// An alert, perhaps, of so many bytes.
+    /// What may be an alert, with this many bytes.
     fn held(kind: Shutdown, len: u32) -> HeldShutdown {
         let (at, bytes) = (Instant::EPOCH, Box::default());
         let segment = HeldSegment { gap: None, position: 100, len, bytes, at, packet: 1 };
