@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// Adds a segment of `bytes` bytes, `ms` milliseconds after the first.
+    /// Adds a segment of `bytes` bytes, `millis` milliseconds after the first.
     fn add(warm_up: &mut WarmUp, millis: u64, bytes: usize, flags: Flags) -> bool {
         let payload = vec![0; bytes];
         let len = u32::try_from(bytes).unwrap();
