@@ -76,7 +76,7 @@ impl Limit {
             Self::OpenRequests => OPEN_REQUESTS,
             Self::Work => WORK_PER_SEGMENT,
             Self::RequestText => KEPT_TEXT,
-            Self::BlockFields => FIELDS_PER_BLOCK,
+            Self::BlockFields => ackwise_http::http2::hpack::FIELDS_PER_BLOCK,
             Self::StrippedConnections => STRIPPED_BYTES,
             Self::StrippedSegments => STRIPPED_SEGMENTS,
         };
@@ -286,10 +286,6 @@ pub(crate) const WORK_IN_RESERVE: usize = 1 << 21;
 /// The most bytes of a method, path or protocol name that are kept. Our choice: servers refuse request
 /// lines of 8 KiB, and nobody reads more than this in a table.
 pub(crate) const KEPT_TEXT: usize = 1024;
-
-/// The most fields of one HTTP/2 block that are read. Our choice: servers refuse blocks of 8 to 64 KiB,
-/// and a request has some dozens of fields.
-pub(crate) const FIELDS_PER_BLOCK: usize = 4096;
 
 /// The most memory of connections that are stripped at the same time: some 25,000. Our choice.
 pub(crate) const STRIPPED_BYTES: usize = 32 << 20;

@@ -13,12 +13,13 @@
 //! | [`client_close`] | the request by which a client announces its close, and when it is allowed |
 //! | [`getweb`] | a page and all its files in one exchange |
 //! | [`workload`] | distributions of durations, sizes and counts, as data |
+//! | `http2` | frames and field blocks of HTTP/2 (feature `http2`) |
 //! | [`page`] | how the files of a page are transferred, as data, and the plan of its requests |
 //!
 //! All input from the network may be hostile: parsers take bytes in pieces of any size, have named
 //! limits, and return an error with the fault, its offset and the expected input.
 //!
-//! Not here: sockets (`serve`), content codings, HTTP/2 and clocks.
+//! Not here: sockets (`serve`), content codings, streams of HTTP/2 and clocks.
 
 #![no_std]
 
@@ -34,6 +35,8 @@ mod fields;
 pub mod framing;
 pub mod getweb;
 mod head;
+#[cfg(feature = "http2")]
+pub mod http2;
 mod keep_alive;
 mod message;
 mod padded;

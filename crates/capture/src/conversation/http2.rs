@@ -5,18 +5,22 @@
 //! that cannot be read.
 
 mod blocks;
+mod fields;
 mod frames;
 mod grpc;
-mod hpack;
 mod messages;
 mod streams;
 mod windows;
 
 use ackwise_cause::{Direction, H2Window};
+use ackwise_http::http2::{
+    CLIENT_PREFACE, FrameKind,
+    frame::{ACK, END_STREAM},
+};
 use blocks::{Blocks, Fields};
-use frames::{ACK, CLIENT_PREFACE, END_STREAM, Found, Frame, Frames, Kind};
+use fields::{Block, ContentType};
+use frames::{Found, Frame, Frames};
 use grpc::TOO_MANY_PINGS;
-use hpack::{Block, ContentType};
 use streams::Streams;
 use windows::{Credit, Credits, FlowWindow, INITIAL_WINDOW, Whom, initial_window_size};
 
@@ -164,18 +168,21 @@ impl Http2 {
     fn begin_frame(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
         log.token(direction, frame.start, || frame.token());
         self.half(direction).reads = match frame.kind {
-            Kind::Headers | Kind::PushPromise | Kind::Continuation => Reads::Control,
-            Kind::Settings | Kind::WindowUpdate | Kind::RstStream | Kind::Goaway => Reads::Control,
-            Kind::Data => self.streams.reads(direction, frame, self.client.end, log),
-            Kind::Other => Reads::Nothing,
+            FrameKind::Headers | FrameKind::PushPromise | FrameKind::Continuation => Reads::Control,
+            FrameKind::Settings
+            | FrameKind::WindowUpdate
+            | FrameKind::RstStream
+            | FrameKind::Goaway => Reads::Control,
+            FrameKind::Data => self.streams.reads(direction, frame, self.client.end, log),
+            FrameKind::Priority | FrameKind::Ping | FrameKind::Other(_) => Reads::Nothing,
         };
-        let asks = direction == Direction::ToServer && frame.kind == Kind::Headers;
+        let asks = direction == Direction::ToServer && frame.kind == FrameKind::Headers;
         if asks && self.streams.is_new(frame.stream) {
             self.streams.end_turns(self.server.end, log);
             self.streams.begin(frame.stream, frame.start, true, log);
         }
-        let answers =
-            matches!(frame.kind, Kind::Headers | Kind::Data) && !frame.stream.is_multiple_of(2);
+        let answers = matches!(frame.kind, FrameKind::Headers | FrameKind::Data)
+            && !frame.stream.is_multiple_of(2);
         if answers && direction == Direction::ToClient && self.streams.is_new(frame.stream) {
             self.begin_missed(frame.stream, log);
         }
@@ -191,23 +198,25 @@ impl Http2 {
 
     fn end_frame(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
         match frame.kind {
-            Kind::Data => self.take_data(direction, frame, log),
-            Kind::Headers | Kind::PushPromise | Kind::Continuation => {
+            FrameKind::Data => self.take_data(direction, frame, log),
+            FrameKind::Headers | FrameKind::PushPromise | FrameKind::Continuation => {
                 let fields = self.half(direction).blocks.handle(frame);
                 log.token(direction, frame.payload(), || TokenKind::FieldBlock {
                     length: frame.length,
-                    is_promise: frame.kind == Kind::PushPromise,
+                    is_promise: frame.kind == FrameKind::PushPromise,
                     fields: fields.as_ref().map(Fields::known).unwrap_or_default(),
                 });
-                if let Some(fields) = fields.filter(|fields| fields.first.kind == Kind::Headers) {
+                if let Some(fields) =
+                    fields.filter(|fields| fields.first.kind == FrameKind::Headers)
+                {
                     self.take_fields(direction, fields, frame.end(), log);
                 }
             }
-            Kind::RstStream | Kind::Goaway => self.take_error(direction, frame, log),
-            Kind::Settings if frame.has(ACK) => {
+            FrameKind::RstStream | FrameKind::Goaway => self.take_error(direction, frame, log),
+            FrameKind::Settings if frame.has(ACK) => {
                 self.half(direction).blocks.take_payload();
             }
-            Kind::Settings => {
+            FrameKind::Settings => {
                 let payload = self.half(direction).blocks.take_payload();
                 if let Some(bytes) = &payload {
                     log.token(direction, frame.payload(), || TokenKind::Settings(bytes.clone()));
@@ -223,8 +232,8 @@ impl Http2 {
                     self.credit(direction.opposite(), credit, log);
                 }
             }
-            Kind::WindowUpdate => self.take_window_update(direction, frame, log),
-            Kind::Other => {}
+            FrameKind::WindowUpdate => self.take_window_update(direction, frame, log),
+            FrameKind::Priority | FrameKind::Ping | FrameKind::Other(_) => {}
         }
     }
 
@@ -275,7 +284,7 @@ impl Http2 {
         let number =
             |at: usize| payload?.get(at..)?.first_chunk().map(|it| u32::from_be_bytes(*it));
         let by = direction.sender();
-        let length = if frame.kind == Kind::Goaway {
+        let length = if frame.kind == FrameKind::Goaway {
             let code = number(4);
             let says_too_many_pings = payload.and_then(|it| it.get(8..)) == Some(TOO_MANY_PINGS);
             // RFC 9113, section 6.8: the streams above have not been processed, and may be asked for again.

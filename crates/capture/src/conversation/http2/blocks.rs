@@ -1,9 +1,16 @@
 //! Field blocks of one direction: from HEADERS and CONTINUATION to what they say.
 
-use super::{
-    frames::{END_HEADERS, Frame, Kind, PADDED, PRIORITY},
-    hpack::{Block, Broken, Decoder},
+use ackwise_http::http2::{
+    FrameKind,
+    frame::{self, END_HEADERS},
+    hpack::{Broken, Decoder},
 };
+
+use super::{
+    fields::{Block, Known},
+    frames::Frame,
+};
+use crate::limits::KEPT_TEXT;
 
 /// Collects what frames carry, if it is to be read.
 #[derive(Clone, Debug)]
@@ -15,7 +22,7 @@ pub(super) struct Blocks {
     block: Vec<u8>,
     /// The first frame of the block.
     first: Option<Frame>,
-    decoder: Decoder,
+    decoder: Decoder<Known>,
     /// Blocks with more fields than are read.
     long: u64,
 }
@@ -46,7 +53,7 @@ impl Blocks {
 
     /// Bytes that are held.
     pub(super) fn held(&self) -> usize {
-        self.payload.capacity() + self.block.capacity() + self.decoder.held()
+        self.payload.capacity() + self.block.capacity() + table_size(&self.decoder)
     }
 
     /// Adds bytes of the payload of a frame that is to be read.
@@ -64,7 +71,7 @@ impl Blocks {
 
     /// Takes the end of HEADERS, PUSH_PROMISE or CONTINUATION; the block, if it ends with it.
     pub(super) fn handle(&mut self, frame: &Frame) -> Option<Fields> {
-        if frame.kind != Kind::Continuation {
+        if frame.kind != FrameKind::Continuation {
             self.block.clear();
             self.first = Some(*frame);
         }
@@ -91,7 +98,7 @@ impl Blocks {
 
     fn finish(&mut self, first: Frame, is_whole: bool) -> Fields {
         let mut block = Block::default();
-        let read = self.decoder.decode(&self.block, &mut block);
+        let read = self.decoder.decode(&self.block, |field| block.note(field));
         empty(&mut self.block);
         self.long += u64::from(read == Err(Broken::TooLong));
         if !is_whole || read.is_err() {
@@ -101,23 +108,15 @@ impl Blocks {
     }
 }
 
-/// The part of a payload that belongs to the field block (RFC 9113, sections 6.2 and 6.6).
+/// The part of a payload that belongs to the field block.
 fn fragment<'a>(frame: &Frame, payload: &'a [u8], is_whole: bool) -> &'a [u8] {
-    if frame.kind == Kind::Continuation {
-        return payload;
-    }
-    let (padding, rest) = match payload.split_first() {
-        Some((padding, rest)) if frame.has(PADDED) => (usize::from(*padding), rest),
-        _ => (0, payload),
-    };
-    let prefix = match frame.kind {
-        Kind::PushPromise => 4,
-        _ if frame.has(PRIORITY) => 5,
-        _ => 0,
-    };
-    let rest = rest.get(prefix..).unwrap_or(&[]);
-    let padding = if is_whole { padding } else { 0 };
-    &rest[..rest.len().saturating_sub(padding)]
+    if is_whole { frame::content(frame, payload) } else { frame::unpadded_from(frame, payload) }
+}
+
+/// Bytes that the table takes, about.
+fn table_size(decoder: &Decoder<Known>) -> usize {
+    let entries = decoder.entries();
+    decoder.size().min(entries * KEPT_TEXT) + entries * size_of::<Known>()
 }
 
 /// Keeps the room that most blocks need, so that each does not ask for its own.

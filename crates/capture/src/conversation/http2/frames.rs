@@ -1,34 +1,20 @@
 //! HTTP/2 frames of one direction: their headers, which say almost everything.
 
+use std::ops::Deref;
+
+use ackwise_http::http2::{
+    CLIENT_PREFACE, FrameHeader, FrameKind,
+    frame::{END_STREAM, PADDED},
+};
+
 use super::super::{span::Span, token::TokenKind};
 
-/// A frame's header (RFC 9113, section 4.1), and where it stands.
+/// A frame's header, and where it stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Frame {
-    pub(super) kind: Kind,
-    /// The type, by its number.
-    pub(super) number: u8,
-    pub(super) flags: u8,
-    pub(super) stream: u32,
-    /// Bytes of the payload.
-    pub(super) length: u32,
+    header: FrameHeader,
     /// Position of the first byte of the header.
     pub(super) start: u64,
-}
-
-/// The frame types that matter here (RFC 9113, section 6).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
-    Data,
-    Headers,
-    RstStream,
-    Settings,
-    PushPromise,
-    WindowUpdate,
-    Continuation,
-    Goaway,
-    /// PRIORITY, PING and extensions: they begin nothing and end nothing.
-    Other,
 }
 
 /// What the next bytes are.
@@ -150,7 +136,7 @@ impl Frames {
             return Some(Found::Lost { start });
         }
         self.stage = Stage::Payload { frame, left: frame.length.into() };
-        if frame.kind != Kind::Other {
+        if frame.is_about_streams() {
             self.last_stream = self.last_stream.max(frame.stream);
         }
         Some(Found::Begins(frame))
@@ -175,29 +161,11 @@ impl Frames {
 impl Frame {
     /// Position after the last byte.
     pub(super) fn end(&self) -> u64 {
-        self.start.saturating_add(HEADER as u64 + u64::from(self.length))
+        self.start.saturating_add(HEADER as u64 + u64::from(self.header.length))
     }
 
-    pub(super) const fn has(&self, flag: u8) -> bool {
-        self.flags & flag != 0
-    }
-
-    fn parse(header: &[u8; HEADER], start: u64) -> Self {
-        let [a, b, c, number, flags, stream @ ..] = *header;
-        let kind = match number {
-            0 => Kind::Data,
-            1 => Kind::Headers,
-            3 => Kind::RstStream,
-            4 => Kind::Settings,
-            5 => Kind::PushPromise,
-            7 => Kind::Goaway,
-            8 => Kind::WindowUpdate,
-            9 => Kind::Continuation,
-            _ => Kind::Other,
-        };
-        // The highest bit is reserved.
-        let stream = u32::from_be_bytes(stream) & (u32::MAX >> 1);
-        Self { kind, number, flags, stream, length: u32::from_be_bytes([0, a, b, c]), start }
+    const fn parse(header: &[u8; HEADER], start: u64) -> Self {
+        Self { header: FrameHeader::parse(header), start }
     }
 
     /// Position of the first byte of the payload.
@@ -207,32 +175,51 @@ impl Frame {
 
     /// What its header says.
     pub(super) const fn token(&self) -> TokenKind {
-        let &Self { kind: _, number, flags, stream, length, start: _ } = self;
-        TokenKind::FrameHeader { length, number, flags, stream }
+        let FrameHeader { kind, flags, stream, length } = self.header;
+        TokenKind::FrameHeader { length, number: kind.number(), flags, stream }
     }
 
     /// Whether bytes where a frame is due are its header. If a capture is wrong about what was sent,
     /// they may be anything.
     const fn is_believed(&self, last_stream: u32) -> bool {
-        let is_near = self.stream <= last_stream.saturating_add(STREAM_STEP);
-        self.length <= LENGTH_LIMIT && (is_near || matches!(self.kind, Kind::Other))
+        let header = &self.header;
+        let is_near = header.stream <= last_stream.saturating_add(STREAM_STEP);
+        header.length <= LENGTH_LIMIT && (is_near || !self.is_about_streams())
+    }
+
+    /// Whether it begins, ends or continues something.
+    const fn is_about_streams(&self) -> bool {
+        !matches!(self.header.kind, FrameKind::Priority | FrameKind::Ping | FrameKind::Other(_))
     }
 
     /// Whether bytes in the middle of a stream are a frame's header: they would be by chance once
     /// in millions of segments.
     const fn is_plausible(&self, last_stream: u32) -> bool {
-        let of_connection = self.stream == 0;
-        let of_stream = !of_connection && self.stream <= last_stream.saturating_add(STREAM_STEP);
-        self.length <= LENGTH_LIMIT
-            && match self.kind {
-                Kind::Data => of_stream && self.flags & !(END_STREAM | PADDED) == 0,
-                Kind::Headers => of_stream,
-                Kind::RstStream => of_stream && self.length == 4,
-                Kind::WindowUpdate => (of_stream || of_connection) && self.length == 4,
-                Kind::Settings => of_connection && self.length.is_multiple_of(6),
-                Kind::Other => of_connection && self.number == PING && self.length == 8,
-                Kind::PushPromise | Kind::Continuation | Kind::Goaway => false,
+        let FrameHeader { kind, flags, stream, length } = self.header;
+        let of_connection = stream == 0;
+        let of_stream = !of_connection && stream <= last_stream.saturating_add(STREAM_STEP);
+        length <= LENGTH_LIMIT
+            && match kind {
+                FrameKind::Data => of_stream && flags & !(END_STREAM | PADDED) == 0,
+                FrameKind::Headers => of_stream,
+                FrameKind::RstStream => of_stream && length == 4,
+                FrameKind::WindowUpdate => (of_stream || of_connection) && length == 4,
+                FrameKind::Settings => of_connection && length.is_multiple_of(6),
+                FrameKind::Ping => of_connection && length == 8,
+                FrameKind::PushPromise
+                | FrameKind::Continuation
+                | FrameKind::Goaway
+                | FrameKind::Priority
+                | FrameKind::Other(_) => false,
             }
+    }
+}
+
+impl Deref for Frame {
+    type Target = FrameHeader;
+
+    fn deref(&self) -> &FrameHeader {
+        &self.header
     }
 }
 
@@ -240,34 +227,16 @@ impl Stage {
     const BETWEEN: Self = Self::Header { bytes: [0; HEADER], seen: 0 };
 }
 
-/// Bytes of a frame's header.
-const HEADER: usize = 9;
+const HEADER: usize = FrameHeader::SIZE;
 
-/// Bytes of the client's connection preface (RFC 9113, section 3.4).
+/// Bytes of the client's connection preface.
 const PREFACE: u64 = CLIENT_PREFACE.len() as u64;
-
-/// That preface.
-pub(super) const CLIENT_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Longest payload that is believed. The default limit is 2^14, and few peers allow more than 2^20.
 const LENGTH_LIMIT: u32 = 1 << 20;
 
-/// A type that begins nothing and ends nothing, and can be distinguished from noise.
-const PING: u8 = 6;
-
 /// How far ahead of the last stream another may be, when frames between were not seen.
 const STREAM_STEP: u32 = 2000;
-
-/// Flags (RFC 9113, section 6): of DATA and HEADERS,
-pub(super) const END_STREAM: u8 = 0x1;
-/// of SETTINGS,
-pub(super) const ACK: u8 = 0x1;
-/// of HEADERS, PUSH_PROMISE and CONTINUATION,
-pub(super) const END_HEADERS: u8 = 0x4;
-/// of DATA, HEADERS and PUSH_PROMISE,
-pub(super) const PADDED: u8 = 0x8;
-/// of HEADERS.
-pub(super) const PRIORITY: u8 = 0x20;
 
 #[cfg(test)]
 mod tests {

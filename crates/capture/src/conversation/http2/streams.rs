@@ -6,6 +6,7 @@ use std::{
 };
 
 use ackwise_cause::{Direction, GrpcStatus, H2Window};
+use ackwise_http::http2::frame::{END_STREAM, PADDED};
 
 use super::{
     super::{
@@ -13,8 +14,8 @@ use super::{
         messages::Events, span::Span,
     },
     Reads,
-    frames::{END_STREAM, Frame, PADDED},
-    hpack::{Block, ContentType},
+    fields::{Block, ContentType},
+    frames::Frame,
     messages::{BecameStream, HasAsked, Messages, Shape},
     windows::{FlowWindow, INITIAL_WINDOW, Room},
 };

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use ackwise_cause::H2Window;
+use ackwise_http::http2::settings;
 
 /// What may still be sent, of a stream or of the connection.
 ///
@@ -136,13 +137,9 @@ pub(super) const INITIAL_WINDOW: i64 = 65_535;
 const DEFAULT_FRAME: i64 = 1 << 14;
 
 /// SETTINGS_INITIAL_WINDOW_SIZE in the payload of SETTINGS, if it is there.
-pub(super) fn initial_window_size(settings: &[u8]) -> Option<i64> {
-    let mut found = None;
-    for parameter in settings.chunks_exact(6) {
-        if let [0, 4, value @ ..] = parameter {
-            found = value.first_chunk().map(|value| i64::from(u32::from_be_bytes(*value)));
-        }
-    }
+pub(super) fn initial_window_size(payload: &[u8]) -> Option<i64> {
+    let sizes = settings::read(payload).filter(|(name, _)| *name == settings::INITIAL_WINDOW_SIZE);
+    let found = sizes.last().map(|(_, size)| i64::from(size));
     // More than 2^31-1 is an error (section 6.5.2).
     found.filter(|size| *size < 1 << 31)
 }
