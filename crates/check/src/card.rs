@@ -18,6 +18,8 @@ pub use values::{
 pub struct Card {
     /// The checked URL, as given.
     pub target: String,
+    /// The version of HTTP.
+    pub protocol: Protocol,
     /// Which built-in server it is; null for other servers.
     pub server: Option<BuiltIn>,
     /// The status of the page; null for a built-in server.
@@ -77,6 +79,17 @@ pub enum BuiltIn {
     /// With every fix.
     #[serde(rename = "fixed")]
     Fixed,
+}
+
+/// The version of HTTP, by its name in ALPN.
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
+pub enum Protocol {
+    /// HTTP/1.1 (RFC 9112).
+    #[serde(rename = "http/1.1")]
+    Http1,
+    /// HTTP/2 (RFC 9113), also in clear text.
+    #[serde(rename = "h2")]
+    Http2,
 }
 
 /// The client's TCP stack.

@@ -5,8 +5,11 @@
 
 mod budget;
 mod client;
+mod draft;
 mod error;
 mod exchange;
+mod http1;
+mod http2;
 mod layer;
 mod plain;
 mod reader;
@@ -19,14 +22,18 @@ use std::time::{Duration, Instant};
 pub use budget::{Budget, LimitReached};
 pub use client::Client;
 pub use error::ExchangeError;
-pub use exchange::{Acked, Arrived, Closed, Exchange, HeadEnd, Stall};
+pub use exchange::{Acked, Arrived, Closed, Exchange, Head, HeadEnd, Stall};
+pub use http2::{Goaway, Http2, Settings, Windows};
 pub use request::{ByteRange, Page, Request, Template};
 pub use reused_connection::ReusedConnection;
 pub use tls::TlsSettings;
 
+use super::card::Protocol;
+
 use self::{
+    draft::PartialResponse,
     layer::Layer,
-    reader::{PartialResponse, Reader},
+    reader::{Encoded, Reader},
 };
 use super::stack::{Acknowledge, Connection, NotSeen, StackEvent, TransportError};
 
@@ -49,11 +56,16 @@ pub struct HttpConnection {
 }
 
 impl HttpConnection {
-    fn new(connection: Box<dyn Connection>, layer: Layer, last_request: Option<Instant>) -> Self {
+    fn new(
+        protocol: Protocol,
+        connection: Box<dyn Connection>,
+        layer: Layer,
+        last_request: Option<Instant>,
+    ) -> Self {
         Self {
             connection,
             layer,
-            reader: Reader::new(),
+            reader: Reader::new(protocol),
             arrivals: Vec::new(),
             acks: Vec::new(),
             closed: None,
@@ -86,13 +98,36 @@ impl HttpConnection {
     #[must_use]
     pub fn accepts_requests(&self) -> bool {
         let in_time = self.last_request.is_none_or(|last| self.now() < last);
-        self.persists && self.closed.is_none() && in_time
+        let is_leaving = self.http2().is_some_and(|http2| http2.goaway().is_some());
+        self.persists && self.closed.is_none() && in_time && !is_leaving
     }
 
     /// How the server ended its direction, if it has.
     #[must_use]
     pub fn closed(&self) -> Option<Closed> {
         self.closed
+    }
+
+    /// What is known of HTTP/2's windows and end, if the connection speaks it.
+    #[must_use]
+    pub fn http2(&self) -> Option<&Http2> {
+        self.reader.http2()
+    }
+
+    /// Sends what is due before any request, and waits for the server's SETTINGS; whether they come.
+    pub fn greets(&mut self, budget: &Budget) -> bool {
+        let deadline = budget.answer_by(self.now());
+        let preface = self.reader.take_due();
+        if self.transmit(&preface).is_err() {
+            return false;
+        }
+        while self.http2().is_some_and(|http2| http2.settings().is_none()) {
+            let goes_on = self.closed.is_none() && !matches!(self.reader.advance(), Err(_));
+            if !goes_on || !matches!(self.advance(deadline), Ok(true)) {
+                return false;
+            }
+        }
+        self.http2().is_some()
     }
 
     /// Keeps the first `bytes` of the contents that are read from now on: [`Exchange::beginning`].
@@ -129,19 +164,36 @@ impl HttpConnection {
         requests: &[Request],
         budget: &mut Budget,
     ) -> Result<Instant, ExchangeError> {
+        let mut bytes = Vec::new();
         for request in requests {
-            budget.spend_request(self.now())?;
-            self.reader.expect(request.method());
-            self.requests += 1;
+            bytes.append(&mut self.ask(request, budget)?.bytes);
         }
-        let bytes: Vec<u8> = requests.iter().flat_map(Request::bytes).copied().collect();
         let sent = self.now();
         self.transmit(&bytes)?;
-        Ok(sent)
+        self.sent_all(sent, budget)
     }
 
-    /// Sends one request in two segments, cut after `cut` bytes and `pause` apart; returns when
-    /// the second left.
+    fn ask(&mut self, request: &Request, budget: &mut Budget) -> Result<Encoded, ExchangeError> {
+        budget.spend_request(self.now())?;
+        self.requests += 1;
+        Ok(self.reader.ask(request))
+    }
+
+    /// When the last byte of a request was sent, of which the first part was sent at `sent`: HTTP/2's windows may
+    /// have no room for the rest.
+    fn sent_all(&mut self, sent: Instant, budget: &Budget) -> Result<Instant, ExchangeError> {
+        if !self.reader.http2().is_some_and(Http2::awaits_credit) {
+            return Ok(sent);
+        }
+        let deadline = budget.answer_by(sent);
+        while self.closed.is_none()
+            && self.reader.http2().is_some_and(Http2::awaits_credit)
+            && self.advance(deadline)?
+        {}
+        Ok(self.now())
+    }
+
+    /// Sends one request in two segments, `pause` apart; returns when the second left.
     ///
     /// # Errors
     ///
@@ -149,19 +201,16 @@ impl HttpConnection {
     pub fn send_in_two(
         &mut self,
         request: &Request,
-        cut: usize,
         pause: Duration,
         budget: &mut Budget,
     ) -> Result<Instant, ExchangeError> {
-        budget.spend_request(self.now())?;
-        self.reader.expect(request.method());
-        self.requests += 1;
-        let (first, second) = request.bytes().split_at(cut);
+        let Encoded { bytes, cut } = self.ask(request, budget)?;
+        let (first, second) = bytes.split_at(cut);
         self.transmit(first)?;
         self.observe_until(budget.cap(self.now() + pause));
         let sent = self.now();
         self.transmit(second)?;
-        Ok(sent)
+        self.sent_all(sent, budget)
     }
 
     /// Sends bytes, whatever they mean.
@@ -224,25 +273,25 @@ impl HttpConnection {
         budget: &Budget,
     ) -> Result<Exchange, ExchangeError> {
         let deadline = budget.answer_by(self.now());
-        let mut draft = PartialResponse::keeping(self.kept);
+        self.reader.begin(self.kept);
         loop {
-            if self.reader.advance(&mut draft)? {
-                return self.finish(draft, sent);
+            if self.reader.advance()? {
+                return self.finish(sent);
             }
-            if after_ack == AfterAck::Promptly && self.acknowledged(&draft) {
+            if after_ack == AfterAck::Promptly && self.has_acknowledged_response() {
                 self.set_acknowledge(Acknowledge::Promptly);
                 after_ack = AfterAck::Same;
             }
             if let Some(closed) = self.closed {
-                return match self.reader.close(&mut draft)? {
-                    true => self.finish(draft, sent),
+                return match self.reader.close()? {
+                    true => self.finish(sent),
                     false => Err(ExchangeError::ClosedUnanswered(closed.error)),
                 };
             }
-            if draft.content() > content || !self.advance(deadline)? {
+            if self.reader.draft().content() > content || !self.advance(deadline)? {
                 self.persists = false;
-                return match draft.has_head() {
-                    true => self.finish(draft, sent),
+                return match self.reader.draft().has_head() {
+                    true => self.finish(sent),
                     false => {
                         budget.check_time(self.now())?;
                         Err(self.reader.unanswered(self.now() - sent))
@@ -252,9 +301,9 @@ impl HttpConnection {
         }
     }
 
-    /// Whether something of the response was acknowledged.
-    fn acknowledged(&self, draft: &PartialResponse) -> bool {
-        draft.start().is_some_and(|start| self.acks.iter().any(|acked| acked.up_to > start))
+    fn has_acknowledged_response(&self) -> bool {
+        let start = self.reader.draft().start();
+        start.is_some_and(|start| self.acks.iter().any(|acked| acked.up_to > start))
     }
 
     /// Lets the connection live until `deadline`: whatever happens is noted. Returns early when the
@@ -305,7 +354,13 @@ impl HttpConnection {
             StackEvent::Arrived(arrival) => {
                 let (at, offset) = (arrival.at, arrival.offset);
                 self.arrivals.push(Arrived { at, offset, len: arrival.bytes.len() as u64 });
-                self.layer.open(offset, arrival.bytes, |plain| self.reader.feed(plain))?;
+                let mut due = Vec::new();
+                let feed = |plain| due.append(&mut self.reader.feed(plain));
+                self.layer.open(offset, arrival.bytes, feed)?;
+                if !due.is_empty() {
+                    // Whether it arrives does not matter: if the connection is gone, that comes next.
+                    let _ = self.transmit(&due);
+                }
                 if self.reader.is_full() || self.arrivals.len() > ARRIVALS_LIMIT {
                     return Err(ExchangeError::TooMuch);
                 }
@@ -320,7 +375,8 @@ impl HttpConnection {
     }
 
     /// Turns what was read into an exchange, and keeps what already belongs to the next response.
-    fn finish(&mut self, draft: PartialResponse, sent: Instant) -> Result<Exchange, ExchangeError> {
+    fn finish(&mut self, sent: Instant) -> Result<Exchange, ExchangeError> {
+        let draft: PartialResponse = self.reader.take_draft();
         let arrivals = std::mem::take(&mut self.arrivals);
         let acks = std::mem::take(&mut self.acks);
         let end = draft.end().unwrap_or_else(|| arrivals.last().map_or(0, Arrived::end));

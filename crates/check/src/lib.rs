@@ -15,6 +15,6 @@ pub use baseline::{Baseline, BaselineError};
 pub use page_times::PageTimes;
 pub use report::STALLS;
 pub use run::{
-    CheckError, Distance, Follow, MAX_REQUESTS, Options, Probability, Progress, Rate, StackChoice,
-    check,
+    CheckError, Distance, Follow, HttpChoice, MAX_REQUESTS, Options, Probability, Progress, Rate,
+    StackChoice, check,
 };

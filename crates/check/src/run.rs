@@ -10,6 +10,7 @@ mod options;
 mod plan;
 mod reach;
 mod select_stack;
+mod versions;
 
 use std::{
     net::SocketAddr,
@@ -18,27 +19,32 @@ use std::{
 
 pub use ackwise_link::{Probability, Rate};
 pub use error::CheckError;
-pub use options::{Follow, MAX_REQUESTS, Options, StackChoice};
+pub use options::{Follow, HttpChoice, MAX_REQUESTS, Options, StackChoice};
 pub use plan::Progress;
 use select_stack::{SelectedStack, select_stack};
+use versions::Versions;
 
 use ackwise_client::Target;
 
 pub use super::stack::distance::Distance;
-use super::{card::Card, http_client::Budget, probe::Queue, stack::Stack};
+use super::{
+    card::{Card, Protocol},
+    stack::Stack,
+};
 
 /// Checks the server that `target` names.
 ///
 /// It talks to that server only, with at most [`Options::max_requests`] requests and for at most
-/// [`Options::time`].
+/// [`Options::time`], for each version of HTTP that the server speaks: each has a card, of which there is at least one.
 ///
 /// ```no_run
 /// use ackwise_check::{Options, Target, card::{FindingId, Verdict}, check};
 ///
 /// let target: Target = "http://localhost:8080/".parse()?;
-/// let card = check(&target, &Options::default(), &mut |_| {})?;
-/// for finding in &card.findings {
-///     assert!(finding.verdict < Verdict::Fail, "{}: {}", finding.id, finding.summary);
+/// for card in check(&target, &Options::default(), &mut |_| {})? {
+///     for finding in &card.findings {
+///         assert!(finding.verdict < Verdict::Fail, "{}: {}", finding.id, finding.summary);
+///     }
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -50,7 +56,7 @@ pub fn check(
     target: &Target,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Card, CheckError> {
+) -> Result<Vec<Card>, CheckError> {
     check_each(
         |server, progress| select_stack(server, options, progress),
         target,
@@ -59,7 +65,8 @@ pub fn check(
     )
 }
 
-/// As [`check`], with a stack that the caller brings; one for each address that is tried.
+/// As [`check`], with a stack that the caller brings, one for each address that is tried; HTTP/1.1 alone, unless
+/// [`Options::http`] asks for the other.
 ///
 /// # Errors
 ///
@@ -70,7 +77,14 @@ pub fn check_with(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Card, CheckError> {
-    check_each(|_, _| Ok(SelectedStack { stack: stack(), note: None }), target, options, progress)
+    let http = match options.http {
+        HttpChoice::Offered => HttpChoice::Only(Protocol::Http1),
+        only => only,
+    };
+    let options = Options { http, ..options.clone() };
+    let select = |_, _: &mut dyn FnMut(Progress)| Ok(SelectedStack { stack: stack(), note: None });
+    let cards = check_each(select, target, &options, progress)?;
+    Ok(cards.into_iter().next().expect("there is a card for what was asked for"))
 }
 
 /// One address of the target after the other, until one has a server.
@@ -82,7 +96,7 @@ fn check_each(
     target: &Target,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Card, CheckError> {
+) -> Result<Vec<Card>, CheckError> {
     progress(Progress::Resolving);
     let begun = Instant::now();
     let addresses = options.addresses(target)?;
@@ -90,46 +104,21 @@ fn check_each(
     let last = addresses.len() - 1;
     for (number, server) in addresses.into_iter().enumerate() {
         progress(Progress::Connecting(server));
-        let SelectedStack { stack, note } = select_stack(server, progress)?;
-        let (name, now) = (stack.name(), stack.now());
+        let selected = select_stack(server, progress)?;
         // The stack's clock may be a test's, but names are resolved and devices set up in real time.
         let spent = Duration::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(0));
-        let farther = options.distance.map(|it| it.extra_answer()).unwrap_or_default();
-        let answer = options.max_wait + farther;
-        let budget = Budget::new(options.max_requests, options.time, answer, now);
-        let budget = budget.after(spent);
         // Another address would need another device.
         if number == last {
             progress(Progress::Ready);
         }
-        let queue = Queue::read(server);
-        match reach::reach(stack, server, target, options, budget) {
-            Ok(mut reached) => {
-                reached.facts.queue = queue;
-                if number < last {
-                    progress(Progress::Ready);
-                }
-                let emulated = options.distance.map(|distance| {
-                    distance::emulate(&distance, &mut reached.client, &reached.facts)
-                });
-                let far = emulated.iter().flat_map(distance::notes);
-                let notes = note.into_iter().chain(reached.notes.iter().cloned()).chain(far);
-                let notes = notes.collect();
-                let queue = reached.facts.queue.as_ref();
-                let server_congestion = queue.and_then(|it| it.congestion.clone());
-                let status = reached.facts.first.head.status;
-                let findings = plan::run_probes(reached, options, progress);
-                return Ok(Card {
-                    target: target.to_string(),
-                    server: None,
-                    status: Some(status),
-                    stack: name,
-                    server_congestion,
-                    notes,
-                    emulated,
-                    findings,
-                });
+        let versions = Versions { server, target, options, note: selected.note, spent };
+        let mut ready = || {
+            if number < last {
+                progress(Progress::Ready);
             }
+        };
+        match versions.reach(selected.stack, &mut ready) {
+            Ok(reached) => return Ok(versions.check(reached, progress)),
             // Another address of the same name may do better only where this one has no server.
             Err(error) if error.may_differ_by_address() => failure = Some(error),
             Err(error) => return Err(error),

@@ -50,6 +50,13 @@ impl TlsSettings {
         Ok(Self { config: Arc::new(config), name })
     }
 
+    /// The same for sessions that speak HTTP/2 (RFC 9113, section 3.2) and nothing else.
+    #[must_use]
+    pub fn for_http2(mut self) -> Self {
+        Arc::make_mut(&mut self.config).alpn_protocols = vec![b"h2".to_vec()];
+        self
+    }
+
     /// A new session, before its handshake.
     ///
     /// # Errors

@@ -35,6 +35,20 @@ impl Fields {
         Self { head: head.into(), lines }
     }
 
+    /// The fields of a message that is no text, as in HTTP/2.
+    #[must_use]
+    pub fn of<'a>(fields: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> Self {
+        let (mut head, mut lines) = (Vec::new(), Vec::new());
+        for (name, value) in fields {
+            let start = head.len();
+            let name_end = start + name.len();
+            head.extend_from_slice(name);
+            head.extend_from_slice(value);
+            lines.push(Line { name: start..name_end, value: name_end..head.len() });
+        }
+        Self { head: head.into(), lines }
+    }
+
     /// All fields in the order received.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
         self.lines
@@ -87,4 +101,16 @@ fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
     assert!(start < whole.len() && part.len() <= whole.len() - start, "a field of another head");
     start..start + part.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_no_text_are_found_by_name() {
+        let fields = Fields::of([(&b"server"[..], &b"x"[..]), (b"a", b""), (b"server", b"y")]);
+        assert_eq!(fields.text("Server"), Some("x"));
+        assert_eq!((fields.text("A"), fields.all("server").count()), (Some(""), 2));
+    }
 }

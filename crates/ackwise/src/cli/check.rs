@@ -215,6 +215,7 @@ impl Check {
                 Stack::Kernel => StackChoice::Kernel,
                 Stack::Ackwise => StackChoice::Ackwise,
             },
+            http: self.asked.http(),
             preset: self.tcp,
             only,
             thorough: self.thorough,
@@ -250,12 +251,12 @@ impl Check {
                 show(describe_built_in(step))
             })?);
         };
-        let cards = vec![check(target, &options, &mut |step| {
+        let cards = check(target, &options, &mut |step| {
             if step == Progress::Ready {
                 privileges::give_up();
             }
             show(describe(step));
-        })?];
+        })?;
         Ok(Report { cards, ..Report::default() })
     }
 }

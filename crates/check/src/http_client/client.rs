@@ -6,9 +6,12 @@ use ackwise_http::ConnectionOption;
 
 use super::{
     Budget, ExchangeError, HttpConnection, Page, Request, Template, TlsSettings, layer::Layer,
-    tls::Tls,
+    request::Addressee, tls::Tls,
 };
-use crate::stack::{Acknowledge, Capabilities, Hold, Receiver, Stack, Whose};
+use crate::{
+    card::{Protocol, StackName},
+    stack::{Acknowledge, Capabilities, Hold, Receiver, Stack, Whose},
+};
 
 /// A client of one server.
 pub struct Client {
@@ -19,6 +22,7 @@ pub struct Client {
     template: Template,
     /// `None` for `http://`.
     tls: Option<TlsSettings>,
+    protocol: Protocol,
     /// How long after its beginning a connection takes further requests; `None` for as long as the server likes.
     hold: Option<Duration>,
     /// What is left of requests and time.
@@ -29,7 +33,32 @@ impl Client {
     /// A client that talks to `server` alone and calls it `host`.
     #[must_use]
     pub fn new(stack: Box<dyn Stack>, server: SocketAddr, host: String, budget: Budget) -> Self {
-        Self { stack, server, host, template: Template::default(), tls: None, hold: None, budget }
+        let (template, protocol) = (Template::default(), Protocol::Http1);
+        Self { stack, server, host, template, tls: None, protocol, hold: None, budget }
+    }
+
+    /// The same client, speaking `protocol`.
+    #[must_use]
+    pub fn speaking(self, protocol: Protocol) -> Self {
+        Self { protocol, ..self }
+    }
+
+    /// What it speaks.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Whose TCP it has.
+    #[must_use]
+    pub fn stack_name(&self) -> StackName {
+        self.stack.name()
+    }
+
+    /// Its TCP, for another client of the same server.
+    #[must_use]
+    pub fn into_stack(self) -> Box<dyn Stack> {
+        self.stack
     }
 
     /// The same client, talking TLS.
@@ -110,7 +139,7 @@ impl Client {
         page: &Page,
         connection: Option<ConnectionOption>,
     ) -> Result<Request, ExchangeError> {
-        Ok(Request::new(&self.host, &self.template, page, connection)?)
+        Ok(Request::new(self.addressee(), &self.template, page, connection)?)
     }
 
     /// The head of a request for `page` that announces `length` bytes of content.
@@ -121,7 +150,12 @@ impl Client {
     pub fn announce(&self, page: &Page, length: u64) -> Result<Request, ExchangeError> {
         let mut template = Template { content: None, ..self.template.clone() };
         template.fields.push(("Content-Length".to_owned(), length.to_string()));
-        Ok(Request::new(&self.host, &template, page, None)?)
+        Ok(Request::new(self.addressee(), &template, page, None)?)
+    }
+
+    fn addressee(&self) -> Addressee<'_> {
+        let scheme = if self.is_over_tls() { "https" } else { "http" };
+        Addressee { host: &self.host, protocol: self.protocol, scheme }
     }
 
     /// Opens a connection.
@@ -143,11 +177,15 @@ impl Client {
         let layer = match &self.tls {
             None => Layer::clear(),
             Some(settings) => {
-                Layer::Tls(Box::new(Tls::establish(settings, connection.as_mut(), deadline)?))
+                let tls = Tls::establish(settings, connection.as_mut(), deadline)?;
+                if self.protocol == Protocol::Http2 && !tls.has_agreed_on(ALPN_HTTP2) {
+                    return Err(ExchangeError::Http2(NOT_OFFERED.to_owned()));
+                }
+                Layer::Tls(Box::new(tls))
             }
         };
         let last_request = self.hold.map(|hold| now + hold);
-        Ok(HttpConnection::new(connection, layer, last_request))
+        Ok(HttpConnection::new(self.protocol, connection, layer, last_request))
     }
 }
 
@@ -162,3 +200,8 @@ impl Receiver {
         hold: Hold::Off,
     };
 }
+
+/// RFC 9113, section 3.2.
+const ALPN_HTTP2: &[u8] = b"h2";
+
+const NOT_OFFERED: &str = "the server does not choose h2 (ALPN)";

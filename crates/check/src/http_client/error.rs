@@ -49,6 +49,9 @@ pub enum ExchangeError {
         /// What came first, escaped.
         sample: String,
     },
+    /// What came is not HTTP/2, or broken HTTP/2, or the server refuses the stream.
+    #[error("HTTP/2: {0}")]
+    Http2(String),
     /// The server sends without being asked, or in too many pieces.
     #[error("response too long: the server sends more bytes than its response has")]
     TooMuch,
@@ -78,15 +81,21 @@ impl ExchangeError {
             | Self::ClosedUnanswered(_)
             | Self::EndlessHead { .. }
             | Self::Http { .. }
+            | Self::Http2(_)
             | Self::TooMuch
             | Self::Tls(_)
             | Self::Request(_) => Reason::NoAnswer,
         }
     }
 
-    /// Whether a server that speaks HTTP/2 alone would answer HTTP/1.1 like this.
+    /// Whether a server that speaks HTTP/2 alone would answer HTTP/1.1 like this: with SETTINGS, not at all, or, over
+    /// TLS, with an alert.
     pub(crate) fn hints_at_http2(&self) -> bool {
-        matches!(self, Self::Http { sample, .. } if is_settings(sample))
+        match self {
+            Self::Http { sample, .. } => is_settings(sample),
+            Self::ClosedUnanswered(_) | Self::Tls(_) => true,
+            _ => false,
+        }
     }
 
     /// Whether a server that expects TLS would answer plain HTTP like this: with an alert (RFC 8446,

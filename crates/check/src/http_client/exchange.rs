@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ackwise_http::{Persistence, ResponseHead};
+use ackwise_http::{Fields, KeepAlive, Persistence, ResponseHead};
 
 use crate::stack::TransportError;
 
@@ -20,7 +20,9 @@ pub struct Exchange {
     /// All of it was read.
     pub complete: bool,
     /// Its head.
-    pub head: ResponseHead,
+    pub head: Head,
+    /// The fields behind its content, if HTTP/2 has any.
+    pub trailers: Option<Fields>,
     /// Bytes of content.
     pub content: u64,
     /// Its first bytes, if the connection keeps them.
@@ -31,6 +33,36 @@ pub struct Exchange {
     pub arrivals: Vec<Arrived>,
     /// ACKs of ours, in order.
     pub acks: Vec<Acked>,
+}
+
+/// What the head of a response says, in either version.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Head {
+    /// Its bytes, with those of the frame in HTTP/2.
+    pub bytes: u64,
+    /// The status code.
+    pub status: u16,
+    /// All fields; in HTTP/2, without those that begin with a colon.
+    pub fields: Fields,
+    /// The `Content-Length`.
+    pub content_length: Option<u64>,
+    /// The `Keep-Alive` field.
+    pub keep_alive: Option<KeepAlive>,
+    /// Whether the connection takes another request after this response.
+    pub persists: bool,
+}
+
+impl From<&ResponseHead> for Head {
+    fn from(head: &ResponseHead) -> Self {
+        Self {
+            bytes: head.end - head.start,
+            status: head.status,
+            fields: head.fields.clone(),
+            content_length: head.content_length,
+            keep_alive: head.keep_alive,
+            persists: head.persistence == Persistence::Persists,
+        }
+    }
 }
 
 /// Where a head ends in TCP's stream.
@@ -112,7 +144,7 @@ impl Exchange {
     /// Whether the server takes another request on this connection.
     #[must_use]
     pub fn persists(&self) -> bool {
-        self.head.persistence == Persistence::Persists
+        self.head.persists
     }
 
     /// Time from the request to the first byte of the response.

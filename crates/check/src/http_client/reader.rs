@@ -1,188 +1,124 @@
-//! Reads responses out of the bytes that became readable, and notes where their parts end.
+//! Requests in and responses out, in one version of HTTP or the other.
 
-use std::{
-    collections::VecDeque,
-    hash::{DefaultHasher, Hasher},
-    time::{Duration, Instant},
+use std::time::Duration;
+
+use super::{
+    ExchangeError, Request, draft::PartialResponse, http1::Http1, http2::Http2, plain::Plain,
 };
+use crate::card::Protocol;
 
-use ackwise_http::{Method, ResponseEvent, ResponseHead, ResponseParser};
-
-use super::{Acked, Arrived, Exchange, ExchangeError, exchange::HeadEnd, plain::Plain};
-
-/// The responses of one connection.
-pub(super) struct Reader {
-    parser: ResponseParser,
-    /// What the parser has not read. It is emptied before anything more is fed, except while
-    /// nobody expects a response.
-    unread: VecDeque<Plain>,
-    /// The first bytes of the response under way, for messages.
-    sample: Vec<u8>,
+/// One connection's side of HTTP that knows no time.
+pub(super) enum Reader {
+    Http1(Http1),
+    Http2(Box<Http2>),
 }
 
-/// What has been read of one response.
-#[derive(Default)]
-pub(super) struct PartialResponse {
-    start: Option<u64>,
-    head: Option<(ResponseHead, HeadEnd)>,
-    content: u64,
-    /// The first bytes of the content, and how many of them are kept.
-    beginning: Vec<u8>,
-    kept: usize,
-    digest: DefaultHasher,
-    end: Option<u64>,
-    complete: bool,
+/// What goes to the server for a request, and where it is cut if it goes in two writes.
+pub(super) struct Encoded {
+    pub(super) bytes: Vec<u8>,
+    pub(super) cut: usize,
 }
 
 impl Reader {
-    pub(super) fn new() -> Self {
-        let parser = ResponseParser::new();
-        Self { parser, unread: VecDeque::new(), sample: Vec::new() }
+    pub(super) fn new(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Http1 => Self::Http1(Http1::new()),
+            Protocol::Http2 => Self::Http2(Box::new(Http2::new())),
+        }
     }
 
-    pub(super) fn expect(&mut self, method: Method) {
-        self.parser.expect(method);
+    /// Takes a request; its response is expected from now on.
+    pub(super) fn ask(&mut self, request: &Request) -> Encoded {
+        match self {
+            Self::Http1(http1) => {
+                http1.expect(request.method());
+                request.as_text()
+            }
+            Self::Http2(http2) => http2.ask(request),
+        }
     }
 
-    pub(super) fn feed(&mut self, plain: Plain) {
-        self.unread.push_back(plain);
+    /// The next response is read from here on; the first `kept` bytes of its content are kept.
+    pub(super) fn begin(&mut self, kept: usize) {
+        match self {
+            Self::Http1(http1) => http1.begin(kept),
+            Self::Http2(http2) => http2.begin(kept),
+        }
+    }
+
+    /// Takes bytes that became readable. Returns what has to be sent for them at once.
+    pub(super) fn feed(&mut self, plain: Plain) -> Vec<u8> {
+        match self {
+            Self::Http1(http1) => {
+                http1.feed(plain);
+                Vec::new()
+            }
+            Self::Http2(http2) => {
+                http2.feed(&plain);
+                http2.take_due()
+            }
+        }
+    }
+
+    /// What has to be sent before anything else.
+    pub(super) fn take_due(&mut self) -> Vec<u8> {
+        match self {
+            Self::Http1(_) => Vec::new(),
+            Self::Http2(http2) => http2.take_due(),
+        }
     }
 
     /// Whether more lies here than a response that nobody asked for deserves.
     pub(super) fn is_full(&self) -> bool {
-        self.unread.iter().map(|plain| plain.bytes.len()).sum::<usize>() > UNREAD_LIMIT
+        match self {
+            Self::Http1(http1) => http1.is_full(),
+            Self::Http2(_) => false, // It keeps nothing that it does not expect.
+        }
     }
 
     /// Reads on; whether the response has ended.
-    pub(super) fn advance(&mut self, draft: &mut PartialResponse) -> Result<bool, ExchangeError> {
-        while let Some(plain) = self.unread.pop_front() {
-            let skip = usize::try_from(self.parser.offset().saturating_sub(plain.offset))
-                .map_or(plain.bytes.len(), |skip| skip.min(plain.bytes.len()));
-            let mut rest = &plain.bytes[skip..];
-            if draft.start.is_none() {
-                draft.start = Some(plain.start_on_wire(plain.offset + skip as u64));
-                self.sample.clear();
-            }
-            let shown = rest.len().min(SAMPLE.saturating_sub(self.sample.len()));
-            self.sample.extend_from_slice(&rest[..shown]);
-            loop {
-                match self.parser.advance(&mut rest) {
-                    Err(error) => return Err(ExchangeError::Http { error, sample: self.sample() }),
-                    Ok(None) => break,
-                    Ok(Some(event)) => draft.note(event, &plain),
-                }
-                if draft.complete {
-                    if !rest.is_empty() {
-                        self.unread.push_front(plain);
-                    }
-                    return Ok(true);
-                }
-            }
+    pub(super) fn advance(&mut self) -> Result<bool, ExchangeError> {
+        match self {
+            Self::Http1(http1) => http1.advance(),
+            Self::Http2(http2) => http2.advance(),
         }
-        Ok(false)
+    }
+
+    pub(super) fn draft(&self) -> &PartialResponse {
+        match self {
+            Self::Http1(http1) => http1.draft(),
+            Self::Http2(http2) => http2.draft(),
+        }
+    }
+
+    pub(super) fn take_draft(&mut self) -> PartialResponse {
+        match self {
+            Self::Http1(http1) => http1.take_draft(),
+            Self::Http2(http2) => http2.take_draft(),
+        }
     }
 
     /// The server has closed: whether that ended the response.
-    pub(super) fn close(&mut self, draft: &mut PartialResponse) -> Result<bool, ExchangeError> {
-        match self.parser.handle_close() {
-            Ok(ended) => {
-                draft.complete = ended.is_some();
-                Ok(draft.complete)
-            }
-            Err(error) => Err(ExchangeError::Http { error, sample: self.sample() }),
+    pub(super) fn close(&mut self) -> Result<bool, ExchangeError> {
+        match self {
+            Self::Http1(http1) => http1.close(),
+            Self::Http2(http2) => http2.close(),
         }
     }
 
     /// The error of a response whose head has not ended after `waited`.
     pub(super) fn unanswered(&self, waited: Duration) -> ExchangeError {
-        if self.parser.is_within_response() {
-            let (bytes, sample) = (self.parser.offset(), self.sample());
-            ExchangeError::EndlessHead { bytes, waited, sample }
-        } else {
-            ExchangeError::Silent(waited)
+        match self {
+            Self::Http1(http1) => http1.unanswered(waited),
+            Self::Http2(http2) => http2.unanswered(waited),
         }
     }
 
-    fn sample(&self) -> String {
-        self.sample.escape_ascii().to_string()
-    }
-}
-
-impl PartialResponse {
-    /// One that keeps the first `kept` bytes of its content.
-    pub(super) fn keeping(kept: usize) -> Self {
-        Self { kept, ..Self::default() }
-    }
-
-    /// Where the response begins in TCP's stream.
-    pub(super) fn start(&self) -> Option<u64> {
-        self.start
-    }
-
-    pub(super) fn content(&self) -> u64 {
-        self.content
-    }
-
-    pub(super) fn has_head(&self) -> bool {
-        self.head.is_some()
-    }
-
-    /// Where the response ends in TCP's stream, if anything but the close says so.
-    pub(super) fn end(&self) -> Option<u64> {
-        self.end
-    }
-
-    pub(super) fn into_exchange(
-        self,
-        sent: Instant,
-        arrivals: Vec<Arrived>,
-        acks: Vec<Acked>,
-        end: u64,
-    ) -> Result<Exchange, ExchangeError> {
-        let Some((head, head_end)) = self.head else {
-            return Err(ExchangeError::ClosedUnanswered(None));
-        };
-        Ok(Exchange {
-            sent,
-            start: self.start.unwrap_or_default(),
-            head_end,
-            end,
-            complete: self.complete,
-            head,
-            content: self.content,
-            beginning: self.beginning,
-            digest: self.digest.finish(),
-            arrivals,
-            acks,
-        })
-    }
-
-    fn note(&mut self, event: ResponseEvent<'_>, plain: &Plain) {
-        match event {
-            ResponseEvent::Head(head) => {
-                let end = HeadEnd {
-                    offset: plain.end_on_wire(head.end),
-                    separable: plain.can_end_at(head.end),
-                };
-                self.head = Some((head.clone(), end));
-            }
-            ResponseEvent::Content(content) => {
-                self.content += content.len() as u64;
-                let more = self.kept.saturating_sub(self.beginning.len()).min(content.len());
-                self.beginning.extend_from_slice(&content[..more]);
-                self.digest.write(content);
-            }
-            ResponseEvent::End(response) => {
-                self.end = Some(plain.end_on_wire(response.end));
-                self.complete = true;
-            }
-            _ => {} // Interim responses are part of what precedes the head.
+    /// HTTP/2's state, if the connection has one.
+    pub(super) fn http2(&self) -> Option<&Http2> {
+        match self {
+            Self::Http1(_) => None,
+            Self::Http2(http2) => Some(http2),
         }
     }
 }
-
-/// Bytes that may lie unread while no response is expected.
-const UNREAD_LIMIT: usize = 1 << 20;
-
-/// Bytes that a message shows of an answer.
-const SAMPLE: usize = 48;

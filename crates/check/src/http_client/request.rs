@@ -1,6 +1,11 @@
 //! A request, ready to be sent.
 
-use ackwise_http::{ConnectionOption, EncodeError, Method, RequestBuilder};
+use std::borrow::Cow;
+
+use ackwise_http::{ConnectionOption, EncodeError, Method, RequestBuilder, http2::hpack};
+
+use super::reader::Encoded;
+use crate::card::Protocol;
 
 /// Something to ask for.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -76,45 +81,71 @@ impl Template {
 #[derive(Clone, Debug)]
 pub struct Request {
     method: Method,
-    bytes: Vec<u8>,
-    /// Where it is cut if it is sent in two writes.
-    cut: usize,
+    message: Message,
+}
+
+/// How it goes onto the wire.
+#[derive(Clone, Debug)]
+enum Message {
+    /// HTTP/1.1, and where it is cut if it is sent in two writes.
+    Text { bytes: Vec<u8>, cut: usize },
+    /// HTTP/2: its field block and its content, which may be cut, too.
+    Fields { block: Vec<u8>, content: Vec<u8>, split: Option<usize> },
+}
+
+/// Whom a request is for, and in which version of HTTP.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Addressee<'a> {
+    pub(super) host: &'a str,
+    pub(super) protocol: Protocol,
+    pub(super) scheme: &'static str,
 }
 
 impl Request {
     pub(super) fn new(
-        host: &str,
+        to: Addressee<'_>,
         template: &Template,
         page: &Page,
         connection: Option<ConnectionOption>,
     ) -> Result<Self, EncodeError> {
         let method = template.method;
-        let host = template.field(HOST).unwrap_or(host);
+        let host = template.field(HOST).unwrap_or(to.host);
+        let fields = fields(template, page);
         let mut builder = RequestBuilder::new(method, host, &page.path);
-        for (name, value) in [("User-Agent", USER_AGENT), ("Accept", "*/*")] {
-            if template.field(name).is_none() {
-                builder = builder.field(name, value);
-            }
-        }
-        for (name, value) in &template.fields {
-            if !name.eq_ignore_ascii_case(HOST) {
-                builder = builder.field(name, value);
-            }
-        }
         if let Some(option) = connection {
             builder = builder.connection(option);
         }
-        if let Some(ByteRange { first, last }) = page.bytes {
-            builder = builder.field("Range", format!("bytes={first}-{last}"));
+        for (name, value) in &fields {
+            builder = builder.field(*name, &**value);
         }
-        if let Some(content) = &template.content {
-            builder = builder.field("Content-Length", content.len().to_string());
-        }
+        // Also what HTTP/2 sends must be able to stand in a message.
         let mut bytes = builder.encode()?;
         let head = bytes.len();
-        bytes.extend_from_slice(template.content.as_deref().unwrap_or_default());
-        let cut = template.split.map_or(bytes.len() / 2, |content| head + content);
-        Ok(Self { method, cut: cut.min(bytes.len()), bytes })
+        let content = template.content.as_deref().unwrap_or_default();
+        let message = match to.protocol {
+            Protocol::Http1 => {
+                bytes.extend_from_slice(content);
+                let cut = template.split.map_or(bytes.len() / 2, |content| head + content);
+                Message::Text { cut: cut.min(bytes.len()), bytes }
+            }
+            Protocol::Http2 => {
+                let pseudo = [
+                    (":method", method.as_str()),
+                    (":scheme", to.scheme),
+                    (":authority", host),
+                    (":path", &page.path),
+                ];
+                let mut block = Vec::new();
+                let fields = fields.iter().map(|(name, value)| (*name, &**value));
+                for (name, value) in pseudo.into_iter().chain(fields) {
+                    // RFC 9113, section 8.2: names in lower case.
+                    let name = name.to_ascii_lowercase();
+                    hpack::write_literal(name.as_bytes(), value.as_bytes(), &mut block);
+                }
+                Message::Fields { block, content: content.to_vec(), split: template.split }
+            }
+        };
+        Ok(Self { method, message })
     }
 
     /// The method.
@@ -123,17 +154,38 @@ impl Request {
         self.method
     }
 
-    /// Where it is cut if it is sent in two writes.
-    #[must_use]
-    pub fn cut(&self) -> usize {
-        self.cut
+    /// As it goes onto the wire in HTTP/1.1; nothing, if it is for HTTP/2.
+    pub(super) fn as_text(&self) -> Encoded {
+        match &self.message {
+            Message::Text { bytes, cut } => Encoded { bytes: bytes.clone(), cut: *cut },
+            Message::Fields { .. } => Encoded { bytes: Vec::new(), cut: 0 },
+        }
     }
 
-    /// The request as it goes onto the wire.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// Its field block, its content, and where that is cut, for HTTP/2; nothing, if it is for HTTP/1.1.
+    pub(super) fn as_fields(&self) -> (&[u8], &[u8], Option<usize>) {
+        match &self.message {
+            Message::Text { .. } => (&[], &[], None),
+            Message::Fields { block, content, split } => (block, content, *split),
+        }
     }
+}
+
+/// The fields of a request for `page`, without those of the connection.
+fn fields<'a>(template: &'a Template, page: &Page) -> Vec<(&'a str, Cow<'a, str>)> {
+    let own = [("User-Agent", USER_AGENT), ("Accept", "*/*")];
+    let own = own.into_iter().filter(|(name, _)| template.field(name).is_none());
+    let given = template.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let given = given.filter(|(name, _)| !name.eq_ignore_ascii_case(HOST));
+    let mut fields: Vec<_> =
+        own.chain(given).map(|(name, value)| (name, Cow::Borrowed(value))).collect();
+    if let Some(ByteRange { first, last }) = page.bytes {
+        fields.push(("Range", format!("bytes={first}-{last}").into()));
+    }
+    if let Some(content) = &template.content {
+        fields.push(("Content-Length", content.len().to_string().into()));
+    }
+    fields
 }
 
 const HOST: &str = "Host";
@@ -147,8 +199,9 @@ mod tests {
 
     fn written(template: &Template) -> String {
         let page = Page::whole("/a");
-        let request = Request::new("h:8", template, &page, Some(ConnectionOption::Close));
-        String::from_utf8(request.unwrap().bytes().to_vec()).unwrap()
+        let to = Addressee { host: "h:8", protocol: Protocol::Http1, scheme: "http" };
+        let request = Request::new(to, template, &page, Some(ConnectionOption::Close));
+        String::from_utf8(request.unwrap().as_text().bytes).unwrap()
     }
 
     #[test]

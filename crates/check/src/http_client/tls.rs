@@ -66,6 +66,11 @@ impl Tls {
         }
     }
 
+    /// Whether both sides have chosen `protocol` (ALPN, RFC 7301).
+    pub(super) fn has_agreed_on(&self, protocol: &[u8]) -> bool {
+        self.session.alpn_protocol() == Some(protocol)
+    }
+
     /// The records to send for `bytes`.
     pub(super) fn seal(&mut self, bytes: &[u8]) -> Result<Vec<u8>, ExchangeError> {
         self.session.writer().write_all(bytes).map_err(|error| tls_error(&error))?;

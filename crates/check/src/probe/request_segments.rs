@@ -71,8 +71,7 @@ fn with_nagle(client: &mut Client, facts: &Facts) -> Result<Duration, ExchangeEr
             None => client.open(receiver)?,
         };
         let begun = connection.now();
-        let cut = request.cut();
-        let sent = connection.send_in_two(&request, cut, Duration::ZERO, &mut client.budget)?;
+        let sent = connection.send_in_two(&request, Duration::ZERO, &mut client.budget)?;
         let exchange = connection.receive(sent, &client.budget)?;
         let before = sent.saturating_duration_since(begun);
         current = Some(connection);
@@ -99,7 +98,7 @@ fn request(
         None => client.open(Receiver::ETHERNET)?,
     };
     let sent = if in_two {
-        connection.send_in_two(&request, request.cut(), PAUSE + facts.rtt, &mut client.budget)?
+        connection.send_in_two(&request, PAUSE + facts.rtt, &mut client.budget)?
     } else {
         connection.send(std::slice::from_ref(&request), &mut client.budget)?
     };

@@ -58,7 +58,7 @@ impl Seen {
 
 fn decide(facts: &Facts, seen: &Seen, exact: bool) -> Result<ProbeResult, NoVerdict> {
     let first = &facts.first;
-    let head_bytes = first.head.end - first.head.start;
+    let head_bytes = first.head.bytes;
     let values = |split: bool| SplitHead { split: Some(split), head_bytes: Some(head_bytes) };
     if first.content == 0 {
         return Err(NoVerdict::not_applicable("the response has no body, so it cannot be split"));

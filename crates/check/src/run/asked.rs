@@ -6,6 +6,8 @@ use ackwise_client::Target;
 use ackwise_http::Method;
 use base64::{Engine, prelude::BASE64_STANDARD};
 
+use crate::card::Protocol;
+
 /// The methods that a check can use: those whose responses may have content.
 const METHODS: [Method; 5] =
     [Method::Get, Method::Post, Method::Put, Method::Delete, Method::Options];
@@ -81,6 +83,21 @@ impl Resolve {
         let same =
             target.host().eq_ignore_ascii_case(&self.host) && target.port() == self.server.port();
         same.then_some(self.server)
+    }
+}
+
+/// Reads a version of HTTP.
+///
+/// # Errors
+///
+/// If it is none that can be checked.
+pub fn parse_version(given: &str) -> Result<Protocol, String> {
+    match given {
+        "1.1" => Ok(Protocol::Http1),
+        "2" => Ok(Protocol::Http2),
+        _ => Err(format!(
+            "{given:?} is not a version of HTTP that can be checked (expected 1.1 or 2)"
+        )),
     }
 }
 

@@ -9,13 +9,19 @@ use super::{
     CheckError,
     asked::{Family, Resolve},
 };
-use crate::{card::FindingId, http_client::Template, stack::distance::Distance};
+use crate::{
+    card::{FindingId, Protocol},
+    http_client::Template,
+    stack::distance::Distance,
+};
 
 /// What the caller of [`check`](super::check) can choose.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Whose TCP plays the client.
     pub stack: StackChoice,
+    /// In which versions of HTTP.
+    pub http: HttpChoice,
     /// What our own TCP copies where no probe needs something else; `None`: what the standards recommend,
     /// with the timers of Linux.
     pub preset: Option<Preset>,
@@ -67,6 +73,17 @@ pub enum Follow {
     All,
 }
 
+/// In which versions of HTTP a server is checked.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum HttpChoice {
+    /// In each that it offers: HTTP/1.1, then HTTP/2.
+    #[default]
+    Offered,
+    /// In this one.
+    Only(Protocol),
+}
+
 /// Whose TCP plays the client.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
@@ -84,6 +101,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             stack: StackChoice::Auto,
+            http: HttpChoice::Offered,
             preset: None,
             only: None,
             thorough: false,

@@ -41,22 +41,22 @@ pub enum Progress {
 
 /// Asks all questions that `options` want, and sorts the answers as the card shows them.
 pub(super) fn run_probes(
-    reached: Reached,
+    reached: &mut Reached,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Vec<Finding> {
-    let Reached { mut client, mut facts, .. } = reached;
+    let Reached { client, facts, .. } = reached;
     let steps: Vec<&Step> = ORDER
         .iter()
         .filter(|step| options.wants(step.id))
         // What cannot be asked about this server is named only where it was asked for.
-        .filter(|step| options.only.is_some() || applies(step.id, &client, &facts))
+        .filter(|step| options.only.is_some() || applies(step.id, client, facts))
         .collect();
     let mut findings = Vec::new();
     for (done, step) in steps.iter().enumerate() {
         if step.needs_idle && facts.idle.is_none() && facts.end().is_ok() {
             let mut waiting = |waited, of| progress(Progress::Idle { waited, of });
-            facts.idle = idle::watch(&mut client, &facts, options, &mut waiting);
+            facts.idle = idle::watch(client, facts, options, &mut waiting);
         }
         progress(Progress::Probing { id: step.id, done, of: steps.len() });
         let now = client.now();
@@ -70,7 +70,7 @@ pub(super) fn run_probes(
         let requests = step.requests.min(all.requests_left().saturating_sub(reserved));
         let lent = all.lend(requests.max(step.least), time, now);
         client.budget = lent.clone();
-        findings.push(probe::probe(step.id, &mut client, &mut facts));
+        findings.push(probe::probe(step.id, client, facts));
         client.budget = all.settle(&lent, &client.budget);
     }
     findings.sort_by_key(|finding| finding.id);

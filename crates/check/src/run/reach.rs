@@ -1,15 +1,16 @@
 //! The first answer: connects, asks for the page, follows redirects on the same server.
 
-use std::{net::SocketAddr, time::Duration};
+use std::time::Duration;
 
 use ackwise_client::Target;
 use ackwise_http::{ConnectionOption, Method};
 
 use super::{CheckError, Options, links, one_at_a_time};
 use crate::{
-    http_client::{Budget, Client, Exchange, ExchangeError, Page, ReusedConnection, TlsSettings},
+    card::Protocol,
+    http_client::{Client, Exchange, ExchangeError, Page, ReusedConnection, TlsSettings},
     probe::Facts,
-    stack::{Acknowledge, Receiver, Stack},
+    stack::{Acknowledge, Receiver},
 };
 
 /// A server that has answered.
@@ -19,24 +20,37 @@ pub(super) struct Reached {
     pub(super) notes: Vec<String>,
 }
 
+/// A server that has not answered, and its client, who may try it in another way.
+pub(super) struct Unreached {
+    pub(super) error: CheckError,
+    pub(super) client: Box<Client>,
+}
+
 pub(super) fn reach(
-    stack: Box<dyn Stack>,
-    server: SocketAddr,
+    mut client: Client,
     target: &Target,
     options: &Options,
-    budget: Budget,
-) -> Result<Reached, CheckError> {
+) -> Result<Reached, Unreached> {
+    match reach_with(&mut client, target, options) {
+        Ok((facts, notes)) => Ok(Reached { client, facts, notes }),
+        Err(error) => Err(Unreached { error, client: Box::new(client) }),
+    }
+}
+
+fn reach_with(
+    client: &mut Client,
+    target: &Target,
+    options: &Options,
+) -> Result<(Facts, Vec<String>), CheckError> {
     for path in &options.paths {
         Options::parse_path(path).map_err(CheckError::Options)?;
     }
-    let tls = tls_settings(target, options)?;
-    let client = Client::new(stack, server, target.authority(), budget).over_tls(tls);
-    let mut client = client.with_template(options.template.clone());
+    let server = client.server();
     let mut notes = Vec::new();
     let mut page = target.clone();
     let mut chain = vec![page.path().to_owned()];
     let (first, handshake) = loop {
-        let (first, handshake) = first_answer(&mut client, &page)
+        let (first, handshake) = first_answer(client, &page)
             .map_err(|error| CheckError::unanswered(server, error, &page))?;
         match redirect(&page, &first) {
             None => break (first, handshake),
@@ -63,7 +77,7 @@ pub(super) fn reach(
         let other = Page::whole(path);
         let answer = client
             .ask_for(&other, Some(ConnectionOption::KeepAlive))
-            .and_then(|request| reused.request(&request, Acknowledge::Promptly, &mut client))
+            .and_then(|request| reused.request(&request, Acknowledge::Promptly, client))
             .map_err(|error| CheckError::Unanswered { server, error })?;
         check_status(path, &answer, options)?;
         if answer.head.status >= 400 {
@@ -78,7 +92,7 @@ pub(super) fn reach(
     facts.behind = options.behind;
     facts.asks_by_get = options.template.method == Method::Get;
     drop(reused); // One connection at a time.
-    if one_at_a_time::serves_one_at_a_time(&mut client, &facts) {
+    if one_at_a_time::serves_one_at_a_time(client, &facts) {
         client.hold_at_most(HOLD);
         notes.push(
             "the server serves one connection at a time, so none was kept open for long: checks that leave one idle \
@@ -86,8 +100,8 @@ pub(super) fn reach(
                 .to_owned(),
         );
     }
-    notes.extend(links::find_larger(&mut client, &mut facts, &page, options));
-    Ok(Reached { client, facts, notes })
+    notes.extend(links::find_larger(client, &mut facts, &page, options));
+    Ok((facts, notes))
 }
 
 /// What is not what the user means is not checked.
@@ -101,13 +115,20 @@ fn check_status(page: &str, answer: &Exchange, options: &Options) -> Result<(), 
     }
 }
 
-fn tls_settings(target: &Target, options: &Options) -> Result<Option<TlsSettings>, CheckError> {
+pub(super) fn tls_settings(
+    target: &Target,
+    options: &Options,
+    protocol: Protocol,
+) -> Result<Option<TlsSettings>, CheckError> {
     if !target.is_secure() {
         return Ok(None);
     }
-    TlsSettings::new(target.host(), options.insecure, options.ca_file.as_deref())
-        .map(Some)
-        .map_err(CheckError::Options)
+    let settings = TlsSettings::new(target.host(), options.insecure, options.ca_file.as_deref());
+    let settings = settings.map_err(CheckError::Options)?;
+    Ok(Some(match protocol {
+        Protocol::Http1 => settings,
+        Protocol::Http2 => settings.for_http2(),
+    }))
 }
 
 fn first_answer(client: &mut Client, page: &Target) -> Result<(Exchange, Duration), ExchangeError> {

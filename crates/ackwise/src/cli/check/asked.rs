@@ -7,9 +7,10 @@ use std::{
 };
 
 use ackwise_check::{
-    Follow,
+    Follow, HttpChoice,
+    card::Protocol,
     http_client::Template,
-    run::asked::{Family, Resolve, parse_field, parse_method, parse_user},
+    run::asked::{Family, Resolve, parse_field, parse_method, parse_user, parse_version},
 };
 use ackwise_http::Method;
 use clap::Args;
@@ -18,6 +19,13 @@ use crate::cli::{number::whole, outcome::Failure};
 
 #[derive(Args, Debug)]
 pub(super) struct Asked {
+    /// Check only this version of HTTP: 1.1 or 2 [default: each that the server offers]
+    ///
+    /// HTTP/2 is offered by ALPN, or in clear text by an answer to its preface.
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "VERSION", requires = "url", value_parser = parse_version)]
+    http: Option<Protocol>,
+
     /// Add this field to all requests, or replace Host, User-Agent or Accept (repeatable)
     #[arg(help_heading = HEADING)]
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", requires = "url")]
@@ -80,6 +88,10 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    pub(super) fn http(&self) -> HttpChoice {
+        self.http.map_or(HttpChoice::Offered, HttpChoice::Only)
+    }
+
     pub(super) fn follow(&self) -> Follow {
         if self.follow { Follow::All } else { Follow::Public }
     }
