@@ -6,7 +6,7 @@ use crate::Cause;
 
 /// A check of a live server; its result, a finding, has the same name.
 ///
-/// Six of them check for a [`Cause`], and share its name.
+/// Seven of them check for a [`Cause`], and share its name.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum FindingId {
     /// Whether the response head is sent in a separate segment.
@@ -39,11 +39,15 @@ pub enum FindingId {
     AcceptQueueFull,
     /// A response before the end of a request, and what becomes of the connection.
     EarlyResponse,
+    /// How much a client may send before HTTP/2's windows make it wait.
+    H2FlowControl,
+    /// How many streams HTTP/2 may have open, and whether PING is answered.
+    H2Streams,
 }
 
 impl FindingId {
     /// All findings, in the order of the report card.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::SplitHead,
         Self::ShortInitialSegment,
         Self::NagleDelayedAck,
@@ -59,6 +63,8 @@ impl FindingId {
         Self::RequestSegments,
         Self::AcceptQueueFull,
         Self::EarlyResponse,
+        Self::H2FlowControl,
+        Self::H2Streams,
     ];
 
     /// The cause of lost time that this checks for; `None` for facts without a direct cost.
@@ -71,6 +77,7 @@ impl FindingId {
             Self::IdleRestart => Some(Cause::IdleRestart),
             Self::SendBuffer => Some(Cause::SendBuffer),
             Self::AcceptQueueFull => Some(Cause::AcceptQueueFull),
+            Self::H2FlowControl => Some(Cause::H2FlowControl),
             Self::SplitHead
             | Self::FirstByte
             | Self::ResponsePause
@@ -79,7 +86,8 @@ impl FindingId {
             | Self::Pipelining
             | Self::Close
             | Self::RequestSegments
-            | Self::EarlyResponse => None,
+            | Self::EarlyResponse
+            | Self::H2Streams => None,
         }
     }
 
@@ -99,12 +107,14 @@ impl FindingId {
             Self::Close => "close",
             Self::RequestSegments => "request-segments",
             Self::EarlyResponse => "early-response",
+            Self::H2Streams => "h2-streams",
             Self::ShortInitialSegment
             | Self::NagleDelayedAck
             | Self::CorkTimer
             | Self::IdleRestart
             | Self::SendBuffer
-            | Self::AcceptQueueFull => panic!("it has the name of its cause"),
+            | Self::AcceptQueueFull
+            | Self::H2FlowControl => panic!("it has the name of its cause"),
         }
     }
 }
@@ -172,7 +182,7 @@ mod tests {
             "unknown check (expected one of split-head, short-initial-segment, \
              nagle-delayed-ack, cork-timer, first-byte, response-pause, initial-window, \
              idle-restart, send-buffer, keep-alive, pipelining, close, request-segments, \
-             accept-queue-full, early-response)"
+             accept-queue-full, early-response, h2-flow-control, h2-streams)"
         );
     }
 }

@@ -1,5 +1,7 @@
 //! The status codes of gRPC.
 
+use core::fmt;
+
 /// How a gRPC call ended: the number in `grpc-status`.
 ///
 /// ```
@@ -10,6 +12,16 @@
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct GrpcStatus(pub u16);
+
+/// Formats the number, with its name if it has one: `14 UNAVAILABLE`.
+impl fmt::Display for GrpcStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => write!(f, "{} {name}", self.0),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
 
 impl GrpcStatus {
     /// The call succeeded.

@@ -36,6 +36,12 @@ impl FindingId {
             Self::EarlyResponse => {
                 "the server answers before the end of a request (413), and resets the connection with the rest unread"
             }
+            Self::H2FlowControl => {
+                "how much a client may send before HTTP/2's windows make it wait for a round trip"
+            }
+            Self::H2Streams => {
+                "how many requests may be under way on an HTTP/2 connection, and whether PING is answered"
+            }
             Self::AcceptQueueFull => "connections do not fit into the server's accept queue",
         }
     }

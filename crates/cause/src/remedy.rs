@@ -171,8 +171,8 @@ use Cause::{
     TlsHandshake,
 };
 use FindingId::{
-    EarlyResponse, FirstByte, InitialWindow, KeepAlive, Pipelining, RequestSegments, ResponsePause,
-    SplitHead,
+    EarlyResponse, FirstByte, H2Streams, InitialWindow, KeepAlive, Pipelining, RequestSegments,
+    ResponsePause, SplitHead,
 };
 use Software::{
     Aiohttp, Apache, Caddy, Envoy, Express, Fastify, Go, Gunicorn, HaProxy, Hypercorn, Jdk, Jetty,
@@ -365,6 +365,7 @@ const REMEDIES: &[Row] = &[
                                  answer requests in order (RFC 9112, section 9.3.2)"),
     finding(EarlyResponse, Server, "after an early response, shut down the sending direction, then read and discard for some \
                                     seconds what the client still sends (lingering close) before closing the socket"),
+    finding(H2Streams, Server, "allow at least 100 concurrent streams (SETTINGS_MAX_CONCURRENT_STREAMS), and answer each PING at once"),
     finding(RequestSegments, Server, "read again as soon as the socket is readable, not on a \
                                       timer, until the head is complete"),
 ];

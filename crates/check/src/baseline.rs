@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ackwise_text::Name;
 use serde::Deserialize;
 
-use super::card::{Finding, FindingId, Verdict};
+use super::card::{Finding, Protocol, Verdict};
 
 /// The findings of an earlier run, as `ackwise check --json` printed them.
 ///
@@ -18,7 +18,8 @@ use super::card::{Finding, FindingId, Verdict};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Baseline {
-    known: BTreeMap<String, Known>,
+    /// By version of HTTP and by name.
+    known: BTreeMap<(String, String), Known>,
 }
 
 /// An earlier document cannot be used.
@@ -41,6 +42,8 @@ struct Format {
 
 #[derive(Deserialize)]
 struct Card {
+    /// Before there was HTTP/2, there was one version.
+    protocol: Option<String>,
     findings: Vec<Entry>,
 }
 
@@ -78,29 +81,25 @@ impl Baseline {
                 format.version
             ));
         }
-        let entries = results.into_iter().flat_map(|card| card.findings);
-        Ok(Self { known: entries.map(|entry| (entry.id, entry.known)).collect() })
+        let entries = results.into_iter().flat_map(|Card { protocol, findings }| {
+            let protocol = protocol.unwrap_or_else(|| Name(Protocol::Http1).to_string());
+            findings.into_iter().map(move |it| ((protocol.clone(), it.id), it.known))
+        });
+        Ok(Self { known: entries.collect() })
     }
 
-    /// Whether the earlier run did not find this: its verdict was better, or its cost much lower.
+    /// Whether the earlier run did not find this in the same version of HTTP: its verdict was better, or its cost much
+    /// lower.
     #[must_use]
-    pub fn is_new(&self, finding: &Finding) -> bool {
-        let Some(known) = self.known.get(finding.id.name()) else { return true };
+    pub fn is_new(&self, protocol: Protocol, finding: &Finding) -> bool {
+        let key = (Name(protocol).to_string(), finding.id.name().to_owned());
+        let Some(known) = self.known.get(&key) else { return true };
         let worst_known = VERDICTS.into_iter().find(|it| Name(*it).to_string() == known.verdict);
         if worst_known.is_none_or(|known| known < finding.verdict) {
             return true;
         }
         let [now, then] = [finding.cost_ms, known.cost_ms].map(|cost| cost.unwrap_or(0.0));
         now > 2.0 * then && now >= then + COSTLIER_MS
-    }
-
-    /// Those of `findings` that ask for action and are new.
-    pub fn news<'a>(
-        &self,
-        findings: impl Iterator<Item = &'a Finding>,
-    ) -> impl Iterator<Item = FindingId> {
-        let asks = |it: &&Finding| it.verdict >= Verdict::Unknown;
-        findings.filter(asks).filter(|it| self.is_new(it)).map(|it| it.id)
     }
 }
 
@@ -116,14 +115,17 @@ const COSTLIER_MS: f64 = 10.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Exporter, Json, sample};
+    use crate::{
+        card::FindingId,
+        report::{Exporter, Json, sample},
+    };
 
     #[test]
     fn what_was_there_before_is_not_new() {
         let report = sample::one_card();
         let baseline = Baseline::read(&Json.export(&report)).unwrap();
         let findings = &report.cards[0].findings;
-        assert!(findings.iter().all(|it| !baseline.is_new(it)));
+        assert!(findings.iter().all(|it| !baseline.is_new(Protocol::Http1, it)));
         let nagle = findings.iter().find(|it| it.id == FindingId::NagleDelayedAck).unwrap();
         assert_eq!(nagle.cost_ms, Some(40.17));
         #[rustfmt::skip]
@@ -136,14 +138,23 @@ mod tests {
         ];
         for (verdict, cost_ms, new) in table {
             let now = Finding { verdict, cost_ms, ..nagle.clone() };
-            assert_eq!(baseline.is_new(&now), new, "{verdict:?} {cost_ms:?}");
+            assert_eq!(baseline.is_new(Protocol::Http1, &now), new, "{verdict:?} {cost_ms:?}");
         }
         let pipelining = findings.iter().find(|it| it.id == FindingId::Pipelining).unwrap();
         for (verdict, new) in [(Verdict::Warn, true), (Verdict::NotApplicable, false)] {
-            assert_eq!(baseline.is_new(&Finding { verdict, ..pipelining.clone() }), new);
+            assert_eq!(
+                baseline.is_new(Protocol::Http1, &Finding { verdict, ..pipelining.clone() }),
+                new
+            );
         }
         let close = Finding { id: FindingId::Close, ..pipelining.clone() };
-        assert!(baseline.is_new(&close), "it was not asked then");
+        assert!(baseline.is_new(Protocol::Http1, &close), "it was not asked then");
+        assert!(baseline.is_new(Protocol::Http2, nagle), "the other version was not checked");
+        let before = Json.export(&report).replace("\"protocol\": \"http/1.1\",", "");
+        assert!(
+            !Baseline::read(&before).unwrap().is_new(Protocol::Http1, nagle),
+            "an older document"
+        );
     }
 
     #[test]

@@ -21,11 +21,10 @@ use ackwise_serve::{Config, Server};
 
 use super::{
     CheckError, Options, Progress, Target, TargetError,
-    card::{BuiltIn, Card, Protocol},
+    card::{BuiltIn, Card},
     check,
     page_times::PageTimes,
     report::Report,
-    run::HttpChoice,
 };
 
 /// Times the pages of both built-in servers, then checks them, one after the other.
@@ -104,11 +103,9 @@ impl BuiltInServer {
         let options = Options {
             paths: others.map(str::to_owned).into(),
             max_requests: options.max_requests.max(REQUESTS),
-            http: HttpChoice::Only(Protocol::Http1),
             ..options
         };
-        let cards = check(&target, &options, progress)?;
-        let card = cards.into_iter().next().expect("one for each version that is asked for");
+        let card = check(&target, &options, progress)?;
         Ok(Card { server: Some(self.name), status: None, ..card })
     }
 }

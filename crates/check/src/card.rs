@@ -8,9 +8,9 @@ use serde::Serialize;
 
 pub use values::{
     AcceptQueueFull, Bound, ByRequest, Close, CorkTimer, EarlyResponse, End, FirstByte,
-    IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName, ReleasedBy,
-    RequestSegments, ResponsePause, SendBuffer, ShortInitialSegment, SplitHead, SwapResult,
-    TriedSize, Values,
+    H2FlowControl, H2Streams, IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining,
+    ReceiverName, ReleasedBy, RequestSegments, ResponsePause, SendBuffer, ShortInitialSegment,
+    SplitHead, SwapResult, TriedSize, Values,
 };
 
 /// The results for one server.
@@ -24,6 +24,9 @@ pub struct Card {
     pub server: Option<BuiltIn>,
     /// The status of the page; null for a built-in server.
     pub status: Option<u16>,
+    /// The status with which a gRPC call ended; omitted if it is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grpc_status: Option<u16>,
     /// The client's TCP stack.
     pub stack: StackName,
     /// The server's congestion control; omitted if the server is not on this host.

@@ -130,6 +130,28 @@ impl HttpConnection {
         self.http2().is_some()
     }
 
+    /// How long HTTP/2's server takes to acknowledge a PING; `None` if it does not in time, or if this is HTTP/1.1.
+    ///
+    /// # Errors
+    ///
+    /// If the connection ends before.
+    pub fn ping(&mut self, budget: &Budget) -> Result<Option<Duration>, ExchangeError> {
+        let Some(ping) = self.reader.ping() else { return Ok(None) };
+        let before = self.http2().map(Http2::pongs);
+        let (sent, deadline) = (self.now(), budget.answer_by(self.now()));
+        self.transmit(&ping)?;
+        while self.http2().map(Http2::pongs) == before {
+            if let Some(closed) = self.closed {
+                return Err(ExchangeError::ClosedUnanswered(closed.error));
+            }
+            if !self.advance(deadline)? {
+                return Ok(None);
+            }
+        }
+        let pong = self.arrivals.last().map_or_else(|| self.now(), |arrived| arrived.at);
+        Ok(Some(pong.saturating_duration_since(sent)))
+    }
+
     /// Keeps the first `bytes` of the contents that are read from now on: [`Exchange::beginning`].
     pub fn keep_content(&mut self, bytes: usize) {
         self.kept = bytes;

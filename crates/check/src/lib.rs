@@ -16,5 +16,5 @@ pub use page_times::PageTimes;
 pub use report::STALLS;
 pub use run::{
     CheckError, Distance, Follow, HttpChoice, MAX_REQUESTS, Options, Probability, Progress, Rate,
-    StackChoice, check,
+    StackChoice, check, check_versions,
 };

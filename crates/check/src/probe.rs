@@ -12,6 +12,8 @@ mod facts;
 mod first_byte;
 mod flight;
 pub mod follow;
+mod h2_flow_control;
+mod h2_streams;
 mod idle_restart;
 mod initial_window;
 mod keep_alive;
@@ -25,12 +27,12 @@ mod short_initial_segment;
 mod split_head;
 
 pub use accept_queue::Queue;
-pub use facts::{Facts, Front, Idle};
+pub use facts::{Facts, Front, Idle, IdleEnd};
 
 use ackwise_cause::Remedy;
 
 use super::{
-    card::{Finding, FindingId, Reason, Values, Verdict},
+    card::{Finding, FindingId, Protocol, Reason, Values, Verdict},
     http_client::{Client, Exchange, ExchangeError},
 };
 
@@ -109,23 +111,7 @@ impl From<ExchangeError> for NoVerdict {
 
 /// Asks the question `id`.
 pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
-    let found = match id {
-        FindingId::SplitHead => split_head::probe(client, facts),
-        FindingId::ShortInitialSegment => short_initial_segment::probe(client, facts),
-        FindingId::NagleDelayedAck => nagle_delayed_ack::probe(client, facts),
-        FindingId::CorkTimer => cork_timer::probe(client, facts),
-        FindingId::FirstByte => first_byte::probe(client, facts),
-        FindingId::ResponsePause => response_pause::probe(client, facts),
-        FindingId::InitialWindow => initial_window::probe(client, facts),
-        FindingId::IdleRestart => idle_restart::probe(client, facts),
-        FindingId::SendBuffer => send_buffer::probe(client, facts),
-        FindingId::KeepAlive => keep_alive::probe(client, facts),
-        FindingId::Pipelining => pipelining::probe(client, facts),
-        FindingId::Close => close::probe(client, facts),
-        FindingId::RequestSegments => request_segments::probe(client, facts),
-        FindingId::EarlyResponse => early_response::probe(client, facts),
-        FindingId::AcceptQueueFull => accept_queue::probe(client, facts.queue.as_ref()),
-    };
+    let found = facts.has_what_is_asked_about(id).and_then(|()| answer(id, client, facts));
     let found = found.unwrap_or_else(|NoVerdict { reason, why }| match reason {
         Some(reason) => ProbeResult::unknown(reason, why, Values::unknown(id)),
         None => ProbeResult::new(Verdict::NotApplicable, why, Values::unknown(id)),
@@ -140,11 +126,49 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
     Finding { id, verdict, cost_ms, summary, values, evidence, remedy, reason }
 }
 
+fn answer(id: FindingId, client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
+    match id {
+        FindingId::SplitHead => split_head::probe(client, facts),
+        FindingId::ShortInitialSegment => short_initial_segment::probe(client, facts),
+        FindingId::NagleDelayedAck => nagle_delayed_ack::probe(client, facts),
+        FindingId::CorkTimer => cork_timer::probe(client, facts),
+        FindingId::FirstByte => first_byte::probe(client, facts),
+        FindingId::ResponsePause => response_pause::probe(client, facts),
+        FindingId::InitialWindow => initial_window::probe(client, facts),
+        FindingId::IdleRestart => idle_restart::probe(client, facts),
+        FindingId::SendBuffer => send_buffer::probe(client, facts),
+        FindingId::KeepAlive => keep_alive::probe(client, facts),
+        FindingId::Pipelining => pipelining::probe(client, facts),
+        FindingId::Close => close::probe(client, facts),
+        FindingId::RequestSegments => request_segments::probe(client, facts),
+        FindingId::EarlyResponse => early_response::probe(client, facts),
+        FindingId::H2FlowControl => h2_flow_control::probe(client, facts),
+        FindingId::H2Streams => h2_streams::probe(client, facts),
+        FindingId::AcceptQueueFull => accept_queue::probe(client, facts.queue.as_ref()),
+    }
+}
+
 /// For a probe that keeps a connection open for longer than others should wait.
 fn may_keep_open(client: &Client) -> Result<(), NoVerdict> {
     match client.hold() {
         Some(_) => Err(NoVerdict::not_applicable("the server serves one connection at a time")),
         None => Ok(()),
+    }
+}
+
+/// For a probe of what only HTTP/2 has.
+fn needs_http2(client: &Client) -> Result<(), NoVerdict> {
+    match client.protocol() {
+        Protocol::Http1 => Err(NoVerdict::not_applicable("this is about HTTP/2 only")),
+        Protocol::Http2 => Ok(()),
+    }
+}
+
+/// For a probe of what only HTTP/1.1 has; `why` says what HTTP/2 has instead.
+fn needs_http1(client: &Client, why: &str) -> Result<(), NoVerdict> {
+    match client.protocol() {
+        Protocol::Http1 => Ok(()),
+        Protocol::Http2 => Err(NoVerdict::not_applicable(why)),
     }
 }
 

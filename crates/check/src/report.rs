@@ -19,11 +19,13 @@ pub use markdown::Markdown;
 pub use stalls::STALLS;
 pub use text::Text;
 
+use std::collections::BTreeSet;
+
 use ackwise_text::{Name, escape};
 
 use super::{
     baseline::Baseline,
-    card::{BuiltIn, Card, Finding, FindingId, Reason, Verdict},
+    card::{BuiltIn, Card, Finding, FindingId, Protocol, Reason, Verdict},
     page_times::PageTimes,
 };
 
@@ -44,28 +46,37 @@ impl Report {
     /// The weightiest verdict of all findings that count; [`Verdict::Pass`] if there are none.
     #[must_use]
     pub fn worst(&self) -> Verdict {
-        let counted = self.findings().filter(|finding| self.counts(finding));
-        counted.map(|it| it.verdict).max().unwrap_or(Verdict::Pass)
+        let counted = self.findings().filter(|(card, finding)| self.counts(card, finding));
+        counted.map(|(_, it)| it.verdict).max().unwrap_or(Verdict::Pass)
     }
 
     /// Whether a finding is not known from the baseline.
-    fn counts(&self, finding: &Finding) -> bool {
-        self.baseline.as_ref().is_none_or(|baseline| baseline.is_new(finding))
+    fn counts(&self, card: &Card, finding: &Finding) -> bool {
+        self.baseline.as_ref().is_none_or(|baseline| baseline.is_new(card.protocol, finding))
     }
 
     /// What the baseline did not have, if there is one.
     fn news(&self) -> Option<Vec<FindingId>> {
-        self.baseline.as_ref().map(|baseline| baseline.news(self.findings()).collect())
+        let baseline = self.baseline.as_ref()?;
+        let news: BTreeSet<_> = self
+            .findings()
+            .filter(|(card, finding)| {
+                finding.verdict >= Verdict::Unknown && baseline.is_new(card.protocol, finding)
+            })
+            .map(|(_, finding)| finding.id)
+            .collect();
+        Some(news.into_iter().collect())
     }
 
-    fn findings(&self) -> impl Iterator<Item = &Finding> {
-        self.cards.iter().flat_map(|card| &card.findings)
+    fn findings(&self) -> impl Iterator<Item = (&Card, &Finding)> {
+        self.cards.iter().flat_map(|card| card.findings.iter().map(move |it| (card, it)))
     }
 
     /// What was not found out about stalls, and why, in one sentence.
     #[must_use]
     pub fn unanswered(&self) -> Option<String> {
-        let open = || self.cards.iter().flat_map(stalls::open).filter(|it| self.counts(it));
+        let of_card = |card| stalls::open(card).filter(move |it| self.counts(card, it));
+        let open = || self.cards.iter().flat_map(of_card);
         let named: Vec<_> = open().map(|it| format!("{}: {}", it.id, it.summary)).collect();
         let again = match open().all(|it| it.reason == Some(Reason::Disturbed)) {
             true => " (run the check again)",
@@ -108,6 +119,9 @@ fn title(card: &Card) -> String {
     match card.server {
         Some(BuiltIn::Paper1996) => "1996 server".to_owned(),
         Some(BuiltIn::Fixed) => "fixed server".to_owned(),
-        None => escape::line(&card.target).into_owned(),
+        None => match card.protocol {
+            Protocol::Http1 => escape::line(&card.target).into_owned(),
+            Protocol::Http2 => format!("{} (HTTP/2)", escape::line(&card.target)),
+        },
     }
 }

@@ -21,30 +21,27 @@ pub use ackwise_link::{Probability, Rate};
 pub use error::CheckError;
 pub use options::{Follow, HttpChoice, MAX_REQUESTS, Options, StackChoice};
 pub use plan::Progress;
+use reach::Reached;
 use select_stack::{SelectedStack, select_stack};
 use versions::Versions;
 
 use ackwise_client::Target;
 
 pub use super::stack::distance::Distance;
-use super::{
-    card::{Card, Protocol},
-    stack::Stack,
-};
+use super::{card::Card, stack::Stack};
 
-/// Checks the server that `target` names.
+/// Checks the server that `target` names, in HTTP/1.1 unless it speaks HTTP/2 alone or [`Options::http`] asks for that.
 ///
 /// It talks to that server only, with at most [`Options::max_requests`] requests and for at most
-/// [`Options::time`], for each version of HTTP that the server speaks: each has a card, of which there is at least one.
+/// [`Options::time`].
 ///
 /// ```no_run
 /// use ackwise_check::{Options, Target, card::{FindingId, Verdict}, check};
 ///
 /// let target: Target = "http://localhost:8080/".parse()?;
-/// for card in check(&target, &Options::default(), &mut |_| {})? {
-///     for finding in &card.findings {
-///         assert!(finding.verdict < Verdict::Fail, "{}: {}", finding.id, finding.summary);
-///     }
+/// let card = check(&target, &Options::default(), &mut |_| {})?;
+/// for finding in &card.findings {
+///     assert!(finding.verdict < Verdict::Fail, "{}: {}", finding.id, finding.summary);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -56,17 +53,37 @@ pub fn check(
     target: &Target,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
+) -> Result<Card, CheckError> {
+    check_each(
+        |server, progress| select_stack(server, options, progress),
+        target,
+        options,
+        progress,
+        |versions, reached, progress| versions.card(reached, progress).0,
+    )
+}
+
+/// As [`check`], in each version of HTTP that the server offers: a card each, at least one, within the limits of
+/// [`Options`] each.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn check_versions(
+    target: &Target,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Card>, CheckError> {
     check_each(
         |server, progress| select_stack(server, options, progress),
         target,
         options,
         progress,
+        |versions, reached, progress| versions.check(reached, progress),
     )
 }
 
-/// As [`check`], with a stack that the caller brings, one for each address that is tried; HTTP/1.1 alone, unless
-/// [`Options::http`] asks for the other.
+/// As [`check`], with a stack that the caller brings; one for each address that is tried.
 ///
 /// # Errors
 ///
@@ -77,18 +94,17 @@ pub fn check_with(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Card, CheckError> {
-    let http = match options.http {
-        HttpChoice::Offered => HttpChoice::Only(Protocol::Http1),
-        only => only,
-    };
-    let options = Options { http, ..options.clone() };
-    let select = |_, _: &mut dyn FnMut(Progress)| Ok(SelectedStack { stack: stack(), note: None });
-    let cards = check_each(select, target, &options, progress)?;
-    Ok(cards.into_iter().next().expect("there is a card for what was asked for"))
+    check_each(
+        |_, _| Ok(SelectedStack { stack: stack(), note: None }),
+        target,
+        options,
+        progress,
+        |versions, reached, progress| versions.card(reached, progress).0,
+    )
 }
 
 /// One address of the target after the other, until one has a server.
-fn check_each(
+fn check_each<T>(
     mut select_stack: impl FnMut(
         SocketAddr,
         &mut dyn FnMut(Progress),
@@ -96,7 +112,8 @@ fn check_each(
     target: &Target,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<Card>, CheckError> {
+    run: impl FnOnce(&Versions<'_>, Reached, &mut dyn FnMut(Progress)) -> T,
+) -> Result<T, CheckError> {
     progress(Progress::Resolving);
     let begun = Instant::now();
     let addresses = options.addresses(target)?;
@@ -118,7 +135,7 @@ fn check_each(
             }
         };
         match versions.reach(selected.stack, &mut ready) {
-            Ok(reached) => return Ok(versions.check(reached, progress)),
+            Ok(reached) => return Ok(run(&versions, reached, progress)),
             // Another address of the same name may do better only where this one has no server.
             Err(error) if error.may_differ_by_address() => failure = Some(error),
             Err(error) => return Err(error),

@@ -27,7 +27,7 @@ impl Statuses {
 
     /// `, grpc-status 0 OK: 3, 5 NOT_FOUND: 2`; empty if no status was seen.
     pub(super) fn listed(&self) -> String {
-        let one = |(status, count)| format!("{}: {}", named(status), grouped(count));
+        let one = |(status, count)| format!("{}: {}", status, grouped(count));
         let all: Vec<_> = self.iter().map(one).collect();
         if all.is_empty() { String::new() } else { format!(", grpc-status {}", all.join(", ")) }
     }
@@ -38,8 +38,7 @@ pub(super) fn note(analysis: &Analysis) -> Option<String> {
     let statuses = Statuses::of(analysis.exchanges.iter());
     let all: u64 = statuses.iter().map(|it| it.1).sum();
     let others = statuses.iter().filter(|it| it.0 != GrpcStatus::OK);
-    let one =
-        |(status, count)| format!("{} ended with grpc-status {}", grouped(count), named(status));
+    let one = |(status, count)| format!("{} ended with grpc-status {status}", grouped(count));
     let others: Vec<_> = others.map(one).collect();
     (!others.is_empty()).then(|| {
         format!(
@@ -53,14 +52,6 @@ pub(super) fn note(analysis: &Analysis) -> Option<String> {
 /// ` 200, grpc-status 5 NOT_FOUND`, as far as known.
 pub(super) fn statuses(exchange: &ExchangeResult) -> String {
     let http = exchange.status.map_or_else(String::new, |status| format!(" {status}"));
-    let grpc = exchange.grpc_status.map(|status| format!(", grpc-status {}", named(status)));
+    let grpc = exchange.grpc_status.map(|status| format!(", grpc-status {status}"));
     http + &grpc.unwrap_or_default()
-}
-
-/// `5 NOT_FOUND`
-fn named(status: GrpcStatus) -> String {
-    match status.name() {
-        Some(name) => format!("{} {name}", status.0),
-        None => status.0.to_string(),
-    }
 }

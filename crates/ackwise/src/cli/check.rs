@@ -6,7 +6,7 @@ use ackwise_check::{
     Baseline, MAX_REQUESTS, Options, Progress, STALLS, StackChoice,
     builtin::{BuiltInProgress, Network, check_built_in},
     card::{FindingId, Verdict},
-    check,
+    check_versions,
     report::{Exporter, Json, Junit, Markdown, Report, Text},
 };
 use ackwise_client::Target;
@@ -251,7 +251,8 @@ impl Check {
                 show(describe_built_in(step))
             })?);
         };
-        let cards = check(target, &options, &mut |step| {
+        let target = self.asked.target(target)?;
+        let cards = check_versions(&target, &options, &mut |step| {
             if step == Progress::Ready {
                 privileges::give_up();
             }
@@ -373,6 +374,8 @@ Examples:
       check these pages too, and exit with 1 on warnings (for CI)
   ackwise check --data 'q=1' --header 'Cookie: id=7' --expect 200 http://localhost:8080/search
       check a POST; it is sent up to 200 times (--max-requests)
+  ackwise check --grpc=/helloworld.Greeter/SayHello --data @hello.bin localhost:50051
+      check a gRPC method with this message; --grpc alone checks grpc.health.v1.Health
 
 Exit codes:
   0    nothing failed; without a URL, both built-in servers gave the expected results

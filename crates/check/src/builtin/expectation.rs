@@ -76,6 +76,7 @@ mod tests {
         };
         Card {
             status: None,
+            grpc_status: None,
             server_congestion: None,
             target: String::new(),
             protocol: Protocol::Http1,

@@ -40,6 +40,10 @@ pub enum Values {
     AcceptQueueFull(AcceptQueueFull),
     /// Values of `early-response`.
     EarlyResponse(EarlyResponse),
+    /// Values of `h2-flow-control`.
+    H2FlowControl(H2FlowControl),
+    /// Values of `h2-streams`.
+    H2Streams(H2Streams),
 }
 
 impl Values {
@@ -62,6 +66,8 @@ impl Values {
             FindingId::RequestSegments => RequestSegments::default().into(),
             FindingId::AcceptQueueFull => AcceptQueueFull::default().into(),
             FindingId::EarlyResponse => EarlyResponse::default().into(),
+            FindingId::H2FlowControl => H2FlowControl::default().into(),
+            FindingId::H2Streams => H2Streams::default().into(),
         }
     }
 }
@@ -91,7 +97,9 @@ into_values!(
     Close,
     RequestSegments,
     AcceptQueueFull,
-    EarlyResponse
+    EarlyResponse,
+    H2FlowControl,
+    H2Streams
 );
 
 /// Values of `split-head`.
@@ -367,6 +375,28 @@ pub struct EarlyResponse {
     pub reset: Option<bool>,
     /// The status of the response before the end of the request; null if there was none.
     pub status: Option<u16>,
+}
+
+/// Values of `h2-flow-control`: the server's windows, which hold what the client sends.
+#[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
+pub struct H2FlowControl {
+    /// Bytes that all streams of a connection may carry before the server grants more.
+    pub connection_bytes: Option<u64>,
+    /// Bytes of the request's content; null without `--data`.
+    pub content_bytes: Option<u64>,
+    /// Bytes that one stream may carry before the server grants more.
+    pub stream_bytes: Option<u32>,
+    /// How long the request waited for room in the windows, in all; null without `--data`.
+    pub waited_ms: Option<f64>,
+}
+
+/// Values of `h2-streams`.
+#[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
+pub struct H2Streams {
+    /// Streams that a client may have open at once; null for any number.
+    pub max_concurrent: Option<u32>,
+    /// How long the server took to acknowledge a PING; null if it did not.
+    pub ping_ms: Option<f64>,
 }
 
 /// Values of `accept-queue-full`, as read on the server's host.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use ackwise_cause::GrpcStatus;
 use ackwise_http::{Fields, KeepAlive, Persistence, ResponseHead};
 
 use crate::stack::TransportError;
@@ -141,6 +142,20 @@ impl Stall {
 }
 
 impl Exchange {
+    /// How a gRPC call ended: what its trailers say, or its head, if that is all (gRPC's PROTOCOL-HTTP2.md,
+    /// "Trailers-Only").
+    #[must_use]
+    pub fn grpc_status(&self) -> Option<GrpcStatus> {
+        let said = |fields: &Fields| fields.text("grpc-status").and_then(|it| it.parse().ok());
+        self.trailers.as_ref().and_then(said).or_else(|| said(&self.head.fields)).map(GrpcStatus)
+    }
+
+    /// Whether it is a gRPC call's end without a message.
+    #[must_use]
+    pub fn is_trailers_only(&self) -> bool {
+        self.trailers.is_none() && self.head.fields.first("grpc-status").is_some()
+    }
+
     /// Whether the server takes another request on this connection.
     #[must_use]
     pub fn persists(&self) -> bool {

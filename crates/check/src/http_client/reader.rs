@@ -68,6 +68,14 @@ impl Reader {
         }
     }
 
+    /// What asks HTTP/2's server whether it is there.
+    pub(super) fn ping(&mut self) -> Option<Vec<u8>> {
+        match self {
+            Self::Http1(_) => None,
+            Self::Http2(http2) => Some(http2.ping()),
+        }
+    }
+
     /// Whether more lies here than a response that nobody asked for deserves.
     pub(super) fn is_full(&self) -> bool {
         match self {

@@ -71,6 +71,23 @@ impl Template {
         self.fields.iter().any(|(name, _)| !public(name))
     }
 
+    /// Whether the requests are gRPC calls.
+    #[must_use]
+    pub fn is_grpc(&self) -> bool {
+        self.field("Content-Type").is_some_and(|kind| kind.starts_with(GRPC))
+    }
+
+    /// Calls with this message, in protobuf's encoding, beside the given fields (gRPC's PROTOCOL-HTTP2.md).
+    #[must_use]
+    pub fn grpc(message: &[u8], mut fields: Vec<(String, String)>) -> Self {
+        let named = [("Content-Type", GRPC), ("TE", "trailers")];
+        fields.extend(named.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        // "Compressed-Flag", and "Message-Length" in four bytes.
+        let length = u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes();
+        let content = [&[0][..], &length, message].concat();
+        Self { method: Method::Post, fields, content: Some(content), split: None }
+    }
+
     fn field(&self, name: &str) -> Option<&str> {
         let mut fields = self.fields.iter();
         fields.find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
@@ -182,13 +199,16 @@ fn fields<'a>(template: &'a Template, page: &Page) -> Vec<(&'a str, Cow<'a, str>
     if let Some(ByteRange { first, last }) = page.bytes {
         fields.push(("Range", format!("bytes={first}-{last}").into()));
     }
-    if let Some(content) = &template.content {
+    // Clients of gRPC do not say how long their messages are in all.
+    if let Some(content) = template.content.as_ref().filter(|_| !template.is_grpc()) {
         fields.push(("Content-Length", content.len().to_string().into()));
     }
     fields
 }
 
 const HOST: &str = "Host";
+
+const GRPC: &str = "application/grpc";
 
 /// So that whoever reads the server's log knows who it was.
 const USER_AGENT: &str = concat!("ackwise/", env!("CARGO_PKG_VERSION"));
@@ -202,6 +222,17 @@ mod tests {
         let to = Addressee { host: "h:8", protocol: Protocol::Http1, scheme: "http" };
         let request = Request::new(to, template, &page, Some(ConnectionOption::Close));
         String::from_utf8(request.unwrap().as_text().bytes).unwrap()
+    }
+
+    #[test]
+    fn a_call_has_a_prefixed_message_and_no_length() {
+        let call = written(&Template::grpc(b"abc", Vec::new()));
+        assert!(
+            call.starts_with("POST /a HTTP/1.1\r\n") && !call.contains("Content-Length"),
+            "{call}"
+        );
+        assert!(call.contains("Content-Type: application/grpc\r\nTE: trailers\r\n"), "{call}");
+        assert!(call.ends_with("\r\n\r\n\0\0\0\0\x03abc"), "{call}");
     }
 
     #[test]

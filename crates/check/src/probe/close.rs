@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Facts, NoVerdict, ProbeResult, facts::end};
+use super::{Facts, NoVerdict, ProbeResult, facts::end, needs_http1};
 use crate::{
     card::{Close, End, SwapResult, Verdict},
     http_client::{Client, Exchange, ExchangeError, HttpConnection},
@@ -15,6 +15,7 @@ use crate::{
 /// Asks with `Connection: close`, waits for the FIN, then says one line more: a server that has
 /// closed its socket answers that with RST, one that reads on does not.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
+    needs_http1(client, "HTTP/2 has no Connection: close; keep-alive says when the server closes")?;
     let (mut connection, exchange) = request_close(client, facts)?;
     end(&exchange)?;
     let closed_first = connection.closed().is_some();
@@ -27,7 +28,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     drop(connection);
     let swap = if closed_first { try_swap(client, facts)? } else { Swap::NotNeeded };
     let who = if closed_first { End::Server } else { End::Client };
-    let on_idle = facts.idle.and_then(|idle| idle.closed_by_server.then_some(End::Server));
+    let on_idle = facts.idle.and_then(|idle| idle.closed_by_server().then_some(End::Server));
     let values = Close {
         first_on_close: Some(who),
         first_on_idle: on_idle,

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Facts, NoVerdict, ProbeResult};
+use super::{Facts, NoVerdict, ProbeResult, needs_http1};
 use crate::{
     card::{EarlyResponse, Verdict},
     http_client::{Client, ExchangeError, HttpConnection},
@@ -15,6 +15,7 @@ use crate::{
 /// Announces [`ANNOUNCED`] bytes, sends [`PART`] of them, and as many again after a response: one that has
 /// closed its socket answers these with an RST, one that reads on does not.
 pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, NoVerdict> {
+    needs_http1(client, "HTTP/2 resets the stream of an early response, not the connection")?;
     let Some(content) = client.template().content.as_ref().filter(|it| !it.is_empty()) else {
         let why = "a large request is sent only with --data";
         return Err(NoVerdict::not_applicable(why));

@@ -3,7 +3,7 @@
 
 use std::{rc::Rc, time::Duration};
 
-use ackwise_cause::Software;
+use ackwise_cause::{FindingId, Software};
 
 use super::{NoVerdict, Queue};
 use crate::{
@@ -34,6 +34,10 @@ pub struct Facts {
     pub idle: Option<Idle>,
     /// The server's accept queue before the check, if the server is on this host.
     pub queue: Option<Queue>,
+    /// The answers come in HTTP/2.
+    pub is_http2: bool,
+    /// The software that answers, if HTTP/1.1 has shown it.
+    pub known_software: Option<Software>,
     /// Responses that were acknowledged at once, if they were asked for.
     pub(super) prompt: Option<Series>,
     /// A cork holds the ends of responses.
@@ -48,8 +52,28 @@ pub(super) type Series = Rc<Vec<Vec<Exchange>>>;
 pub struct Idle {
     /// How long it has been idle.
     pub lasted: Duration,
+    /// How that ended.
+    pub end: IdleEnd,
+}
+
+/// How the wait for the end of an idle connection ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum IdleEnd {
+    /// With our patience.
+    StillOpen,
+    /// The server closed it.
+    Closed,
+    /// The same, after GOAWAY: a request that crosses it was not processed, and may be sent again (RFC 9113, section
+    /// 6.8).
+    ClosedAfterGoaway,
+}
+
+impl Idle {
     /// The server has closed it.
-    pub closed_by_server: bool,
+    #[must_use]
+    pub fn closed_by_server(self) -> bool {
+        self.end != IdleEnd::StillOpen
+    }
 }
 
 /// What keeps connections in front of the server.
@@ -78,6 +102,24 @@ impl Facts {
         self.behind.map(|keeps| Front { keeps, margin: TIMERS + self.rtt })
     }
 
+    /// Whether responses have what `id` is about.
+    pub(super) fn has_what_is_asked_about(&self, id: FindingId) -> Result<(), NoVerdict> {
+        let of_messages = matches!(
+            id,
+            FindingId::ShortInitialSegment
+                | FindingId::NagleDelayedAck
+                | FindingId::CorkTimer
+                | FindingId::ResponsePause
+        );
+        match self.first.grpc_status() {
+            Some(status) if of_messages && self.first.is_trailers_only() => {
+                let why = format!("the call ends without a message (gRPC status {status})");
+                Err(NoVerdict::not_applicable(why))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the path is so long that a large flight may overflow a queue on it. SACK is then offered where a
     /// tail-loss probe does little harm: without, each packet lost takes a round trip of its own.
     pub(super) fn is_far(&self) -> bool {
@@ -103,15 +145,19 @@ impl Facts {
             behind: None,
             idle: None,
             queue: None,
+            is_http2: false,
+            known_software: None,
             prompt: None,
             corked: false,
         }
     }
 
-    /// The software that answers, if its head shows that.
+    /// The software that answers, if its head shows that: in HTTP/2, where all names of fields are in lower case, only
+    /// what HTTP/1.1 has shown.
     #[must_use]
     pub fn software(&self) -> Option<Software> {
-        Software::recognise(self.first.head.fields.iter())
+        let fields = self.first.head.fields.iter();
+        self.known_software.or_else(|| Software::recognise(fields).filter(|_| !self.is_http2))
     }
 
     /// Whether the server offers ranges of the page.

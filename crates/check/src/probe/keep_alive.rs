@@ -11,7 +11,7 @@ use ackwise_cause::FindingId;
 use ackwise_http::ConnectionOption;
 use ackwise_text::words::counted;
 
-use super::{Facts, Front, Idle, NoVerdict, ProbeResult, rounded};
+use super::{Facts, Front, Idle, IdleEnd, NoVerdict, ProbeResult, rounded};
 use crate::{
     card::{KeepAlive, Reason, Verdict},
     http_client::{Client, Exchange, ExchangeError, HttpConnection, Request, ReusedConnection},
@@ -58,7 +58,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, N
 /// How a connection ends that takes no more requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Full {
-    /// The last response says so.
+    /// The last response says so, or GOAWAY.
     Announced,
     /// Without a word.
     Silently,
@@ -77,7 +77,7 @@ fn count(
     let end = |persists| if persists { Full::Silently } else { Full::Announced };
     while client.budget.requests_left() > 0 && client.now() < until {
         if !reused.current().is_some_and(HttpConnection::accepts_requests) {
-            return Ok((taken, Some(end(persists))));
+            return Ok((taken, Some(end(persists && !says_goaway(reused)))));
         }
         let answer = match reused.request(request, Acknowledge::Promptly, client) {
             Err(ExchangeError::LimitReached(_)) => break,
@@ -91,7 +91,12 @@ fn count(
         }
     }
     let full = !reused.current().is_some_and(HttpConnection::accepts_requests);
-    Ok((taken, full.then(|| end(persists))))
+    Ok((taken, full.then(|| end(persists && !says_goaway(reused)))))
+}
+
+fn says_goaway(reused: &ReusedConnection) -> bool {
+    let http2 = reused.current().and_then(HttpConnection::http2);
+    http2.is_some_and(|http2| http2.goaway().is_some())
 }
 
 /// All that the verdict depends on.
@@ -112,8 +117,8 @@ struct Seen {
 fn report(seen: &Seen) -> ProbeResult {
     let requests = |number: u32| counted(u64::from(number), "request");
     let tenths = |span: Duration| rounded((span.as_secs_f64() * 10.0).round() / 10.0);
-    let closed_after = seen.idle.filter(|idle| idle.closed_by_server).map(|idle| idle.lasted);
-    let open_after = seen.idle.filter(|idle| !idle.closed_by_server).map(|idle| idle.lasted);
+    let closed_after = seen.idle.filter(|idle| idle.closed_by_server()).map(|idle| idle.lasted);
+    let open_after = seen.idle.filter(|idle| !idle.closed_by_server()).map(|idle| idle.lasted);
     let timeout = seen.said_timeout.or(closed_after);
     let persists = seen.by_default || seen.on_request;
     let full = seen.full.filter(|_| persists);
@@ -173,7 +178,7 @@ fn judge(front: Front, idle: Option<Idle>, full: Option<Full>) -> (Verdict, Stri
     let (keeps, margin) = (secs(front.keeps), secs(front.margin));
     let (verdict, judged) = match idle {
         Some(idle) if idle.lasted >= front.needs() => {
-            let end = if idle.closed_by_server { "closed" } else { "still open" };
+            let end = if idle.closed_by_server() { "closed" } else { "still open" };
             (
                 Verdict::Pass,
                 format!(
@@ -183,7 +188,14 @@ fn judge(front: Front, idle: Option<Idle>, full: Option<Full>) -> (Verdict, Stri
                 ),
             )
         }
-        Some(idle) if idle.closed_by_server => (
+        Some(idle) if idle.end == IdleEnd::ClosedAfterGoaway => (
+            Verdict::Pass,
+            format!(
+                "closed with GOAWAY after {} idle: a request that crosses it was not processed, and may be sent again",
+                secs(idle.lasted)
+            ),
+        ),
+        Some(idle) if idle.closed_by_server() => (
             Verdict::Warn,
             format!(
                 "closed after {} idle, but what is in front keeps them for {keeps} (margin \
@@ -206,7 +218,7 @@ fn judge(front: Front, idle: Option<Idle>, full: Option<Full>) -> (Verdict, Stri
         Some(Full::Silently) => (
             Verdict::Warn,
             format!(
-                "; {judged}; the last response does not announce the close (Connection: close), so \
+                "; {judged}; the last response does not announce the close (Connection: close, or GOAWAY), so \
                  a request sent right after it is lost"
             ),
         ),
@@ -219,7 +231,7 @@ const COUNTING: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{IdleEnd::*, *};
     use crate::card::Values;
 
     fn facts(found: ProbeResult) -> KeepAlive {
@@ -236,7 +248,7 @@ mod tests {
             on_request: true,
             said_timeout: None,
             said_max: None,
-            idle: Some(Idle { lasted: Duration::from_millis(10_010), closed_by_server: false }),
+            idle: Some(Idle { lasted: Duration::from_millis(10_010), end: StillOpen }),
             front: None,
             taken: 37,
             full: None,
@@ -250,7 +262,7 @@ mod tests {
             facts(report(&Seen { said_max: Some(100), full: Some(Full::Silently), ..seen }));
         assert_eq!(values.max_requests, Some(37), "seen");
 
-        let closed = Some(Idle { lasted: Duration::from_millis(5_004), closed_by_server: true });
+        let closed = Some(Idle { lasted: Duration::from_millis(5_004), end: Closed });
         let values = facts(report(&Seen { idle: closed, ..seen }));
         assert_eq!(values.timeout_s, Some(5.0));
 
@@ -265,16 +277,17 @@ mod tests {
         use Verdict::{Pass, Unknown, Warn};
         let secs = Duration::from_secs_f64;
         let front = Front { keeps: secs(60.0), margin: secs(1.1) };
-        let idle = |lasted, closed_by_server| Some(Idle { lasted: secs(lasted), closed_by_server });
+        let idle = |lasted, end| Some(Idle { lasted: secs(lasted), end });
         #[rustfmt::skip]
         let table = [
-            (idle(5.0, true),   Warn),
-            (idle(60.0, true),  Warn),
-            (idle(61.0, true),  Warn),
-            (idle(61.1, true),  Pass),
-            (idle(75.0, true),  Pass),
-            (idle(61.1, false), Pass),
-            (idle(9.7, false),  Unknown),
+            (idle(5.0, Closed),   Warn),
+            (idle(60.0, Closed),  Warn),
+            (idle(5.0, ClosedAfterGoaway), Pass),
+            (idle(61.0, Closed),  Warn),
+            (idle(61.1, Closed),  Pass),
+            (idle(75.0, Closed),  Pass),
+            (idle(61.1, StillOpen), Pass),
+            (idle(9.7, StillOpen),  Unknown),
             (None,              Unknown),
         ];
         for (idle, verdict) in table {

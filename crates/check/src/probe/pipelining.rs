@@ -6,7 +6,7 @@ use ackwise_http::ConnectionOption;
 
 use super::{Facts, NoVerdict, ProbeResult, facts::end};
 use crate::{
-    card::{Pipelining, Reason, Verdict},
+    card::{Pipelining, Protocol, Reason, Verdict},
     http_client::{Client, Exchange, ExchangeError, Page, Request, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
@@ -14,7 +14,8 @@ use crate::{
 /// Asks for two pages one after the other, then for both at once, and compares. Where they differ it
 /// asks once more one by one: a page that is never the same twice cannot be compared.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, NoVerdict> {
-    if !facts.asks_by_get {
+    // On streams, nothing waits for the response before (RFC 9113, section 5).
+    if !facts.asks_by_get && client.protocol() == Protocol::Http1 {
         let method = client.template().method.as_str();
         let why = format!("{method} requests are not pipelined (RFC 9112, section 9.3.2)");
         return Err(NoVerdict::not_applicable(why));
@@ -52,7 +53,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         return Err(unfinished());
     }
     let found = if alike(&together, &alone) {
-        right(distinct)
+        right(distinct, client.protocol())
     } else {
         drop(connection);
         let again = one_by_one(&requests, distinct, &mut reused, client)?;
@@ -94,11 +95,11 @@ fn alike(these: &[Exchange; 2], those: &[Exchange; 2]) -> bool {
     these.iter().zip(those).all(|(one, other)| same(one, other))
 }
 
-fn right(distinct: bool) -> ProbeResult {
-    let order = if distinct {
-        "in order"
-    } else {
-        "(both for the same page, so their order cannot be checked)"
+fn right(distinct: bool, protocol: Protocol) -> ProbeResult {
+    let order = match (protocol, distinct) {
+        (Protocol::Http2, _) => "on their streams",
+        (Protocol::Http1, true) => "in order",
+        (Protocol::Http1, false) => "(both for the same page, so their order cannot be checked)",
     };
     let summary = format!("two requests in one segment both get correct responses {order}");
     ProbeResult::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })

@@ -1,5 +1,6 @@
 //! The one sentence that stands above everything else.
 
+use ackwise_cause::GrpcStatus;
 use ackwise_text::{escape, words::milliseconds};
 
 use super::{Report, pages, stalls, title};
@@ -8,7 +9,16 @@ use crate::card::{Card, Finding, FindingId, FirstByte, Reason, StackName, Values
 pub(super) fn of(report: &Report) -> String {
     let sentences: Vec<_> = match &report.cards[..] {
         [] => vec!["Nothing was checked.".to_owned()],
-        cards => cards.iter().map(of_card).collect(),
+        // Two versions of HTTP that fare the same are worth one sentence.
+        [one, two] if one.server.is_none() => {
+            let both = format!("{} (HTTP/1.1 and HTTP/2)", title(one));
+            let sentences = [one, two].map(|card| of_card(card, &who(card, &both)));
+            match sentences[0] == sentences[1] {
+                true => sentences[..1].to_vec(),
+                false => [one, two].map(|card| of_card(card, &who(card, &title(card)))).to_vec(),
+            }
+        }
+        cards => cards.iter().map(|card| of_card(card, &who(card, &title(card)))).collect(),
     };
     let gain = pages::gain(&report.pages);
     let news = report.news().map(|news| match &news[..] {
@@ -21,18 +31,22 @@ pub(super) fn of(report: &Report) -> String {
     sentences.into_iter().chain(gain).chain(news).collect::<Vec<_>>().join(" ")
 }
 
-fn of_card(card: &Card) -> String {
-    let who = match card.server {
-        Some(_) => format!("The {}", title(card)),
-        None => match card.status.filter(|status| *status >= 400) {
-            Some(status) => format!("{} (status {status})", title(card)),
-            None => title(card),
-        },
-    };
+fn who(card: &Card, title: &str) -> String {
+    let http = card.status.filter(|status| *status >= 400);
+    let grpc = card.grpc_status.filter(|status| *status != 0).map(GrpcStatus);
+    match (card.server, http, grpc) {
+        (Some(_), ..) => format!("The {title}"),
+        (None, Some(status), _) => format!("{title} (status {status})"),
+        (None, None, Some(status)) => format!("{title} (gRPC status {status})"),
+        (None, None, None) => title.to_owned(),
+    }
+}
+
+fn of_card(card: &Card, who: &str) -> String {
     let lost = lossy(card);
     let verdict = match &lost[..] {
         [worst, ..] => format!("{who} {}{}", losses(&lost), change(worst)),
-        [] => lossless(&who, card),
+        [] => lossless(who, card),
     };
     if card.server.is_some() {
         // They are there to be compared, and their card says what stays open.
@@ -189,7 +203,7 @@ fn change(finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::{card::Protocol, report::sample};
 
     #[test]
     fn it_says_what_costs_how_much_and_what_to_change() {
@@ -216,6 +230,23 @@ mod tests {
             ),
             "{sentence}"
         );
+    }
+
+    #[test]
+    fn two_versions_are_one_sentence_if_they_fare_the_same() {
+        let mut report = sample::one_card();
+        let http2 = Card { protocol: Protocol::Http2, ..report.cards[0].clone() };
+        report.cards.push(http2);
+        let sentence = of(&report);
+        assert!(
+            sentence.starts_with("http://127.0.0.1:8080/ (HTTP/1.1 and HTTP/2) loses 40.2 ms"),
+            "{sentence}"
+        );
+        assert_eq!(sentence.matches("loses").count(), 1, "{sentence}");
+        nagle(&mut report).cost_ms = Some(60.0);
+        let sentence = of(&report);
+        assert!(sentence.starts_with("http://127.0.0.1:8080/ loses 60.0 ms"), "{sentence}");
+        assert!(sentence.contains("http://127.0.0.1:8080/ (HTTP/2) loses 40.2 ms"), "{sentence}");
     }
 
     #[test]

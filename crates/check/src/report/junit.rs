@@ -35,9 +35,9 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn of(finding: &Finding, report: &Report) -> Self {
+    fn of(card: &Card, finding: &Finding, report: &Report) -> Self {
         match finding.verdict {
-            Verdict::Fail | Verdict::Unknown if !report.counts(finding) => Self::Skipped,
+            Verdict::Fail | Verdict::Unknown if !report.counts(card, finding) => Self::Skipped,
             Verdict::Fail => Self::Failed,
             Verdict::Unknown => Self::NoVerdict,
             Verdict::NotApplicable => Self::Skipped,
@@ -58,7 +58,7 @@ fn write(out: &mut Out, report: &Report) -> std::io::Result<()> {
 fn suite(out: &mut Out, card: &Card, report: &Report) -> std::io::Result<()> {
     let name = title(card);
     let count = |wanted: Option<Outcome>| {
-        let outcomes = card.findings.iter().map(|finding| Outcome::of(finding, report));
+        let outcomes = card.findings.iter().map(|finding| Outcome::of(card, finding, report));
         outcomes.filter(|it| wanted.is_none_or(|wanted| wanted == *it)).count().to_string()
     };
     let element = out
@@ -69,21 +69,21 @@ fn suite(out: &mut Out, card: &Card, report: &Report) -> std::io::Result<()> {
         .with_attribute(("errors", count(Some(Outcome::NoVerdict)).as_str()))
         .with_attribute(("skipped", count(Some(Outcome::Skipped)).as_str()));
     element.write_inner_content(|out| {
-        card.findings.iter().try_for_each(|finding| case(out, &name, finding, report))
+        card.findings.iter().try_for_each(|finding| case(out, card, finding, report))
     })?;
     Ok(())
 }
 
-fn case(out: &mut Out, suite: &str, finding: &Finding, report: &Report) -> std::io::Result<()> {
+fn case(out: &mut Out, card: &Card, finding: &Finding, report: &Report) -> std::io::Result<()> {
     let element = out
         .create_element("testcase")
-        .with_attribute(("classname", suite))
+        .with_attribute(("classname", title(card).as_str()))
         .with_attribute(("name", finding.id.name()));
     let summary = escape::line(&finding.summary);
     let verdict = word(finding.verdict);
     let cost =
         finding.cost_ms.map_or_else(String::new, |cost| format!(" ({})", milliseconds(cost)));
-    let outcome = Outcome::of(finding, report);
+    let outcome = Outcome::of(card, finding, report);
     let known = outcome == Outcome::Skipped && finding.verdict != Verdict::NotApplicable;
     let known = if known { " (as in the baseline)" } else { "" };
     let message = format!("{verdict}{cost}: {summary}{known}");

@@ -1,6 +1,7 @@
 //! Fixed reports for the snapshots of all formats.
 
 use super::Report;
+use crate::card::Protocol;
 use crate::{
     card::{
         Bound, BuiltIn, ByRequest, Card, Finding, FindingId, IdleRestart, NagleDelayedAck,
@@ -14,8 +15,10 @@ use crate::{
 pub(crate) fn one_card() -> Report {
     let card = Card {
         target: "http://127.0.0.1:8080/".to_owned(),
+        protocol: Protocol::Http1,
         server: None,
         status: Some(200),
+        grpc_status: None,
         stack: StackName::Ackwise,
         server_congestion: Some("cubic".to_owned()),
         emulated: None,
@@ -39,8 +42,10 @@ pub(crate) fn one_card() -> Report {
 pub(super) fn built_in() -> Report {
     let card = |target: &str, server, findings| Card {
         target: target.to_owned(),
+        protocol: Protocol::Http1,
         server: Some(server),
         status: None,
+        grpc_status: None,
         stack: StackName::Kernel,
         server_congestion: None,
         emulated: None,

@@ -1,5 +1,5 @@
 //! For people at a terminal: one line per finding, then evidence and remedy where there is something
-//! to do; two cards stand side by side.
+//! to do; the two built-in servers stand side by side.
 //!
 //! It always writes its colours; whoever prints it strips them where nobody sees them.
 
@@ -42,7 +42,7 @@ impl Text {
             writeln!(out, "{FAIL}{}{FAIL:#}", hanging_indent(&line, 2, self.width))?;
         }
         match &report.cards[..] {
-            [left, right] => self.side_by_side(out, left, right)?,
+            [left, right] if left.server.is_some() => self.side_by_side(out, left, right)?,
             cards => cards.iter().try_for_each(|card| self.card(out, card))?,
         }
         self.page_times(out, report)?;

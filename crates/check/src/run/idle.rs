@@ -8,7 +8,7 @@ use ackwise_http::ConnectionOption;
 use super::Options;
 use crate::{
     http_client::{Client, Exchange},
-    probe::{Facts, Front, Idle},
+    probe::{Facts, Front, Idle, IdleEnd},
     stack::Receiver,
 };
 
@@ -50,7 +50,13 @@ pub(super) fn watch(
     let closed = connection.closed();
     let end = closed.map_or_else(|| connection.now(), |closed| closed.at);
     let lasted = end.saturating_duration_since(since);
-    Some(Idle { lasted, closed_by_server: closed.is_some() })
+    let says_goaway = connection.http2().is_some_and(|http2| http2.goaway().is_some());
+    let end = match (closed.is_some(), says_goaway) {
+        (false, _) => IdleEnd::StillOpen,
+        (true, false) => IdleEnd::Closed,
+        (true, true) => IdleEnd::ClosedAfterGoaway,
+    };
+    Some(Idle { lasted, end })
 }
 
 fn announces(exchange: &Exchange) -> bool {

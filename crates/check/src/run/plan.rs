@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use super::{Options, idle, reach::Reached};
 use crate::{
-    card::{Finding, FindingId},
+    card::{Finding, FindingId, Protocol},
     http_client::Client,
     probe::{self, Facts},
 };
@@ -80,8 +80,12 @@ pub(super) fn run_probes(
 /// Whether there is something to ask.
 fn applies(id: FindingId, client: &Client, facts: &Facts) -> bool {
     match id {
-        FindingId::EarlyResponse => client.template().content.is_some(),
+        FindingId::EarlyResponse => {
+            client.template().content.is_some() && client.protocol() == Protocol::Http1
+        }
+        FindingId::Close => client.protocol() == Protocol::Http1,
         FindingId::AcceptQueueFull => facts.queue.is_some(),
+        FindingId::H2FlowControl | FindingId::H2Streams => client.protocol() == Protocol::Http2,
         _ => true,
     }
 }
@@ -103,7 +107,7 @@ const fn step(id: FindingId, least: u32, requests: u32, share: f64) -> Step {
 }
 
 /// The most valuable first: a slow server may leave no time for the others.
-const ORDER: [Step; 15] = [
+const ORDER: [Step; 17] = [
     step(FindingId::NagleDelayedAck, 16, 160, 0.4),
     step(FindingId::ShortInitialSegment, 8, 30, 0.3),
     step(FindingId::CorkTimer, 4, 8, 0.3),
@@ -116,6 +120,8 @@ const ORDER: [Step; 15] = [
     step(FindingId::SendBuffer, 4, 4, 0.4),
     step(FindingId::IdleRestart, 3, 3, 0.5),
     step(FindingId::EarlyResponse, 1, 1, 0.5),
+    step(FindingId::H2FlowControl, 2, 2, 0.5),
+    step(FindingId::H2Streams, 1, 1, 0.3),
     Step { needs_idle: true, ..step(FindingId::Close, 3, 3, 0.5) },
     Step { needs_idle: true, ..step(FindingId::KeepAlive, 2, u32::MAX, 1.0) },
     step(FindingId::AcceptQueueFull, 0, 0, 1.0), // Last: it is about the time of all others.

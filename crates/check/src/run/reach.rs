@@ -88,6 +88,7 @@ fn reach_with(
         }
         facts.others.push((other, answer.content));
     }
+    facts.is_http2 = client.protocol() == Protocol::Http2;
     facts.thorough = options.thorough;
     facts.behind = options.behind;
     facts.asks_by_get = options.template.method == Method::Get;
@@ -175,6 +176,9 @@ fn remarks(target: &Target, page: &Target, first: &Exchange) -> Vec<String> {
         notes.push(format!(
             "{page} responds with status {status}; these results are for that response"
         ));
+    }
+    if let Some(status) = first.grpc_status().filter(|status| status.0 != 0) {
+        notes.push(format!("the call ends with gRPC status {status}; these results are for that"));
     }
     if !first.complete {
         let bytes = first.content;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ackwise_check::{
-    Follow, HttpChoice,
+    Follow, HttpChoice, Options, Target,
     card::Protocol,
     http_client::Template,
     run::asked::{Family, Resolve, parse_field, parse_method, parse_user, parse_version},
@@ -44,6 +44,15 @@ pub(super) struct Asked {
     #[arg(help_heading = HEADING)]
     #[arg(short, long, value_name = "TEXT", requires = "url")]
     data: Option<String>,
+
+    /// Call this method of a gRPC server, with the message of --data in protobuf's encoding
+    ///
+    /// In HTTP/2: over TLS, or with prior knowledge. Without --data, the message is empty.
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "/SERVICE/METHOD", requires = "url", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = HEALTH, value_parser = Options::parse_path)]
+    #[arg(conflicts_with_all = ["http", "method", "paths"])]
+    grpc: Option<String>,
 
     /// Also write requests in two: the head and N bytes of --data, then the rest
     ///
@@ -89,7 +98,20 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn http(&self) -> HttpChoice {
-        self.http.map_or(HttpChoice::Offered, HttpChoice::Only)
+        let grpc = self.grpc.as_ref().map(|_| Protocol::Http2);
+        grpc.or(self.http).map_or(HttpChoice::Offered, HttpChoice::Only)
+    }
+
+    /// What is asked for at `url`.
+    pub(super) fn target(&self, url: &Target) -> Result<Target, Failure> {
+        let Some(method) = &self.grpc else { return Ok(url.clone()) };
+        if url.path() != "/" {
+            let path = url.path();
+            return Err(Failure::Usage(format!(
+                "--grpc: the URL has the path {path} (expected the method in --grpc=/SERVICE/METHOD alone)"
+            )));
+        }
+        url.join(method).map_err(|error| Failure::Usage(format!("--grpc: {error}")))
     }
 
     pub(super) fn follow(&self) -> Follow {
@@ -116,6 +138,11 @@ impl Asked {
         let default = if content.is_some() { Method::Post } else { Method::Get };
         let mut fields = self.fields.clone();
         fields.extend(self.user.clone());
+        if self.grpc.is_some() {
+            let call = Template::grpc(&content.unwrap_or_default(), fields);
+            // The prefix goes with the head.
+            return Ok(Template { split: split.map(|split| split + GRPC_PREFIX), ..call });
+        }
         let has_type = fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("Content-Type"));
         if content.is_some() && !has_type {
             fields.push(("Content-Type".to_owned(), FORM.to_owned()));
@@ -123,6 +150,12 @@ impl Asked {
         Ok(Template { method: self.method.unwrap_or(default), fields, content, split })
     }
 }
+
+/// gRPC's health checking protocol, which takes an empty message.
+const HEALTH: &str = "/grpc.health.v1.Health/Check";
+
+/// What stands before a message of gRPC.
+const GRPC_PREFIX: usize = 5;
 
 /// What `--data` stands for.
 pub(in crate::cli) fn content(given: &str) -> Result<Vec<u8>, Failure> {
