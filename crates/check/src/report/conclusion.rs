@@ -131,7 +131,11 @@ fn lossless(who: &str, card: &Card) -> String {
     let asked = stalls::of(card).filter(|it| it.verdict != Verdict::NotApplicable);
     let (asked, passed) = asked
         .fold((0, 0), |(n, passed), it| (n + 1, passed + usize::from(it.verdict == Verdict::Pass)));
-    let limited = stalls::of(card).any(|it| it.reason == Some(Reason::Stack));
+    // Without a message, there is no word on the stall that is most common.
+    let is_about_nothing =
+        |it: &Finding| it.id == FindingId::NagleDelayedAck && it.verdict == Verdict::NotApplicable;
+    let limited =
+        stalls::of(card).any(|it| it.reason == Some(Reason::Stack) || is_about_nothing(it));
     let waits = first_byte_wait(card).is_some();
     let warned = names(card.findings.iter().filter(|it| it.verdict == Verdict::Warn));
     let look = match warned.is_empty() {
@@ -377,6 +381,20 @@ mod tests {
         assert_eq!(
             report.unanswered().as_deref(),
             Some("no verdict on nagle-delayed-ack: too busy (run the check again)")
+        );
+    }
+
+    #[test]
+    fn a_call_without_a_message_is_not_called_good() {
+        let mut report = sample::one_card();
+        report.cards[0].grpc_status = Some(12);
+        for finding in &mut report.cards[0].findings {
+            finding.verdict = Verdict::Pass;
+        }
+        nagle(&mut report).verdict = Verdict::NotApplicable;
+        assert_eq!(
+            of(&report),
+            "http://127.0.0.1:8080/ (gRPC status 12 UNIMPLEMENTED): no stall found."
         );
     }
 

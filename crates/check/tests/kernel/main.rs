@@ -19,6 +19,8 @@ mod findings;
 #[cfg(target_os = "linux")]
 mod first_byte;
 #[cfg(target_os = "linux")]
+mod http2;
+#[cfg(target_os = "linux")]
 mod one_worker;
 #[cfg(target_os = "linux")]
 mod patterns;
