@@ -222,7 +222,7 @@ fn a_card_keeps_to_its_schema_and_other_keys_do_not() {
     let output = run(&["check", "--stack", "kernel", "--json", &url]);
     let mut document = schema::keeping_to("check", &output.stdout);
     let findings = document["results"][0]["findings"].as_array().unwrap();
-    assert_eq!(findings.len(), FindingId::ALL.len() - 1, "all but what needs --data");
+    assert_eq!(findings.len(), FindingId::ALL.len() - 3, "all but what needs --data or HTTP/2");
     assert!(stdout(&output).starts_with("{\n  \"format\": {\n    \"name\": \"ackwise-check\","));
 
     for (pointer, wrong) in [
@@ -275,10 +275,17 @@ fn a_good_server_exits_with_0_and_a_stall_with_1() {
 
 #[test]
 fn a_server_that_speaks_http_2_alone_gets_a_clear_word() {
+    // Whatever it is asked, it sends its SETTINGS and ends.
     let address = serve(|_| "\0\0\u{6}\u{4}\0\0\0\0\0\0\u{3}\0\0\0d".to_owned());
-    let output = run(&["check", "--stack", "kernel", &format!("http://{address}/")]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("speaks only HTTP/2"), "{}", stderr(&output));
+    for http in [&[][..], &["--http", "2"]] {
+        let url = format!("http://{address}/");
+        let output = run(&[&["check", "--stack", "kernel"], http, &[&url]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let error = stderr(&output);
+        assert!(error.contains("no response") && !error.contains("HTTP/1."), "{error}");
+    }
+    let output = run(&["check", "--http", "1.1", &format!("http://{address}/")]);
+    assert!(stderr(&output).contains("check it with --http 2"), "{}", stderr(&output));
 }
 
 #[test]
@@ -377,7 +384,7 @@ fn json_is_complete() {
     assert_eq!(card["server"], Value::Null);
     assert_eq!(card["stack"], "kernel");
     let findings = card["findings"].as_array().unwrap();
-    assert_eq!(findings.len(), FindingId::ALL.len() - 1, "all but what needs --data");
+    assert_eq!(findings.len(), FindingId::ALL.len() - 3, "all but what needs --data or HTTP/2");
     for finding in findings {
         for key in ["id", "verdict", "cost_ms", "values", "evidence", "remedy", "summary"] {
             assert!(finding.get(key).is_some(), "{key} is missing in {finding}");

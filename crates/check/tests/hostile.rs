@@ -10,7 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_check::{Options, StackChoice, check};
+use ackwise_check::{
+    HttpChoice, Options, StackChoice, card::Protocol, check, http_client::Template,
+};
 use ackwise_client::Target;
 
 /// What a server does on a connection after the first bytes of the client.
@@ -56,6 +58,40 @@ const ATTACKS: &[(&str, Attack)] = &[
     }),
 ];
 
+/// The same in HTTP/2, in clear text.
+const HTTP2_ATTACKS: &[(&str, Attack)] = &[
+    ("silence", |_| pause(LIFETIME)),
+    ("SETTINGS that never end", |out| flood(out, b"", SETTINGS)),
+    ("PING", |out| flood(out, SETTINGS, b"\0\0\x08\x06\0\0\0\0\0ackwise!")),
+    ("PING, slowly", |out| trickle(out, SETTINGS, b"\0\0\x08\x06\0\0\0\0\0ackwise!")),
+    ("a frame, one byte at a time", |out| {
+        trickle(out, &[SETTINGS, b"\0\x40\0\x01\x05\0\0\0\x01"].concat(), b"\0")
+    }),
+    ("CONTINUATION", |out| {
+        let first = [SETTINGS, b"\0\0\0\x01\0\0\0\0\x01"].concat();
+        flood(out, &first, b"\0\0\x01\x09\0\0\0\0\x01\x88")
+    }),
+    ("interim responses", |out| flood(out, SETTINGS, b"\0\0\x05\x01\x04\0\0\0\x01\x48\x03103")),
+    // A large entry of the table, and then a byte for each copy of it.
+    ("a field block of megabytes", |out| {
+        let entry = [&b"\x40\x01x\x7f\xd1\x1e"[..], &[b'y'; 4_016]].concat();
+        let block = [&entry[..], &[0xbe; 4_000]].concat();
+        let [_, length @ ..] = u32::try_from(block.len()).unwrap().to_be_bytes();
+        let frame = [&length[..], b"\x01\x04\0\0\0\x01", &block].concat();
+        flood(out, SETTINGS, &frame)
+    }),
+    ("DATA without HEADERS", |out| flood(out, SETTINGS, b"\0\0\x01\0\0\0\0\0\x01x")),
+    ("DATA that never ends", |out| {
+        let head = [SETTINGS, b"\0\0\x01\x01\x04\0\0\0\x01\x88"].concat();
+        flood(out, &head, b"\0\0\x01\0\0\0\0\0\x01x")
+    }),
+    ("windows that never open", |out| flood(out, SETTINGS, b"\0\0\x04\x08\0\0\0\0\0\0\0\0\0")),
+    ("GOAWAY", |out| flood(out, SETTINGS, b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0b")),
+];
+
+/// SETTINGS with a window of no bytes.
+const SETTINGS: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0";
+
 /// The same below TLS: the client says hello and waits.
 const TLS_ATTACKS: &[(&str, Attack)] = &[
     ("silence", |_| pause(LIFETIME)),
@@ -72,6 +108,20 @@ const TLS_ATTACKS: &[(&str, Attack)] = &[
 fn no_answer_keeps_a_check_busy_beyond_its_time() {
     for &(name, attack) in ATTACKS {
         assert_bounded(name, "http", serve(attack), StackChoice::Kernel);
+    }
+}
+
+#[test]
+fn no_frames_keep_a_check_busy_beyond_its_time() {
+    for &(name, attack) in HTTP2_ATTACKS {
+        let server = serve(attack);
+        let target: Target = format!("http://127.0.0.1:{}/", server.port()).parse().unwrap();
+        // More than fits into the server's window.
+        let template = Template { content: Some(vec![7; 100_000]), ..Template::default() };
+        let http = HttpChoice::Only(Protocol::Http2);
+        let stack = StackChoice::Kernel;
+        let options = Options { stack, http, template, time: TIME, ..Options::default() };
+        assert_ends(name, &target, &options);
     }
 }
 
@@ -117,12 +167,19 @@ fn our_own_stack_ends_in_time_too() {
 
 fn assert_bounded(name: &str, scheme: &str, server: SocketAddr, stack: StackChoice) {
     let target: Target = format!("{scheme}://127.0.0.1:{}/", server.port()).parse().unwrap();
-    let options = Options { stack, insecure: true, time: TIME, ..Options::default() };
+    assert_ends(
+        name,
+        &target,
+        &Options { stack, insecure: true, time: TIME, ..Options::default() },
+    );
+}
+
+fn assert_ends(name: &str, target: &Target, options: &Options) {
     let begun = Instant::now();
     // Whether there is a card or an error is not the question here.
-    let result = check(&target, &options, &mut |_| {}).map(drop);
+    let result = check(target, options, &mut |_| {}).map(drop);
     let took = begun.elapsed();
-    assert!(took < TIME + SLACK, "{name} over {scheme}: {took:?} instead of {TIME:?}, {result:?}");
+    assert!(took < TIME + SLACK, "{name} at {target}: {took:?} instead of {TIME:?}, {result:?}");
 }
 
 fn serve(attack: Attack) -> SocketAddr {

@@ -88,14 +88,14 @@ impl ExchangeError {
         }
     }
 
-    /// Whether a server that speaks HTTP/2 alone would answer HTTP/1.1 like this: with SETTINGS, not at all, or, over
-    /// TLS, with an alert.
-    pub(crate) fn hints_at_http2(&self) -> bool {
-        match self {
-            Self::Http { sample, .. } => is_settings(sample),
-            Self::ClosedUnanswered(_) | Self::Tls(_) => true,
-            _ => false,
-        }
+    /// Whether the server has answered HTTP/1.1 with a frame of HTTP/2.
+    pub(crate) fn shows_http2(&self) -> bool {
+        matches!(self, Self::Http { sample, .. } if is_settings(sample))
+    }
+
+    /// Whether a server that speaks HTTP/2 alone may answer HTTP/1.1 like this: not at all, or, over TLS, with an alert.
+    pub(crate) fn may_mean_http2(&self) -> bool {
+        matches!(self, Self::ClosedUnanswered(_) | Self::Tls(_))
     }
 
     /// Whether a server that expects TLS would answer plain HTTP like this: with an alert (RFC 8446,

@@ -34,6 +34,12 @@ pub enum CheckError {
         /// What to check instead.
         url: String,
     },
+    /// The server answers HTTP/1.1 with a frame of HTTP/2.
+    #[error("{server} speaks only HTTP/2 on this port (check it with --http 2)")]
+    OnlyHttp2 {
+        /// The address.
+        server: SocketAddr,
+    },
     /// The server sends us in a circle.
     #[error(
         "cannot check {target}: redirect loop {chain} (expected a page after at most {limit} redirects)"
@@ -66,21 +72,24 @@ pub enum CheckError {
 
 impl CheckError {
     pub(super) fn unanswered(server: SocketAddr, error: ExchangeError, page: &Target) -> Self {
+        if error.shows_http2() {
+            return Self::OnlyHttp2 { server };
+        }
         match !page.is_secure() && error.hints_at_tls() {
             true => Self::PerhapsTls { server, error, url: page.with_other_scheme().to_string() },
             false => Self::Unanswered { server, error },
         }
     }
 
-    /// Whether a server that does not speak HTTP/1.1 would answer it like this: with a frame, with its close, or with
-    /// the refusal of TLS to agree on it.
+    /// Whether a server that does not speak HTTP/1.1 may answer it like this.
     pub(super) fn is_for_another_version(&self) -> bool {
-        match self {
-            Self::Unanswered { error, .. } | Self::PerhapsTls { error, .. } => {
-                error.hints_at_http2()
-            }
-            _ => false,
-        }
+        matches!(self, Self::Unanswered { error, .. } | Self::PerhapsTls { error, .. } if error.may_mean_http2())
+            || self.shows_http2()
+    }
+
+    /// Whether the server has answered HTTP/1.1 with a frame of HTTP/2.
+    pub(super) const fn shows_http2(&self) -> bool {
+        matches!(self, Self::OnlyHttp2 { .. })
     }
 
     /// Whether another address of the same name may have a server.

@@ -48,8 +48,9 @@ impl Versions<'_> {
                 let stack = client.into_stack();
                 let budget = self.budget(stack.as_ref());
                 let client = self.client(stack, budget, Protocol::Http2)?;
+                let reached = reach(client, self.target, self.options);
                 // What HTTP/1.1 got tells more about a server that speaks neither.
-                reach(client, self.target, self.options).map_err(|_| error)?
+                reached.map_err(|http2| if error.shows_http2() { http2.error } else { error })?
             }
             Err(Unreached { error, .. }) => return Err(error),
         };
