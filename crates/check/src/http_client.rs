@@ -30,11 +30,7 @@ pub use tls::TlsSettings;
 
 use super::card::Protocol;
 
-use self::{
-    draft::PartialResponse,
-    layer::Layer,
-    reader::{Encoded, Reader},
-};
+use self::{draft::PartialResponse, layer::Layer, plain::Plain, reader::Reader, request::Encoded};
 use super::stack::{Acknowledge, Connection, NotSeen, StackEvent, TransportError};
 
 /// HTTP on one connection, with or without TLS.
@@ -60,12 +56,17 @@ impl HttpConnection {
         protocol: Protocol,
         connection: Box<dyn Connection>,
         layer: Layer,
+        early: Vec<Plain>,
         last_request: Option<Instant>,
     ) -> Self {
+        let mut reader = Reader::new(protocol);
+        for plain in early {
+            reader.feed(plain);
+        }
         Self {
             connection,
             layer,
-            reader: Reader::new(protocol),
+            reader,
             arrivals: Vec::new(),
             acks: Vec::new(),
             closed: None,
@@ -122,7 +123,7 @@ impl HttpConnection {
             return false;
         }
         while self.http2().is_some_and(|http2| http2.settings().is_none()) {
-            let goes_on = self.closed.is_none() && !matches!(self.reader.advance(), Err(_));
+            let goes_on = self.closed.is_none() && self.reader.advance().is_ok();
             if !goes_on || !matches!(self.advance(deadline), Ok(true)) {
                 return false;
             }
@@ -376,9 +377,8 @@ impl HttpConnection {
             StackEvent::Arrived(arrival) => {
                 let (at, offset) = (arrival.at, arrival.offset);
                 self.arrivals.push(Arrived { at, offset, len: arrival.bytes.len() as u64 });
-                let mut due = Vec::new();
-                let feed = |plain| due.append(&mut self.reader.feed(plain));
-                self.layer.open(offset, arrival.bytes, feed)?;
+                self.layer.open(offset, arrival.bytes, |plain| self.reader.feed(plain))?;
+                let due = self.reader.take_due();
                 if !due.is_empty() {
                     // Whether it arrives does not matter: if the connection is gone, that comes next.
                     let _ = self.transmit(&due);

@@ -3,6 +3,7 @@
 pub mod asked;
 mod distance;
 mod error;
+mod http3;
 mod idle;
 mod links;
 mod one_at_a_time;
@@ -139,6 +140,9 @@ fn check_each<T>(
             // Another address of the same name may do better only where this one has no server.
             Err(error) if error.may_differ_by_address() => failure = Some(error),
             Err(error) => return Err(error),
+        }
+        if target.is_secure() && http3::speaks_quic(server) {
+            return Err(CheckError::OnlyHttp3 { server });
         }
     }
     Err(failure.expect("a name that resolves has an address"))

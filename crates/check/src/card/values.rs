@@ -146,6 +146,8 @@ pub struct NagleDelayedAck {
     /// First and third quartile of the stall with an ACK delay of 40 ms; only if they differ so much that
     /// the cost is doubtful.
     pub cost_quartiles_ms: Option<[f64; 2]>,
+    /// Whether only the first response of a connection waits.
+    pub only_first: Option<bool>,
     /// Whether only clients on the server's host lose time; null if none does.
     pub only_same_host: Option<bool>,
     /// Bytes of the worst response, if it waits and is a range of the page; null otherwise.

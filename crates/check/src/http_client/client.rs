@@ -174,18 +174,20 @@ impl Client {
                 kernel.connect(self.server, receiver, deadline)?
             }
         };
+        let mut early = Vec::new();
         let layer = match &self.tls {
             None => Layer::clear(),
             Some(settings) => {
-                let tls = Tls::establish(settings, connection.as_mut(), deadline)?;
+                let mut tls = Tls::establish(settings, connection.as_mut(), deadline)?;
                 if self.protocol == Protocol::Http2 && !tls.has_agreed_on(ALPN_HTTP2) {
                     return Err(ExchangeError::Http2(NOT_OFFERED.to_owned()));
                 }
+                early = tls.take_early();
                 Layer::Tls(Box::new(tls))
             }
         };
         let last_request = self.hold.map(|hold| now + hold);
-        Ok(HttpConnection::new(self.protocol, connection, layer, last_request))
+        Ok(HttpConnection::new(self.protocol, connection, layer, early, last_request))
     }
 }
 

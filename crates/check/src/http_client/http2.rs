@@ -26,7 +26,7 @@ use super::{
     exchange::{Head, HeadEnd},
     http1::SAMPLE,
     plain::Plain,
-    reader::Encoded,
+    request::Encoded,
 };
 
 /// A connection, from the client's preface on.
@@ -231,7 +231,7 @@ impl Http2 {
         draft
     }
 
-    pub(super) fn close(&mut self) -> Result<bool, ExchangeError> {
+    pub(super) fn close(&self) -> Result<bool, ExchangeError> {
         match self.draft().has_head() {
             true => Err(http2("the connection ended within a response")),
             false => Ok(false),
@@ -361,7 +361,7 @@ impl Http2 {
         if let Some(window) = last(settings::INITIAL_WINDOW_SIZE) {
             self.windows.set_initial(window.min(settings::LARGEST_WINDOW));
         }
-        self.settings.get_or_insert(Settings {
+        self.settings.get_or_insert_with(|| Settings {
             initial_window: last(settings::INITIAL_WINDOW_SIZE).unwrap_or(settings::DEFAULT_WINDOW),
             max_concurrent_streams: last(settings::MAX_CONCURRENT_STREAMS),
         });

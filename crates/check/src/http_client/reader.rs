@@ -4,25 +4,20 @@ use std::time::Duration;
 
 use super::{
     ExchangeError, Request, draft::PartialResponse, http1::Http1, http2::Http2, plain::Plain,
+    request::Encoded,
 };
 use crate::card::Protocol;
 
 /// One connection's side of HTTP that knows no time.
 pub(super) enum Reader {
-    Http1(Http1),
+    Http1(Box<Http1>),
     Http2(Box<Http2>),
-}
-
-/// What goes to the server for a request, and where it is cut if it goes in two writes.
-pub(super) struct Encoded {
-    pub(super) bytes: Vec<u8>,
-    pub(super) cut: usize,
 }
 
 impl Reader {
     pub(super) fn new(protocol: Protocol) -> Self {
         match protocol {
-            Protocol::Http1 => Self::Http1(Http1::new()),
+            Protocol::Http1 => Self::Http1(Box::new(Http1::new())),
             Protocol::Http2 => Self::Http2(Box::new(Http2::new())),
         }
     }
@@ -46,21 +41,15 @@ impl Reader {
         }
     }
 
-    /// Takes bytes that became readable. Returns what has to be sent for them at once.
-    pub(super) fn feed(&mut self, plain: Plain) -> Vec<u8> {
+    /// Takes bytes that became readable.
+    pub(super) fn feed(&mut self, plain: Plain) {
         match self {
-            Self::Http1(http1) => {
-                http1.feed(plain);
-                Vec::new()
-            }
-            Self::Http2(http2) => {
-                http2.feed(&plain);
-                http2.take_due()
-            }
+            Self::Http1(http1) => http1.feed(plain),
+            Self::Http2(http2) => http2.feed(&plain),
         }
     }
 
-    /// What has to be sent before anything else.
+    /// What has to be sent at once, or before anything else.
     pub(super) fn take_due(&mut self) -> Vec<u8> {
         match self {
             Self::Http1(_) => Vec::new(),

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use ackwise_http::{ConnectionOption, EncodeError, Method, RequestBuilder, http2::hpack};
 
-use super::reader::Encoded;
 use crate::card::Protocol;
 
 /// Something to ask for.
@@ -116,6 +115,12 @@ pub(super) struct Addressee<'a> {
     pub(super) host: &'a str,
     pub(super) protocol: Protocol,
     pub(super) scheme: &'static str,
+}
+
+/// What goes to the server for a request, and where it is cut if it goes in two writes.
+pub(super) struct Encoded {
+    pub(super) bytes: Vec<u8>,
+    pub(super) cut: usize,
 }
 
 impl Request {

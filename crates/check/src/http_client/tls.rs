@@ -24,6 +24,8 @@ pub(super) struct Tls {
     record_start: u64,
     /// Bytes of HTTP seen so far.
     plain: u64,
+    /// What the server sent of HTTP with the end of its handshake, as HTTP/2's SETTINGS may be.
+    early: Vec<Plain>,
 }
 
 impl Tls {
@@ -34,7 +36,9 @@ impl Tls {
         deadline: Instant,
     ) -> Result<Self, ExchangeError> {
         let session = settings.session().map_err(|error| tls_error(&error))?;
-        let mut tls = Self { session, record: Vec::new(), record_start: 0, plain: 0 };
+        let mut tls =
+            Self { session, record: Vec::new(), record_start: 0, plain: 0, early: Vec::new() };
+        let mut early = Vec::new();
         let began = connection.now();
         loop {
             let records = tls.outgoing()?;
@@ -42,6 +46,7 @@ impl Tls {
                 connection.send(&records)?;
             }
             if !tls.session.is_handshaking() {
+                tls.early = early;
                 return Ok(tls);
             }
             let event = connection.next_in_time(deadline).filter(|event| event.at() <= deadline);
@@ -51,7 +56,7 @@ impl Tls {
             };
             match event {
                 StackEvent::Arrived(arrival) => {
-                    let taken = tls.open(arrival.offset, &arrival.bytes, |_| ());
+                    let taken = tls.open(arrival.offset, &arrival.bytes, |plain| early.push(plain));
                     if taken.is_err() {
                         // The alert that says why; whether it arrives does not matter any more.
                         let _ = connection.send(&tls.outgoing()?);
@@ -64,6 +69,11 @@ impl Tls {
                 StackEvent::Broken { error, .. } => return Err(error.into()),
             }
         }
+    }
+
+    /// What came of HTTP with the handshake, once.
+    pub(super) fn take_early(&mut self) -> Vec<Plain> {
+        std::mem::take(&mut self.early)
     }
 
     /// Whether both sides have chosen `protocol` (ALPN, RFC 7301).

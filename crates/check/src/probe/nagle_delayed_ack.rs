@@ -20,7 +20,7 @@ use super::{
     follow::{self, Arm, Delays, Release, STALL, Trial, TrialOutcome},
 };
 use crate::{
-    card::Reason,
+    card::{Protocol, Reason},
     http_client::{Client, Exchange, ExchangeError, HttpConnection, Page, ReusedConnection},
     stack::{AckRule, Acknowledge, LOOPBACK_MSS, Receiver, Whose},
 };
@@ -53,7 +53,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
 enum Scene {
     /// On an Ethernet; all responses of a connection.
     Kept,
-    /// The same; only the first response of each connection. With TLS, it may be held behind the server's tickets.
+    /// The same; only the first response of each connection. It may be held behind what the server sends before it:
+    /// the tickets of TLS, a WINDOW_UPDATE of HTTP/2.
     First,
     /// On the server's host, as a proxy often is: the MSS of loopback makes small segments of most writes.
     SameHost,
@@ -134,7 +135,8 @@ impl Player {
             players.insert(place, player(Whose::Kernel, AckRule::Linux, delays, ANSWERS));
         }
         let further = |scene, answers, player: Self| Self { scene, answers, ..player };
-        let linux = players.first().copied().filter(|_| client.is_over_tls());
+        let sends_before = client.is_over_tls() || client.protocol() == Protocol::Http2;
+        let linux = players.first().copied().filter(|_| sends_before);
         players.extend(linux.map(|it| further(Scene::First, ANSWERS_FIRST, it)));
         let is_kernel = |it: &&Self| it.whose == Whose::Kernel || !own.segments;
         let local = players.iter().find(is_kernel).filter(|_| facts.is_same_host()).copied();

@@ -170,7 +170,11 @@ fn losses(lossy: &[&Finding]) -> String {
     let costs = lossy.iter().filter_map(|it| Some((milliseconds(it.cost_ms?), *it)));
     let lost = costs.enumerate().map(|(index, (cost, finding))| {
         let id = finding.id;
-        let per = if id == FindingId::RequestSegments { "request" } else { "response" };
+        let per = match id {
+            FindingId::RequestSegments => "request",
+            _ if is_in_first_responses(finding) => "connection",
+            _ => "response",
+        };
         let whose = if is_for_same_host(finding) { " (clients on its host)" } else { "" };
         let size = of_range(finding).map_or_else(String::new, |bytes| format!(" of {bytes} bytes"));
         match index {
@@ -181,6 +185,11 @@ fn losses(lossy: &[&Finding]) -> String {
     });
     let wrong = lossy.iter().filter(|it| it.cost_ms.is_none()).map(|it| format!("fails {}", it.id));
     lost.chain(wrong).collect::<Vec<_>>().join(" and ")
+}
+
+/// Only the first response of a connection is late.
+fn is_in_first_responses(finding: &Finding) -> bool {
+    matches!(&finding.values, Values::NagleDelayedAck(it) if it.only_first == Some(true))
 }
 
 fn is_for_same_host(finding: &Finding) -> bool {
@@ -227,6 +236,10 @@ mod tests {
             (values.range_bytes, values.only_same_host) = (Some(200), Some(true));
         }
         let sentence = of(&report);
+        if let Values::NagleDelayedAck(values) = &mut nagle(&mut report).values {
+            values.only_first = Some(true);
+        }
+        assert!(of(&report).contains("loses 40.2 ms per connection"), "{}", of(&report));
         assert!(
             sentence.starts_with(
                 "http://127.0.0.1:8080/ (status 404) loses 40.2 ms per response of 200 bytes to \

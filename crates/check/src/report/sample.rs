@@ -141,6 +141,7 @@ fn nagle() -> Finding {
             released_by: Some(ReleasedBy::Ack),
             cost_ms_40: Some(40.17),
             cost_quartiles_ms: None,
+            only_first: Some(false),
             only_same_host: Some(false),
             range_bytes: None,
             receiver: Some(ReceiverName::Linux),

@@ -40,6 +40,14 @@ pub enum CheckError {
         /// The address.
         server: SocketAddr,
     },
+    /// Nobody answers on TCP, but QUIC is spoken there.
+    #[error(
+        "{server} speaks only HTTP/3 (QUIC), which `ackwise check` does not judge (expected TCP)"
+    )]
+    OnlyHttp3 {
+        /// The address.
+        server: SocketAddr,
+    },
     /// The server sends us in a circle.
     #[error(
         "cannot check {target}: redirect loop {chain} (expected a page after at most {limit} redirects)"

@@ -23,17 +23,17 @@ pub(super) struct Reached {
 /// A server that has not answered, and its client, who may try it in another way.
 pub(super) struct Unreached {
     pub(super) error: CheckError,
-    pub(super) client: Box<Client>,
+    pub(super) client: Client,
 }
 
 pub(super) fn reach(
     mut client: Client,
     target: &Target,
     options: &Options,
-) -> Result<Reached, Unreached> {
+) -> Result<Reached, Box<Unreached>> {
     match reach_with(&mut client, target, options) {
         Ok((facts, notes)) => Ok(Reached { client, facts, notes }),
-        Err(error) => Err(Unreached { error, client: Box::new(client) }),
+        Err(error) => Err(Box::new(Unreached { error, client })),
     }
 }
 

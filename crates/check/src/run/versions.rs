@@ -5,7 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 use ackwise_client::Target;
 
 use super::{
-    CheckError, HttpChoice, Options, Progress, distance, plan,
+    CheckError, HttpChoice, Options, Progress, distance, http3, plan,
     reach::{Reached, Unreached, reach, tls_settings},
 };
 use crate::{
@@ -39,24 +39,25 @@ impl Versions<'_> {
             HttpChoice::Only(protocol) => protocol,
         };
         let budget = self.budget(stack.as_ref()).after(self.spent);
-        let mut reached = match reach(self.client(stack, budget, first)?, self.target, self.options)
-        {
-            Ok(reached) => reached,
-            Err(Unreached { error, client })
-                if self.options.http == HttpChoice::Offered && error.is_for_another_version() =>
-            {
-                let stack = client.into_stack();
-                let budget = self.budget(stack.as_ref());
-                let client = self.client(stack, budget, Protocol::Http2)?;
-                let reached = reach(client, self.target, self.options);
-                // What HTTP/1.1 got tells more about a server that speaks neither.
-                reached.map_err(|http2| if error.shows_http2() { http2.error } else { error })?
-            }
-            Err(Unreached { error, .. }) => return Err(error),
-        };
+        let first = reach(self.client(stack, budget, first)?, self.target, self.options);
+        let mut reached = first.or_else(|unreached| self.reach_otherwise(*unreached))?;
         ready();
         reached.facts.queue = queue;
         Ok(reached)
+    }
+
+    /// In HTTP/2, if the server may speak nothing else.
+    fn reach_otherwise(&self, unreached: Unreached) -> Result<Reached, CheckError> {
+        let Unreached { error, client } = unreached;
+        if self.options.http != HttpChoice::Offered || !error.is_for_another_version() {
+            return Err(error);
+        }
+        let stack = client.into_stack();
+        let budget = self.budget(stack.as_ref());
+        let client = self.client(stack, budget, Protocol::Http2)?;
+        let reached = reach(client, self.target, self.options);
+        // What HTTP/1.1 got tells more about a server that speaks neither.
+        reached.map_err(|http2| if error.shows_http2() { http2.error } else { error })
     }
 
     /// The card of what was reached, and that of HTTP/2, if the server offers it as well.
@@ -86,16 +87,16 @@ impl Versions<'_> {
         let budget = self.budget(stack.as_ref());
         let mut client = self.client(stack, budget.clone(), Protocol::Http2)?;
         client.budget = budget.lend(0, OFFER, client.now());
-        let offered = client
-            .open(Receiver::ETHERNET)
-            .is_ok_and(|mut connection| connection.greets(&client.budget));
-        if !offered {
+        let Ok(mut connection) = client.open(Receiver::ETHERNET) else { return Ok(None) };
+        // ALPN says it; in clear text, only the answer does.
+        if !client.is_over_tls() && !connection.greets(&client.budget) {
             return Ok(None);
         }
+        drop(connection);
         let queue = Queue::read(self.server);
         client.budget = self.budget_from(client.now());
         let reached = reach(client, self.target, self.options);
-        let mut reached = reached.map_err(|Unreached { error, .. }| error)?;
+        let mut reached = reached.map_err(|unreached| unreached.error)?;
         reached.facts.queue = queue;
         Ok(Some(reached))
     }
@@ -111,7 +112,9 @@ impl Versions<'_> {
             .distance
             .map(|distance| distance::emulate(&distance, &mut reached.client, &reached.facts));
         let far = emulated.iter().flat_map(distance::notes);
-        let notes = self.note.iter().chain(&reached.notes).cloned().chain(far).collect();
+        let http3 = http3::note(&reached.facts.first.head.fields);
+        let notes = self.note.iter().chain(&reached.notes).cloned().chain(http3).chain(far);
+        let notes = notes.collect();
         let queue = reached.facts.queue.as_ref();
         let server_congestion = queue.and_then(|it| it.congestion.clone());
         let findings = plan::run_probes(&mut reached, options, progress);

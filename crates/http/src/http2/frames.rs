@@ -121,8 +121,8 @@ mod tests {
             sizes in prop::collection::vec(0..300_usize, 1..6), cuts in prop::collection::vec(1..64_usize, 1..40)
         ) {
             let mut wire = Vec::new();
-            for (number, size) in sizes.iter().enumerate() {
-                FrameHeader::append(FrameKind::Data, 0, number as u32, &vec![7; *size], &mut wire);
+            for (number, size) in (0..).zip(&sizes) {
+                FrameHeader::append(FrameKind::Data, 0, number, &vec![7; *size], &mut wire);
             }
             let (mut frames, mut found) = (Frames::new(), Vec::new());
             let (mut rest, mut cuts) = (&wire[..], cuts.iter().cycle());

@@ -29,6 +29,7 @@ pub(super) fn report(
         .ok_or_else(|| NoVerdict::unknown(Reason::NoAnswer, "no response was asked for"))?;
     let waits_for_ack = worst.release == Release::Ack;
     let mut values = NagleDelayedAck {
+        only_first: waits_for_ack.then_some(worst.scene == Scene::First),
         only_same_host: waits_for_ack.then_some(worst.scene == Scene::SameHost),
         range_bytes: worst.page.bytes.filter(|_| waits_for_ack).map(|_| worst.content),
         receiver: waits_for_ack.then(|| worst.rule.into()),
@@ -111,7 +112,9 @@ fn waits(worst: &Size) -> (Verdict, String) {
     let when = format!("for {client} in {held} of {of} responses{}", beginning(&worst.answers));
     let segment = match worst.scene {
         Scene::First => {
-            "the first response of a TLS connection, behind the session tickets,".to_owned()
+            "the first response of a connection, behind what the server sends before it (TLS session tickets, \
+             HTTP/2's own frames),"
+                .to_owned()
         }
         Scene::Kept | Scene::SameHost => {
             format!("the last segment of a response with a {}-byte body", worst.content)
@@ -197,7 +200,8 @@ impl From<AckRule> for ReceiverName {
 }
 
 /// What a disturbance looks like.
-const TOO_BUSY: &str = "the trials were inconclusive: this machine or the path is too busy";
+const TOO_BUSY: &str =
+    "the trials were inconclusive: too few responses wait, or this machine or the path is too busy";
 
 #[cfg(test)]
 mod tests {
