@@ -2,50 +2,40 @@
 //!
 //! | file | one idea |
 //! | --- | --- |
-//! | `config` | what a connection is created with |
-//! | `state` | the state machine, as a table |
-//! | `arrive`, `received` | a segment arrives (RFC 9293, section 3.10.7), and what became of it |
+//! | `arrive` | a segment arrives (RFC 9293, section 3.10.7) |
 //! | `resume` | a connection whose SYN-ACK was a cookie |
 //! | `closing` | how it ends, and which end waits in TIME-WAIT |
-//! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
 //! | `acknowledged` | what an ACK means for what we have sent |
 //! | `early` | data that travels with the SYN (RFC 1644, 7413) |
-//! | `recovery`, `phase`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
+//! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
 //! | `flight` | the segments that are out, one by one |
 //! | `rack`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
 //! | `model` | what BBR learns of the path from an ACK |
 //! | `episode` | how the window comes down meanwhile, and whether that was right (RFC 9937, 5682, 3522) |
 //! | `poll`, `output` | what may be sent now, and if nothing, why |
 //! | `paced` | segments that leave at a rate |
-//! | `measured`, `gauge`, `validation`, `ack_spacing` | what some policies measure: packets in a round trip, use of the window, bandwidth |
+//! | `measured` | what some policies measure |
 //! | `usage` | how much of the congestion window was used |
-//! | `acknowledge`, `quick_ack` | when to acknowledge, and what Linux learns for it |
-//! | `sender`, `receiver`, `ranges` | the two sequence spaces, and ranges in them |
+//! | `acknowledge` | when to acknowledge |
+//! | `sender`, `receiver` | the two sequence spaces |
 //! | `heritage` | what connections to one host take over from each other (RFC 9040) |
-//! | `timers`, `alarm` | what happens when time passes |
+//! | `timers` | what happens when time passes |
 //! | `path_mtu` | what a router says about the size of packets (RFC 1191, 8201, 5927) |
-//! | `events` | what the application should hear about |
 //! | `settings` | what an application changes on an open connection |
 //! | `inspect`, `counters` | what can be seen from outside, and what is counted for who asks |
 //!
 //! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
 //! byte of the stream. Only `arrive` and `output` see the 32-bit circle.
 
-mod ack_spacing;
 mod acknowledge;
 mod acknowledged;
-mod alarm;
 mod arrive;
-mod challenge;
 mod closing;
-mod config;
 mod counters;
 mod deferred;
 mod early;
 mod episode;
-mod events;
 mod flight;
-mod gauge;
 mod heritage;
 mod inspect;
 mod measured;
@@ -53,13 +43,9 @@ mod model;
 mod output;
 mod paced;
 mod path_mtu;
-mod phase;
 mod poll;
 mod probe;
-mod quick_ack;
 mod rack;
-mod ranges;
-mod received;
 mod receiver;
 mod recovery;
 mod resume;
@@ -68,25 +54,27 @@ mod sack_blocks;
 mod scoreboard;
 mod sender;
 mod settings;
-mod state;
 mod timers;
 mod usage;
-mod validation;
 
+pub use crate::{
+    config::Config,
+    events::Event,
+    received::{DropReason, Placement, Received},
+    state::{Input, State},
+};
 pub use arrive::{ListenDecision, classify_for_listener, refuse};
-pub use config::Config;
 pub use counters::Counters;
-pub use events::Event;
 pub use inspect::{Negotiated, RecoveryPhase};
 pub use output::Transmit;
 pub use path_mtu::{PathMtuIgnored, PathMtuReport};
-pub use received::{DropReason, Placement, Received};
-pub use state::{Input, State};
 
 use alloc::{boxed::Box, sync::Arc};
 
 use crate::{
+    challenge::Challenges,
     congestion::{Controller, Windows},
+    events::Events,
     policy::AckReason,
     round_trip::RoundTrip,
     segment::Segment,
@@ -95,9 +83,7 @@ use crate::{
     wait::Deadline,
 };
 use acknowledge::Acknowledger;
-use challenge::Challenges;
 use early::Early;
-use events::Events;
 use flight::Flight;
 use measured::Measured;
 use output::PendingReset;

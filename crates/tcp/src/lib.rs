@@ -25,6 +25,16 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod alarm;
+mod challenge;
+mod config;
+mod events;
+mod ranges;
+mod receive;
+mod received;
+mod send;
+mod state;
+
 pub mod congestion;
 pub mod driver;
 pub mod endpoint;

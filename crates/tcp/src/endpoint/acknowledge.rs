@@ -2,14 +2,11 @@
 
 use core::time::Duration;
 
-use super::{
-    Endpoint,
-    alarm::Alarm,
-    quick_ack::{Credit, QuickAck},
-    receiver::Order,
-};
+use super::{Endpoint, receiver::Order};
 use crate::{
+    alarm::Alarm,
     policy::{AckDecision, AckPolicy, AckReason, Arrival, BufferTuning, Reading, TimerPolicy},
+    receive::quick_ack::{Credit, QuickAck},
     round_trip::RoundTrip,
     segment::Segment,
     units::{Instant, Nanos},

@@ -2,7 +2,6 @@
 
 use super::{
     Config, Endpoint, Event,
-    alarm::Alarm,
     episode::Progress,
     flight::News,
     recovery::{Phase, SackNews},
@@ -11,6 +10,7 @@ use super::{
     usage::Usage,
 };
 use crate::{
+    alarm::Alarm,
     congestion::{Acked, Passed},
     policy::TimerPolicy,
     segment::Segment,

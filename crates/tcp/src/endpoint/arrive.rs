@@ -3,10 +3,11 @@
 use core::num::NonZeroU64;
 
 use super::{
-    DropReason, Endpoint, Event, Input, Placement, Received, State, alarm::Alarm,
-    measured::Measured, output::PendingReset, receiver::Order,
+    DropReason, Endpoint, Event, Input, Placement, Received, State, measured::Measured,
+    output::PendingReset, receiver::Order,
 };
 use crate::{
+    alarm::Alarm,
     policy::{AckReason, Offer, TimerPolicy},
     segment::{Flags, Options, Segment, Timestamps},
     units::Instant,

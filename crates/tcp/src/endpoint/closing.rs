@@ -6,8 +6,9 @@
 //! | `Swap` | TIME-WAIT, until the peer's RST if it swaps | LAST-ACK-SWAP, an RST, TIME-WAIT |
 //! | `Negotiated`, and agreed | the holder: TIME-WAIT, the other: CLOSED | the same |
 
-use super::{Endpoint, Event, Input, State, alarm::Alarm};
+use super::{Endpoint, Event, Input, State};
 use crate::{
+    alarm::Alarm,
     policy::{AckReason, ClosePolicy, ResetInTimeWait},
     segment::{Segment, TimeWaitHolder},
     units::Instant,

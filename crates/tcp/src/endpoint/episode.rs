@@ -5,11 +5,12 @@
 
 use alloc::boxed::Box;
 
-use super::{Endpoint, phase::Phase, timers::timestamp};
+use super::{Endpoint, timers::timestamp};
 use crate::{
     congestion::{Repair, Windows},
     policy::{FrtoPolicy, Policies, Reducing, ReductionPolicy, UndoPolicy},
     segment::Segment,
+    send::phase::Phase,
     seq::SeqNumber,
     units::Instant,
 };

@@ -10,10 +10,12 @@
 
 use alloc::{boxed::Box, collections::VecDeque};
 
-use super::{Endpoint, alarm::Alarm, probe::Probe, ranges::RangeSet};
+use super::{Endpoint, probe::Probe};
 use crate::{
+    alarm::Alarm,
     congestion::Snapshot,
     policy::{CongestionPolicy, LossDetection, Policies},
+    ranges::RangeSet,
     units::{Instant, Nanos},
 };
 

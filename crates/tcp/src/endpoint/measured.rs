@@ -4,13 +4,13 @@
 
 use alloc::boxed::Box;
 
-use super::{
-    Endpoint, ack_spacing::AckSpacing, gauge::Gauge, right_size::RightSize, sack_blocks::Duplicate,
-    validation::Validation,
-};
+use super::{Endpoint, right_size::RightSize, sack_blocks::Duplicate};
 use crate::{
     congestion::{AtLoss, Windows},
     policy::{Counted, Measures, Policies, SlowStartPolicy},
+    send::ack_spacing::AckSpacing,
+    send::packet_count::PacketCount,
+    send::validation::Validation,
     units::Instant,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
     /// Packets in a round trip.
-    packets: Option<Gauge>,
+    packets: Option<PacketCount>,
     /// Whether the window is used (RFC 7661).
     used: Option<Validation>,
     /// The bandwidth, until slow start has its end.
@@ -41,7 +41,7 @@ impl Measured {
             Measures::Nothing if spacing.is_none() => return None,
             Measures::Nothing => Self { spacing, ..Self::default() },
             Measures::Packets => {
-                Self { packets: Some(Gauge::default()), spacing, ..Self::default() }
+                Self { packets: Some(PacketCount::default()), spacing, ..Self::default() }
             }
             Measures::Use => Self { used: Some(Validation::default()), spacing, ..Self::default() },
         };
@@ -60,8 +60,8 @@ impl Endpoint {
         };
         match (packets, again) {
             (None, _) => {}
-            (Some(gauge), true) => gauge.on_retransmission(),
-            (Some(gauge), false) => gauge.on_sent(end, now),
+            (Some(count), true) => count.on_retransmission(),
+            (Some(count), false) => count.on_sent(end, now),
         }
         if let Some(validation) = used
             && again
@@ -82,8 +82,8 @@ impl Endpoint {
         let (windows, srtt) = (self.windows(), self.round_trip.smoothed());
         let last_send = self.timers.last_send;
         let Some(measured) = self.measured.as_deref_mut() else { return true };
-        if let Some(gauge) = &mut measured.packets {
-            gauge.on_ack(ack, now);
+        if let Some(count) = &mut measured.packets {
+            count.on_ack(ack, now);
         }
         measured.used.as_mut().is_none_or(|validation| {
             validation.on_ack(flight, srtt, now);

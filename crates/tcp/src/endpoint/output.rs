@@ -1,9 +1,8 @@
 //! What may be sent now, and if nothing, why.
 
-use super::{
-    Endpoint, State, alarm::Alarm, flight::Flight, recovery::Phase, sender::low, timers::timestamp,
-};
+use super::{Endpoint, State, flight::Flight, recovery::Phase, sender::low, timers::timestamp};
 use crate::{
+    alarm::Alarm,
     congestion::Repair,
     policy::{AckReason, HoldDecision, Idle, LossDetection, Pending},
     segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder, Timestamps},

@@ -4,8 +4,9 @@
 
 use alloc::boxed::Box;
 
-use super::{Endpoint, alarm::Alarm, output::Piece};
+use super::{Endpoint, output::Piece};
 use crate::{
+    alarm::Alarm,
     congestion::Controller,
     pacing::{Pace, Pacer},
     policy::{PacedUntil, Pacing, WindowAfterPacing},

@@ -4,8 +4,9 @@
 //! Not here: looking for a larger MTU later (RFC 1191, section 6.3). A driver that remembers MTUs of
 //! hosts forgets them in time, and later connections try again.
 
-use super::{Endpoint, alarm::Alarm, recovery::Phase};
+use super::{Endpoint, recovery::Phase};
 use crate::{
+    alarm::Alarm,
     congestion::Windows,
     segment::Timestamps,
     seq::SeqNumber,

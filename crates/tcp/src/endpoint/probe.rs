@@ -6,8 +6,9 @@
 
 use core::cmp::Ordering;
 
-use super::{Endpoint, alarm::Alarm, recovery::Phase};
+use super::{Endpoint, recovery::Phase};
 use crate::{
+    alarm::Alarm,
     policy::LossDetection,
     units::{Instant, Nanos},
     wait::Timer,

@@ -2,9 +2,9 @@
 
 use core::{cmp::Ordering, num::NonZeroU64};
 
-use super::ranges::RangeSet;
 use crate::{
     policy::{AckPolicy, BufferTuning},
+    ranges::RangeSet,
     segment::{Segment, WindowShift},
     seq::SeqNumber,
     units::Instant,

@@ -2,10 +2,12 @@
 
 use alloc::boxed::Box;
 
-pub(super) use super::phase::Phase;
-use super::{Endpoint, alarm::Alarm, episode::Episode, ranges::RangeSet};
+use super::{Endpoint, episode::Episode};
+pub(super) use crate::send::phase::Phase;
 use crate::{
+    alarm::Alarm,
     congestion::{Acked, DUPLICATE_THRESHOLD, Repair},
+    ranges::RangeSet,
     segment::{SackBlocks, Segment},
     units::Instant,
 };

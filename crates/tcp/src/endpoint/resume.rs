@@ -1,8 +1,8 @@
 //! A connection that goes on after a SYN-ACK which another endpoint has sent: one whose sequence number was a cookie
 //! ([`driver::SynCookies`](crate::driver::SynCookies)).
 
-use super::{Endpoint, alarm::Alarm};
-use crate::{segment::Segment, units::Instant};
+use super::Endpoint;
+use crate::{alarm::Alarm, segment::Segment, units::Instant};
 
 impl Endpoint {
     /// Brings an endpoint from LISTEN to where it was when it had answered `syn`.

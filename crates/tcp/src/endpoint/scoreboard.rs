@@ -1,8 +1,8 @@
 //! The scoreboard: what is lost, how much is in the pipe, what to send next. By RFC 6675, or by the list
 //! of segments where losses are detected by time.
 
-use super::{Endpoint, flight::Flight, ranges::RangeSet};
-use crate::congestion::DUPLICATE_THRESHOLD;
+use super::{Endpoint, flight::Flight};
+use crate::{congestion::DUPLICATE_THRESHOLD, ranges::RangeSet};
 
 /// A view of what the peer has SACKed, with the bounds that RFC 6675, section 2, names.
 pub(super) struct Scoreboard<'a> {

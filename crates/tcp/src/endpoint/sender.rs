@@ -1,8 +1,10 @@
 //! The send sequence space (RFC 9293, section 3.3.1), in positions.
 
 pub(super) use super::usage::low;
-use super::{alarm::Alarm, closing::Closing, usage::Usage};
-use crate::{congestion::AtLoss, segment::WindowShift, seq::SeqNumber, units::Instant};
+use super::{closing::Closing, usage::Usage};
+use crate::{
+    alarm::Alarm, congestion::AtLoss, segment::WindowShift, seq::SeqNumber, units::Instant,
+};
 
 /// The send side: what was written, sent and acknowledged, and what the peer allows.
 #[derive(Clone, Debug)]

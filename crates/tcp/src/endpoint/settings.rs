@@ -5,8 +5,9 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use super::{Config, Endpoint, alarm::Alarm};
+use super::{Config, Endpoint};
 use crate::{
+    alarm::Alarm,
     policy::{AckPolicy, BufferTuning, ClosePolicy, HoldPolicy},
     units::IpVersion,
     wait::Timer,

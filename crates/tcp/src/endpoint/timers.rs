@@ -2,10 +2,9 @@
 
 use core::time::Duration;
 
-use super::{
-    Endpoint, Event, Input, State, acknowledge::Acknowledger, alarm::Alarm, flight::Flight,
-};
+use super::{Endpoint, Event, Input, State, acknowledge::Acknowledger, flight::Flight};
 use crate::{
+    alarm::Alarm,
     policy::TimerPolicy,
     units::{Instant, Nanos},
     wait::{Deadline, Timer, Wait},

@@ -5,7 +5,7 @@ use thin_vec::ThinVec;
 /// Disjoint, sorted, not touching ranges `[start, end)` of positions; an empty set takes eight bytes
 /// and no allocation.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct RangeSet {
+pub(crate) struct RangeSet {
     ranges: ThinVec<Range>,
 }
 
@@ -18,13 +18,13 @@ struct Range {
 }
 
 impl RangeSet {
-    pub(super) const NONE: Self = Self { ranges: ThinVec::new() };
+    pub(crate) const NONE: Self = Self { ranges: ThinVec::new() };
 
     /// More gaps than this are not kept: a peer that sends every second byte must not cost memory.
-    pub(super) const MAX_RANGES: usize = 1024;
+    pub(crate) const MAX_RANGES: usize = 1024;
 
     /// Adds `[start, end)`, merging what it touches. `false` if there are too many gaps already.
-    pub(super) fn insert(&mut self, start: u64, end: u64, date: u32) -> bool {
+    pub(crate) fn insert(&mut self, start: u64, end: u64, date: u32) -> bool {
         debug_assert!(start < end, "an empty range [{start}, {end})");
         let first = self.ranges.partition_point(|range| range.end < start);
         let last = self.ranges.partition_point(|range| range.start <= end);
@@ -43,7 +43,7 @@ impl RangeSet {
     }
 
     /// The range that `position` lies in.
-    pub(super) fn around(&self, position: u64) -> Option<(u64, u64)> {
+    pub(crate) fn around(&self, position: u64) -> Option<(u64, u64)> {
         let index = self.ranges.partition_point(|range| range.end <= position);
         let range = self.ranges.get(index).filter(|range| range.start <= position)?;
         Some((range.start, range.end))
@@ -51,14 +51,14 @@ impl RangeSet {
 
     /// What of `[start, end)` is missing, from the first such position to the last; an empty range if
     /// nothing is.
-    pub(super) fn missing(&self, start: u64, end: u64) -> (u64, u64) {
+    pub(crate) fn missing(&self, start: u64, end: u64) -> (u64, u64) {
         let from = self.around(start).map_or(start, |(_, known_end)| known_end);
         let to = self.around(end - 1).map_or(end, |(known_start, _)| known_start);
         (from.min(end), to.max(start))
     }
 
     /// Forgets everything before `position`.
-    pub(super) fn remove_before(&mut self, position: u64) {
+    pub(crate) fn remove_before(&mut self, position: u64) {
         if self.ranges.is_empty() {
             return;
         }
@@ -70,7 +70,7 @@ impl RangeSet {
     }
 
     /// Takes the range that begins at `position`: its end.
-    pub(super) fn take_from(&mut self, position: u64) -> Option<u64> {
+    pub(crate) fn take_from(&mut self, position: u64) -> Option<u64> {
         let &Range { start, end, .. } = self.ranges.first()?;
         (start == position).then(|| {
             self.ranges.remove(0);
@@ -79,17 +79,17 @@ impl RangeSet {
     }
 
     /// Whether all of `[start, end)` is in the set.
-    pub(super) fn covers(&self, start: u64, end: u64) -> bool {
+    pub(crate) fn covers(&self, start: u64, end: u64) -> bool {
         let at = self.ranges.partition_point(|range| range.end < end);
         self.ranges.get(at).is_some_and(|range| range.start <= start)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().map(|range| (range.start, range.end))
     }
 
     /// The ranges by date, the latest first.
-    pub(super) fn latest(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(crate) fn latest(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut earlier_than = u64::MAX;
         core::iter::from_fn(move || {
             let earlier = self.ranges.iter().filter(|range| u64::from(range.date) < earlier_than);
@@ -99,24 +99,24 @@ impl RangeSet {
         })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
     }
 
     /// The first position after the last range.
-    pub(super) fn end(&self) -> Option<u64> {
+    pub(crate) fn end(&self) -> Option<u64> {
         self.ranges.last().map(|range| range.end)
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.ranges.clear();
     }
 }

@@ -4,7 +4,7 @@ use crate::congestion::Repair;
 
 /// Where the repair stands.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// Nothing is believed lost.
     #[default]
     Open,

@@ -4,7 +4,7 @@
 //! does the same (`rttLen` between two marks), and takes the mean of that round trip's samples as its
 //! time; we take the time of the marked segment, in nanoseconds, whatever clock the timers have.
 //!
-//! An endpoint has a gauge only if its policy asks for it.
+//! An endpoint has a count only if its policy asks for it.
 
 use crate::{
     policy::Counted,
@@ -13,7 +13,7 @@ use crate::{
 
 /// Counts the segments of one round trip after another.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gauge {
+pub(crate) struct PacketCount {
     /// The round trip that is being counted.
     round: Option<Round>,
     /// The last one that was counted to its end.
@@ -28,26 +28,26 @@ struct Round {
     segments: u32,
 }
 
-impl Gauge {
+impl PacketCount {
     /// A new segment that ends at `end` has left.
-    pub(super) fn on_sent(&mut self, end: u64, now: Instant) {
+    pub(crate) fn on_sent(&mut self, end: u64, now: Instant) {
         let round = self.round.get_or_insert(Round { mark: end, began: now, segments: 0 });
         round.segments = round.segments.saturating_add(1);
     }
 
     /// Something was sent again: whose acknowledgement comes next is not known (Karn).
-    pub(super) const fn on_retransmission(&mut self) {
+    pub(crate) const fn on_retransmission(&mut self) {
         self.round = None;
     }
 
     /// Everything before `una` is acknowledged.
-    pub(super) fn on_ack(&mut self, una: u64, now: Instant) {
+    pub(crate) fn on_ack(&mut self, una: u64, now: Instant) {
         if let Some(Round { segments, began, .. }) = self.round.take_if(|round| round.mark <= una) {
             self.last = Some(Counted { segments, time: Nanos::between(began, now).into() });
         }
     }
 
-    pub(super) const fn counted(&self) -> Option<Counted> {
+    pub(crate) const fn counted(&self) -> Option<Counted> {
         self.last
     }
 }
@@ -64,26 +64,26 @@ mod tests {
 
     #[test]
     fn the_segments_of_a_round_trip_are_those_between_a_segment_and_its_acknowledgement() {
-        let mut gauge = Gauge::default();
+        let mut count = PacketCount::default();
         let counted = |segments, ms| Some(Counted { segments, time: Duration::from_millis(ms) });
         for (end, ms) in [(100, 0), (200, 1), (300, 2)] {
-            gauge.on_sent(end, at(ms));
+            count.on_sent(end, at(ms));
         }
-        assert_eq!(gauge.counted(), None);
-        gauge.on_ack(99, at(70));
-        assert_eq!(gauge.counted(), None, "the marked segment is on its way");
-        gauge.on_ack(200, at(80));
-        assert_eq!(gauge.counted(), counted(3, 80));
+        assert_eq!(count.counted(), None);
+        count.on_ack(99, at(70));
+        assert_eq!(count.counted(), None, "the marked segment is on its way");
+        count.on_ack(200, at(80));
+        assert_eq!(count.counted(), counted(3, 80));
         // The next round trip begins with the next segment, after a pause or at once.
-        gauge.on_sent(400, at(100));
-        gauge.on_ack(300, at(110));
-        gauge.on_sent(500, at(110));
-        gauge.on_ack(400, at(190));
-        assert_eq!(gauge.counted(), counted(2, 90));
+        count.on_sent(400, at(100));
+        count.on_ack(300, at(110));
+        count.on_sent(500, at(110));
+        count.on_ack(400, at(190));
+        assert_eq!(count.counted(), counted(2, 90));
         // What was sent again is not counted.
-        gauge.on_sent(600, at(200));
-        gauge.on_retransmission();
-        gauge.on_ack(600, at(300));
-        assert_eq!(gauge.counted(), counted(2, 90));
+        count.on_sent(600, at(200));
+        count.on_retransmission();
+        count.on_ack(600, at(300));
+        assert_eq!(count.counted(), counted(2, 90));
     }
 }

@@ -8,7 +8,7 @@ use crate::wait::Timer;
 pub enum Event {
     /// The handshake is over.
     Connected,
-    /// In-order data is there up to [`Endpoint::received`](super::Endpoint::received).
+    /// In-order data is there up to [`Endpoint::received`](crate::Endpoint::received).
     Readable,
     /// The send buffer has room again.
     Writable,
@@ -27,7 +27,7 @@ pub enum Event {
 
 /// Events that were not taken yet: a set, because hearing of one twice tells nothing more.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Events {
+pub(crate) struct Events {
     pending: u8,
 }
 
@@ -44,14 +44,14 @@ const ORDER: [Event; 8] = [
 ];
 
 impl Events {
-    pub(super) fn push(&mut self, event: Event) {
+    pub(crate) fn push(&mut self, event: Event) {
         let index = ORDER.iter().position(|&known| known == event);
         debug_assert!(index.is_some(), "{event:?} is not in the order of events");
         self.pending |= index.map_or(0, |index| 1 << index);
     }
 
     #[inline]
-    pub(super) fn take(&mut self) -> Option<Event> {
+    pub(crate) fn take(&mut self) -> Option<Event> {
         let index = self.pending.trailing_zeros();
         let event = ORDER.get(usize::try_from(index).ok()?)?;
         self.pending &= self.pending - 1;

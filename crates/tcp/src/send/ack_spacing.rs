@@ -11,7 +11,7 @@ use crate::units::{Instant, Nanos};
 
 /// What is known of the flight whose acknowledgements come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct AckSpacing {
+pub(crate) struct AckSpacing {
     first: Option<First>,
     /// Acknowledgements after the first one.
     further: u8,
@@ -29,7 +29,7 @@ struct First {
 impl AckSpacing {
     /// Everything before `una` is acknowledged, everything before `sent` was sent; the
     /// bandwidth-delay product in bytes, once three acknowledgements of a flight have come.
-    pub(super) fn on_ack(&mut self, una: u64, sent: u64, srtt: Nanos, now: Instant) -> Option<u32> {
+    pub(crate) fn on_ack(&mut self, una: u64, sent: u64, srtt: Nanos, now: Instant) -> Option<u32> {
         let Some(first) = self.first.filter(|first| una <= first.sent) else {
             (self.first, self.further) = (Some(First { at: now, una, sent }), 0);
             return None;

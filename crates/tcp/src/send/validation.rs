@@ -17,7 +17,7 @@ use crate::{
 
 /// What was acknowledged lately, and since when the window counts as not validated.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Validation {
+pub(crate) struct Validation {
     /// The largest samples of the last sampling period, by its parts.
     samples: [Option<Sample>; PARTS],
     /// Since when less than half of the window was used.
@@ -42,14 +42,14 @@ struct Loss {
 }
 
 impl Validation {
-    pub(super) fn on_retransmission(&mut self, bytes: u32) {
+    pub(crate) fn on_retransmission(&mut self, bytes: u32) {
         if let Some(loss) = &mut self.loss {
             loss.again = loss.again.saturating_add(bytes);
         }
     }
 
     /// New data is acknowledged; `flight` is the most that was outstanding in the round trip.
-    pub(super) fn on_ack(&mut self, flight: u32, srtt: Option<Nanos>, now: Instant) {
+    pub(crate) fn on_ack(&mut self, flight: u32, srtt: Option<Nanos>, now: Instant) {
         self.take_sample(Sample { at: now, bytes: flight }, period(srtt));
     }
 
@@ -79,7 +79,7 @@ impl Validation {
 
     /// Whether the window counts as validated at `now`, so that it may grow: section 4.3, pipeACK is at
     /// least half of cwnd. If it does not, it has not since `last_used` at the latest.
-    pub(super) fn is_validated(
+    pub(crate) fn is_validated(
         &mut self,
         windows: Windows,
         srtt: Option<Nanos>,
@@ -99,7 +99,7 @@ impl Validation {
     /// The windows when the connection sends again: section 4.4.3, at the end of each non-validated
     /// period ssthresh becomes at least three quarters of cwnd, and cwnd half of what it was, the initial
     /// window at least.
-    pub(super) fn adjusted(
+    pub(crate) fn adjusted(
         &mut self,
         windows: Windows,
         initial_window: u32,
@@ -124,7 +124,7 @@ impl Validation {
 
     /// What the congestion control learns of a loss: section 4.4.1, in the non-validated phase cwnd is
     /// halved from the larger of pipeACK and what was in flight.
-    pub(super) fn at_loss(&mut self, at_loss: AtLoss, srtt: Option<Nanos>, now: Instant) -> AtLoss {
+    pub(crate) fn at_loss(&mut self, at_loss: AtLoss, srtt: Option<Nanos>, now: Instant) -> AtLoss {
         let Some(_) = self.unused_since else { return at_loss };
         let used = self.pipe_ack(srtt, now).unwrap_or(0).max(at_loss.flight);
         self.loss = Some(Loss { used, again: 0 });
@@ -133,7 +133,7 @@ impl Validation {
 
     /// The windows when the repair of a loss in the non-validated phase is over: ssthresh is half of
     /// what was used without what was sent again, at least two segments. pipeACK is measured anew.
-    pub(super) fn recovered(&mut self, windows: Windows, mss: u32) -> Option<Windows> {
+    pub(crate) fn recovered(&mut self, windows: Windows, mss: u32) -> Option<Windows> {
         let Loss { used, again } = self.loss.take()?;
         *self = Self::default();
         let threshold = (used.saturating_sub(again) / 2).max(mss.saturating_mul(2));

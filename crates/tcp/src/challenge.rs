@@ -4,21 +4,21 @@ use crate::units::Instant;
 
 /// The challenges of one period.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Challenges {
+pub(crate) struct Challenges {
     /// Which period since the run began.
     period: u32,
     sent: u8,
 }
 
 impl Challenges {
-    pub(super) const NONE: Self = Self { period: 0, sent: 0 };
+    pub(crate) const NONE: Self = Self { period: 0, sent: 0 };
 
     /// Whether one more may leave; if so, it is counted.
     ///
     /// RFC 5961, section 7: "in any 5 second window, no more than 10 challenge ACKs should be sent".
     /// Counted for each connection: a count for the whole host tells others about this one
     /// (CVE-2016-5696).
-    pub(super) fn take(&mut self, now: Instant) -> bool {
+    pub(crate) fn take(&mut self, now: Instant) -> bool {
         let period = u32::try_from(now.as_nanos() / PERIOD_NANOS).unwrap_or(u32::MAX);
         if period != self.period {
             *self = Self { period, sent: 0 };

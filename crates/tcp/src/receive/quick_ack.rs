@@ -9,7 +9,7 @@ use crate::units::Nanos;
 
 /// The estimates of one connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct QuickAck {
+pub(crate) struct QuickAck {
     /// `ato`, in microseconds; zero before the first data.
     time_out_us: u32,
     /// `quick`: ACKs that may still leave at once.
@@ -28,12 +28,12 @@ const MAX_US: u32 = 200_000;
 const MAX_CREDIT: u8 = 16;
 
 impl QuickAck {
-    pub(super) const NEW: Self =
+    pub(crate) const NEW: Self =
         Self { time_out_us: 0, credit: 0, interactive: false, small_segments: 0 };
 
     /// Data has arrived, `gap` after other data (`tcp_event_data_recv`). Few gaps are as long as to
     /// ask for the RTO.
-    pub(super) fn data_arrived(
+    pub(crate) fn data_arrived(
         &mut self,
         gap: Option<Nanos>,
         credit: Credit,
@@ -55,31 +55,31 @@ impl QuickAck {
     }
 
     /// It was less than a full segment (`tcp_measure_rcv_mss`).
-    pub(super) fn small_segment_arrived(&mut self) {
+    pub(crate) fn small_segment_arrived(&mut self) {
         self.small_segments = (self.small_segments + 1).min(2);
     }
 
     /// The window that Linux would offer grows (`tcp_grow_window`): "quick |= 1".
-    pub(super) const fn window_grows(&mut self) {
+    pub(crate) const fn window_grows(&mut self) {
         self.credit |= 1;
     }
 
     /// What arrived was here before, so an ACK was lost (`tcp_enter_quickack_mode`).
-    pub(super) fn repetition_arrived(&mut self, credit: Credit) {
+    pub(crate) fn repetition_arrived(&mut self, credit: Credit) {
         self.raise(credit);
         self.interactive = false;
         self.time_out_us = MIN_US;
     }
 
     /// Data leaves so long after data arrived: if soon, it is an answer (`tcp_event_data_sent`).
-    pub(super) fn data_sent(&mut self, since_arrival: Option<Nanos>) {
+    pub(crate) fn data_sent(&mut self, since_arrival: Option<Nanos>) {
         let soon = Nanos::from_micros(self.time_out_us.into());
         let answers = since_arrival.is_some_and(|since| since < soon);
         self.interactive |= answers;
     }
 
     /// An ACK has left; `pending` if one was needed (`tcp_event_ack_sent`).
-    pub(super) const fn ack_sent(&mut self, pending: bool) {
+    pub(crate) const fn ack_sent(&mut self, pending: bool) {
         self.small_segments = 0;
         if pending && self.credit > 0 {
             self.credit -= 1;
@@ -90,7 +90,7 @@ impl QuickAck {
     }
 
     /// The timeout was over before an answer left (`tcp_delack_timer_handler`).
-    pub(super) fn timed_out(&mut self, rto: Nanos) {
+    pub(crate) fn timed_out(&mut self, rto: Nanos) {
         if self.interactive {
             self.interactive = false;
             self.time_out_us = MIN_US;
@@ -100,17 +100,17 @@ impl QuickAck {
     }
 
     /// Whether ACKs leave at once (`tcp_in_quickack_mode`).
-    pub(super) const fn is_quick(&self) -> bool {
+    pub(crate) const fn is_quick(&self) -> bool {
         self.credit > 0 && !self.interactive
     }
 
     /// Whether a reader who has drained the buffer makes an ACK leave (`__tcp_cleanup_rbuf`).
-    pub(super) const fn acknowledges_drained(&self) -> bool {
+    pub(crate) const fn acknowledges_drained(&self) -> bool {
         self.small_segments >= if self.interactive { 2 } else { 1 }
     }
 
     /// How long an ACK is delayed (`tcp_send_delayed_ack`): the timeout, at most the round-trip time.
-    pub(super) fn time_out(&self, srtt: Option<Nanos>) -> Duration {
+    pub(crate) fn time_out(&self, srtt: Option<Nanos>) -> Duration {
         let longest = srtt.map_or(MAX_US, |srtt| microseconds(srtt).clamp(MIN_US, MAX_US));
         Duration::from_micros(self.time_out_us.min(longest).into())
     }
@@ -123,9 +123,9 @@ impl QuickAck {
 /// What decides how many ACKs may leave at once. Few segments want to know, so it is a question and
 /// not a number.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Credit {
-    pub(super) window: u64,
-    pub(super) full_segment: u32,
+pub(crate) struct Credit {
+    pub(crate) window: u64,
+    pub(crate) full_segment: u32,
 }
 
 impl Credit {

@@ -12,7 +12,7 @@ pub enum Received {
 
 impl Received {
     /// A segment of which only the header was wanted.
-    pub(super) const TAKEN: Self = Self::Taken(None);
+    pub(crate) const TAKEN: Self = Self::Taken(None);
 
     /// Where its data belongs, if any of it is wanted.
     #[must_use]
@@ -49,7 +49,7 @@ pub struct Placement {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// There is no connection: [`refuse`](super::refuse) has the answer.
+    /// There is no connection: [`refuse`](crate::endpoint::refuse) has the answer.
     NoConnection,
     /// Neither SYN nor RST where a connection is being opened (RFC 9293, sections 3.10.7.2 and
     /// 3.10.7.3).

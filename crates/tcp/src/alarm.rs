@@ -4,33 +4,33 @@ use crate::units::Instant;
 
 /// Off, or due at a point in time. Eight bytes, where `Option<Instant>` takes sixteen.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Alarm(Instant);
+pub(crate) struct Alarm(Instant);
 
 impl Alarm {
-    pub(super) const OFF: Self = Self(Instant::FAR_FUTURE);
+    pub(crate) const OFF: Self = Self(Instant::FAR_FUTURE);
 
-    pub(super) const fn at(due: Instant) -> Self {
+    pub(crate) const fn at(due: Instant) -> Self {
         Self(due)
     }
 
-    pub(super) fn is_on(self) -> bool {
+    pub(crate) fn is_on(self) -> bool {
         self != Self::OFF
     }
 
-    pub(super) fn is_due(self, now: Instant) -> bool {
+    pub(crate) fn is_due(self, now: Instant) -> bool {
         self.is_on() && self.0 <= now
     }
 
-    pub(super) fn is_before(self, other: Self) -> bool {
+    pub(crate) fn is_before(self, other: Self) -> bool {
         self.0 < other.0
     }
 
-    pub(super) fn due(self) -> Option<Instant> {
+    pub(crate) fn due(self) -> Option<Instant> {
         self.is_on().then_some(self.0)
     }
 
     /// Turns it off; whether it was due.
-    pub(super) fn take_due(&mut self, now: Instant) -> bool {
+    pub(crate) fn take_due(&mut self, now: Instant) -> bool {
         let due = self.is_due(now);
         if due {
             *self = Self::OFF;
@@ -39,7 +39,7 @@ impl Alarm {
     }
 
     /// Brings it forward to `due` if it is off or later.
-    pub(super) fn not_later_than(&mut self, due: Self) {
+    pub(crate) fn not_later_than(&mut self, due: Self) {
         self.0 = self.0.min(due.0);
     }
 }

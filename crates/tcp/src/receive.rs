@@ -1,0 +1,3 @@
+//! The receive side of a connection.
+
+pub(crate) mod quick_ack;
