@@ -5,8 +5,8 @@ use crate::units::Instant;
 /// The challenges of one period.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Challenges {
-    /// Which period since the run began.
-    period: u32,
+    /// Which period since the run began, modulo 2^16: 91 hours.
+    period: u16,
     sent: u8,
 }
 
@@ -19,7 +19,8 @@ impl Challenges {
     /// Counted for each connection: a count for the whole host tells others about this one
     /// (CVE-2016-5696).
     pub(crate) fn take(&mut self, now: Instant) -> bool {
-        let period = u32::try_from(now.as_nanos() / PERIOD_NANOS).unwrap_or(u32::MAX);
+        let [low, high, ..] = (now.as_nanos() / PERIOD_NANOS).to_le_bytes();
+        let period = u16::from_le_bytes([low, high]);
         if period != self.period {
             *self = Self { period, sent: 0 };
         }

@@ -2,7 +2,11 @@
 
 use core::time::Duration;
 
-use crate::policy::Policies;
+use crate::{
+    alarm::Alarm,
+    policy::{Policies, TimerPolicy},
+    units::{Instant, Nanos},
+};
 
 /// What a connection is created with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -50,5 +54,19 @@ impl Config {
             bbr_phase: 0,
             tick_phase: None,
         }
+    }
+
+    /// When a timer expires that is started now.
+    #[inline]
+    pub(crate) fn expiry(&self, span: Nanos, now: Instant) -> Alarm {
+        let timers = self.policies.timers;
+        let phase = if timers == TimerPolicy::Linux { self.phase() } else { Nanos::ZERO };
+        Alarm::at(timers.expiry_after(span, phase, now))
+    }
+
+    /// Where the ticks of the host's clock stand.
+    #[inline]
+    pub(crate) fn phase(&self) -> Nanos {
+        self.tick_phase.map_or(Nanos::ZERO, Nanos::of)
     }
 }

@@ -16,8 +16,7 @@
 //! | `paced` | segments that leave at a rate |
 //! | `measured` | what some policies measure |
 //! | `usage` | how much of the congestion window was used |
-//! | `acknowledge` | when to acknowledge |
-//! | `sender`, `receiver` | the two sequence spaces |
+//! | `sender` | the send sequence space |
 //! | `heritage` | what connections to one host take over from each other (RFC 9040) |
 //! | `timers` | what happens when time passes |
 //! | `path_mtu` | what a router says about the size of packets (RFC 1191, 8201, 5927) |
@@ -27,7 +26,6 @@
 //! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
 //! byte of the stream. Only `arrive` and `output` see the 32-bit circle.
 
-mod acknowledge;
 mod acknowledged;
 mod arrive;
 mod closing;
@@ -46,11 +44,8 @@ mod path_mtu;
 mod poll;
 mod probe;
 mod rack;
-mod receiver;
 mod recovery;
 mod resume;
-mod right_size;
-mod sack_blocks;
 mod scoreboard;
 mod sender;
 mod settings;
@@ -75,21 +70,20 @@ use crate::{
     challenge::Challenges,
     congestion::{Controller, Windows},
     events::Events,
-    policy::AckReason,
+    receive::Receiver,
     round_trip::RoundTrip,
     segment::Segment,
     seq::SeqNumber,
     units::{Instant, IpVersion},
     wait::Deadline,
 };
-use acknowledge::Acknowledger;
+use closing::Closing;
 use early::Early;
 use flight::Flight;
 use measured::Measured;
 use output::PendingReset;
 use paced::PacedSender;
 use rack::Rack;
-use receiver::Receiver;
 use recovery::Recovery;
 use sender::Sender;
 use timers::Timers;
@@ -128,7 +122,7 @@ pub struct Endpoint {
     round_trip: RoundTrip,
     congestion: Controller,
     recovery: Recovery,
-    acknowledger: Acknowledger,
+    closing: Closing,
     timers: Timers,
     challenges: Challenges,
     events: Events,
@@ -183,11 +177,11 @@ impl Endpoint {
             passive: false,
             ip: IpVersion::V4,
             sender: Sender::new(iss, mss),
-            receiver: Receiver::new(config.receive_buffer, config.policies.receive_tuning),
+            receiver: Receiver::new(&config),
             round_trip: RoundTrip::new(config.policies.timers),
             congestion: config.policies.control(start, mss),
             recovery: Recovery::default(),
-            acknowledger: Acknowledger::new(),
+            closing: Closing::NONE,
             timers: Timers::default(),
             challenges: Challenges::NONE,
             events: Events::default(),
@@ -241,7 +235,9 @@ impl Endpoint {
     pub fn read(&mut self, bytes: u32) -> u32 {
         self.begin_call();
         let taken = self.receiver.read(bytes);
-        self.after_read(taken);
+        if taken > 0 && self.state.receives() {
+            self.receiver.on_read(self.config.policies.ack, self.sender.mss);
+        }
         taken
     }
 
@@ -262,9 +258,7 @@ impl Endpoint {
     /// Acknowledges at once what was received and not yet acknowledged (`TCP_QUICKACK`).
     pub fn acknowledge_now(&mut self) {
         self.begin_call();
-        if self.acknowledger.is_pending() {
-            self.acknowledger.ask(AckReason::Requested);
-        }
+        self.receiver.acknowledge_now();
     }
 
     /// What the application should hear about, each kind at most once until it is taken.
@@ -278,7 +272,7 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Deadline> {
-        self.timers.earliest(&self.acknowledger)
+        self.timers.earliest(self.receiver.ack_due())
     }
 
     /// Whether a SYN may reopen this connection out of TIME-WAIT: then the new connection's initial
@@ -294,7 +288,7 @@ impl Endpoint {
         if self.state != State::TimeWait || !syn_alone {
             return None;
         }
-        let newer = match (self.receiver.timestamp(), segment.options.timestamps) {
+        let newer = match (self.receiver.sequence().timestamp(), segment.options.timestamps) {
             (Some(recent), Some(offered)) if offered.value != recent => {
                 SeqNumber(recent).precedes(SeqNumber(offered.value))
             }
@@ -314,7 +308,7 @@ impl Endpoint {
         if self.state == State::Closed {
             (self.paced, self.measured, self.flight) = (None, None, None);
             self.timers.stop();
-            self.acknowledger.clear();
+            self.receiver.forget_acks();
         }
     }
 }

@@ -34,6 +34,7 @@ mod receive;
 mod received;
 mod send;
 mod state;
+mod timestamp;
 
 pub mod congestion;
 pub mod driver;

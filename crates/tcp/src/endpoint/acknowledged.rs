@@ -6,7 +6,6 @@ use super::{
     flight::News,
     recovery::{Phase, SackNews},
     sender::low,
-    timers::timestamp,
     usage::Usage,
 };
 use crate::{
@@ -14,6 +13,7 @@ use crate::{
     congestion::{Acked, Passed},
     policy::TimerPolicy,
     segment::Segment,
+    timestamp::timestamp,
     units::{Instant, Nanos},
     wait::Timer,
 };
@@ -121,7 +121,7 @@ impl Endpoint {
     #[inline]
     fn counted_by_duplicates(&self, bytes: u32) -> u32 {
         let segments = u32::from(self.recovery.duplicate_acks);
-        if segments == 0 || self.receiver.sack {
+        if segments == 0 || self.receiver.sequence().uses_sack() {
             return 0;
         }
         segments.saturating_mul(self.sender.mss).min(bytes.saturating_sub(self.sender.mss))
@@ -247,7 +247,7 @@ impl Endpoint {
     /// so an ACK from SND.UNA on passes its check.
     fn update_window(&mut self, ack: u64, segment: &Segment) {
         let sender = &mut self.sender;
-        let seq = u64::try_from(self.receiver.position(segment.seq)).unwrap_or(0);
+        let seq = u64::try_from(self.receiver.sequence().position(segment.seq)).unwrap_or(0);
         let newer = low(seq).wrapping_sub(sender.window_from_seq) < 1 << 31;
         if newer && sender.una <= ack && !segment.flags.syn {
             sender.window = sender.window_shift.bytes(segment.window);
@@ -273,7 +273,7 @@ impl Endpoint {
             && self.sender.is_outstanding()
             && !self.timers.runs(Timer::Persist);
         let plain = segment.sequence_length() == 0 && self.sender.window == window_before;
-        repeats && if self.receiver.sack { news } else { plain }
+        repeats && if self.receiver.sequence().uses_sack() { news } else { plain }
     }
 }
 

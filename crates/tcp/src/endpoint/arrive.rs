@@ -1,14 +1,12 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
-use core::num::NonZeroU64;
-
 use super::{
-    DropReason, Endpoint, Event, Input, Placement, Received, State, measured::Measured,
-    output::PendingReset, receiver::Order,
+    DropReason, Endpoint, Event, Input, Received, State, measured::Measured, output::PendingReset,
 };
 use crate::{
     alarm::Alarm,
-    policy::{AckReason, Offer, TimerPolicy},
+    policy::AckReason,
+    receive::ReverseFacts,
     segment::{Flags, Options, Segment, Timestamps},
     units::Instant,
 };
@@ -125,7 +123,7 @@ impl Endpoint {
             return Received::TAKEN;
         };
         self.step(Input::SynAck);
-        self.acknowledger.ask(AckReason::Handshake);
+        self.receiver.ask_for_ack(AckReason::Handshake);
         // RFC 7413, section 4.1.3.2: data that was not acknowledged with the SYN is sent again at once.
         self.sender.next = acked;
         self.take_ack(acked, segment, now);
@@ -135,7 +133,7 @@ impl Endpoint {
 
     /// Section 3.10.7.4: all other states.
     fn arrive_in_sequence(&mut self, segment: &Segment, now: Instant) -> Received {
-        let repeats_syn = segment.flags.syn && segment.seq == self.receiver.irs;
+        let repeats_syn = segment.flags.syn && segment.seq == self.receiver.sequence().irs();
         match repeats_syn && self.sender.una == 0 {
             true => self.arrive_with_syn(segment, now),
             false => self.arrive_checked(segment, now),
@@ -176,7 +174,7 @@ impl Endpoint {
 
     /// The first four checks: sequence number, RST, SYN, presence of ACK.
     fn check(&self, segment: &Segment, now: Instant) -> Disposition {
-        let acceptable = self.is_acceptable(segment);
+        let acceptable = self.receiver.sequence().is_acceptable(segment);
         if segment.flags.rst {
             // RFC 5961, section 3.2: only the exact number resets.
             return match segment.seq == self.next_expected() {
@@ -198,12 +196,13 @@ impl Endpoint {
         }
         // RFC 7323, section 3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
         // silently drop the segment."
-        let stamped = !self.receiver.timestamps || segment.options.timestamps.is_some();
+        let stamped =
+            !self.receiver.sequence().uses_timestamps() || segment.options.timestamps.is_some();
         if !stamped {
             Disposition::Drop(DropReason::NoTimestamp)
         } else if !acceptable {
             Disposition::Acknowledge(DropReason::OutsideWindow)
-        } else if self.is_older_by_timestamp(segment, now) {
+        } else if self.receiver.sequence().is_older_by_timestamp(segment, now) {
             Disposition::Acknowledge(DropReason::OldTimestamp)
         } else if segment.ack.is_none() {
             Disposition::Drop(DropReason::NoAck)
@@ -218,28 +217,21 @@ impl Endpoint {
     fn acknowledge_unacceptable(&mut self, segment: &Segment, now: Instant) {
         match segment.sequence_length() {
             0 => self.challenge(now),
-            _ => self.acknowledger.ask(AckReason::Unacceptable),
+            _ => self.receiver.ask_for_ack(AckReason::Unacceptable),
         }
-        // Linux takes a repetition for acceptable that ends where the last ACK stands (`tcp_sequence`), so that its
-        // timestamp is echoed: else the ACK would tell the peer that the first copy has caused it.
-        let ends = self.receiver.position(segment.end());
-        if self.config.policies.timers == TimerPolicy::Linux
-            && ends == as_signed(self.acknowledger.last_sent)
-            && !self.is_older_by_timestamp(segment, now)
-        {
-            self.note_timestamp(segment, now);
-        }
+        self.receiver.note_unacceptable(segment, self.config.policies.timers, now);
         if segment.len > 0 || segment.flags.fin && self.state != State::TimeWait {
-            self.report_duplicate(segment);
+            self.receiver.note_duplicate(segment, self.config.policies.d_sack);
         }
-        if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(segment) {
+        let fin_again = segment.flags.fin && self.receiver.sequence().is_fin_again(segment);
+        if self.state == State::TimeWait && fin_again {
             self.restart_time_wait(now);
         }
     }
 
     fn challenge(&mut self, now: Instant) {
         if self.challenges.take(now) {
-            self.acknowledger.ask(AckReason::Challenge);
+            self.receiver.ask_for_ack(AckReason::Challenge);
         }
     }
 
@@ -265,7 +257,7 @@ impl Endpoint {
                 return Received::Dropped(DropReason::UnacceptableAck);
             }
         }
-        self.note_timestamp(segment, now);
+        self.receiver.note_timestamp(segment, now);
         self.take(u64::try_from(ack).unwrap_or(0), segment, now)
     }
 
@@ -306,81 +298,43 @@ impl Endpoint {
         }
         let mut received = match segment.len {
             0 => {
-                self.note_bare_ack(segment);
+                self.receiver.note_bare_ack(segment);
                 if segment.flags.fin {
-                    self.report_duplicate(segment);
+                    self.receiver.note_duplicate(segment, self.config.policies.d_sack);
                 }
                 Received::TAKEN
             }
             _ => self.take_data(segment, advances, now),
         };
-        if segment.flags.fin && self.note_fin(segment) && received.placement().is_none() {
-            received = Received::TAKEN;
+        if segment.flags.fin {
+            self.closing.note_fin(segment);
+            if self.receiver.note_fin(segment) && received.placement().is_none() {
+                received = Received::TAKEN;
+            }
         }
-        if self.receiver.fin.is_some_and(|fin| fin.get() == self.receiver.next) {
+        if self.receiver.sequence().is_at_fin() {
             self.take_fin(now);
         }
         received
     }
 
     fn take_data(&mut self, segment: &Segment, advances: bool, now: Instant) -> Received {
-        let first = self.receiver.position(segment.data_start());
-        let start = u64::try_from(first).unwrap_or(0).max(self.receiver.next);
-        let end = u64::try_from(first + i64::from(segment.len)).unwrap_or(0);
-        // Nothing follows a FIN, whatever a peer claims.
-        let limit = self.receiver.fin.map_or(u64::MAX, NonZeroU64::get);
-        let kept_end = end.min(self.receiver.edge).min(limit);
-        let order = self.receiver.order(first);
-        if order != Order::Next {
-            self.report_duplicate(segment);
-        }
-        let received = if start >= kept_end {
-            let behind_fin = start >= limit;
-            Received::Dropped(match behind_fin {
-                true => DropReason::BehindFin,
-                false => DropReason::OutsideWindow,
-            })
-        } else if self.receiver.accept(start, kept_end) {
-            Received::Taken(Some(Placement {
-                skip: u32::try_from(as_signed(start) - first).unwrap_or(0),
-                offset: start - 1,
-                len: u32::try_from(kept_end - start).unwrap_or(segment.len),
-            }))
-        } else {
-            Received::Dropped(DropReason::TooManyGaps)
+        let reverse = ReverseFacts {
+            round_trip: &self.round_trip,
+            mss: self.sender.mss,
+            after_bare_ack: !advances && self.sender.una > 1,
         };
-        if kept_end < end {
-            // The peer must learn how small the window is.
-            self.acknowledger.ask(AckReason::WindowFull);
-        }
-        self.tune_receive_buffer(segment, advances, now);
-        if self.receiver.readable() > 0 {
+        let received = self.receiver.take_data(segment, &self.config, &reverse, now);
+        if self.receiver.sequence().readable() > 0 {
             self.events.push(Event::Readable);
         }
-        self.schedule_ack(segment, order, now);
         received
-    }
-
-    /// Remembers where the peer's stream ends, unless that is beyond the window or below what has
-    /// arrived. An ACK leaves at once: nothing can be won by waiting. `false` if it is not believed, or
-    /// known.
-    fn note_fin(&mut self, segment: &Segment) -> bool {
-        self.acknowledger.ask(AckReason::Fin);
-        self.sender.closing.note_fin(segment);
-        let end = self.receiver.position(segment.data_start() + segment.len);
-        let end = u64::try_from(end).unwrap_or(0);
-        let arrived = self.receiver.out_of_order.end().unwrap_or(self.receiver.next);
-        let is_new = self.receiver.fin.is_none() && (arrived..=self.receiver.edge).contains(&end);
-        if is_new {
-            self.receiver.take_fin_at(end);
-        }
-        is_new
     }
 
     /// A FIN after the peer's FIN. RFC 9293, section 3.10.7.4, eighth check: "send an acknowledgment for
     /// the FIN", and in TIME-WAIT "Restart the 2 MSL time-wait timeout".
     fn take_second_fin(&mut self, now: Instant) {
-        self.acknowledger.ask(AckReason::Fin);
+        self.receiver.ask_for_ack(AckReason::Fin);
         if self.state == State::TimeWait {
             self.restart_time_wait(now);
         }
@@ -388,29 +342,21 @@ impl Endpoint {
 
     /// The peer's SYN: sequence numbers and options.
     fn take_syn(&mut self, segment: &Segment, now: Instant) {
-        self.receiver.begin(segment.seq);
+        self.receiver.take_syn(segment, &self.config, now);
         let both_open = self.state == State::SynSent && segment.ack.is_none();
-        self.sender.closing.agree(self.config.policies.close, segment, both_open);
-        let Offer { sack, timestamps, window_scale } = self.config.policies.offer;
-        let Options {
-            mss, window_scale: peer_shift, sack_permitted, timestamps: peer_clock, ..
-        } = segment.options;
-        self.receiver.sack = sack && sack_permitted;
-        if let Some(clock) = peer_clock.filter(|_| timestamps) {
-            self.receiver.timestamps = true;
-            self.receiver.ts_recent = clock.value;
-            self.receiver.ts_recent_at = now;
-        }
-        if let Some(shift) = peer_shift.filter(|_| window_scale) {
+        self.closing.agree(self.config.policies.close, segment, both_open);
+        let Options { mss, window_scale: peer_shift, .. } = segment.options;
+        if let Some(shift) = peer_shift.filter(|_| self.config.policies.offer.window_scale) {
             self.sender.window_shift = shift;
-            self.receiver.scaling = true;
-            self.receiver.window_shift = self.receiver.syn_offer().shift;
         }
         let peer_mss = mss.map_or_else(|| self.ip.default_mss(), |mss| mss.max(MSS_MIN));
         let mss = peer_mss.min(self.config.mss).min(self.sender.path_mss);
-        let overhead = if self.receiver.timestamps { Timestamps::WIRE_BYTES } else { 0 };
+        let overhead = match self.receiver.sequence().uses_timestamps() {
+            true => Timestamps::WIRE_BYTES,
+            false => 0,
+        };
         self.sender.mss = u32::from(mss.saturating_sub(overhead).max(1));
-        self.acknowledger.begin(self.sender.mss);
+        self.receiver.begin_acknowledging(self.sender.mss);
         self.set_window_of_syn(segment);
     }
 
@@ -438,53 +384,10 @@ impl Endpoint {
         self.timers.last_send = now;
         self.events.push(Event::Connected);
     }
-
-    /// RFC 9293, section 3.4, table 6, and the allowance for a zero window.
-    fn is_acceptable(&self, segment: &Segment) -> bool {
-        let start = self.receiver.position(segment.seq);
-        let len = i64::from(segment.sequence_length());
-        let next = as_signed(self.receiver.next);
-        let edge = as_signed(self.receiver.edge.max(self.receiver.next));
-        if edge == next || len == 0 {
-            // "special allowance should be made to accept valid ACKs": the text is trimmed away.
-            return start >= next && start < edge || start == next;
-        }
-        start < edge && start + len > next
-    }
-
-    /// PAWS (RFC 7323, section 5.3, R1), unless TS.Recent is older than 24 days (section 5.5).
-    fn is_older_by_timestamp(&self, segment: &Segment, now: Instant) -> bool {
-        let Some((recent, offered)) = self.receiver.timestamp().zip(segment.options.timestamps)
-        else {
-            return false;
-        };
-        let fresh = now.since(self.receiver.ts_recent_at) < PAWS_IDLE;
-        let offered = crate::SeqNumber(offered.value);
-        fresh && offered.precedes(crate::SeqNumber(recent))
-    }
-
-    /// TS.Recent follows segments that begin at or before what was last acknowledged (RFC 7323,
-    /// section 4.3).
-    fn note_timestamp(&mut self, segment: &Segment, now: Instant) {
-        let Some(offered) = segment.options.timestamps else { return };
-        let last_ack = as_signed(self.acknowledger.last_sent);
-        if self.receiver.timestamps && self.receiver.position(segment.seq) <= last_ack {
-            self.receiver.ts_recent = offered.value;
-            self.receiver.ts_recent_at = now;
-        }
-    }
-
-    /// A FIN that ends exactly where the peer's stream ended.
-    fn repeats_fin(&self, segment: &Segment) -> bool {
-        self.receiver.position(segment.end()) == as_signed(self.receiver.next)
-    }
 }
 
 /// A smaller MSS counts as this one (our choice): a peer must not make us send one byte a segment.
 const MSS_MIN: u16 = 64;
-/// RFC 7323, section 5.5.
-const PAWS_IDLE: core::time::Duration = core::time::Duration::from_secs(24 * 24 * 3600);
-
 /// No stream has 2^63 bytes.
 const fn as_signed(position: u64) -> i64 {
     position.cast_signed()

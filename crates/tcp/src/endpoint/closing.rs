@@ -9,7 +9,7 @@
 use super::{Endpoint, Event, Input, State};
 use crate::{
     alarm::Alarm,
-    policy::{AckReason, ClosePolicy, ResetInTimeWait},
+    policy::{ClosePolicy, ResetInTimeWait},
     segment::{Segment, TimeWaitHolder},
     units::Instant,
     wait::{TimeWaitReason, Timer},
@@ -75,7 +75,7 @@ impl Endpoint {
     pub fn close(&mut self) {
         self.begin_call();
         // What both ends have agreed on outlasts a policy that was chosen later.
-        let agreed = self.sender.closing.agreed().is_some();
+        let agreed = self.closing.agreed().is_some();
         let input = match self.config.policies.close {
             ClosePolicy::Swap if !agreed => Input::CloseSwap,
             ClosePolicy::Swap | ClosePolicy::Ordinary | ClosePolicy::Negotiated(_) => Input::Close,
@@ -94,14 +94,14 @@ impl Endpoint {
     /// Why this end is in TIME-WAIT, if it is.
     #[must_use]
     pub fn time_wait_reason(&self) -> Option<TimeWaitReason> {
-        self.sender.closing.reason.filter(|_| self.state == State::TimeWait)
+        self.closing.reason.filter(|_| self.state == State::TimeWait)
     }
 
     /// Follows the arrow of the state machine: the only place where the state changes.
     ///
     /// An input that has no arrow from here is our mistake; without debug assertions the state stays.
     pub(super) fn step(&mut self, input: Input) {
-        let next = match self.sender.closing.settled() {
+        let next = match self.closing.settled() {
             Some(hold) => self.state.after_agreed(input, hold),
             None => self.state.after(input),
         };
@@ -125,8 +125,7 @@ impl Endpoint {
 
     /// The peer's FIN is next in sequence.
     pub(super) fn take_fin(&mut self, now: Instant) {
-        self.receiver.next += 1;
-        self.acknowledger.ask(AckReason::Fin);
+        self.receiver.take_fin();
         self.events.push(Event::PeerClosed);
         let from = self.state;
         self.step(Input::Fin);
@@ -139,9 +138,11 @@ impl Endpoint {
             State::TimeWait => self.enter_time_wait(from, Event::Closed, now),
             State::Closed => {
                 // The FIN of a peer that waits in our place wants its ACK: it is our last segment.
-                let acknowledge = self.acknowledger.now.filter(|_| from != State::LastAck);
+                let acknowledge = self.receiver.asks_for_ack().filter(|_| from != State::LastAck);
                 self.finish(Event::Closed);
-                self.acknowledger.now = acknowledge;
+                if let Some(reason) = acknowledge {
+                    self.receiver.ask_for_ack(reason);
+                }
             }
             _ => {}
         }
@@ -149,7 +150,7 @@ impl Endpoint {
 
     /// 2 MSL begin; nothing else remains to be done.
     fn enter_time_wait(&mut self, from: State, event: Event, now: Instant) {
-        self.sender.closing.reason = Some(self.sender.closing.reason(from));
+        self.closing.reason = Some(self.closing.reason(from));
         self.timers.retransmit(Alarm::OFF);
         self.restart_time_wait(now);
         self.events.push(event);

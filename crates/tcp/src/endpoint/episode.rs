@@ -5,13 +5,14 @@
 
 use alloc::boxed::Box;
 
-use super::{Endpoint, timers::timestamp};
+use super::Endpoint;
 use crate::{
     congestion::{Repair, Windows},
     policy::{FrtoPolicy, Policies, Reducing, ReductionPolicy, UndoPolicy},
     segment::Segment,
     send::phase::Phase,
     seq::SeqNumber,
+    timestamp::timestamp,
     units::Instant,
 };
 
@@ -173,7 +174,7 @@ impl Endpoint {
             }
             Phase::Fast(_) => false,
             Phase::GoneBack | Phase::Forward => {
-                let original = match self.receiver.sack {
+                let original = match self.receiver.sequence().uses_sack() {
                     true => {
                         episode.acknowledges_original(una, progress) && self.tells_of_sent_once()
                     }

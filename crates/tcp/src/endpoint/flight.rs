@@ -510,7 +510,7 @@ impl Endpoint {
     #[inline]
     pub(super) fn detects_by_time(&self) -> bool {
         self.flight.is_some()
-            && self.receiver.sack
+            && self.receiver.sequence().uses_sack()
             && self.config.policies.loss_detection == LossDetection::Rack
     }
 

@@ -48,20 +48,20 @@ impl Endpoint {
     /// Bytes of the peer's stream that have arrived in order.
     #[must_use]
     pub const fn received(&self) -> u64 {
-        self.receiver.in_order()
+        self.receiver.sequence().in_order()
     }
 
     /// Bytes that have arrived in order and are not yet read.
     #[must_use]
     pub const fn readable(&self) -> u64 {
-        self.receiver.readable()
+        self.receiver.sequence().readable()
     }
 
     /// Bytes from the first unread one on to the end of the window that was advertised: what a
     /// [`Reassembly`](crate::driver::Reassembly) must have room for.
     #[must_use]
     pub const fn receivable(&self) -> u64 {
-        self.receiver.edge.saturating_sub(self.receiver.read_end)
+        self.receiver.sequence().receivable()
     }
 
     /// Bytes of our stream that the application has written.
@@ -115,20 +115,20 @@ impl Endpoint {
     /// RCV.NXT.
     #[must_use]
     pub fn next_expected(&self) -> SeqNumber {
-        self.receiver.number(self.receiver.next)
+        self.receiver.sequence().next_number()
     }
 
     /// What the SYNs have agreed on; `None` until the peer's has arrived.
     #[must_use]
     pub fn negotiated(&self) -> Option<Negotiated> {
-        let receiver = &self.receiver;
-        (receiver.next > 0).then(|| Negotiated {
-            sack: receiver.sack,
-            timestamps: receiver.timestamps,
-            window_shifts: receiver
-                .scaling
-                .then_some((receiver.window_shift, self.sender.window_shift)),
-            time_wait_holder: self.sender.closing.agreed(),
+        let sequence = self.receiver.sequence();
+        (sequence.next() > 0).then(|| Negotiated {
+            sack: sequence.uses_sack(),
+            timestamps: sequence.uses_timestamps(),
+            window_shifts: sequence
+                .scales()
+                .then_some((sequence.window_shift(), self.sender.window_shift)),
+            time_wait_holder: self.closing.agreed(),
         })
     }
 
@@ -183,6 +183,6 @@ impl Endpoint {
     /// Why what was received is not acknowledged yet; `None` if nothing is unacknowledged.
     #[must_use]
     pub fn ack_wait(&self) -> Option<AckWait> {
-        self.acknowledger.wait(self.config.policies.ack)
+        self.receiver.ack_wait(self.config.policies.ack)
     }
 }

@@ -4,7 +4,7 @@
 
 use alloc::boxed::Box;
 
-use super::{Endpoint, right_size::RightSize, sack_blocks::Duplicate};
+use super::Endpoint;
 use crate::{
     congestion::{AtLoss, Windows},
     policy::{Counted, Measures, Policies, SlowStartPolicy},
@@ -23,10 +23,6 @@ pub(super) struct Measured {
     used: Option<Validation>,
     /// The bandwidth, until slow start has its end.
     spacing: Option<AckSpacing>,
-    /// What the receive buffer has to hold, once much has arrived.
-    pub(super) right_size: Option<RightSize>,
-    /// What has arrived twice, until it is reported.
-    pub(super) duplicate: Option<Duplicate>,
 }
 
 impl Measured {
@@ -53,9 +49,7 @@ impl Endpoint {
     /// A segment of `bytes` that ends at `end` leaves.
     #[inline]
     pub(super) fn measure_sent(&mut self, end: u64, bytes: u32, again: bool, now: Instant) {
-        let Some(Measured { packets, used, spacing: _, right_size: _, duplicate: _ }) =
-            self.measured.as_deref_mut()
-        else {
+        let Some(Measured { packets, used, spacing: _ }) = self.measured.as_deref_mut() else {
             return;
         };
         match (packets, again) {

@@ -1,11 +1,11 @@
 //! What may be sent now, and if nothing, why.
 
-use super::{Endpoint, State, flight::Flight, recovery::Phase, sender::low, timers::timestamp};
+use super::{Endpoint, State, flight::Flight, recovery::Phase, sender::low};
 use crate::{
     alarm::Alarm,
     congestion::Repair,
     policy::{AckReason, HoldDecision, Idle, LossDetection, Pending},
-    segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder, Timestamps},
+    segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder},
     seq::SeqNumber,
     units::Instant,
     wait::{Timer, Wait},
@@ -366,15 +366,15 @@ impl Endpoint {
     /// Data bytes that fit a segment beside the options it would carry (RFC 6691).
     #[inline]
     fn room_for_data(&self) -> u32 {
-        let plain = !self.has_sack_blocks() && !self.sender.fin;
+        let plain = !self.receiver.has_sack_blocks() && !self.sender.fin;
         if plain { self.sender.mss } else { self.room_beside_options() }
     }
 
     #[inline(never)]
     fn room_beside_options(&self) -> u32 {
-        let blocks = u32::try_from(self.sack_block_count()).unwrap_or(0);
+        let blocks = u32::try_from(self.receiver.sack_block_count()).unwrap_or(0);
         let sack = if blocks == 0 { 0 } else { 4 + 8 * blocks };
-        let promises = self.sender.fin && self.sender.closing.promise().is_some();
+        let promises = self.sender.fin && self.closing.promise().is_some();
         let holder = if promises { TimeWaitHolder::WIRE_BYTES } else { 0 };
         self.sender.mss.saturating_sub(sack + u32::from(holder)).max(1)
     }
@@ -397,7 +397,7 @@ impl Endpoint {
             offset: piece.start - 1,
             retransmission,
             ack_reason: None,
-            time_wait_holder: if piece.fin { self.sender.closing.promise() } else { None },
+            time_wait_holder: if piece.fin { self.closing.promise() } else { None },
         };
         self.segment(what, now)
     }
@@ -438,7 +438,7 @@ impl Endpoint {
         self.measure_sent(end, piece.len, retransmission, now);
         if piece.len > 0 {
             self.timers.last_send = now;
-            self.acknowledger.data_sent(now);
+            self.receiver.on_data_sent(now);
             self.note_paced(piece.len, now);
         }
         if probing {
@@ -455,7 +455,7 @@ impl Endpoint {
         let idle = Idle {
             since_send: self.config.policies.timers.elapsed(
                 self.timers.last_send,
-                self.tick_phase(),
+                self.config.phase(),
                 now,
             ),
             since_receive: now.since(self.timers.last_receive),
@@ -483,26 +483,31 @@ impl Endpoint {
         let retransmission = self.sender.max > 0;
         let offer = self.config.policies.offer;
         let answering = self.state != State::SynSent;
-        let scales = if answering { self.receiver.scaling } else { offer.window_scale };
+        let scales = if answering { self.receiver.sequence().scales() } else { offer.window_scale };
         let syn = What { retransmission, ..What::bare(self.sender.iss, Flags::SYN, 0) };
         let mut transmit = self.segment(syn, now);
         let options = Options {
             mss: Some(self.config.mss),
-            window_scale: scales.then(|| self.receiver.syn_offer().shift),
-            sack_permitted: if answering { self.receiver.sack } else { offer.sack },
-            timestamps: (if answering { self.receiver.timestamps } else { offer.timestamps })
-                .then(|| self.clock(now)),
+            window_scale: scales.then(|| self.receiver.syn_offer().1),
+            sack_permitted: if answering {
+                self.receiver.sequence().uses_sack()
+            } else {
+                offer.sack
+            },
+            timestamps: (if answering {
+                self.receiver.sequence().uses_timestamps()
+            } else {
+                offer.timestamps
+            })
+            .then(|| self.receiver.clock(now)),
             sack: SackBlocks::default(),
         };
         let len = self.data_with_syn(&options);
         transmit.segment.options = options;
         transmit.segment.len = len;
         transmit.segment.flags.psh = len > 0 && u64::from(len) + 1 == self.sender.written_end;
-        transmit.segment.time_wait_holder = if answering {
-            self.sender.closing.agreed()
-        } else {
-            self.config.policies.close.wish()
-        };
+        transmit.segment.time_wait_holder =
+            if answering { self.closing.agreed() } else { self.config.policies.close.wish() };
         if retransmission {
             self.sender.timed_since = Alarm::OFF;
         } else {
@@ -513,7 +518,7 @@ impl Endpoint {
         if len > 0 {
             self.sender.small_end = low(self.sender.next);
             self.timers.last_send = now;
-            self.acknowledger.data_sent(now);
+            self.receiver.on_data_sent(now);
         }
         self.timers.retransmit(self.retransmission_due(now));
         transmit
@@ -522,19 +527,19 @@ impl Endpoint {
     /// RFC 7323, section 3.2: once negotiated, timestamps SHOULD be sent in an RST, too.
     fn transmit_reset(&self, reset: PendingReset, now: Instant) -> Transmit {
         let mut segment = reset.segment();
-        segment.options.timestamps = self.receiver.timestamps.then(|| self.clock(now));
+        segment.options.timestamps =
+            self.receiver.sequence().uses_timestamps().then(|| self.receiver.clock(now));
         Transmit { segment, offset: 0, retransmission: false, ack_reason: None }
     }
 
     #[inline]
     fn transmit_ack(&mut self, now: Instant) -> Option<Transmit> {
-        if self.acknowledger.leaves(now) { self.transmit_due_ack(now) } else { None }
+        if self.receiver.must_acknowledge(now) { self.transmit_due_ack(now) } else { None }
     }
 
     #[inline(never)]
     pub(super) fn transmit_due_ack(&mut self, now: Instant) -> Option<Transmit> {
-        let behind_gap = !self.receiver.out_of_order.is_empty();
-        let ack_reason = Some(self.acknowledger.must_leave(behind_gap, &self.round_trip, now)?);
+        let ack_reason = Some(self.receiver.take_due_ack(&self.round_trip, now)?);
         let seq = self.sender.number(self.sender.max);
         let offset = self.sender.max.saturating_sub(1);
         let ack = What { ack_reason, ..What::bare(seq, Flags::NONE, offset) };
@@ -552,30 +557,29 @@ impl Endpoint {
         let What { seq, flags, len, offset, retransmission, ack_reason, time_wait_holder } = what;
         let acks = self.state != State::SynSent;
         let window = match flags.syn {
-            true => self.receiver.syn_offer().window,
+            true => self.receiver.syn_offer().0,
             false => self.receiver.advertise(self.config.policies.ack, self.sender.mss),
         };
         let options = Options {
-            timestamps: self.receiver.timestamps.then(|| self.clock(now)),
+            timestamps: self
+                .receiver
+                .sequence()
+                .uses_timestamps()
+                .then(|| self.receiver.clock(now)),
             ..Options::NONE
         };
         if acks {
-            self.acknowledger.sent(self.receiver.next);
+            self.receiver.on_ack_sent();
         }
-        let ack = acks.then(|| self.receiver.number(self.receiver.next));
+        let ack = acks.then(|| self.receiver.sequence().next_number());
         let segment = Segment { seq, ack, flags, window, options, time_wait_holder, len };
         Transmit { segment, offset, retransmission, ack_reason }
-    }
-
-    /// TSval and TSecr.
-    const fn clock(&self, now: Instant) -> Timestamps {
-        Timestamps { value: timestamp(now), echo: self.receiver.ts_recent }
     }
 
     /// An RST with the next sequence number, or with the last one that the peer's window allows (Linux
     /// `tcp_acceptable_seq`): a probe of a closed window goes beyond it.
     pub(super) fn reset_in_sequence(&self) -> PendingReset {
-        let ack = self.receiver.number(self.receiver.next);
+        let ack = self.receiver.sequence().next_number();
         // A window does not count the SYN.
         let edge = self.sender.una.max(1) + u64::from(self.sender.window);
         PendingReset { seq: self.sender.number(self.sender.max.min(edge)), ack: Some(ack) }

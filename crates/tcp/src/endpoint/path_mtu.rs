@@ -68,7 +68,11 @@ impl Endpoint {
         }
         let headers = self.ip.header_bytes() + TCP_HEADER;
         let mss = mtu.max(SMALLEST_V4) - headers;
-        let overhead = if self.receiver.timestamps { Timestamps::WIRE_BYTES.into() } else { 0 };
+        let overhead = if self.receiver.sequence().uses_timestamps() {
+            Timestamps::WIRE_BYTES.into()
+        } else {
+            0
+        };
         if mss >= self.sender.mss + overhead {
             return Err(PathMtuIgnored::NotSmaller);
         }

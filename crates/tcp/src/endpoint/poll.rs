@@ -13,7 +13,7 @@ impl Endpoint {
             return self.poll_in_detail(now);
         }
         self.note_outstanding_at_call();
-        if self.acknowledger.leaves(now) { self.poll_ack(now) } else { None }
+        if self.receiver.must_acknowledge(now) { self.poll_ack(now) } else { None }
     }
 
     /// Whether [`next_transmit`](Self::next_transmit) would find nothing but an ACK to send, and nothing to wait
@@ -33,12 +33,16 @@ impl Endpoint {
 
     #[inline(never)]
     fn poll_ack(&mut self, now: Instant) -> Option<Transmit> {
-        if self.has_sack_blocks() { self.poll_with_extras(now) } else { self.transmit_due_ack(now) }
+        if self.receiver.has_sack_blocks() {
+            self.poll_with_extras(now)
+        } else {
+            self.transmit_due_ack(now)
+        }
     }
 
     #[inline(never)]
     fn poll_in_detail(&mut self, now: Instant) -> Option<Transmit> {
-        match self.has_sack_blocks() || self.counters.is_some() {
+        match self.receiver.has_sack_blocks() || self.counters.is_some() {
             true => self.poll_with_extras(now),
             false => self.next_transmit(now),
         }
@@ -48,8 +52,11 @@ impl Endpoint {
     #[inline(never)]
     fn poll_with_extras(&mut self, now: Instant) -> Option<Transmit> {
         let mut transmit = self.next_transmit(now);
-        if self.has_sack_blocks() {
-            self.add_sack_blocks(transmit.as_mut());
+        if let Some(Transmit { segment, .. }) = &mut transmit
+            && !(segment.flags.syn || segment.flags.rst)
+            && self.receiver.has_sack_blocks()
+        {
+            self.receiver.add_sack_blocks(&mut segment.options);
         }
         self.count_sent(transmit.as_ref(), now);
         transmit

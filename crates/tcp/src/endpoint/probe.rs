@@ -114,8 +114,8 @@ impl Endpoint {
     fn schedule_probe(&mut self, head: Instant, now: Instant) -> bool {
         let open = self.recovery.phase == Phase::Open && self.sender.una > 0;
         let (srtt, rto) = (self.round_trip.smoothed(), self.round_trip.time_out());
-        let by_time =
-            self.receiver.sack && self.config.policies.loss_detection == LossDetection::Rack;
+        let by_time = self.receiver.sequence().uses_sack()
+            && self.config.policies.loss_detection == LossDetection::Rack;
         let Some(flight) = self.flight.as_deref().filter(|_| by_time) else { return false };
         if !open || flight.is_empty() || flight.sacked() > 0 {
             return false;
@@ -124,7 +124,7 @@ impl Endpoint {
         let timeout = srtt.map_or(UNMEASURED, |srtt| srtt * 2 + patience);
         let until_timer = rto - Nanos::between(head, now);
         let span = if until_timer.is_zero() { timeout } else { timeout.min(until_timer) };
-        self.timers.watch_outstanding(Timer::TailLossProbe, self.expiry(span, now));
+        self.timers.watch_outstanding(Timer::TailLossProbe, self.config.expiry(span, now));
         true
     }
 

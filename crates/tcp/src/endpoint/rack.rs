@@ -171,7 +171,7 @@ impl Endpoint {
 
     /// Starts the reordering timer.
     fn watch_reordering(&mut self, wait: Nanos, now: Instant) {
-        let due = self.expiry(wait + LEAST_TIMEOUT, now);
+        let due = self.config.expiry(wait + LEAST_TIMEOUT, now);
         self.timers.watch_outstanding(Timer::Reordering, due);
     }
 

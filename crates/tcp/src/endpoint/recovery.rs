@@ -129,7 +129,7 @@ impl Recovery {
 impl Endpoint {
     /// Notes the SACK blocks of a segment that acknowledges `ack`.
     pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment, now: Instant) -> SackNews {
-        if !self.receiver.sack || segment.options.sack.is_empty() {
+        if !self.receiver.sequence().uses_sack() || segment.options.sack.is_empty() {
             return SackNews::default();
         }
         self.take_dsack(ack, segment);
@@ -201,7 +201,7 @@ impl Endpoint {
             Repair::OneSegment => true,
             // RFC 6675, section 5.1: not "until HighACK is greater than or equal to the new value of
             // RecoveryPoint". SACK blocks with news are no echo of a retransmission.
-            Repair::Scoreboard if self.receiver.sack => una >= recover,
+            Repair::Scoreboard if self.receiver.sequence().uses_sack() => una >= recover,
             // RFC 6582, section 3.2, step 2: the ACK must cover "more than recover".
             Repair::GoBack | Repair::PartialAcks | Repair::Scoreboard => una > recover,
         }
@@ -210,7 +210,7 @@ impl Endpoint {
     pub(super) fn begin_repair(&mut self, now: Instant) {
         self.count_loss_event();
         let repair = match self.congestion.repair() {
-            Repair::Scoreboard if !self.receiver.sack => Repair::PartialAcks,
+            Repair::Scoreboard if !self.receiver.sequence().uses_sack() => Repair::PartialAcks,
             repair => repair,
         };
         self.stop_pacing();

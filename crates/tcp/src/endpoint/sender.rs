@@ -1,7 +1,7 @@
 //! The send sequence space (RFC 9293, section 3.3.1), in positions.
 
+use super::usage::Usage;
 pub(super) use super::usage::low;
-use super::{closing::Closing, usage::Usage};
 use crate::{
     alarm::Alarm, congestion::AtLoss, segment::WindowShift, seq::SeqNumber, units::Instant,
 };
@@ -21,8 +21,6 @@ pub(super) struct Sender {
     pub(super) written_end: u64,
     /// The application has closed: the FIN is at `written_end`.
     pub(super) fin: bool,
-    /// Which end waits after that; here, because alignment leaves room for it.
-    pub(super) closing: Closing,
     /// The SYN (or SYN-ACK) had to be sent again.
     pub(super) syn_lost: bool,
     /// The windows to start with were inherited.
@@ -61,7 +59,6 @@ impl Sender {
             max: 0,
             written_end: 1,
             fin: false,
-            closing: Closing::NONE,
             syn_lost: false,
             inherited_window: false,
             mss,

@@ -2,10 +2,9 @@
 
 use core::time::Duration;
 
-use super::{Endpoint, Event, Input, State, acknowledge::Acknowledger, flight::Flight};
+use super::{Endpoint, Event, Input, State, flight::Flight};
 use crate::{
     alarm::Alarm,
-    policy::TimerPolicy,
     units::{Instant, Nanos},
     wait::{Deadline, Timer, Wait},
 };
@@ -94,13 +93,13 @@ impl Timers {
 
     /// The timer that is due first; of those due at once, the first of these.
     #[inline]
-    pub(super) fn earliest(&self, acknowledger: &Acknowledger) -> Option<Deadline> {
+    pub(super) fn earliest(&self, ack_due: Alarm) -> Option<Deadline> {
         let (mut first, mut timer) = (self.outstanding, self.outstanding_for);
         if self.waiting.is_before(first) {
             (first, timer) = (self.waiting, self.waiting_for);
         }
-        if acknowledger.due.is_before(first) {
-            (first, timer) = (acknowledger.due, Timer::DelayedAck);
+        if ack_due.is_before(first) {
+            (first, timer) = (ack_due, Timer::DelayedAck);
         }
         first.due().map(|at| Deadline { at, timer })
     }
@@ -171,24 +170,10 @@ impl Endpoint {
         false
     }
 
-    /// When a timer expires that is started now.
-    #[inline]
-    pub(super) fn expiry(&self, span: Nanos, now: Instant) -> Alarm {
-        let timers = self.config.policies.timers;
-        let phase = if timers == TimerPolicy::Linux { self.tick_phase() } else { Nanos::ZERO };
-        Alarm::at(timers.expiry_after(span, phase, now))
-    }
-
-    /// Where the ticks of the host's clock stand.
-    #[inline]
-    pub(super) fn tick_phase(&self) -> Nanos {
-        self.config.tick_phase.map_or(Nanos::ZERO, Nanos::of)
-    }
-
     /// When the retransmission timer expires if it is started now.
     #[inline]
     pub(super) fn retransmission_due(&self, now: Instant) -> Alarm {
-        self.expiry(self.round_trip.time_out(), now)
+        self.config.expiry(self.round_trip.time_out(), now)
     }
 
     /// The retransmission timer goes on where another one was in its place: it counts from the head (Linux
@@ -196,7 +181,7 @@ impl Endpoint {
     pub(super) fn resume_retransmission_timer(&mut self, now: Instant) {
         let head = self.flight.as_deref().and_then(Flight::head_sent).unwrap_or(now);
         let left = self.round_trip.time_out() - Nanos::between(head, now);
-        self.timers.retransmit(self.expiry(left.max(Nanos::new(1)), now));
+        self.timers.retransmit(self.config.expiry(left.max(Nanos::new(1)), now));
     }
 
     /// Nothing more is sent now: some waits end by a timer of their own.
@@ -223,10 +208,4 @@ impl Endpoint {
             _ => {}
         }
     }
-}
-
-/// The timestamp clock: milliseconds (RFC 7323, section 5.4: 1 ms to 1 s a tick).
-#[expect(clippy::cast_possible_truncation, reason = "the clock wraps, as RFC 7323 expects")]
-pub(super) const fn timestamp(now: Instant) -> u32 {
-    (now.as_nanos() / 1_000_000) as u32
 }

@@ -1,10 +1,11 @@
 //! How much of the congestion window was used, judged over a whole round trip; and what becomes of it where
 //! that is too little ([`UnusedWindow`]).
 
-use super::{Endpoint, recovery::Phase, timers::timestamp};
+use super::{Endpoint, recovery::Phase};
 use crate::{
     congestion::Windows,
     policy::{Unused, UnusedWindow},
+    timestamp::timestamp,
     units::{Instant, Nanos},
 };
 

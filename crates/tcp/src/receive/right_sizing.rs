@@ -1,4 +1,4 @@
-//! The state of a receive window that grows with what the application takes (Linux `rcvq_space`,
+//! Dynamic right-sizing: a receive window that grows with what the application takes (Linux `rcvq_space`,
 //! `rcv_rtt_est`, `rcv_ssthresh` and `window_clamp`).
 //!
 //! It exists from the first full segment on: an end that only gets short requests has none.
@@ -6,15 +6,13 @@
 //! Linux measures when the application reads. A segment that arrives counts as read at once here if the
 //! application had read everything before; if it had not, what it reads is seen with the next segment.
 
-use super::{Endpoint, timers::timestamp};
 use crate::{
     policy::{BufferTuning, Taken},
-    segment::Segment,
     units::{Instant, Nanos},
 };
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RightSize {
+pub(crate) struct RightSizing {
     /// The most bytes that were taken in a round trip (`rcvq_space.space`).
     space: u32,
     /// What the application had read when the present round trip began.
@@ -33,77 +31,30 @@ pub(super) struct RightSize {
 
 /// Data that has arrived, and what is known of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DataArrived {
+pub(crate) struct DataArrived {
     /// Bytes of data in the segment.
-    pub(super) len: u32,
+    pub(crate) len: u32,
     /// Bytes of a full segment.
-    pub(super) mss: u32,
+    pub(crate) mss: u32,
     /// The timestamp that it echoes, and its age in milliseconds.
-    pub(super) echo: Option<(u32, u32)>,
+    pub(crate) echo: Option<(u32, u32)>,
     /// What the application has read of the stream.
-    pub(super) read: u64,
+    pub(crate) read: u64,
     /// Bytes that it could read, these included.
-    pub(super) readable: u64,
+    pub(crate) readable: u64,
     /// It had read all that had arrived before.
-    pub(super) drained: bool,
+    pub(crate) drained: bool,
     /// Bytes beyond the first gap.
-    pub(super) out_of_order: u32,
+    pub(crate) out_of_order: u32,
     /// A bare ACK of what this end has sent came before.
-    pub(super) after_bare_ack: bool,
+    pub(crate) after_bare_ack: bool,
 }
 
-impl Endpoint {
-    /// Lets the receive buffer grow, if it does. The ACK of the segment `advances` SND.UNA.
-    pub(super) fn tune_receive_buffer(&mut self, segment: &Segment, advances: bool, now: Instant) {
-        if self.config.policies.receive_tuning == BufferTuning::Off {
-            return;
-        }
-        let receiver = &self.receiver;
-        let age = |echo: u32| timestamp(now).wrapping_sub(echo);
-        let beyond = receiver.out_of_order.end().unwrap_or(receiver.next) - receiver.next;
-        let data = DataArrived {
-            len: segment.len,
-            mss: self.sender.mss,
-            echo: segment.options.timestamps.map(|it| (it.echo, age(it.echo))),
-            read: receiver.read_end,
-            readable: receiver.readable(),
-            drained: receiver.readable() == 0
-                || u64::try_from(receiver.position(segment.data_start()))
-                    .is_ok_and(|start| start <= receiver.read_end),
-            out_of_order: u32::try_from(beyond).unwrap_or(u32::MAX),
-            after_bare_ack: !advances && self.sender.una > 1,
-        };
-        let buffer = receiver.buffer();
-        let knows = self.measured.as_ref().is_some_and(|it| it.right_size.is_some());
-        if knows && !receiver.sack && !receiver.out_of_order.is_empty() {
-            return; // `tcp_data_queue_ofo`: "do not grow window to force DUPACK".
-        }
-        if knows || data.len >= data.mss {
-            let measured = self.measured.get_or_insert_default();
-            let state =
-                measured.right_size.get_or_insert_with(|| RightSize::new(buffer, &data, now));
-            self.receiver.set_buffer(state.on_data(&data, now));
-        }
-    }
-
-    /// A segment without data: data with the same echo tells nothing of the round trip (Linux
-    /// `tcp_rcv_established`: `rcv_rtt_last_tsecr`).
-    #[inline]
-    pub(super) fn note_bare_ack(&mut self, segment: &Segment) {
-        let measured = self.measured.as_deref_mut();
-        if let Some(state) = measured.and_then(|it| it.right_size.as_mut())
-            && let Some(stamps) = segment.options.timestamps
-        {
-            state.echo = stamps.echo;
-        }
-    }
-}
-
-impl RightSize {
+impl RightSizing {
     /// For a buffer of so many bytes, when the first full segment arrives. That ends the round trip that began with
     /// the handshake; after a bare ACK, the first segment of the next flight does, because no round trip is
     /// known before.
-    pub(super) fn new(buffer: u32, data: &DataArrived, now: Instant) -> Self {
+    pub(crate) fn new(buffer: u32, data: &DataArrived, now: Instant) -> Self {
         let (read, since, echo) = match (data.after_bare_ack, data.echo) {
             // Longer ago than a round trip, as the handshake.
             (true, Some((echo, _))) => (data.read, Instant::EPOCH, echo),
@@ -123,7 +74,7 @@ impl RightSize {
     }
 
     /// Takes a segment into account; returns the window to advertise.
-    pub(super) fn on_data(&mut self, data: &DataArrived, now: Instant) -> u32 {
+    pub(crate) fn on_data(&mut self, data: &DataArrived, now: Instant) -> u32 {
         if let Some((echo, age)) = data.echo.filter(|it| it.0 != self.echo) {
             self.echo = echo;
             if data.len >= data.mss {
@@ -144,6 +95,12 @@ impl RightSize {
             (self.read, self.since) = (data.read_at_once(), now);
         }
         self.window
+    }
+
+    /// A segment without data: data with the same echo tells nothing of the round trip (Linux
+    /// `tcp_rcv_established`: `rcv_rtt_last_tsecr`).
+    pub(crate) const fn note_bare_ack(&mut self, echo: u32) {
+        self.echo = echo;
     }
 
     /// `tcp_rcv_rtt_update`: a shorter sample counts at once, a longer one by an eighth.
@@ -204,7 +161,7 @@ mod tests {
     };
 
     /// `segments` of a round trip arrive and are read.
-    fn round(state: &mut RightSize, number: u32, segments: u32, read: &mut u64) -> u32 {
+    fn round(state: &mut RightSizing, number: u32, segments: u32, read: &mut u64) -> u32 {
         let now = Instant::EPOCH + number * TRIP;
         let mut window = 0;
         for _ in 0..segments {
@@ -217,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_window_stays_ahead_of_a_slow_start() {
-        let (mut state, mut read) = (RightSize::new(65_535, &DATA, Instant::EPOCH), 0);
+        let (mut state, mut read) = (RightSizing::new(65_535, &DATA, Instant::EPOCH), 0);
         let mut segments = 10;
         for number in 1..10 {
             let window = round(&mut state, number, segments, &mut read);
@@ -228,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_takes_the_same_each_round_trip_needs_no_larger_window() {
-        let (mut state, mut read) = (RightSize::new(65_535, &DATA, Instant::EPOCH), 0);
+        let (mut state, mut read) = (RightSizing::new(65_535, &DATA, Instant::EPOCH), 0);
         let windows: Vec<u32> =
             (1..20).map(|number| round(&mut state, number, 10, &mut read)).collect();
         assert_eq!(windows[18], BufferTuning::LINUX_FIRST_WINDOW, "{windows:?}");
@@ -237,7 +194,7 @@ mod tests {
     #[test]
     fn a_round_trip_that_grows_with_the_queue_is_measured_if_all_was_read() {
         for (drained, grown) in [(true, true), (false, false)] {
-            let mut state = RightSize::new(65_535, &DATA, Instant::EPOCH);
+            let mut state = RightSizing::new(65_535, &DATA, Instant::EPOCH);
             for age in [20, 36, 52, 68] {
                 let data = DataArrived { echo: Some((age, age)), drained, ..DATA };
                 state.on_data(&data, Instant::EPOCH);
@@ -255,7 +212,7 @@ mod tests {
                 ..DATA
             };
             let first = flight(1, after_bare_ack);
-            let mut state = RightSize::new(65_535, &first, Instant::EPOCH + TRIP);
+            let mut state = RightSizing::new(65_535, &first, Instant::EPOCH + TRIP);
             let mut read = 0;
             for _ in 0..10 {
                 state.on_data(&DataArrived { read, ..first }, Instant::EPOCH + TRIP);
@@ -270,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_lies_behind_a_gap_makes_room_for_itself() {
-        let mut state = RightSize::new(65_535, &DATA, Instant::EPOCH);
+        let mut state = RightSizing::new(65_535, &DATA, Instant::EPOCH);
         let behind = DataArrived { readable: 0, out_of_order: 100_000, ..DATA };
         for _ in 0..100 {
             state.on_data(&behind, Instant::EPOCH);

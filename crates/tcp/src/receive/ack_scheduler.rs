@@ -2,11 +2,15 @@
 
 use core::time::Duration;
 
-use super::{Endpoint, receiver::Order};
+use super::{
+    ReverseFacts,
+    quick_ack::{Credit, QuickAck},
+    sequence::{Order, ReceiveSequence},
+};
 use crate::{
     alarm::Alarm,
+    config::Config,
     policy::{AckDecision, AckPolicy, AckReason, Arrival, BufferTuning, Reading, TimerPolicy},
-    receive::quick_ack::{Credit, QuickAck},
     round_trip::RoundTrip,
     segment::Segment,
     units::{Instant, Nanos},
@@ -15,13 +19,13 @@ use crate::{
 
 /// What is unacknowledged, and what the policies have learnt about the peer.
 #[derive(Clone, Debug)]
-pub(super) struct Acknowledger {
+pub(crate) struct AckScheduler {
     /// Why an ACK must leave at once, if one must.
-    pub(super) now: Option<AckReason>,
+    now: Option<AckReason>,
     /// RCV.NXT as it stood in the last segment sent.
-    pub(super) last_sent: u64,
+    last_sent: u64,
     /// When the delayed ACK is due.
-    pub(super) due: Alarm,
+    due: Alarm,
     /// When the first unacknowledged segment arrived; meaningful while `due` is on.
     since: Instant,
     /// When data last arrived, once it has.
@@ -60,8 +64,8 @@ const MOST_COMPRESSED: u8 = 44;
 const COMPRESSION: Duration = Duration::from_millis(1);
 const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 
-impl Acknowledger {
-    pub(super) const fn new() -> Self {
+impl AckScheduler {
+    pub(crate) const fn new() -> Self {
         Self {
             now: None,
             last_sent: 0,
@@ -79,48 +83,64 @@ impl Acknowledger {
     }
 
     /// The SYN has arrived: until the peer shows what a full segment is, it is no larger than ours.
-    pub(super) fn begin(&mut self, mss: u32) {
+    pub(crate) fn begin(&mut self, mss: u32) {
         self.last_sent = 1;
         self.full_segment = u16::try_from(mss).unwrap_or(u16::MAX).min(DEFAULT_SEGMENT);
     }
 
     /// An ACK must leave at once; the first reason counts.
-    pub(super) const fn ask(&mut self, reason: AckReason) {
+    pub(crate) const fn ask(&mut self, reason: AckReason) {
         if self.now.is_none() {
             self.now = Some(reason);
         }
     }
 
+    /// Why an ACK must leave at once, if one must.
+    pub(crate) const fn asked(&self) -> Option<AckReason> {
+        self.now
+    }
+
+    /// RCV.NXT as it stood in the last segment sent.
+    pub(crate) const fn last_sent(&self) -> u64 {
+        self.last_sent
+    }
+
+    /// When the delayed ACK is due.
     #[inline]
-    pub(super) fn is_pending(&self) -> bool {
+    pub(crate) const fn due(&self) -> Alarm {
+        self.due
+    }
+
+    #[inline]
+    pub(crate) fn is_pending(&self) -> bool {
         self.now.is_some() || self.due.is_on()
     }
 
     /// Whether an ACK must leave now.
     #[inline]
-    pub(super) fn leaves(&self, now: Instant) -> bool {
+    pub(crate) fn leaves(&self, now: Instant) -> bool {
         self.now.is_some() || self.due.is_due(now)
     }
 
-    pub(super) const fn clear(&mut self) {
+    pub(crate) const fn clear(&mut self) {
         self.now = None;
         self.due = Alarm::OFF;
     }
 
     /// A segment that carries ACK = `next` has left.
-    pub(super) fn sent(&mut self, next: u64) {
+    pub(crate) fn sent(&mut self, next: u64) {
         self.quick_ack.ack_sent(self.is_pending());
         self.clear();
         self.segments = 0;
         self.last_sent = next;
     }
 
-    pub(super) fn data_sent(&mut self, now: Instant) {
+    pub(crate) fn data_sent(&mut self, now: Instant) {
         self.quick_ack.data_sent(self.since_arrival(now));
     }
 
     /// Why an ACK must leave now, if it must; the RTO bounds what a missed timeout teaches.
-    pub(super) fn must_leave(
+    pub(crate) fn must_leave(
         &mut self,
         behind_gap: bool,
         round_trip: &RoundTrip,
@@ -136,7 +156,7 @@ impl Acknowledger {
         self.now
     }
 
-    pub(super) fn wait(&self, policy: AckPolicy) -> Option<AckWait> {
+    pub(crate) fn wait(&self, policy: AckPolicy) -> Option<AckWait> {
         let (since, until) = (self.since, self.due.due().filter(|_| self.now.is_none())?);
         Some(match policy {
             AckPolicy::HostTick { .. } | AckPolicy::Ns2 { .. } => {
@@ -188,132 +208,139 @@ impl Acknowledger {
             self.interarrival_us = gap_us.min(known + known / 8).min(INTERARRIVAL_MAX_US);
         }
     }
-}
 
-impl Endpoint {
-    /// Data has arrived.
-    pub(super) fn schedule_ack(&mut self, segment: &Segment, order: Order, now: Instant) {
-        let gap = self.acknowledger.since_arrival(now);
-        self.acknowledger.learn(segment.len, self.config.mss, gap, now);
-        let policy = self.config.policies.ack;
-        if policy == AckPolicy::LinuxQuickAck {
-            self.learn_quick_ack(segment.len, order, gap);
+    /// Data has arrived in this `order`.
+    pub(crate) fn on_data(
+        &mut self,
+        segment: &Segment,
+        order: Order,
+        sequence: &ReceiveSequence,
+        config: &Config,
+        reverse: &ReverseFacts<'_>,
+        now: Instant,
+    ) {
+        let gap = self.since_arrival(now);
+        self.learn(segment.len, config.mss, gap, now);
+        let policy = config.policies.ack;
+        let linux = policy == AckPolicy::LinuxQuickAck;
+        if linux {
+            self.learn_quick_ack(segment.len, order, gap, sequence, config, reverse);
         }
-        let acknowledger = &mut self.acknowledger;
         // Two times that one policy each asks for, and not for every segment of the others.
         let time_out = match policy {
-            AckPolicy::LinuxQuickAck => acknowledger.quick_ack.time_out(self.round_trip.smoothed()),
+            AckPolicy::LinuxQuickAck => self.quick_ack.time_out(reverse.round_trip.smoothed()),
             _ => Duration::ZERO,
         };
         let interarrival = match policy {
-            AckPolicy::Interarrival => Duration::from_micros(acknowledger.interarrival_us.into()),
+            AckPolicy::Interarrival => Duration::from_micros(self.interarrival_us.into()),
             _ => Duration::ZERO,
         };
-        let compression = self.compression(segment, order);
-        let acknowledger = &self.acknowledger;
+        let compression = match linux && sequence.uses_sack() {
+            true => self.compression(segment, order, sequence, reverse.round_trip),
+            false => None,
+        };
         let arrival = Arrival {
-            unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
-            unacked_segments: acknowledger.segments,
-            mss: acknowledger.full_segment.into(),
+            unacked_bytes: sequence.unacknowledged(self.last_sent),
+            unacked_segments: self.segments,
+            mss: self.full_segment.into(),
             out_of_order: order != Order::Next,
             compression,
-            quick: acknowledger.quick_ack.is_quick(),
+            quick: self.quick_ack.is_quick(),
             time_out,
             interarrival,
         };
-        let in_ticks = self.counts_ticks(policy) && compression.is_none();
-        let acknowledger = &mut self.acknowledger;
-        if !acknowledger.due.is_on() {
-            acknowledger.since = now;
+        // Compressed ACKs have a timer of high resolution.
+        let in_ticks =
+            linux && config.policies.timers == TimerPolicy::Linux && compression.is_none();
+        if !self.due.is_on() {
+            self.since = now;
         }
         match policy.on_arrival(arrival, now) {
-            AckDecision::Now(reason) => acknowledger.ask(reason),
-            // Compressed ACKs have a timer of high resolution.
+            AckDecision::Now(reason) => self.ask(reason),
             AckDecision::At(_) if in_ticks => {
-                let due = self.expiry(Nanos::of(time_out), now);
-                self.acknowledger.due.not_later_than(due);
+                self.due.not_later_than(config.expiry(Nanos::of(time_out), now));
             }
-            AckDecision::At(due) => acknowledger.due.not_later_than(Alarm::at(due)),
+            AckDecision::At(due) => self.due.not_later_than(Alarm::at(due)),
         }
-    }
-
-    /// Whether a delayed ACK waits for ticks of Linux's clock.
-    #[inline]
-    fn counts_ticks(&self, policy: AckPolicy) -> bool {
-        policy == AckPolicy::LinuxQuickAck && self.config.policies.timers == TimerPolicy::Linux
     }
 
     /// Linux `__tcp_ack_snd_check`: the first three ACKs behind a gap leave at once, because the sender
     /// counts them; later ones wait for each other, for a twentieth of the round trip or a millisecond
     /// (`tcp_comp_sack_delay_ns`), and the slack of the kernel's timer. They do not wait if a block more would
     /// be to report than ACKs should have (`tcp_sack_new_ofo_skb`); Linux then sends the one before.
-    fn compression(&mut self, segment: &Segment, order: Order) -> Option<Duration> {
-        if self.config.policies.ack != AckPolicy::LinuxQuickAck || !self.receiver.sack {
-            return None;
-        }
-        let acknowledger = &mut self.acknowledger;
-        acknowledger.behind_gap = match order {
+    fn compression(
+        &mut self,
+        segment: &Segment,
+        order: Order,
+        sequence: &ReceiveSequence,
+        round_trip: &RoundTrip,
+    ) -> Option<Duration> {
+        self.behind_gap = match order {
             Order::Next => 0,
-            Order::FillsGap => u8::from(!self.receiver.out_of_order.is_empty()),
-            Order::Ahead => acknowledger.behind_gap.saturating_add(1),
-            Order::Behind => acknowledger.behind_gap,
+            Order::FillsGap => u8::from(sequence.has_gap()),
+            Order::Ahead => self.behind_gap.saturating_add(1),
+            Order::Behind => self.behind_gap,
         };
         let waits = order == Order::Ahead
-            && acknowledger.behind_gap > LEAST_BEHIND_GAP
-            && acknowledger.segments <= MOST_COMPRESSED
-            && !acknowledger.quick_ack.is_quick()
-            && !self.receiver.is_further_block(segment);
+            && self.behind_gap > LEAST_BEHIND_GAP
+            && self.segments <= MOST_COMPRESSED
+            && !self.quick_ack.is_quick()
+            && !sequence.is_further_block(segment);
         let shortest = || {
-            let twentieth =
-                self.round_trip.smoothed().map_or(COMPRESSION, |srtt| (srtt / 20).into());
+            let twentieth = round_trip.smoothed().map_or(COMPRESSION, |srtt| (srtt / 20).into());
             twentieth.min(COMPRESSION) + COMPRESSION_SLACK
         };
         waits.then(shortest)
     }
 
-    fn learn_quick_ack(&mut self, len: u32, order: Order, gap: Option<Nanos>) {
-        let full_segment = u32::from(self.acknowledger.full_segment);
-        let credit = Credit { window: self.receiver.window(), full_segment };
-        let buffer = match (self.config.policies.receive_tuning, self.receiver.buffer()) {
+    fn learn_quick_ack(
+        &mut self,
+        len: u32,
+        order: Order,
+        gap: Option<Nanos>,
+        sequence: &ReceiveSequence,
+        config: &Config,
+        reverse: &ReverseFacts<'_>,
+    ) {
+        let full_segment = u32::from(self.full_segment);
+        let credit = Credit { window: sequence.window(), full_segment };
+        let buffer = match (config.policies.receive_tuning, sequence.buffer()) {
             // The first full segment shows that it may hold more (`tcp_measure_rcv_mss`).
             (BufferTuning::Linux, FIRST_OFFER..) => {
-                self.receiver.buffer().max(BufferTuning::LINUX_FIRST_WINDOW)
+                sequence.buffer().max(BufferTuning::LINUX_FIRST_WINDOW)
             }
             (_, buffer) => buffer,
         };
-        let window_grows = self.acknowledger.grow(len, self.sender.mss, buffer);
-        let quick_ack = &mut self.acknowledger.quick_ack;
-        quick_ack.data_arrived(gap, credit, || self.round_trip.time_out());
+        let window_grows = self.grow(len, reverse.mss, buffer);
+        self.quick_ack.data_arrived(gap, credit, || reverse.round_trip.time_out());
         if window_grows {
-            quick_ack.window_grows();
+            self.quick_ack.window_grows();
         }
         if len < full_segment {
-            quick_ack.small_segment_arrived();
+            self.quick_ack.small_segment_arrived();
         }
         if order == Order::Behind {
-            quick_ack.repetition_arrived(credit);
+            self.quick_ack.repetition_arrived(credit);
         }
     }
 
-    /// The reader has taken `bytes`: the peer may want to hear of it.
-    pub(super) fn after_read(&mut self, bytes: u32) {
-        let acknowledger = &self.acknowledger;
-        let asked = acknowledger.now.is_some();
-        if bytes == 0 || asked || !self.state.receives() {
+    /// The reader has taken something: the peer may want to hear of it. `mss` is that of the other direction.
+    pub(crate) fn on_read(&mut self, sequence: &ReceiveSequence, policy: AckPolicy, mss: u32) {
+        if self.now.is_some() {
             return;
         }
         let reading = Reading {
-            unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
-            window_gain: self.receiver.window_gain(),
-            window: self.receiver.window(),
-            buffer: self.receiver.buffer(),
-            mss: self.sender.mss,
-            full_segment: acknowledger.full_segment.into(),
-            drained: self.receiver.readable() == 0,
-            acknowledges_drained: acknowledger.quick_ack.acknowledges_drained(),
+            unacked_bytes: sequence.unacknowledged(self.last_sent),
+            window_gain: sequence.window_gain(),
+            window: sequence.window(),
+            buffer: sequence.buffer(),
+            mss,
+            full_segment: self.full_segment.into(),
+            drained: sequence.readable() == 0,
+            acknowledges_drained: self.quick_ack.acknowledges_drained(),
         };
-        if self.config.policies.ack.on_read(reading) {
-            self.acknowledger.ask(AckReason::Read);
+        if policy.on_read(reading) {
+            self.ask(AckReason::Read);
         }
     }
 }
