@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::{
     alarm::Alarm,
-    policy::{Policies, TimerPolicy},
+    policy::{LossDetection, Policies, TimerPolicy},
     units::{Instant, Nanos},
 };
 
@@ -68,5 +68,12 @@ impl Config {
     #[inline]
     pub(crate) fn phase(&self) -> Nanos {
         self.tick_phase.map_or(Nanos::ZERO, Nanos::of)
+    }
+
+    /// Whether cwnd counts packets, so that it holds a FIN back, too (Linux `tcp_cwnd_test`: 6.18 was seen to do so, where
+    /// earlier ones were not "strict about the congestion window for the final FIN").
+    #[inline]
+    pub(crate) fn counts_packets(&self) -> bool {
+        self.policies.loss_detection == LossDetection::Rack
     }
 }

@@ -19,7 +19,7 @@ use self::{
     ack_scheduler::AckScheduler,
     d_sack::DSack,
     right_sizing::{DataArrived, RightSizing},
-    sequence::{Fit, Order, ReceiveSequence},
+    sequence::{Order, ReceiveSequence},
 };
 use crate::{
     alarm::Alarm,
@@ -91,7 +91,7 @@ impl Receiver {
         &mut self,
         segment: &Segment,
         config: &Config,
-        reverse: &ReverseFacts<'_>,
+        reverse: ReverseFacts<'_>,
         now: Instant,
     ) -> Received {
         let first = self.sequence.position(segment.data_start());
@@ -99,8 +99,9 @@ impl Receiver {
         if order != Order::Next {
             self.note_duplicate(segment, config.policies.d_sack);
         }
-        let (received, fit) = self.sequence.take(segment, first);
-        if fit == Fit::Trimmed {
+        let data = self.sequence.trim(segment, first);
+        let received = self.sequence.take(&data);
+        if data.exceeds_window() {
             // The peer must learn how small the window is.
             self.acks.ask(AckReason::WindowFull);
         }
@@ -112,10 +113,9 @@ impl Receiver {
     }
 
     /// Lets the receive buffer grow, if it does.
-    fn tune_buffer(&mut self, segment: &Segment, reverse: &ReverseFacts<'_>, now: Instant) {
+    fn tune_buffer(&mut self, segment: &Segment, reverse: ReverseFacts<'_>, now: Instant) {
         let sequence = &self.sequence;
         let age = |echo: u32| timestamp(now).wrapping_sub(echo);
-        let beyond = sequence.out_of_order().end().unwrap_or(sequence.next()) - sequence.next();
         let data = DataArrived {
             len: segment.len,
             mss: reverse.mss,
@@ -125,7 +125,7 @@ impl Receiver {
             drained: sequence.readable() == 0
                 || u64::try_from(sequence.position(segment.data_start()))
                     .is_ok_and(|start| start <= sequence.read_end()),
-            out_of_order: u32::try_from(beyond).unwrap_or(u32::MAX),
+            out_of_order: sequence.beyond_gap(),
             after_bare_ack: reverse.after_bare_ack,
         };
         let buffer = sequence.buffer();
@@ -227,6 +227,12 @@ impl Receiver {
     #[inline]
     pub(crate) fn advertise(&mut self, policy: AckPolicy, mss: u32) -> u16 {
         self.sequence.advertise(policy, mss)
+    }
+
+    /// The timestamps of a segment that leaves now, if both offered them.
+    #[inline]
+    pub(crate) fn timestamps(&self, now: Instant) -> Option<Timestamps> {
+        self.sequence.uses_timestamps().then(|| self.clock(now))
     }
 
     /// TSval and TSecr of a segment that leaves now.

@@ -1,6 +1,302 @@
-//! The send side of a connection.
+//! The send side of a connection: what was sent, what became of it, and what may be sent now.
+//!
+//! | module | one idea |
+//! | --- | --- |
+//! | `sequence`, `piece` | the send sequence space, and a range of it that may leave |
+//! | `next_piece` | what may be sent now, and if nothing, why |
+//! | `on_sent`, `process_ack`, `timeouts` | a segment leaves, an ACK arrives, a timer fires |
+//! | `timers` | the timers, of which the retransmission timer is one |
+//! | `control_block` | with which window a connection begins, and what it takes over from others (RFC 9040) |
+//! | `recovery`, `phase`, `scoreboard`, `repair` | what is sent again (RFC 5681, 6582, 6675) |
+//! | `episode`, `prr` | what a recovery remembers, and how the window comes down meanwhile (RFC 9937) |
+//! | `undo`, `frto`, `spurious` | whether a recovery was for nothing (RFC 3708, 3522, 5682) |
+//! | `flight`, `sent`, `latest`, `news` | the segments that are out, and what an ACK tells of them |
+//! | `rack`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
+//! | `bbr_samples` | what BBR learns of the path from an ACK |
+//! | `paced`, `tso_deferral` | segments that leave at a rate, and such that wait for others |
+//! | `cwnd_use` | how much of the congestion window is used |
+//! | `estimators`, `packet_count`, `ack_spacing` | what some policies estimate: packets in a round trip, bandwidth |
+//! | `validation` | whether the window is used (RFC 7661) |
 
-pub(crate) mod ack_spacing;
-pub(crate) mod packet_count;
-pub(crate) mod phase;
-pub(crate) mod validation;
+mod ack_spacing;
+mod bbr_samples;
+mod control_block;
+mod cwnd_use;
+mod episode;
+mod estimators;
+mod flight;
+mod frto;
+mod latest;
+mod news;
+mod next_piece;
+mod on_sent;
+mod paced;
+mod packet_count;
+mod phase;
+mod piece;
+mod probe;
+mod process_ack;
+mod prr;
+mod rack;
+mod recovery;
+mod repair;
+mod scoreboard;
+mod sent;
+mod sequence;
+mod spurious;
+mod timeouts;
+mod timers;
+mod tso_deferral;
+mod undo;
+mod validation;
+
+pub(crate) use self::{phase::Phase, piece::Piece, process_ack::Effects, timeouts::AfterTimeout};
+
+use alloc::boxed::Box;
+
+use self::{
+    estimators::Estimators,
+    flight::Flight,
+    paced::PacedSender,
+    rack::Rack,
+    recovery::{Recovery, Reports},
+    sequence::SendSequence,
+    timers::Timers,
+};
+use crate::{
+    alarm::Alarm,
+    config::Config,
+    congestion::{Controller, Windows},
+    policy::LossDetection,
+    round_trip::RoundTrip,
+    segment::WindowShift,
+    seq::SeqNumber,
+    units::Instant,
+    wait::{Deadline, Timer},
+};
+
+/// The send side.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    sequence: SendSequence,
+    round_trip: RoundTrip,
+    congestion: Controller,
+    recovery: Recovery,
+    timers: Timers,
+    /// While what is sent is paced.
+    paced: Option<Box<PacedSender>>,
+    /// If a policy has something estimated.
+    estimators: Option<Box<Estimators>>,
+    /// The segments that are out, if a policy needs them.
+    flight: Option<Box<Flight>>,
+    rack: Rack,
+}
+
+impl Sender {
+    pub(crate) fn new(iss: SeqNumber, config: &Config) -> Self {
+        let mss = u32::from(config.mss);
+        let start = Windows { congestion: mss, threshold: u32::MAX };
+        Self {
+            sequence: SendSequence::new(iss, config.mss),
+            round_trip: RoundTrip::new(config.policies.timers),
+            congestion: config.policies.control(start, mss),
+            recovery: Recovery::default(),
+            timers: Timers::default(),
+            paced: None,
+            estimators: None,
+            flight: None,
+            rack: Rack::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn sequence(&self) -> &SendSequence {
+        &self.sequence
+    }
+
+    #[inline]
+    pub(crate) const fn round_trip(&self) -> &RoundTrip {
+        &self.round_trip
+    }
+
+    #[inline]
+    pub(crate) const fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    /// Where loss recovery stands.
+    pub(crate) const fn phase(&self) -> Phase {
+        self.recovery.phase()
+    }
+
+    /// Whether duplicate ACKs have arrived since new data was acknowledged.
+    pub(crate) const fn has_duplicate_acks(&self) -> bool {
+        self.recovery.duplicate_acks() > 0
+    }
+
+    /// cwnd and ssthresh.
+    #[inline]
+    pub(crate) fn windows(&self) -> Windows {
+        Windows { congestion: self.congestion.window(), threshold: self.congestion.threshold() }
+    }
+
+    /// Bytes that [`write`](Self::write) takes before they are acknowledged.
+    pub(crate) fn buffer(&self, config: &Config) -> u32 {
+        let window = || self.congestion.window();
+        let policies = &config.policies;
+        policies.send_tuning.send_buffer(config.send_buffer, policies.congestion, window)
+    }
+
+    /// Whether the send buffer has room.
+    pub(crate) fn has_room(&self, config: &Config) -> bool {
+        self.sequence.has_room(self.buffer(config))
+    }
+
+    /// Whether losses are found by time: RFC 8985 needs SACK (section 4).
+    #[inline]
+    fn detects_by_time(&self) -> bool {
+        self.flight.is_some() && self.recovery.is_timed()
+    }
+
+    /// Repairs begun since the last time.
+    pub(crate) const fn take_loss_events(&mut self) -> u8 {
+        self.recovery.take_loss_events()
+    }
+
+    /// The connection comes from LISTEN.
+    pub(crate) const fn listen(&mut self) {
+        self.sequence.listen();
+    }
+
+    /// The connection begins, or is established: the time before the first data counts from here (Linux
+    /// `tcp_finish_connect`).
+    pub(crate) const fn begin(&mut self, now: Instant) {
+        self.timers.note_sent(now);
+    }
+
+    /// The peer's SYN says how it reports what arrives.
+    pub(crate) fn agree_on_sack(&mut self, sack: bool, policy: LossDetection) {
+        self.recovery.agree(match (sack, policy) {
+            (false, _) => Reports::Unselective,
+            (true, LossDetection::Rfc6675) => Reports::Selective,
+            (true, LossDetection::Rack) => Reports::SelectiveTimed,
+        });
+    }
+
+    /// The peer's SYN says what segments it takes, of which `overhead` bytes are options. Returns the bytes of data in
+    /// a full one.
+    pub(crate) fn agree_on_mss(&mut self, mss: u16, overhead: u16) -> u32 {
+        self.sequence.agree_on_mss(mss, overhead)
+    }
+
+    /// The peer scales its windows.
+    pub(crate) const fn scale_window(&mut self, shift: WindowShift) {
+        self.sequence.scale_window(shift);
+    }
+
+    /// The window of a SYN is not scaled.
+    pub(crate) const fn take_window_of_syn(&mut self, window: u16) {
+        self.sequence.take_window_of_syn(window);
+    }
+
+    /// The window of the segment that ends the handshake.
+    pub(crate) fn take_first_window(&mut self, window: u16) {
+        self.sequence.take_first_window(window);
+    }
+
+    /// The SYN leaves again.
+    pub(crate) const fn send_syn_again(&mut self) {
+        self.sequence.rewind_to(0);
+    }
+
+    /// What follows `position` leaves next: not all that left with the SYN was taken.
+    pub(crate) const fn send_from(&mut self, position: u64) {
+        self.sequence.rewind_to(position);
+    }
+
+    /// The handshake is over; the congestion window is `in_use` already, or begins now.
+    pub(crate) fn establish(&mut self, in_use: bool, config: &Config, now: Instant) {
+        self.round_trip.on_established();
+        if !in_use {
+            self.begin_congestion_control(config);
+        }
+        self.begin_model(config, now);
+        self.estimators = Estimators::new(&config.policies);
+        self.pace_start(config, now);
+    }
+
+    /// A segment arrives.
+    #[inline]
+    pub(crate) const fn note_received(&mut self, now: Instant) {
+        self.timers.note_received(now);
+    }
+
+    /// Every verb of the application begins here.
+    #[inline]
+    pub(crate) const fn begin_call(&mut self) {
+        self.sequence.begin_call();
+    }
+
+    #[inline]
+    pub(crate) const fn note_outstanding_at_call(&mut self) {
+        self.sequence.note_outstanding_at_call();
+    }
+
+    /// Takes `bytes` from the application; how many there was room for.
+    pub(crate) fn write(&mut self, bytes: u32, config: &Config) -> u32 {
+        self.sequence.write(bytes, self.buffer(config))
+    }
+
+    /// The application has closed: a FIN follows what is written.
+    pub(crate) const fn close(&mut self) {
+        self.sequence.close();
+    }
+
+    /// Small segments may be held again.
+    pub(crate) fn hold(&mut self) {
+        self.timers.stop_waiting_for(Timer::Cork);
+        self.sequence.hold();
+    }
+
+    /// The round trip that is being measured tells nothing.
+    pub(crate) const fn stop_timing(&mut self) {
+        self.sequence.stop_timing();
+    }
+
+    /// The path takes segments of `mss` bytes, of which `overhead` are options; what is in flight is sent again. `false`
+    /// if they are no larger now.
+    pub(crate) fn limit_mss(&mut self, mss: u32, overhead: u16) -> bool {
+        let smaller = self.sequence.limit_mss(mss, overhead);
+        if smaller && self.sequence.una() > 0 {
+            self.congestion.set_segment_size(self.sequence.mss());
+            if self.sequence.is_outstanding() {
+                self.send_smaller();
+            }
+        }
+        smaller
+    }
+
+    /// Nothing outstanding is waited for any more.
+    pub(crate) const fn stop_retransmission(&mut self) {
+        self.timers.stop_retransmission();
+    }
+
+    /// 2 MSL begin, or begin again.
+    pub(crate) const fn wait_until(&mut self, end_of_time_wait: Instant) {
+        self.timers.wait_for(Timer::TimeWait, Alarm::at(end_of_time_wait));
+    }
+
+    /// The timer that is due first. `ack_due` is the delayed ACK's.
+    #[inline]
+    pub(crate) fn earliest(&self, ack_due: Alarm) -> Option<Deadline> {
+        self.timers.earliest(ack_due)
+    }
+
+    /// Nothing is sent any more.
+    pub(crate) fn stop(&mut self) {
+        (self.paced, self.estimators, self.flight) = (None, None, None);
+        self.timers.stop();
+        // What its last ACK has told of losses changes nothing any more.
+        self.recovery.take_loss_events();
+    }
+}

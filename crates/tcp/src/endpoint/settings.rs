@@ -5,25 +5,20 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use super::{Config, Endpoint};
+use super::{Config, Endpoint, Event};
 use crate::{
-    alarm::Alarm,
     policy::{AckPolicy, BufferTuning, ClosePolicy, HoldPolicy},
     units::IpVersion,
-    wait::Timer,
 };
 
 impl Endpoint {
     /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
     pub fn set_hold(&mut self, hold: HoldPolicy) {
-        self.begin_call();
+        self.sender.begin_call();
         if self.config.policies.hold != hold {
             self.own_config().policies.hold = hold;
         }
-        if self.timers.runs(Timer::Cork) {
-            self.timers.waiting = Alarm::OFF;
-        }
-        self.sender.release_held = false;
+        self.sender.hold();
     }
 
     /// Changes when data is acknowledged, from the next segment on. [`AckPolicy::LinuxQuickAck`] learns from
@@ -50,12 +45,14 @@ impl Endpoint {
     /// from now on, it has this size.
     /// What was written stays, also if it is more.
     pub fn set_send_buffer(&mut self, bytes: u32) {
-        self.begin_call();
-        let had_room = self.sender.has_room(self.send_buffer());
+        self.sender.begin_call();
+        let had_room = self.sender.has_room(&self.config);
         let config = self.own_config();
         config.send_buffer = bytes;
         config.policies.send_tuning = BufferTuning::Off;
-        self.notify_writable(had_room);
+        if !had_room && self.sender.has_room(&self.config) {
+            self.events.push(Event::Writable);
+        }
     }
 
     /// Changes the largest window that is advertised (`SO_RCVBUF`); from now on, it is this one. A smaller one takes back nothing

@@ -216,29 +216,26 @@ impl AckScheduler {
         order: Order,
         sequence: &ReceiveSequence,
         config: &Config,
-        reverse: &ReverseFacts<'_>,
+        reverse: ReverseFacts<'_>,
         now: Instant,
     ) {
         let gap = self.since_arrival(now);
         self.learn(segment.len, config.mss, gap, now);
         let policy = config.policies.ack;
-        let linux = policy == AckPolicy::LinuxQuickAck;
-        if linux {
-            self.learn_quick_ack(segment.len, order, gap, sequence, config, reverse);
-        }
         // Two times that one policy each asks for, and not for every segment of the others.
-        let time_out = match policy {
-            AckPolicy::LinuxQuickAck => self.quick_ack.time_out(reverse.round_trip.smoothed()),
-            _ => Duration::ZERO,
-        };
-        let interarrival = match policy {
-            AckPolicy::Interarrival => Duration::from_micros(self.interarrival_us.into()),
-            _ => Duration::ZERO,
-        };
-        let compression = match linux && sequence.uses_sack() {
-            true => self.compression(segment, order, sequence, reverse.round_trip),
-            false => None,
-        };
+        let (mut time_out, mut interarrival, mut compression) =
+            (Duration::ZERO, Duration::ZERO, None);
+        match policy {
+            AckPolicy::LinuxQuickAck => {
+                self.learn_quick_ack(segment.len, order, gap, sequence, config, reverse);
+                time_out = self.quick_ack.time_out(reverse.round_trip.smoothed());
+                compression = self.compression(segment, order, sequence, reverse.round_trip);
+            }
+            AckPolicy::Interarrival => {
+                interarrival = Duration::from_micros(self.interarrival_us.into());
+            }
+            _ => {}
+        }
         let arrival = Arrival {
             unacked_bytes: sequence.unacknowledged(self.last_sent),
             unacked_segments: self.segments,
@@ -249,15 +246,17 @@ impl AckScheduler {
             time_out,
             interarrival,
         };
-        // Compressed ACKs have a timer of high resolution.
-        let in_ticks =
-            linux && config.policies.timers == TimerPolicy::Linux && compression.is_none();
         if !self.due.is_on() {
             self.since = now;
         }
         match policy.on_arrival(arrival, now) {
             AckDecision::Now(reason) => self.ask(reason),
-            AckDecision::At(_) if in_ticks => {
+            // Compressed ACKs have a timer of high resolution.
+            AckDecision::At(_)
+                if policy == AckPolicy::LinuxQuickAck
+                    && config.policies.timers == TimerPolicy::Linux
+                    && compression.is_none() =>
+            {
                 self.due.not_later_than(config.expiry(Nanos::of(time_out), now));
             }
             AckDecision::At(due) => self.due.not_later_than(Alarm::at(due)),
@@ -275,6 +274,9 @@ impl AckScheduler {
         sequence: &ReceiveSequence,
         round_trip: &RoundTrip,
     ) -> Option<Duration> {
+        if !sequence.uses_sack() {
+            return None;
+        }
         self.behind_gap = match order {
             Order::Next => 0,
             Order::FillsGap => u8::from(sequence.has_gap()),
@@ -300,7 +302,7 @@ impl AckScheduler {
         gap: Option<Nanos>,
         sequence: &ReceiveSequence,
         config: &Config,
-        reverse: &ReverseFacts<'_>,
+        reverse: ReverseFacts<'_>,
     ) {
         let full_segment = u32::from(self.full_segment);
         let credit = Credit { window: sequence.window(), full_segment };

@@ -45,11 +45,23 @@ pub(crate) struct ReceiveSequence {
     ts_recent_at: Instant,
 }
 
-/// Whether all of a segment's data lies inside the window.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Fit {
-    Whole,
-    Trimmed,
+/// The data of a segment: from `start` to `kept_end` it is new, and inside the window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trimmed {
+    first: i64,
+    start: u64,
+    kept_end: u64,
+    end: u64,
+    /// Where the peer's stream ends.
+    limit: u64,
+}
+
+impl Trimmed {
+    /// Whether some of it lies beyond the window.
+    #[inline]
+    pub(crate) const fn exceeds_window(&self) -> bool {
+        self.kept_end < self.end
+    }
 }
 
 /// What a SYN says of the receive window.
@@ -211,6 +223,12 @@ impl ReceiveSequence {
         !self.out_of_order.is_empty()
     }
 
+    /// Bytes from RCV.NXT to the end of what has arrived beyond the first gap.
+    pub(crate) fn beyond_gap(&self) -> u32 {
+        let end = self.out_of_order.end().unwrap_or(self.next);
+        u32::try_from(end - self.next).unwrap_or(u32::MAX)
+    }
+
     /// The number on the wire of a position.
     pub(crate) fn number(&self, position: u64) -> SeqNumber {
         self.irs.at(position)
@@ -262,15 +280,26 @@ impl ReceiveSequence {
         }
     }
 
-    /// Takes the data of a segment, which begins at `first`, trimmed to what is new and inside the window; whether the
-    /// window was large enough.
-    pub(crate) fn take(&mut self, segment: &Segment, first: i64) -> (Received, Fit) {
-        let start = u64::try_from(first).unwrap_or(0).max(self.next);
-        let end = u64::try_from(first + i64::from(segment.len)).unwrap_or(0);
+    /// The data of a segment, which begins at `first`, trimmed to what is new and inside the window.
+    #[inline]
+    pub(crate) fn trim(&self, segment: &Segment, first: i64) -> Trimmed {
         // Nothing follows a FIN, whatever a peer claims.
         let limit = self.fin.map_or(u64::MAX, NonZeroU64::get);
-        let kept_end = end.min(self.edge).min(limit);
-        let received = if start >= kept_end {
+        let end = u64::try_from(first + i64::from(segment.len)).unwrap_or(0);
+        Trimmed {
+            first,
+            start: u64::try_from(first).unwrap_or(0).max(self.next),
+            kept_end: end.min(self.edge).min(limit),
+            end,
+            limit,
+        }
+    }
+
+    /// Takes what is left of a segment's data.
+    #[inline]
+    pub(crate) fn take(&mut self, data: &Trimmed) -> Received {
+        let &Trimmed { first, start, kept_end, limit, .. } = data;
+        if start >= kept_end {
             let behind_fin = start >= limit;
             Received::Dropped(match behind_fin {
                 true => DropReason::BehindFin,
@@ -280,12 +309,11 @@ impl ReceiveSequence {
             Received::Taken(Some(Placement {
                 skip: u32::try_from(as_signed(start) - first).unwrap_or(0),
                 offset: start - 1,
-                len: u32::try_from(kept_end - start).unwrap_or(segment.len),
+                len: u32::try_from(kept_end - start).unwrap_or(u32::MAX),
             }))
         } else {
             Received::Dropped(DropReason::TooManyGaps)
-        };
-        (received, if kept_end < end { Fit::Trimmed } else { Fit::Whole })
+        }
     }
 
     /// Takes `[start, end)` of the stream, already trimmed to the window. `false` if it could not be

@@ -1,7 +1,9 @@
-//! Segments that wait for the next ACK, so that more leave together ([`DeferralPolicy`]).
+//! Segments that wait for the next ACK, so that more leave together ([`DeferralPolicy`]; Linux
+//! `tcp_tso_should_defer`).
 
-use super::{Endpoint, flight::Flight, output::Piece, recovery::Phase};
+use super::{Sender, flight::Flight, phase::Phase, piece::Piece};
 use crate::{
+    config::Config,
     congestion::{Controller, Windows},
     pacing,
     policy::{Deferrable, DeferralPolicy},
@@ -9,22 +11,27 @@ use crate::{
     wait::Wait,
 };
 
-impl Endpoint {
+impl Sender {
     /// Lets `piece` pass, unless it waits for an ACK.
     #[inline]
-    pub(super) fn unless_deferred(&mut self, piece: Piece, now: Instant) -> Result<Piece, Wait> {
+    pub(crate) fn unless_deferred(
+        &mut self,
+        piece: Piece,
+        config: &Config,
+        now: Instant,
+    ) -> Result<Piece, Wait> {
         // What was begun is sent whole.
-        let goes_on = |flight: &Flight| flight.burst > 0 && self.timers.last_send == now;
+        let goes_on = |flight: &Flight| flight.is_in_burst() && self.timers.last_send() == now;
         let begins = self.flight.as_deref().is_some_and(|flight| !goes_on(flight));
-        if begins && self.may_defer() && self.is_deferred(&piece, now) {
+        if begins && self.may_defer(config) && self.is_deferred(&piece, now) {
             return Err(self.wait_for_ack());
         }
         Ok(piece)
     }
 
     #[inline]
-    fn may_defer(&self) -> bool {
-        self.config.policies.deferral != DeferralPolicy::Off && self.recovery.phase == Phase::Open
+    fn may_defer(&self, config: &Config) -> bool {
+        config.policies.deferral != DeferralPolicy::Off && self.recovery.phase() == Phase::Open
     }
 
     #[inline(never)]
@@ -32,9 +39,9 @@ impl Endpoint {
         let Some(flight) = self.flight.as_deref() else { return false };
         // What would not become more is sent at once, and so is what the FIN ends: Linux puts it on the last buffer
         // of what is left.
-        let (end, to_send) = (piece.end(), self.sender.end());
-        let ends = self.sender.fin && to_send - piece.start <= LARGEST_BUFFER;
-        if ends || end >= to_send || end <= self.sender.max || flight.probe.is_due() {
+        let (end, to_send) = (piece.end(), self.sequence.end());
+        let ends = self.sequence.has_fin() && to_send - piece.start() <= LARGEST_BUFFER;
+        if ends || end >= to_send || end <= self.sequence.max() || flight.probe().is_due() {
             return false;
         }
         let (Some(head), Some(srtt)) = (flight.head(), self.round_trip.smoothed()) else {
@@ -42,19 +49,20 @@ impl Endpoint {
         };
         let sent = match &self.congestion {
             Controller::Bbr(control) => control.sent_at(),
-            _ => self.timers.last_send,
+            _ => self.timers.last_send(),
         };
-        let (window, mss) = (self.congestion.window(), self.sender.mss);
-        let room = u64::from(window).saturating_sub(flight.pipe(self.sender.una, self.sender.mss));
+        let (window, mss) = (self.congestion.window(), self.sequence.mss());
+        let room =
+            u64::from(window).saturating_sub(flight.pipe(self.sequence.una(), self.sequence.mss()));
         let room = u32::try_from(room).unwrap_or(u32::MAX);
         let facts = Deferrable {
             room: room / mss,
             window: window / mss,
             since_sent: Nanos::between(sent, now),
-            oldest: Nanos::between(head.at, now),
+            oldest: Nanos::between(head.at(), now),
             srtt,
         };
-        if !facts.waits() || u64::from(room) > to_send - piece.start {
+        if !facts.waits() || u64::from(room) > to_send - piece.start() {
             return false;
         }
         if facts.room < LEAST_BURST && !matches!(self.congestion, Controller::Bbr(_)) {
@@ -65,7 +73,7 @@ impl Endpoint {
             return true;
         }
         if let Some(flight) = self.flight.as_deref_mut() {
-            flight.next_burst = Some(burst); // It begins now.
+            flight.plan_burst(burst); // It begins now.
         }
         false
     }
@@ -82,30 +90,30 @@ impl Endpoint {
         // far to go.
         let percent = if congestion < threshold / 2 { 200 } else { 120 };
         let rate = u64::from(congestion) * percent * 10_000 / srtt.micros().max(1);
-        pacing::burst(rate, shortest, self.sender.mss).max(LEAST_BURST)
+        pacing::burst(rate, shortest, self.sequence.mss()).max(LEAST_BURST)
     }
 
     /// A segment is about to leave: it begins a burst, or goes on with one.
     #[inline]
-    pub(super) fn note_burst(&mut self, now: Instant) {
-        if self.flight.is_some() && self.may_defer() {
+    pub(super) fn note_burst(&mut self, config: &Config, now: Instant) {
+        if self.flight.is_some() && self.may_defer(config) {
             self.note_burst_in_detail(now);
         }
     }
 
     #[inline(never)]
     fn note_burst_in_detail(&mut self, now: Instant) {
-        let goes_on = self.timers.last_send == now;
+        let goes_on = self.timers.last_send() == now;
         let Some(flight) = self.flight.as_deref_mut() else { return };
-        let known = flight.next_burst.take();
-        if goes_on && flight.burst > 0 {
-            flight.burst -= 1;
+        let known = flight.take_planned_burst();
+        if goes_on && flight.is_in_burst() {
+            flight.go_on_with_burst();
             return;
         }
         let srtt = || self.round_trip.smoothed().unwrap_or_default();
         let burst = known.unwrap_or_else(|| self.burst(srtt()));
         if let Some(flight) = self.flight.as_deref_mut() {
-            flight.burst = u16::try_from(burst).unwrap_or(u16::MAX).saturating_sub(1);
+            flight.begin_burst(burst);
         }
     }
 }

@@ -1,12 +1,16 @@
 //! What an endpoint has done, for drivers that ask for it.
 
-use alloc::boxed::Box;
 use core::time::Duration;
 
-use super::{DropReason, Endpoint, Received, Transmit, recovery::Phase};
-use crate::{segment::Segment, units::Instant, wait::Wait};
+use crate::{
+    received::{DropReason, Received},
+    segment::Segment,
+    transmit::Transmit,
+    units::Instant,
+    wait::Wait,
+};
 
-/// What an endpoint has done since [`Endpoint::count`].
+/// What an endpoint has done since [`Endpoint::count`](crate::Endpoint::count).
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Counters {
@@ -38,7 +42,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         segments_sent: 0,
         bytes_sent: 0,
         segments_retransmitted: 0,
@@ -61,18 +65,42 @@ impl Counters {
     }
 
     /// Time in which nothing (more) was sent for this reason. What is waited for now is counted up to
-    /// the last call of [`Endpoint::poll_transmit`].
+    /// the last call of [`Endpoint::poll_transmit`](crate::Endpoint::poll_transmit).
     #[must_use]
     pub fn waited(&self, wait: Wait) -> Duration {
         index(&Wait::ALL, wait).map_or(Duration::ZERO, |index| self.waited[index])
     }
 
-    fn received(&mut self, segment: &Segment, received: Received) {
+    pub(crate) fn received(&mut self, segment: &Segment, received: Received) {
         self.segments_received += 1;
         self.bytes_received += u64::from(segment.len);
         let dropped = received.dropped().and_then(|reason| index(&DropReason::ALL, reason));
         if let Some(index) = dropped {
             self.dropped[index] += 1;
+        }
+    }
+
+    /// Repairs have begun.
+    pub(crate) fn lost(&mut self, loss_events: u8) {
+        self.loss_events += u64::from(loss_events);
+    }
+
+    /// A duplicate ACK has arrived.
+    pub(crate) const fn duplicate_ack(&mut self) {
+        self.duplicate_acks_received += 1;
+    }
+
+    /// What was polled, and what is waited for after it. A bare ACK does not end a wait, and a segment that leaves
+    /// says nothing about what follows it.
+    pub(crate) fn polled(&mut self, transmit: Option<&Transmit>, wait: Option<Wait>, now: Instant) {
+        match transmit {
+            None => self.wait(wait, now),
+            Some(transmit) => {
+                self.sent(transmit);
+                if !transmit.is_bare_ack() {
+                    self.wait(None, now);
+                }
+            }
         }
     }
 
@@ -101,56 +129,4 @@ impl Counters {
 
 fn index<T: PartialEq>(all: &[T], one: T) -> Option<usize> {
     all.iter().position(|each| *each == one)
-}
-
-impl Endpoint {
-    /// Counts from now on; counters that there are begin at zero again.
-    pub fn count(&mut self) {
-        self.counters = Some(Box::new(Counters::NONE));
-    }
-
-    /// What was counted; `None` before [`count`](Self::count).
-    #[must_use]
-    pub fn counters(&self) -> Option<&Counters> {
-        self.counters.as_deref()
-    }
-
-    pub(super) fn count_received(&mut self, segment: &Segment, received: Received) {
-        if let Some(counters) = &mut self.counters {
-            counters.received(segment, received);
-        }
-    }
-
-    pub(super) fn count_duplicate_ack(&mut self) {
-        if let Some(counters) = &mut self.counters {
-            counters.duplicate_acks_received += 1;
-        }
-    }
-
-    /// A repair begins; what a repair under way adds is not counted.
-    pub(super) fn count_loss_event(&mut self) {
-        let begins = self.recovery.phase == Phase::Open;
-        if let Some(counters) = self.counters.as_mut().filter(|_| begins) {
-            counters.loss_events += 1;
-        }
-    }
-
-    /// A bare ACK does not end a wait, and a segment that leaves says nothing about what follows it.
-    pub(super) fn count_sent(&mut self, transmit: Option<&Transmit>, now: Instant) {
-        if self.counters.is_none() {
-            return;
-        }
-        let wait = self.wait();
-        if let Some(counters) = &mut self.counters {
-            match transmit {
-                None => counters.wait(wait, now),
-                Some(transmit) => {
-                    counters.sent(transmit);
-                    if !transmit.is_bare_ack() {
-                        counters.wait(None, now);
-                    }
-                }
-            }
-        }
-    }
 }

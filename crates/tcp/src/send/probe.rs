@@ -6,17 +6,16 @@
 
 use core::cmp::Ordering;
 
-use super::{Endpoint, recovery::Phase};
+use super::{Sender, phase::Phase};
 use crate::{
-    alarm::Alarm,
-    policy::LossDetection,
+    config::Config,
     units::{Instant, Nanos},
     wait::Timer,
 };
 
 /// A tail-loss probe.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Probe {
+pub(crate) struct Probe {
     /// Its timer has fired, it leaves next.
     due: bool,
     /// TLP.end_seq: SND.NXT when it left; 0 if none is out.
@@ -29,25 +28,32 @@ pub(super) struct Probe {
 
 impl Probe {
     /// Whether a probe leaves next.
-    pub(super) const fn is_due(self) -> bool {
+    pub(crate) const fn is_due(&self) -> bool {
         self.due
     }
 
     /// Whether it is not known yet what became of the last one.
-    pub(super) const fn is_out(self) -> bool {
+    pub(crate) const fn is_out(&self) -> bool {
         self.until > 0
     }
 
     /// No probe is out, and none leaves.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         *self = Self::default();
     }
 
     /// A D-SACK block ends at `right`; whether it reports the probe.
-    pub(super) const fn on_dsack(&mut self, right: u64) -> bool {
+    pub(crate) const fn on_dsack(&mut self, right: u64) -> bool {
         let reported = self.until == right;
         self.in_vain |= reported;
         reported
+    }
+
+    /// Its timer has fired; whether it leaves: not if one is out.
+    const fn fall_due(&mut self) -> bool {
+        let leaves = !self.is_out();
+        self.due |= leaves;
+        leaves
     }
 
     fn on_sent(&mut self, until: u64, again: bool) {
@@ -75,48 +81,51 @@ impl Probe {
     }
 }
 
-impl Endpoint {
+impl Sender {
     /// New data has left, or something again.
-    pub(super) fn schedule_probe_on_sent(&mut self, start: u64, end: u64, now: Instant) {
-        let new = end > self.sender.max;
+    pub(crate) fn schedule_probe_on_sent(
+        &mut self,
+        start: u64,
+        end: u64,
+        config: &Config,
+        now: Instant,
+    ) {
+        let new = end > self.sequence.max();
         let Some(flight) = self.flight.as_deref_mut() else { return };
-        if flight.probe.due {
+        if flight.probe().is_due() {
             // RFC 8985, section 7.3: the retransmission timer is armed anew, without back-off.
-            flight.probe.on_sent(end.max(self.sender.max), !new);
-            self.timers.retransmit(self.retransmission_due(now));
+            flight.probe_mut().on_sent(end.max(self.sequence.max()), !new);
+            self.timers.start_retransmission(self.retransmission_due(config, now));
         } else if new {
-            // With one segment, the probe waits for longer.
-            let set = flight.probe_set_by_data.due() == Some(now) && flight.len() > 2;
-            if !set || !self.timers.watches_by(Timer::TailLossProbe) {
-                flight.probe_set_by_data = Alarm::at(now);
+            if !flight.has_set_probe(now) || !self.timers.watches_by(Timer::TailLossProbe) {
+                flight.set_probe_by_data(now);
                 let head = flight.head_sent().unwrap_or(now);
-                self.schedule_probe(head, now);
+                self.schedule_probe(head, config, now);
             }
-        } else if start <= self.sender.una
-            && self.counts_packets()
+        } else if start <= self.sequence.una()
+            && config.counts_packets()
             && !self.timers.watches_by(Timer::Reordering)
         {
             // Linux `tcp_xmit_retransmit_queue`: the timer counts from the head's last copy.
-            self.timers.retransmit(self.retransmission_due(now));
+            self.timers.start_retransmission(self.retransmission_due(config, now));
         }
     }
 
     /// New data was acknowledged; whether the probe timer runs now.
-    pub(super) fn schedule_probe_on_ack(&mut self, now: Instant) -> bool {
+    pub(crate) fn schedule_probe_on_ack(&mut self, config: &Config, now: Instant) -> bool {
         if let Some(flight) = self.flight.as_deref_mut() {
-            flight.probe_set_by_data = Alarm::OFF;
+            flight.set_probe_by_ack();
         }
-        self.schedule_probe(now, now)
+        self.schedule_probe(now, config, now)
     }
 
     /// Starts the probe timer, which takes the place of a retransmission timer that counts from `head`; whether
     /// it does. Two round trips, and for a single segment the time that a peer may delay its ACK.
-    fn schedule_probe(&mut self, head: Instant, now: Instant) -> bool {
-        let open = self.recovery.phase == Phase::Open && self.sender.una > 0;
+    fn schedule_probe(&mut self, head: Instant, config: &Config, now: Instant) -> bool {
+        let open = self.recovery.phase() == Phase::Open && self.sequence.una() > 0;
         let (srtt, rto) = (self.round_trip.smoothed(), self.round_trip.time_out());
-        let by_time = self.receiver.sequence().uses_sack()
-            && self.config.policies.loss_detection == LossDetection::Rack;
-        let Some(flight) = self.flight.as_deref().filter(|_| by_time) else { return false };
+        let timed = self.recovery.is_timed();
+        let Some(flight) = self.flight.as_deref().filter(|_| timed) else { return false };
         if !open || flight.is_empty() || flight.sacked() > 0 {
             return false;
         }
@@ -124,41 +133,40 @@ impl Endpoint {
         let timeout = srtt.map_or(UNMEASURED, |srtt| srtt * 2 + patience);
         let until_timer = rto - Nanos::between(head, now);
         let span = if until_timer.is_zero() { timeout } else { timeout.min(until_timer) };
-        self.timers.watch_outstanding(Timer::TailLossProbe, self.config.expiry(span, now));
+        self.timers.watch_outstanding(Timer::TailLossProbe, config.expiry(span, now));
         true
     }
 
     /// The probe timer has fired. At most one probe is out: if one is, the retransmission timer goes on.
-    pub(super) fn probe_timeout(&mut self, now: Instant) {
+    pub(crate) fn probe_timeout(&mut self, config: &Config, now: Instant) {
         if let Some(flight) = self.flight.as_deref_mut()
-            && flight.probe.until == 0
+            && flight.probe_mut().fall_due()
         {
-            flight.probe.due = true;
-            self.timers.retransmit(self.retransmission_due(now));
+            self.timers.start_retransmission(self.retransmission_due(config, now));
         } else {
-            self.resume_retransmission_timer(now);
+            self.resume_retransmission_timer(config, now);
         }
     }
 
     /// A repair begins, so nothing is probed.
-    pub(super) fn end_probe(&mut self, now: Instant) {
+    pub(crate) fn end_probe(&mut self, config: &Config, now: Instant) {
         if let Some(flight) = self.flight.as_deref_mut() {
-            flight.probe.end();
+            flight.probe_mut().end();
         }
         if self.timers.watches_by(Timer::TailLossProbe) {
-            self.resume_retransmission_timer(now);
+            self.resume_retransmission_timer(config, now);
         }
     }
 
     /// An ACK may end a probe. If that has repaired a loss, cwnd is reduced as if it had been found
     /// otherwise (section 7.4).
-    pub(super) fn take_ack_of_probe(&mut self, ack: u64, repeats: bool, now: Instant) {
+    pub(crate) fn take_ack_of_probe(&mut self, ack: u64, repeats: bool, now: Instant) {
         let Some(flight) = self.flight.as_deref_mut() else { return };
-        if flight.probe.on_ack(ack, repeats) && self.recovery.phase == Phase::Open {
-            self.count_loss_event();
+        if flight.probe_mut().on_ack(ack, repeats) && self.recovery.phase() == Phase::Open {
+            self.recovery.note_loss_event();
             let at_loss = self.at_loss(now);
             self.congestion.on_loss(at_loss, true);
-            self.congestion.on_recovered(self.sender.flight());
+            self.congestion.on_recovered(self.sequence.flight());
             self.after_repair();
         }
     }
@@ -169,4 +177,4 @@ const DELAYED_ACK: Nanos = Nanos::from_millis(200);
 /// Without a round trip (Linux `TCP_TIMEOUT_INIT`).
 const UNMEASURED: Nanos = Nanos::from_millis(1_000);
 /// Linux `TCP_TIMEOUT_MIN_US`, which the reordering timer waits for as well.
-pub(super) const LEAST_TIMEOUT: Nanos = Nanos::from_millis(2);
+pub(crate) const LEAST_TIMEOUT: Nanos = Nanos::from_millis(2);

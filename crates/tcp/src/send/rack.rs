@@ -5,12 +5,10 @@
 //! other.
 
 use super::{
-    Endpoint,
-    flight::{Flight, Sent},
-    probe::LEAST_TIMEOUT,
-    recovery::Phase,
+    Sender, flight::Flight, latest::Latest, phase::Phase, probe::LEAST_TIMEOUT, sent::Sent,
 };
 use crate::{
+    config::Config,
     congestion::DUPLICATE_THRESHOLD,
     segment::Segment,
     units::{Instant, Nanos},
@@ -19,7 +17,7 @@ use crate::{
 
 /// What a connection remembers for RACK while nothing is outstanding.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rack {
+pub(crate) struct Rack {
     /// RACK.min_RTT, in microseconds; `u32::MAX` while there is none.
     min_rtt: u32,
     /// When it was measured, in half minutes, which wrap around after two hours: an idle endpoint has no
@@ -35,7 +33,7 @@ pub(super) struct Rack {
 /// Whether segments were seen to overtake each other (RACK.reordering_seen), and how far (Linux
 /// `tp->reordering`).
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Reordering {
+pub(crate) enum Reordering {
     #[default]
     Unseen,
     /// By DupThresh segments at most.
@@ -59,7 +57,7 @@ impl Default for Rack {
 impl Rack {
     /// Linux `tcp_update_rtt_min`: the shortest round trip of the last `tcp_min_rtt_wlen` seconds. One
     /// value, where Linux keeps three: when it is too old, the next sample takes its place.
-    pub(super) fn on_round_trip(&mut self, sample: Nanos, now: Instant) {
+    pub(crate) fn on_round_trip(&mut self, sample: Nanos, now: Instant) {
         let micros = u32::try_from(sample.micros()).unwrap_or(u32::MAX - 1);
         let [half_minutes, ..] = (now.as_nanos() / 30_000_000_000).to_le_bytes();
         let expired = half_minutes.wrapping_sub(self.min_rtt_at) > MIN_RTT_HALF_MINUTES;
@@ -69,7 +67,7 @@ impl Rack {
     }
 
     /// The shortest round trip.
-    pub(super) fn min_rtt(&self) -> Option<Nanos> {
+    pub(crate) fn min_rtt(&self) -> Option<Nanos> {
         (self.min_rtt != u32::MAX).then(|| Nanos::from_micros(self.min_rtt.into()))
     }
 
@@ -104,7 +102,7 @@ impl Rack {
     }
 
     /// A repair is over.
-    fn on_repaired(&mut self) {
+    pub(crate) fn on_repaired(&mut self) {
         self.persists = self.persists.saturating_sub(1);
         if self.persists == 0 {
             self.quarters = 1;
@@ -112,52 +110,60 @@ impl Rack {
     }
 }
 
+/// Why losses are looked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum SearchCause {
+    Ack,
+    Timer,
+}
+
 impl Flight {
     /// Whether the search for losses would end at the oldest segment: nothing that was sent later has
     /// arrived. Most ACKs of a path without loss end here.
     fn is_nothing_late(&self) -> bool {
-        self.head()
-            .is_some_and(|head| head.is_out() && !head.repeated && !self.latest.is_after(head))
+        self.head().is_some_and(|head| {
+            head.is_out() && !head.is_repeated() && !self.latest().is_after(head)
+        })
     }
 
     /// RACK_detect_loss(): how long to wait until the last of the suspicious segments is lost, or zero.
     /// The list is in the order of bytes; segments that were sent once are also in the order of time.
     fn detect_losses(&mut self, window: Nanos, now: Instant) -> Nanos {
-        let latest = self.latest;
+        let latest = *self.latest();
         let mut wait = Nanos::ZERO;
         let is_lost = |sent: &Sent| {
             if !latest.is_after(sent) {
-                return sent.repeated.then_some(false);
+                return sent.is_repeated().then_some(false);
             }
-            if sent.judged {
+            if sent.is_judged() {
                 return Some(false);
             }
             let remaining = latest.remaining(sent, window, now);
             wait = wait.max(remaining);
             Some(remaining.is_zero())
         };
-        self.lose(is_lost, |sent| sent.judged = true);
+        self.lose(is_lost, Sent::judge);
         wait
     }
 }
 
-impl Endpoint {
+impl Sender {
     /// An ACK has told something: losses are looked for, and the timers follow. `advances` if it
     /// acknowledges new data.
-    pub(super) fn detect_by_time(&mut self, advances: bool, now: Instant) {
-        let wait = self.rack_mark_lost(false, now);
+    pub(crate) fn detect_by_time(&mut self, advances: bool, config: &Config, now: Instant) {
+        let wait = self.rack_mark_lost(SearchCause::Ack, now);
         let Some(flight) = self.flight.as_deref_mut() else { return };
         // A lost retransmission ends what a timeout has begun ("FLAG_LOST_RETRANS" in `tcp_fastretrans_alert`).
-        let (found, again) = (flight.news.lost > 0, flight.news.lost_again);
-        match self.recovery.phase {
-            Phase::Open if found => self.begin_repair(now),
-            Phase::GoneBack | Phase::Forward if again => self.begin_repair(now),
+        let (found, again) = (flight.news().lost() > 0, flight.news().has_lost_again());
+        match self.recovery.phase() {
+            Phase::Open if found => self.begin_repair(config, now),
+            Phase::GoneBack | Phase::Forward if again => self.begin_repair(config, now),
             _ => {}
         }
         if !wait.is_zero() {
-            self.watch_reordering(wait, now);
+            self.watch_reordering(wait, config, now);
         } else if advances || self.sacks_what_is_older(now) {
-            self.watch_after_ack(now);
+            self.watch_after_ack(config, now);
         }
     }
 
@@ -165,47 +171,47 @@ impl Endpoint {
     /// (Linux `tcp_clean_rtx_queue`; RFC 6298 would leave it alone).
     fn sacks_what_is_older(&self, now: Instant) -> bool {
         let Some(flight) = self.flight.as_deref() else { return false };
-        let Some(round_trip) = flight.news.first_round_trip else { return false };
+        let Some(round_trip) = flight.news().first_round_trip() else { return false };
         flight.head_sent().is_some_and(|head| round_trip > Nanos::between(head, now))
     }
 
     /// Starts the reordering timer.
-    fn watch_reordering(&mut self, wait: Nanos, now: Instant) {
-        let due = self.config.expiry(wait + LEAST_TIMEOUT, now);
+    fn watch_reordering(&mut self, wait: Nanos, config: &Config, now: Instant) {
+        let due = config.expiry(wait + LEAST_TIMEOUT, now);
         self.timers.watch_outstanding(Timer::Reordering, due);
     }
 
     /// New data was acknowledged, and nothing is suspicious: the probe timer starts, or else the retransmission
     /// timer, if something is outstanding (Linux `tcp_set_xmit_timer`).
     #[inline]
-    fn watch_after_ack(&mut self, now: Instant) {
-        if !self.sender.is_outstanding() || self.schedule_probe_on_ack(now) {
+    fn watch_after_ack(&mut self, config: &Config, now: Instant) {
+        if !self.sequence.is_outstanding() || self.schedule_probe_on_ack(config, now) {
             return;
         }
         match self.timers.watches_by(Timer::Retransmission) {
-            true => self.timers.retransmit(self.retransmission_due(now)),
-            false => self.resume_retransmission_timer(now),
+            true => self.timers.start_retransmission(self.retransmission_due(config, now)),
+            false => self.resume_retransmission_timer(config, now),
         }
     }
 
     /// What the round trips and the order of delivered segments tell about the path.
-    pub(super) fn rack_measure(&mut self, now: Instant) {
+    pub(crate) fn rack_measure(&mut self, now: Instant) {
         let Some(flight) = self.flight.as_deref_mut() else { return };
-        self.rack.note_overtaken(flight.latest.overtaken, self.sender.mss);
-        if let Some(sample) = flight.news.last_round_trip.filter(|_| !flight.news.repeated) {
+        self.rack.note_overtaken(flight.latest().overtaken(), self.sequence.mss());
+        if let Some(sample) = flight.news().clear_round_trip() {
             self.rack.on_round_trip(sample, now);
         }
-        flight.latest.shortest = self.rack.min_rtt().unwrap_or_default();
+        flight.latest_mut().set_shortest(self.rack.min_rtt().unwrap_or_default());
     }
 
     /// Marks what is lost; how long to wait for what may be.
-    fn rack_mark_lost(&mut self, timer: bool, now: Instant) -> Nanos {
-        let recovering = self.recovery.phase != Phase::Open;
+    fn rack_mark_lost(&mut self, cause: SearchCause, now: Instant) -> Nanos {
+        let recovering = self.recovery.phase() != Phase::Open;
         let Some(flight) = self.flight.as_deref_mut() else { return Nanos::ZERO };
-        if !timer && !flight.latest.advanced {
+        if cause == SearchCause::Ack && !flight.latest().has_advanced() {
             return Nanos::ZERO;
         }
-        flight.latest.advanced = false;
+        flight.latest_mut().note_search();
         if flight.is_nothing_late() {
             return Nanos::ZERO;
         }
@@ -215,47 +221,51 @@ impl Endpoint {
     }
 
     /// The reordering timer has fired (Linux `tcp_rack_reo_timeout`).
-    pub(super) fn reordering_timeout(&mut self, now: Instant) {
-        self.begin_news();
-        self.rack_mark_lost(true, now);
-        self.resume_retransmission_timer(now);
-        let found = self.news().is_some_and(|news| news.lost > 0);
-        if found && !matches!(self.recovery.phase, Phase::Fast(_)) {
-            self.begin_repair(now);
+    pub(crate) fn reordering_timeout(&mut self, config: &Config, now: Instant) {
+        if let Some(flight) = self.flight.as_deref_mut() {
+            flight.begin_news();
+        }
+        self.rack_mark_lost(SearchCause::Timer, now);
+        self.resume_retransmission_timer(config, now);
+        let found = self.news().is_some_and(|news| news.lost() > 0);
+        if found && !matches!(self.recovery.phase(), Phase::Fast(_)) {
+            self.begin_repair(config, now);
             // As if one segment had arrived ("tcp_cwnd_reduction(sk, 1, ...)").
-            self.reduce_proportionally(self.sender.mss, false);
+            self.reduce_proportionally(self.sequence.mss(), false, config);
         }
     }
 
     /// After a retransmission timeout, all is lost but what left so short a time ago that it may still
-    /// arrive (Linux `tcp_timeout_mark_lost`); with `all`, that too.
-    pub(super) fn lose_flight(&mut self, all: bool, now: Instant) {
+    /// arrive (Linux `tcp_timeout_mark_lost`).
+    pub(super) fn lose_late(&mut self, now: Instant) {
+        self.lose_flight(|latest, sent| latest.remaining(sent, Nanos::ZERO, now).is_zero());
+    }
+
+    /// All that is out is lost.
+    pub(super) fn lose_all(&mut self) {
+        self.lose_flight(|_, _| true);
+    }
+
+    /// The oldest segment is lost, and others of which `is_late` says so.
+    fn lose_flight(&mut self, is_late: impl Fn(&Latest, &Sent) -> bool) {
         let Some(flight) = self.flight.as_deref_mut() else { return };
         flight.forget_discarded();
-        let latest = flight.latest;
+        let latest = *flight.latest();
         let mut head = true;
         let is_lost = |sent: &Sent| {
             let first = core::mem::take(&mut head);
-            Some(first || all || latest.remaining(sent, Nanos::ZERO, now).is_zero())
+            Some(first || is_late(&latest, sent))
         };
         flight.lose(is_lost, |_| {});
-        flight.probe.end();
-    }
-
-    /// Nothing of the flight was lost after all (Linux `tcp_undo_cwnd_reduction`, which has RACK look again).
-    pub(super) fn find_flight(&mut self) {
-        if let Some(flight) = self.flight.as_deref_mut() {
-            flight.find();
-            flight.latest.advanced = true;
-        }
+        flight.probe_mut().end();
     }
 
     /// RFC 2883, section 4: the first block lies below the ACK, or inside the second: a segment has arrived
     /// twice. RFC 8985, section 6.2, step 4: the window grows at most once in a round trip.
-    pub(super) fn take_dsack(&mut self, ack: u64, segment: &Segment) {
+    pub(crate) fn take_dsack(&mut self, ack: u64, segment: &Segment) {
         let mut blocks = segment.options.sack.iter();
         let Some((left, right)) = blocks.next() else { return };
-        let position = |number| u64::try_from(self.sender.position(number)).unwrap_or(0);
+        let position = |number| u64::try_from(self.sequence.position(number)).unwrap_or(0);
         let (left, right) = (position(left), position(right));
         let inside = blocks.next().is_some_and(|(outer_left, outer_right)| {
             position(outer_left) <= left && right <= position(outer_right)
@@ -263,18 +273,19 @@ impl Endpoint {
         if left >= right || !(right <= ack || inside) {
             return;
         }
-        self.recovery.note_duplicate(left, right);
-        let (una, max) = (self.sender.una.max(ack), self.sender.max);
+        if let Some(episode) = self.recovery.episode_mut() {
+            episode.on_d_sack(left, right);
+        }
+        let (una, max) = (self.sequence.una().max(ack), self.sequence.max());
         match self.flight.as_deref_mut() {
             Some(flight) => {
                 // "A spurious retransmission is delivered" (Linux `tcp_dsack_seen`).
-                let mss = u64::from(self.sender.mss);
+                let mss = u64::from(self.sequence.mss());
                 let segments = (right - left).div_ceil(mss.max(1));
-                flight.news.delivered += u32::try_from(segments).unwrap_or(u32::MAX);
+                flight.on_duplicates(u32::try_from(segments).unwrap_or(u32::MAX));
                 // A probe was sent by time, not because a segment was believed lost.
-                let of_probe = flight.probe.on_dsack(right);
-                if !of_probe && flight.latest.dsack_until <= una {
-                    flight.latest.dsack_until = max;
+                let of_probe = flight.probe_mut().on_dsack(right);
+                if !of_probe && flight.latest_mut().counts_dsack(una, max) {
                     self.rack.on_dsack();
                 }
             }
@@ -283,21 +294,16 @@ impl Endpoint {
     }
 
     /// A late original has filled a hole, and not what was sent again (Linux `tcp_try_undo_partial`).
-    pub(super) fn note_late_original(&mut self, start: u64) {
-        let highest = self.flight.as_deref().map_or(0, |flight| flight.latest.highest);
+    pub(crate) fn note_late_original(&mut self, start: u64) {
+        let highest = self.flight.as_deref().map_or(0, |flight| flight.latest().highest());
         let by = u32::try_from(highest.saturating_sub(start)).unwrap_or(u32::MAX);
-        self.rack.note_overtaken(by, self.sender.mss);
+        self.rack.note_overtaken(by, self.sequence.mss());
     }
 
     /// Whether ACKs that only SACK let cwnd grow, too: where segments overtake each other by far, the order
     /// in which they arrive tells nothing (Linux `tcp_may_raise_cwnd`).
-    pub(super) fn grows_by_sack(&self) -> bool {
+    pub(crate) fn grows_by_sack(&self) -> bool {
         self.rack.reordering == Reordering::Far && self.detects_by_time()
-    }
-
-    /// A repair is over.
-    pub(super) fn rack_repaired(&mut self) {
-        self.rack.on_repaired();
     }
 }
 

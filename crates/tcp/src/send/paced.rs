@@ -1,22 +1,22 @@
 //! A sender that is paced: when it begins, what it holds, and when acknowledgements clock it again.
 //!
-//! It takes a pointer in an endpoint that is not paced.
+//! It takes a pointer in a sender that is not paced.
 
 use alloc::boxed::Box;
 
-use super::{Endpoint, output::Piece};
+use super::{Sender, piece::Piece};
 use crate::{
-    alarm::Alarm,
-    congestion::Controller,
+    config::Config,
+    congestion::{Controller, Windows},
     pacing::{Pace, Pacer},
     policy::{PacedUntil, Pacing, WindowAfterPacing},
     units::Instant,
     wait::{Timer, Wait},
 };
 
-/// An endpoint that paces what it sends.
+/// A sender that paces what it sends.
 #[derive(Clone, Debug)]
-pub(super) struct PacedSender {
+pub(crate) struct PacedSender {
     pacer: Pacer,
     until: PacedUntil,
     then: WindowAfterPacing,
@@ -25,34 +25,31 @@ pub(super) struct PacedSender {
 /// Each segment alone: a quantum of one byte.
 const ONE_SEGMENT: u32 = 1;
 
-impl Endpoint {
+impl Sender {
     /// Paces from now on; the first segment may leave at once.
-    pub(super) fn start_pacing(&mut self, pacing: Pacing, now: Instant) {
+    pub(crate) fn start_pacing(&mut self, pacing: Pacing, now: Instant) {
         let Pacing { pace, until, then } = pacing;
         let pacer = Pacer::new(pace, ONE_SEGMENT, now);
         self.paced = Some(Box::new(PacedSender { pacer, until, then }));
     }
 
     /// A connection begins.
-    pub(super) fn pace_start(&mut self, now: Instant) {
-        let window = self.windows().congestion.min(self.sender.window);
-        let start = self.config.policies.start;
+    pub(crate) fn pace_start(&mut self, config: &Config, now: Instant) {
+        let window = self.windows().congestion.min(self.sequence.window());
+        let start = config.policies.start;
         if let Some(pacing) = start.pacing(window, self.round_trip.srtt()) {
             self.start_pacing(pacing, now);
         }
     }
 
     /// Nothing is paced any more.
-    pub(super) fn stop_pacing(&mut self) {
+    pub(crate) fn stop_pacing(&mut self) {
         self.paced = None;
-        if self.timers.runs(Timer::Pacing) {
-            self.timers.waiting = Alarm::OFF;
-        }
+        self.timers.stop_waiting_for(Timer::Pacing);
     }
 
     /// The rate of a sender that is paced.
-    #[must_use]
-    pub fn pace(&self) -> Option<Pace> {
+    pub(crate) fn pace(&self) -> Option<Pace> {
         if let Controller::Bbr(control) = &self.congestion {
             return Pace::bytes_per_second(
                 u32::try_from(control.pacing_rate()).unwrap_or(u32::MAX),
@@ -63,7 +60,7 @@ impl Endpoint {
 
     /// Lets `piece` pass, unless it must wait for its time.
     #[inline]
-    pub(super) fn when_paced(&self, piece: Piece, now: Instant) -> Result<Piece, Wait> {
+    pub(crate) fn when_paced(&self, piece: Piece, now: Instant) -> Result<Piece, Wait> {
         match self.paced_until(now) {
             Some(_) => Err(Wait::Pacing),
             None => Ok(piece),
@@ -72,7 +69,7 @@ impl Endpoint {
 
     /// When the next segment may leave, if that is not yet.
     #[inline]
-    pub(super) fn paced_until(&self, now: Instant) -> Option<Instant> {
+    pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
         if let Controller::Bbr(control) = &self.congestion {
             return control.paced_until(now);
         }
@@ -81,7 +78,7 @@ impl Endpoint {
 
     /// A segment with data has left.
     #[inline]
-    pub(super) fn note_paced(&mut self, bytes: u32, now: Instant) {
+    pub(crate) fn note_paced(&mut self, bytes: u32, now: Instant) {
         if let Some(paced) = &mut self.paced {
             paced.pacer.on_sent(bytes, now);
         }
@@ -92,7 +89,7 @@ impl Endpoint {
 
     /// Something has arrived; whether it acknowledges new data. `flight` was outstanding before.
     #[inline]
-    pub(super) fn pace_until(&mut self, acknowledges: bool, flight: u32) {
+    pub(crate) fn pace_until(&mut self, acknowledges: bool, flight: u32) {
         if self.paced.is_some() {
             self.end_pacing(acknowledges, flight);
         }
@@ -109,7 +106,7 @@ impl Endpoint {
         if ends && acknowledges && paced.then == WindowAfterPacing::PacedOut {
             let windows = self.windows();
             let congestion = windows.congestion.min(flight);
-            self.congestion.on_restart(crate::congestion::Windows { congestion, ..windows });
+            self.congestion.on_restart(Windows { congestion, ..windows });
         }
         if ends {
             self.stop_pacing();

@@ -1,101 +1,63 @@
-//! Data that travels with the SYN, and is answered before the handshake is over (RFC 1644, RFC 7413).
+//! Data that travels with the SYN, and is answered before the handshake is over: TCP Fast Open (RFC 7413) and T/TCP
+//! (RFC 1644).
 //!
 //! Not here: the FIN, which T/TCP may put on the SYN as well; and the options, by which a real host learns
 //! that it knows its peer. Only the first SYN carries data: RFC 7413, section 4.1.3.1, has the client fall
 //! back to a SYN without it if that was lost.
 
-use alloc::boxed::Box;
+use core::time::Duration;
 
-use super::{Endpoint, Received, State};
 use crate::{
+    config::Config,
     segment::{Flags, Options, Segment},
     units::Instant,
 };
 
 /// What an end knows whose peer may send data with its SYN, or take it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Early {
+pub(crate) struct FastOpen {
     /// When the connection began.
     since: Instant,
     /// The peer's SYN has brought data, which may be answered.
     taken: bool,
 }
 
-impl Endpoint {
-    /// Lets data travel with the SYN, if the policy has it: the driver says that this end and its peer
-    /// know each other, as the TAO test (RFC 1644, section 2.3) or a cookie (RFC 7413, section 4.1)
-    /// would show. Only before anything was sent or received.
-    ///
-    /// The SYN of the end that opens then leaves with the first data that is written, and not before.
-    pub fn allow_data_with_syn(&mut self) {
-        let unused = self.sender.max == 0 && matches!(self.state, State::SynSent | State::Listen);
-        if unused && self.config.policies.open.sends_data_with_syn(true) {
-            let since = self.timers.last_send;
-            self.early = Some(Box::new(Early { since, taken: false }));
-        }
+impl FastOpen {
+    /// Data may travel with the SYN of a connection that begins now.
+    pub(crate) const fn new(now: Instant) -> Self {
+        Self { since: now, taken: false }
     }
 
-    /// Whether the SYN waits for data to carry.
-    pub(super) const fn syn_waits_for_data(&self) -> bool {
-        matches!(self.state, State::SynSent)
-            && self.early.is_some()
-            && self.sender.max == 0
-            && self.sender.written_end == 1
-    }
-
-    /// Bytes of data that our first SYN carries beside its `options`.
-    ///
-    /// The peer's MSS is not known yet. RFC 7413, section 4.1.3.1, takes the one that was remembered; here
-    /// it is our own.
-    pub(super) fn data_with_syn(&self, options: &Options) -> u32 {
-        if self.early.is_none() || self.state != State::SynSent || self.sender.max > 0 {
-            return 0;
-        }
-        let syn = Segment { flags: Flags::SYN, options: *options, ..Segment::default() };
-        let room = u32::from(self.config.mss).saturating_sub(syn.options_length());
-        let written = self.sender.written_end - 1;
-        u32::try_from(written).unwrap_or(u32::MAX).min(room)
-    }
-
-    /// A SYN has arrived in LISTEN: takes the data that it brings, if that is allowed. Otherwise it is left
-    /// to be sent again (RFC 9293, section 3.10.7.2, allows to queue it).
-    pub(super) fn take_data_of_syn(&mut self, syn: &Segment, now: Instant) -> Received {
-        match &mut self.early {
-            Some(early) if syn.len > 0 => {
-                **early = Early { since: now, taken: true };
-            }
-            _ => {
-                self.early = None;
-                return Received::TAKEN;
-            }
-        }
-        self.begin_congestion_control();
-        let flags = Flags { syn: false, fin: false, ..syn.flags };
-        self.take_text(&Segment { seq: syn.data_start(), flags, ..*syn }, true, now)
+    /// A SYN with data has arrived, which is taken.
+    pub(crate) const fn take_data(&mut self, now: Instant) {
+        *self = Self { since: now, taken: true };
     }
 
     /// Whether data may leave although our SYN is not acknowledged: it answers the data of a SYN.
-    pub(super) fn answers_early(&self) -> bool {
-        self.early.as_ref().is_some_and(|early| early.taken)
-    }
-
-    /// Whether the ACK of our SYN finds a congestion window that is in use.
-    pub(super) fn has_answered_early(&self) -> bool {
-        self.answers_early() && self.sender.una > 1
-    }
-
-    /// Whether an ACK has opened the window of a passive opener, as in BSD that of its SYN does.
-    pub(super) fn is_opened_by_ack(&self) -> bool {
-        self.passive && (!self.answers_early() || self.sender.una > 0)
+    pub(crate) const fn answers_early(&self) -> bool {
+        self.taken
     }
 
     /// How long TIME-WAIT lasts that begins now.
-    pub(super) fn time_wait_span(&self, now: Instant) -> core::time::Duration {
-        let full = self.config.time_wait;
-        let Some(early) = &self.early else { return full };
-        let lasted = now.since(early.since);
-        self.config.policies.open.time_wait(full, lasted, self.round_trip.rto())
+    pub(crate) fn time_wait(&self, config: &Config, rto: Duration, now: Instant) -> Duration {
+        config.policies.open.time_wait(config.time_wait, now.since(self.since), rto)
     }
+}
+
+/// Bytes of `written` data that our first SYN carries beside its `options`.
+///
+/// The peer's MSS is not known yet. RFC 7413, section 4.1.3.1, takes the one that was remembered; here
+/// it is our own.
+pub(crate) fn data_with_syn(written: u64, options: &Options, config: &Config) -> u32 {
+    let syn = Segment { flags: Flags::SYN, options: *options, ..Segment::default() };
+    let room = u32::from(config.mss).saturating_sub(syn.options_length());
+    u32::try_from(written).unwrap_or(u32::MAX).min(room)
+}
+
+/// What a SYN brings, as if its SYN had arrived before.
+pub(crate) fn data_of_syn(syn: &Segment) -> Segment {
+    let flags = Flags { syn: false, fin: false, ..syn.flags };
+    Segment { seq: syn.data_start(), flags, ..*syn }
 }
 
 #[cfg(test)]
@@ -106,7 +68,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        Config, DropReason, Event, Policies, SeqNumber, Timer, Transmit, Wait,
+        Config, DropReason, Endpoint, Event, Policies, Received, SeqNumber, State, Timer, Transmit,
+        Wait,
         policy::{Offer, OpenPolicy},
     };
 

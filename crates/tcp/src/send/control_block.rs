@@ -1,66 +1,56 @@
-//! What a connection takes over from others to the same host, and leaves to them (RFC 9040).
+//! What a connection takes over from others to the same host, and leaves to them: control block sharing (RFC 9040); and
+//! with which window it begins otherwise.
 
-use super::Endpoint;
+use super::Sender;
 use crate::{
+    config::Config,
     congestion::{Inherited, Windows},
     policy::TimerPolicy,
     round_trip::RoundTrip,
 };
 
-impl Endpoint {
-    /// Takes over what a host remembers of its other connections (RFC 9040), instead of the initial
-    /// window and the initial RTO. Only before the handshake.
-    pub fn inherit(&mut self, inherited: &Inherited) {
+impl Sender {
+    /// Takes over what a host remembers of its other connections, instead of the initial
+    /// window and the initial RTO.
+    pub(crate) fn inherit(&mut self, inherited: &Inherited, config: &Config) {
         if let (Some(srtt), Some(rttvar)) = (inherited.srtt, inherited.rttvar) {
-            self.round_trip = RoundTrip::inherited(self.config.policies.timers, srtt, rttvar);
+            self.round_trip = RoundTrip::inherited(config.policies.timers, srtt, rttvar);
         }
-        self.sender.inherited_window = inherited.windows.is_some();
+        self.sequence.inherit_window(inherited.windows.is_some());
         if let Some(windows) = inherited.windows {
-            let mss = u32::from(self.config.mss);
-            self.congestion = self.config.policies.control(windows, mss);
+            self.congestion = config.policies.control(windows, u32::from(config.mss));
         }
     }
 
-    /// What another connection to the same host may take over (RFC 9040): the windows only if there was
+    /// What another connection to the same host may take over: the windows only if there was
     /// a connection at all.
-    #[must_use]
-    pub fn heritage(&self) -> Inherited {
+    pub(crate) fn heritage(&self) -> Inherited {
         Inherited {
-            windows: (self.sender.una > 0).then(|| self.windows()),
+            windows: (self.sequence.una() > 0).then(|| self.windows()),
             srtt: self.round_trip.srtt(),
             rttvar: self.round_trip.variance(),
         }
     }
 
-    /// cwnd at the start of the connection. A lost SYN speaks against what was inherited.
-    pub(super) fn begin_congestion_control(&mut self) {
-        let windows = if self.sender.inherited_window && !self.sender.syn_lost {
+    /// cwnd at the start of the connection.
+    pub(crate) fn begin_congestion_control(&mut self, config: &Config) {
+        let windows = if self.sequence.keeps_inherited_window() {
             self.windows()
         } else {
-            Windows { congestion: self.initial_window(), threshold: u32::MAX }
+            let congestion = self.sequence.initial_window(config.policies.initial_window);
+            Windows { congestion, threshold: u32::MAX }
         };
-        self.congestion = self.config.policies.control(windows, self.sender.mss);
+        self.congestion = config.policies.control(windows, self.sequence.mss());
     }
 
-    /// cwnd at the start of a connection that inherits nothing, in bytes.
-    pub(super) fn initial_window(&self) -> u32 {
-        let policy = self.config.policies.initial_window;
-        policy.bytes(self.sender.mss, self.is_opened_by_ack(), self.sender.syn_lost)
-    }
-
-    /// The same for a connection that goes on. Linux counts a lost SYN only at the beginning (`tcp_init_transfer`,
-    /// `tcp_cwnd_restart`).
-    pub(super) fn window_to_go_on_with(&self) -> u32 {
-        let policy = self.config.policies.initial_window;
-        let lost = self.sender.syn_lost && self.config.policies.timers != TimerPolicy::Linux;
-        policy.bytes(self.sender.mss, self.is_opened_by_ack(), lost)
-    }
-
-    /// cwnd and ssthresh.
-    #[must_use]
-    #[inline]
-    pub fn windows(&self) -> Windows {
-        Windows { congestion: self.congestion.window(), threshold: self.congestion.threshold() }
+    /// The initial window of a connection that goes on. Linux counts a lost SYN only at the beginning
+    /// (`tcp_init_transfer`, `tcp_cwnd_restart`).
+    pub(super) fn window_to_go_on_with(&self, config: &Config) -> u32 {
+        let policy = config.policies.initial_window;
+        match config.policies.timers {
+            TimerPolicy::Linux => self.sequence.initial_window_without_loss(policy),
+            _ => self.sequence.initial_window(policy),
+        }
     }
 }
 
@@ -70,7 +60,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        Config, Instant, Policies, SeqNumber, State,
+        Config, Endpoint, Instant, Policies, SeqNumber, State,
         policy::{ControlBlocks, Sharing},
     };
 

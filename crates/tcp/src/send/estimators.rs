@@ -1,22 +1,20 @@
-//! What an endpoint measures only if a policy asks for it.
+//! What a sender estimates only if a policy asks for it.
 //!
-//! It takes a pointer in an endpoint that measures nothing.
+//! It takes a pointer in a sender that estimates nothing.
 
 use alloc::boxed::Box;
 
-use super::Endpoint;
+use super::{Sender, ack_spacing::AckSpacing, packet_count::PacketCount, validation::Validation};
 use crate::{
+    config::Config,
     congestion::{AtLoss, Windows},
     policy::{Counted, Measures, Policies, SlowStartPolicy},
-    send::ack_spacing::AckSpacing,
-    send::packet_count::PacketCount,
-    send::validation::Validation,
     units::Instant,
 };
 
-/// What is measured.
+/// What is estimated.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Measured {
+pub(crate) struct Estimators {
     /// Packets in a round trip.
     packets: Option<PacketCount>,
     /// Whether the window is used (RFC 7661).
@@ -25,15 +23,15 @@ pub(super) struct Measured {
     spacing: Option<AckSpacing>,
 }
 
-impl Measured {
+impl Estimators {
     /// What `policies` ask for.
-    pub(super) fn new(policies: &Policies) -> Option<Box<Self>> {
+    pub(crate) fn new(policies: &Policies) -> Option<Box<Self>> {
         let measures = policies.idle_restart.measures();
         let spacing = match policies.slow_start {
             SlowStartPolicy::UntilLoss | SlowStartPolicy::HyStart => None,
             SlowStartPolicy::Hoe => Some(AckSpacing::default()),
         };
-        let measured = match measures {
+        let estimators = match measures {
             Measures::Nothing if spacing.is_none() => return None,
             Measures::Nothing => Self { spacing, ..Self::default() },
             Measures::Packets => {
@@ -41,15 +39,15 @@ impl Measured {
             }
             Measures::Use => Self { used: Some(Validation::default()), spacing, ..Self::default() },
         };
-        Some(Box::new(measured))
+        Some(Box::new(estimators))
     }
 }
 
-impl Endpoint {
+impl Sender {
     /// A segment of `bytes` that ends at `end` leaves.
     #[inline]
     pub(super) fn measure_sent(&mut self, end: u64, bytes: u32, again: bool, now: Instant) {
-        let Some(Measured { packets, used, spacing: _ }) = self.measured.as_deref_mut() else {
+        let Some(Estimators { packets, used, spacing: _ }) = self.estimators.as_deref_mut() else {
             return;
         };
         match (packets, again) {
@@ -67,19 +65,19 @@ impl Endpoint {
     /// New data is acknowledged, of a round trip with this flight; whether the window may grow by it.
     #[inline]
     pub(super) fn measure_ack(&mut self, ack: u64, flight: u32, now: Instant) -> bool {
-        self.measured.is_none() || self.measure_ack_in_detail(ack, flight, now)
+        self.estimators.is_none() || self.measure_ack_in_detail(ack, flight, now)
     }
 
     #[cold]
     fn measure_ack_in_detail(&mut self, ack: u64, flight: u32, now: Instant) -> bool {
         self.end_slow_start(ack, now);
         let (windows, srtt) = (self.windows(), self.round_trip.smoothed());
-        let last_send = self.timers.last_send;
-        let Some(measured) = self.measured.as_deref_mut() else { return true };
-        if let Some(count) = &mut measured.packets {
+        let last_send = self.timers.last_send();
+        let Some(estimators) = self.estimators.as_deref_mut() else { return true };
+        if let Some(count) = &mut estimators.packets {
             count.on_ack(ack, now);
         }
-        measured.used.as_mut().is_none_or(|validation| {
+        estimators.used.as_mut().is_none_or(|validation| {
             validation.on_ack(flight, srtt, now);
             validation.is_validated(windows, srtt, last_send, now)
         })
@@ -87,35 +85,36 @@ impl Endpoint {
 
     /// Sets the first ssthresh, once the path's bandwidth is known; a loss does it otherwise.
     fn end_slow_start(&mut self, ack: u64, now: Instant) {
-        let (windows, sent) = (self.windows(), self.sender.max);
+        let (windows, sent) = (self.windows(), self.sequence.max());
         let Some(srtt) = self.round_trip.smoothed() else { return };
-        let Some(measured) = self.measured.as_deref_mut() else { return };
-        let Some(spacing) = &mut measured.spacing else { return };
+        let Some(estimators) = self.estimators.as_deref_mut() else { return };
+        let Some(spacing) = &mut estimators.spacing else { return };
         let threshold = match windows.threshold {
             u32::MAX => spacing.on_ack(ack, sent, srtt, now),
             _ => Some(windows.threshold),
         };
         let Some(threshold) = threshold else { return };
-        measured.spacing = None;
+        estimators.spacing = None;
         if windows.threshold == u32::MAX {
-            let threshold = threshold.max(self.sender.mss.saturating_mul(2));
+            let threshold = threshold.max(self.sequence.mss().saturating_mul(2));
             self.congestion.on_restart(Windows { threshold, ..windows });
         }
     }
 
     /// What was counted in the last round trip.
-    pub(super) fn counted(&self) -> Option<Counted> {
-        self.measured.as_deref()?.packets.as_ref()?.counted()
+    pub(crate) fn counted(&self) -> Option<Counted> {
+        self.estimators.as_deref()?.packets.as_ref()?.counted()
     }
 
     fn validation(&mut self) -> Option<&mut Validation> {
-        self.measured.as_deref_mut()?.used.as_mut()
+        self.estimators.as_deref_mut()?.used.as_mut()
     }
 
     /// The windows after a time in which they were not used.
-    pub(super) fn adjust_unused_window(&mut self, now: Instant) {
-        let (windows, initial_window) = (self.windows(), self.initial_window());
-        let (srtt, last_send) = (self.round_trip.smoothed(), self.timers.last_send);
+    pub(crate) fn adjust_unused_window(&mut self, config: &Config, now: Instant) {
+        let windows = self.windows();
+        let initial_window = self.sequence.initial_window(config.policies.initial_window);
+        let (srtt, last_send) = (self.round_trip.smoothed(), self.timers.last_send());
         let Some(validation) = self.validation() else { return };
         if !validation.is_validated(windows, srtt, last_send, now) {
             let adjusted = validation.adjusted(windows, initial_window, now);
@@ -126,8 +125,8 @@ impl Endpoint {
     }
 
     /// What the congestion control learns of a loss that duplicate ACKs announce.
-    pub(super) fn at_loss(&mut self, now: Instant) -> AtLoss {
-        let (at_loss, srtt) = (self.sender.at_loss(), self.round_trip.smoothed());
+    pub(crate) fn at_loss(&mut self, now: Instant) -> AtLoss {
+        let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trip.smoothed());
         match self.validation() {
             Some(validation) => validation.at_loss(at_loss, srtt, now),
             None => at_loss,
@@ -135,8 +134,8 @@ impl Endpoint {
     }
 
     /// A repair is over.
-    pub(super) fn after_repair(&mut self) {
-        let (windows, mss) = (self.windows(), self.sender.mss);
+    pub(crate) fn after_repair(&mut self) {
+        let (windows, mss) = (self.windows(), self.sequence.mss());
         if let Some(windows) = self.validation().and_then(|it| it.recovered(windows, mss)) {
             self.congestion.on_restart(windows);
         }

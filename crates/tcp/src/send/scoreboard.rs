@@ -1,11 +1,11 @@
 //! The scoreboard: what is lost, how much is in the pipe, what to send next. By RFC 6675, or by the list
 //! of segments where losses are detected by time.
 
-use super::{Endpoint, flight::Flight};
+use super::{Sender, flight::Flight};
 use crate::{congestion::DUPLICATE_THRESHOLD, ranges::RangeSet};
 
 /// A view of what the peer has SACKed, with the bounds that RFC 6675, section 2, names.
-pub(super) struct Scoreboard<'a> {
+pub(crate) struct Scoreboard<'a> {
     /// The segments, where losses are detected by time.
     flight: Option<&'a Flight>,
     sacked: &'a RangeSet,
@@ -20,25 +20,32 @@ pub(super) struct Scoreboard<'a> {
 
 /// Bytes that are not SACKed, between two SACKed ranges or after the last.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Hole {
-    pub(super) start: u64,
-    pub(super) end: u64,
+pub(crate) struct Hole {
+    start: u64,
+    end: u64,
     /// IsLost() of its bytes.
-    pub(super) lost: bool,
+    lost: bool,
     /// Something above it is SACKed.
     below_sacked: bool,
 }
 
-impl Endpoint {
-    pub(super) fn scoreboard(&self) -> Scoreboard<'_> {
+impl Sender {
+    pub(crate) fn scoreboard(&self) -> Scoreboard<'_> {
         Scoreboard {
             flight: self.flight.as_deref().filter(|_| self.detects_by_time()),
-            sacked: &self.recovery.sacked,
-            una: self.sender.una,
-            max: self.sender.max,
-            high_retransmitted: self.recovery.high_retransmitted,
-            mss: u64::from(self.sender.mss),
+            sacked: self.recovery.sacked(),
+            una: self.sequence.una(),
+            max: self.sequence.max(),
+            high_retransmitted: self.recovery.high_retransmitted(),
+            mss: u64::from(self.sequence.mss()),
         }
+    }
+}
+
+impl Hole {
+    /// The range that is missing.
+    pub(crate) const fn range(self) -> (u64, u64) {
+        (self.start, self.end)
     }
 }
 
@@ -63,7 +70,7 @@ impl Scoreboard<'_> {
     }
 
     /// IsLost(HighACK).
-    pub(super) fn head_is_lost(&self) -> bool {
+    pub(crate) fn head_is_lost(&self) -> bool {
         if let Some(flight) = self.flight {
             return flight.has_unrepaired();
         }
@@ -71,7 +78,7 @@ impl Scoreboard<'_> {
     }
 
     /// The end of the last hole that counts as lost; zero if none does.
-    pub(super) fn lost_end(&self) -> u64 {
+    pub(crate) fn lost_end(&self) -> u64 {
         if let Some(flight) = self.flight {
             return flight.lost_end();
         }
@@ -79,7 +86,7 @@ impl Scoreboard<'_> {
     }
 
     /// SetPipe().
-    pub(super) fn pipe(&self) -> u64 {
+    pub(crate) fn pipe(&self) -> u64 {
         if let Some(flight) = self.flight {
             return flight.pipe(self.una, u32::try_from(self.mss).unwrap_or(u32::MAX));
         }
@@ -94,7 +101,7 @@ impl Scoreboard<'_> {
 
     /// NextSeg(), rules 1 (`lost_only`) and 3: the lowest bytes below the highest SACKed ones that
     /// were not retransmitted in this repair.
-    pub(super) fn next_hole(&self, lost_only: bool) -> Option<Hole> {
+    pub(crate) fn next_hole(&self, lost_only: bool) -> Option<Hole> {
         if let Some(flight) = self.flight {
             let (start, end) = flight.next_unrepaired()?;
             return Some(Hole { start, end, lost: true, below_sacked: false });
@@ -106,7 +113,7 @@ impl Scoreboard<'_> {
     }
 
     /// NextSeg(), rule 4: the end of the last hole, at most one segment.
-    pub(super) fn rescue(&self) -> Option<Hole> {
+    pub(crate) fn rescue(&self) -> Option<Hole> {
         if self.flight.is_some() {
             return None; // A tail-loss probe does it.
         }
