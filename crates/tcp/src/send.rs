@@ -10,8 +10,8 @@
 //! | `recovery`, `phase`, `scoreboard`, `repair` | what is sent again (RFC 5681, 6582, 6675) |
 //! | `episode`, `prr` | what a recovery remembers, and how the window comes down meanwhile (RFC 9937) |
 //! | `undo`, `frto`, `spurious` | whether a recovery was for nothing (RFC 3708, 3522, 5682) |
-//! | `flight`, `sent`, `latest`, `news` | the segments that are out, and what an ACK tells of them |
-//! | `rack`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
+//! | `in_flight`, `flight`, `sent`, `latest`, `news` | the segments that are out, and what an ACK tells of them |
+//! | `rack`, `losses`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
 //! | `bbr_samples` | what BBR learns of the path from an ACK |
 //! | `paced`, `tso_deferral` | segments that leave at a rate, and such that wait for others |
 //! | `cwnd_use` | how much of the congestion window is used |
@@ -26,7 +26,9 @@ mod episode;
 mod estimators;
 mod flight;
 mod frto;
+mod in_flight;
 mod latest;
+mod losses;
 mod news;
 mod next_piece;
 mod on_sent;
@@ -56,9 +58,8 @@ use alloc::boxed::Box;
 
 use self::{
     estimators::Estimators,
-    flight::Flight,
+    in_flight::InFlight,
     paced::PacedSender,
-    rack::Rack,
     recovery::{Recovery, Reports},
     sequence::SendSequence,
     timers::Timers,
@@ -87,9 +88,7 @@ pub(crate) struct Sender {
     paced: Option<Box<PacedSender>>,
     /// If a policy has something estimated.
     estimators: Option<Box<Estimators>>,
-    /// The segments that are out, if a policy needs them.
-    flight: Option<Box<Flight>>,
-    rack: Rack,
+    in_flight: InFlight,
 }
 
 impl Sender {
@@ -104,8 +103,7 @@ impl Sender {
             timers: Timers::default(),
             paced: None,
             estimators: None,
-            flight: None,
-            rack: Rack::default(),
+            in_flight: InFlight::default(),
         }
     }
 
@@ -155,7 +153,7 @@ impl Sender {
     /// Whether losses are found by time: RFC 8985 needs SACK (section 4).
     #[inline]
     fn detects_by_time(&self) -> bool {
-        self.flight.is_some() && self.recovery.is_timed()
+        self.in_flight.has_list() && self.recovery.is_timed()
     }
 
     /// Repairs begun since the last time.
@@ -294,7 +292,8 @@ impl Sender {
 
     /// Nothing is sent any more.
     pub(crate) fn stop(&mut self) {
-        (self.paced, self.estimators, self.flight) = (None, None, None);
+        (self.paced, self.estimators) = (None, None);
+        self.in_flight.forget();
         self.timers.stop();
         // What its last ACK has told of losses changes nothing any more.
         self.recovery.take_loss_events();

@@ -12,7 +12,7 @@ impl Sender {
     pub(super) fn begin_model(&mut self, config: &Config, now: Instant) {
         let round_trip = self.round_trip.smoothed();
         if let Some(round_trip) = round_trip {
-            self.rack.on_round_trip(round_trip, now);
+            self.in_flight.on_round_trip(round_trip, now);
         }
         if let Controller::Bbr(bbr) = &mut self.congestion {
             // The driver draws the ISS, so connections of one host begin with different phases.
@@ -31,7 +31,7 @@ impl Sender {
         }
         let window = self.congestion.window();
         let Controller::Bbr(bbr) = &mut self.congestion else { return };
-        let flight = self.flight.as_deref();
+        let flight = self.in_flight.list();
         let in_flight = flight.map_or_else(Amount::default, Flight::on_the_way);
         let left = self.sequence.written_end().saturating_sub(self.sequence.next());
         let idle = left < self.sequence.mss().into()
@@ -45,7 +45,7 @@ impl Sender {
     /// Linux `tcp_rate_gen` and `tcp_cong_control`.
     pub(super) fn feed_model(&mut self, now: Instant) {
         let Controller::Bbr(bbr) = &mut self.congestion else { return };
-        let Some(flight) = self.flight.as_deref() else { return };
+        let Some(flight) = self.in_flight.list() else { return };
         let news = flight.news();
         let delivery = Delivery {
             delivered: news.delivered(),
@@ -61,7 +61,7 @@ impl Sender {
                 Phase::GoneBack | Phase::Forward => Repairing::Timeout,
             },
             srtt: self.round_trip.smoothed(),
-            shortest: self.rack.min_rtt(),
+            shortest: self.in_flight.min_rtt(),
         };
         bbr.on_ack(&delivery, now);
     }

@@ -22,7 +22,7 @@ impl Sender {
         let recovery = &self.recovery;
         recovery.retransmits_head()
             || matches!(recovery.phase(), Phase::Fast(Repair::Scoreboard))
-            || self.flight.as_deref().is_some_and(Flight::has_work)
+            || self.in_flight.list().is_some_and(Flight::has_work)
     }
 
     /// What may leave now, or why nothing may. A full segment has `full` bytes of data beside its options.
@@ -32,7 +32,7 @@ impl Sender {
         reason = "each segment needs it, in one function with the rest"
     )]
     pub(crate) fn next_piece(&self, full: u32, config: &Config) -> Result<Piece, Wait> {
-        if let Some(flight) = self.flight.as_deref()
+        if let Some(flight) = self.in_flight.list()
             && self.detects_by_time()
         {
             let room = self.room_beside(flight);
@@ -58,7 +58,7 @@ impl Sender {
             }
         }
         let next = self.sequence.next();
-        let sent = match self.flight.as_deref().filter(|_| config.counts_packets()) {
+        let sent = match self.in_flight.list().filter(|_| config.counts_packets()) {
             Some(flight) => flight.packets(flight_from, next, self.sequence.mss()),
             None => next.saturating_sub(flight_from),
         };
@@ -114,7 +114,7 @@ impl Sender {
 
     /// What the probe carries: new data beyond cwnd, or the last segment.
     fn probe_piece(&self, full: u32) -> Option<Piece> {
-        let flight = self.flight.as_deref().filter(|flight| flight.probe().is_due())?;
+        let flight = self.in_flight.list().filter(|flight| flight.probe().is_due())?;
         let new = self.new_beyond_windows(full);
         new.or_else(|| flight.last().map(|(start, end)| self.retransmit(start, end, full)))
     }
@@ -166,7 +166,7 @@ impl Sender {
     /// before (Linux `tcp_retransmit_skb`).
     #[inline(never)]
     fn boundary_after(&self, start: u64) -> u64 {
-        self.flight.as_deref().and_then(|flight| flight.end_of(start)).unwrap_or(u64::MAX)
+        self.in_flight.list().and_then(|flight| flight.end_of(start)).unwrap_or(u64::MAX)
     }
 
     /// What follows SND.NXT, as far as the windows and the hold policy allow.

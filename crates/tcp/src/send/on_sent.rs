@@ -1,7 +1,5 @@
 //! A segment leaves: what the parts of the sender note of it.
 
-use alloc::boxed::Box;
-
 use super::{Sender, flight::Flight, piece::Piece};
 use crate::{
     config::Config,
@@ -76,7 +74,7 @@ impl Sender {
         self.recovery.on_sent();
         if Flight::is_needed(&config.policies) {
             self.note_burst(config, now);
-            self.list_sent(start, end, config, now);
+            self.list_in_flight(start, end, config, now);
         }
         let sequence = &mut self.sequence;
         sequence.on_sent(start, end);
@@ -85,7 +83,7 @@ impl Sender {
         sequence.note_cwnd_use(room < u64::from(sequence.mss()));
         self.timers.stop_waiting();
         if let Some(episode) = self.recovery.episode_mut() {
-            let least = if self.flight.is_some() { self.sequence.mss() } else { 0 };
+            let least = if self.in_flight.has_list() { self.sequence.mss() } else { 0 };
             episode.on_sent(start, end, retransmission, least, now);
         }
         if config.policies.unused_window != UnusedWindow::Kept {
@@ -105,12 +103,10 @@ impl Sender {
 
     /// `[start, end)` leaves, and the policies need the list.
     #[inline(never)]
-    fn list_sent(&mut self, start: u64, end: u64, config: &Config, now: Instant) {
-        let idle = self.flight.as_deref().is_none_or(Flight::is_empty);
+    fn list_in_flight(&mut self, start: u64, end: u64, config: &Config, now: Instant) {
+        let idle = self.in_flight.list().is_none_or(Flight::is_empty);
         let snapshot = self.congestion.on_sent(idle, now);
-        let shortest = self.rack.min_rtt().unwrap_or_default();
-        let flight = self.flight.get_or_insert_with(|| Box::new(Flight::new(start, shortest)));
-        flight.on_sent(start, end, snapshot, now);
+        self.in_flight.on_sent(start, end, snapshot, now);
         self.schedule_probe_on_sent(start, end, config, now);
     }
 

@@ -83,7 +83,7 @@ impl Sender {
             paced.pacer.on_sent(bytes, now);
         }
         if let Controller::Bbr(control) = &mut self.congestion {
-            control.note_paced(bytes, self.rack.min_rtt(), now);
+            control.note_paced(bytes, self.in_flight.min_rtt(), now);
         }
     }
 

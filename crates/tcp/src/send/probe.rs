@@ -91,7 +91,7 @@ impl Sender {
         now: Instant,
     ) {
         let new = end > self.sequence.max();
-        let Some(flight) = self.flight.as_deref_mut() else { return };
+        let Some(flight) = self.in_flight.list_mut() else { return };
         if flight.probe().is_due() {
             // RFC 8985, section 7.3: the retransmission timer is armed anew, without back-off.
             flight.probe_mut().on_sent(end.max(self.sequence.max()), !new);
@@ -113,7 +113,7 @@ impl Sender {
 
     /// New data was acknowledged; whether the probe timer runs now.
     pub(crate) fn schedule_probe_on_ack(&mut self, config: &Config, now: Instant) -> bool {
-        if let Some(flight) = self.flight.as_deref_mut() {
+        if let Some(flight) = self.in_flight.list_mut() {
             flight.set_probe_by_ack();
         }
         self.schedule_probe(now, config, now)
@@ -125,7 +125,7 @@ impl Sender {
         let open = self.recovery.phase() == Phase::Open && self.sequence.una() > 0;
         let (srtt, rto) = (self.round_trip.smoothed(), self.round_trip.time_out());
         let timed = self.recovery.is_timed();
-        let Some(flight) = self.flight.as_deref().filter(|_| timed) else { return false };
+        let Some(flight) = self.in_flight.list().filter(|_| timed) else { return false };
         if !open || flight.is_empty() || flight.sacked() > 0 {
             return false;
         }
@@ -139,7 +139,7 @@ impl Sender {
 
     /// The probe timer has fired. At most one probe is out: if one is, the retransmission timer goes on.
     pub(crate) fn probe_timeout(&mut self, config: &Config, now: Instant) {
-        if let Some(flight) = self.flight.as_deref_mut()
+        if let Some(flight) = self.in_flight.list_mut()
             && flight.probe_mut().fall_due()
         {
             self.timers.start_retransmission(self.retransmission_due(config, now));
@@ -150,7 +150,7 @@ impl Sender {
 
     /// A repair begins, so nothing is probed.
     pub(crate) fn end_probe(&mut self, config: &Config, now: Instant) {
-        if let Some(flight) = self.flight.as_deref_mut() {
+        if let Some(flight) = self.in_flight.list_mut() {
             flight.probe_mut().end();
         }
         if self.timers.watches_by(Timer::TailLossProbe) {
@@ -161,7 +161,7 @@ impl Sender {
     /// An ACK may end a probe. If that has repaired a loss, cwnd is reduced as if it had been found
     /// otherwise (section 7.4).
     pub(crate) fn take_ack_of_probe(&mut self, ack: u64, repeats: bool, now: Instant) {
-        let Some(flight) = self.flight.as_deref_mut() else { return };
+        let Some(flight) = self.in_flight.list_mut() else { return };
         if flight.probe_mut().on_ack(ack, repeats) && self.recovery.phase() == Phase::Open {
             self.recovery.note_loss_event();
             let at_loss = self.at_loss(now);

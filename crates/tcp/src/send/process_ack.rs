@@ -1,6 +1,6 @@
 //! What an acknowledgement means for what we have sent.
 
-use super::{Sender, flight::Flight, frto::Progress, news::News, phase::Phase, repair::SackNews};
+use super::{Sender, frto::Progress, news::News, phase::Phase, repair::SackNews};
 use crate::{
     config::Config,
     congestion::{Acked, Passed},
@@ -66,7 +66,7 @@ impl Sender {
             self.sequence.update_window(ack, seq, segment.window);
         }
         self.pace_until(ack > self.sequence.una(), self.sequence.flight());
-        if let Some(flight) = self.flight.as_deref_mut() {
+        if let Some(flight) = self.in_flight.list_mut() {
             flight.begin_news();
         }
         let SackNews { news, delivered } = self.take_sack(ack, segment, now);
@@ -93,7 +93,7 @@ impl Sender {
             effects.add(Effects::DUPLICATE);
             self.take_duplicate_ack(config, now);
         }
-        if self.flight.is_some() || self.recovery.has_episode() {
+        if self.in_flight.has_list() || self.recovery.has_episode() {
             let plain = segment.sequence_length() == 0 && self.sequence.window() == window_before;
             let repeats = plain && !advances && !news;
             let told = Told { ack, advances, news, repeats, delivered };
@@ -106,9 +106,7 @@ impl Sender {
     #[inline(never)]
     fn take_news_of_flight(&mut self, told: &Told, config: &Config, now: Instant) {
         let &Told { ack, advances, news, repeats, delivered } = told;
-        if self.flight.is_some() {
-            self.rack_measure(now);
-        }
+        self.in_flight.measure(self.sequence.mss(), now);
         if self.detects_by_time() {
             self.take_ack_of_probe(ack, repeats, now);
             self.detect_by_time(advances, config, now);
@@ -121,7 +119,7 @@ impl Sender {
         self.reduce_proportionally(delivered, advances, config);
         // cwnd has followed where it does by number; BBR's does now.
         self.feed_model(now);
-        self.drop_empty_flight();
+        self.in_flight.drop_empty_list();
     }
 
     /// New data is acknowledged, and `newly_sacked` bytes more have arrived: returns the number of bytes that were not
@@ -143,7 +141,7 @@ impl Sender {
 
         self.sequence.acknowledge(ack);
         let sacked_earlier = self.recovery.remove_before(ack);
-        let sampled = match self.flight.as_deref_mut() {
+        let sampled = match self.in_flight.list_mut() {
             None => self.measure_round_trip(segment, config, now),
             Some(flight) => {
                 flight.on_ack(ack, now);
@@ -184,17 +182,10 @@ impl Sender {
         delivered
     }
 
-    /// Gives the list back when nothing is outstanding, and no probe is in question.
-    fn drop_empty_flight(&mut self) {
-        if self.flight.as_deref().is_some_and(|it| it.is_empty() && !it.probe().is_out()) {
-            self.flight = None;
-        }
-    }
-
     /// What the ACK that is being taken has delivered, in full segments, where packets are counted.
     #[inline]
     fn delivered_packets(&self) -> Option<u32> {
-        let delivered = self.news().filter(|_| self.detects_by_time())?.delivered();
+        let delivered = self.in_flight.news().filter(|_| self.detects_by_time())?.delivered();
         Some(delivered.saturating_mul(self.sequence.mss()))
     }
 
@@ -221,7 +212,7 @@ impl Sender {
             window_limited: cwnd_use.is_limited(),
             srtt: self.round_trip.smoothed(),
         };
-        self.look_for_end_of_slow_start(self.news().and_then(News::last_round_trip), now);
+        self.look_for_end_of_slow_start(self.in_flight.news().and_then(News::last_round_trip), now);
         if self.grows_by_sack() && !matches!(self.recovery.phase(), Phase::Fast(_)) {
             self.congestion.on_ack(acked, now);
         }
@@ -247,7 +238,7 @@ impl Sender {
         config: &Config,
         now: Instant,
     ) -> Option<Nanos> {
-        let news = self.news()?;
+        let news = self.in_flight.news()?;
         let linux = config.policies.timers == TimerPolicy::Linux;
         let first = news.first_round_trip().filter(|_| !news.is_repeated());
         let first = first.or_else(|| news.sacked_round_trip().filter(|_| linux));
@@ -301,7 +292,7 @@ impl Sender {
 
     /// Linux `tcp_ack_update_rtt`: an ACK that only SACKs gives a sample, too.
     fn measure_sacked_round_trip(&mut self, config: &Config) {
-        let sample = self.news().and_then(News::first_round_trip);
+        let sample = self.in_flight.news().and_then(News::first_round_trip);
         if let Some(sample) = sample.filter(|_| config.policies.timers == TimerPolicy::Linux) {
             self.sample_round_trip(sample);
         }
@@ -339,12 +330,6 @@ impl Sender {
             && !self.timers.runs(Timer::Persist);
         let plain = segment.sequence_length() == 0 && self.sequence.window() == window_before;
         repeats && if self.recovery.uses_sack() { news } else { plain }
-    }
-
-    /// What the ACK that is being taken has told.
-    #[inline]
-    pub(super) fn news(&self) -> Option<&News> {
-        self.flight.as_deref().map(Flight::news)
     }
 }
 

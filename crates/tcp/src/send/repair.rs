@@ -24,7 +24,7 @@ impl Sender {
         if !self.recovery.uses_sack() || segment.options.sack.is_empty() {
             return SackNews::default();
         }
-        self.take_dsack(ack, segment);
+        self.take_d_sack(ack, segment);
         let (sacked_before, delivered_before) = self.recovery.known();
         let (mut blocks, mut count) = ([(0, 0); SackBlocks::MAX], 0);
         for (left, right) in segment.options.sack.iter() {
@@ -43,9 +43,9 @@ impl Sender {
         blocks[..count].sort_unstable();
         for &(left, right) in &blocks[..count] {
             let (from, to) = self.recovery.sacked().missing(left, right);
-            let once = self.flight.as_deref().is_none_or(|it| it.has_sent_once(from, to));
+            let once = self.in_flight.list().is_none_or(|it| it.has_sent_once(from, to));
             self.recovery.insert(left, right, once);
-            if let Some(flight) = self.flight.as_deref_mut()
+            if let Some(flight) = self.in_flight.list_mut()
                 && let Some(range) = self.recovery.sacked().around(from)
             {
                 flight.on_sack(from, to, range, now);
@@ -109,7 +109,9 @@ impl Sender {
         if repair == Repair::GoBack {
             self.recovery.go_back();
             if self.detects_by_time() {
-                self.lose_all();
+                if let Some(flight) = self.in_flight.list_mut() {
+                    flight.lose_all();
+                }
             } else {
                 self.sequence.rewind();
             }
@@ -138,7 +140,7 @@ impl Sender {
                     self.congestion.set_recovery_window(self.windows().threshold);
                 }
                 self.after_repair();
-                self.rack.on_repaired();
+                self.in_flight.on_repaired();
             }
             AfterAck::Repairs => {}
             AfterAck::Partial => self.congestion.on_partial_ack(acked.bytes),
@@ -154,7 +156,9 @@ impl Sender {
         self.test_timeout(first, config);
         self.congestion.on_timeout(self.sequence.at_loss(), first, now);
         if self.detects_by_time() {
-            self.lose_late(now);
+            if let Some(flight) = self.in_flight.list_mut() {
+                flight.lose_late(now);
+            }
             self.congestion.collapse_beside(self.scoreboard().pipe());
         }
         self.send_again();
@@ -182,7 +186,9 @@ impl Sender {
             Phase::Open | Phase::GoneBack | Phase::Forward => threshold.max(congestion),
         };
         self.congestion.on_restart(Windows { congestion: self.sequence.mss(), threshold });
-        self.lose_all();
+        if let Some(flight) = self.in_flight.list_mut() {
+            flight.lose_all();
+        }
         self.recovery.forget_episode();
         self.send_again();
         self.timers.stop_retransmission();

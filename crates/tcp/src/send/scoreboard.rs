@@ -32,7 +32,7 @@ pub(crate) struct Hole {
 impl Sender {
     pub(crate) fn scoreboard(&self) -> Scoreboard<'_> {
         Scoreboard {
-            flight: self.flight.as_deref().filter(|_| self.detects_by_time()),
+            flight: self.in_flight.list().filter(|_| self.detects_by_time()),
             sacked: self.recovery.sacked(),
             una: self.sequence.una(),
             max: self.sequence.max(),

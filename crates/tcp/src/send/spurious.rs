@@ -87,7 +87,7 @@ impl Sender {
         };
         let tested = episode.frto().is_some();
         if late_original {
-            self.note_late_original(progress.from);
+            self.in_flight.note_late_original(progress.from, self.sequence.mss());
         }
         if spurious {
             self.take_back(now);
@@ -98,7 +98,7 @@ impl Sender {
 
     /// Whether the ACK that is being taken acknowledges a segment that was sent once, as far as that is known.
     fn tells_of_sent_once(&self) -> bool {
-        self.news().is_none_or(|news| news.first_round_trip().is_some())
+        self.in_flight.news().is_none_or(|news| news.first_round_trip().is_some())
     }
 
     /// Linux `tcp_undo_cwnd_reduction`.
@@ -112,7 +112,7 @@ impl Sender {
         }
         if self.recovery.phase() != Phase::Open {
             // RACK looks again.
-            if let Some(flight) = self.flight.as_deref_mut() {
+            if let Some(flight) = self.in_flight.list_mut() {
                 flight.find();
             }
             self.recovery.end(self.sequence.una());

@@ -85,7 +85,7 @@ impl Sender {
     /// The retransmission timer goes on where another one was in its place: it counts from the head (Linux
     /// `tcp_rearm_rto`).
     pub(super) fn resume_retransmission_timer(&mut self, config: &Config, now: Instant) {
-        let head = self.flight.as_deref().and_then(Flight::head_sent).unwrap_or(now);
+        let head = self.in_flight.list().and_then(Flight::head_sent).unwrap_or(now);
         let left = self.round_trip.time_out() - Nanos::between(head, now);
         self.timers.start_retransmission(config.expiry(left.max(Nanos::new(1)), now));
     }

@@ -22,7 +22,7 @@ impl Sender {
     ) -> Result<Piece, Wait> {
         // What was begun is sent whole.
         let goes_on = |flight: &Flight| flight.is_in_burst() && self.timers.last_send() == now;
-        let begins = self.flight.as_deref().is_some_and(|flight| !goes_on(flight));
+        let begins = self.in_flight.list().is_some_and(|flight| !goes_on(flight));
         if begins && self.may_defer(config) && self.is_deferred(&piece, now) {
             return Err(self.wait_for_ack());
         }
@@ -36,7 +36,7 @@ impl Sender {
 
     #[inline(never)]
     fn is_deferred(&mut self, piece: &Piece, now: Instant) -> bool {
-        let Some(flight) = self.flight.as_deref() else { return false };
+        let Some(flight) = self.in_flight.list() else { return false };
         // What would not become more is sent at once, and so is what the FIN ends: Linux puts it on the last buffer
         // of what is left.
         let (end, to_send) = (piece.end(), self.sequence.end());
@@ -72,7 +72,7 @@ impl Sender {
         if facts.room < burst {
             return true;
         }
-        if let Some(flight) = self.flight.as_deref_mut() {
+        if let Some(flight) = self.in_flight.list_mut() {
             flight.plan_burst(burst); // It begins now.
         }
         false
@@ -81,7 +81,7 @@ impl Sender {
     /// Segments that the kernel would hand to a device at once (`tcp_tso_autosize`).
     #[inline]
     fn burst(&self, srtt: Nanos) -> u32 {
-        let shortest = self.rack.min_rtt();
+        let shortest = self.in_flight.min_rtt();
         if let Controller::Bbr(control) = &self.congestion {
             return control.burst(shortest);
         }
@@ -96,7 +96,7 @@ impl Sender {
     /// A segment is about to leave: it begins a burst, or goes on with one.
     #[inline]
     pub(super) fn note_burst(&mut self, config: &Config, now: Instant) {
-        if self.flight.is_some() && self.may_defer(config) {
+        if self.in_flight.has_list() && self.may_defer(config) {
             self.note_burst_in_detail(now);
         }
     }
@@ -104,7 +104,7 @@ impl Sender {
     #[inline(never)]
     fn note_burst_in_detail(&mut self, now: Instant) {
         let goes_on = self.timers.last_send() == now;
-        let Some(flight) = self.flight.as_deref_mut() else { return };
+        let Some(flight) = self.in_flight.list_mut() else { return };
         let known = flight.take_planned_burst();
         if goes_on && flight.is_in_burst() {
             flight.go_on_with_burst();
@@ -112,7 +112,7 @@ impl Sender {
         }
         let srtt = || self.round_trip.smoothed().unwrap_or_default();
         let burst = known.unwrap_or_else(|| self.burst(srtt()));
-        if let Some(flight) = self.flight.as_deref_mut() {
+        if let Some(flight) = self.in_flight.list_mut() {
             flight.begin_burst(burst);
         }
     }
