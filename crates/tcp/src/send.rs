@@ -57,7 +57,7 @@ pub(crate) use self::{phase::Phase, piece::Piece, process_ack::Effects, timeouts
 use alloc::boxed::Box;
 
 use self::{
-    estimators::Estimators,
+    estimators::{Conditions, Estimators},
     in_flight::InFlight,
     paced::PacedSender,
     recovery::{Recovery, Reports},
@@ -136,6 +136,15 @@ impl Sender {
     #[inline]
     pub(crate) fn windows(&self) -> Windows {
         Windows { congestion: self.congestion.window(), threshold: self.congestion.threshold() }
+    }
+
+    /// What estimates depend on.
+    fn conditions(&self) -> Conditions {
+        Conditions {
+            windows: self.windows(),
+            srtt: self.round_trip.smoothed(),
+            last_send: self.timers.last_send(),
+        }
     }
 
     /// Bytes that [`write`](Self::write) takes before they are acknowledged.

@@ -4,12 +4,11 @@
 
 use alloc::boxed::Box;
 
-use super::{Sender, ack_spacing::AckSpacing, packet_count::PacketCount, validation::Validation};
+use super::{ack_spacing::AckSpacing, packet_count::PacketCount, validation::Validation};
 use crate::{
-    config::Config,
     congestion::{AtLoss, Windows},
     policy::{Counted, Measures, Policies, SlowStartPolicy},
-    units::Instant,
+    units::{Instant, Nanos},
 };
 
 /// What is estimated.
@@ -43,13 +42,19 @@ impl Estimators {
     }
 }
 
-impl Sender {
+/// What an estimate depends on beside what has just happened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conditions {
+    pub(crate) windows: Windows,
+    pub(crate) srtt: Option<Nanos>,
+    /// When data last left.
+    pub(crate) last_send: Instant,
+}
+
+impl Estimators {
     /// A segment of `bytes` that ends at `end` leaves.
-    #[inline]
-    pub(super) fn measure_sent(&mut self, end: u64, bytes: u32, again: bool, now: Instant) {
-        let Some(Estimators { packets, used, spacing: _ }) = self.estimators.as_deref_mut() else {
-            return;
-        };
+    pub(crate) fn on_sent(&mut self, end: u64, bytes: u32, again: bool, now: Instant) {
+        let Self { packets, used, spacing: _ } = self;
         match (packets, again) {
             (None, _) => {}
             (Some(count), true) => count.on_retransmission(),
@@ -62,82 +67,71 @@ impl Sender {
         }
     }
 
-    /// New data is acknowledged, of a round trip with this flight; whether the window may grow by it.
-    #[inline]
-    pub(super) fn measure_ack(&mut self, ack: u64, flight: u32, now: Instant) -> bool {
-        self.estimators.is_none() || self.measure_ack_in_detail(ack, flight, now)
+    /// The first ssthresh, once the path's bandwidth is known; a loss sets it otherwise. Everything before `ack` is
+    /// acknowledged, everything before `sent` was sent.
+    pub(crate) fn end_of_slow_start(
+        &mut self,
+        ack: u64,
+        sent: u64,
+        it: &Conditions,
+        now: Instant,
+    ) -> Option<u32> {
+        let (spacing, srtt) = (self.spacing.as_mut()?, it.srtt?);
+        let first = it.windows.threshold == u32::MAX;
+        let threshold = if first { spacing.on_ack(ack, sent, srtt, now) } else { None };
+        if threshold.is_some() || !first {
+            self.spacing = None;
+        }
+        threshold
     }
 
-    #[cold]
-    fn measure_ack_in_detail(&mut self, ack: u64, flight: u32, now: Instant) -> bool {
-        self.end_slow_start(ack, now);
-        let (windows, srtt) = (self.windows(), self.round_trip.smoothed());
-        let last_send = self.timers.last_send();
-        let Some(estimators) = self.estimators.as_deref_mut() else { return true };
-        if let Some(count) = &mut estimators.packets {
+    /// New data is acknowledged, of a round trip with this flight; whether the window may grow by it.
+    pub(crate) fn may_grow(
+        &mut self,
+        ack: u64,
+        flight: u32,
+        it: &Conditions,
+        now: Instant,
+    ) -> bool {
+        if let Some(count) = &mut self.packets {
             count.on_ack(ack, now);
         }
-        estimators.used.as_mut().is_none_or(|validation| {
-            validation.on_ack(flight, srtt, now);
-            validation.is_validated(windows, srtt, last_send, now)
+        self.used.as_mut().is_none_or(|validation| {
+            validation.on_ack(flight, it.srtt, now);
+            validation.is_validated(it.windows, it.srtt, it.last_send, now)
         })
-    }
-
-    /// Sets the first ssthresh, once the path's bandwidth is known; a loss does it otherwise.
-    fn end_slow_start(&mut self, ack: u64, now: Instant) {
-        let (windows, sent) = (self.windows(), self.sequence.max());
-        let Some(srtt) = self.round_trip.smoothed() else { return };
-        let Some(estimators) = self.estimators.as_deref_mut() else { return };
-        let Some(spacing) = &mut estimators.spacing else { return };
-        let threshold = match windows.threshold {
-            u32::MAX => spacing.on_ack(ack, sent, srtt, now),
-            _ => Some(windows.threshold),
-        };
-        let Some(threshold) = threshold else { return };
-        estimators.spacing = None;
-        if windows.threshold == u32::MAX {
-            let threshold = threshold.max(self.sequence.mss().saturating_mul(2));
-            self.congestion.on_restart(Windows { threshold, ..windows });
-        }
     }
 
     /// What was counted in the last round trip.
     pub(crate) fn counted(&self) -> Option<Counted> {
-        self.estimators.as_deref()?.packets.as_ref()?.counted()
+        self.packets.as_ref()?.counted()
     }
 
-    fn validation(&mut self) -> Option<&mut Validation> {
-        self.estimators.as_deref_mut()?.used.as_mut()
-    }
-
-    /// The windows after a time in which they were not used.
-    pub(crate) fn adjust_unused_window(&mut self, config: &Config, now: Instant) {
-        let windows = self.windows();
-        let initial_window = self.sequence.initial_window(config.policies.initial_window);
-        let (srtt, last_send) = (self.round_trip.smoothed(), self.timers.last_send());
-        let Some(validation) = self.validation() else { return };
-        if !validation.is_validated(windows, srtt, last_send, now) {
-            let adjusted = validation.adjusted(windows, initial_window, now);
-            if adjusted != windows {
-                self.congestion.on_restart(adjusted);
-            }
+    /// The windows after a time in which they were not used, if that changes them.
+    pub(crate) fn unused_window(
+        &mut self,
+        initial_window: u32,
+        it: &Conditions,
+        now: Instant,
+    ) -> Option<Windows> {
+        let validation = self.used.as_mut()?;
+        if validation.is_validated(it.windows, it.srtt, it.last_send, now) {
+            return None;
         }
+        let adjusted = validation.adjusted(it.windows, initial_window, now);
+        (adjusted != it.windows).then_some(adjusted)
     }
 
-    /// What the congestion control learns of a loss that duplicate ACKs announce.
-    pub(crate) fn at_loss(&mut self, now: Instant) -> AtLoss {
-        let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trip.smoothed());
-        match self.validation() {
+    /// What the congestion control learns of a loss.
+    pub(crate) fn at_loss(&mut self, at_loss: AtLoss, srtt: Option<Nanos>, now: Instant) -> AtLoss {
+        match &mut self.used {
             Some(validation) => validation.at_loss(at_loss, srtt, now),
             None => at_loss,
         }
     }
 
-    /// A repair is over.
-    pub(crate) fn after_repair(&mut self) {
-        let (windows, mss) = (self.windows(), self.sequence.mss());
-        if let Some(windows) = self.validation().and_then(|it| it.recovered(windows, mss)) {
-            self.congestion.on_restart(windows);
-        }
+    /// The windows when a repair is over, if that changes them.
+    pub(crate) fn after_repair(&mut self, windows: Windows, mss: u32) -> Option<Windows> {
+        self.used.as_mut()?.recovered(windows, mss)
     }
 }

@@ -1,6 +1,6 @@
 //! A segment leaves: what the parts of the sender note of it.
 
-use super::{Sender, flight::Flight, piece::Piece};
+use super::{Sender, estimators::Estimators, flight::Flight, piece::Piece};
 use crate::{
     config::Config,
     policy::{Idle, Unused, UnusedWindow},
@@ -18,14 +18,21 @@ impl Sender {
         config: &Config,
         now: Instant,
     ) -> Piece {
-        self.adjust_unused_window(config, now);
+        let conditions = self.conditions();
+        let initial_window = self.sequence.initial_window(config.policies.initial_window);
+        let estimators = self.estimators.as_deref_mut();
+        if let Some(adjusted) =
+            estimators.and_then(|it| it.unused_window(initial_window, &conditions, now))
+        {
+            self.congestion.on_restart(adjusted);
+        }
         let last_send = self.timers.last_send();
         let idle = Idle {
             since_send: config.policies.timers.elapsed(last_send, config.phase(), now),
             since_receive: now.since(self.timers.last_receive()),
             rto: self.round_trip.rto(),
             srtt: self.round_trip.srtt(),
-            counted: self.counted(),
+            counted: self.estimators.as_deref().and_then(Estimators::counted),
             windows: self.windows(),
             initial_window: self.window_to_go_on_with(config),
             peer_window: self.sequence.window(),
@@ -89,7 +96,9 @@ impl Sender {
         if config.policies.unused_window != UnusedWindow::Kept {
             self.judge_cwnd_use(config, now);
         }
-        self.measure_sent(end, len, retransmission, now);
+        if let Some(estimators) = self.estimators.as_deref_mut() {
+            estimators.on_sent(end, len, retransmission, now);
+        }
         if len > 0 {
             self.timers.note_sent(now);
             self.note_paced(len, now);

@@ -167,7 +167,7 @@ impl Sender {
             let at_loss = self.at_loss(now);
             self.congestion.on_loss(at_loss, true);
             self.congestion.on_recovered(self.sequence.flight());
-            self.after_repair();
+            self.end_loss();
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Sender, frto::Progress, news::News, phase::Phase, repair::SackNews};
 use crate::{
     config::Config,
-    congestion::{Acked, Passed},
+    congestion::{Acked, Passed, Windows},
     policy::TimerPolicy,
     segment::Segment,
     seq::low,
@@ -148,7 +148,7 @@ impl Sender {
                 self.measure_listed_round_trip(segment, config, now)
             }
         };
-        let may_grow = self.measure_ack(ack, cwnd_use.flight(), now);
+        let may_grow = self.estimators.is_none() || self.estimate(ack, cwnd_use.flight(), now);
         self.timers.note_progress();
         let fresh = u64::from(bytes).saturating_sub(sacked_earlier);
         let counted = self.counted_by_duplicates(bytes);
@@ -180,6 +180,20 @@ impl Sender {
             effects.add(Effects::FIN_ACKNOWLEDGED);
         }
         delivered
+    }
+
+    /// What some policies estimate by an ACK of a round trip with this flight; whether the window may grow by it.
+    #[cold]
+    fn estimate(&mut self, ack: u64, flight: u32, now: Instant) -> bool {
+        let (before, sent) = (self.conditions(), self.sequence.max());
+        let Some(estimators) = self.estimators.as_deref_mut() else { return true };
+        if let Some(bytes) = estimators.end_of_slow_start(ack, sent, &before, now) {
+            let threshold = bytes.max(self.sequence.mss().saturating_mul(2));
+            self.congestion.on_restart(Windows { threshold, ..before.windows });
+        }
+        let after = self.conditions();
+        let estimators = self.estimators.as_deref_mut();
+        estimators.is_none_or(|it| it.may_grow(ack, flight, &after, now))
     }
 
     /// What the ACK that is being taken has delivered, in full segments, where packets are counted.

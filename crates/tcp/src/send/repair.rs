@@ -3,7 +3,7 @@
 use super::{Sender, phase::Phase, prr::InRepair, recovery::AfterAck};
 use crate::{
     config::Config,
-    congestion::{Acked, DUPLICATE_THRESHOLD, Repair, Windows},
+    congestion::{Acked, AtLoss, DUPLICATE_THRESHOLD, Repair, Windows},
     policy::ReductionPolicy,
     segment::{SackBlocks, Segment},
     units::Instant,
@@ -121,6 +121,24 @@ impl Sender {
         }
     }
 
+    /// What the congestion control learns of a loss that duplicate ACKs announce, or that a probe has repaired.
+    pub(super) fn at_loss(&mut self, now: Instant) -> AtLoss {
+        let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trip.smoothed());
+        match self.estimators.as_deref_mut() {
+            Some(estimators) => estimators.at_loss(at_loss, srtt, now),
+            None => at_loss,
+        }
+    }
+
+    /// The repair of a loss is over.
+    pub(super) fn end_loss(&mut self) {
+        let (windows, mss) = (self.windows(), self.sequence.mss());
+        let estimators = self.estimators.as_deref_mut();
+        if let Some(windows) = estimators.and_then(|it| it.after_repair(windows, mss)) {
+            self.congestion.on_restart(windows);
+        }
+    }
+
     /// New data was acknowledged: the repair goes on or ends, and the window follows.
     /// A window that is not validated does not grow (RFC 7661).
     pub(super) fn recover_on_ack(
@@ -139,7 +157,7 @@ impl Sender {
                     // RFC 9937, section 6: cwnd becomes ssthresh.
                     self.congestion.set_recovery_window(self.windows().threshold);
                 }
-                self.after_repair();
+                self.end_loss();
                 self.in_flight.on_repaired();
             }
             AfterAck::Repairs => {}
