@@ -221,12 +221,9 @@ impl Sender {
         self.sequence.rewind_to(position);
     }
 
-    /// The handshake is over; the congestion window is `in_use` already, or begins now.
-    pub(crate) fn establish(&mut self, in_use: bool, config: &Config, now: Instant) {
+    /// The handshake is over, and the congestion control has begun.
+    pub(crate) fn establish(&mut self, config: &Config, now: Instant) {
         self.round_trip.on_established();
-        if !in_use {
-            self.begin_congestion_control(config);
-        }
         self.begin_model(config, now);
         self.estimators = Estimators::new(&config.policies);
         self.pace_start(config, now);

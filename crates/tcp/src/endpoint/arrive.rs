@@ -357,8 +357,10 @@ impl Endpoint {
     /// The handshake is over: the first window, and the application hears of it.
     fn establish(&mut self, segment: &Segment, now: Instant) {
         // What has answered a SYN's data has begun with its window.
-        let in_use = self.answers_early() && self.sender.sequence().una() > 1;
-        self.sender.establish(in_use, &self.config, now);
+        if !(self.answers_early() && self.sender.sequence().una() > 1) {
+            self.sender.begin_congestion_control(&self.config);
+        }
+        self.sender.establish(&self.config, now);
         if !segment.flags.syn {
             self.sender.take_first_window(segment.window);
         }
