@@ -19,7 +19,7 @@ use self::{
     ack_scheduler::AckScheduler,
     d_sack::DSack,
     right_sizing::{DataArrived, RightSizing},
-    sequence::{Order, ReceiveSequence},
+    sequence::{Order, ReceiveSequence, SynOffer},
 };
 use crate::{
     alarm::Alarm,
@@ -27,7 +27,7 @@ use crate::{
     policy::{AckPolicy, AckReason, BufferTuning, DSackPolicy, TimerPolicy},
     received::Received,
     round_trip::RoundTrip,
-    segment::{Options, SackBlocks, Segment, Timestamps, WindowShift},
+    segment::{Options, SackBlocks, Segment, Timestamps},
     seq::SeqNumber,
     timestamp::timestamp,
     units::Instant,
@@ -217,10 +217,9 @@ impl Receiver {
         self.sequence.expect_buffer(most);
     }
 
-    /// What a SYN of ours says of the window, and of its shift.
-    pub(crate) fn syn_offer(&mut self) -> (u16, WindowShift) {
-        let offer = self.sequence.syn_offer();
-        (offer.window, offer.shift)
+    /// What a SYN of ours says of the window.
+    pub(crate) fn syn_offer(&mut self) -> SynOffer {
+        self.sequence.syn_offer()
     }
 
     /// The window for the header of a segment that leaves now.

@@ -210,7 +210,7 @@ impl Endpoint {
         let mut transmit = self.segment(syn, now);
         let options = Options {
             mss: Some(self.config.mss),
-            window_scale: offer.window_scale.then(|| self.receiver.syn_offer().1),
+            window_scale: offer.window_scale.then(|| self.receiver.syn_offer().shift()),
             sack_permitted: offer.sack,
             timestamps: offer.timestamps.then(|| self.receiver.clock(now)),
             sack: SackBlocks::default(),
@@ -265,7 +265,7 @@ impl Endpoint {
         let What { seq, flags, len, offset, retransmission, ack_reason, time_wait_holder } = what;
         let acks = self.state != State::SynSent;
         let window = match flags.syn {
-            true => self.receiver.syn_offer().0,
+            true => self.receiver.syn_offer().window(),
             false => self.receiver.advertise(self.config.policies.ack, self.segment_size()),
         };
         let timestamps = self.receiver.timestamps(now);

@@ -68,12 +68,20 @@ impl Trimmed {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SynOffer {
     /// RFC 7323, section 2.2: "The Window field in a SYN segment MUST NOT be scaled."
-    pub(crate) window: u16,
+    window: u16,
     /// The smallest shift with which the whole buffer can be offered, if there is one.
-    pub(crate) shift: WindowShift,
+    shift: WindowShift,
 }
 
 impl SynOffer {
+    pub(crate) const fn window(self) -> u16 {
+        self.window
+    }
+
+    pub(crate) const fn shift(self) -> WindowShift {
+        self.shift
+    }
+
     fn of(buffer: u32) -> Self {
         let fits = |shift: &u8| buffer >> shift <= u32::from(u16::MAX);
         let shift = (0..WindowShift::MAX.get()).find(fits);

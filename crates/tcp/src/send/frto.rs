@@ -55,3 +55,38 @@ impl Frto {
         progress.from >= self.again_to && self.acknowledges_original(progress)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `[1, 10_001)` was out, and its first 1,000 bytes have left again.
+    fn tested() -> Frto {
+        let mut frto = Frto::new(1, 10_001);
+        frto.on_sent_again(1_001);
+        frto
+    }
+
+    #[test]
+    fn an_ack_beyond_what_was_sent_again_is_that_of_an_original() {
+        for (from, una, fresh, by_sack, without) in [
+            (1, 1_001, 1_000, false, false),
+            (1, 2_001, 2_000, true, false),
+            (1_001, 2_001, 1_000, true, true),
+            (1_001, 2_001, 0, false, false),
+        ] {
+            let progress = Progress { from, una, fresh };
+            assert_eq!(tested().acknowledges_original(progress), by_sack, "{progress:?}");
+            assert_eq!(tested().acknowledges_original_only(progress), without, "{progress:?}");
+        }
+    }
+
+    #[test]
+    fn a_sack_of_what_was_sent_once_before_the_timeout_is_that_of_an_original() {
+        for (left, original) in [(501, false), (1_001, true), (9_001, true), (10_001, false)] {
+            let mut frto = tested();
+            frto.on_sacked(left);
+            assert_eq!(frto.is_original_sacked(), original, "{left}");
+        }
+    }
+}

@@ -169,3 +169,38 @@ impl Timers {
         first.due().map(|at| Deadline { at, timer })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn of_timers_that_are_due_at_once_the_one_for_what_is_outstanding_comes_first() {
+        let mut timers = Timers::default();
+        assert_eq!(timers.earliest(Alarm::OFF), None);
+        let due = Alarm::at(at(40));
+        timers.wait_for(Timer::Cork, due);
+        assert_eq!(timers.earliest(due).map(|it| it.timer), Some(Timer::Cork));
+        timers.start_retransmission(due);
+        assert_eq!(timers.earliest(due).map(|it| it.timer), Some(Timer::Retransmission));
+        assert_eq!(timers.earliest(Alarm::at(at(39))).map(|it| it.timer), Some(Timer::DelayedAck));
+        assert_eq!(timers.take_outstanding(at(40)), Some(Timer::Retransmission));
+        assert_eq!(timers.take_waiting(at(39)), None);
+        assert_eq!(timers.take_waiting(at(40)), Some(Timer::Cork));
+        assert_eq!(timers.earliest(Alarm::OFF), None);
+    }
+
+    #[test]
+    fn a_stall_lasts_from_the_first_timeout_to_the_next_progress() {
+        let mut timers = Timers::default();
+        assert_eq!(timers.note_stall(at(100)), Duration::ZERO);
+        assert_eq!(timers.note_stall(at(350)), Duration::from_millis(250));
+        assert!(timers.is_stalled());
+        timers.note_progress();
+        assert!(!timers.is_stalled());
+    }
+}

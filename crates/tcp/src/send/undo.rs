@@ -60,3 +60,39 @@ impl Undo {
         self.from.is_some() && (self.is_all_reported() || self.is_delayed(echo))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn a_recovery_was_for_nothing_once_d_sacks_report_all_that_was_sent_again() {
+        let mut undo = Undo::new(Some(1_001));
+        assert!(!undo.is_all_reported(), "nothing was sent again");
+        undo.on_sent_again(2_000, at(500));
+        undo.on_d_sack(1, 1_001);
+        assert!(!undo.is_all_reported(), "that was before");
+        undo.on_d_sack(1_001, 2_001);
+        assert!(!undo.is_all_reported(), "half of it");
+        undo.on_d_sack(2_001, 3_001);
+        assert!(undo.is_all_reported() && undo.may_undo(None));
+        undo.end();
+        assert!(!undo.may_undo(None), "it is taken back once");
+    }
+
+    #[test]
+    fn an_echo_of_before_the_retransmission_is_that_of_the_original() {
+        let mut undo = Undo::new(Some(1));
+        undo.on_sent_again(1_000, at(500));
+        for (echo, original) in [(Some(499), true), (Some(500), false), (None, false)] {
+            assert_eq!(undo.is_late_original(echo), original, "{echo:?}");
+        }
+        let mut off = Undo::new(None);
+        off.on_sent_again(1_000, at(500));
+        assert!(!off.may_undo(Some(499)), "the policy has none of it");
+    }
+}
