@@ -39,11 +39,11 @@ use crate::{
 pub(crate) struct Receiver {
     sequence: ReceiveSequence,
     acks: AckScheduler,
-    /// What an end has that got a full segment, or something twice.
+    /// Exists once a full segment, or a duplicate, has arrived.
     rare: Option<Box<Rare>>,
 }
 
-/// What few receivers have; it takes a pointer in the others.
+/// State that few receivers need; the others pay one pointer.
 #[derive(Clone, Debug, Default)]
 struct Rare {
     /// What the receive buffer has to hold, once much has arrived.
@@ -81,7 +81,7 @@ impl Receiver {
         self.sequence.agree(config.policies.offer, &syn.options, now);
     }
 
-    /// Segments that we send have `mss` bytes of data at most.
+    /// The MSS is known: until the peer sends more, a full segment has no more than `mss` bytes of data.
     pub(crate) fn begin_acknowledging(&mut self, mss: u32) {
         self.acks.begin(mss);
     }
@@ -112,7 +112,7 @@ impl Receiver {
         received
     }
 
-    /// Lets the receive buffer grow, if it does.
+    /// Enlarges the receive buffer if the application takes more than before.
     fn tune_buffer(&mut self, segment: &Segment, reverse: ReverseFacts<'_>, now: Instant) {
         let sequence = &self.sequence;
         let age = |echo: u32| timestamp(now).wrapping_sub(echo);
@@ -207,7 +207,7 @@ impl Receiver {
         self.acks.on_read(&self.sequence, policy, mss);
     }
 
-    /// What is advertised follows `bytes` of buffer from now on.
+    /// Changes the size of the receive buffer.
     pub(crate) const fn set_buffer(&mut self, bytes: u32) {
         self.sequence.set_buffer(bytes);
     }
@@ -257,7 +257,7 @@ impl Receiver {
         }
     }
 
-    /// Nothing is acknowledged any more.
+    /// Cancels the ACK that is pending, if one is.
     pub(crate) const fn forget_acks(&mut self) {
         self.acks.clear();
     }

@@ -262,7 +262,7 @@ impl Sender {
         self.sequence.hold();
     }
 
-    /// The round trip that is being measured tells nothing.
+    /// Discards the round trip that is being measured.
     pub(crate) const fn stop_timing(&mut self) {
         self.sequence.stop_timing();
     }
@@ -280,7 +280,7 @@ impl Sender {
         smaller
     }
 
-    /// Nothing outstanding is waited for any more.
+    /// Stops the retransmission timer, and what runs in its place.
     pub(crate) const fn stop_retransmission(&mut self) {
         self.timers.stop_retransmission();
     }
@@ -296,12 +296,12 @@ impl Sender {
         self.timers.earliest(ack_due)
     }
 
-    /// Nothing is sent any more.
+    /// The connection is over: stops all timers, and frees what was kept for sending.
     pub(crate) fn stop(&mut self) {
         (self.paced, self.estimators) = (None, None);
         self.in_flight.forget();
         self.timers.stop();
-        // What its last ACK has told of losses changes nothing any more.
+        // The counters do not count what the last ACK has told of losses.
         self.recovery.take_loss_events();
     }
 }

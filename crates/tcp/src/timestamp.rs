@@ -1,4 +1,4 @@
-//! The timestamp clock.
+//! The clock of the timestamp option.
 
 use crate::units::Instant;
 

@@ -132,7 +132,7 @@ impl Flight {
         self.probe_set_by_data = Alarm::at(now);
     }
 
-    /// Something else than new data sets it.
+    /// An ACK sets it: the next new data sets it again.
     pub(crate) const fn set_probe_by_ack(&mut self) {
         self.probe_set_by_data = Alarm::OFF;
     }

@@ -65,14 +65,14 @@ impl InFlight {
         list.on_sent(start, end, snapshot, now);
     }
 
-    /// The list is given back when nothing is out, and no probe is in question.
+    /// Frees the list when nothing is out, and no probe is in question.
     pub(crate) fn drop_empty_list(&mut self) {
         if self.list().is_some_and(|it| it.is_empty() && !it.probe().is_out()) {
             self.list = None;
         }
     }
 
-    /// Nothing is listed any more.
+    /// Frees the list.
     pub(crate) fn forget(&mut self) {
         self.list = None;
     }

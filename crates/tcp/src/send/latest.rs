@@ -1,9 +1,9 @@
-//! The delivered segment that was sent last: what losses are found by (RFC 8985).
+//! The most recently sent segment that was delivered, with which RACK compares the others (RFC 8985).
 
 use super::sent::Sent;
 use crate::units::{Instant, Nanos};
 
-/// The delivered segment that was sent last.
+/// The most recently sent segment that was delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Latest {
     /// RACK.xmit_ts and RACK.end_seq.

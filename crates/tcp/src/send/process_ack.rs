@@ -12,7 +12,7 @@ use crate::{
     wait::Timer,
 };
 
-/// What the endpoint has to do about an ACK: most often nothing, so that it is one number.
+/// What the endpoint has to do after an ACK. Usually nothing, so this is one byte of flags.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Effects(u8);
 

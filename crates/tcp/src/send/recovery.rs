@@ -181,12 +181,12 @@ impl Recovery {
         self.partial_acks = 0;
     }
 
-    /// It repairs by sending everything again.
+    /// The repair sends everything from SND.UNA on again.
     pub(crate) const fn go_back(&mut self) {
         self.phase = Phase::GoneBack;
     }
 
-    /// It repairs by sending again what is missing.
+    /// The repair sends again what is missing, first the segment at SND.UNA.
     pub(crate) const fn repair_fast(&mut self, repair: Repair) {
         self.phase = Phase::Fast(repair);
         self.retransmit_head = true;
@@ -255,7 +255,7 @@ impl Recovery {
         went_forward
     }
 
-    /// Nothing was lost; whether what was sent is sent again no more.
+    /// Nothing was lost; whether this ends a repair that sends everything again.
     pub(crate) fn take_back(&mut self) -> bool {
         let went_back = matches!(self.phase, Phase::GoneBack | Phase::Forward);
         if went_back {
@@ -264,7 +264,7 @@ impl Recovery {
         went_back
     }
 
-    /// There is no repair any more.
+    /// The repair is over; no new one begins before `una` is acknowledged.
     pub(crate) const fn end(&mut self, una: u64) {
         self.phase = Phase::Open;
         self.retransmit_head = false;

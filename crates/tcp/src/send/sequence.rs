@@ -88,7 +88,7 @@ impl SendSequence {
         self.passive = true;
     }
 
-    /// The windows to start with are what is known of the host, or they are not.
+    /// Says whether the initial windows are inherited from other connections.
     pub(crate) const fn inherit_window(&mut self, inherited: bool) {
         self.inherited_window = inherited;
     }
@@ -260,17 +260,17 @@ impl SendSequence {
         self.next = self.next.max(ack);
     }
 
-    /// What follows SND.UNA is sent again.
+    /// Goes back to SND.UNA: what follows is retransmitted.
     pub(crate) const fn rewind(&mut self) {
         self.rewind_to(self.una);
     }
 
-    /// What follows `position` is sent again.
+    /// Goes back to `position`: what follows is retransmitted.
     pub(crate) const fn rewind_to(&mut self, position: u64) {
         self.next = position;
     }
 
-    /// Nothing more is sent again: what was never sent is next.
+    /// Skips to new data: nothing more is retransmitted.
     pub(crate) const fn skip_to_new(&mut self) {
         self.next = self.max;
     }
@@ -308,7 +308,7 @@ impl SendSequence {
         self.release_held = false;
     }
 
-    /// What is outstanding uses cwnd; whether that has room for a further segment.
+    /// Notes the flight, and whether cwnd has `limited` it.
     #[inline]
     pub(crate) fn note_cwnd_use(&mut self, limited: bool) {
         self.cwnd_use.note(self.una, self.next, limited);

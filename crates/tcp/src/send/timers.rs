@@ -70,13 +70,13 @@ impl Timers {
         self.stalled_since = Alarm::OFF;
     }
 
-    /// Nothing outstanding is waited for any more.
+    /// Stops the retransmission timer, and what runs in its place.
     #[inline]
     pub(crate) const fn stop_retransmission(&mut self) {
         self.watch_outstanding(Timer::Retransmission, Alarm::OFF);
     }
 
-    /// Starts the retransmission timer, or a new one in its place.
+    /// Starts the retransmission timer anew.
     #[inline]
     pub(crate) const fn start_retransmission(&mut self, due: Alarm) {
         self.watch_outstanding(Timer::Retransmission, due);
@@ -119,7 +119,7 @@ impl Timers {
         }
     }
 
-    /// Nothing is held any more.
+    /// Stops the other timer.
     #[inline]
     pub(crate) const fn stop_waiting(&mut self) {
         self.waiting = Alarm::OFF;
