@@ -42,6 +42,7 @@ pub use inspect::{Negotiated, RecoveryPhase};
 use alloc::{boxed::Box, sync::Arc};
 
 use crate::{
+    alarm::Alarm,
     challenge::Challenges,
     close::Closing,
     congestion::Inherited,
@@ -104,7 +105,7 @@ impl Endpoint {
     pub fn connect(config: impl Into<Arc<Config>>, iss: SeqNumber, now: Instant) -> Self {
         let mut endpoint = Self::closed(config.into(), iss);
         endpoint.step(Input::ActiveOpen);
-        endpoint.sender.begin(now);
+        endpoint.sender.timers_mut().note_sent(now);
         endpoint
     }
 
@@ -113,7 +114,7 @@ impl Endpoint {
     pub fn listen(config: impl Into<Arc<Config>>, iss: SeqNumber) -> Self {
         let mut endpoint = Self::closed(config.into(), iss);
         endpoint.step(Input::PassiveOpen);
-        endpoint.sender.listen();
+        endpoint.sender.sequence_mut().listen();
         endpoint
     }
 
@@ -123,7 +124,7 @@ impl Endpoint {
         let iss = self.initial_sequence();
         let counters = self.counters.take();
         *self = Self { state, ip, counters, ..Self::closed(Arc::clone(&self.config), iss) };
-        self.sender.listen();
+        self.sender.sequence_mut().listen();
     }
 
     fn closed(config: Arc<Config>, iss: SeqNumber) -> Self {
@@ -170,14 +171,14 @@ impl Endpoint {
     pub(crate) fn resume(&mut self, syn: &Segment, now: Instant) {
         let _ = self.handle_segment(syn, now);
         let _ = self.poll_transmit(now);
-        self.sender.stop_timing();
+        self.sender.sequence_mut().stop_timing();
     }
 
     /// Takes one segment off the wire; says where its data belongs, or why the segment was dropped.
     ///
     /// In CLOSED nothing is taken: see [`refuse`].
     pub fn handle_segment(&mut self, segment: &Segment, now: Instant) -> Received {
-        self.sender.begin_call();
+        self.sender.sequence_mut().begin_call();
         if self.counters.is_some() {
             return self.arrive_and_count(segment, now);
         }
@@ -196,7 +197,7 @@ impl Endpoint {
 
     /// Lets timers fire. `now` may be late, never early; an idle call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.sender.begin_call();
+        self.sender.sequence_mut().begin_call();
         match self.sender.handle_timeout(self.state, &self.config, now) {
             AfterTimeout::GoesOn => {}
             // No RST: RFC 9293, section 3.10.8: "delete the TCB, enter the CLOSED state, and return", and so does Linux.
@@ -219,7 +220,7 @@ impl Endpoint {
     ///
     /// Says why nothing has changed.
     pub fn handle_path_mtu(&mut self, report: PathMtuReport) -> Result<(), PathMtuIgnored> {
-        self.sender.begin_call();
+        self.sender.sequence_mut().begin_call();
         let sequence = self.sender.sequence();
         let in_flight = u64::try_from(sequence.position(report.sequence))
             .is_ok_and(|position| (sequence.una()..sequence.max()).contains(&position));
@@ -237,7 +238,7 @@ impl Endpoint {
     ///
     /// Says why nothing has changed.
     pub fn limit_path_mtu(&mut self, mtu: u32) -> Result<(), PathMtuIgnored> {
-        self.sender.begin_call();
+        self.sender.sequence_mut().begin_call();
         let mss = path_mtu::mss(mtu, self.ip)?;
         match self.sender.limit_mss(mss, self.overhead()) {
             true => Ok(()),
@@ -255,7 +256,7 @@ impl Endpoint {
 
     /// Gives `bytes` to send; returns how many the send buffer takes.
     pub fn write(&mut self, bytes: u32) -> u32 {
-        self.sender.begin_call();
+        self.sender.sequence_mut().begin_call();
         let open = matches!(
             self.state,
             State::SynSent | State::SynReceived | State::Established | State::CloseWait
@@ -266,8 +267,8 @@ impl Endpoint {
 
     /// Takes `bytes` of the received stream; returns how many there were.
     pub fn read(&mut self, bytes: u32) -> u32 {
-        self.sender.begin_call();
-        let taken = self.receiver.read(bytes);
+        self.sender.sequence_mut().begin_call();
+        let taken = self.receiver.sequence_mut().read(bytes);
         if taken > 0 && self.state.receives() {
             self.receiver.on_read(self.config.policies.ack, self.segment_size());
         }
@@ -276,7 +277,7 @@ impl Endpoint {
 
     /// Closes the sending direction: a FIN after all that is written. Receiving goes on.
     pub fn close(&mut self) {
-        self.sender.begin_call();
+        self.sender.sequence_mut().begin_call();
         let input = self.closing.input(self.config.policies.close);
         if self.state.after(input).is_none() {
             return;
@@ -285,14 +286,14 @@ impl Endpoint {
         if self.state == State::Closed {
             self.finish(Event::Closed);
         } else {
-            self.sender.close();
+            self.sender.sequence_mut().close();
         }
     }
 
     /// Gives the connection up, with an RST where one end may still send (RFC 9293, section 3.10.5). A
     /// reader who is gone before the peer has finished is such a case (section 3.6.1, SHLD-3).
     pub fn abort(&mut self) {
-        self.sender.begin_call();
+        self.sender.sequence_mut().begin_call();
         if self.state == State::Closed {
             return;
         }
@@ -305,8 +306,8 @@ impl Endpoint {
 
     /// Acknowledges at once what was received and not yet acknowledged (`TCP_QUICKACK`).
     pub fn acknowledge_now(&mut self) {
-        self.sender.begin_call();
-        self.receiver.acknowledge_now();
+        self.sender.sequence_mut().begin_call();
+        self.receiver.acks_mut().ask_if_pending();
     }
 
     /// What the application should hear about, each kind at most once until it is taken.
@@ -320,7 +321,7 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Deadline> {
-        self.sender.earliest(self.receiver.ack_due())
+        self.sender.timers().earliest(self.receiver.acks().due())
     }
 
     /// Whether a SYN may reopen this connection out of TIME-WAIT: then the new connection's initial
@@ -369,10 +370,10 @@ impl Endpoint {
             State::TimeWait => self.enter_time_wait(from, Event::Closed, now),
             State::Closed => {
                 // The FIN of a peer that waits in our place wants its ACK: it is our last segment.
-                let last = self.receiver.asks_for_ack().filter(|_| from != State::LastAck);
+                let last = self.receiver.acks().asked().filter(|_| from != State::LastAck);
                 self.finish(Event::Closed);
                 if let Some(reason) = last {
-                    self.receiver.ask_for_ack(reason);
+                    self.receiver.acks_mut().ask(reason);
                 }
             }
             _ => {}
@@ -382,7 +383,7 @@ impl Endpoint {
     /// 2 MSL begin; nothing else remains to be done.
     fn enter_time_wait(&mut self, from: State, event: Event, now: Instant) {
         self.closing.enter_time_wait(from);
-        self.sender.stop_retransmission();
+        self.sender.timers_mut().stop_retransmission();
         self.restart_time_wait(now);
         self.events.push(event);
     }
@@ -392,7 +393,7 @@ impl Endpoint {
             None => self.config.time_wait,
             Some(open) => open.time_wait(&self.config, self.rto(), now),
         };
-        self.sender.wait_until(now + span);
+        self.sender.timers_mut().wait_for(Timer::TimeWait, Alarm::at(now + span));
     }
 
     /// The connection is over for the application.
@@ -400,7 +401,7 @@ impl Endpoint {
         self.events.push(event);
         if self.state == State::Closed {
             self.sender.stop();
-            self.receiver.forget_acks();
+            self.receiver.acks_mut().clear();
         }
     }
 }

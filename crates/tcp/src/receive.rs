@@ -19,10 +19,9 @@ use self::{
     ack_scheduler::AckScheduler,
     d_sack::DSack,
     right_sizing::{DataArrived, RightSizing},
-    sequence::{Order, ReceiveSequence, SynOffer},
+    sequence::{Order, ReceiveSequence},
 };
 use crate::{
-    alarm::Alarm,
     config::Config,
     policy::{AckPolicy, AckReason, BufferTuning, DSackPolicy, TimerPolicy},
     received::Received,
@@ -31,7 +30,6 @@ use crate::{
     seq::SeqNumber,
     timestamp::timestamp,
     units::Instant,
-    wait::AckWait,
 };
 
 /// The receive side.
@@ -75,15 +73,25 @@ impl Receiver {
         &self.sequence
     }
 
+    #[inline]
+    pub(crate) const fn sequence_mut(&mut self) -> &mut ReceiveSequence {
+        &mut self.sequence
+    }
+
+    #[inline]
+    pub(crate) const fn acks(&self) -> &AckScheduler {
+        &self.acks
+    }
+
+    #[inline]
+    pub(crate) const fn acks_mut(&mut self) -> &mut AckScheduler {
+        &mut self.acks
+    }
+
     /// The peer's SYN has arrived.
     pub(crate) fn take_syn(&mut self, syn: &Segment, config: &Config, now: Instant) {
         self.sequence.begin(syn.seq);
         self.sequence.agree(config.policies.offer, &syn.options, now);
-    }
-
-    /// The MSS is known: until the peer sends more, a full segment has no more than `mss` bytes of data.
-    pub(crate) fn begin_acknowledging(&mut self, mss: u32) {
-        self.acks.begin(mss);
     }
 
     /// Data has arrived; what became of it.
@@ -197,35 +205,9 @@ impl Receiver {
         *noted = Some(noted.map_or(duplicate, |known| known.extended(duplicate)));
     }
 
-    /// Takes `bytes` of the stream; how many there were.
-    pub(crate) fn read(&mut self, bytes: u32) -> u32 {
-        self.sequence.read(bytes)
-    }
-
     /// The reader has taken something: the peer may want to hear of it. `mss` is that of the other direction.
     pub(crate) fn on_read(&mut self, policy: AckPolicy, mss: u32) {
         self.acks.on_read(&self.sequence, policy, mss);
-    }
-
-    /// Changes the size of the receive buffer.
-    pub(crate) const fn set_buffer(&mut self, bytes: u32) {
-        self.sequence.set_buffer(bytes);
-    }
-
-    /// The SYN offers the shift of a buffer of `most` bytes.
-    pub(crate) fn expect_buffer(&mut self, most: u32) {
-        self.sequence.expect_buffer(most);
-    }
-
-    /// What a SYN of ours says of the window.
-    pub(crate) fn syn_offer(&mut self) -> SynOffer {
-        self.sequence.syn_offer()
-    }
-
-    /// The window for the header of a segment that leaves now.
-    #[inline]
-    pub(crate) fn advertise(&mut self, policy: AckPolicy, mss: u32) -> u16 {
-        self.sequence.advertise(policy, mss)
     }
 
     /// The timestamps of a segment that leaves now, if both offered them.
@@ -240,34 +222,6 @@ impl Receiver {
         Timestamps { value: timestamp(now), echo: self.sequence.ts_recent() }
     }
 
-    /// An ACK must leave at once; the first reason counts.
-    pub(crate) const fn ask_for_ack(&mut self, reason: AckReason) {
-        self.acks.ask(reason);
-    }
-
-    /// Why an ACK must leave at once, if one must.
-    pub(crate) const fn asks_for_ack(&self) -> Option<AckReason> {
-        self.acks.asked()
-    }
-
-    /// An ACK must leave at once if one is pending.
-    pub(crate) fn acknowledge_now(&mut self) {
-        if self.acks.is_pending() {
-            self.acks.ask(AckReason::Requested);
-        }
-    }
-
-    /// Cancels the ACK that is pending, if one is.
-    pub(crate) const fn forget_acks(&mut self) {
-        self.acks.clear();
-    }
-
-    /// Whether an ACK must leave now.
-    #[inline]
-    pub(crate) fn must_acknowledge(&self, now: Instant) -> bool {
-        self.acks.leaves(now)
-    }
-
     /// Why an ACK must leave now, if it must; the RTO bounds what a missed timeout teaches.
     pub(crate) fn take_due_ack(
         &mut self,
@@ -277,27 +231,10 @@ impl Receiver {
         self.acks.must_leave(self.sequence.has_gap(), round_trip, now)
     }
 
-    /// When the delayed ACK is due.
-    #[inline]
-    pub(crate) const fn ack_due(&self) -> Alarm {
-        self.acks.due()
-    }
-
     /// A segment that acknowledges all has left.
     #[inline]
     pub(crate) fn on_ack_sent(&mut self) {
         self.acks.sent(self.sequence.next());
-    }
-
-    /// A segment with data has left.
-    #[inline]
-    pub(crate) fn on_data_sent(&mut self, now: Instant) {
-        self.acks.data_sent(now);
-    }
-
-    /// Why what was received is not acknowledged yet.
-    pub(crate) fn ack_wait(&self, policy: AckPolicy) -> Option<AckWait> {
-        self.acks.wait(policy)
     }
 
     /// Whether ACKs carry SACK blocks.

@@ -65,15 +65,13 @@ use self::{
     timers::Timers,
 };
 use crate::{
-    alarm::Alarm,
     config::Config,
     congestion::{Controller, Windows},
     policy::LossDetection,
     round_trip::RoundTrip,
-    segment::WindowShift,
     seq::SeqNumber,
     units::Instant,
-    wait::{Deadline, Timer},
+    wait::Timer,
 };
 
 /// The send side.
@@ -113,6 +111,11 @@ impl Sender {
     }
 
     #[inline]
+    pub(crate) const fn sequence_mut(&mut self) -> &mut SendSequence {
+        &mut self.sequence
+    }
+
+    #[inline]
     pub(crate) const fn round_trip(&self) -> &RoundTrip {
         &self.round_trip
     }
@@ -120,6 +123,11 @@ impl Sender {
     #[inline]
     pub(crate) const fn timers(&self) -> &Timers {
         &self.timers
+    }
+
+    #[inline]
+    pub(crate) const fn timers_mut(&mut self) -> &mut Timers {
+        &mut self.timers
     }
 
     /// Where loss recovery stands.
@@ -170,17 +178,6 @@ impl Sender {
         self.recovery.take_loss_events()
     }
 
-    /// The connection comes from LISTEN.
-    pub(crate) const fn listen(&mut self) {
-        self.sequence.listen();
-    }
-
-    /// The connection begins, or is established: the time before the first data counts from here (Linux
-    /// `tcp_finish_connect`).
-    pub(crate) const fn begin(&mut self, now: Instant) {
-        self.timers.note_sent(now);
-    }
-
     /// The peer's SYN says how it reports what arrives.
     pub(crate) fn agree_on_sack(&mut self, sack: bool, policy: LossDetection) {
         self.recovery.agree(match (sack, policy) {
@@ -188,37 +185,6 @@ impl Sender {
             (true, LossDetection::Rfc6675) => Reports::Selective,
             (true, LossDetection::Rack) => Reports::SelectiveTimed,
         });
-    }
-
-    /// The peer's SYN says what segments it takes, of which `overhead` bytes are options. Returns the bytes of data in
-    /// a full one.
-    pub(crate) fn agree_on_mss(&mut self, mss: u16, overhead: u16) -> u32 {
-        self.sequence.agree_on_mss(mss, overhead)
-    }
-
-    /// The peer scales its windows.
-    pub(crate) const fn scale_window(&mut self, shift: WindowShift) {
-        self.sequence.scale_window(shift);
-    }
-
-    /// The window of a SYN is not scaled.
-    pub(crate) const fn take_window_of_syn(&mut self, window: u16) {
-        self.sequence.take_window_of_syn(window);
-    }
-
-    /// The window of the segment that ends the handshake.
-    pub(crate) fn take_first_window(&mut self, window: u16) {
-        self.sequence.take_first_window(window);
-    }
-
-    /// The SYN leaves again.
-    pub(crate) const fn send_syn_again(&mut self) {
-        self.sequence.rewind_to(0);
-    }
-
-    /// What follows `position` leaves next: not all that left with the SYN was taken.
-    pub(crate) const fn send_from(&mut self, position: u64) {
-        self.sequence.rewind_to(position);
     }
 
     /// The handshake is over, and the congestion control has begun.
@@ -229,42 +195,15 @@ impl Sender {
         self.pace_start(config, now);
     }
 
-    /// A segment arrives.
-    #[inline]
-    pub(crate) const fn note_received(&mut self, now: Instant) {
-        self.timers.note_received(now);
-    }
-
-    /// Every verb of the application begins here.
-    #[inline]
-    pub(crate) const fn begin_call(&mut self) {
-        self.sequence.begin_call();
-    }
-
-    #[inline]
-    pub(crate) const fn note_outstanding_at_call(&mut self) {
-        self.sequence.note_outstanding_at_call();
-    }
-
     /// Takes `bytes` from the application; how many there was room for.
     pub(crate) fn write(&mut self, bytes: u32, config: &Config) -> u32 {
         self.sequence.write(bytes, self.buffer(config))
-    }
-
-    /// The application has closed: a FIN follows what is written.
-    pub(crate) const fn close(&mut self) {
-        self.sequence.close();
     }
 
     /// Small segments may be held again.
     pub(crate) fn hold(&mut self) {
         self.timers.stop_waiting_for(Timer::Cork);
         self.sequence.hold();
-    }
-
-    /// Discards the round trip that is being measured.
-    pub(crate) const fn stop_timing(&mut self) {
-        self.sequence.stop_timing();
     }
 
     /// The path takes segments of `mss` bytes, of which `overhead` are options; what is in flight is sent again. `false`
@@ -278,22 +217,6 @@ impl Sender {
             }
         }
         smaller
-    }
-
-    /// Stops the retransmission timer, and what runs in its place.
-    pub(crate) const fn stop_retransmission(&mut self) {
-        self.timers.stop_retransmission();
-    }
-
-    /// 2 MSL begin, or begin again.
-    pub(crate) const fn wait_until(&mut self, end_of_time_wait: Instant) {
-        self.timers.wait_for(Timer::TimeWait, Alarm::at(end_of_time_wait));
-    }
-
-    /// The timer that is due first. `ack_due` is the delayed ACK's.
-    #[inline]
-    pub(crate) fn earliest(&self, ack_due: Alarm) -> Option<Deadline> {
-        self.timers.earliest(ack_due)
     }
 
     /// The connection is over: stops all timers, and frees what was kept for sending.

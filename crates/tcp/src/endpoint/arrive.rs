@@ -24,7 +24,7 @@ enum Disposition {
 
 impl Endpoint {
     pub(super) fn arrive(&mut self, segment: &Segment, now: Instant) -> Received {
-        self.sender.note_received(now);
+        self.sender.timers_mut().note_received(now);
         match self.state {
             State::Closed => Received::Dropped(DropReason::NoConnection),
             State::Listen => self.arrive_in_listen(segment, now),
@@ -38,7 +38,7 @@ impl Endpoint {
             ListenDecision::Opens => {
                 self.take_syn(segment, now);
                 self.step(Input::Syn);
-                self.sender.begin(now);
+                self.sender.timers_mut().note_sent(now);
                 self.take_data_of_syn(segment, now)
             }
             ListenDecision::Refused => {
@@ -76,14 +76,14 @@ impl Endpoint {
         let Some(acked) = acked else {
             // Simultaneous open: our SYN goes out again, now with an ACK.
             self.step(Input::Syn);
-            self.sender.send_syn_again();
-            self.sender.stop_retransmission();
+            self.sender.sequence_mut().rewind_to(0);
+            self.sender.timers_mut().stop_retransmission();
             return Received::TAKEN;
         };
         self.step(Input::SynAck);
-        self.receiver.ask_for_ack(AckReason::Handshake);
+        self.receiver.acks_mut().ask(AckReason::Handshake);
         // RFC 7413, section 4.1.3.2: data that was not acknowledged with the SYN is sent again at once.
-        self.sender.send_from(acked);
+        self.sender.sequence_mut().rewind_to(acked);
         self.take_ack(acked, segment, now);
         self.establish(segment, now);
         self.take_text(&without_syn(segment), true, now)
@@ -102,12 +102,12 @@ impl Endpoint {
     #[cold]
     fn arrive_with_syn(&mut self, segment: &Segment, now: Instant) -> Received {
         if segment.ack.is_none() {
-            self.sender.send_syn_again();
+            self.sender.sequence_mut().rewind_to(0);
             return Received::Dropped(DropReason::RepeatedSyn);
         }
         // Simultaneous open (section 3.5, figure 8): the SYN was counted already.
         let received = self.arrive_checked(&without_syn(segment), now);
-        self.sender.take_window_of_syn(segment.window);
+        self.sender.sequence_mut().take_window_of_syn(segment.window);
         received
     }
 
@@ -179,7 +179,7 @@ impl Endpoint {
     fn acknowledge_unacceptable(&mut self, segment: &Segment, now: Instant) {
         match segment.sequence_length() {
             0 => self.challenge(now),
-            _ => self.receiver.ask_for_ack(AckReason::Unacceptable),
+            _ => self.receiver.acks_mut().ask(AckReason::Unacceptable),
         }
         self.receiver.note_unacceptable(segment, self.config.policies.timers, now);
         if segment.len > 0 || segment.flags.fin && self.state != State::TimeWait {
@@ -193,7 +193,7 @@ impl Endpoint {
 
     fn challenge(&mut self, now: Instant) {
         if self.challenges.take(now) {
-            self.receiver.ask_for_ack(AckReason::Challenge);
+            self.receiver.acks_mut().ask(AckReason::Challenge);
         }
     }
 
@@ -317,7 +317,7 @@ impl Endpoint {
     /// A FIN after the peer's FIN. RFC 9293, section 3.10.7.4, eighth check: "send an acknowledgment for
     /// the FIN", and in TIME-WAIT "Restart the 2 MSL time-wait timeout".
     fn take_second_fin(&mut self, now: Instant) {
-        self.receiver.ask_for_ack(AckReason::Fin);
+        self.receiver.acks_mut().ask(AckReason::Fin);
         if self.state == State::TimeWait {
             self.restart_time_wait(now);
         }
@@ -333,13 +333,14 @@ impl Endpoint {
         self.sender.agree_on_sack(uses_sack, policies.loss_detection);
         let shift = segment.options.window_scale;
         if let Some(shift) = shift.filter(|_| policies.offer.window_scale) {
-            self.sender.scale_window(shift);
+            self.sender.sequence_mut().scale_window(shift);
         }
         let mss = segment.options.mss;
         let mss = mss.map_or_else(|| self.ip.default_mss(), |mss| mss.max(MSS_MIN));
-        let mss = self.sender.agree_on_mss(mss.min(self.config.mss), self.overhead());
-        self.receiver.begin_acknowledging(mss);
-        self.sender.take_window_of_syn(segment.window);
+        let (mss, overhead) = (mss.min(self.config.mss), self.overhead());
+        let mss = self.sender.sequence_mut().agree_on_mss(mss, overhead);
+        self.receiver.acks_mut().begin(mss);
+        self.sender.sequence_mut().take_window_of_syn(segment.window);
     }
 
     /// A SYN has arrived in LISTEN: takes the data that it brings, if that is allowed. Otherwise it is left
@@ -362,9 +363,9 @@ impl Endpoint {
         }
         self.sender.establish(&self.config, now);
         if !segment.flags.syn {
-            self.sender.take_first_window(segment.window);
+            self.sender.sequence_mut().take_first_window(segment.window);
         }
-        self.sender.begin(now);
+        self.sender.timers_mut().note_sent(now);
         self.events.push(Event::Connected);
     }
 

@@ -191,7 +191,7 @@ impl Endpoint {
     /// Why what was received is not acknowledged yet; `None` if nothing is unacknowledged.
     #[must_use]
     pub fn ack_wait(&self) -> Option<AckWait> {
-        self.receiver.ack_wait(self.config.policies.ack)
+        self.receiver.acks().wait(self.config.policies.ack)
     }
 
     /// Why this end is in TIME-WAIT, if it is.

@@ -14,7 +14,7 @@ use crate::{
 impl Endpoint {
     /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
     pub fn set_hold(&mut self, hold: HoldPolicy) {
-        self.sender.begin_call();
+        self.sender.sequence_mut().begin_call();
         if self.config.policies.hold != hold {
             self.own_config().policies.hold = hold;
         }
@@ -45,7 +45,7 @@ impl Endpoint {
     /// from now on, it has this size.
     /// What was written stays, also if it is more.
     pub fn set_send_buffer(&mut self, bytes: u32) {
-        self.sender.begin_call();
+        self.sender.sequence_mut().begin_call();
         let had_room = self.sender.has_room(&self.config);
         let config = self.own_config();
         config.send_buffer = bytes;
@@ -62,14 +62,14 @@ impl Endpoint {
         let config = self.own_config();
         config.receive_buffer = bytes;
         config.policies.receive_tuning = BufferTuning::Off;
-        self.receiver.set_buffer(bytes);
+        self.receiver.sequence_mut().set_buffer(bytes);
     }
 
     /// Has the SYN announce a window shift that suffices for a receive buffer of `bytes`, to which
     /// [`set_receive_buffer`](Self::set_receive_buffer) may then enlarge it (Linux: the maximum of
     /// `net.ipv4.tcp_rmem`). Before the SYN leaves only; later, it changes nothing.
     pub fn expect_receive_buffer(&mut self, bytes: u32) {
-        self.receiver.expect_buffer(bytes);
+        self.receiver.sequence_mut().expect_buffer(bytes);
     }
 
     /// Says which IP carries the connection, IPv4 unless this is called; before the handshake only.

@@ -52,8 +52,8 @@ impl Endpoint {
         {
             return self.poll_in_detail(now);
         }
-        self.sender.note_outstanding_at_call();
-        if self.receiver.must_acknowledge(now) { self.poll_ack(now) } else { None }
+        self.sender.sequence_mut().note_outstanding_at_call();
+        if self.receiver.acks().leaves(now) { self.poll_ack(now) } else { None }
     }
 
     #[inline(never)]
@@ -103,7 +103,7 @@ impl Endpoint {
         if self.sender.sequence().next() == 0 {
             return (!self.syn_waits_for_data()).then(|| self.transmit_syn(now));
         }
-        self.sender.note_outstanding_at_call();
+        self.sender.sequence_mut().note_outstanding_at_call();
         let full = self.room_for_data();
         let next = match self.waits_for_state() {
             Some(wait) => Err(wait),
@@ -177,7 +177,7 @@ impl Endpoint {
         let retransmission = piece.start() < self.sender.sequence().max();
         self.sender.on_sent(&piece, full, &self.config, now);
         if piece.len() > 0 {
-            self.receiver.on_data_sent(now);
+            self.receiver.acks_mut().data_sent(now);
         }
         let empties = piece.data_end() == self.sender.sequence().written_end();
         let flags = Flags { fin: piece.has_fin(), psh: piece.len() > 0 && empties, ..Flags::NONE };
@@ -210,7 +210,9 @@ impl Endpoint {
         let mut transmit = self.segment(syn, now);
         let options = Options {
             mss: Some(self.config.mss),
-            window_scale: offer.window_scale.then(|| self.receiver.syn_offer().shift()),
+            window_scale: offer
+                .window_scale
+                .then(|| self.receiver.sequence_mut().syn_offer().shift()),
             sack_permitted: offer.sack,
             timestamps: offer.timestamps.then(|| self.receiver.clock(now)),
             sack: SackBlocks::default(),
@@ -228,7 +230,7 @@ impl Endpoint {
         };
         self.sender.on_syn_sent(len, &self.config, now);
         if len > 0 {
-            self.receiver.on_data_sent(now);
+            self.receiver.acks_mut().data_sent(now);
         }
         transmit
     }
@@ -242,7 +244,7 @@ impl Endpoint {
 
     #[inline]
     fn transmit_ack(&mut self, now: Instant) -> Option<Transmit> {
-        if self.receiver.must_acknowledge(now) { self.transmit_due_ack(now) } else { None }
+        if self.receiver.acks().leaves(now) { self.transmit_due_ack(now) } else { None }
     }
 
     #[inline(never)]
@@ -264,9 +266,11 @@ impl Endpoint {
     fn segment(&mut self, what: What, now: Instant) -> Transmit {
         let What { seq, flags, len, offset, retransmission, ack_reason, time_wait_holder } = what;
         let acks = self.state != State::SynSent;
+        let mss = self.segment_size();
+        let sequence = self.receiver.sequence_mut();
         let window = match flags.syn {
-            true => self.receiver.syn_offer().window(),
-            false => self.receiver.advertise(self.config.policies.ack, self.segment_size()),
+            true => sequence.syn_offer().window(),
+            false => sequence.advertise(self.config.policies.ack, mss),
         };
         let timestamps = self.receiver.timestamps(now);
         let options = Options { timestamps, ..Options::NONE };

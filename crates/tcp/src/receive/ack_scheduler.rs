@@ -95,6 +95,13 @@ impl AckScheduler {
         }
     }
 
+    /// An ACK must leave at once if one is pending.
+    pub(crate) fn ask_if_pending(&mut self) {
+        if self.is_pending() {
+            self.ask(AckReason::Requested);
+        }
+    }
+
     /// Why an ACK must leave at once, if one must.
     pub(crate) const fn asked(&self) -> Option<AckReason> {
         self.now

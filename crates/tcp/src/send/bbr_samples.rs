@@ -35,10 +35,10 @@ impl Sender {
         let in_flight = flight.map_or_else(Amount::default, Flight::on_the_way);
         let left = self.sequence.written_end().saturating_sub(self.sequence.next());
         let idle = left < self.sequence.mss().into()
-            && in_flight.bytes() < window.into()
+            && in_flight.bytes < window.into()
             && flight.is_none_or(|flight| !flight.has_unrepaired());
         if idle {
-            bbr.on_write_after_gap(in_flight.segments());
+            bbr.on_write_after_gap(in_flight.segments);
         }
     }
 
@@ -48,13 +48,13 @@ impl Sender {
         let Some(flight) = self.in_flight.list() else { return };
         let news = flight.news();
         let delivery = Delivery {
-            delivered: news.delivered(),
-            lost: news.lost(),
-            rate: news.rate(),
+            delivered: news.delivered,
+            lost: news.lost,
+            rate: news.rate,
             round_trip: news.clear_round_trip(),
-            delayed: news.on_the_way() <= 1,
-            in_flight_before: news.on_the_way(),
-            in_flight: flight.on_the_way().segments(),
+            delayed: news.on_the_way <= 1,
+            in_flight_before: news.on_the_way,
+            in_flight: flight.on_the_way().segments,
             repairing: match self.recovery.phase() {
                 Phase::Open => Repairing::Nothing,
                 Phase::Fast(_) => Repairing::Losses,

@@ -86,7 +86,7 @@ impl Flight {
     /// An ACK is taken.
     #[inline]
     pub(crate) fn begin_news(&mut self) {
-        self.news = News::new(self.on_the_way.segments(), self.latest.highest());
+        self.news = News::new(self.on_the_way.segments, self.latest.highest());
         self.burst = 0;
     }
 
@@ -179,7 +179,7 @@ impl Flight {
     /// Its segments as if they were full ones, and the bytes from `una` on that left with the SYN and are not in the
     /// list: Linux counts cwnd in packets, and a FIN is one (`tcp_packets_in_flight`).
     pub(crate) fn pipe(&self, una: u64, mss: u32) -> u64 {
-        let segments = u64::from(self.on_the_way.segments()) * u64::from(mss);
+        let segments = u64::from(self.on_the_way.segments) * u64::from(mss);
         segments + self.start.saturating_sub(una.max(1))
     }
 
@@ -328,7 +328,7 @@ impl Flight {
             let bytes = sent.end() - self.start;
             self.start = sent.end();
             if sent.is_plain() {
-                self.deliver(&sent, self.news.highest(), now);
+                self.deliver(&sent, self.news.highest, now);
                 self.on_the_way.remove(1, bytes);
             } else {
                 self.forget_acknowledged(&sent, bytes, now);
@@ -347,7 +347,7 @@ impl Flight {
     fn forget_acknowledged(&mut self, sent: &Sent, bytes: u64, now: Instant) {
         if !sent.is_sacked() {
             self.news.on_acknowledged(sent.is_repeated());
-            self.deliver(sent, self.news.highest(), now);
+            self.deliver(sent, self.news.highest, now);
         }
         self.on_the_way.remove(sent.copies(), bytes);
         self.sacked -= u32::from(sent.is_sacked());

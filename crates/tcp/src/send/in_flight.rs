@@ -111,7 +111,7 @@ impl InFlight {
     /// (Linux `tcp_clean_rtx_queue`; RFC 6298 would leave it alone).
     pub(crate) fn has_sacked_older(&self, now: Instant) -> bool {
         let Some(list) = self.list() else { return false };
-        let Some(round_trip) = list.news().first_round_trip() else { return false };
+        let Some(round_trip) = list.news().first_round_trip else { return false };
         list.head_sent().is_some_and(|head| round_trip > Nanos::between(head, now))
     }
 

@@ -15,7 +15,7 @@ impl Sender {
         let wait = self.search(SearchCause::Ack, now);
         let Some(flight) = self.in_flight.list_mut() else { return };
         // A lost retransmission ends what a timeout has begun ("FLAG_LOST_RETRANS" in `tcp_fastretrans_alert`).
-        let (found, again) = (flight.news().lost() > 0, flight.news().has_lost_again());
+        let (found, again) = (flight.news().lost > 0, flight.news().lost_again);
         match self.recovery.phase() {
             Phase::Open if found => self.begin_repair(config, now),
             Phase::GoneBack | Phase::Forward if again => self.begin_repair(config, now),
@@ -60,7 +60,7 @@ impl Sender {
         }
         self.search(SearchCause::Timer, now);
         self.resume_retransmission_timer(config, now);
-        let found = self.in_flight.news().is_some_and(|news| news.lost() > 0);
+        let found = self.in_flight.news().is_some_and(|news| news.lost > 0);
         if found && !matches!(self.recovery.phase(), Phase::Fast(_)) {
             self.begin_repair(config, now);
             // As if one segment had arrived ("tcp_cwnd_reduction(sk, 1, ...)").

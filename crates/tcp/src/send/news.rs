@@ -6,19 +6,30 @@ use crate::{
     units::{Instant, Nanos},
 };
 
-/// What one ACK tells of the segments that were out.
+/// What one ACK tells of the segments that were out. Only their list writes it: all others see it by reference.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct News {
-    on_the_way: u32,
-    highest: u64,
-    delivered: u32,
-    lost: u32,
-    lost_again: bool,
-    first_round_trip: Option<Nanos>,
-    sacked_round_trip: Option<Nanos>,
-    last_round_trip: Option<Nanos>,
-    repeated: bool,
-    rate: Option<(Snapshot, Instant)>,
+    /// Segments that were on their way before it.
+    pub(crate) on_the_way: u32,
+    /// RACK.fack before it.
+    pub(crate) highest: u64,
+    /// Segments that it has delivered.
+    pub(crate) delivered: u32,
+    /// Segments that are believed lost because of it.
+    pub(crate) lost: u32,
+    /// Some of them had been sent again.
+    pub(crate) lost_again: bool,
+    /// The longest round trip of a segment that was sent once: of the one sent first. Of those that the ACK
+    /// acknowledges by its number, once they are taken.
+    pub(crate) first_round_trip: Option<Nanos>,
+    /// The same of those that it SACKs.
+    pub(crate) sacked_round_trip: Option<Nanos>,
+    /// The round trip of the one sent last.
+    pub(crate) last_round_trip: Option<Nanos>,
+    /// A segment was acknowledged that was sent more than once.
+    pub(crate) repeated: bool,
+    /// Of the delivered segment that was sent when most had been delivered.
+    pub(crate) rate: Option<(Snapshot, Instant)>,
 }
 
 impl News {
@@ -27,62 +38,9 @@ impl News {
         Self { on_the_way, highest, ..Self::default() }
     }
 
-    /// Segments that were on their way before it.
-    pub(crate) const fn on_the_way(&self) -> u32 {
-        self.on_the_way
-    }
-
-    /// RACK.fack before it.
-    #[inline]
-    pub(crate) const fn highest(&self) -> u64 {
-        self.highest
-    }
-
-    /// Segments that it has delivered.
-    #[inline]
-    pub(crate) const fn delivered(&self) -> u32 {
-        self.delivered
-    }
-
-    /// Segments that are believed lost because of it.
-    pub(crate) const fn lost(&self) -> u32 {
-        self.lost
-    }
-
-    /// Some of them had been sent again.
-    pub(crate) const fn has_lost_again(&self) -> bool {
-        self.lost_again
-    }
-
-    /// The longest round trip of a segment that was sent once: of the one sent first. Of those that the ACK
-    /// acknowledges by its number, once they are taken.
-    pub(crate) const fn first_round_trip(&self) -> Option<Nanos> {
-        self.first_round_trip
-    }
-
-    /// The same of those that it SACKs.
-    pub(crate) const fn sacked_round_trip(&self) -> Option<Nanos> {
-        self.sacked_round_trip
-    }
-
-    /// The round trip of the one sent last.
-    pub(crate) const fn last_round_trip(&self) -> Option<Nanos> {
-        self.last_round_trip
-    }
-
     /// The round trip of the one sent last, unless the ACK acknowledges what was sent more than once.
     pub(crate) fn clear_round_trip(&self) -> Option<Nanos> {
         self.last_round_trip.filter(|_| !self.repeated)
-    }
-
-    /// A segment was acknowledged that was sent more than once.
-    pub(crate) const fn is_repeated(&self) -> bool {
-        self.repeated
-    }
-
-    /// Of the delivered segment that was sent when most had been delivered.
-    pub(crate) const fn rate(&self) -> Option<(Snapshot, Instant)> {
-        self.rate
     }
 
     /// What was SACKed is known; what the ACK acknowledges by its number follows.

@@ -1,6 +1,6 @@
 //! What an acknowledgement means for what we have sent.
 
-use super::{Sender, frto::Progress, news::News, phase::Phase, repair::SackNews};
+use super::{Sender, frto::Progress, phase::Phase, repair::SackNews};
 use crate::{
     config::Config,
     congestion::{Acked, Passed, Windows},
@@ -199,7 +199,7 @@ impl Sender {
     /// What the ACK that is being taken has delivered, in full segments, where packets are counted.
     #[inline]
     fn delivered_packets(&self) -> Option<u32> {
-        let delivered = self.in_flight.news().filter(|_| self.detects_by_time())?.delivered();
+        let delivered = self.in_flight.news().filter(|_| self.detects_by_time())?.delivered;
         Some(delivered.saturating_mul(self.sequence.mss()))
     }
 
@@ -226,7 +226,10 @@ impl Sender {
             window_limited: cwnd_use.is_limited(),
             srtt: self.round_trip.smoothed(),
         };
-        self.look_for_end_of_slow_start(self.in_flight.news().and_then(News::last_round_trip), now);
+        self.look_for_end_of_slow_start(
+            self.in_flight.news().and_then(|news| news.last_round_trip),
+            now,
+        );
         if self.grows_by_sack() && !matches!(self.recovery.phase(), Phase::Fast(_)) {
             self.congestion.on_ack(acked, now);
         }
@@ -254,9 +257,9 @@ impl Sender {
     ) -> Option<Nanos> {
         let news = self.in_flight.news()?;
         let linux = config.policies.timers == TimerPolicy::Linux;
-        let first = news.first_round_trip().filter(|_| !news.is_repeated());
-        let first = first.or_else(|| news.sacked_round_trip().filter(|_| linux));
-        let Some((first, last)) = first.zip(news.last_round_trip()) else {
+        let first = news.first_round_trip.filter(|_| !news.repeated);
+        let first = first.or_else(|| news.sacked_round_trip.filter(|_| linux));
+        let Some((first, last)) = first.zip(news.last_round_trip) else {
             match echoed(segment, now).filter(|_| linux) {
                 Some(echoed) => {
                     self.sequence.stop_timing();
@@ -306,7 +309,7 @@ impl Sender {
 
     /// Linux `tcp_ack_update_rtt`: an ACK that only SACKs gives a sample, too.
     fn measure_sacked_round_trip(&mut self, config: &Config) {
-        let sample = self.in_flight.news().and_then(News::first_round_trip);
+        let sample = self.in_flight.news().and_then(|news| news.first_round_trip);
         if let Some(sample) = sample.filter(|_| config.policies.timers == TimerPolicy::Linux) {
             self.sample_round_trip(sample);
         }

@@ -140,21 +140,11 @@ impl Sent {
 /// Segments and their bytes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Amount {
-    segments: u32,
-    bytes: u64,
+    pub(crate) segments: u32,
+    pub(crate) bytes: u64,
 }
 
 impl Amount {
-    #[inline]
-    pub(crate) const fn segments(self) -> u32 {
-        self.segments
-    }
-
-    #[inline]
-    pub(crate) const fn bytes(self) -> u64 {
-        self.bytes
-    }
-
     pub(crate) fn add(&mut self, copies: u32, bytes: u64) {
         self.segments += copies;
         self.bytes += u64::from(copies) * bytes;

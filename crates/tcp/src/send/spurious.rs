@@ -98,7 +98,7 @@ impl Sender {
 
     /// Whether the ACK that is being taken acknowledges a segment that was sent once, as far as that is known.
     fn tells_of_sent_once(&self) -> bool {
-        self.in_flight.news().is_none_or(|news| news.first_round_trip().is_some())
+        self.in_flight.news().is_none_or(|news| news.first_round_trip.is_some())
     }
 
     /// Linux `tcp_undo_cwnd_reduction`.
