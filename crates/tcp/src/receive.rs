@@ -61,6 +61,8 @@ pub(crate) struct ReverseFacts<'a> {
 }
 
 impl Receiver {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "an endpoint is built where it stays")]
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             sequence: ReceiveSequence::new(config.receive_buffer, config.policies.receive_tuning),

@@ -90,6 +90,8 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "an endpoint is built where it stays")]
     pub(crate) fn new(iss: SeqNumber, config: &Config) -> Self {
         let mss = u32::from(config.mss);
         let start = Windows { congestion: mss, threshold: u32::MAX };
