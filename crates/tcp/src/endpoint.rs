@@ -20,7 +20,8 @@
 //! | `config`, `events`, `received`, `transmit`, `counters` | what goes in, and what comes out |
 //!
 //! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
-//! byte of the stream. Only the two sequence spaces, `send::sequence` and `receive::sequence`, see the 32-bit circle.
+//! byte of the stream. The two sequence spaces, `send::sequence` and `receive::sequence`, convert them from and to the 32-bit
+//! circle.
 
 mod arrive;
 mod inspect;
