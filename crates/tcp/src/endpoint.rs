@@ -1,112 +1,63 @@
-//! One end of one connection.
+//! One end of one connection: the state machine, and what its parts have decided, carried out.
 //!
-//! | file | one idea |
+//! | module | one idea |
 //! | --- | --- |
-//! | `config` | what a connection is created with |
-//! | `state` | the state machine, as a table |
-//! | `arrive`, `received` | a segment arrives (RFC 9293, section 3.10.7), and what became of it |
-//! | `resume` | a connection whose SYN-ACK was a cookie |
-//! | `closing` | how it ends, and which end waits in TIME-WAIT |
-//! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
-//! | `acknowledged` | what an ACK means for what we have sent |
-//! | `early` | data that travels with the SYN (RFC 1644, 7413) |
-//! | `recovery`, `phase`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
-//! | `flight` | the segments that are out, one by one |
-//! | `rack`, `probe` | losses found by time, and probes for the tail of a flight (RFC 8985) |
-//! | `model` | what BBR learns of the path from an ACK |
-//! | `episode` | how the window comes down meanwhile, and whether that was right (RFC 9937, 5682, 3522) |
-//! | `poll`, `output` | what may be sent now, and if nothing, why |
-//! | `paced` | segments that leave at a rate |
-//! | `measured`, `gauge`, `validation`, `ack_spacing` | what some policies measure: packets in a round trip, use of the window, bandwidth |
-//! | `usage` | how much of the congestion window was used |
-//! | `acknowledge`, `quick_ack` | when to acknowledge, and what Linux learns for it |
-//! | `sender`, `receiver`, `ranges` | the two sequence spaces, and ranges in them |
-//! | `heritage` | what connections to one host take over from each other (RFC 9040) |
-//! | `timers`, `alarm` | what happens when time passes |
-//! | `path_mtu` | what a router says about the size of packets (RFC 1191, 8201, 5927) |
-//! | `events` | what the application should hear about |
+//! | `arrive` | a segment arrives (RFC 9293, section 3.10.7) |
+//! | `transmit` | a driver asks for the next segment |
 //! | `settings` | what an application changes on an open connection |
-//! | `inspect`, `counters` | what can be seen from outside, and what is counted for who asks |
+//! | `inspect` | what can be seen from outside |
+//!
+//! The parts are modules beside this one, with private fields:
+//!
+//! | module | one idea |
+//! | --- | --- |
+//! | `handshake` | how a connection opens, and data that travels with the SYN (RFC 1644, 7413) |
+//! | `send` | what was sent, what became of it, and what may be sent now |
+//! | `receive` | what has arrived and was read, and when it is acknowledged |
+//! | `close`, `state` | which end waits in TIME-WAIT; the state machine, as a table |
+//! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
+//! | `path_mtu` | what a router says about the size of packets (RFC 1191, 8201, 5927) |
+//! | `config`, `events`, `received`, `transmit`, `counters` | what goes in, and what comes out |
 //!
 //! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
-//! byte of the stream. Only `arrive` and `output` see the 32-bit circle.
+//! byte of the stream. The two sequence spaces, `send::sequence` and `receive::sequence`, convert them from and to the 32-bit
+//! circle.
 
-mod ack_spacing;
-mod acknowledge;
-mod acknowledged;
-mod alarm;
 mod arrive;
-mod challenge;
-mod closing;
-mod config;
-mod counters;
-mod deferred;
-mod early;
-mod episode;
-mod events;
-mod flight;
-mod gauge;
-mod heritage;
 mod inspect;
-mod measured;
-mod model;
-mod output;
-mod paced;
-mod path_mtu;
-mod phase;
-mod poll;
-mod probe;
-mod quick_ack;
-mod rack;
-mod ranges;
-mod received;
-mod receiver;
-mod recovery;
-mod resume;
-mod right_size;
-mod sack_blocks;
-mod scoreboard;
-mod sender;
 mod settings;
-mod state;
-mod timers;
-mod usage;
-mod validation;
+mod transmit;
 
-pub use arrive::{ListenDecision, classify_for_listener, refuse};
-pub use config::Config;
-pub use counters::Counters;
-pub use events::Event;
+pub use crate::{
+    config::Config,
+    counters::Counters,
+    events::Event,
+    handshake::{ListenDecision, classify_for_listener, refuse},
+    path_mtu::{PathMtuIgnored, PathMtuReport},
+    received::{DropReason, Placement, Received},
+    state::{Input, State},
+    transmit::Transmit,
+};
 pub use inspect::{Negotiated, RecoveryPhase};
-pub use output::Transmit;
-pub use path_mtu::{PathMtuIgnored, PathMtuReport};
-pub use received::{DropReason, Placement, Received};
-pub use state::{Input, State};
 
 use alloc::{boxed::Box, sync::Arc};
 
 use crate::{
-    congestion::{Controller, Windows},
-    policy::AckReason,
-    round_trip::RoundTrip,
-    segment::Segment,
+    alarm::Alarm,
+    challenge::Challenges,
+    close::Closing,
+    congestion::Inherited,
+    events::Events,
+    handshake::FastOpen,
+    path_mtu,
+    receive::Receiver,
+    segment::{Segment, Timestamps},
+    send::{AfterTimeout, Sender},
     seq::SeqNumber,
+    transmit::PendingReset,
     units::{Instant, IpVersion},
-    wait::Deadline,
+    wait::{Deadline, Timer},
 };
-use acknowledge::Acknowledger;
-use challenge::Challenges;
-use early::Early;
-use events::Events;
-use flight::Flight;
-use measured::Measured;
-use output::PendingReset;
-use paced::PacedSender;
-use rack::Rack;
-use receiver::Receiver;
-use recovery::Recovery;
-use sender::Sender;
-use timers::Timers;
 
 /// One end of one connection. It owns no socket, no clock, no thread and no payload.
 ///
@@ -134,29 +85,16 @@ use timers::Timers;
 pub struct Endpoint {
     config: Arc<Config>,
     state: State,
-    /// The connection came from LISTEN, so an RST before it is established returns it there.
-    passive: bool,
     ip: IpVersion,
     sender: Sender,
     receiver: Receiver,
-    round_trip: RoundTrip,
-    congestion: Controller,
-    recovery: Recovery,
-    acknowledger: Acknowledger,
-    timers: Timers,
+    closing: Closing,
     challenges: Challenges,
     events: Events,
     pending_reset: Option<PendingReset>,
     counters: Option<Box<Counters>>,
-    /// While what is sent is paced.
-    paced: Option<Box<PacedSender>>,
-    /// If a policy has something measured.
-    measured: Option<Box<Measured>>,
     /// If data may travel with the SYN.
-    early: Option<Box<Early>>,
-    /// The segments that are out, if a policy needs them.
-    flight: Option<Box<Flight>>,
-    rack: Rack,
+    fast_open: Option<Box<FastOpen>>,
 }
 
 impl Endpoint {
@@ -168,7 +106,7 @@ impl Endpoint {
     pub fn connect(config: impl Into<Arc<Config>>, iss: SeqNumber, now: Instant) -> Self {
         let mut endpoint = Self::closed(config.into(), iss);
         endpoint.step(Input::ActiveOpen);
-        endpoint.timers.last_send = now;
+        endpoint.sender.timers_mut().note_sent(now);
         endpoint
     }
 
@@ -177,50 +115,71 @@ impl Endpoint {
     pub fn listen(config: impl Into<Arc<Config>>, iss: SeqNumber) -> Self {
         let mut endpoint = Self::closed(config.into(), iss);
         endpoint.step(Input::PassiveOpen);
-        endpoint.passive = true;
+        endpoint.sender.sequence_mut().listen();
         endpoint
     }
 
     /// Back in LISTEN, nothing of the peer is left.
     fn forget_peer(&mut self) {
-        let Self { state, passive, ip, .. } = *self;
-        let config = Arc::clone(&self.config);
+        let Self { state, ip, .. } = *self;
+        let iss = self.initial_sequence();
         let counters = self.counters.take();
-        *self = Self { state, passive, ip, counters, ..Self::closed(config, self.sender.iss) };
+        *self = Self { state, ip, counters, ..Self::closed(Arc::clone(&self.config), iss) };
+        self.sender.sequence_mut().listen();
     }
 
     fn closed(config: Arc<Config>, iss: SeqNumber) -> Self {
-        let mss = u32::from(config.mss);
-        let start = Windows { congestion: mss, threshold: u32::MAX };
         Self {
             state: State::Closed,
-            passive: false,
             ip: IpVersion::V4,
-            sender: Sender::new(iss, mss),
-            receiver: Receiver::new(config.receive_buffer, config.policies.receive_tuning),
-            round_trip: RoundTrip::new(config.policies.timers),
-            congestion: config.policies.control(start, mss),
-            recovery: Recovery::default(),
-            acknowledger: Acknowledger::new(),
-            timers: Timers::default(),
+            sender: Sender::new(iss, &config),
+            receiver: Receiver::new(&config),
+            closing: Closing::NONE,
             challenges: Challenges::NONE,
             events: Events::default(),
             pending_reset: None,
             counters: None,
-            paced: None,
-            measured: None,
-            early: None,
-            flight: None,
-            rack: Rack::default(),
+            fast_open: None,
             config,
         }
+    }
+
+    /// Lets data travel with the SYN, if the policy has it: the driver says that this end and its peer
+    /// know each other, as the TAO test (RFC 1644, section 2.3) or a cookie (RFC 7413, section 4.1)
+    /// would show. Only before anything was sent or received.
+    ///
+    /// The SYN of the end that opens then leaves with the first data that is written, and not before.
+    pub fn allow_data_with_syn(&mut self) {
+        let unused = self.sender.sequence().max() == 0
+            && matches!(self.state, State::SynSent | State::Listen);
+        if unused && self.config.policies.open.sends_data_with_syn(true) {
+            let since = self.sender.timers().last_send();
+            self.fast_open = Some(Box::new(FastOpen::new(since)));
+        }
+    }
+
+    /// Takes over what a host remembers of its other connections (RFC 9040), instead of the initial
+    /// window and the initial RTO. Only before the handshake.
+    pub fn inherit(&mut self, inherited: &Inherited) {
+        self.sender.inherit(inherited, &self.config);
+    }
+
+    /// Brings an endpoint from LISTEN to where it was when another one had answered `syn`: one whose sequence number
+    /// was a cookie ([`driver::SynCookies`](crate::driver::SynCookies)).
+    ///
+    /// When that was, nobody knows, so the SYN-ACK's round trip is not measured (Linux `cookie_v4_check`:
+    /// `snt_synack` is 0).
+    pub(crate) fn resume(&mut self, syn: &Segment, now: Instant) {
+        let _ = self.handle_segment(syn, now);
+        let _ = self.poll_transmit(now);
+        self.sender.sequence_mut().stop_timing();
     }
 
     /// Takes one segment off the wire; says where its data belongs, or why the segment was dropped.
     ///
     /// In CLOSED nothing is taken: see [`refuse`].
     pub fn handle_segment(&mut self, segment: &Segment, now: Instant) -> Received {
-        self.begin_call();
+        self.sender.sequence_mut().begin_call();
         if self.counters.is_some() {
             return self.arrive_and_count(segment, now);
         }
@@ -230,39 +189,112 @@ impl Endpoint {
     #[cold]
     fn arrive_and_count(&mut self, segment: &Segment, now: Instant) -> Received {
         let received = self.arrive(segment, now);
-        self.count_received(segment, received);
+        if let Some(counters) = &mut self.counters {
+            counters.received(segment, received);
+            counters.lost(self.sender.take_loss_events());
+        }
         received
     }
 
     /// Lets timers fire. `now` may be late, never early; an idle call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.begin_call();
-        self.fire_timers(now);
+        self.sender.sequence_mut().begin_call();
+        match self.sender.handle_timeout(self.state, &self.config, now) {
+            AfterTimeout::GoesOn => {}
+            // No RST: RFC 9293, section 3.10.8: "delete the TCB, enter the CLOSED state, and return", and so does Linux.
+            AfterTimeout::GivesUp => {
+                self.step(Input::Expired);
+                self.finish(Event::TimedOut(Timer::UserTimeout));
+            }
+            AfterTimeout::EndsTimeWait => self.step(Input::Expired),
+        }
+        if let Some(counters) = &mut self.counters {
+            counters.lost(self.sender.take_loss_events());
+        }
+    }
+
+    /// Takes a router's report. If it is believed, segments become smaller, and what is in flight is
+    /// sent again, one segment first: RFC 1191, section 6.4: such a retransmission "should not change
+    /// the congestion window" but "should, however, trigger the slow-start mechanism".
+    ///
+    /// # Errors
+    ///
+    /// Says why nothing has changed.
+    pub fn handle_path_mtu(&mut self, report: PathMtuReport) -> Result<(), PathMtuIgnored> {
+        self.sender.sequence_mut().begin_call();
+        let sequence = self.sender.sequence();
+        let in_flight = u64::try_from(sequence.position(report.sequence))
+            .is_ok_and(|position| (sequence.una()..sequence.max()).contains(&position));
+        if !in_flight {
+            return Err(PathMtuIgnored::NotInFlight);
+        }
+        self.limit_path_mtu(report.mtu)
+    }
+
+    /// Limits segments to packets of `mtu` bytes, IP header included: what a driver remembers of the
+    /// path. On an open connection, what is in flight is sent again, as after a report. A limit never
+    /// grows.
+    ///
+    /// # Errors
+    ///
+    /// Says why nothing has changed.
+    pub fn limit_path_mtu(&mut self, mtu: u32) -> Result<(), PathMtuIgnored> {
+        self.sender.sequence_mut().begin_call();
+        let mss = path_mtu::mss(mtu, self.ip)?;
+        match self.sender.limit_mss(mss, self.overhead()) {
+            true => Ok(()),
+            false => Err(PathMtuIgnored::NotSmaller),
+        }
+    }
+
+    /// Bytes of options that each segment has.
+    const fn overhead(&self) -> u16 {
+        match self.receiver.sequence().uses_timestamps() {
+            true => Timestamps::WIRE_BYTES,
+            false => 0,
+        }
     }
 
     /// Gives `bytes` to send; returns how many the send buffer takes.
     pub fn write(&mut self, bytes: u32) -> u32 {
-        self.begin_call();
+        self.sender.sequence_mut().begin_call();
         let open = matches!(
             self.state,
             State::SynSent | State::SynReceived | State::Established | State::CloseWait
         );
-        self.note_gap();
-        if open { self.sender.write(bytes, self.send_buffer()) } else { 0 }
+        self.sender.note_gap();
+        if open { self.sender.write(bytes, &self.config) } else { 0 }
     }
 
     /// Takes `bytes` of the received stream; returns how many there were.
     pub fn read(&mut self, bytes: u32) -> u32 {
-        self.begin_call();
-        let taken = self.receiver.read(bytes);
-        self.after_read(taken);
+        self.sender.sequence_mut().begin_call();
+        let taken = self.receiver.sequence_mut().read(bytes);
+        if taken > 0 && self.state.receives() {
+            self.receiver.on_read(self.config.policies.ack, self.segment_size());
+        }
         taken
+    }
+
+    /// Closes the sending direction: a FIN after all that is written. Receiving goes on.
+    pub fn close(&mut self) {
+        self.sender.sequence_mut().begin_call();
+        let input = self.closing.input(self.config.policies.close);
+        if self.state.after(input).is_none() {
+            return;
+        }
+        self.step(input);
+        if self.state == State::Closed {
+            self.finish(Event::Closed);
+        } else {
+            self.sender.sequence_mut().close();
+        }
     }
 
     /// Gives the connection up, with an RST where one end may still send (RFC 9293, section 3.10.5). A
     /// reader who is gone before the peer has finished is such a case (section 3.6.1, SHLD-3).
     pub fn abort(&mut self) {
-        self.begin_call();
+        self.sender.sequence_mut().begin_call();
         if self.state == State::Closed {
             return;
         }
@@ -275,10 +307,8 @@ impl Endpoint {
 
     /// Acknowledges at once what was received and not yet acknowledged (`TCP_QUICKACK`).
     pub fn acknowledge_now(&mut self) {
-        self.begin_call();
-        if self.acknowledger.is_pending() {
-            self.acknowledger.ask(AckReason::Requested);
-        }
+        self.sender.sequence_mut().begin_call();
+        self.receiver.acks_mut().ask_if_pending();
     }
 
     /// What the application should hear about, each kind at most once until it is taken.
@@ -292,7 +322,7 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Deadline> {
-        self.timers.earliest(&self.acknowledger)
+        self.sender.timers().earliest(self.receiver.acks().due())
     }
 
     /// Whether a SYN may reopen this connection out of TIME-WAIT: then the new connection's initial
@@ -308,27 +338,71 @@ impl Endpoint {
         if self.state != State::TimeWait || !syn_alone {
             return None;
         }
-        let newer = match (self.receiver.timestamp(), segment.options.timestamps) {
+        let newer = match (self.receiver.sequence().timestamp(), segment.options.timestamps) {
             (Some(recent), Some(offered)) if offered.value != recent => {
                 SeqNumber(recent).precedes(SeqNumber(offered.value))
             }
             _ => self.next_expected().precedes(segment.seq),
         };
-        newer.then(|| self.sender.number(self.sender.max))
+        newer.then(|| self.next_sequence())
     }
 
-    /// Every verb begins here: BSD finds out once per call whether the connection is idle.
-    const fn begin_call(&mut self) {
-        self.sender.outstanding_at_call = None;
+    /// Follows the arrow of the state machine: the only place where the state changes.
+    ///
+    /// An input that has no arrow from here is our mistake; without debug assertions the state stays.
+    fn step(&mut self, input: Input) {
+        let next = self.closing.next_state(self.state, input);
+        debug_assert!(next.is_some(), "no arrow from {} on {input:?}", self.state.name());
+        self.state = next.unwrap_or(self.state);
+    }
+
+    /// An RST with the next sequence number, or with the last one that the peer's window allows (Linux
+    /// `tcp_acceptable_seq`): a probe of a closed window goes beyond it.
+    fn reset_in_sequence(&self) -> PendingReset {
+        let sequence = self.sender.sequence();
+        // A window does not count the SYN.
+        let seq = sequence.number(sequence.max().min(sequence.window_end()));
+        PendingReset::in_sequence(seq, self.next_expected())
+    }
+
+    /// If nothing more can arrive or leave, 2 MSL begin here, or it is over.
+    fn closed_both_ways(&mut self, from: State, now: Instant) {
+        match self.state {
+            State::TimeWait => self.enter_time_wait(from, Event::Closed, now),
+            State::Closed => {
+                // The FIN of a peer that waits in our place wants its ACK: it is our last segment.
+                let last = self.receiver.acks().asked().filter(|_| from != State::LastAck);
+                self.finish(Event::Closed);
+                if let Some(reason) = last {
+                    self.receiver.acks_mut().ask(reason);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// 2 MSL begin; nothing else remains to be done.
+    fn enter_time_wait(&mut self, from: State, event: Event, now: Instant) {
+        self.closing.enter_time_wait(from);
+        self.sender.timers_mut().stop_retransmission();
+        self.restart_time_wait(now);
+        self.events.push(event);
+    }
+
+    fn restart_time_wait(&mut self, now: Instant) {
+        let span = match &self.fast_open {
+            None => self.config.time_wait,
+            Some(open) => open.time_wait(&self.config, self.rto(), now),
+        };
+        self.sender.timers_mut().wait_for(Timer::TimeWait, Alarm::at(now + span));
     }
 
     /// The connection is over for the application.
     fn finish(&mut self, event: Event) {
         self.events.push(event);
         if self.state == State::Closed {
-            (self.paced, self.measured, self.flight) = (None, None, None);
-            self.timers.stop();
-            self.acknowledger.clear();
+            self.sender.stop();
+            self.receiver.acks_mut().clear();
         }
     }
 }
@@ -347,6 +421,14 @@ mod tests {
     #[test]
     fn the_state_of_bbr_takes_at_most_188_bytes_more() {
         assert!(size_of::<crate::congestion::Bbr>() <= 188);
+    }
+
+    #[test]
+    #[cfg_attr(debug_assertions, should_panic(expected = "no arrow from LISTEN on Fin"))]
+    fn an_input_without_an_arrow_is_our_mistake_and_changes_nothing() {
+        let mut endpoint = Endpoint::listen(Config::new(Policies::RFC), SeqNumber(1));
+        endpoint.step(Input::Fin);
+        assert_eq!(endpoint.state(), State::Listen);
     }
 
     #[test]

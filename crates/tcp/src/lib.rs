@@ -25,6 +25,22 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod alarm;
+mod challenge;
+mod close;
+mod config;
+mod counters;
+mod events;
+mod handshake;
+mod path_mtu;
+mod ranges;
+mod receive;
+mod received;
+mod send;
+mod state;
+mod timestamp;
+mod transmit;
+
 pub mod congestion;
 pub mod driver;
 pub mod endpoint;

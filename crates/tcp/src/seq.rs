@@ -86,6 +86,13 @@ impl Sub<u32> for SeqNumber {
     }
 }
 
+/// What is left of a position where there is no room for more: the peer's window keeps those that are
+/// compared together.
+#[expect(clippy::cast_possible_truncation, reason = "positions are compared modulo 2^32")]
+pub(crate) const fn low(position: u64) -> u32 {
+    position as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

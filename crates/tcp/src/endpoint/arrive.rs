@@ -1,59 +1,15 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
-use core::num::NonZeroU64;
-
-use super::{
-    DropReason, Endpoint, Event, Input, Placement, Received, State, alarm::Alarm,
-    measured::Measured, output::PendingReset, receiver::Order,
-};
+use super::{DropReason, Endpoint, Event, Input, ListenDecision, Received, State};
 use crate::{
-    policy::{AckReason, Offer, TimerPolicy},
-    segment::{Flags, Options, Segment, Timestamps},
+    handshake::{classify_for_listener, data_of_syn, without_syn},
+    policy::AckReason,
+    receive::ReverseFacts,
+    segment::Segment,
+    send::Effects,
+    transmit::PendingReset,
     units::Instant,
 };
-
-/// What a host without a connection answers: an RST, or nothing to an RST (RFC 9293, section
-/// 3.10.7.1).
-#[must_use]
-pub fn refuse(segment: &Segment) -> Option<Segment> {
-    if segment.flags.rst {
-        return None;
-    }
-    let reset = match segment.ack {
-        Some(ack) => PendingReset { seq: ack, ack: None },
-        None => PendingReset { seq: crate::SeqNumber(0), ack: Some(segment.end()) },
-    };
-    Some(reset.segment())
-}
-
-/// What a listener does with a segment that belongs to no connection.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum ListenDecision {
-    /// It opens a connection.
-    Opens,
-    /// It answers with an RST, because that connection is gone: [`refuse`] returns the RST.
-    Refused,
-    /// It does not answer.
-    Dropped(DropReason),
-}
-
-/// Decides what a listener does with a segment that belongs to no connection (RFC 9293, section
-/// 3.10.7.2).
-///
-/// Without RST, ACK and SYN: "This should not be reached. Drop the segment and return." No RST: that is
-/// for ports without a listener.
-#[must_use]
-pub const fn classify_for_listener(segment: &Segment) -> ListenDecision {
-    if segment.flags.rst {
-        ListenDecision::Dropped(DropReason::UnacceptableReset)
-    } else if segment.ack.is_some() {
-        ListenDecision::Refused
-    } else if segment.flags.syn {
-        ListenDecision::Opens
-    } else {
-        ListenDecision::Dropped(DropReason::NotASyn)
-    }
-}
 
 /// What becomes of a segment after the checks that come before its ACK and text.
 enum Disposition {
@@ -68,7 +24,7 @@ enum Disposition {
 
 impl Endpoint {
     pub(super) fn arrive(&mut self, segment: &Segment, now: Instant) -> Received {
-        self.timers.last_receive = now;
+        self.sender.timers_mut().note_received(now);
         match self.state {
             State::Closed => Received::Dropped(DropReason::NoConnection),
             State::Listen => self.arrive_in_listen(segment, now),
@@ -82,11 +38,11 @@ impl Endpoint {
             ListenDecision::Opens => {
                 self.take_syn(segment, now);
                 self.step(Input::Syn);
-                self.timers.last_send = now;
+                self.sender.timers_mut().note_sent(now);
                 self.take_data_of_syn(segment, now)
             }
             ListenDecision::Refused => {
-                self.pending_reset = reset_for(segment);
+                self.pending_reset = PendingReset::unacceptable(segment);
                 Received::Dropped(DropReason::UnacceptableAck)
             }
             ListenDecision::Dropped(reason) => Received::Dropped(reason),
@@ -96,12 +52,13 @@ impl Endpoint {
     /// Section 3.10.7.3.
     fn arrive_in_syn_sent(&mut self, segment: &Segment, now: Instant) -> Received {
         // Beyond the SYN it acknowledges data that travelled with it.
-        let acked = segment.ack.and_then(|ack| u64::try_from(self.sender.position(ack)).ok());
-        let acked = acked.filter(|position| (1..=self.sender.max).contains(position));
+        let acked =
+            segment.ack.and_then(|ack| u64::try_from(self.sender.sequence().position(ack)).ok());
+        let acked = acked.filter(|position| (1..=self.sender.sequence().max()).contains(position));
         let acks_syn = acked.is_some();
         if segment.ack.is_some() && !acks_syn {
             if !segment.flags.rst {
-                self.pending_reset = reset_for(segment);
+                self.pending_reset = PendingReset::unacceptable(segment);
             }
             return Received::Dropped(DropReason::UnacceptableAck);
         }
@@ -119,14 +76,14 @@ impl Endpoint {
         let Some(acked) = acked else {
             // Simultaneous open: our SYN goes out again, now with an ACK.
             self.step(Input::Syn);
-            self.sender.next = 0;
-            self.timers.retransmit(Alarm::OFF);
+            self.sender.sequence_mut().rewind_to(0);
+            self.sender.timers_mut().stop_retransmission();
             return Received::TAKEN;
         };
         self.step(Input::SynAck);
-        self.acknowledger.ask(AckReason::Handshake);
+        self.receiver.acks_mut().ask(AckReason::Handshake);
         // RFC 7413, section 4.1.3.2: data that was not acknowledged with the SYN is sent again at once.
-        self.sender.next = acked;
+        self.sender.sequence_mut().rewind_to(acked);
         self.take_ack(acked, segment, now);
         self.establish(segment, now);
         self.take_text(&without_syn(segment), true, now)
@@ -134,8 +91,8 @@ impl Endpoint {
 
     /// Section 3.10.7.4: all other states.
     fn arrive_in_sequence(&mut self, segment: &Segment, now: Instant) -> Received {
-        let repeats_syn = segment.flags.syn && segment.seq == self.receiver.irs;
-        match repeats_syn && self.sender.una == 0 {
+        let repeats_syn = segment.flags.syn && segment.seq == self.receiver.sequence().irs();
+        match repeats_syn && self.sender.sequence().una() == 0 {
             true => self.arrive_with_syn(segment, now),
             false => self.arrive_checked(segment, now),
         }
@@ -145,12 +102,12 @@ impl Endpoint {
     #[cold]
     fn arrive_with_syn(&mut self, segment: &Segment, now: Instant) -> Received {
         if segment.ack.is_none() {
-            self.sender.next = 0;
+            self.sender.sequence_mut().rewind_to(0);
             return Received::Dropped(DropReason::RepeatedSyn);
         }
         // Simultaneous open (section 3.5, figure 8): the SYN was counted already.
         let received = self.arrive_checked(&without_syn(segment), now);
-        self.set_window_of_syn(segment);
+        self.sender.sequence_mut().take_window_of_syn(segment.window);
         received
     }
 
@@ -175,11 +132,13 @@ impl Endpoint {
 
     /// The first four checks: sequence number, RST, SYN, presence of ACK.
     fn check(&self, segment: &Segment, now: Instant) -> Disposition {
-        let acceptable = self.is_acceptable(segment);
+        let acceptable = self.receiver.sequence().is_acceptable(segment);
         if segment.flags.rst {
+            let policy = self.config.policies.reset_in_time_wait;
+            let ignores_reset = self.closing.ignores_reset(self.state, policy);
             // RFC 5961, section 3.2: only the exact number resets.
             return match segment.seq == self.next_expected() {
-                _ if self.ignores_reset() => Disposition::Drop(DropReason::UnacceptableReset),
+                _ if ignores_reset => Disposition::Drop(DropReason::UnacceptableReset),
                 true => Disposition::Reset,
                 false if acceptable => Disposition::Challenge(DropReason::UnacceptableReset),
                 false => Disposition::Drop(DropReason::UnacceptableReset),
@@ -189,7 +148,9 @@ impl Endpoint {
             // RFC 5961, section 4.2: "irrespective of the sequence number". Before that, the fourth
             // check: "If the connection was initiated with a passive OPEN, then return this
             // connection to the LISTEN state".
-            let starts_again = acceptable && self.state == State::SynReceived && self.passive;
+            let starts_again = acceptable
+                && self.state == State::SynReceived
+                && self.sender.sequence().is_passive();
             return match starts_again {
                 true => Disposition::Reset,
                 false => Disposition::Challenge(DropReason::UnexpectedSyn),
@@ -197,12 +158,13 @@ impl Endpoint {
         }
         // RFC 7323, section 3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
         // silently drop the segment."
-        let stamped = !self.receiver.timestamps || segment.options.timestamps.is_some();
+        let stamped =
+            !self.receiver.sequence().uses_timestamps() || segment.options.timestamps.is_some();
         if !stamped {
             Disposition::Drop(DropReason::NoTimestamp)
         } else if !acceptable {
             Disposition::Acknowledge(DropReason::OutsideWindow)
-        } else if self.is_older_by_timestamp(segment, now) {
+        } else if self.receiver.sequence().is_older_by_timestamp(segment, now) {
             Disposition::Acknowledge(DropReason::OldTimestamp)
         } else if segment.ack.is_none() {
             Disposition::Drop(DropReason::NoAck)
@@ -217,39 +179,33 @@ impl Endpoint {
     fn acknowledge_unacceptable(&mut self, segment: &Segment, now: Instant) {
         match segment.sequence_length() {
             0 => self.challenge(now),
-            _ => self.acknowledger.ask(AckReason::Unacceptable),
+            _ => self.receiver.acks_mut().ask(AckReason::Unacceptable),
         }
-        // Linux takes a repetition for acceptable that ends where the last ACK stands (`tcp_sequence`), so that its
-        // timestamp is echoed: else the ACK would tell the peer that the first copy has caused it.
-        let ends = self.receiver.position(segment.end());
-        if self.config.policies.timers == TimerPolicy::Linux
-            && ends == as_signed(self.acknowledger.last_sent)
-            && !self.is_older_by_timestamp(segment, now)
-        {
-            self.note_timestamp(segment, now);
-        }
+        self.receiver.note_unacceptable(segment, self.config.policies.timers, now);
         if segment.len > 0 || segment.flags.fin && self.state != State::TimeWait {
-            self.report_duplicate(segment);
+            self.receiver.note_duplicate(segment, self.config.policies.d_sack);
         }
-        if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(segment) {
+        let fin_again = segment.flags.fin && self.receiver.sequence().is_fin_again(segment);
+        if self.state == State::TimeWait && fin_again {
             self.restart_time_wait(now);
         }
     }
 
     fn challenge(&mut self, now: Instant) {
         if self.challenges.take(now) {
-            self.acknowledger.ask(AckReason::Challenge);
+            self.receiver.acks_mut().ask(AckReason::Challenge);
         }
     }
 
     /// The remaining checks: ACK, then URG, text and FIN.
     fn process(&mut self, segment: &Segment, now: Instant) -> Received {
         let Some(ack) = segment.ack else { return Received::Dropped(DropReason::NoAck) };
-        let ack = self.sender.position(ack);
-        let highest = as_signed(self.sender.max);
-        if self.sender.una == 0 {
+        let sequence = self.sender.sequence();
+        let ack = sequence.position(ack);
+        let highest = as_signed(sequence.max());
+        if sequence.una() == 0 {
             if ack < 1 || ack > highest {
-                self.pending_reset = reset_for(segment);
+                self.pending_reset = PendingReset::unacceptable(segment);
                 return Received::Dropped(DropReason::UnacceptableAck);
             }
             // A connection that was closed in SYN-RECEIVED is in FIN-WAIT-1 already.
@@ -258,13 +214,13 @@ impl Endpoint {
             }
         } else {
             // RFC 5961, section 5.2: SND.UNA - MAX.SND.WND <= SEG.ACK <= SND.NXT.
-            let oldest = as_signed(self.sender.una) - i64::from(self.sender.max_window);
+            let oldest = as_signed(sequence.una()) - i64::from(sequence.max_window());
             if ack < oldest || ack > highest {
                 self.challenge(now);
                 return Received::Dropped(DropReason::UnacceptableAck);
             }
         }
-        self.note_timestamp(segment, now);
+        self.receiver.note_timestamp(segment, now);
         self.take(u64::try_from(ack).unwrap_or(0), segment, now)
     }
 
@@ -275,8 +231,8 @@ impl Endpoint {
         reason = "each segment calls it; the call took 20 instructions"
     )]
     fn take(&mut self, ack: u64, segment: &Segment, now: Instant) -> Received {
-        let establishes = self.sender.una == 0;
-        let advances = ack > self.sender.una;
+        let una = self.sender.sequence().una();
+        let (establishes, advances) = (una == 0, ack > una);
         self.take_ack(ack, segment, now);
         if establishes {
             self.establish(segment, now);
@@ -284,13 +240,33 @@ impl Endpoint {
         self.take_text(segment, advances, now)
     }
 
+    /// The ACK is taken; then follows what it means for the connection.
+    #[inline]
+    fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
+        let seq = u64::try_from(self.receiver.sequence().position(segment.seq)).unwrap_or(0);
+        let effects = self.sender.take_ack(ack, seq, segment, &self.config, now);
+        if effects != Effects::NONE {
+            self.carry_out(effects, now);
+        }
+    }
+
+    #[cold]
+    fn carry_out(&mut self, effects: Effects, now: Instant) {
+        if let Some(counters) = &mut self.counters
+            && effects.has(Effects::DUPLICATE)
+        {
+            counters.duplicate_ack();
+        }
+        if effects.has(Effects::WRITABLE) {
+            self.events.push(Event::Writable);
+        }
+        if effects.has(Effects::FIN_ACKNOWLEDGED) {
+            self.fin_acknowledged(now);
+        }
+    }
+
     /// Data and FIN, trimmed to what is new and inside the window, of a segment whose ACK `advances` SND.UNA.
-    pub(super) fn take_text(
-        &mut self,
-        segment: &Segment,
-        advances: bool,
-        now: Instant,
-    ) -> Received {
+    fn take_text(&mut self, segment: &Segment, advances: bool, now: Instant) -> Received {
         if !self.state.receives() {
             if segment.flags.fin && self.state != State::Closed {
                 self.take_second_fin(now);
@@ -305,81 +281,43 @@ impl Endpoint {
         }
         let mut received = match segment.len {
             0 => {
-                self.note_bare_ack(segment);
+                self.receiver.note_bare_ack(segment);
                 if segment.flags.fin {
-                    self.report_duplicate(segment);
+                    self.receiver.note_duplicate(segment, self.config.policies.d_sack);
                 }
                 Received::TAKEN
             }
             _ => self.take_data(segment, advances, now),
         };
-        if segment.flags.fin && self.note_fin(segment) && received.placement().is_none() {
-            received = Received::TAKEN;
+        if segment.flags.fin {
+            self.closing.note_fin(segment);
+            if self.receiver.note_fin(segment) && received.placement().is_none() {
+                received = Received::TAKEN;
+            }
         }
-        if self.receiver.fin.is_some_and(|fin| fin.get() == self.receiver.next) {
+        if self.receiver.sequence().is_at_fin() {
             self.take_fin(now);
         }
         received
     }
 
     fn take_data(&mut self, segment: &Segment, advances: bool, now: Instant) -> Received {
-        let first = self.receiver.position(segment.data_start());
-        let start = u64::try_from(first).unwrap_or(0).max(self.receiver.next);
-        let end = u64::try_from(first + i64::from(segment.len)).unwrap_or(0);
-        // Nothing follows a FIN, whatever a peer claims.
-        let limit = self.receiver.fin.map_or(u64::MAX, NonZeroU64::get);
-        let kept_end = end.min(self.receiver.edge).min(limit);
-        let order = self.receiver.order(first);
-        if order != Order::Next {
-            self.report_duplicate(segment);
-        }
-        let received = if start >= kept_end {
-            let behind_fin = start >= limit;
-            Received::Dropped(match behind_fin {
-                true => DropReason::BehindFin,
-                false => DropReason::OutsideWindow,
-            })
-        } else if self.receiver.accept(start, kept_end) {
-            Received::Taken(Some(Placement {
-                skip: u32::try_from(as_signed(start) - first).unwrap_or(0),
-                offset: start - 1,
-                len: u32::try_from(kept_end - start).unwrap_or(segment.len),
-            }))
-        } else {
-            Received::Dropped(DropReason::TooManyGaps)
+        let reverse = ReverseFacts {
+            round_trip: self.sender.round_trip(),
+            mss: self.sender.sequence().mss(),
+            after_bare_ack: !advances && self.sender.sequence().una() > 1,
         };
-        if kept_end < end {
-            // The peer must learn how small the window is.
-            self.acknowledger.ask(AckReason::WindowFull);
-        }
-        self.tune_receive_buffer(segment, advances, now);
-        if self.receiver.readable() > 0 {
+        let received = self.receiver.take_data(segment, &self.config, reverse, now);
+        if self.receiver.sequence().readable() > 0 {
             self.events.push(Event::Readable);
         }
-        self.schedule_ack(segment, order, now);
         received
-    }
-
-    /// Remembers where the peer's stream ends, unless that is beyond the window or below what has
-    /// arrived. An ACK leaves at once: nothing can be won by waiting. `false` if it is not believed, or
-    /// known.
-    fn note_fin(&mut self, segment: &Segment) -> bool {
-        self.acknowledger.ask(AckReason::Fin);
-        self.sender.closing.note_fin(segment);
-        let end = self.receiver.position(segment.data_start() + segment.len);
-        let end = u64::try_from(end).unwrap_or(0);
-        let arrived = self.receiver.out_of_order.end().unwrap_or(self.receiver.next);
-        let is_new = self.receiver.fin.is_none() && (arrived..=self.receiver.edge).contains(&end);
-        if is_new {
-            self.receiver.take_fin_at(end);
-        }
-        is_new
     }
 
     /// A FIN after the peer's FIN. RFC 9293, section 3.10.7.4, eighth check: "send an acknowledgment for
     /// the FIN", and in TIME-WAIT "Restart the 2 MSL time-wait timeout".
     fn take_second_fin(&mut self, now: Instant) {
-        self.acknowledger.ask(AckReason::Fin);
+        self.receiver.acks_mut().ask(AckReason::Fin);
         if self.state == State::TimeWait {
             self.restart_time_wait(now);
         }
@@ -387,112 +325,99 @@ impl Endpoint {
 
     /// The peer's SYN: sequence numbers and options.
     fn take_syn(&mut self, segment: &Segment, now: Instant) {
-        self.receiver.begin(segment.seq);
+        self.receiver.take_syn(segment, &self.config, now);
         let both_open = self.state == State::SynSent && segment.ack.is_none();
-        self.sender.closing.agree(self.config.policies.close, segment, both_open);
-        let Offer { sack, timestamps, window_scale } = self.config.policies.offer;
-        let Options {
-            mss, window_scale: peer_shift, sack_permitted, timestamps: peer_clock, ..
-        } = segment.options;
-        self.receiver.sack = sack && sack_permitted;
-        if let Some(clock) = peer_clock.filter(|_| timestamps) {
-            self.receiver.timestamps = true;
-            self.receiver.ts_recent = clock.value;
-            self.receiver.ts_recent_at = now;
+        self.closing.agree(self.config.policies.close, segment, both_open);
+        let policies = &self.config.policies;
+        let uses_sack = self.receiver.sequence().uses_sack();
+        self.sender.agree_on_sack(uses_sack, policies.loss_detection);
+        let shift = segment.options.window_scale;
+        if let Some(shift) = shift.filter(|_| policies.offer.window_scale) {
+            self.sender.sequence_mut().scale_window(shift);
         }
-        if let Some(shift) = peer_shift.filter(|_| window_scale) {
-            self.sender.window_shift = shift;
-            self.receiver.scaling = true;
-            self.receiver.window_shift = self.receiver.syn_offer().shift;
-        }
-        let peer_mss = mss.map_or_else(|| self.ip.default_mss(), |mss| mss.max(MSS_MIN));
-        let mss = peer_mss.min(self.config.mss).min(self.sender.path_mss);
-        let overhead = if self.receiver.timestamps { Timestamps::WIRE_BYTES } else { 0 };
-        self.sender.mss = u32::from(mss.saturating_sub(overhead).max(1));
-        self.acknowledger.begin(self.sender.mss);
-        self.set_window_of_syn(segment);
+        let mss = segment.options.mss;
+        let mss = mss.map_or_else(|| self.ip.default_mss(), |mss| mss.max(MSS_MIN));
+        let (mss, overhead) = (mss.min(self.config.mss), self.overhead());
+        let mss = self.sender.sequence_mut().agree_on_mss(mss, overhead);
+        self.receiver.acks_mut().begin(mss);
+        self.sender.sequence_mut().take_window_of_syn(segment.window);
     }
 
-    /// The window of a SYN is not scaled.
-    const fn set_window_of_syn(&mut self, segment: &Segment) {
-        self.sender.window = segment.window as u32;
-        self.sender.max_window = self.sender.window;
-        self.sender.window_from_seq = 0;
+    /// A SYN has arrived in LISTEN: takes the data that it brings, if that is allowed. Otherwise it is left
+    /// to be sent again (RFC 9293, section 3.10.7.2, allows to queue it).
+    fn take_data_of_syn(&mut self, syn: &Segment, now: Instant) -> Received {
+        let Some(open) = self.fast_open.as_mut().filter(|_| syn.len > 0) else {
+            self.fast_open = None;
+            return Received::TAKEN;
+        };
+        open.take_data(now);
+        self.sender.begin_congestion_control(&self.config);
+        self.take_text(&data_of_syn(syn), true, now)
     }
 
     /// The handshake is over: the first window, and the application hears of it.
     fn establish(&mut self, segment: &Segment, now: Instant) {
-        self.round_trip.on_established();
-        if !self.has_answered_early() {
-            self.begin_congestion_control();
+        // What has answered a SYN's data has begun with its window.
+        if !(self.answers_early() && self.sender.sequence().una() > 1) {
+            self.sender.begin_congestion_control(&self.config);
         }
-        self.begin_model(now);
-        self.measured = Measured::new(&self.config.policies);
-        self.pace_start(now);
+        self.sender.establish(&self.config, now);
         if !segment.flags.syn {
-            self.sender.window = self.sender.window_shift.bytes(segment.window);
-            self.sender.max_window = self.sender.max_window.max(self.sender.window);
+            self.sender.sequence_mut().take_first_window(segment.window);
         }
-        // Linux `tcp_finish_connect`: the pause before the first data counts from here.
-        self.timers.last_send = now;
+        self.sender.timers_mut().note_sent(now);
         self.events.push(Event::Connected);
     }
 
-    /// RFC 9293, section 3.4, table 6, and the allowance for a zero window.
-    fn is_acceptable(&self, segment: &Segment) -> bool {
-        let start = self.receiver.position(segment.seq);
-        let len = i64::from(segment.sequence_length());
-        let next = as_signed(self.receiver.next);
-        let edge = as_signed(self.receiver.edge.max(self.receiver.next));
-        if edge == next || len == 0 {
-            // "special allowance should be made to accept valid ACKs": the text is trimmed away.
-            return start >= next && start < edge || start == next;
+    /// The peer has acknowledged our FIN.
+    fn fin_acknowledged(&mut self, now: Instant) {
+        let from = self.state;
+        if from == State::TimeWait {
+            return; // An RST brought us here before the ACK came.
         }
-        start < edge && start + len > next
-    }
-
-    /// PAWS (RFC 7323, section 5.3, R1), unless TS.Recent is older than 24 days (section 5.5).
-    fn is_older_by_timestamp(&self, segment: &Segment, now: Instant) -> bool {
-        let Some((recent, offered)) = self.receiver.timestamp().zip(segment.options.timestamps)
-        else {
-            return false;
-        };
-        let fresh = now.since(self.receiver.ts_recent_at) < PAWS_IDLE;
-        let offered = crate::SeqNumber(offered.value);
-        fresh && offered.precedes(crate::SeqNumber(recent))
-    }
-
-    /// TS.Recent follows segments that begin at or before what was last acknowledged (RFC 7323,
-    /// section 4.3).
-    fn note_timestamp(&mut self, segment: &Segment, now: Instant) {
-        let Some(offered) = segment.options.timestamps else { return };
-        let last_ack = as_signed(self.acknowledger.last_sent);
-        if self.receiver.timestamps && self.receiver.position(segment.seq) <= last_ack {
-            self.receiver.ts_recent = offered.value;
-            self.receiver.ts_recent_at = now;
+        self.step(Input::AckOfFin);
+        if from == State::LastAckSwap {
+            // Exactly SND.NXT: another number would be challenged (RFC 5961), or ignored (Linux).
+            self.pending_reset = Some(self.reset_in_sequence());
         }
+        self.closed_both_ways(from, now);
     }
 
-    /// A FIN that ends exactly where the peer's stream ended.
-    fn repeats_fin(&self, segment: &Segment) -> bool {
-        self.receiver.position(segment.end()) == as_signed(self.receiver.next)
+    /// The peer's FIN is next in sequence.
+    fn take_fin(&mut self, now: Instant) {
+        self.receiver.take_fin();
+        self.events.push(Event::PeerClosed);
+        let from = self.state;
+        self.step(Input::Fin);
+        self.closed_both_ways(from, now);
+    }
+
+    /// An acceptable RST.
+    fn reset_by_peer(&mut self, now: Instant) {
+        let from = self.state;
+        if from == State::SynReceived && self.sender.sequence().is_passive() {
+            self.step(Input::ResetOfPassiveOpen);
+            self.forget_peer();
+            return;
+        }
+        self.step(Input::Reset);
+        if self.state == State::TimeWait {
+            // It may be the answer to our FIN of a peer that had seen it: then nothing is lost. Data
+            // that is not acknowledged may be.
+            let sequence = self.sender.sequence();
+            let lost = sequence.una() < sequence.written_end();
+            let event = if lost { Event::Reset } else { Event::Closed };
+            self.enter_time_wait(from, event, now);
+        } else {
+            let orderly = from == State::TimeWait;
+            self.finish(if orderly { Event::Closed } else { Event::Reset });
+        }
     }
 }
 
 /// A smaller MSS counts as this one (our choice): a peer must not make us send one byte a segment.
 const MSS_MIN: u16 = 64;
-/// RFC 7323, section 5.5.
-const PAWS_IDLE: core::time::Duration = core::time::Duration::from_secs(24 * 24 * 3600);
-
 /// No stream has 2^63 bytes.
 const fn as_signed(position: u64) -> i64 {
     position.cast_signed()
-}
-
-fn reset_for(segment: &Segment) -> Option<PendingReset> {
-    segment.ack.map(|seq| PendingReset { seq, ack: None })
-}
-
-fn without_syn(segment: &Segment) -> Segment {
-    Segment { seq: segment.data_start(), flags: Flags { syn: false, ..segment.flags }, ..*segment }
 }

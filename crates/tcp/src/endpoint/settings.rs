@@ -5,24 +5,20 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use super::{Config, Endpoint, alarm::Alarm};
+use super::{Config, Endpoint, Event};
 use crate::{
     policy::{AckPolicy, BufferTuning, ClosePolicy, HoldPolicy},
     units::IpVersion,
-    wait::Timer,
 };
 
 impl Endpoint {
     /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
     pub fn set_hold(&mut self, hold: HoldPolicy) {
-        self.begin_call();
+        self.sender.sequence_mut().begin_call();
         if self.config.policies.hold != hold {
             self.own_config().policies.hold = hold;
         }
-        if self.timers.runs(Timer::Cork) {
-            self.timers.waiting = Alarm::OFF;
-        }
-        self.sender.release_held = false;
+        self.sender.hold();
     }
 
     /// Changes when data is acknowledged, from the next segment on. [`AckPolicy::LinuxQuickAck`] learns from
@@ -49,12 +45,14 @@ impl Endpoint {
     /// from now on, it has this size.
     /// What was written stays, also if it is more.
     pub fn set_send_buffer(&mut self, bytes: u32) {
-        self.begin_call();
-        let had_room = self.sender.has_room(self.send_buffer());
+        self.sender.sequence_mut().begin_call();
+        let had_room = self.sender.has_room(&self.config);
         let config = self.own_config();
         config.send_buffer = bytes;
         config.policies.send_tuning = BufferTuning::Off;
-        self.notify_writable(had_room);
+        if !had_room && self.sender.has_room(&self.config) {
+            self.events.push(Event::Writable);
+        }
     }
 
     /// Changes the largest window that is advertised (`SO_RCVBUF`); from now on, it is this one. A smaller one takes back nothing
@@ -64,14 +62,14 @@ impl Endpoint {
         let config = self.own_config();
         config.receive_buffer = bytes;
         config.policies.receive_tuning = BufferTuning::Off;
-        self.receiver.set_buffer(bytes);
+        self.receiver.sequence_mut().set_buffer(bytes);
     }
 
     /// Has the SYN announce a window shift that suffices for a receive buffer of `bytes`, to which
     /// [`set_receive_buffer`](Self::set_receive_buffer) may then enlarge it (Linux: the maximum of
     /// `net.ipv4.tcp_rmem`). Before the SYN leaves only; later, it changes nothing.
     pub fn expect_receive_buffer(&mut self, bytes: u32) {
-        self.receiver.expect_buffer(bytes);
+        self.receiver.sequence_mut().expect_buffer(bytes);
     }
 
     /// Says which IP carries the connection, IPv4 unless this is called; before the handshake only.

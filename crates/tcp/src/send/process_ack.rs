@@ -1,0 +1,358 @@
+//! What an acknowledgement means for what we have sent.
+
+use super::{Sender, frto::Progress, phase::Phase, repair::SackNews};
+use crate::{
+    config::Config,
+    congestion::{Acked, Passed, Windows},
+    policy::TimerPolicy,
+    segment::Segment,
+    seq::low,
+    timestamp::timestamp,
+    units::{Instant, Nanos},
+    wait::Timer,
+};
+
+/// What the endpoint has to do after an ACK. Usually nothing, so this is one byte of flags.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Effects(u8);
+
+impl Effects {
+    pub(crate) const NONE: Self = Self(0);
+    /// It counts as a duplicate.
+    pub(crate) const DUPLICATE: Self = Self(1);
+    /// The send buffer has room again.
+    pub(crate) const WRITABLE: Self = Self(2);
+    /// Our FIN has arrived.
+    pub(crate) const FIN_ACKNOWLEDGED: Self = Self(4);
+
+    #[inline]
+    const fn add(&mut self, effect: Self) {
+        self.0 |= effect.0;
+    }
+
+    /// Whether `effect` is one of them.
+    pub(crate) const fn has(self, effect: Self) -> bool {
+        self.0 & effect.0 != 0
+    }
+}
+
+/// What an ACK has told by its number and its SACK blocks, for a sender that keeps a list of what is out.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    ack: u64,
+    /// It acknowledges new data.
+    advances: bool,
+    /// Its SACK blocks tell something new.
+    news: bool,
+    /// It repeats what was known, and has nothing else.
+    repeats: bool,
+    /// Bytes that were not known to have been delivered.
+    delivered: u32,
+}
+
+impl Sender {
+    /// The fifth check of RFC 9293, section 3.10.7.4: `ack` lies at or before the highest position
+    /// sent. The segment begins at `seq` of the peer's stream.
+    pub(crate) fn take_ack(
+        &mut self,
+        ack: u64,
+        seq: u64,
+        segment: &Segment,
+        config: &Config,
+        now: Instant,
+    ) -> Effects {
+        let window_before = self.sequence.window();
+        if !segment.flags.syn {
+            self.sequence.update_window(ack, seq, segment.window);
+        }
+        self.pace_until(ack > self.sequence.una(), self.sequence.flight());
+        if let Some(flight) = self.in_flight.list_mut() {
+            flight.begin_news();
+        }
+        let SackNews { news, delivered } = self.take_sack(ack, segment, now);
+        if self.timers.runs(Timer::Persist) {
+            self.answered_probe();
+        }
+        if self.sequence.window() == 0 {
+            // RFC 9293, section 3.8.6: a peer without room that answers is not given up (SHLD-17).
+            self.timers.note_progress();
+        }
+        if self.recovery.has_episode() {
+            self.take_back_by_sack(now);
+        }
+        let advances = ack > self.sequence.una();
+        let mut delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
+        let mut effects = Effects::NONE;
+        if advances {
+            delivered = self.take_new_ack(ack, delivered, segment, &mut effects, config, now);
+            if self.is_duplicate_by_news(news) {
+                effects.add(Effects::DUPLICATE);
+                self.take_duplicate_ack(config, now);
+            }
+        } else if self.is_duplicate(ack, segment, window_before, news) {
+            effects.add(Effects::DUPLICATE);
+            self.take_duplicate_ack(config, now);
+        }
+        if self.in_flight.has_list() || self.recovery.has_episode() {
+            let plain = segment.sequence_length() == 0 && self.sequence.window() == window_before;
+            let repeats = plain && !advances && !news;
+            let told = Told { ack, advances, news, repeats, delivered };
+            self.take_news_of_flight(&told, config, now);
+        }
+        effects
+    }
+
+    /// What the ACK tells of the flight.
+    #[inline(never)]
+    fn take_news_of_flight(&mut self, told: &Told, config: &Config, now: Instant) {
+        let &Told { ack, advances, news, repeats, delivered } = told;
+        self.in_flight.measure(self.sequence.mss(), now);
+        if self.detects_by_time() {
+            self.take_ack_of_probe(ack, repeats, now);
+            self.detect_by_time(advances, config, now);
+        }
+        let delivered = self.delivered_packets().unwrap_or(delivered);
+        if news && !advances && self.detects_by_time() {
+            self.measure_sacked_round_trip(config);
+            self.take_delivered_by_sack(delivered, now);
+        }
+        self.reduce_proportionally(delivered, advances, config);
+        // cwnd has followed where it does by number; BBR's does now.
+        self.feed_model(now);
+        self.in_flight.drop_empty_list();
+    }
+
+    /// New data is acknowledged, and `newly_sacked` bytes more have arrived: returns the number of bytes that were not
+    /// known to have been delivered.
+    fn take_new_ack(
+        &mut self,
+        ack: u64,
+        newly_sacked: u32,
+        segment: &Segment,
+        effects: &mut Effects,
+        config: &Config,
+        now: Instant,
+    ) -> u32 {
+        let cwnd_use = self.sequence.cwnd_use();
+        let before = self.sequence.una();
+        let acks_syn = before == 0;
+        let bytes = u32::try_from(ack - before).unwrap_or(u32::MAX) - u32::from(acks_syn);
+        let had_room = self.sequence.has_room(self.buffer(config));
+
+        self.sequence.acknowledge(ack);
+        let sacked_earlier = self.recovery.remove_before(ack);
+        let sampled = match self.in_flight.list_mut() {
+            None => self.measure_round_trip(segment, config, now),
+            Some(flight) => {
+                flight.on_ack(ack, now);
+                self.measure_listed_round_trip(segment, config, now)
+            }
+        };
+        let may_grow = self.estimators.is_none() || self.estimate(ack, cwnd_use.flight(), now);
+        self.timers.note_progress();
+        let fresh = u64::from(bytes).saturating_sub(sacked_earlier);
+        let counted = self.counted_by_duplicates(bytes);
+        let delivered =
+            u32::try_from(fresh).unwrap_or(u32::MAX).saturating_add(newly_sacked) - counted;
+        let delivered = self.delivered_packets().unwrap_or(delivered);
+        if bytes > 0 {
+            let acked = Acked {
+                bytes,
+                delivered,
+                flight: cwnd_use.flight(),
+                window_limited: cwnd_use.is_limited(),
+                srtt: self.round_trip.smoothed(),
+            };
+            if self.recovery.has_episode() {
+                let progress = Progress { from: ack - u64::from(bytes), una: ack, fresh };
+                self.detect_spurious(progress, segment, now);
+            }
+            if self.congestion.uses_hystart() {
+                self.look_for_end_of_slow_start(sampled.or_else(|| echoed(segment, now)), now);
+            }
+            self.recover_on_ack(acked, may_grow, config, now);
+        }
+        self.restart_retransmission_timer(config, now);
+        if !had_room && self.sequence.has_room(self.buffer(config)) {
+            effects.add(Effects::WRITABLE);
+        }
+        if self.sequence.has_fin() && ack == self.sequence.end() {
+            effects.add(Effects::FIN_ACKNOWLEDGED);
+        }
+        delivered
+    }
+
+    /// What some policies estimate by an ACK of a round trip with this flight; whether the window may grow by it.
+    #[cold]
+    fn estimate(&mut self, ack: u64, flight: u32, now: Instant) -> bool {
+        let (before, sent) = (self.conditions(), self.sequence.max());
+        let Some(estimators) = self.estimators.as_deref_mut() else { return true };
+        if let Some(bytes) = estimators.end_of_slow_start(ack, sent, &before, now) {
+            let threshold = bytes.max(self.sequence.mss().saturating_mul(2));
+            self.congestion.on_restart(Windows { threshold, ..before.windows });
+        }
+        let after = self.conditions();
+        let estimators = self.estimators.as_deref_mut();
+        estimators.is_none_or(|it| it.may_grow(ack, flight, &after, now))
+    }
+
+    /// What the ACK that is being taken has delivered, in full segments, where packets are counted.
+    #[inline]
+    fn delivered_packets(&self) -> Option<u32> {
+        let delivered = self.in_flight.news().filter(|_| self.detects_by_time())?.delivered;
+        Some(delivered.saturating_mul(self.sequence.mss()))
+    }
+
+    /// Bytes of an ACK for `bytes` that duplicate ACKs have told of already, where SACK does not say which: a
+    /// segment each, and one has not arrived before (Linux `tcp_remove_reno_sacks`).
+    #[inline]
+    fn counted_by_duplicates(&self, bytes: u32) -> u32 {
+        let segments = u32::from(self.recovery.duplicate_acks());
+        if segments == 0 || self.recovery.uses_sack() {
+            return 0;
+        }
+        let mss = self.sequence.mss();
+        segments.saturating_mul(mss).min(bytes.saturating_sub(mss))
+    }
+
+    /// What an ACK that does not advance tells the congestion control of the segments that it SACKs.
+    #[cold]
+    fn take_delivered_by_sack(&mut self, delivered: u32, now: Instant) {
+        let cwnd_use = self.sequence.cwnd_use();
+        let acked = Acked {
+            bytes: delivered,
+            delivered,
+            flight: cwnd_use.flight(),
+            window_limited: cwnd_use.is_limited(),
+            srtt: self.round_trip.smoothed(),
+        };
+        self.look_for_end_of_slow_start(
+            self.in_flight.news().and_then(|news| news.last_round_trip),
+            now,
+        );
+        if self.grows_by_sack() && !matches!(self.recovery.phase(), Phase::Fast(_)) {
+            self.congestion.on_ack(acked, now);
+        }
+    }
+
+    /// RFC 6298, section 5: rule 2, "When all outstanding data has been acknowledged, turn off the
+    /// retransmission timer", and rule 3, "When an ACK is received that acknowledges new data, restart
+    /// the retransmission timer".
+    fn restart_retransmission_timer(&mut self, config: &Config, now: Instant) {
+        if !self.sequence.is_outstanding() {
+            self.timers.stop_retransmission();
+        } else if !self.detects_by_time() && !self.recovery.leaves_timer_alone() {
+            // Else, when losses have been looked for.
+            self.timers.start_retransmission(self.retransmission_due(config, now));
+        }
+    }
+
+    /// Linux `tcp_ack_update_rtt`: each ACK gives a sample, if none of the segments that it acknowledges was
+    /// sent more than once; if one was, by what it SACKs, or by its timestamp.
+    fn measure_listed_round_trip(
+        &mut self,
+        segment: &Segment,
+        config: &Config,
+        now: Instant,
+    ) -> Option<Nanos> {
+        let news = self.in_flight.news()?;
+        let linux = config.policies.timers == TimerPolicy::Linux;
+        let first = news.first_round_trip.filter(|_| !news.repeated);
+        let first = first.or_else(|| news.sacked_round_trip.filter(|_| linux));
+        let Some((first, last)) = first.zip(news.last_round_trip) else {
+            match echoed(segment, now).filter(|_| linux) {
+                Some(echoed) => {
+                    self.sequence.stop_timing();
+                    self.sample_round_trip(echoed.max(Nanos::from_millis(1)));
+                    return None;
+                }
+                None => return self.measure_round_trip(segment, config, now),
+            }
+        };
+        self.sequence.stop_timing();
+        self.sample_round_trip(config.policies.timers.sampled(now - first, now));
+        Some(last)
+    }
+
+    /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed. After a timeout, an
+    /// echo of what was sent last is as good (RFC 7323, section 4); an older echo is not, because the
+    /// ACK that was lost in between may have carried it.
+    #[inline]
+    fn measure_round_trip(
+        &mut self,
+        segment: &Segment,
+        config: &Config,
+        now: Instant,
+    ) -> Option<Nanos> {
+        let last_send = self.timers.last_send();
+        let echo = segment.options.timestamps.map(|clock| clock.echo);
+        if let Some(sent) = self.sequence.take_timed() {
+            let sample = config.policies.timers.sampled(sent, now);
+            self.sample_round_trip(sample);
+            return Some(sample);
+        } else if self.round_trip.back_offs() > 0 && echo == Some(timestamp(last_send)) {
+            self.sample_round_trip(Nanos::between(last_send, now));
+        } else if self.measures_by_echo(config)
+            && let Some(echoed) = echoed(segment, now)
+        {
+            self.sample_round_trip(echoed.max(Nanos::from_millis(1)));
+        }
+        None
+    }
+
+    /// Linux `tcp_ack_update_rtt` takes the timestamp where nothing else can be measured, but not that of a SYN-ACK that
+    /// was sent again (`tcp_synack_rtt_meas`).
+    fn measures_by_echo(&self, config: &Config) -> bool {
+        let acks_syn_ack = self.sequence.is_passive() && self.sequence.una() == 1;
+        config.policies.timers == TimerPolicy::Linux && !acks_syn_ack
+    }
+
+    /// Linux `tcp_ack_update_rtt`: an ACK that only SACKs gives a sample, too.
+    fn measure_sacked_round_trip(&mut self, config: &Config) {
+        let sample = self.in_flight.news().and_then(|news| news.first_round_trip);
+        if let Some(sample) = sample.filter(|_| config.policies.timers == TimerPolicy::Linux) {
+            self.sample_round_trip(sample);
+        }
+    }
+
+    #[inline]
+    fn sample_round_trip(&mut self, sample: Nanos) {
+        self.round_trip.sample(sample, low(self.sequence.una()), low(self.sequence.max()));
+    }
+
+    /// A round trip for HyStart, if there is one: that of a segment, else that of the timestamp, to a millisecond.
+    #[inline(never)]
+    fn look_for_end_of_slow_start(&mut self, round_trip: Option<Nanos>, now: Instant) {
+        let Some(round_trip) = round_trip else { return };
+        let (una, next) = (self.sequence.una(), self.sequence.max());
+        let passed = Passed { round_trip, srtt: self.round_trip.smoothed(), una, next };
+        self.congestion.on_round_trip(&passed, now);
+    }
+
+    /// The peer lives; if its window is open again, what a probe has carried is sent again.
+    fn answered_probe(&mut self) {
+        self.timers.note_progress();
+        if self.sequence.window() > 0 {
+            self.timers.stop_waiting();
+            self.round_trip.reset_back_off();
+            self.sequence.rewind();
+        }
+    }
+
+    /// RFC 5681, section 2: what counts as a duplicate. With SACK it is `news` about what has arrived,
+    /// whatever else the segment carries (RFC 6675, section 2).
+    fn is_duplicate(&self, ack: u64, segment: &Segment, window_before: u32, news: bool) -> bool {
+        let repeats = ack == self.sequence.una()
+            && self.sequence.is_outstanding()
+            && !self.timers.runs(Timer::Persist);
+        let plain = segment.sequence_length() == 0 && self.sequence.window() == window_before;
+        repeats && if self.recovery.uses_sack() { news } else { plain }
+    }
+}
+
+/// The round trip by the timestamp, to a millisecond.
+fn echoed(segment: &Segment, now: Instant) -> Option<Nanos> {
+    let echo = segment.options.timestamps?.echo;
+    let ticks = timestamp(now).wrapping_sub(echo);
+    (ticks < 1 << 31).then(|| Nanos::from_millis(ticks.into()))
+}
