@@ -29,7 +29,8 @@ pub struct Card {
     pub grpc_status: Option<u16>,
     /// The client's TCP stack.
     pub stack: StackName,
-    /// The server's congestion control; omitted if the server is not on this host.
+    /// The congestion control of the server's listening socket (a route may set another for a connection); omitted if the server is
+    /// not on this host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_congestion: Option<String>,
     /// Restrictions on these results, one sentence each: a redirect that was not followed, a small

@@ -52,8 +52,9 @@ impl Text {
     fn card(self, out: &mut String, card: &Card) -> fmt::Result {
         writeln!(out, "\n{BOLD}{}{BOLD:#}, measured with {}", title(card), stack(card.stack))?;
         if let Some(congestion) = &card.server_congestion {
-            let line =
-                format!("The server is on this host; its congestion control is {congestion}.");
+            let line = format!(
+                "The server is on this host; its listening socket has the congestion control {congestion}."
+            );
             writeln!(out, "{}", block(&line, 2, self.width))?;
         }
         self.notes(out, &card.notes)?;
