@@ -125,6 +125,15 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::RequestSegments => request_segments::probe(client, facts),
         FindingId::EarlyResponse => early_response::probe(client, facts),
         FindingId::AcceptQueueFull => accept_queue::probe(client, facts.queue.as_ref()),
+        FindingId::RequestNagle
+        | FindingId::ExpectContinue
+        | FindingId::ConnectionReuse
+        | FindingId::CloseRace
+        | FindingId::FirstClose
+        | FindingId::RefusedUpload
+        | FindingId::HappyEyeballs => {
+            Err(NoVerdict::not_applicable("it grades clients (check --listen)"))
+        }
     };
     let found = found.unwrap_or_else(|NoVerdict { reason, why }| match reason {
         Some(reason) => ProbeResult::unknown(reason, why, Values::unknown(id)),

@@ -25,7 +25,12 @@ use select_stack::{SelectedStack, select_stack};
 use ackwise_client::Target;
 
 pub use super::stack::distance::Distance;
-use super::{card::Card, http_client::Budget, probe::Queue, stack::Stack};
+use super::{
+    card::{Card, Role},
+    http_client::Budget,
+    probe::Queue,
+    stack::Stack,
+};
 
 /// Checks the server that `target` names.
 ///
@@ -121,6 +126,7 @@ fn check_each(
                 let findings = plan::run_probes(reached, options, progress);
                 return Ok(Card {
                     target: target.to_string(),
+                    role: Role::Server,
                     server: None,
                     status: Some(status),
                     stack: name,

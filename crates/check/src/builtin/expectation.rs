@@ -27,7 +27,7 @@ const STALL: FindingId = FindingId::NagleDelayedAck;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::card::{Finding, StackName, Values};
+    use crate::card::{Finding, Role, StackName, Values};
 
     #[test]
     fn the_server_of_1996_must_stall_and_the_fixed_one_must_not() {
@@ -78,6 +78,7 @@ mod tests {
             status: None,
             server_congestion: None,
             target: String::new(),
+            role: Role::Server,
             server: Some(server),
             stack: StackName::Kernel,
             notes: vec![],

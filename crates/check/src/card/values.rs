@@ -2,9 +2,16 @@
 //!
 //! Fields, and so keys, are in alphabetical order.
 
+mod client;
+
 use ackwise_cause::FindingId;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+pub use client::{
+    CloseRace, ConnectionReuse, Ending, ExpectContinue, FirstClose, HappyEyeballs, RefusedUpload,
+    RequestNagle,
+};
 
 /// The values of one finding.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
@@ -40,6 +47,20 @@ pub enum Values {
     AcceptQueueFull(AcceptQueueFull),
     /// Values of `early-response`.
     EarlyResponse(EarlyResponse),
+    /// Values of `request-nagle`.
+    RequestNagle(RequestNagle),
+    /// Values of `expect-continue`.
+    ExpectContinue(ExpectContinue),
+    /// Values of `connection-reuse`.
+    ConnectionReuse(ConnectionReuse),
+    /// Values of `close-race`.
+    CloseRace(CloseRace),
+    /// Values of `first-close`.
+    FirstClose(FirstClose),
+    /// Values of `refused-upload`.
+    RefusedUpload(RefusedUpload),
+    /// Values of `happy-eyeballs`.
+    HappyEyeballs(HappyEyeballs),
 }
 
 impl Values {
@@ -62,6 +83,13 @@ impl Values {
             FindingId::RequestSegments => RequestSegments::default().into(),
             FindingId::AcceptQueueFull => AcceptQueueFull::default().into(),
             FindingId::EarlyResponse => EarlyResponse::default().into(),
+            FindingId::RequestNagle => RequestNagle::default().into(),
+            FindingId::ExpectContinue => ExpectContinue::default().into(),
+            FindingId::ConnectionReuse => ConnectionReuse::default().into(),
+            FindingId::CloseRace => CloseRace::default().into(),
+            FindingId::FirstClose => FirstClose::default().into(),
+            FindingId::RefusedUpload => RefusedUpload::default().into(),
+            FindingId::HappyEyeballs => HappyEyeballs::default().into(),
         }
     }
 }
@@ -91,7 +119,14 @@ into_values!(
     Close,
     RequestSegments,
     AcceptQueueFull,
-    EarlyResponse
+    EarlyResponse,
+    RequestNagle,
+    ExpectContinue,
+    ConnectionReuse,
+    CloseRace,
+    FirstClose,
+    RefusedUpload,
+    HappyEyeballs
 );
 
 /// Values of `split-head`.

@@ -3,7 +3,7 @@
 use ackwise_text::{escape, words::milliseconds};
 
 use super::{Report, pages, stalls, title};
-use crate::card::{Card, Finding, FindingId, FirstByte, Reason, StackName, Values, Verdict};
+use crate::card::{Card, Finding, FindingId, FirstByte, Reason, Role, StackName, Values, Verdict};
 
 pub(super) fn of(report: &Report) -> String {
     let sentences: Vec<_> = match &report.cards[..] {
@@ -63,6 +63,9 @@ fn beyond_stack(card: &Card) -> String {
     let beyond = names(stalls::beyond_stack(card));
     match (beyond.is_empty(), card.stack) {
         (true, _) => String::new(),
+        (_, StackName::Kernel) if card.role == Role::Client => {
+            format!(" Kernel sockets cannot measure {beyond} (leave out --host-network).")
+        }
         (_, StackName::Kernel) => {
             format!(" The kernel's TCP stack cannot measure {beyond} (--stack ackwise may).")
         }
@@ -152,12 +155,13 @@ fn losses(lossy: &[&Finding]) -> String {
     let costs = lossy.iter().filter_map(|it| Some((milliseconds(it.cost_ms?), *it)));
     let lost = costs.enumerate().map(|(index, (cost, finding))| {
         let id = finding.id;
-        let per = if id == FindingId::RequestSegments { "request" } else { "response" };
+        let of_request = id == FindingId::RequestSegments || id.role() == Role::Client;
+        let per = if of_request { "request" } else { "response" };
         let whose = if is_for_same_host(finding) { " (clients on its host)" } else { "" };
         let size = of_range(finding).map_or_else(String::new, |bytes| format!(" of {bytes} bytes"));
         match index {
             0 => format!("loses {cost} per {per}{size} to {id}{whose}"),
-            _ if id == FindingId::RequestSegments => format!("{cost} per {per} to {id}"),
+            _ if of_request => format!("{cost} per {per} to {id}"),
             _ => format!("{cost} to {id}{whose}"),
         }
     });

@@ -4,8 +4,8 @@ use super::Report;
 use crate::{
     card::{
         Bound, BuiltIn, ByRequest, Card, Finding, FindingId, IdleRestart, NagleDelayedAck,
-        Pipelining, Reason, ReceiverName, ReleasedBy, SendBuffer, ShortInitialSegment, SplitHead,
-        StackName, TriedSize, Values, Verdict,
+        Pipelining, Reason, ReceiverName, ReleasedBy, Role, SendBuffer, ShortInitialSegment,
+        SplitHead, StackName, TriedSize, Values, Verdict,
     },
     page_times::PageTimes,
 };
@@ -14,6 +14,7 @@ use crate::{
 pub(crate) fn one_card() -> Report {
     let card = Card {
         target: "http://127.0.0.1:8080/".to_owned(),
+        role: Role::Server,
         server: None,
         status: Some(200),
         stack: StackName::Ackwise,
@@ -39,6 +40,7 @@ pub(crate) fn one_card() -> Report {
 pub(super) fn built_in() -> Report {
     let card = |target: &str, server, findings| Card {
         target: target.to_owned(),
+        role: Role::Server,
         server: Some(server),
         status: None,
         stack: StackName::Kernel,
