@@ -25,10 +25,16 @@ mod request_nagle;
 mod script;
 mod wire;
 
+#[cfg(target_os = "linux")]
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::{collections::BTreeSet, ffi::OsString, io, net::SocketAddr, time::Duration};
 
 use ackwise_cause::Role;
+#[cfg(target_os = "linux")]
+use ackwise_linux::{PrivateHosts, TunDevice, TunError, device::TunOptions};
 
+#[cfg(target_os = "linux")]
+use self::wire::OwnWire;
 use self::{
     command::Running,
     observed::{Exit, Observed},
@@ -39,7 +45,7 @@ use self::{
 use crate::card::{Card, Finding, FindingId, Reason};
 
 /// What the caller of [`check_client`] can choose.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ListenOptions {
     /// Where the server listens; in a private network, only the port counts.
     pub address: SocketAddr,
@@ -54,18 +60,43 @@ pub struct ListenOptions {
 }
 
 /// Whose TCP plays the server.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub enum ListenNetwork {
     /// The kernel's sockets.
     Host,
     /// Our own, in the private network that the process has entered.
-    Private,
+    #[cfg(target_os = "linux")]
+    Private {
+        /// Its file of names, or why there is none.
+        hosts: Result<PrivateHosts, String>,
+    },
+}
+
+impl ListenNetwork {
+    /// Moves this process into a network of its own, for good. To be called before any thread is started.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not let it.
+    pub fn private() -> Result<Self, ListenError> {
+        #[cfg(target_os = "linux")]
+        return match ackwise_linux::namespace::enter_private_network() {
+            Ok(()) => Ok(Self::Private {
+                hosts: PrivateHosts::mount().map_err(|error| error.to_string()),
+            }),
+            Err(error) => Err(ListenError::Network(error.to_string())),
+        };
+        #[cfg(not(target_os = "linux"))]
+        Err(ListenError::Network("only Linux has them".to_owned()))
+    }
 }
 
 /// What is being done: a check of the client, or a pause in which the caller may give up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ListenProgress {
+    /// Everything that needs privileges is open.
+    Ready,
     /// Working on a finding.
     Checking(FindingId),
     /// Nothing new.
@@ -81,8 +112,9 @@ pub fn check_client(
     options: &ListenOptions,
     progress: &mut dyn FnMut(ListenProgress),
 ) -> Result<Card, ListenError> {
-    let mut wire = open(options)?;
-    let mut runs = Runs { wire: &mut *wire, options, plain: None, begun: false };
+    let Opened { mut wire, name } = open(options)?;
+    progress(ListenProgress::Ready);
+    let mut runs = Runs { wire: &mut *wire, name, options, plain: None, begun: false };
     let wants = |id: &FindingId| options.only.as_ref().is_none_or(|only| only.contains(id));
     let mut findings = Vec::new();
     for id in FindingId::of(Role::Client).filter(wants) {
@@ -104,27 +136,56 @@ pub fn check_client(
     })
 }
 
-fn open(options: &ListenOptions) -> Result<Box<dyn Wire>, ListenError> {
+/// A server that listens, and a name with another address that does not answer, or why there is none.
+struct Opened {
+    wire: Box<dyn Wire>,
+    name: Result<&'static str, String>,
+}
+
+fn open(options: &ListenOptions) -> Result<Opened, ListenError> {
     let address = options.address;
     let listen = |error| ListenError::Listen(address, error);
-    match options.network {
-        ListenNetwork::Host => Ok(Box::new(KernelWire::bind(address).map_err(listen)?)),
+    match &options.network {
+        ListenNetwork::Host => Ok(Opened {
+            wire: Box::new(KernelWire::bind(address).map_err(listen)?),
+            name: Err("needs a private network (leave out --host-network)".to_owned()),
+        }),
         #[cfg(target_os = "linux")]
-        ListenNetwork::Private => {
-            let device =
-                ackwise_linux::TunDevice::open(ackwise_linux::device::TunOptions::default())
-                    .map_err(|error| ListenError::Network(error.to_string()))?;
+        ListenNetwork::Private { hosts } => {
+            let without = |error: TunError| ListenError::Network(error.to_string());
+            let device = TunDevice::open(TunOptions::default()).map_err(without)?;
+            let options = TunOptions { v6: true, ..TunOptions::default() };
+            let silent = TunDevice::open_preferred(options).map_err(without)?;
+            let name = add_names(hosts, &device, &silent);
             let port = if address.port() == 0 { PRIVATE_PORT } else { address.port() };
-            Ok(Box::new(wire::OwnWire::on(device, port).map_err(listen)?))
+            let wire = OwnWire::on(device, silent, port).map_err(listen)?;
+            Ok(Opened { wire: Box::new(wire), name })
         }
-        #[cfg(not(target_os = "linux"))]
-        ListenNetwork::Private => Err(ListenError::Network("only Linux has them".to_owned())),
     }
+}
+
+/// Gives [`NAME`] the address that does not answer, and the server's.
+#[cfg(target_os = "linux")]
+fn add_names(
+    hosts: &Result<PrivateHosts, String>,
+    device: &TunDevice,
+    silent: &TunDevice,
+) -> Result<&'static str, String> {
+    let hosts =
+        hosts.as_ref().map_err(|error| format!("needs an /etc/hosts of its own: {error}"))?;
+    let silent = silent.v6().ok_or("needs IPv6, which this host does not have")?.ours;
+    let server = device.v4().ours;
+    let local = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let entries = local.map(|it: IpAddr| (it, "localhost")).into_iter();
+    let entries: Vec<_> = entries.chain([(silent.into(), NAME), (server.into(), NAME)]).collect();
+    hosts.add(&entries).map_err(|error| format!("cannot write /etc/hosts: {error}"))?;
+    Ok(NAME)
 }
 
 /// The runs of one command.
 struct Runs<'a> {
     wire: &'a mut dyn Wire,
+    name: Result<&'static str, String>,
     options: &'a ListenOptions,
     /// A run with a plain server, which several checks judge.
     plain: Option<Observed>,
@@ -152,10 +213,13 @@ impl Runs<'_> {
             FindingId::RefusedUpload => {
                 refused_upload::judge(&self.run(Script::RefusesUploads, 0, progress)?)
             }
-            FindingId::HappyEyeballs => {
-                let why = "needs a private network (not with --host-network)";
-                judged::unknown(id, Reason::Stack, why)
-            }
+            FindingId::HappyEyeballs => match self.name.clone() {
+                Ok(name) => {
+                    let url = format!("http://{name}:{}/", self.wire.address().port());
+                    happy_eyeballs::judge(&self.run_with(&url, Script::Plain, 0, progress)?)
+                }
+                Err(why) => judged::unknown(id, Reason::Stack, why),
+            },
             _ => judged::not_applicable(id, "it grades servers"),
         })
     }
@@ -180,7 +244,7 @@ impl Runs<'_> {
         Ok(self.plain.as_ref().expect("it was run just now"))
     }
 
-    /// Runs the command once.
+    /// Runs the command once, after `earlier` requests in the same check.
     fn run(
         &mut self,
         script: Script,
@@ -188,14 +252,25 @@ impl Runs<'_> {
         progress: &mut dyn FnMut(),
     ) -> Result<Observed, ListenError> {
         let url = format!("http://{}/", self.wire.address());
+        self.run_with(&url, script, earlier, progress)
+    }
+
+    fn run_with(
+        &mut self,
+        url: &str,
+        script: Script,
+        earlier: usize,
+        progress: &mut dyn FnMut(),
+    ) -> Result<Observed, ListenError> {
         let program = || self.options.command.first().cloned().unwrap_or_default();
-        let mut running = Running::start(&self.options.command, &url)
+        let mut running = Running::start(&self.options.command, url)
             .map_err(|error| ListenError::Start(program(), error))?;
         let player = Player::new(&mut *self.wire, script, earlier);
         let seen = player
             .run(&mut running, self.options.time, progress)
             .map_err(|error| ListenError::Listen(self.options.address, error))?;
-        if !self.begun && seen.requests().next().is_none() {
+        let silent = seen.unanswered_syns.is_empty() && seen.requests().next().is_none();
+        if !self.begun && silent {
             return Err(ListenError::no_request(&seen, self.options.time, running.last_lines()));
         }
         self.begun = true;
@@ -260,3 +335,7 @@ const MOST_RUNS: usize = 4;
 
 /// The port in a private network, where all are free.
 const PRIVATE_PORT: u16 = 8080;
+
+/// The name with two addresses; RFC 6761, section 6.2, keeps `.test` for such uses.
+#[cfg(target_os = "linux")]
+const NAME: &str = "ackwise.test";

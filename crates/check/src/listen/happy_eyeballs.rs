@@ -2,10 +2,10 @@
 //! the next address is tried after the Connection Attempt Delay, for which 250 ms are recommended, and 2 s at most.
 
 use super::{
-    judged::{count32, judged, ms, not_applicable},
+    judged::{count32, judged, ms, not_applicable, unknown},
     observed::Observed,
 };
-use crate::card::{Finding, FindingId, HappyEyeballs, Verdict};
+use crate::card::{Finding, FindingId, HappyEyeballs, Reason, Verdict};
 
 const ID: FindingId = FindingId::HappyEyeballs;
 
@@ -19,6 +19,14 @@ pub(super) fn judge(run: &Observed) -> Finding {
     };
     let syns = Some(count32(run.unanswered_syns.len()));
     let Some(connection) = run.connections.first() else {
+        let waited = run.lasted.saturating_sub(*first);
+        if run.exit.is_none() && ms(waited) < LONGEST_MS {
+            return unknown(
+                ID,
+                Reason::Limit,
+                "the limit of time came before an attempt over IPv4",
+            );
+        }
         let values = HappyEyeballs { syns, wait_ms: None };
         let summary =
             "never tries IPv4 after an IPv6 address that does not answer, within the limit of time";
@@ -58,5 +66,7 @@ mod tests {
             let found = judge(&seen(syns, opened));
             assert_eq!((found.verdict, found.cost_ms), (verdict, cost), "{syns:?} {opened:?}");
         }
+        let cut_off = Observed { exit: None, lasted: ms(1_000), ..seen(&[5], None) };
+        assert_eq!(judge(&cut_off).verdict, Verdict::Unknown);
     }
 }

@@ -13,6 +13,7 @@ pub(super) struct Observed {
     pub(super) connections: Vec<Connection>,
     /// How the command ended; `None` if it was ended at the limit of time.
     pub(super) exit: Option<Exit>,
+    pub(super) lasted: Duration,
     /// SYNs to the address that does not answer.
     pub(super) unanswered_syns: Vec<Duration>,
 }
@@ -123,6 +124,11 @@ pub(super) mod sample {
     }
 
     pub(in crate::listen) fn run(connections: Vec<Connection>) -> Observed {
-        Observed { connections, exit: Some(Exit::Success), unanswered_syns: Vec::new() }
+        Observed {
+            connections,
+            exit: Some(Exit::Success),
+            lasted: ms(10_000),
+            unanswered_syns: Vec::new(),
+        }
     }
 }

@@ -49,6 +49,8 @@ struct Seat {
 impl<'a> Player<'a> {
     pub(super) fn new(wire: &'a mut dyn Wire, script: Script, earlier: usize) -> Self {
         let begun = wire.begun().elapsed();
+        // Those of an earlier run.
+        drop(wire.take_unanswered_syns());
         Self {
             wire,
             script,
@@ -90,7 +92,10 @@ impl<'a> Player<'a> {
 
     fn end(self, exit: Option<Exit>) -> Observed {
         self.seats.keys().for_each(|id| self.wire.abort(*id));
-        Observed { connections: self.connections, exit, unanswered_syns: Vec::new() }
+        let syns = self.wire.take_unanswered_syns().into_iter();
+        let unanswered_syns = syns.map(|at| at.saturating_sub(self.begun)).collect();
+        let lasted = self.wire.begun().elapsed().saturating_sub(self.begun);
+        Observed { connections: self.connections, exit, lasted, unanswered_syns }
     }
 
     /// Handles what happens until `deadline` or the next wake-up.

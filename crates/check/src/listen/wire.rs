@@ -49,6 +49,11 @@ pub(super) trait Wire {
 
     /// Sends an RST.
     fn abort(&mut self, connection: u64);
+
+    /// When SYNs came to the address that does not answer, if it has one, since the last call.
+    fn take_unanswered_syns(&mut self) -> Vec<Duration> {
+        Vec::new()
+    }
 }
 
 /// What happened to a connection, and when.

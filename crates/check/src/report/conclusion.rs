@@ -130,6 +130,10 @@ fn lossless(who: &str, card: &Card) -> String {
     if card.findings.iter().all(|it| it.verdict == Verdict::NotApplicable) {
         return format!("{who}: none of these checks applies.");
     }
+    let is_result = |it: &Finding| !matches!(it.verdict, Verdict::NotApplicable | Verdict::Unknown);
+    if open.is_empty() && !card.findings.iter().any(is_result) {
+        return format!("{who}: no check gave a result.");
+    }
     match passed {
         0 if !open.is_empty() => format!("{who}: could not determine {open}{look}."),
         _ if !open.is_empty() => {

@@ -10,7 +10,9 @@ use ackwise_check::{
 use clap::Args;
 
 use super::Check;
-use crate::cli::{interrupt::until_interrupted, outcome::Failure, progress::ProgressLine};
+use crate::cli::{
+    interrupt::until_interrupted, outcome::Failure, privileges, progress::ProgressLine,
+};
 
 #[derive(Args, Debug)]
 pub(super) struct Listen {
@@ -47,34 +49,25 @@ pub(super) fn report(check: &Check) -> Result<Report, Failure> {
         return Err(Failure::Usage(format!("--only {id}: grades servers (expected a URL)")));
     }
     let only = (!check.only.is_empty()).then(|| check.only.iter().copied().collect());
-    let network = if *host_network { ListenNetwork::Host } else { enter_private()? };
+    // Before any thread: the process moves as a whole.
+    let network = match host_network {
+        true => ListenNetwork::Host,
+        false => ListenNetwork::private()?,
+    };
     let time = check.timeout.unwrap_or(TIMEOUT);
     let options = ListenOptions { address, command: command.clone(), only, time, network };
     let card = until_interrupted(move |wanted| {
         let line = ProgressLine::new();
         check_client(&options, &mut |step| {
             wanted.or_unwind();
-            if let ListenProgress::Checking(id) = step {
-                line.show(&FindingId::name(id));
+            match step {
+                ListenProgress::Ready => privileges::give_up(),
+                ListenProgress::Checking(id) => line.show(FindingId::name(id)),
+                _ => {}
             }
         })
     })??;
     Ok(Report { cards: vec![card], ..Report::default() })
-}
-
-/// Before any thread: the process moves as a whole.
-#[cfg(target_os = "linux")]
-fn enter_private() -> Result<ListenNetwork, Failure> {
-    let entered = ackwise_linux::namespace::enter_private_network();
-    entered.map_err(|error| {
-        Failure::Usage(format!("{error}; --host-network uses kernel sockets instead"))
-    })?;
-    Ok(ListenNetwork::Private)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn enter_private() -> Result<ListenNetwork, Failure> {
-    Err(Failure::Usage("--listen needs --host-network on this system".to_owned()))
 }
 
 /// Over these options in `--help`.

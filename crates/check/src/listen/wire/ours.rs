@@ -14,6 +14,7 @@ use ackwise_linux::{
 use ackwise_tcp::{
     Config, Policies,
     policy::{AckDelay, AckPolicy, BufferTuning},
+    wire,
 };
 
 use super::{Happening, MOST_CONNECTIONS, RECEIVE_BUFFER, SLOW_PAUSE, SLOW_READ, What, Wire};
@@ -26,6 +27,8 @@ pub(in crate::listen) struct OwnWire {
     begun: Instant,
     connections: BTreeMap<u64, Seat>,
     next: u64,
+    silent: TunDevice,
+    unanswered: Vec<Duration>,
     buffer: Vec<u8>,
 }
 
@@ -42,12 +45,15 @@ struct Seat {
 }
 
 impl OwnWire {
-    /// A server at `port` of the stack's address on `device`.
-    pub(in crate::listen) fn on(device: TunDevice, port: u16) -> io::Result<Self> {
+    /// A server at `port` of the stack's address on `device`; what comes to `silent` is not answered.
+    pub(in crate::listen) fn on(
+        device: TunDevice,
+        silent: TunDevice,
+        port: u16,
+    ) -> io::Result<Self> {
         let begun = Instant::now();
-        let options = StackOptions { start: Some(begun), ..StackOptions::default() };
         let address = (device.v4().ours, port).into();
-        let mut stack = TunStack::new(device, options)?;
+        let mut stack = TunStack::new(device, StackOptions::default())?;
         let policies = Policies {
             ack: AckPolicy::EverySegment,
             receive_tuning: BufferTuning::Off,
@@ -56,12 +62,15 @@ impl OwnWire {
         let config = Config { receive_buffer: RECEIVE_BUFFER, ..Config::new(policies) };
         let listen = Listen { config, backlog: MOST_CONNECTIONS, tap: Tap::Last(TAP) };
         stack.listen(port, listen).map_err(io::Error::other)?;
+        stack.wake_for(&silent)?;
         Ok(Self {
             stack,
             address,
             begun,
             connections: BTreeMap::new(),
             next: 0,
+            silent,
+            unanswered: Vec::new(),
             buffer: vec![0; SLOW_READ],
         })
     }
@@ -74,13 +83,23 @@ impl OwnWire {
                 continue;
             }
             let first = self.stack.trace(id).and_then(|trace| trace.since(0).next());
-            let at = first.map_or_else(|| self.begun.elapsed(), elapsed);
+            let at = first
+                .map_or_else(|| self.begun.elapsed(), |it| elapsed(&self.stack, self.begun, it));
             let seat =
                 Seat { id, seen: 0, end: 0, unread: VecDeque::new(), slow: false, over: false };
             self.connections.insert(self.next, seat);
             into.push(Happening { connection: self.next, at, what: What::Opened });
             self.next += 1;
         }
+    }
+
+    fn hear_silent(&mut self) -> io::Result<()> {
+        while let Some(len) = self.silent.receive(&mut self.buffer)? {
+            if is_syn(&self.buffer[..len]) && self.unanswered.len() < MOST_SYNS {
+                self.unanswered.push(self.begun.elapsed());
+            }
+        }
+        Ok(())
     }
 
     fn id(&self, connection: u64) -> Option<ConnectionId> {
@@ -115,11 +134,12 @@ impl Wire for OwnWire {
         self.stack.poll(until)?;
         // The traces tell what these tell, and in which order.
         while self.stack.poll_event().is_some() {}
+        self.hear_silent()?;
         self.accept(into);
         for (&connection, seat) in &mut self.connections {
             let mut push = |at, what| into.push(Happening { connection, at, what });
             seat.read(&mut self.stack, &mut self.buffer);
-            seat.report(&self.stack, &mut push);
+            seat.report(&self.stack, self.begun, &mut push);
             if seat.slow && !seat.unread.is_empty() {
                 push(self.begun.elapsed(), What::Arrived(seat.unread.drain(..).collect()));
             }
@@ -160,6 +180,14 @@ impl Wire for OwnWire {
             self.stack.release(seat.id);
         }
     }
+
+    fn take_unanswered_syns(&mut self) -> Vec<Duration> {
+        std::mem::take(&mut self.unanswered)
+    }
+}
+
+fn is_syn(packet: &[u8]) -> bool {
+    wire::parse(packet).is_ok_and(|packet| packet.segment.flags.syn)
 }
 
 impl Seat {
@@ -174,10 +202,10 @@ impl Seat {
     }
 
     /// What the trace has that was not reported; of a slow reader, only the end.
-    fn report(&mut self, stack: &TunStack, push: &mut impl FnMut(Duration, What)) {
+    fn report(&mut self, stack: &TunStack, begun: Instant, push: &mut impl FnMut(Duration, What)) {
         let Some(trace) = stack.trace(self.id) else { return };
         for traced in trace.since(self.seen) {
-            let at = elapsed(traced);
+            let at = elapsed(stack, begun, traced);
             let Traced { direction, segment, offset, .. } = traced;
             match direction {
                 Direction::In if traced.dropped.is_some() => {}
@@ -202,8 +230,9 @@ impl Seat {
     }
 }
 
-fn elapsed(traced: &Traced) -> Duration {
-    Duration::from_nanos(traced.at.as_nanos())
+/// When a segment was on the wire, counted from `begun`.
+fn elapsed(stack: &TunStack, begun: Instant, traced: &Traced) -> Duration {
+    stack.outside(traced.at).map_or(Duration::ZERO, |at| at.saturating_duration_since(begun))
 }
 
 /// Longer than Linux delays an ACK, and shorter than its RTO after the 1 ms of a local path (`TCP_RTO_MIN`, 200 ms).
@@ -211,6 +240,9 @@ const LONGEST_DELAY: Duration = Duration::from_millis(120);
 
 /// Segments of a connection that are kept until the next wake-up. Our choice: what one wake-up handles.
 const TAP: usize = ackwise_linux::stack::PACKETS_PER_WAKE_UP;
+
+/// SYNs that are remembered between two calls. Our choice: a client's retransmissions are few.
+const MOST_SYNS: usize = 256;
 
 /// Reads of one connection before the others have their turn. Our choice.
 const READS: usize = 64;
