@@ -77,15 +77,20 @@ impl<'a> Player<'a> {
             self.serve(Instant::now() + TICK)?;
             exit = running.exit();
         }
-        // Its last FIN may be on the way.
-        self.serve_for(GRACE)?;
+        self.serve_rest(exit)?;
         Ok(self.end(exit))
     }
 
-    fn serve_for(&mut self, time: Duration) -> io::Result<()> {
-        let end = Instant::now() + time;
-        while Instant::now() < end {
-            self.serve(end)?;
+    /// Serves what the command left: its last FIN, and what of an upload is still in its kernel's buffer.
+    fn serve_rest(&mut self, exit: Option<Exit>) -> io::Result<()> {
+        let begun = Instant::now();
+        let uploads = |it: &Self| {
+            it.seats.values().any(|seat| seat.refused && it.connections[seat.place].ended.is_none())
+        };
+        while begun.elapsed() < GRACE
+            || exit.is_some() && begun.elapsed() < UPLOAD_GRACE && uploads(self)
+        {
+            self.serve(Instant::now() + TICK)?;
         }
         Ok(())
     }
@@ -337,6 +342,9 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// How long FINs are waited for after the command has ended. Our choice.
 const GRACE: Duration = Duration::from_millis(30);
+
+/// How long the rest of an upload is read. Our choice: more than Linux's send buffer of 4 MB takes.
+const UPLOAD_GRACE: Duration = Duration::from_secs(2);
 
 /// Connections of one run, and requests after which no more are taken. Our choice.
 const MOST_CONNECTIONS: usize = 1_000;

@@ -26,7 +26,7 @@ pub(super) fn judge(run: &Observed) -> Finding {
     };
     let sent = upload.content_bytes;
     let values = |stopped| RefusedUpload { announced, sent: Some(sent), stopped };
-    let is_small = announced.is_some_and(|it| it < LARGE);
+    let is_small = announced.unwrap_or(sent) < LARGE;
     let rest = announced.is_none_or(|length| sent < length);
     let shown = format!("{} bytes", grouped(sent));
     match (connection.ended, rest) {
@@ -42,14 +42,15 @@ pub(super) fn judge(run: &Observed) -> Finding {
             format!("stops an upload after {shown} when the server refuses it"),
             values(Some(true)),
         ),
-        _ if is_small => not_applicable(ID, NEEDS),
+        // The end of chunks is not looked for: so many may be all.
+        (Some(_), _) | (None, false) if is_small => not_applicable(ID, NEEDS),
         (_, false) => judged(
             ID,
             Verdict::Warn,
             format!("sends all {shown} of an upload that the server has refused"),
             values(Some(false)),
         ),
-        // The end of chunks is not looked for, and what is cut off by a limit is not stopped.
+        // What is cut off by a limit is not stopped.
         _ => unknown(ID, Reason::Limit, format!("the upload had not ended after {shown}")),
     }
 }
@@ -77,14 +78,15 @@ mod tests {
         let ended = |request| connection(0, vec![request]);
         let open = |request| Connection { ended: None, ..ended(request) };
         let expects = Request { expects: true, ..upload(2_000, 0) };
-        let chunked = Request { content: Content::Chunked, ..upload(0, 9_000_000) };
+        let chunked = |sent| Request { content: Content::Chunked, ..upload(0, sent) };
         for (connection, verdict) in [
             (ended(get(1)), Verdict::NotApplicable),
             (ended(upload(2_000, 2_000)), Verdict::NotApplicable),
             (ended(upload(9_000_000, 200_000)), Verdict::Pass),
             (ended(upload(9_000_000, 9_000_000)), Verdict::Warn),
             (open(upload(9_000_000, 5_000_000)), Verdict::Unknown),
-            (ended(chunked), Verdict::Unknown),
+            (ended(chunked(9_000_000)), Verdict::Unknown),
+            (ended(chunked(9_000)), Verdict::NotApplicable),
             (ended(expects), Verdict::Pass),
         ] {
             assert_eq!(judge(&run(vec![connection.clone()])).verdict, verdict, "{connection:?}");

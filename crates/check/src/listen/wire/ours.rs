@@ -140,7 +140,12 @@ impl Wire for OwnWire {
             let mut push = |at, what| into.push(Happening { connection, at, what });
             seat.read(&mut self.stack, &mut self.buffer);
             seat.report(&self.stack, self.begun, &mut push);
-            if seat.slow && !seat.unread.is_empty() {
+            if seat.slow && seat.over {
+                // The window bounds what is left.
+                seat.slow = false;
+                seat.read(&mut self.stack, &mut self.buffer);
+            }
+            if !seat.unread.is_empty() && (seat.slow || seat.over) {
                 push(self.begun.elapsed(), What::Arrived(seat.unread.drain(..).collect()));
             }
         }
