@@ -7,10 +7,12 @@
 //! | `script` | what the server does in a check |
 //! | `play` | one run: the script on the wire, and the record of it |
 //! | `observed` | the record |
+//! | `session`, `authority` | TLS, and the CA of a run |
 //! | `request_nagle`, … | one file for each check: a pure function from the record to the finding |
 //!
-//! Not here: HTTP/2 and TLS. A client that speaks them sends no HTTP/1, and is told so.
+//! Not here: HTTP/2. A client that speaks only that is told so.
 
+mod authority;
 mod close_race;
 mod command;
 mod connection_reuse;
@@ -23,11 +25,15 @@ mod play;
 mod refused_upload;
 mod request_nagle;
 mod script;
+mod session;
 mod wire;
 
 #[cfg(target_os = "linux")]
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::{collections::BTreeSet, ffi::OsString, io, net::SocketAddr, time::Duration};
+use std::{
+    collections::BTreeSet, ffi::OsString, io, net::SocketAddr, path::PathBuf, sync::Arc,
+    time::Duration,
+};
 
 use ackwise_cause::Role;
 #[cfg(target_os = "linux")]
@@ -36,6 +42,7 @@ use ackwise_linux::{PrivateHosts, TunDevice, TunError, device::TunOptions};
 #[cfg(target_os = "linux")]
 use self::wire::OwnWire;
 use self::{
+    authority::Authority,
     command::Running,
     observed::{Exit, Observed},
     play::Player,
@@ -57,6 +64,20 @@ pub struct ListenOptions {
     pub time: Duration,
     /// Whose TCP plays the server.
     pub network: ListenNetwork,
+    /// Whether it speaks TLS.
+    pub tls: ListenTls,
+}
+
+/// Whether the server speaks TLS.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ListenTls {
+    /// HTTP in the clear.
+    Off,
+    /// With a certificate of a CA made for the run.
+    On {
+        /// Where its certificate is written, and kept.
+        ca_out: Option<PathBuf>,
+    },
 }
 
 /// Whose TCP plays the server.
@@ -114,7 +135,16 @@ pub fn check_client(
 ) -> Result<Card, ListenError> {
     let Opened { mut wire, name } = open(options)?;
     progress(ListenProgress::Ready);
-    let mut runs = Runs { wire: &mut *wire, name, options, plain: None, begun: false };
+    let authority = match &options.tls {
+        ListenTls::Off => None,
+        ListenTls::On { ca_out } => {
+            let names = name.as_ref().ok().copied();
+            let ip = wire.address().ip();
+            let made = Authority::new(ip, names.as_slice(), ca_out.as_deref());
+            Some(made.map_err(ListenError::Authority)?)
+        }
+    };
+    let mut runs = Runs { wire: &mut *wire, name, authority, options, plain: None, begun: false };
     let wants = |id: &FindingId| options.only.as_ref().is_none_or(|only| only.contains(id));
     let mut findings = Vec::new();
     for id in FindingId::of(Role::Client).filter(wants) {
@@ -186,6 +216,7 @@ fn add_names(
 struct Runs<'a> {
     wire: &'a mut dyn Wire,
     name: Result<&'static str, String>,
+    authority: Option<Authority>,
     options: &'a ListenOptions,
     /// A run with a plain server, which several checks judge.
     plain: Option<Observed>,
@@ -215,7 +246,7 @@ impl Runs<'_> {
             }
             FindingId::HappyEyeballs => match self.name.clone() {
                 Ok(name) => {
-                    let url = format!("http://{name}:{}/", self.wire.address().port());
+                    let url = format!("{}://{name}:{}/", self.scheme(), self.wire.address().port());
                     happy_eyeballs::judge(&self.run_with(&url, Script::Plain, 0, progress)?)
                 }
                 Err(why) => judged::unknown(id, Reason::Stack, why),
@@ -251,8 +282,12 @@ impl Runs<'_> {
         earlier: usize,
         progress: &mut dyn FnMut(),
     ) -> Result<Observed, ListenError> {
-        let url = format!("http://{}/", self.wire.address());
+        let url = format!("{}://{}/", self.scheme(), self.wire.address());
         self.run_with(&url, script, earlier, progress)
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.authority.is_some() { "https" } else { "http" }
     }
 
     fn run_with(
@@ -262,10 +297,12 @@ impl Runs<'_> {
         earlier: usize,
         progress: &mut dyn FnMut(),
     ) -> Result<Observed, ListenError> {
+        let trust = self.authority.as_ref().map(Authority::variables).unwrap_or_default();
+        let tls = self.authority.as_ref().map(|it| Arc::clone(&it.server));
         let program = || self.options.command.first().cloned().unwrap_or_default();
-        let mut running = Running::start(&self.options.command, url)
+        let mut running = Running::start(&self.options.command, url, &trust)
             .map_err(|error| ListenError::Start(program(), error))?;
-        let player = Player::new(&mut *self.wire, script, earlier);
+        let player = Player::new(&mut *self.wire, script, tls, earlier);
         let seen = player
             .run(&mut running, self.options.time, progress)
             .map_err(|error| ListenError::Listen(self.options.address, error))?;
@@ -288,6 +325,9 @@ pub enum ListenError {
     /// There is no private network.
     #[error("cannot make a private network: {0} (--host-network uses kernel sockets instead)")]
     Network(String),
+    /// There is no CA.
+    #[error("cannot make a CA: {0}")]
+    Authority(String),
     /// There is no such program.
     #[error("cannot run {}: {_1}", _0.display())]
     Start(OsString, #[source] io::Error),
@@ -315,7 +355,7 @@ impl ListenError {
                 "never connected to the server (expected it to request {url}, or the URL in ACKWISE_URL)"
                     .to_owned()
             }
-            (_, Some(error)) => format!("sent something that is not HTTP/1: {error}"),
+            (_, Some(error)) => format!("sent no HTTP/1 request: {error}"),
             (_, None) => "connected, and sent no complete request".to_owned(),
         };
         Self::NoRequest { how: format!("{what}, and {how}"), output }

@@ -19,9 +19,9 @@ pub(super) fn judge(plain: &Observed, raced: &Observed) -> Finding {
         return not_applicable(ID, "needs a second request on the same connection");
     };
     let same = |it: &&Request| it.method == lost.method && it.target == lost.target;
-    let later = raced.connections[place + 1..].iter().flat_map(|it| &it.requests);
+    let mut later = raced.connections[place + 1..].iter().flat_map(|it| &it.requests);
     let more = raced.requests().count() > plain.requests().count();
-    let sent_again = more && later.filter(same).next().is_some();
+    let sent_again = more && later.any(|it| same(&it));
     let method = lost.method.as_str();
     let values = CloseRace { method: Some(method), sent_again: Some(sent_again) };
     match (sent_again, lost.method.is_idempotent()) {

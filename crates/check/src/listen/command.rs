@@ -25,12 +25,17 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts `command` with `url` in place of [`URL`], and in `ACKWISE_URL`.
-    pub(super) fn start(command: &[OsString], url: &str) -> std::io::Result<Self> {
+    /// Starts `command` with `url` in place of [`URL`], and in `ACKWISE_URL`, and these variables.
+    pub(super) fn start(
+        command: &[OsString],
+        url: &str,
+        variables: &[(&'static str, OsString)],
+    ) -> std::io::Result<Self> {
         let mut words = command.iter().map(|word| with_url(word, url));
         let program = words.next().unwrap_or_default();
         let mut child = Command::new(program);
         child.args(words).env("ACKWISE_URL", url).process_group(0);
+        child.envs(variables.iter().map(|(name, value)| (name, value)));
         // A proxy would be the client instead.
         PROXIES.iter().flat_map(|name| [(*name).to_owned(), name.to_uppercase()]).for_each(
             |name| {
@@ -48,7 +53,7 @@ impl Running {
     /// How it ended, if it has.
     pub(super) fn exit(&mut self) -> Option<Exit> {
         // A child that cannot be waited for is as good as gone.
-        let status = self.child.try_wait().unwrap_or(Some(ExitStatus::from_raw(0)))?;
+        let status = self.child.try_wait().unwrap_or_else(|_| Some(ExitStatus::from_raw(0)))?;
         self.ended = true;
         Some(match status.success() {
             true => Exit::Success,

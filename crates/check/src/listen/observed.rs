@@ -118,7 +118,7 @@ pub(super) mod sample {
 
     /// Opened at `at`, with these requests, and ended by the client.
     pub(in crate::listen) fn connection(at: u64, requests: Vec<Request>) -> Connection {
-        let last = requests.last().map_or(ms(at), |it| it.head_at);
+        let last = requests.last().map_or_else(|| ms(at), |it| it.head_at);
         let ended = Some((last + ms(1), Ending::Fin));
         Connection { opened: ms(at), requests, ended, not_http: None }
     }

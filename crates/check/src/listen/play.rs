@@ -3,15 +3,18 @@
 use std::{
     collections::BTreeMap,
     io,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use ackwise_http::{Method, RequestParser, Version};
+use rustls::ServerConfig;
 
 use super::{
     command::Running,
     observed::{Connection, Content, Exit, MOST_STEPS, Observed, Request, Step},
     script::{Act, Facts, Moment, PATIENCE, Script},
+    session::{Opened, Session},
     wire::{Happening, What, Wire},
 };
 use crate::card::Ending;
@@ -20,6 +23,8 @@ use crate::card::Ending;
 pub(super) struct Player<'a> {
     wire: &'a mut dyn Wire,
     script: Script,
+    /// For TLS.
+    tls: Option<Arc<ServerConfig>>,
     /// Requests of this check in earlier runs.
     earlier: usize,
     /// When the run began, on the wire's clock.
@@ -34,6 +39,7 @@ pub(super) struct Player<'a> {
 struct Seat {
     /// Its place in the record.
     place: usize,
+    session: Option<Session>,
     parser: RequestParser,
     /// Bytes that the parser has consumed.
     offset: u64,
@@ -47,13 +53,19 @@ struct Seat {
 }
 
 impl<'a> Player<'a> {
-    pub(super) fn new(wire: &'a mut dyn Wire, script: Script, earlier: usize) -> Self {
+    pub(super) fn new(
+        wire: &'a mut dyn Wire,
+        script: Script,
+        tls: Option<Arc<ServerConfig>>,
+        earlier: usize,
+    ) -> Self {
         let begun = wire.begun().elapsed();
         // Those of an earlier run.
         drop(wire.take_unanswered_syns());
         Self {
             wire,
             script,
+            tls,
             earlier,
             begun,
             seats: BTreeMap::new(),
@@ -130,6 +142,7 @@ impl<'a> Player<'a> {
         let delay = self.wire.rules_first_ack().then_some(delay);
         let seat = Seat {
             place: self.connections.len(),
+            session: self.tls.as_ref().and_then(Session::new),
             parser: RequestParser::new().with_content_limit(u64::MAX),
             offset: 0,
             delay,
@@ -161,7 +174,25 @@ impl<'a> Player<'a> {
 
     fn arrived(&mut self, id: u64, bytes: &[u8], at: Duration) {
         self.step(id, Step::Arrived { at, bytes: bytes.len() });
-        let mut rest = bytes;
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        let plain = match &mut seat.session {
+            None => bytes.to_vec(),
+            Some(session) => {
+                let Opened { plain, records, of_handshake, error } = session.open(bytes);
+                if of_handshake {
+                    seat.steps.clear();
+                }
+                self.wire.send(id, &records);
+                if error.is_some() {
+                    self.connections[seat.place].not_http = error;
+                    self.wire.half_close(id);
+                    self.seats.remove(&id);
+                    return;
+                }
+                plain
+            }
+        };
+        let mut rest = &plain[..];
         while let Some(act) = self.advance(id, &mut rest, at) {
             self.act(id, act, at);
         }
@@ -224,38 +255,51 @@ impl<'a> Player<'a> {
         Some(self.script.act(moment, facts))
     }
 
+    fn send(&mut self, id: u64, bytes: &[u8]) {
+        match self.seats.get_mut(&id).and_then(|seat| seat.session.as_mut()) {
+            Some(session) => self.wire.send(id, &session.seal(bytes)),
+            None => self.wire.send(id, bytes),
+        }
+    }
+
+    fn half_close(&mut self, id: u64) {
+        if let Some(session) = self.seats.get_mut(&id).and_then(|seat| seat.session.as_mut()) {
+            self.wire.send(id, &session.close());
+        }
+        self.wire.half_close(id);
+    }
+
     fn act(&mut self, id: u64, act: Act, at: Duration) {
+        let delay = self.next_delay();
         let Some(seat) = self.seats.get_mut(&id) else { return };
         let Some(request) = self.connections[seat.place].requests.last_mut() else { return };
         match act {
             Act::Wait => {}
             Act::Continue => {
                 request.continued_at = Some(at);
-                self.wire.send(id, CONTINUE);
+                self.send(id, CONTINUE);
             }
             Act::Answer => {
                 request.answered_at = Some(at);
                 let (last, head) = (request.last, request.method == Method::Head);
-                self.wire.send(id, &answer(last, head));
-                if last {
-                    return self.wire.half_close(id);
-                }
-                let number = self.earlier + self.requests;
-                let delay = self.script.delay(number, self.wire.longest_delay());
                 seat.delay = Some(delay);
-                self.wire.delay_acks(id, delay);
+                self.send(id, &answer(last, head));
+                match last {
+                    true => self.half_close(id),
+                    false => self.wire.delay_acks(id, delay),
+                }
             }
             Act::Refuse => {
                 request.answered_at = Some(at);
                 seat.refused = true;
                 self.wire.read_slowly(id);
-                self.wire.send(id, REFUSAL);
-                self.wire.half_close(id);
+                self.send(id, REFUSAL);
+                self.half_close(id);
             }
             Act::Close => {
                 request.met_close = true;
                 self.has_closed = true;
-                self.wire.half_close(id);
+                self.half_close(id);
                 self.wire.abort(id);
                 self.seats.remove(&id);
             }

@@ -1,10 +1,10 @@
 //! `ackwise check --listen`: the server's part, for the client that a command runs.
 
-use std::{ffi::OsString, net::SocketAddr, time::Duration};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 
 use ackwise_check::{
     card::{FindingId, Role},
-    listen::{ListenNetwork, ListenOptions, ListenProgress, check_client},
+    listen::{ListenNetwork, ListenOptions, ListenProgress, ListenTls, check_client},
     report::Report,
 };
 use clap::Args;
@@ -28,6 +28,19 @@ pub(super) struct Listen {
     #[arg(long, requires = "listen")]
     host_network: bool,
 
+    /// Speak TLS, with a certificate of a CA made for this run
+    ///
+    /// COMMAND finds the CA's certificate in SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE and NODE_EXTRA_CA_CERTS, and
+    /// Java in a trust store of JAVA_TOOL_OPTIONS.
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, requires = "listen")]
+    tls: bool,
+
+    /// Write the CA's certificate to FILE, and keep it
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    ca_out: Option<PathBuf>,
+
     /// The client's command
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(last = true, value_name = "COMMAND", requires = "listen")]
@@ -43,7 +56,7 @@ impl Listen {
 
 /// Checks the client.
 pub(super) fn report(check: &Check) -> Result<Report, Failure> {
-    let Listen { listen, host_network, command } = &check.listen;
+    let Listen { listen, host_network, tls, ca_out, command } = &check.listen;
     let address = listen.expect("it is wanted");
     if let Some(id) = check.only.iter().find(|id| id.role() == Role::Server) {
         return Err(Failure::Usage(format!("--only {id}: grades servers (expected a URL)")));
@@ -55,7 +68,11 @@ pub(super) fn report(check: &Check) -> Result<Report, Failure> {
         false => ListenNetwork::private()?,
     };
     let time = check.timeout.unwrap_or(TIMEOUT);
-    let options = ListenOptions { address, command: command.clone(), only, time, network };
+    let tls = match tls {
+        true => ListenTls::On { ca_out: ca_out.clone() },
+        false => ListenTls::Off,
+    };
+    let options = ListenOptions { address, command: command.clone(), only, time, network, tls };
     let card = until_interrupted(move |wanted| {
         let line = ProgressLine::new();
         check_client(&options, &mut |step| {
