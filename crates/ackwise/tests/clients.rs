@@ -140,6 +140,27 @@ fn curl_is_graded() {
 }
 
 #[test]
+fn tls_clients_find_the_ca_in_their_environment() {
+    const NAME: &str = "tls_clients_find_the_ca_in_their_environment";
+    let (Some(curl), Some(python)) = (program("curl", NAME), program("python3", NAME)) else {
+        return;
+    };
+    let opens = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], b'a=b').read()";
+    for client in [&[&*curl, "-sd", "a=b", "{url}"][..], &[&*python, "-c", opens, "{url}"]] {
+        let wanted = |it: &Value| it["verdict"] == "pass";
+        let found = finding(NAME, "request-nagle", &["--tls"], client, wanted);
+        let Some(found) = found else { return };
+        assert_eq!(found["verdict"], "pass", "{client:?}: {found:#}");
+    }
+    let options = ["--listen", "127.0.0.1:0", "--host-network", "--tls"];
+    let client = ["env", "-u", "CURL_CA_BUNDLE", "-u", "SSL_CERT_FILE", &curl, "-s", "{url}"];
+    let refused = ackwise(&options, &client).output().expect("it starts");
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{error}");
+    assert!(error.contains("it refuses the certificate"), "{error}");
+}
+
+#[test]
 fn an_address_without_an_answer_costs_what_the_client_waits() {
     const NAME: &str = "an_address_without_an_answer_costs_what_the_client_waits";
     let Some(python) = program("python3", NAME) else { return };

@@ -356,7 +356,10 @@ impl ListenError {
                     .to_owned()
             }
             (_, Some(error)) => format!("sent no HTTP/1 request: {error}"),
-            (_, None) => "connected, and sent no complete request".to_owned(),
+            (_, None) => {
+                "connected, and sent no complete request (with --tls, it may not trust the CA: see --ca-out)"
+                    .to_owned()
+            }
         };
         Self::NoRequest { how: format!("{what}, and {how}"), output }
     }
