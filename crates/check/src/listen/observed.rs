@@ -70,6 +70,17 @@ pub(super) struct Request {
     pub(super) met_close: bool,
 }
 
+impl Request {
+    /// The bytes of its content, if it is complete: chunks count with their sizes.
+    pub(super) fn whole_content(&self) -> u64 {
+        match self.content {
+            Content::None => 0,
+            Content::Length(length) => length,
+            Content::Chunked => self.content_bytes.max(1),
+        }
+    }
+}
+
 /// The content that a head announces.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Content {

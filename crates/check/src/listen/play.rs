@@ -230,13 +230,8 @@ impl<'a> Player<'a> {
             self.requests += 1;
         }
         let request = record.requests.last_mut()?;
-        let content = match (is_whole, request.content) {
-            (true, Content::Length(length)) => length,
-            // Chunks count with their sizes.
-            (true, Content::Chunked) => request.content_bytes.max(1),
-            (true, Content::None) => 0,
-            (false, _) => seat.offset - parsed.end,
-        };
+        let so_far = seat.offset - parsed.end;
+        let content = if is_whole { request.whole_content() } else { so_far };
         if content > 0 {
             request.content_at.get_or_insert(at);
         }

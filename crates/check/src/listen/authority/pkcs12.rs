@@ -5,7 +5,7 @@
 pub(super) fn trust_store(der: &[u8]) -> Vec<u8> {
     // Java takes a certificate for a trusted one only with this attribute of Oracle's.
     let usage = sequence(&[oid(TRUSTED_KEY_USAGE), set(&[oid(ANY_EXTENDED_KEY_USAGE)])]);
-    let certificate = sequence(&[oid(X509_CERTIFICATE), explicit(&octets(der))]);
+    let certificate = sequence(&[oid(X509_CERTIFICATE), explicit(&octet_string(der))]);
     let bag = sequence(&[oid(CERT_BAG), explicit(&certificate), set(&[usage])]);
     let contents = sequence(&[data(&sequence(&[bag]))]);
     sequence(&[tagged(INTEGER, &[3]), data(&contents)])
@@ -13,7 +13,7 @@ pub(super) fn trust_store(der: &[u8]) -> Vec<u8> {
 
 /// `ContentInfo` with `data` (RFC 5652, section 4).
 fn data(content: &[u8]) -> Vec<u8> {
-    sequence(&[oid(DATA), explicit(&octets(content))])
+    sequence(&[oid(DATA), explicit(&octet_string(content))])
 }
 
 fn sequence(parts: &[Vec<u8>]) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn explicit(part: &[u8]) -> Vec<u8> {
     tagged(EXPLICIT_0, part)
 }
 
-fn octets(bytes: &[u8]) -> Vec<u8> {
+fn octet_string(bytes: &[u8]) -> Vec<u8> {
     tagged(OCTET_STRING, bytes)
 }
 
@@ -80,7 +80,7 @@ mod tests {
         for (length, encoded) in
             [(0, &[4, 0][..]), (127, &[4, 127]), (128, &[4, 0x81, 128]), (300, &[4, 0x82, 1, 44])]
         {
-            assert_eq!(&octets(&vec![7; length])[..encoded.len()], encoded);
+            assert_eq!(&octet_string(&vec![7; length])[..encoded.len()], encoded);
         }
     }
 }
