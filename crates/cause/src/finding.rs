@@ -1,10 +1,38 @@
-//! The checks that `check` runs against a server, and their names.
+//! The checks that `check` runs against a server or a client, and their names.
 
 use core::{fmt, str::FromStr};
 
 use crate::Cause;
 
-/// A check of a live server; its result, a finding, has the same name.
+/// Which end of the connections a check grades.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Role {
+    /// A server, which `check URL` asks.
+    #[default]
+    Server,
+    /// A client, which `check --listen` answers.
+    Client,
+}
+
+impl Role {
+    /// The name in reports and in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
+}
+
+/// Serializes the [`name`](Role::name).
+impl serde::Serialize for Role {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// A check of a live server or client; its result, a finding, has the same name.
 ///
 /// Seven of them check for a [`Cause`], and share its name.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -43,11 +71,25 @@ pub enum FindingId {
     H2FlowControl,
     /// How many streams HTTP/2 may have open, and whether PING is answered.
     H2Streams,
+    /// Whether the end of a client's request waits for the server's delayed ACK.
+    RequestNagle,
+    /// How long a client that sends `Expect: 100-continue` waits for the 100.
+    ExpectContinue,
+    /// Whether a client reuses its connection.
+    ConnectionReuse,
+    /// What a client does about a request that meets the server's close.
+    CloseRace,
+    /// Which end closes first, if it is left to the client.
+    FirstClose,
+    /// Whether a client notices the response to an upload before its end.
+    RefusedUpload,
+    /// How long a client waits for an IPv6 address that does not answer.
+    HappyEyeballs,
 }
 
 impl FindingId {
     /// All findings, in the order of the report card.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 24] = [
         Self::SplitHead,
         Self::ShortInitialSegment,
         Self::NagleDelayedAck,
@@ -65,7 +107,34 @@ impl FindingId {
         Self::EarlyResponse,
         Self::H2FlowControl,
         Self::H2Streams,
+        Self::RequestNagle,
+        Self::ExpectContinue,
+        Self::ConnectionReuse,
+        Self::CloseRace,
+        Self::FirstClose,
+        Self::RefusedUpload,
+        Self::HappyEyeballs,
     ];
+
+    /// Which end it grades.
+    #[must_use]
+    pub const fn role(self) -> Role {
+        match self {
+            Self::RequestNagle
+            | Self::ExpectContinue
+            | Self::ConnectionReuse
+            | Self::CloseRace
+            | Self::FirstClose
+            | Self::RefusedUpload
+            | Self::HappyEyeballs => Role::Client,
+            _ => Role::Server,
+        }
+    }
+
+    /// Those that grade one end, in the order of the report card.
+    pub fn of(role: Role) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |id| id.role() == role)
+    }
 
     /// The cause of lost time that this checks for; `None` for facts without a direct cost.
     #[must_use]
@@ -87,7 +156,14 @@ impl FindingId {
             | Self::Close
             | Self::RequestSegments
             | Self::EarlyResponse
-            | Self::H2Streams => None,
+            | Self::H2Streams
+            | Self::RequestNagle
+            | Self::ExpectContinue
+            | Self::ConnectionReuse
+            | Self::CloseRace
+            | Self::FirstClose
+            | Self::RefusedUpload
+            | Self::HappyEyeballs => None,
         }
     }
 
@@ -108,6 +184,13 @@ impl FindingId {
             Self::RequestSegments => "request-segments",
             Self::EarlyResponse => "early-response",
             Self::H2Streams => "h2-streams",
+            Self::RequestNagle => "request-nagle",
+            Self::ExpectContinue => "expect-continue",
+            Self::ConnectionReuse => "connection-reuse",
+            Self::CloseRace => "close-race",
+            Self::FirstClose => "first-close",
+            Self::RefusedUpload => "refused-upload",
+            Self::HappyEyeballs => "happy-eyeballs",
             Self::ShortInitialSegment
             | Self::NagleDelayedAck
             | Self::CorkTimer
@@ -182,7 +265,9 @@ mod tests {
             "unknown check (expected one of split-head, short-initial-segment, \
              nagle-delayed-ack, cork-timer, first-byte, response-pause, initial-window, \
              idle-restart, send-buffer, keep-alive, pipelining, close, request-segments, \
-             accept-queue-full, early-response, h2-flow-control, h2-streams)"
+             accept-queue-full, early-response, h2-flow-control, h2-streams, request-nagle, \
+             expect-continue, connection-reuse, close-race, first-close, refused-upload, \
+             happy-eyeballs)"
         );
     }
 }

@@ -41,7 +41,7 @@ mod software;
 mod tests;
 
 pub use failure::FailureKind;
-pub use finding::{FindingId, UnknownFinding};
+pub use finding::{FindingId, Role, UnknownFinding};
 pub use grpc::GrpcStatus;
 pub use h2_window::H2Window;
 pub use meaning::PAGE;

@@ -42,6 +42,23 @@ impl FindingId {
             Self::H2Streams => {
                 "how many requests may be under way on an HTTP/2 connection, and whether PING is answered"
             }
+            Self::RequestNagle => {
+                "the end of a client's request waits for the server's delayed ACK"
+            }
+            Self::ExpectContinue => {
+                "how long a client that sends `Expect: 100-continue` waits for a 100 (Continue) that does not come"
+            }
+            Self::ConnectionReuse => "whether a client sends several requests on one connection",
+            Self::CloseRace => {
+                "whether a client sends a request again that met the server's close of an idle connection"
+            }
+            Self::FirstClose => "which end closes a connection that the server would keep, and how",
+            Self::RefusedUpload => {
+                "whether a client stops an upload that the server has answered before its end (413)"
+            }
+            Self::HappyEyeballs => {
+                "how long a client waits for an IPv6 address that does not answer before it tries IPv4"
+            }
             Self::AcceptQueueFull => "connections do not fit into the server's accept queue",
         }
     }

@@ -4,7 +4,7 @@
 //! Software has a remedy of its own only if that was applied to it and the finding disappeared, or if its documentation
 //! says so, which the text then states.
 
-use crate::{Cause, Direction, FindingId, Party, Software};
+use crate::{Cause, Direction, FindingId, Party, Role, Software};
 
 /// What the responsible party should change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -71,10 +71,13 @@ impl Cause {
 }
 
 impl FindingId {
-    /// What to change at a server that runs `software`, if known; `None` if there is nothing to
-    /// remove.
+    /// What to change at the graded end, a server that runs `software`, if known, or a client; `None` if there
+    /// is nothing to remove.
     #[must_use]
     pub fn remedy(self, software: Option<Software>) -> Option<Remedy> {
+        if self.role() == Role::Client {
+            return find(Of::Finding(self), Client);
+        }
         let asked_for = [Some(Of::Finding(self)), self.cause().map(Of::Cause)];
         asked_for.into_iter().flatten().find_map(|of| {
             let special = software.and_then(|software| find(of, By::Software(software)));
@@ -97,7 +100,11 @@ impl FindingId {
                 || self.cause().is_some_and(|it| row.of == Of::Cause(it))
                 || self == Self::KeepAlive && row.of == Of::IdleTimeout
         };
-        REMEDIES.iter().filter(mine).filter(|row| row.by != Client).map(Row::remedy)
+        REMEDIES
+            .iter()
+            .filter(mine)
+            .filter(move |row| (row.by == Client) == (self.role() == Role::Client))
+            .map(Row::remedy)
     }
 }
 
@@ -171,7 +178,8 @@ use Cause::{
     TlsHandshake,
 };
 use FindingId::{
-    EarlyResponse, FirstByte, H2Streams, InitialWindow, KeepAlive, Pipelining, RequestSegments,
+    CloseRace, ConnectionReuse, EarlyResponse, ExpectContinue, FirstByte, H2Streams, HappyEyeballs,
+    InitialWindow, KeepAlive, Pipelining, RefusedUpload, RequestNagle, RequestSegments,
     ResponsePause, SplitHead,
 };
 use Software::{
@@ -312,6 +320,16 @@ const REMEDIES: &[Row] = &[
          does by design",
     ),
     of(ApplicationLimited, Client, "profile the client: it was slow to send the request, or paused in the middle of it"),
+
+    finding(RequestNagle, Client, NODELAY_AT_CLIENT),
+    finding(ExpectContinue, Client, "send the content without `Expect: 100-continue` (curl: -H 'Expect:'), or wait a \
+                                     shorter time for the answer"),
+    finding(ConnectionReuse, Client, "keep one client or session for all requests, read each response to its end, and \
+                                      do not send `Connection: close`"),
+    finding(CloseRace, Client, "send GET and other idempotent requests again if a reused connection closes without a \
+                                response, and keep idle connections for a shorter time than the server does"),
+    finding(RefusedUpload, Client, "read while sending, and stop when a final response arrives (RFC 9112, section 9.5)"),
+    finding(HappyEyeballs, Client, "try the next address of a name after 250 ms (RFC 8305, section 8)"),
 
     finding(KeepAlive, At(Nginx), "keepalive_timeout 75s; keepalive_requests 1000;").tried(),
     finding(KeepAlive, At(Apache), "KeepAlive On").tried(),

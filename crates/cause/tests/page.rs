@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
 
-use ackwise_cause::{Cause, Direction, FindingId, H2Window, PAGE, Party, Proof, Remedy};
+use ackwise_cause::{Cause, Direction, FindingId, H2Window, PAGE, Party, Proof, Remedy, Role};
 
 #[test]
 fn the_page_of_the_documentation_is_the_vocabulary() {
@@ -59,11 +59,17 @@ fn page() -> String {
         }
         checks(&mut out, cause);
     }
-    out.push_str("\n## Other checks\n\nWhat else `ackwise check` tests.\n");
-    for id in FindingId::ALL.into_iter().filter(|id| id.cause().is_none()) {
-        section(&mut out, id.name(), id.meaning(), Some(id));
-        out.push_str("Who can change it: the server.\n");
-        remedies(&mut out, id.remedies());
+    let others = [
+        ("Other checks", "What else `ackwise check` tests.", Role::Server),
+        ("Checks of clients", "What `ackwise check --listen` tests.", Role::Client),
+    ];
+    for (heading, what, role) in others {
+        write!(out, "\n## {heading}\n\n{what}\n").expect(STRING);
+        for id in FindingId::of(role).filter(|id| id.cause().is_none()) {
+            section(&mut out, id.name(), id.meaning(), Some(id));
+            writeln!(out, "Who can change it: the {}.", role.name()).expect(STRING);
+            remedies(&mut out, id.remedies());
+        }
     }
     out
 }

@@ -11,6 +11,8 @@ const OTHER_VOCABULARIES: &[(&str, &str)] = &[
     // The option of the `Connection` field (RFC 9110, section 7.6.1).
     ("http/src/persistence.rs", "keep-alive"),
     ("capture/src/strip/mask/", "keep-alive"),
+    // A kind of failure has this name too.
+    ("load/src/generator/run_tests.rs", "close-race"),
     // Rules are named after what they see.
     ("capture/src/attribution/rule.rs", ""),
 ];

@@ -1,25 +1,30 @@
-//! The results for one server: what `check` found, as data.
+//! The results for one server or client: what `check` found, as data.
 
 mod values;
 
-pub use ackwise_cause::FindingId;
+pub use ackwise_cause::{FindingId, Role};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 pub use values::{
-    AcceptQueueFull, Bound, ByRequest, Close, CorkTimer, EarlyResponse, End, FirstByte,
-    H2FlowControl, H2Streams, IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining,
-    ReceiverName, ReleasedBy, RequestSegments, ResponsePause, SendBuffer, ShortInitialSegment,
-    SplitHead, SwapResult, TriedSize, Values,
+    AcceptQueueFull, Bound, ByRequest, Close, CloseRace, ConnectionReuse, CorkTimer, EarlyResponse,
+    End, Ending, ExpectContinue, FirstByte, FirstClose, H2FlowControl, H2Streams, HappyEyeballs,
+    IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName,
+    RefusedUpload, ReleasedBy, RequestNagle, RequestSegments, ResponsePause, SendBuffer,
+    ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values,
 };
 
-/// The results for one server.
+/// The results for one server or client.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Card {
-    /// The checked URL, as given.
+    /// The checked URL, as given; for a client its command.
     pub target: String,
     /// The version of HTTP.
     pub protocol: Protocol,
+    /// Which end was checked; omitted for a server.
+    #[serde(skip_serializing_if = "is_server")]
+    #[schemars(schema_with = "roles")]
+    pub role: Role,
     /// Which built-in server it is; null for other servers.
     pub server: Option<BuiltIn>,
     /// The status of the page; null for a built-in server.
@@ -27,7 +32,7 @@ pub struct Card {
     /// The status with which a gRPC call ended; omitted if it is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grpc_status: Option<u16>,
-    /// The client's TCP stack.
+    /// The TCP stack of the end that Ackwise plays.
     pub stack: StackName,
     /// The congestion control of the server's listening socket (a route may set another for a connection); omitted if the server is
     /// not on this host.
@@ -96,7 +101,7 @@ pub enum Protocol {
     Http2,
 }
 
-/// The client's TCP stack.
+/// The TCP stack of the end that Ackwise plays.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StackName {
@@ -131,6 +136,15 @@ pub struct Finding {
 
 fn ids(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": FindingId::ALL.map(FindingId::name) })
+}
+
+fn roles(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": [Role::Server.name(), Role::Client.name()], "default": Role::Server.name() })
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_server(role: &Role) -> bool {
+    *role == Role::Server
 }
 
 /// The verdict of a finding.

@@ -4,6 +4,8 @@ mod baseline;
 pub mod builtin;
 pub mod card;
 pub mod http_client;
+#[cfg(unix)]
+pub mod listen;
 mod page_times;
 pub mod probe;
 pub mod report;

@@ -145,6 +145,15 @@ fn answer(id: FindingId, client: &mut Client, facts: &mut Facts) -> Result<Probe
         FindingId::H2FlowControl => h2_flow_control::probe(client, facts),
         FindingId::H2Streams => h2_streams::probe(client, facts),
         FindingId::AcceptQueueFull => accept_queue::probe(client, facts.queue.as_ref()),
+        FindingId::RequestNagle
+        | FindingId::ExpectContinue
+        | FindingId::ConnectionReuse
+        | FindingId::CloseRace
+        | FindingId::FirstClose
+        | FindingId::RefusedUpload
+        | FindingId::HappyEyeballs => {
+            Err(NoVerdict::not_applicable("it grades clients (check --listen)"))
+        }
     }
 }
 

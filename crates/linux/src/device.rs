@@ -74,6 +74,18 @@ impl TunDevice {
         Self::open_on(subnet, options)
     }
 
+    /// The same with IPv6 addresses of the benchmarking range (RFC 5180, section 8: 2001:2::/48), which programs prefer
+    /// to IPv4 (RFC 6724, section 2.1), as they do not prefer unique local addresses. One in a namespace.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses.
+    pub fn open_preferred(options: TunOptions) -> Result<Self, TunError> {
+        let [host, ours] = [1, 2].map(|end| Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, end));
+        let subnet = Subnet { v6: Ends { host, ours }, ..Subnet::free_in(&[read_routes()?])? };
+        Self::open_on(subnet, options)
+    }
+
     /// Opens a device with addresses of `subnet`, which must be free.
     pub(crate) fn open_on(subnet: Subnet, options: TunOptions) -> Result<Self, TunError> {
         check_node()?;

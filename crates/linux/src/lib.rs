@@ -5,6 +5,7 @@
 //! | module | purpose |
 //! | --- | --- |
 //! | [`namespace`] | a private network, removed with the process; nothing outside it changes |
+//! | [`private_hosts`] | a private `/etc/hosts` |
 //! | [`device`] | a TUN device: exchanges packets with the kernel |
 //! | [`stack`] | many endpoints of `ackwise-tcp` over one device, in one thread |
 //! | [`emulator`] | a link of `ackwise-link` in real time, between two namespaces |
@@ -35,6 +36,7 @@ pub mod host_changes;
 pub mod mapped_file;
 pub mod namespace;
 pub mod packet_socket;
+pub mod private_hosts;
 pub mod privileges;
 pub mod ready;
 pub mod sockets;
@@ -52,5 +54,6 @@ pub use emulator::Emulator;
 pub use host_changes::HostChanges;
 pub use mapped_file::MappedFile;
 pub use namespace::{Namespace, NamespaceError};
+pub use private_hosts::PrivateHosts;
 pub use sockets::SocketTable;
 pub use stack::{ConnectionId, TunStack};

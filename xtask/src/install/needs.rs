@@ -54,6 +54,7 @@ pub const DEBIAN: &[Package] = &[
     package("gunicorn", "a real server to check"),
     package("python3", "a server that writes head and body apart"),
     package("python3-venv", "the tools in .venv"),
+    package("curl", "a client to check"),
     package("iproute2", "namespaces, veth pairs, routes"),
     package("iptables", "masquerade and DNAT for the TUN driver"),
     package("nftables", "masquerade and DNAT for the TUN driver"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ackwise_check::card::FindingId;
+use ackwise_check::card::{FindingId, Role};
 use ackwise_linux::emulator::Disturbance;
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ pub(super) fn text(all: &[Compared]) -> String {
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
-    for id in FindingId::ALL {
+    for id in FindingId::of(Role::Server) {
         let mut line = format!("{:<22}", id.name());
         for it in all {
             let _ = write!(line, " {:<width$}", cell(it, id.name()), width = width(it));
@@ -98,8 +98,8 @@ fn find<'a>(card: &'a Value, id: &str) -> Option<&'a Value> {
 }
 
 fn width(compared: &Compared) -> usize {
-    let cells = FindingId::ALL.map(|id| cell(compared, id.name()).len());
-    cells.into_iter().chain([compared.program.len()]).max().unwrap_or(0)
+    let cells = FindingId::of(Role::Server).map(|id| cell(compared, id.name()).len());
+    cells.chain([compared.program.len()]).max().unwrap_or(0)
 }
 
 #[cfg(test)]

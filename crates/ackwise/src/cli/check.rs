@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, time::Duration};
 use ackwise_check::{
     Baseline, MAX_REQUESTS, Options, Progress, STALLS, StackChoice,
     builtin::{BuiltInProgress, Network, check_built_in},
-    card::{FindingId, Verdict},
+    card::{FindingId, Role, Verdict},
     check_versions,
     report::{Exporter, Json, Junit, Markdown, Report, Text},
 };
@@ -16,9 +16,13 @@ use clap::{Args, ValueEnum};
 
 pub(in crate::cli) mod asked;
 mod far;
+#[cfg(unix)]
+mod listen;
 
 use asked::Asked;
 use far::Far;
+#[cfg(unix)]
+use listen::Listen;
 
 use super::{
     colour::Colour,
@@ -101,6 +105,10 @@ pub(crate) struct Check {
     #[command(flatten)]
     far: Far,
 
+    #[cfg(unix)]
+    #[command(flatten)]
+    listen: Listen,
+
     /// Accept any TLS certificate
     #[arg(long, requires = "url")]
     insecure: bool,
@@ -146,6 +154,14 @@ pub(crate) struct Check {
 pub(crate) fn run(check: Check) -> Result<Outcome, Failure> {
     check.color.apply();
     let exporter = check.exporter();
+    #[cfg(unix)]
+    if check.listen.is_wanted() {
+        let report = listen::report(&check)?;
+        return finish(&report, check.fail_on, &*exporter);
+    }
+    if let Some(id) = check.only.iter().find(|id| id.role() == Role::Client) {
+        return Err(Failure::Usage(format!("--only {id}: grades clients (expected --listen)")));
+    }
     let (fail_on, junit) = (check.fail_on, check.junit.clone());
     let baseline = check.baseline()?;
     // Before any thread: an unprivileged process moves as a whole or not at all.
@@ -157,11 +173,15 @@ pub(crate) fn run(check: Check) -> Result<Outcome, Failure> {
         let written = output_file::write(&path, Junit.export(&report).as_bytes());
         written.map_err(|error| Failure::File { path, error })?;
     }
-    let outcome = outcome(&report, fail_on);
+    finish(&report, fail_on, &*exporter)
+}
+
+fn finish(report: &Report, fail_on: FailOn, exporter: &dyn Exporter) -> Result<Outcome, Failure> {
+    let outcome = outcome(report, fail_on);
     if outcome == Outcome::Unanswered {
         anstream::eprintln!("ackwise: {}", printable(&report.unanswered().unwrap_or_default()));
     }
-    output::print(&exporter.export(&report), outcome)
+    output::print(&exporter.export(report), outcome)
 }
 
 impl Check {
@@ -339,8 +359,11 @@ enum FailOn {
 }
 
 fn only_help() -> String {
-    let ids = FindingId::ALL.map(FindingId::name).join(", ");
-    format!("Run only this check (repeatable, or comma-separated): {ids}")
+    let ids = |role| FindingId::of(role).map(FindingId::name).collect::<Vec<_>>().join(", ");
+    let (servers, clients) = (ids(Role::Server), ids(Role::Client));
+    format!(
+        "Run only this check (repeatable, or comma-separated): {servers}; with --listen: {clients}"
+    )
 }
 
 const EXAMPLES: &str = "\
@@ -376,6 +399,8 @@ Examples:
       check a POST; it is sent up to 200 times (--max-requests)
   ackwise check --grpc=/helloworld.Greeter/SayHello --data @hello.bin localhost:50051
       check a gRPC method with this message; --grpc alone checks grpc.health.v1.Health
+  ackwise check --listen 127.0.0.1:0 -- curl -d name=value {url}
+      check a client: play the server for this command, which runs once for each check
 
 Exit codes:
   0    nothing failed; without a URL, both built-in servers gave the expected results

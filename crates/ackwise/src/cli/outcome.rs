@@ -35,6 +35,9 @@ impl From<Outcome> for ExitCode {
 pub(crate) enum Failure {
     #[error(transparent)]
     Check(#[from] CheckError),
+    #[cfg(unix)]
+    #[error(transparent)]
+    Listen(#[from] ackwise_check::listen::ListenError),
     #[error(transparent)]
     BuiltIn(#[from] BuiltInError),
     #[error(transparent)]

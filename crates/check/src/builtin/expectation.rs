@@ -27,7 +27,7 @@ const STALL: FindingId = FindingId::NagleDelayedAck;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::card::{Finding, Protocol, StackName, Values};
+    use crate::card::{Finding, Protocol, Role, StackName, Values};
 
     #[test]
     fn the_server_of_1996_must_stall_and_the_fixed_one_must_not() {
@@ -80,6 +80,7 @@ mod tests {
             server_congestion: None,
             target: String::new(),
             protocol: Protocol::Http1,
+            role: Role::Server,
             server: Some(server),
             stack: StackName::Kernel,
             notes: vec![],

@@ -2,9 +2,16 @@
 //!
 //! Fields, and so keys, are in alphabetical order.
 
+mod client;
+
 use ackwise_cause::FindingId;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+pub use client::{
+    CloseRace, ConnectionReuse, Ending, ExpectContinue, FirstClose, HappyEyeballs, RefusedUpload,
+    RequestNagle,
+};
 
 /// The values of one finding.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
@@ -44,6 +51,20 @@ pub enum Values {
     H2FlowControl(H2FlowControl),
     /// Values of `h2-streams`.
     H2Streams(H2Streams),
+    /// Values of `request-nagle`.
+    RequestNagle(RequestNagle),
+    /// Values of `expect-continue`.
+    ExpectContinue(ExpectContinue),
+    /// Values of `connection-reuse`.
+    ConnectionReuse(ConnectionReuse),
+    /// Values of `close-race`.
+    CloseRace(CloseRace),
+    /// Values of `first-close`.
+    FirstClose(FirstClose),
+    /// Values of `refused-upload`.
+    RefusedUpload(RefusedUpload),
+    /// Values of `happy-eyeballs`.
+    HappyEyeballs(HappyEyeballs),
 }
 
 impl Values {
@@ -68,6 +89,13 @@ impl Values {
             FindingId::EarlyResponse => EarlyResponse::default().into(),
             FindingId::H2FlowControl => H2FlowControl::default().into(),
             FindingId::H2Streams => H2Streams::default().into(),
+            FindingId::RequestNagle => RequestNagle::default().into(),
+            FindingId::ExpectContinue => ExpectContinue::default().into(),
+            FindingId::ConnectionReuse => ConnectionReuse::default().into(),
+            FindingId::CloseRace => CloseRace::default().into(),
+            FindingId::FirstClose => FirstClose::default().into(),
+            FindingId::RefusedUpload => RefusedUpload::default().into(),
+            FindingId::HappyEyeballs => HappyEyeballs::default().into(),
         }
     }
 }
@@ -99,7 +127,14 @@ into_values!(
     AcceptQueueFull,
     EarlyResponse,
     H2FlowControl,
-    H2Streams
+    H2Streams,
+    RequestNagle,
+    ExpectContinue,
+    ConnectionReuse,
+    CloseRace,
+    FirstClose,
+    RefusedUpload,
+    HappyEyeballs
 );
 
 /// Values of `split-head`.

@@ -4,7 +4,7 @@ use ackwise_cause::GrpcStatus;
 use ackwise_text::{escape, words::milliseconds};
 
 use super::{Report, pages, stalls, title};
-use crate::card::{Card, Finding, FindingId, FirstByte, Reason, StackName, Values, Verdict};
+use crate::card::{Card, Finding, FindingId, FirstByte, Reason, Role, StackName, Values, Verdict};
 
 pub(super) fn of(report: &Report) -> String {
     let sentences: Vec<_> = match &report.cards[..] {
@@ -77,6 +77,9 @@ fn beyond_stack(card: &Card) -> String {
     let beyond = names(stalls::beyond_stack(card));
     match (beyond.is_empty(), card.stack) {
         (true, _) => String::new(),
+        (_, StackName::Kernel) if card.role == Role::Client => {
+            format!(" Kernel sockets cannot measure {beyond} (leave out --host-network).")
+        }
         (_, StackName::Kernel) => {
             format!(" The kernel's TCP stack cannot measure {beyond} (--stack ackwise may).")
         }
@@ -145,6 +148,11 @@ fn lossless(who: &str, card: &Card) -> String {
     if card.findings.iter().all(|it| it.verdict == Verdict::NotApplicable) {
         return format!("{who}: none of these checks applies.");
     }
+    let is_result = |it: &Finding| !matches!(it.verdict, Verdict::NotApplicable | Verdict::Unknown);
+    let is_client = card.role == Role::Client;
+    if is_client && open.is_empty() && !card.findings.iter().any(is_result) {
+        return format!("{who}: no check gave a result.");
+    }
     match passed {
         0 if !open.is_empty() => format!("{who}: could not determine {open}{look}."),
         _ if !open.is_empty() => {
@@ -172,6 +180,7 @@ fn losses(lossy: &[&Finding]) -> String {
         let id = finding.id;
         let per = match id {
             FindingId::RequestSegments => "request",
+            _ if id.role() == Role::Client => "request",
             _ if is_in_first_responses(finding) => "connection",
             _ => "response",
         };
@@ -179,7 +188,7 @@ fn losses(lossy: &[&Finding]) -> String {
         let size = of_range(finding).map_or_else(String::new, |bytes| format!(" of {bytes} bytes"));
         match index {
             0 => format!("loses {cost} per {per}{size} to {id}{whose}"),
-            _ if id == FindingId::RequestSegments => format!("{cost} per {per} to {id}"),
+            _ if per == "request" => format!("{cost} per {per} to {id}"),
             _ => format!("{cost} to {id}{whose}"),
         }
     });

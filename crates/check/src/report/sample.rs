@@ -5,8 +5,8 @@ use crate::card::Protocol;
 use crate::{
     card::{
         Bound, BuiltIn, ByRequest, Card, Finding, FindingId, IdleRestart, NagleDelayedAck,
-        Pipelining, Reason, ReceiverName, ReleasedBy, SendBuffer, ShortInitialSegment, SplitHead,
-        StackName, TriedSize, Values, Verdict,
+        Pipelining, Reason, ReceiverName, ReleasedBy, Role, SendBuffer, ShortInitialSegment,
+        SplitHead, StackName, TriedSize, Values, Verdict,
     },
     page_times::PageTimes,
 };
@@ -16,6 +16,7 @@ pub(crate) fn one_card() -> Report {
     let card = Card {
         target: "http://127.0.0.1:8080/".to_owned(),
         protocol: Protocol::Http1,
+        role: Role::Server,
         server: None,
         status: Some(200),
         grpc_status: None,
@@ -43,6 +44,7 @@ pub(super) fn built_in() -> Report {
     let card = |target: &str, server, findings| Card {
         target: target.to_owned(),
         protocol: Protocol::Http1,
+        role: Role::Server,
         server: Some(server),
         status: None,
         grpc_status: None,

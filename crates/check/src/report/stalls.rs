@@ -27,10 +27,14 @@ fn unknown(card: &Card) -> impl Iterator<Item = &Finding> {
 }
 
 fn is_stall(id: FindingId) -> bool {
-    STALLS.contains(&id)
+    STALLS.contains(&id) || CLIENT_STALLS.contains(&id)
 }
 
-/// The questions about stalls.
+/// The questions about stalls of clients.
+const CLIENT_STALLS: [FindingId; 3] =
+    [FindingId::RequestNagle, FindingId::ExpectContinue, FindingId::HappyEyeballs];
+
+/// The questions about stalls of servers.
 pub const STALLS: [FindingId; 6] = [
     FindingId::ShortInitialSegment,
     FindingId::NagleDelayedAck,

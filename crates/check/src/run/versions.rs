@@ -9,7 +9,7 @@ use super::{
     reach::{Reached, Unreached, reach, tls_settings},
 };
 use crate::{
-    card::{Card, Protocol},
+    card::{Card, Protocol, Role},
     http_client::{Budget, Client},
     probe::Queue,
     stack::{Receiver, Stack},
@@ -121,6 +121,7 @@ impl Versions<'_> {
         let card = Card {
             target: self.target.to_string(),
             protocol: reached.client.protocol(),
+            role: Role::Server,
             server: None,
             status: Some(reached.facts.first.head.status),
             grpc_status: reached.facts.first.grpc_status().map(|status| status.0),

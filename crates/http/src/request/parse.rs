@@ -25,6 +25,7 @@ pub struct RequestParser {
     state: State,
     client_close: bool,
     getweb: bool,
+    content_limit: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -38,7 +39,13 @@ impl RequestParser {
     /// A parser for a connection that has not received anything yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { offset: 0, state: State::head(), client_close: false, getweb: false }
+        Self {
+            offset: 0,
+            state: State::head(),
+            client_close: false,
+            getweb: false,
+            content_limit: REQUEST_BODY_LIMIT,
+        }
     }
 
     /// Also accepts CLIENT_CLOSE; see [`client_close`](crate::client_close).
@@ -53,6 +60,22 @@ impl RequestParser {
     pub const fn with_getweb(mut self) -> Self {
         self.getweb = true;
         self
+    }
+
+    /// Discards up to `limit` bytes of content instead of [`REQUEST_BODY_LIMIT`].
+    #[must_use]
+    pub const fn with_content_limit(mut self, limit: u64) -> Self {
+        self.content_limit = limit;
+        self
+    }
+
+    /// The request whose content has not arrived completely; its [`end`](Request::end) is that of its head.
+    #[must_use]
+    pub const fn pending(&self) -> Option<&Request> {
+        match &self.state {
+            State::Body { request, .. } => Some(request),
+            State::Head { .. } | State::Failed(_) => None,
+        }
     }
 
     /// Whether a request has begun but not ended.
@@ -88,7 +111,7 @@ impl RequestParser {
                 HeadStep::NeedsMore => return Ok(None),
                 HeadStep::TooLarge => return error(start, RequestErrorKind::HeadTooLarge),
                 HeadStep::Whole(head) => {
-                    let (request, framing) = parse_head(&head, start)?;
+                    let (request, framing) = parse_head(&head, start, self.content_limit)?;
                     self.check_extension(&request, framing)?;
                     let body = BodyScanner::new(framing);
                     self.state = State::Body { request, body, content: 0 };
@@ -99,6 +122,7 @@ impl RequestParser {
     }
 
     fn step_body(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<Request>, RequestError> {
+        let limit = self.content_limit;
         loop {
             let (body, content) = match &mut self.state {
                 State::Head { .. } => return Ok(None),
@@ -111,7 +135,7 @@ impl RequestParser {
                 Ok(BodyStep::End) => return Ok(self.end_request(cursor.at())),
                 Err(broken) => return error(cursor.at(), RequestErrorKind::Chunk(broken)),
             }
-            if *content > REQUEST_BODY_LIMIT {
+            if *content > limit {
                 return error(cursor.at(), RequestErrorKind::BodyTooLarge);
             }
         }
@@ -170,7 +194,11 @@ fn skip_empty_lines(
     Ok(())
 }
 
-fn parse_head(bytes: &[u8], start: u64) -> Result<(Request, Framing), RequestError> {
+fn parse_head(
+    bytes: &[u8],
+    start: u64,
+    content_limit: u64,
+) -> Result<(Request, Framing), RequestError> {
     let mut fields = [httparse::EMPTY_HEADER; FIELD_LIMIT];
     let mut parsed = httparse::Request::new(&mut fields);
     match parsed.parse(bytes) {
@@ -204,7 +232,7 @@ fn parse_head(bytes: &[u8], start: u64) -> Result<(Request, Framing), RequestErr
         fields,
     };
     match framing {
-        Framing::Length(length) if length > REQUEST_BODY_LIMIT => {
+        Framing::Length(length) if length > content_limit => {
             error(start, RequestErrorKind::BodyTooLarge)
         }
         framing => Ok((request, framing)),

@@ -101,6 +101,19 @@ fn content_of_the_largest_size_is_accepted() {
 }
 
 #[test]
+fn a_head_is_known_before_its_content_and_the_limit_can_be_raised() {
+    let length = REQUEST_BODY_LIMIT + 1;
+    let head = format!("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n");
+    let mut parser = RequestParser::new().with_content_limit(length);
+    assert_eq!(parser.advance(&mut head.as_bytes()), Ok(None));
+    let pending = parser.pending().expect("its content is to come");
+    assert_eq!((pending.method, pending.end), (Method::Put, head.len() as u64));
+    let content = vec![0; usize::try_from(length).unwrap()];
+    let request = parser.advance(&mut &content[..]).unwrap().expect("it is complete");
+    assert_eq!((request.end, parser.pending()), (head.len() as u64 + length, None));
+}
+
+#[test]
 fn content_in_chunks_has_a_limit_too() {
     let mut stream = b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
     for _ in 0..=64 {

@@ -1,0 +1,94 @@
+//! `ackwise check --listen`: the server's part, for the client that a command runs.
+
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
+
+use ackwise_check::{
+    card::{FindingId, Role},
+    listen::{ListenNetwork, ListenOptions, ListenProgress, ListenTls, check_client},
+    report::Report,
+};
+use clap::Args;
+
+use super::Check;
+use crate::cli::{
+    interrupt::until_interrupted, outcome::Failure, privileges, progress::ProgressLine,
+};
+
+#[derive(Args, Debug)]
+pub(super) struct Listen {
+    /// Check a client: play the server on ADDRESS for COMMAND, which runs once for each check
+    ///
+    /// `{url}` in COMMAND stands for the server's URL, which ACKWISE_URL has too. --timeout limits each run.
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "url", requires = "command")]
+    listen: Option<SocketAddr>,
+
+    /// Use kernel sockets on this host
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, requires = "listen")]
+    host_network: bool,
+
+    /// Speak TLS, with a certificate of a CA made for this run
+    ///
+    /// COMMAND finds the CA's certificate in SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE and NODE_EXTRA_CA_CERTS, and
+    /// Java in a trust store of JAVA_TOOL_OPTIONS.
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, requires = "listen")]
+    tls: bool,
+
+    /// Write the CA's certificate to FILE, and keep it
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    ca_out: Option<PathBuf>,
+
+    /// The client's command
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(last = true, value_name = "COMMAND", requires = "listen")]
+    command: Vec<OsString>,
+}
+
+impl Listen {
+    /// Whether a client is to be checked.
+    pub(super) const fn is_wanted(&self) -> bool {
+        self.listen.is_some()
+    }
+}
+
+/// Checks the client.
+pub(super) fn report(check: &Check) -> Result<Report, Failure> {
+    let Listen { listen, host_network, tls, ca_out, command } = &check.listen;
+    let address = listen.expect("it is wanted");
+    if let Some(id) = check.only.iter().find(|id| id.role() == Role::Server) {
+        return Err(Failure::Usage(format!("--only {id}: grades servers (expected a URL)")));
+    }
+    let only = (!check.only.is_empty()).then(|| check.only.iter().copied().collect());
+    // Before any thread: the process moves as a whole.
+    let network = match host_network {
+        true => ListenNetwork::Host,
+        false => ListenNetwork::private()?,
+    };
+    let time = check.timeout.unwrap_or(TIMEOUT);
+    let tls = match tls {
+        true => ListenTls::On { ca_out: ca_out.clone() },
+        false => ListenTls::Off,
+    };
+    let options = ListenOptions { address, command: command.clone(), only, time, network, tls };
+    let card = until_interrupted(move |wanted| {
+        let line = ProgressLine::new();
+        check_client(&options, &mut |step| {
+            wanted.or_unwind();
+            match step {
+                ListenProgress::Ready => privileges::give_up(),
+                ListenProgress::Checking(id) => line.show(FindingId::name(id)),
+                _ => {}
+            }
+        })
+    })??;
+    Ok(Report { cards: vec![card], ..Report::default() })
+}
+
+/// Over these options in `--help`.
+const HEADING: &str = "Clients";
+
+/// For each run of a command, unless `--timeout` says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,0 +1,131 @@
+//! `close-race`: the server closes an idle connection while the client's next request is on its way. RFC 9112, section
+//! 9.3.1: a client MAY then retransmit requests with idempotent methods; RFC 9110, section 9.2.2: it "SHOULD NOT
+//! automatically retry a request with a non-idempotent method unless it has some means to know" that this does no harm.
+//!
+//! A client that sends the same request again and again anyway looks like one that retries: so its requests are
+//! counted in a run without a close, and a retry is one request more.
+
+use super::{
+    judged::{judged, not_applicable},
+    observed::{Exit, Observed, Request},
+};
+use crate::card::{CloseRace, Finding, FindingId, Verdict};
+
+const ID: FindingId = FindingId::CloseRace;
+
+/// Decides from a run without a close, and one with.
+pub(super) fn judge(plain: &Observed, raced: &Observed) -> Finding {
+    let Some((place, lost)) = lost(raced) else {
+        return not_applicable(ID, "needs a second request on the same connection");
+    };
+    let same = |it: &&Request| it.method == lost.method && it.target == lost.target;
+    let mut later = raced.connections[place + 1..].iter().flat_map(|it| &it.requests);
+    let more = raced.requests().count() > plain.requests().count();
+    let sent_again = more && later.any(|it| same(&it));
+    let method = lost.method.as_str();
+    let values = CloseRace { method: Some(method), sent_again: Some(sent_again) };
+    match (sent_again, lost.method.is_idempotent()) {
+        (true, true) => judged(
+            ID,
+            Verdict::Pass,
+            format!("sends a {method} again whose reused connection was just closed"),
+            values,
+        ),
+        (true, false) => Finding {
+            remedy: Some(NOT_AGAIN.to_owned()),
+            ..judged(
+                ID,
+                Verdict::Warn,
+                format!(
+                    "sends a {method} again whose reused connection was just closed: the server may carry it out \
+                     twice (RFC 9110, section 9.2.2)"
+                ),
+                values,
+            )
+        },
+        (false, true) => judged(
+            ID,
+            Verdict::Warn,
+            format!("loses a {method} whose reused connection was just closed{}", outcome(raced)),
+            values,
+        ),
+        (false, false) => judged(
+            ID,
+            Verdict::Pass,
+            format!("does not send a {method} again whose reused connection was just closed"),
+            values,
+        ),
+    }
+}
+
+/// The request that met the close, and the place of its connection.
+fn lost(run: &Observed) -> Option<(usize, &Request)> {
+    let met = |(place, it): (usize, &'_ super::observed::Connection)| {
+        it.requests.iter().position(|it| it.met_close).map(|number| (place, number))
+    };
+    let (place, number) = run.connections.iter().enumerate().find_map(met)?;
+    Some((place, &run.connections[place].requests[number]))
+}
+
+fn outcome(run: &Observed) -> String {
+    match run.exit {
+        Some(Exit::Success) => ", and goes on".to_owned(),
+        Some(Exit::Failure(Some(code))) => format!(", and exits with {code}"),
+        Some(Exit::Failure(None)) => ", and is ended by a signal".to_owned(),
+        None => ", and does not end".to_owned(),
+    }
+}
+
+const NOT_AGAIN: &str = "do not send requests again that are not idempotent, or keep idle connections for a shorter time \
+                         than the server does";
+
+#[cfg(test)]
+mod tests {
+    use ackwise_http::Method;
+
+    use super::*;
+    use crate::listen::observed::sample::{connection, get, run};
+
+    fn with(method: Method, request: Request) -> Request {
+        Request { method, ..request }
+    }
+
+    #[test]
+    fn a_retry_is_one_request_more() {
+        let plain = |method| {
+            run(vec![connection(
+                0,
+                vec![get(1), get(2)].into_iter().map(|it| with(method, it)).collect(),
+            )])
+        };
+        let raced = |method, again: usize| {
+            let lost = Request { met_close: true, ..with(method, get(2)) };
+            let first = connection(0, vec![with(method, get(1)), lost]);
+            let retries = (0..again).map(|_| connection(5, vec![with(method, get(6))]));
+            run([first].into_iter().chain(retries).collect())
+        };
+        for (method, again, verdict, sent_again) in [
+            (Method::Get, 1, Verdict::Pass, true),
+            (Method::Get, 0, Verdict::Warn, false),
+            (Method::Post, 1, Verdict::Warn, true),
+            (Method::Post, 0, Verdict::Pass, false),
+        ] {
+            let found = judge(&plain(method), &raced(method, again));
+            let values = CloseRace { method: Some(method.as_str()), sent_again: Some(sent_again) };
+            assert_eq!(
+                (found.verdict, found.values),
+                (verdict, values.into()),
+                "{method:?} {again}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_next_of_many_equal_requests_is_no_retry() {
+        let plain = run(vec![connection(0, vec![get(1), get(2), get(3)])]);
+        let lost = Request { met_close: true, ..get(2) };
+        let raced = run(vec![connection(0, vec![get(1), lost]), connection(5, vec![get(6)])]);
+        assert_eq!(judge(&plain, &raced).verdict, Verdict::Warn);
+        assert_eq!(judge(&plain, &plain).verdict, Verdict::NotApplicable);
+    }
+}

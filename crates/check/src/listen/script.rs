@@ -1,0 +1,125 @@
+//! What the server does in each check, as a pure decision.
+
+use std::time::Duration;
+
+/// The server's part in a run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Script {
+    /// Delays ACKs, and answers each request.
+    DelaysAcks,
+    /// Acknowledges at once, answers each request, and keeps its connections.
+    Plain,
+    /// Does not send 100 (Continue) for [`PATIENCE`].
+    WithholdsContinue,
+    /// Closes the connection when a second request arrives on it, once in a run.
+    ClosesReused,
+    /// Answers 413 to a head that announces content, and reads on slowly.
+    RefusesUploads,
+}
+
+/// A moment at which it acts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Moment {
+    /// The head is complete, and content is to follow.
+    Head,
+    /// Nothing of the content has arrived for [`PATIENCE`] after the head.
+    NoContent,
+    /// The request is complete.
+    Whole,
+}
+
+/// What is known of the request at that moment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Facts {
+    pub(super) expects: bool,
+    /// Its number on the connection, from 0.
+    pub(super) number: usize,
+    /// Whether a request of this run has met a close.
+    pub(super) has_closed: bool,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Act {
+    Wait,
+    /// Sends 100 (Continue).
+    Continue,
+    /// Sends 200.
+    Answer,
+    /// Sends 413 and a FIN, and reads on.
+    Refuse,
+    /// Sends a FIN and an RST, as a server whose close has crossed the request.
+    Close,
+}
+
+impl Script {
+    pub(super) const fn act(self, moment: Moment, facts: Facts) -> Act {
+        match (self, moment) {
+            (Self::ClosesReused, Moment::Whole) if facts.number > 0 && !facts.has_closed => {
+                Act::Close
+            }
+            (_, Moment::Whole) => Act::Answer,
+            (Self::RefusesUploads, Moment::Head) => Act::Refuse,
+            (Self::WithholdsContinue, Moment::Head) => Act::Wait,
+            (_, Moment::Head | Moment::NoContent) if facts.expects => Act::Continue,
+            (_, Moment::Head | Moment::NoContent) => Act::Wait,
+        }
+    }
+
+    /// The ACK delay of the request with this number, of all in this check: at most `longest`.
+    ///
+    /// The longest comes first, so that a client that only thinks between its writes is acquitted by its first
+    /// request; the last of three measures what remains if the ACK is not delayed.
+    pub(super) fn delay(self, number: usize, longest: Duration) -> Duration {
+        match (self, number % 3) {
+            (Self::DelaysAcks, 0) => longest,
+            (Self::DelaysAcks, 1) => SHORT_DELAY.min(longest / 2),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// As long as Linux delays an ACK (`TCP_DELACK_MIN`).
+pub(super) const SHORT_DELAY: Duration = Duration::from_millis(40);
+
+/// How long a client may wait for a 100 (Continue). Our choice: five times as long as curl waits.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_script_departs_from_a_plain_server_at_one_moment() {
+        use Script::*;
+        let facts = Facts { expects: false, number: 0, has_closed: false };
+        let expects = Facts { expects: true, ..facts };
+        let second = Facts { number: 1, ..facts };
+        let closed = Facts { has_closed: true, ..second };
+        for (script, moment, facts, act) in [
+            (Plain, Moment::Head, facts, Act::Wait),
+            (Plain, Moment::Head, expects, Act::Continue),
+            (Plain, Moment::Whole, second, Act::Answer),
+            (DelaysAcks, Moment::Head, expects, Act::Continue),
+            (WithholdsContinue, Moment::Head, expects, Act::Wait),
+            (WithholdsContinue, Moment::NoContent, expects, Act::Continue),
+            (WithholdsContinue, Moment::NoContent, facts, Act::Wait),
+            (ClosesReused, Moment::Whole, facts, Act::Answer),
+            (ClosesReused, Moment::Whole, second, Act::Close),
+            (ClosesReused, Moment::Whole, closed, Act::Answer),
+            (RefusesUploads, Moment::Head, facts, Act::Refuse),
+            (RefusesUploads, Moment::Head, expects, Act::Refuse),
+            (RefusesUploads, Moment::Whole, facts, Act::Answer),
+        ] {
+            assert_eq!(script.act(moment, facts), act, "{script:?} {moment:?} {facts:?}");
+        }
+    }
+
+    #[test]
+    fn three_requests_have_three_delays() {
+        let ms = Duration::from_millis;
+        let delays = |longest| [0, 1, 2, 3].map(|n| Script::DelaysAcks.delay(n, longest));
+        assert_eq!(delays(ms(120)), [ms(120), ms(40), ms(0), ms(120)]);
+        assert_eq!(delays(ms(30)), [ms(30), ms(15), ms(0), ms(30)]);
+        assert_eq!(Script::Plain.delay(0, ms(120)), ms(0));
+    }
+}

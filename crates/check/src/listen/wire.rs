@@ -1,0 +1,87 @@
+//! The server's TCP in a check of a client: several connections, ACKs that can be withheld, and everything that
+//! arrives in the order of our own ACKs.
+
+mod kernel;
+#[cfg(target_os = "linux")]
+mod ours;
+
+use std::{
+    io,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+pub(super) use kernel::KernelWire;
+#[cfg(target_os = "linux")]
+pub(super) use ours::OwnWire;
+
+use crate::card::StackName;
+
+/// A listening TCP.
+pub(super) trait Wire {
+    fn name(&self) -> StackName;
+
+    fn address(&self) -> SocketAddr;
+
+    /// When the times of its happenings begin.
+    fn begun(&self) -> Instant;
+
+    /// The longest ACK delay that it can keep.
+    fn longest_delay(&self) -> Duration;
+
+    /// Whether it decides when the first bytes of a connection are acknowledged.
+    fn rules_first_ack(&self) -> bool;
+
+    /// Waits until something happens or `deadline`, and appends what happened, in order.
+    fn poll(&mut self, deadline: Instant, into: &mut Vec<Happening>) -> io::Result<()>;
+
+    /// Delays the ACKs of a connection by this from now on.
+    fn delay_acks(&mut self, connection: u64, delay: Duration);
+
+    /// From now on, reads at most [`SLOW_READ`] bytes of it in a millisecond.
+    fn read_slowly(&mut self, connection: u64);
+
+    /// Sends bytes: a response is small, so what the buffer does not take is lost with the connection.
+    fn send(&mut self, connection: u64, bytes: &[u8]);
+
+    /// Sends a FIN, and reads on.
+    fn half_close(&mut self, connection: u64);
+
+    /// Sends an RST.
+    fn abort(&mut self, connection: u64);
+
+    /// When SYNs came to the address that does not answer, if it has one, since the last call.
+    fn take_unanswered_syns(&mut self) -> Vec<Duration> {
+        Vec::new()
+    }
+}
+
+/// What happened to a connection, and when.
+#[derive(Clone, Debug)]
+pub(super) struct Happening {
+    pub(super) connection: u64,
+    pub(super) at: Duration,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    Opened,
+    Arrived(Vec<u8>),
+    /// Our ACK of all that has arrived, after a delay.
+    Acknowledged,
+    Fin,
+    Reset,
+}
+
+/// 16 MB/s: an upload of a few megabytes lasts long enough for the client to read a response meanwhile. Our choice.
+const SLOW_READ: usize = 16 << 10;
+
+/// How often a slow reader reads.
+const SLOW_PAUSE: Duration = Duration::from_millis(1);
+
+/// What the client's TCP may send before it is read: little, so that an upload waits for its reader. Our choice.
+const RECEIVE_BUFFER: u32 = 64 << 10;
+
+/// More connections at a time are refused. Our choice.
+const MOST_CONNECTIONS: usize = 256;
