@@ -99,6 +99,8 @@ impl Place {
 
     /// Starts `target` on `host`, and waits until it listens.
     pub(super) fn start(&self, target: &Target, host: &Namespace) -> anyhow::Result<Running> {
+        // The one before ends a moment after `unshare`.
+        host.run(|| (0..FREE_LIMIT).any(|_| is_free(PORT)))?;
         self.write(target)?;
         let mut command = self.shell(&self.filled(&target.start));
         let log = File::create(self.folder.join("log"))?;
@@ -175,6 +177,16 @@ fn fill(text: &str, folder: &Path) -> String {
         .replace("{dir}", &folder.display().to_string())
 }
 
+/// Whether nothing listens; if something does, a moment later.
+fn is_free(port: u16) -> bool {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let free = TcpStream::connect_timeout(&address, START_LIMIT).is_err();
+    if !free {
+        thread::sleep(POLL_INTERVAL);
+    }
+    free
+}
+
 fn listens(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let deadline = Instant::now() + START_LIMIT;
@@ -205,6 +217,8 @@ const VERSION: usize = 24;
 
 /// A Java virtual machine on a busy machine takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(30);
+/// Looks at a port that is still in use: 4 s.
+const FREE_LIMIT: u32 = 200;
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
