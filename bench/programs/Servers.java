@@ -62,7 +62,9 @@ class Jetty {
         }
         server.addConnector(connector);
         server.setHandler(new org.eclipse.jetty.server.Handler.Abstract() {
-            public boolean handle(org.eclipse.jetty.server.Request request, org.eclipse.jetty.server.Response response, org.eclipse.jetty.util.Callback callback) throws Exception {
+            public boolean handle(
+                    org.eclipse.jetty.server.Request request, org.eclipse.jetty.server.Response response, org.eclipse.jetty.util.Callback callback)
+                    throws Exception {
                 try (OutputStream out = org.eclipse.jetty.server.Response.asBufferedOutputStream(request, response)) {
                     Servers.write(out, mode);
                 }

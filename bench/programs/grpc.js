@@ -2,7 +2,15 @@
 const grpc = require("@grpc/grpc-js");
 const [mode, port] = process.argv.slice(2);
 const pass = (it) => it;
-const method = { path: "/grpc.health.v1.Health/Check", requestStream: false, responseStream: false, requestSerialize: pass, requestDeserialize: pass, responseSerialize: pass, responseDeserialize: pass };
+const method = {
+  path: "/grpc.health.v1.Health/Check",
+  requestStream: false,
+  responseStream: false,
+  requestSerialize: pass,
+  requestDeserialize: pass,
+  responseSerialize: pass,
+  responseDeserialize: pass,
+};
 const server = new grpc.Server();
 server.addService({ Check: method }, {
   Check(call, done) {

@@ -19,7 +19,9 @@ use lexopt::prelude::*;
 pub(super) const NAME: &str = "check";
 
 /// The question that it answers.
-pub(super) const QUESTION: &str = "do the verdicts of `check --quick` hold when every core is busy? (--programs: are those of --rtt those of a path? --clock: are they those of a client's clock?)";
+pub(super) const QUESTION: &str = "\
+do the verdicts of `check --quick` hold when every core is busy? \
+(--programs: are those of --rtt those of a path? --clock: are they those of a client's clock?)";
 
 /// The lines of `bench --help`.
 pub(super) const HELP: &str = "\
