@@ -50,7 +50,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Check(check::Check),
+    Check(Box<check::Check>),
     Explain(explain::Explain),
     Load(Box<load::LoadArguments>),
     Run(run::Run),
@@ -144,7 +144,7 @@ fn is_json_wanted() -> bool {
 impl Command {
     fn run(self) -> Result<Outcome, Failure> {
         match self {
-            Self::Check(check) => check::run(check),
+            Self::Check(check) => check::run(*check),
             Self::Explain(explain) => explain::run(&explain),
             Self::Load(load) => load::run(&load),
             Self::Run(run) => run::run(&run),

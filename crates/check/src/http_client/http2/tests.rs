@@ -177,7 +177,7 @@ fn a_stream_that_is_refused_may_be_asked_for_again() {
         wire.serve(FrameKind::RstStream, 0, 1, reset);
         let failure = wire.failure();
         assert!(failure.contains(says), "{failure}");
-        assert_eq!(wire.client.advance().ok(), Some(false), "it is told once");
+        assert_eq!(wire.client.advance().ok(), Some(false), "it is said once");
     }
     let mut wire = Wire::open(&[]);
     wire.ask(b"");
