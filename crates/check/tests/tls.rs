@@ -12,8 +12,8 @@ use std::{
 
 use ackwise_check::{
     CheckError, Options, StackChoice,
-    card::{Card, FindingId, Verdict},
-    check,
+    card::{Card, FindingId, Protocol, Verdict},
+    check, check_versions,
 };
 use ackwise_client::Target;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
@@ -37,6 +37,12 @@ fn serve(writes: Writes) -> (SocketAddr, String) {
 
 /// As [`serve`], with a certificate of its own making for `name`.
 fn serve_as(name: &str, is_ca: IsCa, writes: Writes) -> (SocketAddr, String) {
+    let (config, certificate) = configuration(name, is_ca);
+    (listen(config, move |session, socket| answer(session, socket, writes)), certificate)
+}
+
+/// What a server needs that has a certificate of its own making for `name`, and that certificate in PEM.
+fn configuration(name: &str, is_ca: IsCa) -> (ServerConfig, String) {
     let mut wanted = CertificateParams::new([name.to_owned()]).unwrap();
     wanted.is_ca = is_ca;
     let key = KeyPair::generate().unwrap();
@@ -48,16 +54,48 @@ fn serve_as(name: &str, is_ca: IsCa, writes: Writes) -> (SocketAddr, String) {
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], key.into())
         .unwrap();
+    (config, certificate.pem())
+}
+
+/// Serves each connection in a thread of its own.
+fn listen(
+    config: ServerConfig,
+    serve: impl Fn(ServerConnection, TcpStream) + Copy + Send + 'static,
+) -> SocketAddr {
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for socket in listener.incoming().flatten() {
             let session = ServerConnection::new(Arc::clone(&config)).unwrap();
-            thread::spawn(move || answer(session, socket, writes));
+            thread::spawn(move || serve(session, socket));
         }
     });
-    (address, certificate.pem())
+    address
+}
+
+/// Speaks HTTP/2, with its SETTINGS behind the last message of its handshake.
+fn answer_http2(mut session: ServerConnection, mut socket: TcpStream) {
+    socket.set_nodelay(true).unwrap();
+    session.writer().write_all(b"\0\0\0\x04\0\0\0\0\0").unwrap();
+    let mut stream = Stream::new(&mut session, &mut socket);
+    let mut preface = [0; 24];
+    if stream.read_exact(&mut preface).is_err() {
+        return;
+    }
+    let mut header = [0; 9];
+    while stream.read_exact(&mut header).is_ok() {
+        let [a, b, c, kind, _, id @ ..] = header;
+        let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+        if stream.read_exact(&mut payload).is_err() {
+            return;
+        }
+        // HEADERS with ":status: 200" for HEADERS, and the end of the stream in DATA.
+        let response = [b"\0\0\x01\x01\x04", &id[..], b"\x88\0\0\x02\0\x01", &id, b"ok"].concat();
+        if kind == 1 && stream.write_all(&response).and_then(|()| stream.flush()).is_err() {
+            return;
+        }
+    }
 }
 
 /// Answers until the client goes; how it goes is not the test's business.
@@ -130,6 +168,19 @@ fn a_first_response_that_waits_behind_the_tickets_is_found() {
     assert_eq!(verdict(&card, FindingId::NagleDelayedAck), Verdict::Fail, "{card:#?}");
     let found = card.findings.iter().find(|it| it.id == FindingId::NagleDelayedAck).unwrap();
     assert!(found.summary.contains("first response of a connection"), "{found:#?}");
+}
+
+/// RFC 9113, section 3.4: a server may send its SETTINGS before it has heard the client's preface.
+#[test]
+fn settings_that_come_with_the_handshake_are_read() {
+    let (mut config, _) = configuration("127.0.0.1", IsCa::NoCa);
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    config.send_half_rtt_data = true;
+    let address = listen(config, answer_http2);
+    let cards = check_versions(&target(address), &options(), &mut |_| ()).unwrap();
+    let [card] = &cards[..] else { panic!("{cards:#?}") };
+    assert_eq!(card.protocol, Protocol::Http2);
+    assert_eq!(verdict(card, FindingId::NagleDelayedAck), Verdict::Pass, "{card:#?}");
 }
 
 #[test]
