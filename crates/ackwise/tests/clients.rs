@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::{
+    io::{BufRead, BufReader},
     path::PathBuf,
     process::{Command, Output, Stdio},
     thread,
@@ -221,6 +222,29 @@ fn a_command_that_is_no_client_is_one_message() {
     assert!(error.contains("did not end within 0.3 s (--timeout)"), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(20));
     assert_eq!(sleepers("61"), 0, "the whole group has ended");
+}
+
+/// Five requests of a client that somebody else has started end the run.
+#[test]
+fn any_client_is_graded_by_what_it_does() {
+    const NAME: &str = "any_client_is_graded_by_what_it_does";
+    let Some(python) = program("python3", NAME) else { return };
+    let mut run = Command::new(env!("CARGO_BIN_EXE_ackwise"));
+    run.args(["check", "--json", "--listen", "127.0.0.1:0", "--requests", "5", "--timeout", "20s"]);
+    let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut said = String::new();
+    let stderr = run.stderr.take().expect("it is piped");
+    BufReader::new(stderr).read_line(&mut said).expect("it says where it listens");
+    let url = said.trim().rsplit(' ').next().expect("a URL");
+    let client = Command::new(python).args(["-c", TWO_WRITES, url, "1", "0"]).status();
+    assert!(client.expect("it runs").success(), "{said}");
+    let document: Value =
+        serde_json::from_slice(&run.wait_with_output().expect("it ends").stdout).expect("JSON");
+    let findings = document["results"][0]["findings"].as_array().expect("a card");
+    let verdict = |id| findings.iter().find(|it| it["id"] == id).map(|it| &it["verdict"]);
+    assert_eq!(verdict("request-nagle"), Some(&"pass".into()), "{document:#}");
+    assert_eq!(verdict("connection-reuse"), Some(&"pass".into()), "{document:#}");
+    assert_eq!(verdict("close-race"), Some(&"not-applicable".into()), "{document:#}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ use self::{
     authority::Authority,
     command::Running,
     observed::{Exit, Observed},
-    play::Player,
+    play::{End, Player},
     script::Script,
     wire::{KernelWire, Wire},
 };
@@ -56,16 +56,28 @@ use crate::card::{Card, Finding, FindingId, Protocol, Reason};
 pub struct ListenOptions {
     /// Where the server listens; in a private network, only the port counts.
     pub address: SocketAddr,
-    /// The client's command: program and arguments. `{url}` in them stands for the server's URL.
-    pub command: Vec<OsString>,
+    /// Who the client is.
+    pub client: ListenClient,
     /// Only these findings; `None` for all.
     pub only: Option<BTreeSet<FindingId>>,
-    /// Time for each run of the command.
+    /// Time for each run.
     pub time: Duration,
     /// Whose TCP plays the server.
     pub network: ListenNetwork,
     /// Whether it speaks TLS.
     pub tls: ListenTls,
+}
+
+/// Who the client is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ListenClient {
+    /// A command, program and arguments, which is run for each check. `{url}` in them stands for the server's URL.
+    Command(Vec<OsString>),
+    /// Whoever connects: one run, which ends after that number of requests. Only what every server would see is graded.
+    Any {
+        /// How many.
+        requests: usize,
+    },
 }
 
 /// Whether the server speaks TLS.
@@ -118,6 +130,8 @@ impl ListenNetwork {
 pub enum ListenProgress {
     /// Everything that needs privileges is open.
     Ready,
+    /// Any client may connect to this address now.
+    Listening(SocketAddr),
     /// Working on a finding.
     Checking(FindingId),
     /// Nothing new.
@@ -147,14 +161,23 @@ pub fn check_client(
     let mut runs = Runs { wire: &mut *wire, name, authority, options, plain: None, begun: false };
     let wants = |id: &FindingId| options.only.as_ref().is_none_or(|only| only.contains(id));
     let mut findings = Vec::new();
+    if let ListenClient::Any { .. } = options.client {
+        progress(ListenProgress::Listening(runs.wire.address()));
+    }
     for id in FindingId::of(Role::Client).filter(wants) {
         progress(ListenProgress::Checking(id));
         findings.push(runs.finding(id, &mut || progress(ListenProgress::Waiting))?);
     }
     let name = wire.name();
-    let words: Vec<_> = options.command.iter().map(|word| word.to_string_lossy()).collect();
+    let target = match &options.client {
+        ListenClient::Command(words) => {
+            let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            words.join(" ")
+        }
+        ListenClient::Any { .. } => format!("a client of {}", wire.address()),
+    };
     Ok(Card {
-        target: words.join(" "),
+        target,
         protocol: Protocol::Http1,
         role: Role::Client,
         server: None,
@@ -232,6 +255,15 @@ impl Runs<'_> {
         id: FindingId,
         progress: &mut dyn FnMut(),
     ) -> Result<Finding, ListenError> {
+        if let ListenClient::Any { .. } = self.options.client {
+            let seen = self.plain(progress)?;
+            return Ok(match id {
+                FindingId::RequestNagle => request_nagle::judge(std::slice::from_ref(seen)),
+                FindingId::ConnectionReuse => connection_reuse::judge(seen),
+                FindingId::FirstClose => first_close::judge(seen),
+                _ => judged::not_applicable(id, "needs a COMMAND that can be run for this check"),
+            });
+        }
         Ok(match id {
             FindingId::RequestNagle => self.request_nagle(progress)?,
             FindingId::ExpectContinue => {
@@ -272,7 +304,12 @@ impl Runs<'_> {
 
     fn plain(&mut self, progress: &mut dyn FnMut()) -> Result<&Observed, ListenError> {
         if self.plain.is_none() {
-            self.plain = Some(self.run(Script::Plain, 0, progress)?);
+            let script = match self.options.client {
+                ListenClient::Command(_) => Script::Plain,
+                // There is one run for all checks.
+                ListenClient::Any { .. } => Script::DelaysAcks,
+            };
+            self.plain = Some(self.run(script, 0, progress)?);
         }
         Ok(self.plain.as_ref().expect("it was run just now"))
     }
@@ -301,16 +338,24 @@ impl Runs<'_> {
     ) -> Result<Observed, ListenError> {
         let trust = self.authority.as_ref().map(Authority::variables).unwrap_or_default();
         let tls = self.authority.as_ref().map(|it| Arc::clone(&it.server));
-        let program = || self.options.command.first().cloned().unwrap_or_default();
-        let mut running = Running::start(&self.options.command, url, &trust)
-            .map_err(|error| ListenError::Start(program(), error))?;
+        let mut running = None;
+        let end = match &self.options.client {
+            ListenClient::Any { requests } => End::Requests(*requests),
+            ListenClient::Command(command) => {
+                let program = || command.first().cloned().unwrap_or_default();
+                let started = Running::start(command, url, &trust)
+                    .map_err(|error| ListenError::Start(program(), error))?;
+                End::Command(running.insert(started))
+            }
+        };
         let player = Player::new(&mut *self.wire, script, tls, earlier);
         let seen = player
-            .run(&mut running, self.options.time, progress)
+            .run(end, self.options.time, progress)
             .map_err(|error| ListenError::Listen(self.options.address, error))?;
         let silent = seen.unanswered_syns.is_empty() && seen.requests().next().is_none();
         if !self.begun && silent {
-            return Err(ListenError::no_request(&seen, self.options.time, running.last_lines()));
+            let output = running.as_ref().map(Running::last_lines);
+            return Err(ListenError::no_request(&seen, self.options.time, output));
         }
         self.begun = true;
         Ok(seen)
@@ -333,6 +378,9 @@ pub enum ListenError {
     /// There is no such program.
     #[error("cannot run {}: {_1}", _0.display())]
     Start(OsString, #[source] io::Error),
+    /// Nobody sent a request.
+    #[error("no client sent an HTTP/1 request within {} s (--timeout)", _0.as_secs_f64())]
+    Nobody(Duration),
     /// The first run sent no request.
     #[error("the command {how}{}", said(output))]
     NoRequest {
@@ -344,7 +392,11 @@ pub enum ListenError {
 }
 
 impl ListenError {
-    fn no_request(seen: &Observed, limit: Duration, output: String) -> Self {
+    /// `output` is what the command wrote at last, if there was one.
+    fn no_request(seen: &Observed, limit: Duration, output: Option<String>) -> Self {
+        let Some(output) = output else {
+            return Self::Nobody(limit);
+        };
         let how = match seen.exit {
             Some(Exit::Success) => "exited with 0".to_owned(),
             Some(Exit::Failure(Some(code))) => format!("exited with {code}"),

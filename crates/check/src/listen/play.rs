@@ -35,6 +35,24 @@ pub(super) struct Player<'a> {
     has_closed: bool,
 }
 
+/// When a run is over.
+pub(super) enum End<'a> {
+    /// With the client's command.
+    Command(&'a mut Running),
+    /// After that number of requests, from clients that nobody here has started.
+    Requests(usize),
+}
+
+impl End<'_> {
+    /// How the run ended, if it has, after that number of requests.
+    fn reached(&mut self, requests: usize) -> Option<Exit> {
+        match self {
+            Self::Command(running) => running.exit(),
+            Self::Requests(most) => (requests >= *most).then_some(Exit::Success),
+        }
+    }
+}
+
 /// A connection that is open.
 struct Seat {
     /// Its place in the record.
@@ -75,19 +93,19 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Serves until the command ends, or for `limit`, and resets what is open then.
+    /// Serves until `end`, or for `limit`, and resets what is open then.
     pub(super) fn run(
         mut self,
-        running: &mut Running,
+        mut end: End<'_>,
         limit: Duration,
         progress: &mut dyn FnMut(),
     ) -> io::Result<Observed> {
-        let end = Instant::now() + limit;
+        let deadline = Instant::now() + limit;
         let mut exit = None;
-        while exit.is_none() && Instant::now() < end {
+        while exit.is_none() && Instant::now() < deadline {
             progress();
             self.serve(Instant::now() + TICK)?;
-            exit = running.exit();
+            exit = end.reached(self.requests);
         }
         self.serve_rest(exit)?;
         Ok(self.end(exit))

@@ -52,7 +52,10 @@ pub(super) fn judge(runs: &[Observed]) -> Finding {
 fn accuse(seen: &[(&Request, Shape)], values: RequestNagle) -> Finding {
     let held = || seen.iter().filter(|(_, shape)| *shape == Shape::Held).map(|(it, _)| *it);
     let others = seen.iter().filter(|(_, it)| matches!(it, Shape::Free | Shape::Late)).count();
-    let prompt = seen.iter().filter(|(_, shape)| *shape == Shape::Prompt);
+    // Where the kernel decided, it may have been late: that is no pause of the client's own.
+    let prompt = seen
+        .iter()
+        .filter(|(it, shape)| *shape == Shape::Prompt && it.delay == Some(Duration::ZERO));
     let own_pause = median(prompt.map(|(it, _)| pause(it)).collect());
     let delays: BTreeSet<_> = held().filter_map(|it| it.delay).collect();
     let measured = delays.iter().rev().find(|it| **it <= COMMON_DELAY).copied();
@@ -198,8 +201,10 @@ mod tests {
         assert_eq!((found.verdict, found.cost_ms), (Verdict::Fail, Some(41.0)));
         assert!(found.remedy.is_some_and(|it| it.contains("TCP_NODELAY")));
         assert_eq!(found.evidence[1], "0.040000 < ACK");
-        let found = verdict(vec![post(30, 30), post(15, 15), post(0, 0)]);
-        assert_eq!(found.cost_ms, Some(30.0), "the kernel's sockets");
+        // The kernel's sockets, which may have delayed the ACK of the first request.
+        let first = Request { delay: None, ..post(40, 41) };
+        let found = verdict(vec![first, post(30, 30), post(15, 15), post(0, 0)]);
+        assert_eq!((found.verdict, found.cost_ms), (Verdict::Fail, Some(30.0)));
     }
 
     #[test]

@@ -4,24 +4,32 @@ use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 
 use ackwise_check::{
     card::{FindingId, Role},
-    listen::{ListenNetwork, ListenOptions, ListenProgress, ListenTls, check_client},
+    listen::{ListenClient, ListenNetwork, ListenOptions, ListenProgress, ListenTls, check_client},
     report::Report,
 };
 use clap::Args;
 
 use super::Check;
 use crate::cli::{
-    interrupt::until_interrupted, outcome::Failure, privileges, progress::ProgressLine,
+    interrupt::until_interrupted, number::whole, outcome::Failure, privileges,
+    progress::ProgressLine,
 };
 
 #[derive(Args, Debug)]
 pub(super) struct Listen {
     /// Check a client: play the server on ADDRESS for COMMAND, which runs once for each check
     ///
-    /// `{url}` in COMMAND stands for the server's URL, which ACKWISE_URL has too. --timeout limits each run.
+    /// `{url}` in COMMAND stands for the server's URL, which ACKWISE_URL has too. --timeout limits each run (default: 10 s).
+    /// Without COMMAND, any client may connect, and what --requests of them show is graded.
     #[arg(help_heading = HEADING, hide_short_help = true)]
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "url", requires = "command")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "url")]
     listen: Option<SocketAddr>,
+
+    /// Without COMMAND, end after N requests [default: 20]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "N", requires = "listen", conflicts_with = "command")]
+    #[arg(value_parser = whole(1..=10_000_u32))]
+    requests: Option<u32>,
 
     /// Use kernel sockets on this host
     #[arg(help_heading = HEADING, hide_short_help = true)]
@@ -56,29 +64,37 @@ impl Listen {
 
 /// Checks the client.
 pub(super) fn report(check: &Check) -> Result<Report, Failure> {
-    let Listen { listen, host_network, tls, ca_out, command } = &check.listen;
+    let Listen { listen, requests, host_network, tls, ca_out, command } = &check.listen;
     let address = listen.expect("it is wanted");
     if let Some(id) = check.only.iter().find(|id| id.role() == Role::Server) {
         return Err(Failure::Usage(format!("--only {id}: grades servers (expected a URL)")));
     }
     let only = (!check.only.is_empty()).then(|| check.only.iter().copied().collect());
-    // Before any thread: the process moves as a whole.
-    let network = match host_network {
+    let client = match command.is_empty() {
+        true => ListenClient::Any { requests: requests.map_or(REQUESTS, |it| it as usize) },
+        false => ListenClient::Command(command.clone()),
+    };
+    // Before any thread: the process moves as a whole. Nobody else could connect there.
+    let network = match *host_network || command.is_empty() {
         true => ListenNetwork::Host,
         false => ListenNetwork::private()?,
     };
-    let time = check.timeout.unwrap_or(TIMEOUT);
+    let time = check.timeout.unwrap_or(if command.is_empty() { PATIENCE } else { TIMEOUT });
+    let scheme = if *tls { "https" } else { "http" };
     let tls = match tls {
         true => ListenTls::On { ca_out: ca_out.clone() },
         false => ListenTls::Off,
     };
-    let options = ListenOptions { address, command: command.clone(), only, time, network, tls };
+    let options = ListenOptions { address, client, only, time, network, tls };
     let card = until_interrupted(move |wanted| {
         let line = ProgressLine::new();
         check_client(&options, &mut |step| {
             wanted.or_unwind();
             match step {
                 ListenProgress::Ready => privileges::give_up(),
+                ListenProgress::Listening(address) => {
+                    line.say(&format!("listening on {scheme}://{address}/"));
+                }
                 ListenProgress::Checking(id) => line.show(FindingId::name(id)),
                 _ => {}
             }
@@ -92,3 +108,7 @@ const HEADING: &str = "Clients";
 
 /// For each run of a command, unless `--timeout` says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// For clients that somebody starts by hand, unless the options say otherwise. Our choice.
+const PATIENCE: Duration = Duration::from_secs(600);
+const REQUESTS: usize = 20;
