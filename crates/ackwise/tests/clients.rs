@@ -167,7 +167,7 @@ fn an_address_without_an_answer_costs_what_the_client_waits() {
     let Some(python) = program("python3", NAME) else { return };
     let opens = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1]).read()";
     let client = [&*python, "-c", opens, "{url}"];
-    let network = ["--timeout", "3s"];
+    let network = ["--timeout", "6s"];
     let Some(found) = finding(NAME, "happy-eyeballs", &network, &client, |_| true) else { return };
     assert_eq!(found["verdict"], "warn", "{found:#}");
     let Some(found) = finding(NAME, "happy-eyeballs", &["--host-network"], &client, |_| true)
