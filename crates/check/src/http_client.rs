@@ -49,6 +49,8 @@ pub struct HttpConnection {
     kept: usize,
     /// When it takes no more requests, if that is the client's wish.
     last_request: Option<Instant>,
+    /// Half of a request is out: nothing may come between its frames.
+    is_within_request: bool,
 }
 
 impl HttpConnection {
@@ -74,6 +76,7 @@ impl HttpConnection {
             persists: true,
             kept: 0,
             last_request,
+            is_within_request: false,
         }
     }
 
@@ -230,9 +233,12 @@ impl HttpConnection {
         let Encoded { bytes, cut } = self.ask(request, budget)?;
         let (first, second) = bytes.split_at(cut);
         self.transmit(first)?;
+        self.is_within_request = true;
         self.observe_until(budget.cap(self.now() + pause));
+        self.is_within_request = false;
         let sent = self.now();
-        self.transmit(second)?;
+        let rest = [second, &self.reader.take_due()].concat();
+        self.transmit(&rest)?;
         self.sent_all(sent, budget)
     }
 
@@ -378,7 +384,10 @@ impl HttpConnection {
                 let (at, offset) = (arrival.at, arrival.offset);
                 self.arrivals.push(Arrived { at, offset, len: arrival.bytes.len() as u64 });
                 self.layer.open(offset, arrival.bytes, |plain| self.reader.feed(plain))?;
-                let due = self.reader.take_due();
+                let due = match self.is_within_request {
+                    true => Vec::new(), // With what is sent next.
+                    false => self.reader.take_due(),
+                };
                 if !due.is_empty() {
                     // Whether it arrives does not matter: if the connection is gone, that comes next.
                     let _ = self.transmit(&due);

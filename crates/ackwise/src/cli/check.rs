@@ -63,7 +63,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "ID", value_delimiter = ',', long_help = only_help())]
     only: Vec<FindingId>,
 
-    /// Run only the checks for stalls, in at most 4 s
+    /// Run only the checks for stalls, in at most 4 s for each version of HTTP
     #[arg(long, requires = "url", conflicts_with_all = ["only", "thorough"])]
     quick: bool,
 
@@ -72,7 +72,7 @@ pub(crate) struct Check {
     #[arg(long)]
     thorough: bool,
 
-    /// Limit the whole run to TIME [default: 15s, with --thorough 120s, with --quick 4s]
+    /// Limit the run to TIME, for each version of HTTP [default: 15s, with --thorough 120s, with --quick 4s]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
 
@@ -89,7 +89,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "url", conflicts_with = "quick")]
     behind: Option<Duration>,
 
-    /// Send at most N requests to the server
+    /// Send at most N requests to the server, in each version of HTTP
     #[arg(long, value_name = "N", value_parser = whole(1..=10_000_u32))]
     #[arg(default_value_t = MAX_REQUESTS)]
     max_requests: u32,
@@ -154,20 +154,9 @@ pub(crate) struct Check {
 pub(crate) fn run(check: Check) -> Result<Outcome, Failure> {
     check.color.apply();
     let exporter = check.exporter();
-    #[cfg(unix)]
-    if check.listen.is_wanted() {
-        let report = listen::report(&check)?;
-        return finish(&report, check.fail_on, &*exporter);
-    }
-    if let Some(id) = check.only.iter().find(|id| id.role() == Role::Client) {
-        return Err(Failure::Usage(format!("--only {id}: grades clients (expected --listen)")));
-    }
     let (fail_on, junit) = (check.fail_on, check.junit.clone());
     let baseline = check.baseline()?;
-    // Before any thread: an unprivileged process moves as a whole or not at all.
-    let built_in = check.url.is_none() && !matches!(check.stack, Stack::Kernel);
-    let network = if built_in { Network::private() } else { Network::Host };
-    let report = until_interrupted(move |wanted| check.report(network, wanted))??;
+    let report = check.run()?;
     let report = Report { baseline, ..report };
     if let Some(path) = junit {
         let written = output_file::write(&path, Junit.export(&report).as_bytes());
@@ -185,6 +174,21 @@ fn finish(report: &Report, fail_on: FailOn, exporter: &dyn Exporter) -> Result<O
 }
 
 impl Check {
+    /// Checks what is asked for.
+    fn run(self) -> Result<Report, Failure> {
+        #[cfg(unix)]
+        if self.listen.is_wanted() {
+            return listen::report(&self);
+        }
+        if let Some(id) = self.only.iter().find(|id| id.role() == Role::Client) {
+            return Err(Failure::Usage(format!("--only {id}: grades clients (expected --listen)")));
+        }
+        // Before any thread: an unprivileged process moves as a whole or not at all.
+        let built_in = self.url.is_none() && !matches!(self.stack, Stack::Kernel);
+        let network = if built_in { Network::private() } else { Network::Host };
+        until_interrupted(move |wanted| self.report(network, wanted))?
+    }
+
     /// Whether `--json` was given.
     pub(crate) const fn json(&self) -> bool {
         self.json

@@ -51,6 +51,11 @@ impl PartialResponse {
         self.head.is_some()
     }
 
+    /// What the head says.
+    pub(super) fn content_length(&self) -> Option<u64> {
+        self.head.as_ref()?.0.content_length
+    }
+
     pub(super) const fn is_complete(&self) -> bool {
         self.complete
     }

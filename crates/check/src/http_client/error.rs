@@ -26,6 +26,9 @@ pub enum ExchangeError {
     /// The server closed the connection without a response.
     #[error("no response: the server {}", ending(*.0))]
     ClosedUnanswered(Option<TransportError>),
+    /// HTTP/2's server has not processed the request, which may be sent again (RFC 9113, section 8.7).
+    #[error("no response: the server did not process the request (REFUSED_STREAM or GOAWAY)")]
+    Unprocessed,
     /// The server is silent.
     #[error("no response: no bytes within {0:.1?}")]
     Silent(Duration),
@@ -79,6 +82,7 @@ impl ExchangeError {
             Self::Silent(_)
             | Self::EndlessHandshake(_)
             | Self::ClosedUnanswered(_)
+            | Self::Unprocessed
             | Self::EndlessHead { .. }
             | Self::Http { .. }
             | Self::Http2(_)

@@ -355,6 +355,10 @@ impl Http2 {
     }
 
     fn take_settings(&mut self, payload: &[u8]) {
+        if !payload.len().is_multiple_of(6) {
+            // RFC 9113, section 6.5.
+            return self.fail(format!("SETTINGS of {} bytes", payload.len()));
+        }
         let all = || settings::read(payload);
         let last =
             |wanted| all().filter(|(name, _)| *name == wanted).last().map(|(_, value)| value);
@@ -393,7 +397,7 @@ impl Goaway {
     /// The error of a request that the server has not processed.
     fn unprocessed(self) -> ExchangeError {
         match self.code {
-            0 => ExchangeError::ClosedUnanswered(None),
+            0 => ExchangeError::Unprocessed,
             code => http2(format!("GOAWAY with {}", error_name(code))),
         }
     }
@@ -405,6 +409,15 @@ impl Stream {
     }
 
     fn end(&mut self, end: u64) {
+        // RFC 9113, section 8.1.1; a response without content may say how much there would be.
+        let says = self.draft.content_length().filter(|_| self.draft.content() > 0);
+        if let Some(said) = says.filter(|said| *said != self.draft.content()) {
+            let seen = self.draft.content();
+            let why =
+                format!("malformed response: {seen} bytes of content (content-length says {said})");
+            self.failure.get_or_insert_with(|| http2(why));
+            return;
+        }
         match self.draft.has_head() {
             true => self.draft.complete(Some(end)),
             false => {
@@ -460,7 +473,7 @@ fn write_block(stream: u32, block: &[u8], is_all: bool, to: &mut Vec<u8>) {
 fn refusal(code: u32) -> ExchangeError {
     match code {
         // RFC 9113, section 8.7: it was not processed, and may be sent again.
-        REFUSED_STREAM => ExchangeError::ClosedUnanswered(None),
+        REFUSED_STREAM => ExchangeError::Unprocessed,
         code => http2(format!("the server resets the stream with {}", error_name(code))),
     }
 }

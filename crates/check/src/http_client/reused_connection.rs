@@ -44,7 +44,11 @@ impl ReusedConnection {
         if let Some(mut connection) = used.filter(HttpConnection::accepts_requests) {
             connection.set_acknowledge(acknowledge);
             match connection.request(request, &mut client.budget) {
-                Err(ExchangeError::ClosedUnanswered(_) | ExchangeError::Transport(_)) => {}
+                Err(
+                    ExchangeError::ClosedUnanswered(_)
+                    | ExchangeError::Unprocessed
+                    | ExchangeError::Transport(_),
+                ) => {}
                 answer => {
                     self.current = Some(connection);
                     return answer;

@@ -39,18 +39,24 @@ impl Authority {
             |ending| std::env::temp_dir().join(format!("ackwise-ca-{}.{ending}", process::id()));
         let pem = file.map_or_else(|| temporary("pem"), Path::to_owned);
         let pkcs12 = temporary("p12");
-        let own = file.is_none().then(|| pem.clone()).into_iter().chain([pkcs12.clone()]).collect();
-        let authority = Self { server: made.server, pem, pkcs12, own };
-        let write = |path: &Path, bytes: &[u8]| {
-            let written = match file {
-                Some(file) if file == path => fs::write(path, bytes),
-                _ => write_new(path, bytes),
-            };
-            written.map_err(|error| format!("cannot write {}: {error}", path.display()))
-        };
-        write(&authority.pem, made.pem.as_bytes())?;
-        write(&authority.pkcs12, &pkcs12::trust_store(&made.der))?;
+        let mut authority = Self { server: made.server, pem, pkcs12, own: Vec::new() };
+        if let Some(file) = file {
+            fs::write(file, &made.pem)
+                .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        } else {
+            authority.write_new(authority.pem.clone(), made.pem.as_bytes())?;
+        }
+        authority.write_new(authority.pkcs12.clone(), &pkcs12::trust_store(&made.der))?;
         Ok(authority)
+    }
+
+    /// Not over a file, or through a link, that somebody else has put there: what is not ours is not removed either.
+    fn write_new(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), String> {
+        let failed = |error: io::Error| format!("cannot write {}: {error}", path.display());
+        let opened = fs::OpenOptions::new().write(true).create_new(true).open(&path);
+        let mut file = opened.map_err(failed)?;
+        self.own.push(path.clone());
+        io::Write::write_all(&mut file, bytes).map_err(failed)
     }
 
     /// The variables by which common clients learn whom to trust.
@@ -97,12 +103,6 @@ fn certificates(address: IpAddr, names: &[&str]) -> Result<Made, Box<dyn std::er
     server.alpn_protocols = vec![b"http/1.1".to_vec()];
     let (pem, der) = (authority.pem(), authority.der().to_vec());
     Ok(Made { server: Arc::new(server), pem, der })
-}
-
-/// Not over a file, or through a link, that somebody else has put there.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
-    io::Write::write_all(&mut file, bytes)
 }
 
 const JAVA: &str = "JAVA_TOOL_OPTIONS";

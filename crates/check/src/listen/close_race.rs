@@ -6,10 +6,10 @@
 //! counted in a run without a close, and a retry is one request more.
 
 use super::{
-    judged::{judged, not_applicable},
+    judged::{judged, not_applicable, unknown},
     observed::{Exit, Observed, Request},
 };
-use crate::card::{CloseRace, Finding, FindingId, Verdict};
+use crate::card::{CloseRace, Finding, FindingId, Reason, Verdict};
 
 const ID: FindingId = FindingId::CloseRace;
 
@@ -54,6 +54,20 @@ pub(super) fn judge(plain: &Observed, raced: &Observed) -> Finding {
             Verdict::Pass,
             format!("does not send a {method} again whose reused connection was just closed"),
             values,
+        ),
+    }
+}
+
+/// `found` once more, after another run without a close: if the client did not send as many requests as in the first, a
+/// count says nothing about it.
+pub(super) fn confirm(found: Finding, plain: &Observed, again: &Observed) -> Finding {
+    let [one, other] = [plain, again].map(|run| run.requests().count());
+    match one == other {
+        true => found,
+        false => unknown(
+            ID,
+            Reason::Disturbed,
+            format!("the client sends {one} requests in one run and {other} in another"),
         ),
     }
 }

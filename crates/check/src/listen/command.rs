@@ -68,12 +68,13 @@ impl Running {
 }
 
 impl Drop for Running {
+    /// Ends what it has started, too: that would go on in the next run.
     fn drop(&mut self) {
+        // Its number is its group's, and not used again while one of the group is left.
+        if let Ok(group) = i32::try_from(self.child.id()) {
+            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+        }
         if !self.ended {
-            // Its number is its group's, and not used again before it is waited for.
-            if let Ok(group) = i32::try_from(self.child.id()) {
-                let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
-            }
             let _ = self.child.wait();
         }
     }

@@ -4,11 +4,11 @@
 //! response", and "SHOULD NOT wait for an indefinite period before sending the content".
 
 use super::{
-    judged::{count, count32, judged, median, ms, not_applicable},
-    observed::{Content, Observed},
+    judged::{count, count32, judged, median, ms, not_applicable, unknown},
+    observed::{Content, Observed, Request},
     script::PATIENCE,
 };
-use crate::card::{ExpectContinue, Finding, FindingId, Verdict};
+use crate::card::{ExpectContinue, Finding, FindingId, Reason, Verdict};
 
 const ID: FindingId = FindingId::ExpectContinue;
 
@@ -27,6 +27,10 @@ pub(super) fn judge(run: &Observed) -> Finding {
     let waits: Vec<_> =
         waits.filter_map(|it| Some(it.content_at?.saturating_sub(it.head_at))).collect();
     let Some(wait) = median(waits) else {
+        let waited = |it: &&&Request| run.lasted >= it.head_at + PATIENCE;
+        if run.exit.is_none() && asked.iter().filter(waited).count() == 0 {
+            return unknown(ID, Reason::Limit, "the limit of time (--timeout) ended the wait");
+        }
         let values = ExpectContinue { asked: number, wait_ms: None };
         let seconds = PATIENCE.as_secs();
         let summary = format!(

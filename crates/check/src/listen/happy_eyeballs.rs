@@ -18,7 +18,8 @@ pub(super) fn judge(run: &Observed) -> Finding {
         return not_applicable(ID, why);
     };
     let syns = Some(count32(run.unanswered_syns.len()));
-    let Some(connection) = run.connections.first() else {
+    // What came before is another attempt's.
+    let Some(connection) = run.connections.iter().find(|it| it.opened >= *first) else {
         let waited = run.lasted.saturating_sub(*first);
         if run.exit.is_none() && ms(waited) < LONGEST_MS {
             return unknown(

@@ -243,6 +243,11 @@ impl<'a> Player<'a> {
         let is_whole = advanced.is_some();
         let parsed = advanced.as_ref().or_else(|| seat.parser.pending())?;
         let begins = !seat.within;
+        if begins && self.requests >= MOST_REQUESTS {
+            self.wire.abort(id);
+            self.seats.remove(&id);
+            return None;
+        }
         if begins {
             record.requests.push(begun(parsed, std::mem::take(&mut seat.steps), seat.delay, at));
             self.requests += 1;
@@ -322,7 +327,13 @@ impl<'a> Player<'a> {
     fn ended(&mut self, id: u64, ending: Ending, at: Duration) {
         let Some(seat) = self.seats.get(&id) else { return };
         self.connections[seat.place].ended.get_or_insert((at, ending));
-        self.wire.half_close(id);
+        // Of a refused upload, some may not have been read.
+        if seat.refused {
+            return self.wire.half_close(id);
+        }
+        self.half_close(id);
+        self.wire.forget(id);
+        self.seats.remove(&id);
     }
 
     /// Acts where a client has sent no content for too long.
@@ -405,4 +416,4 @@ const UPLOAD_GRACE: Duration = Duration::from_secs(2);
 
 /// Connections of one run, and requests after which no more are taken. Our choice.
 const MOST_CONNECTIONS: usize = 1_000;
-const MOST_REQUESTS: usize = 10_000;
+const MOST_REQUESTS: usize = 2_000;

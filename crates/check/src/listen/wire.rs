@@ -47,6 +47,9 @@ pub(super) trait Wire {
     /// Sends a FIN, and reads on.
     fn half_close(&mut self, connection: u64);
 
+    /// Forgets a connection that the client has ended.
+    fn forget(&mut self, connection: u64);
+
     /// Sends an RST.
     fn abort(&mut self, connection: u64);
 

@@ -64,9 +64,11 @@ impl Versions<'_> {
     pub(super) fn check(&self, reached: Reached, progress: &mut dyn FnMut(Progress)) -> Vec<Card> {
         let protocol = reached.client.protocol();
         let software = reached.facts.software();
+        // A server that serves one connection at a time would keep others waiting while it makes up its mind.
+        let serves_many = reached.client.hold().is_none();
         let (card, stack) = self.card(reached, progress);
         let mut cards = vec![card];
-        if protocol == Protocol::Http1 && self.options.http == HttpChoice::Offered {
+        if protocol == Protocol::Http1 && self.options.http == HttpChoice::Offered && serves_many {
             match self.reach_offered(stack) {
                 Ok(Some(mut reached)) => {
                     reached.facts.known_software = software;

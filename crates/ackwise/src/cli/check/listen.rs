@@ -22,7 +22,7 @@ pub(super) struct Listen {
     /// `{url}` in COMMAND stands for the server's URL, which ACKWISE_URL has too. --timeout limits each run (default: 10 s).
     /// Without COMMAND, any client may connect, and what --requests of them show is graded.
     #[arg(help_heading = HEADING, hide_short_help = true)]
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "url")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = OF_SERVERS)]
     listen: Option<SocketAddr>,
 
     /// Without COMMAND, end after N requests [default: 20]
@@ -102,6 +102,36 @@ pub(super) fn report(check: &Check) -> Result<Report, Failure> {
     })??;
     Ok(Report { cards: vec![card], ..Report::default() })
 }
+
+/// What is about servers.
+const OF_SERVERS: [&str; 26] = [
+    "url",
+    "stack",
+    "tcp",
+    "quick",
+    "thorough",
+    "max_wait",
+    "behind",
+    "max_requests",
+    "paths",
+    "http",
+    "fields",
+    "method",
+    "data",
+    "grpc",
+    "data_split",
+    "user",
+    "follow",
+    "expect",
+    "resolve",
+    "ipv4",
+    "ipv6",
+    "insecure",
+    "ca_file",
+    "allow_host_changes",
+    "rtt",
+    "rate",
+];
 
 /// Over these options in `--help`.
 const HEADING: &str = "Clients";

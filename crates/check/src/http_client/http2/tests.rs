@@ -169,9 +169,7 @@ fn what_the_connection_may_carry_at_first_is_what_was_granted_before_anything_wa
 #[test]
 fn a_stream_that_is_refused_may_be_asked_for_again() {
     let refused = [number(7).to_vec(), number(11).to_vec(), Vec::new()];
-    for (reset, says) in
-        refused.iter().zip(["closed the connection", "ENHANCE_YOUR_CALM", "NO_ERROR"])
-    {
+    for (reset, says) in refused.iter().zip(["did not process", "ENHANCE_YOUR_CALM", "NO_ERROR"]) {
         let mut wire = Wire::open(&[]);
         wire.ask(b"");
         wire.serve(FrameKind::RstStream, 0, 1, reset);
@@ -188,9 +186,9 @@ fn a_stream_that_is_refused_may_be_asked_for_again() {
     let draft = wire.client.take_draft();
     let now = std::time::Instant::now();
     assert!(!draft.into_exchange(now, Vec::new(), Vec::new(), 0).unwrap().persists());
-    assert!(wire.failure().contains("closed the connection"));
+    assert!(wire.failure().contains("did not process"));
     wire.ask(b"");
-    assert!(wire.failure().contains("closed the connection"), "no stream after GOAWAY");
+    assert!(wire.failure().contains("did not process"), "no stream after GOAWAY");
 }
 
 #[test]
@@ -213,6 +211,7 @@ fn what_is_not_http2_is_said() {
         (b"\0\0\0\x06\0\0\0\0\0".to_vec(), "no SETTINGS; the response begins with"),
         (headers(END_HEADERS, b"\x80"), "not HPACK"),
         (headers(BOTH, &block(&[("server", "x")])), "no :status"),
+        (b"\0\0\x03\x04\0\0\0\0\0abc".to_vec(), "SETTINGS of 3 bytes"),
         (headers(BOTH, &block(&[(":status", "103")])), "without a response"),
         (endless, "a field block is too long"),
     ] {
@@ -221,6 +220,18 @@ fn what_is_not_http2_is_said() {
         wire.serve_bytes(bytes);
         let failure = wire.failure();
         assert!(failure.contains(says), "{failure}");
+    }
+}
+
+#[test]
+fn content_is_as_long_as_the_head_says() {
+    for (says, fails) in [("3", false), ("500", true)] {
+        let mut wire = Wire::open(&[]);
+        wire.ask(b"");
+        let head = block(&[(":status", "200"), ("content-length", says)]);
+        wire.serve(FrameKind::Headers, END_HEADERS, 1, &head);
+        wire.serve(FrameKind::Data, END_STREAM, 1, b"abc");
+        assert_eq!(wire.client.advance().is_err(), fails, "{says}");
     }
 }
 

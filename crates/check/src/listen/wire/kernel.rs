@@ -142,6 +142,10 @@ impl Wire for KernelWire {
         }
     }
 
+    fn forget(&mut self, connection: u64) {
+        self.connections.remove(&connection);
+    }
+
     fn abort(&mut self, connection: u64) {
         if let Some(socket) = self.connections.remove(&connection) {
             // Makes the close an RST.

@@ -179,6 +179,12 @@ impl Wire for OwnWire {
         }
     }
 
+    fn forget(&mut self, connection: u64) {
+        if let Some(seat) = self.connections.remove(&connection) {
+            self.stack.release(seat.id);
+        }
+    }
+
     fn abort(&mut self, connection: u64) {
         if let Some(seat) = self.connections.remove(&connection) {
             self.stack.abort(seat.id);
