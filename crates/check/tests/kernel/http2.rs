@@ -33,9 +33,11 @@ enum Part {
     Trailers,
     /// The acknowledgement of the client's SETTINGS, in the connection's first response.
     SettingsAck,
+    /// The server takes no other request on this connection.
+    Goaway,
 }
 
-use Part::{Data, EmptyLastData, Head, LastData, SettingsAck, Trailers};
+use Part::{Data, EmptyLastData, Goaway, Head, LastData, SettingsAck, Trailers};
 use Step::{Think, Write as W};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -99,6 +101,7 @@ fn bytes(part: Part, id: u32, is_first: bool) -> Vec<u8> {
         LastData => frame(0, 1, id, &[b'x'; 100]),
         EmptyLastData => frame(0, 1, id, b""),
         Trailers => frame(1, 5, id, b"\x00\x0bgrpc-status\x010"),
+        Goaway => frame(7, 0, 0, &[&id.to_be_bytes()[..], &[0; 4]].concat()),
         SettingsAck if is_first => frame(4, 1, 0, b""),
         SettingsAck => Vec::new(),
     }
@@ -162,6 +165,15 @@ fn a_program_that_pauses_between_frames_is_no_stall_of_tcp() {
     assert_eq!(found(&card, FindingId::NagleDelayedAck).verdict, Verdict::Pass, "{card:?}");
     let pause = found(&card, FindingId::ResponsePause);
     assert_eq!(pause.verdict, Verdict::Warn, "{pause:?}");
+}
+
+/// SETTINGS come while half of a request is out: their acknowledgement must not stand within its frame.
+#[test]
+fn nothing_comes_between_the_halves_of_a_request() {
+    let server = serve(&[W(&[SettingsAck, Head, LastData, Goaway])], Nagle::Off);
+    let card = card(server, &[FindingId::RequestSegments]);
+    let found = found(&card, FindingId::RequestSegments);
+    assert_eq!(found.verdict, Verdict::Pass, "{found:?}");
 }
 
 #[test]
