@@ -73,6 +73,10 @@ fn converse(mut stream: TcpStream, steps: &[Step]) -> Option<()> {
         let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
         stream.read_exact(&mut payload).ok()?;
         let id = u32::from_be_bytes(id);
+        // A frame within another: the request is garbled.
+        if payload.windows(9).any(|it| it == frame(4, 1, 0, b"")) {
+            return None;
+        }
         match kind {
             1 if flags & 1 != 0 => {
                 for step in steps {
