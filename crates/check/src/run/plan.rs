@@ -108,7 +108,7 @@ const fn step(id: FindingId, least: u32, requests: u32, share: f64) -> Step {
 
 /// The most valuable first: a slow server may leave no time for the others.
 const ORDER: [Step; 17] = [
-    step(FindingId::NagleDelayedAck, 16, 160, 0.4),
+    step(FindingId::NagleDelayedAck, 16, 180, 0.4),
     step(FindingId::ShortInitialSegment, 8, 30, 0.3),
     step(FindingId::CorkTimer, 4, 8, 0.3),
     step(FindingId::FirstByte, 4, 16, 0.5),
