@@ -7,7 +7,6 @@ mod attempts;
 mod black_hole;
 mod connects;
 mod grpc;
-mod http2_error;
 mod on_the_way;
 mod report;
 mod retries;

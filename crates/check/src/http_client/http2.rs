@@ -479,8 +479,7 @@ fn refusal(code: u32) -> ExchangeError {
 }
 
 fn error_name(code: u32) -> String {
-    let name = usize::try_from(code).ok().and_then(|code| ERRORS.get(code));
-    name.map_or_else(|| format!("error code {code}"), |name| (*name).to_owned())
+    frame::error_name(code).map_or_else(|| format!("error code {code}"), str::to_owned)
 }
 
 fn http2(why: impl ToString) -> ExchangeError {
@@ -488,24 +487,6 @@ fn http2(why: impl ToString) -> ExchangeError {
 }
 
 const REFUSED_STREAM: u32 = 7;
-
-/// RFC 9113, section 7, by number.
-const ERRORS: [&str; 14] = [
-    "NO_ERROR",
-    "PROTOCOL_ERROR",
-    "INTERNAL_ERROR",
-    "FLOW_CONTROL_ERROR",
-    "SETTINGS_TIMEOUT",
-    "STREAM_CLOSED",
-    "FRAME_SIZE_ERROR",
-    "REFUSED_STREAM",
-    "CANCEL",
-    "COMPRESSION_ERROR",
-    "CONNECT_ERROR",
-    "ENHANCE_YOUR_CALM",
-    "INADEQUATE_SECURITY",
-    "HTTP_1_1_REQUIRED",
-];
 
 /// What a PING carries; anything will do.
 const PING: &[u8; 8] = b"ackwise\0";

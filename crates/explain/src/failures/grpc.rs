@@ -7,9 +7,10 @@ use ackwise_capture::{
     attribution::Confidence,
 };
 use ackwise_cause::{FailureKind as Kind, GrpcStatus, Outcome, Party};
+use ackwise_http::http2::frame;
 use ackwise_text::words::rounded;
 
-use super::{Failure, http2_error::http2_error};
+use super::Failure;
 
 /// The server's GOAWAY, if it came before the end of the connection ended the exchange, or excluded it.
 pub(super) fn goaway<'a>(
@@ -119,7 +120,7 @@ pub(super) fn evidence(failures: &[&Failure]) -> Vec<String> {
         failures.iter().all(|it| it.http2_code.is_none())
     });
     let announced = announced.map(|code| {
-        let name = http2_error(code).unwrap_or("an unknown code");
+        let name = frame::error_name(code).unwrap_or("an unknown code");
         format!("The server had announced the end of the connection before (GOAWAY, {name})")
     });
     let unavailable = failures.iter().any(|it| it.grpc_status == Some(GrpcStatus::UNAVAILABLE));

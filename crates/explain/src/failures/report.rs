@@ -9,10 +9,11 @@ use std::{
 
 use ackwise_capture::{analysis::Analysis, attribution::Confidence, decode::IcmpReason};
 use ackwise_cause::{FailureKind as Kind, Party};
+use ackwise_http::http2::frame;
 use ackwise_report::{Cell, HtmlTable};
 use ackwise_text::words::{counted, grouped, rounded, span};
 
-use super::{Failure, OnTheWay, grpc, http2_error::http2_error};
+use super::{Failure, OnTheWay, grpc};
 use crate::shown::towards;
 
 /// Failures of one kind at one server: at one host, if it never came to a connection.
@@ -94,7 +95,7 @@ impl Group<'_> {
             _ => format!("ICMP in packet {} is about it", it.number),
         });
         let code = all().find_map(|it| it.http2_code).map(|code| {
-            let name = http2_error(code).unwrap_or("none that HTTP/2 knows");
+            let name = frame::error_name(code).unwrap_or("none that HTTP/2 knows");
             format!("HTTP/2's error code is {code} ({name})")
         });
         let on_the_way = all().find_map(|it| it.on_the_way).map(|it| {

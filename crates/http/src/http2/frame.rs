@@ -127,6 +127,28 @@ pub const PADDED: u8 = 0x8;
 /// of HEADERS.
 pub const PRIORITY: u8 = 0x20;
 
+/// The name of an error code (RFC 9113, section 7); `None` if it has none.
+#[must_use]
+pub fn error_name(code: u32) -> Option<&'static str> {
+    const NAMES: [&str; 14] = [
+        "NO_ERROR",
+        "PROTOCOL_ERROR",
+        "INTERNAL_ERROR",
+        "FLOW_CONTROL_ERROR",
+        "SETTINGS_TIMEOUT",
+        "STREAM_CLOSED",
+        "FRAME_SIZE_ERROR",
+        "REFUSED_STREAM",
+        "CANCEL",
+        "COMPRESSION_ERROR",
+        "CONNECT_ERROR",
+        "ENHANCE_YOUR_CALM",
+        "INADEQUATE_SECURITY",
+        "HTTP_1_1_REQUIRED",
+    ];
+    NAMES.get(usize::try_from(code).ok()?).copied()
+}
+
 /// The part of a payload that belongs to the field block (RFC 9113, sections 6.2, 6.6 and 6.10), or to the content
 /// (section 6.1): without padding, priority and promised stream.
 #[must_use]
