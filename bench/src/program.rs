@@ -2,9 +2,11 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
@@ -58,6 +60,24 @@ fn executable(line: &str) -> Option<PathBuf> {
 
 /// Time limit (our choice): half a minute on an idle machine.
 const BUILD_LIMIT: Duration = Duration::from_secs(1800);
+
+/// Whether something listens on `port` of the current network within [`START_LIMIT`].
+pub(crate) fn listens(port: u16) -> bool {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let deadline = Instant::now() + START_LIMIT;
+    while TcpStream::connect_timeout(&address, START_LIMIT).is_err() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+    true
+}
+
+/// A Java virtual machine on a busy machine takes seconds.
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
+/// Our choice.
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,9 @@
 //! Programs of others, which are started in a namespace and end with us.
 
 use std::fs::File;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use ackwise_linux::Namespace;
 use ackwise_testing::debian::find;
@@ -32,21 +29,5 @@ pub(super) fn guarded(command: &Command) -> anyhow::Result<Command> {
     Ok(guarded)
 }
 
-/// In the current namespace.
-pub(super) fn wait_until_it_listens(port: u16) -> bool {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let deadline = Instant::now() + START_LIMIT;
-    while TcpStream::connect_timeout(&address, START_LIMIT).is_err() {
-        if Instant::now() > deadline {
-            return false;
-        }
-        thread::sleep(POLL_INTERVAL);
-    }
-    true
-}
-
 /// A program that waits for its turn on a busy machine is late by a clock that only the program's own work counts for.
 pub(super) const PREFERRED: [&str; 2] = ["-n", "-19"];
-/// Our choices.
-const START_LIMIT: Duration = Duration::from_secs(30);
-const POLL_INTERVAL: Duration = Duration::from_millis(20);

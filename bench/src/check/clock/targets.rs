@@ -8,11 +8,12 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use ackwise_linux::Namespace;
 use anyhow::{Context, bail};
 use serde::Deserialize;
+
+use crate::program::{POLL_INTERVAL, START_LIMIT, listens};
 
 /// A server, or a proxy with the server behind it.
 #[derive(Clone, Debug, Deserialize)]
@@ -187,18 +188,6 @@ fn is_free(port: u16) -> bool {
     free
 }
 
-fn listens(port: u16) -> bool {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let deadline = Instant::now() + START_LIMIT;
-    while TcpStream::connect_timeout(&address, START_LIMIT).is_err() {
-        if Instant::now() > deadline {
-            return false;
-        }
-        thread::sleep(POLL_INTERVAL);
-    }
-    true
-}
-
 /// Where the scripts are, and where `install.sh` there puts packages, relative to the root of the repository.
 pub(super) const SOURCES: &str = "bench/programs";
 const INSTALLED: &str = "target/bench/programs";
@@ -215,11 +204,8 @@ const BODY: usize = 300;
 /// Columns of a version.
 const VERSION: usize = 24;
 
-/// A Java virtual machine on a busy machine takes seconds.
-const START_LIMIT: Duration = Duration::from_secs(30);
 /// Looks at a port that is still in use: 4 s.
 const FREE_LIMIT: u32 = 200;
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {

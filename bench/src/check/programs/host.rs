@@ -1,11 +1,8 @@
 //! A running program.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use ackwise_linux::Namespace;
 use ackwise_testing::debian;
@@ -13,6 +10,7 @@ use anyhow::{Context, bail};
 
 use super::server::{Process, Program};
 use super::site::Site;
+use crate::program;
 
 /// A program that accepts connections. Ended when dropped, and by the kernel when this process is.
 pub(super) struct Running {
@@ -29,7 +27,7 @@ impl Running {
         let mut running = Self { processes: Vec::new(), _site: site };
         for Process { port, command } in processes {
             running.processes.push(spawn(&command, host, &log)?);
-            let listens = host.run(|| wait_until_it_listens(port))?;
+            let listens = host.run(|| program::listens(port))?;
             if !listens {
                 let log = fs::read_to_string(&log).unwrap_or_default();
                 bail!("it does not listen on port {port}:\n{log}");
@@ -53,24 +51,8 @@ fn spawn(command: &Command, host: &Namespace, log: &Path) -> anyhow::Result<Chil
     guarded.spawn().context("cannot start setpriv")
 }
 
-fn wait_until_it_listens(port: u16) -> bool {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let deadline = Instant::now() + START_LIMIT;
-    while TcpStream::connect_timeout(&address, START_LIMIT).is_err() {
-        if Instant::now() > deadline {
-            return false;
-        }
-        thread::sleep(POLL_INTERVAL);
-    }
-    true
-}
-
 impl Drop for Running {
     fn drop(&mut self) {
         self.processes.iter_mut().rev().for_each(debian::end);
     }
 }
-
-/// A Java virtual machine on a busy machine takes seconds.
-const START_LIMIT: Duration = Duration::from_secs(30);
-const POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -10,7 +10,8 @@ use ackwise_testing::debian::{self, find};
 use anyhow::{Context, bail};
 
 use super::plan::Front;
-use crate::truth::started::{spawn, wait_until_it_listens};
+use crate::program;
+use crate::truth::started::spawn;
 
 /// One that runs; it ends when this is dropped.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl Proxy {
         fs::write(&file, text)?;
         let log = folder.join("log");
         let it = Self { process: spawn(command.arg(file), host, &log)?, folder };
-        if !host.run(|| wait_until_it_listens(port))? {
+        if !host.run(|| program::listens(port))? {
             bail!("{front:?} does not listen:\n{}", fs::read_to_string(log).unwrap_or_default());
         }
         Ok(it)

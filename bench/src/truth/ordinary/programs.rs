@@ -12,7 +12,8 @@ use anyhow::{Context, bail, ensure};
 use serde::Serialize;
 
 use super::packages;
-use crate::truth::started::{PREFERRED, spawn, wait_until_it_listens};
+use crate::program;
+use crate::truth::started::{PREFERRED, spawn};
 
 /// What a session's programs do.
 #[derive(Clone, Debug, Serialize)]
@@ -83,7 +84,7 @@ impl Running {
         commands.push((PORT, server(session, folder, &log)?));
         for (port, command) in commands {
             running.processes.push(spawn(&command, host, &log)?);
-            let listens = host.run(|| wait_until_it_listens(port))?;
+            let listens = host.run(|| program::listens(port))?;
             if !listens {
                 let log = fs::read_to_string(&log).unwrap_or_default();
                 bail!("{} does not listen on port {port}:\n{log}", session.server);

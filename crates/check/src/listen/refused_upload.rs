@@ -36,13 +36,15 @@ pub(super) fn judge(run: &Observed) -> Finding {
             "sends nothing of an upload that is refused instead of a 100 (Continue)",
             values(Some(true)),
         ),
+        // The rest may have been on its way before the refusal.
+        _ if announced.is_some() && is_small => not_applicable(ID, NEEDS),
         (Some(_), true) if announced.is_some() => judged(
             ID,
             Verdict::Pass,
             format!("stops an upload after {shown} when the server refuses it"),
             values(Some(true)),
         ),
-        // The end of chunks is not looked for: so many may be all.
+        // Where chunks end is not looked for, so this may be the whole upload.
         (Some(_), _) | (None, false) if is_small => not_applicable(ID, NEEDS),
         (_, false) => judged(
             ID,

@@ -41,7 +41,7 @@ pub struct Decoder<F> {
     table: VecDeque<Entry<F>>,
     size: usize,
     limit: usize,
-    /// The peer's table holds older entries than ours.
+    /// The peer's table has older entries, which are unknown here.
     has_missed: bool,
 }
 

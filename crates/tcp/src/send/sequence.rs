@@ -419,7 +419,7 @@ impl SendSequence {
         u32::try_from(self.max - self.una).unwrap_or(u32::MAX)
     }
 
-    /// What the congestion control is told of a loss.
+    /// The sender's state at a loss, for the congestion control.
     pub(crate) fn at_loss(&self) -> AtLoss {
         AtLoss { flight: self.flight(), peer: self.window, next: self.max }
     }

@@ -51,7 +51,7 @@ impl KernelWire {
 
     fn accept(&mut self, into: &mut Vec<Happening>) {
         while self.connections.len() < MOST_CONNECTIONS {
-            // What is no connection any more is none of ours.
+            // An error here is about a connection that ended before it was accepted.
             let Ok((stream, _)) = self.listener.accept() else { return };
             if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_err() {
                 continue;
