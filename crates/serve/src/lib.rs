@@ -16,7 +16,6 @@
 //! | `send` | executes a plan of writes on a socket |
 //! | `pace` | restart after idle by rate |
 //! | `send_buffer` | the send buffer of one connection, by E-ATBT |
-//! | `tcp_info` | what the kernel knows of a connection |
 //! | `close` | closes without an RST that would destroy data in flight |
 //! | `counters` | event counts, updated by all threads |
 //! | `limits` | limits on a hostile client |
@@ -46,8 +45,6 @@ mod site;
 #[cfg(target_os = "linux")]
 mod stack_server;
 mod stop;
-#[cfg(target_os = "linux")]
-mod tcp_info;
 
 pub use config::{AfterIdle, Config, Copies, Documents, Remedy, RemedyBy, SendBuffers};
 pub use counters::Stats;
@@ -58,5 +55,3 @@ pub use server::Server;
 pub use site::Site;
 #[cfg(target_os = "linux")]
 pub use stack_server::StackServer;
-#[cfg(target_os = "linux")]
-pub use tcp_info::TcpInfo;

@@ -39,7 +39,7 @@ mod on_linux {
     };
 
     use super::{Instant, Restart, TcpStream, io};
-    use crate::tcp_info::TcpInfo;
+    use ackwise_linux::sockets::TcpInfo;
 
     #[derive(Clone, Copy, Debug)]
     struct MaxPacingRate;
@@ -54,15 +54,15 @@ mod on_linux {
     /// Paces the window if nothing was sent for more than one RTO.
     pub(crate) fn restart(stream: &TcpStream) -> io::Result<Option<Restart>> {
         let info = TcpInfo::of(stream)?;
-        let idle = Duration::from_millis(info.last_data_sent.into());
-        let rtt = Duration::from_micros(info.rtt.into());
+        let idle = Duration::from_millis(info.last_data_sent_ms.into());
+        let rtt = Duration::from_micros(info.rtt_us.into());
         let window = u64::from(info.snd_cwnd) * u64::from(info.snd_mss);
-        let is_idle = idle > Duration::from_micros(info.rto.into());
-        if !is_idle || info.snd_cwnd <= INITIAL_WINDOW || info.rtt == 0 {
+        let is_idle = idle > Duration::from_micros(info.rto_us.into());
+        if !is_idle || info.snd_cwnd <= INITIAL_WINDOW || info.rtt_us == 0 {
             lift(stream)?;
             return Ok(None);
         }
-        let rate = window * 1_000_000 / u64::from(info.rtt);
+        let rate = window * 1_000_000 / u64::from(info.rtt_us);
         MaxPacingRate.set(stream, &rate)?;
         Ok(Some(Restart { bytes: window, until: Instant::now() + rtt }))
     }

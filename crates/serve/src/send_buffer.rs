@@ -62,7 +62,7 @@ mod on_linux {
     use socket2::SockRef;
 
     use super::{TcpStream, io};
-    use crate::tcp_info::TcpInfo;
+    use ackwise_linux::sockets::TcpInfo;
 
     #[derive(Debug, Default)]
     pub(super) struct Tuned {
@@ -105,16 +105,16 @@ mod on_linux {
             acknowledged: info.bytes_acked,
             segments: info.data_segs_out.into(),
             retransmitted: info.total_retrans.into(),
-            busy: Duration::from_micros(info.busy_time),
-            window_closed: Duration::from_micros(info.rwnd_limited),
-            buffer_full: Duration::from_micros(info.sndbuf_limited),
+            busy: Duration::from_micros(info.busy_us),
+            window_closed: Duration::from_micros(info.window_limited_us),
+            buffer_full: Duration::from_micros(info.send_buffer_limited_us),
             queued: ByteCount(u64::from(info.notsent_bytes) + on_the_way),
-            round_trip: micros(info.rtt),
+            round_trip: micros(info.rtt_us),
             // Before the first sample.
-            least_round_trip: micros(info.min_rtt.min(info.rtt)),
-            timeout: micros(info.rto),
+            least_round_trip: micros(info.min_rtt_us.min(info.rtt_us)),
+            timeout: micros(info.rto_us),
             mss: NonZeroU32::new(info.snd_mss)?,
-            peer_window: ByteCount(info.snd_wnd.into()),
+            peer_window: ByteCount(info.snd_wnd?.into()),
         })
     }
 

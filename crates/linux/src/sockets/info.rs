@@ -4,6 +4,13 @@
 //! Read by offset: the library's own structure wants the fields of one kernel version, and older kernels
 //! send fewer.
 
+use std::{io, os::fd::AsFd};
+
+use nix::{
+    getsockopt_impl, libc,
+    sys::socket::{GetSockOpt, sockopt::GetStruct},
+};
+
 /// What the kernel knows about one connection.
 ///
 /// The times since an event are counted in milliseconds, but move in ticks of the kernel's clock: 4 ms with
@@ -51,11 +58,34 @@ pub struct TcpInfo {
     pub window_limited_us: u64,
     /// The part of it for which only the send buffer's size kept it from sending, in microseconds.
     pub send_buffer_limited_us: u64,
+    /// Bytes of data sent, retransmissions included; `None` before Linux 4.19.
+    pub bytes_sent: Option<u64>,
+    /// Bytes of data retransmitted; `None` before Linux 4.19.
+    pub bytes_retrans: Option<u64>,
     /// The peer's window, in bytes; `None` before Linux 5.4.
     pub snd_wnd: Option<u32>,
 }
 
 impl TcpInfo {
+    /// That of a socket of this process.
+    ///
+    /// # Errors
+    ///
+    /// If it is no TCP socket.
+    pub fn of(socket: &impl AsFd) -> io::Result<Self> {
+        Self::read(&Info.get(socket)?).ok_or_else(|| io::ErrorKind::Unsupported.into())
+    }
+
+    /// How many of the written bytes the peer has not acknowledged, also after an RST; `None` before there is a
+    /// connection.
+    #[must_use]
+    pub fn unacknowledged(&self) -> Option<u64> {
+        // The SYN is the first byte that is acknowledged.
+        let acknowledged = self.bytes_acked.checked_sub(1)?;
+        let sent = self.bytes_sent?.saturating_sub(self.bytes_retrans?);
+        Some(sent.saturating_sub(acknowledged) + u64::from(self.notsent_bytes))
+    }
+
     /// `None` if the kernel sent fewer fields than Linux 4.10 does.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let small = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
@@ -81,10 +111,17 @@ impl TcpInfo {
             busy_us: large(168)?,
             window_limited_us: large(176)?,
             send_buffer_limited_us: large(184)?,
+            bytes_sent: large(200),
+            bytes_retrans: large(208),
             snd_wnd: small(228),
         })
     }
 }
+
+/// `TCP_INFO` as far as Linux 5.4 has it.
+#[derive(Clone, Copy, Debug)]
+struct Info;
+getsockopt_impl!(Info, libc::IPPROTO_TCP, libc::TCP_INFO, [u8; 232], GetStruct<[u8; 232]>);
 
 /// The name of a congestion control (`INET_DIAG_CONG`).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -156,6 +193,22 @@ mod tests {
 
     use super::*;
     use crate::sockets::{Query, SocketTable, TcpSocket};
+
+    #[test]
+    fn what_the_peer_has_not_acknowledged_is_what_it_does_not_take() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        client.write_all(&[0; 700]).unwrap();
+        server.read_exact(&mut [0; 700]).unwrap();
+        assert_eq!(TcpInfo::of(&client).unwrap().unacknowledged(), Some(0));
+        client.set_nonblocking(true).unwrap();
+        while client.write(&[0; 1 << 16]).is_ok() {}
+        let info = TcpInfo::of(&client).unwrap();
+        let waiting = info.unacknowledged().unwrap();
+        assert!(waiting >= u64::from(info.notsent_bytes) && waiting > 0, "{info:?}");
+        assert!(TcpInfo::of(&std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).is_err());
+    }
 
     #[test]
     fn the_kernel_s_own_numbers_are_read() {
