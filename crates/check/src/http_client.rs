@@ -383,7 +383,7 @@ impl HttpConnection {
             StackEvent::Arrived(arrival) => {
                 let (at, offset) = (arrival.at, arrival.offset);
                 self.arrivals.push(Arrived { at, offset, len: arrival.bytes.len() as u64 });
-                self.layer.open(offset, arrival.bytes, |plain| self.reader.feed(plain))?;
+                self.layer.open(arrival.bytes, |plain| self.reader.feed(plain))?;
                 let due = match self.is_within_request {
                     true => Vec::new(), // With what is sent next.
                     false => self.reader.take_due(),

@@ -12,7 +12,7 @@ pub mod report;
 pub mod run;
 pub mod stack;
 
-pub use ackwise_client::{Target, TargetError};
+pub use ackwise_net::{Target, TargetError};
 pub use baseline::{Baseline, BaselineError};
 pub use page_times::PageTimes;
 pub use report::STALLS;

@@ -26,7 +26,7 @@ use reach::Reached;
 use select_stack::{SelectedStack, select_stack};
 use versions::Versions;
 
-use ackwise_client::Target;
+use ackwise_net::Target;
 
 pub use super::stack::distance::Distance;
 use super::{card::Card, stack::Stack};

@@ -13,7 +13,7 @@ use std::{
 use ackwise_check::{
     HttpChoice, Options, StackChoice, card::Protocol, check, http_client::Template,
 };
-use ackwise_client::Target;
+use ackwise_net::Target;
 
 /// What a server does on a connection after the first bytes of the client.
 type Attack = fn(&mut TcpStream) -> io::Result<()>;

@@ -15,7 +15,7 @@ use ackwise_check::{
     card::{Card, FindingId, Protocol, Verdict},
     check, check_versions,
 };
-use ackwise_client::Target;
+use ackwise_net::Target;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::{ServerConfig, ServerConnection, Stream, crypto::ring, pki_types::PrivatePkcs8KeyDer};
 

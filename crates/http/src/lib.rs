@@ -10,6 +10,7 @@
 //! | [`persistence`] | whether the connection outlives a response (RFC 9112, section 9.3) |
 //! | [`behaviour`] | how a server writes its responses, as data, and the plan of its writes |
 //! | [`range`] | one range of bytes |
+//! | [`client`] | the client's end of a connection: which response belongs to which request |
 //! | [`client_close`] | the request by which a client announces its close, and when it is allowed |
 //! | [`getweb`] | a page and all its files in one exchange |
 //! | [`workload`] | distributions of durations, sizes and counts, as data |
@@ -28,6 +29,7 @@ extern crate alloc;
 pub mod behaviour;
 mod body;
 mod chunked;
+pub mod client;
 pub mod client_close;
 mod cursor;
 mod encode;

@@ -12,7 +12,7 @@ mod text;
 
 use std::ops::ControlFlow;
 
-use ackwise_client::Target;
+use ackwise_net::Target;
 
 use super::{LoadError, LoadOptions, LoadReport, Progress, StackMode, load};
 use crate::generator::EndReason;

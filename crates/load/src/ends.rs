@@ -17,11 +17,11 @@ use ackwise_linux::{
     sockets::{Family, Query},
     wire::is_local,
 };
+use ackwise_net::is_port_in_use;
 use ackwise_tcp::State;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::time_wait::Held;
-use crate::generator::is_port_in_use;
 
 /// The sockets of one end.
 pub(super) struct End {

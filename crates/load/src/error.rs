@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use ackwise_client::Unresolved;
 use ackwise_http::EncodeError;
+use ackwise_net::{ConnectError, ConnectionError, Unresolved};
 use ackwise_text::words::counted;
 
-use crate::generator::{ConnectError, ConnectionError, Failure, RunError};
+use crate::generator::{Failure, RunError};
 
 /// Why a run could not be made, or had no result.
 #[derive(Debug, thiserror::Error)]

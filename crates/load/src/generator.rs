@@ -7,12 +7,10 @@
 //! | `arrivals` | when requests are due at a rate: at equal distances, or as a Poisson process; pure |
 //! | `users` | the users of a closed loop: what each requests next, and how long it thinks before; pure |
 //! | `plan` | the messages of the connections, encoded once |
-//! | `client_connection` | one connection's client, without I/O |
+//! | `planned_connection` | what one connection does next by the plan, without I/O |
 //! | `known_response` | recognises a response whose head was parsed before; pure |
 //! | `content` | what the content of a response must be; pure |
 //! | `failure` | why a request has no response, by the names of `ackwise explain` |
-//! | `transport` | the TCP that carries the connections: a small polled trait |
-//! | `kernel`, `sources`, `timer` | the kernel's sockets, their local addresses, and waits of less than a millisecond |
 //! | `tally` | results: counts by reason, latencies from the intended start |
 //! | `run` | drives the connections, within the limits |
 //!
@@ -20,9 +18,8 @@
 //! use std::time::Duration;
 //!
 //! use ackwise_http::Behaviour;
-//! use ackwise_load::generator::{
-//!     Close, KernelTransport, Load, NextCall, Pace, Plan, Schedule, Sources, run,
-//! };
+//! use ackwise_load::generator::{Close, Load, NextCall, Pace, Plan, Schedule, run};
+//! use ackwise_net::{KernelTransport, Sources};
 //! use ackwise_serve::{Config, Server};
 //!
 //! let server = Server::start(Config::loopback(Behaviour::FIXED))?;
@@ -40,30 +37,21 @@
 //! counted, and hashed if wanted, not kept.
 
 mod arrivals;
-mod client_connection;
 mod content;
 mod failure;
-mod kernel;
 mod known_response;
 mod plan;
+mod planned_connection;
 mod run;
 mod schedule;
-mod sources;
 mod tally;
-mod timer;
-mod transport;
 mod users;
 
 pub use arrivals::{Arrivals, Pattern};
 pub use content::ContentCheck;
 pub use failure::{Failure, Fault};
-pub use kernel::KernelTransport;
-#[cfg(target_os = "linux")]
-pub(crate) use kernel::is_port_in_use;
 pub use plan::{Ask, Close, Drain, Plan};
 pub use run::{EndReason, Load, LoadResult, NextCall, RunError, run};
 pub use schedule::{Pace, Schedule};
-pub use sources::{Sources, local_ports};
 pub use tally::{Quantiles, Tally, WarmUp};
-pub use transport::{AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Transport};
 pub use users::{Think, ThinkScope};

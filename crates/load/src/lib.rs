@@ -8,11 +8,8 @@
 //! | `requests` | what is asked for: pages in turn, or a published workload's files |
 //! | `run` | from a URL to a report: TCP stack, inspection of both ends, the run, its end |
 //! | `against` | two servers side by side, and ratios with intervals |
-//! | `clients` | a transport, and what only it can report about its connections |
 //! | `own_cost` | what the generator itself takes of the processors |
 //! | `progress` | progress reported to the caller during a run |
-//! | `tls_transport` | TLS over either of the transports |
-//! | `tun_transport` | Ackwise's TCP over TUN as the generator's transport |
 //! | `ends`, `socket_counter` | the socket tables at both ends, counted on a separate thread |
 //! | `time_wait`, `sampler` | TIME-WAIT at each end, during the run and afterwards |
 //! | `explain` | the summary: which end holds TIME-WAIT, and why; pure |
@@ -23,7 +20,6 @@
 //! Not here: listing the kernel's sockets (`ackwise-linux`).
 
 mod against;
-mod clients;
 #[cfg(target_os = "linux")]
 mod ends;
 #[cfg(not(target_os = "linux"))]
@@ -42,9 +38,6 @@ mod run;
 mod sampler;
 mod socket_counter;
 mod time_wait;
-mod tls_transport;
-#[cfg(target_os = "linux")]
-mod tun_transport;
 
 pub use against::{
     Comparison, ComparisonDocument, Measure, Ratio, comparison_json, comparison_text, load_against,

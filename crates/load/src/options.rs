@@ -9,16 +9,14 @@ use std::{
     time::Duration,
 };
 
-use ackwise_client::Target;
 use ackwise_http::{Method, workload::Pages};
 use ackwise_link::Seed;
+use ackwise_net::{Sources, Target};
 use ackwise_tcp::policy::Preset;
 use ipnet::IpNet;
 
 use super::LoadError;
-use crate::generator::{
-    Arrivals, Close, ContentCheck, Drain, Pace, Pattern, Schedule, Sources, Think,
-};
+use crate::generator::{Arrivals, Close, ContentCheck, Drain, Pace, Pattern, Schedule, Think};
 
 /// Options of a run of the load generator.
 #[derive(Clone, Debug)]

@@ -23,10 +23,8 @@
 //! use std::{ops::ControlFlow, time::Duration};
 //!
 //! use ackwise_http::{Behaviour, page::Transfer};
-//! use ackwise_load::{
-//!     generator::{KernelTransport, Sources},
-//!     pages::{PageFile, PageLoad, WebPage, load_pages},
-//! };
+//! use ackwise_load::pages::{PageFile, PageLoad, WebPage, load_pages};
+//! use ackwise_net::{KernelTransport, Sources};
 //! use ackwise_serve::{Config, Server};
 //!
 //! let server = Server::start(Config::loopback(Behaviour::FIXED))?;

@@ -6,20 +6,17 @@ use std::{
     time::Duration,
 };
 
-use ackwise_client::Target;
-use ackwise_client::TlsSettings;
+use ackwise_net::{KernelTransport, Target, TlsSettings, TlsTransport, Transport, try_handshake};
 
 use super::{
     LoadError, LoadOptions, LoadReport, Progress, StackMode,
-    clients::Clients,
     ends::{End, check_process, ignores_resets},
     own_cost::Meter,
     requests::plan,
     sampler::Sampler,
     socket_counter::Ends,
-    tls_transport::{TlsTransport, try_handshake},
 };
-use crate::generator::{EndReason, KernelTransport, Load, LoadResult, run};
+use crate::generator::{EndReason, Load, LoadResult, run};
 
 /// Makes the connections, counts results, and inspects both ends.
 ///
@@ -110,7 +107,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn over_tls_or_not<T: Clients>(
+    fn over_tls_or_not<T: Transport>(
         mut self,
         stack: StackMode,
         transport: T,
@@ -124,7 +121,11 @@ impl Run<'_> {
         }
     }
 
-    fn over<T: Clients>(self, stack: StackMode, mut transport: T) -> Result<LoadReport, LoadError> {
+    fn over<T: Transport>(
+        self,
+        stack: StackMode,
+        mut transport: T,
+    ) -> Result<LoadReport, LoadError> {
         let Self { options, server, load, tls: _, watch } = self;
         let ends = ends(server, options, &mut transport);
         let is_here = ends.server.is_ok();
@@ -167,9 +168,10 @@ pub(super) fn our_own(
     server: SocketAddr,
     slots: usize,
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<super::tun_transport::TunTransport, LoadError> {
-    use super::{CloseMode, tun_transport::TunTransport};
+) -> Result<ackwise_net::TunTransport, LoadError> {
+    use super::CloseMode;
     use ackwise_linux::wire::{Changes, Wire};
+    use ackwise_net::TunTransport;
     use ackwise_tcp::{
         TimeWaitHolder,
         policy::{ClosePolicy, Preset},
@@ -211,7 +213,7 @@ fn check_answered(server: SocketAddr, loaded: &LoadResult) -> Result<(), LoadErr
 }
 
 /// The ends that can be inspected.
-fn ends<T: Clients>(server: SocketAddr, options: &LoadOptions, transport: &mut T) -> Ends {
+fn ends<T: Transport>(server: SocketAddr, options: &LoadOptions, transport: &mut T) -> Ends {
     let process = options.server_process;
     // In another namespace addresses may have been translated.
     let clients = transport.address().filter(|_| process.is_none());

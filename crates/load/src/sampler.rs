@@ -5,11 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ackwise_net::Transport;
 use ackwise_tcp::TimeWaitReason;
 
 use super::{
     HeldCount, Progress, Sample, TimeWait,
-    clients::Clients,
     socket_counter::{Counts, Ends, SocketCounter},
     time_wait::{Held, Series},
 };
@@ -39,7 +39,7 @@ impl Sampler {
     }
 
     /// Samples if one is due, and reports progress.
-    pub(super) fn sample<T: Clients>(
+    pub(super) fn sample<T: Transport>(
         &mut self,
         transport: &mut T,
         tally: &Tally,
@@ -65,7 +65,7 @@ impl Sampler {
 
     /// Lets the last FINs and RSTs arrive: until each of the run's `connections` is in TIME-WAIT, or the
     /// counts are stable, or [`SETTLE_LIMIT`] has passed.
-    pub(super) fn settle<T: Clients>(&mut self, transport: &mut T, connections: u64) {
+    pub(super) fn settle<T: Transport>(&mut self, transport: &mut T, connections: u64) {
         let deadline = Instant::now() + SETTLE_LIMIT;
         while Instant::now() < deadline {
             let before = self.last.take();
@@ -88,7 +88,7 @@ impl Sampler {
         Some(server.known()? + client.known()?)
     }
 
-    pub(super) fn finish<T: Clients>(
+    pub(super) fn finish<T: Transport>(
         self,
         transport: &mut T,
         server_ignores_resets: Option<bool>,
@@ -105,7 +105,7 @@ impl Sampler {
         }
     }
 
-    fn record<T: Clients>(&mut self, counts: Counts, transport: &mut T) {
+    fn record<T: Transport>(&mut self, counts: Counts, transport: &mut T) {
         let closing = |count: &Result<Held, String>| count.as_ref().is_ok_and(|it| it.closing > 0);
         self.closing = closing(&counts.server) || counts.clients.as_ref().is_some_and(closing);
         let held = |count: Result<Held, String>| {
@@ -124,7 +124,7 @@ impl Sampler {
 }
 
 /// Lets the transport finish pending work.
-fn idle<T: Clients>(transport: &mut T) {
+fn idle<T: Transport>(transport: &mut T) {
     let mut ready = Vec::new();
     let until = transport.now() + SETTLE_INTERVAL;
     while transport.now() < until {

@@ -15,12 +15,13 @@ use std::{
 
 use ackwise_http::{Behaviour, behaviour::Gather, page::Transfer};
 use ackwise_load::{
-    generator::{Failure, KernelTransport, Sources},
+    generator::Failure,
     pages::{
         Cache, KeptConnections, LoadedPage, LoadedPages, PageClose, PageFile, PageLoad, WebPage,
         load_pages,
     },
 };
+use ackwise_net::{KernelTransport, Sources};
 use ackwise_serve::{Config, Documents, Server, Site};
 
 fn loaded(server: SocketAddr, load: &PageLoad) -> LoadedPages {

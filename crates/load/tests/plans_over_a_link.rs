@@ -13,10 +13,8 @@ use ackwise_linux::{
     Emulator, Namespace,
     emulator::{EmulatorOptions, PacketRecord, Report},
 };
-use ackwise_load::{
-    generator::{KernelTransport, Sources},
-    pages::{Cache, LoadedPage, PageFile, PageLoad, WebPage, load_pages},
-};
+use ackwise_load::pages::{Cache, LoadedPage, PageFile, PageLoad, WebPage, load_pages};
+use ackwise_net::{KernelTransport, Sources};
 use ackwise_serve::{Config, Documents, Server, Site};
 use ackwise_testing::{inconclusive, skip};
 

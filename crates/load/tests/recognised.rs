@@ -28,11 +28,10 @@ use ackwise_linux::{
     packet_socket::{Direction, PacketSocket},
 };
 use ackwise_load::{
-    CloseMode, LoadOptions, StackMode,
-    generator::{KernelTransport, Sources},
-    load,
+    CloseMode, LoadOptions, StackMode, load,
     pages::{PageFile, PageLoad, WebPage, load_pages},
 };
+use ackwise_net::{KernelTransport, Sources};
 use ackwise_serve::{Config, Documents, Server, Site, StackServer};
 use ackwise_tcp::{TimeWaitHolder, policy::ClosePolicy};
 use ackwise_testing::{in_namespace, skip};

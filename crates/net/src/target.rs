@@ -14,11 +14,11 @@ use http::Uri;
 /// A server and a page on it.
 ///
 /// ```
-/// use ackwise_client::Target;
+/// use ackwise_net::Target;
 ///
 /// let target: Target = "[::1]:8080".parse()?;
 /// assert_eq!(target.to_string(), "http://[::1]:8080/");
-/// # Ok::<(), ackwise_client::TargetError>(())
+/// # Ok::<(), ackwise_net::TargetError>(())
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Target {

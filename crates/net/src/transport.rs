@@ -1,6 +1,18 @@
 //! The TCP that carries the connections: a polled trait, so that one thread drives them all.
 
-use std::{io, time::Duration};
+mod kernel;
+mod tls;
+#[cfg(target_os = "linux")]
+mod tun;
+
+use std::{io, net::IpAddr, time::Duration};
+
+use ackwise_tcp::TimeWaitReason;
+
+pub use kernel::{KernelTransport, Sources, is_port_in_use, local_ports};
+pub use tls::{TlsTransport, try_handshake};
+#[cfg(target_os = "linux")]
+pub use tun::TunTransport;
 
 /// A place for one connection, reused after the connection is closed.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -62,6 +74,26 @@ pub trait Transport {
     ///
     /// If the system cannot poll.
     fn poll(&mut self, until: Duration, ready: &mut Vec<Slot>) -> io::Result<()>;
+
+    /// Reasons for TIME-WAIT at this end, with counts. `None` if only the kernel's socket table has this end.
+    fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {
+        None
+    }
+
+    /// Whether a connection is still closing.
+    fn is_closing(&self) -> bool {
+        false
+    }
+
+    /// The single local address of all connections, if there is one.
+    fn address(&self) -> Option<IpAddr> {
+        None
+    }
+
+    /// Outgoing packets that were lost.
+    fn packets_lost(&self) -> u64 {
+        0
+    }
 }
 
 /// What follows the bytes of a write.
@@ -98,7 +130,6 @@ pub enum Read {
 
 /// Why a connection ended unexpectedly.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum ConnectionError {
     /// No listener.
     #[error("connection refused")]
@@ -138,7 +169,6 @@ impl From<io::ErrorKind> for ConnectionError {
 /// Why a connection could not be attempted. The first two end a run, because the next attempt would
 /// fail too.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ConnectError {
     /// All local ports are in use or in TIME-WAIT.
     #[error("no local port is free")]

@@ -9,9 +9,9 @@ use crate::repository::assert_none;
 const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (PURE, &[PURE]),
     (&["ackwise-sim", "ackwise-linux", "ackwise-capture"], &[PURE]),
-    (&["ackwise-bpf", "ackwise-client", "ackwise-text"], &[]),
+    (&["ackwise-bpf", "ackwise-text"], &[]),
     (&["ackwise-report"], &[PURE, &["ackwise-capture", "ackwise-text"]]),
-    (&["ackwise-serve"], &[PURE, &["ackwise-linux"]]),
+    (&["ackwise-net", "ackwise-serve"], &[PURE, &["ackwise-linux"]]),
     // It plays the simulator's scenarios, and gives its measures.
     (&["ackwise-live"], &[PURE, &["ackwise-linux", "ackwise-sim"]]),
     (COMMANDS, &[PURE, BELOW_COMMANDS]),
@@ -49,7 +49,7 @@ const BELOW_COMMANDS: &[&str] = &[
     "ackwise-capture",
     "ackwise-report",
     "ackwise-text",
-    "ackwise-client",
+    "ackwise-net",
     "ackwise-serve",
 ];
 

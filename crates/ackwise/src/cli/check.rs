@@ -9,7 +9,7 @@ use ackwise_check::{
     check_versions,
     report::{Exporter, Json, Junit, Markdown, Report, Text},
 };
-use ackwise_client::Target;
+use ackwise_net::Target;
 use ackwise_tcp::policy::Preset;
 use ackwise_text::{Name, output_file, printable};
 use clap::{Args, ValueEnum};

@@ -12,13 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_client::Target;
 use ackwise_load::{
     CloseMode, Drain, LoadOptions, LoadReport, Progress, Sample, SourceNet, StackMode,
     comparison_json, comparison_text, load, load_against,
     pages::load_site,
     report::{hgrm, json, text},
 };
+use ackwise_net::Target;
 use ackwise_tcp::policy::Preset;
 use ackwise_text::output_file;
 use clap::{Args, ValueEnum};

@@ -2,14 +2,17 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use ackwise_http::{Method, ResponseEvent, ResponseParser};
+use ackwise_http::{
+    Method,
+    client::{ClientConnection, ClientError, ClientEvent},
+};
 
 use super::{ExchangeError, draft::PartialResponse, exchange::HeadEnd, plain::Plain};
 
 /// The responses of one connection.
 pub(super) struct Http1 {
-    parser: ResponseParser,
-    /// What the parser has not read. It is emptied before anything more is fed, except while
+    connection: ClientConnection<()>,
+    /// What the connection has not read. It is emptied before anything more is fed, except while
     /// nobody expects a response.
     unread: VecDeque<Plain>,
     /// The first bytes of the response under way, for messages.
@@ -19,12 +22,12 @@ pub(super) struct Http1 {
 
 impl Http1 {
     pub(super) fn new() -> Self {
-        let (parser, draft) = (ResponseParser::new(), PartialResponse::default());
-        Self { parser, unread: VecDeque::new(), sample: Vec::new(), draft }
+        let (connection, draft) = (ClientConnection::new(), PartialResponse::default());
+        Self { connection, unread: VecDeque::new(), sample: Vec::new(), draft }
     }
 
     pub(super) fn expect(&mut self, method: Method) {
-        self.parser.expect(method);
+        self.connection.ask(method, ());
     }
 
     /// The next response is read from here on; the first `kept` bytes of its content are kept.
@@ -44,8 +47,9 @@ impl Http1 {
     /// Reads on; whether the response has ended.
     pub(super) fn advance(&mut self) -> Result<bool, ExchangeError> {
         while let Some(plain) = self.unread.pop_front() {
-            let skip = usize::try_from(self.parser.offset().saturating_sub(plain.offset))
-                .map_or(plain.bytes.len(), |skip| skip.min(plain.bytes.len()));
+            let skip =
+                usize::try_from(self.connection.parser().offset().saturating_sub(plain.offset))
+                    .map_or(plain.bytes.len(), |skip| skip.min(plain.bytes.len()));
             let mut rest = &plain.bytes[skip..];
             if self.draft.start().is_none() {
                 self.draft.begin(plain.start_on_wire(plain.offset + skip as u64));
@@ -54,8 +58,8 @@ impl Http1 {
             let shown = rest.len().min(SAMPLE.saturating_sub(self.sample.len()));
             self.sample.extend_from_slice(&rest[..shown]);
             loop {
-                match self.parser.advance(&mut rest) {
-                    Err(error) => return Err(ExchangeError::Http { error, sample: self.sample() }),
+                match self.connection.advance(&mut rest) {
+                    Err(error) => return Err(self.error(error)),
                     Ok(None) => break,
                     Ok(Some(event)) => note(&mut self.draft, event, &plain),
                 }
@@ -80,20 +84,28 @@ impl Http1 {
 
     /// The server has closed: whether that ended the response.
     pub(super) fn close(&mut self) -> Result<bool, ExchangeError> {
-        match self.parser.handle_close() {
-            Ok(None) => Ok(false),
+        match self.connection.handle_close() {
+            Ok(None) | Err(ClientError::Unanswered) => Ok(false),
             Ok(Some(_)) => {
                 self.draft.complete(None);
                 Ok(true)
             }
-            Err(error) => Err(ExchangeError::Http { error, sample: self.sample() }),
+            Err(error) => Err(self.error(error)),
+        }
+    }
+
+    fn error(&self, error: ClientError) -> ExchangeError {
+        match error {
+            ClientError::Response(error) => ExchangeError::Http { error, sample: self.sample() },
+            ClientError::Unasked => ExchangeError::TooMuch,
+            ClientError::Unanswered => ExchangeError::ClosedUnanswered(None),
         }
     }
 
     /// The error of a response whose head has not ended after `waited`.
     pub(super) fn unanswered(&self, waited: Duration) -> ExchangeError {
-        if self.parser.is_within_response() {
-            let (bytes, sample) = (self.parser.offset(), self.sample());
+        if self.connection.parser().is_within_response() {
+            let (bytes, sample) = (self.connection.parser().offset(), self.sample());
             ExchangeError::EndlessHead { bytes, waited, sample }
         } else {
             ExchangeError::Silent(waited)
@@ -105,17 +117,17 @@ impl Http1 {
     }
 }
 
-fn note(draft: &mut PartialResponse, event: ResponseEvent<'_>, plain: &Plain) {
+fn note(draft: &mut PartialResponse, event: ClientEvent<'_, ()>, plain: &Plain) {
     match event {
-        ResponseEvent::Head(head) => {
+        ClientEvent::Head((), head) => {
             let end = HeadEnd {
                 offset: plain.end_on_wire(head.end),
                 separable: plain.can_end_at(head.end),
             };
             draft.take_head(head.into(), end);
         }
-        ResponseEvent::Content(content) => draft.take_content(content),
-        ResponseEvent::End(response) => draft.complete(Some(plain.end_on_wire(response.end))),
+        ClientEvent::Content((), content) => draft.take_content(content),
+        ClientEvent::End((), response) => draft.complete(Some(plain.end_on_wire(response.end))),
         _ => {} // Interim responses are part of what precedes the head.
     }
 }

@@ -27,22 +27,20 @@ impl Layer {
         }
     }
 
-    /// Takes bytes that arrived at `offset` of TCP's stream, and hands on what they make readable.
+    /// Takes bytes that arrived next in TCP's stream, and hands on what they make readable.
     pub(super) fn open(
         &mut self,
-        offset: u64,
         bytes: Vec<u8>,
         mut feed: impl FnMut(Plain),
     ) -> Result<(), ExchangeError> {
         match self {
             Self::Clear { plain } => {
-                let len = bytes.len() as u64;
-                let wire = offset..offset + len;
-                feed(Plain { bytes, offset: *plain, wire, sealed: false });
-                *plain += len;
+                let offset = *plain;
+                *plain += bytes.len() as u64;
+                feed(Plain { bytes, offset, wire: offset..*plain, sealed: false });
                 Ok(())
             }
-            Self::Tls(tls) => tls.open(offset, &bytes, feed),
+            Self::Tls(tls) => tls.open(&bytes, feed),
         }
     }
 }

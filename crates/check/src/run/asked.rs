@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use ackwise_client::Target;
 use ackwise_http::Method;
+use ackwise_net::Target;
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use crate::card::Protocol;

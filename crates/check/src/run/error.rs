@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use ackwise_client::{Target, Unresolved};
+use ackwise_net::{Target, Unresolved};
 
 use crate::{
     http_client::ExchangeError,

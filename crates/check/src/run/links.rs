@@ -1,8 +1,8 @@
 //! Finds a larger page on the same server: several questions need a response that is larger than windows, and a
 //! user who names one page often has none at hand. What an HTML page refers to is asked for, a few bytes each.
 
-use ackwise_client::Target;
 use ackwise_http::ConnectionOption;
+use ackwise_net::Target;
 use ackwise_serve::references::{self, Wanted};
 
 use super::{Follow, Options};

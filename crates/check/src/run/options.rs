@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
 
-use ackwise_client::Target;
+use ackwise_net::Target;
 use ackwise_tcp::policy::Preset;
 
 use super::{

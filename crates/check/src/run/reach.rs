@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ackwise_client::Target;
 use ackwise_http::{ConnectionOption, Method};
+use ackwise_net::Target;
 
 use super::{CheckError, Options, links, one_at_a_time};
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use ackwise_client::Target;
+use ackwise_net::Target;
 
 use super::{
     CheckError, HttpChoice, Options, Progress, distance, http3, plan,

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use ackwise_check::{CheckError, Options, check};
-use ackwise_client::Target;
 use ackwise_http::{Behaviour, behaviour::Answer};
+use ackwise_net::Target;
 
 use super::server::card;
 

@@ -8,7 +8,7 @@ use ackwise_check::{
     card::{Finding, FindingId, Values, Verdict},
     check,
 };
-use ackwise_client::Target;
+use ackwise_net::Target;
 use ackwise_testing::pattern::{PatternServer, Stalls, WritePattern};
 
 #[test]

@@ -7,8 +7,8 @@ use ackwise_check::{
     card::{Card, Finding, FindingId},
     check,
 };
-use ackwise_client::Target;
 use ackwise_http::Behaviour;
+use ackwise_net::Target;
 use ackwise_serve::{Config, Server};
 
 /// The card of a server that behaves like that; all findings if `only` is empty.

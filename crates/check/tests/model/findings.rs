@@ -7,11 +7,11 @@ use ackwise_check::{
     card::{Card, Finding, FindingId, Role, Verdict},
     run::check_with,
 };
-use ackwise_client::Target;
 use ackwise_http::{
     Behaviour,
     behaviour::{HeadFlush, Nagle, Pipelining, RequestPieces, Tail},
 };
+use ackwise_net::Target;
 
 use super::{
     sender::Sending,

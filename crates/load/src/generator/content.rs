@@ -3,8 +3,8 @@
 
 use super::{
     Failure, Plan,
-    client_connection::{Answer, Hash},
     plan::Message,
+    planned_connection::{Answer, Hash},
 };
 
 /// What the content of the responses must be.

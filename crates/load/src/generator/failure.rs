@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use ackwise_cause::{ConnectOutcome, FailureKind, Outcome};
-use ackwise_http::{ResponseError, ResponseErrorKind};
-
-use super::{ConnectionError, Heard};
+use ackwise_http::{ResponseError, ResponseErrorKind, client::ClientError};
+use ackwise_net::{ConnectionError, Heard};
 
 /// Why a request has no response. The server or the path is at fault.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -206,11 +205,15 @@ impl Failure {
     }
 }
 
-impl From<ResponseError> for Failure {
-    fn from(error: ResponseError) -> Self {
-        match error.kind {
-            ResponseErrorKind::UnexpectedEnd(_) => Self::ShortBody(error),
-            _ => Self::Malformed(error),
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Unasked => Self::Unasked,
+            ClientError::Unanswered => Self::Closed,
+            ClientError::Response(error) => match error.kind {
+                ResponseErrorKind::UnexpectedEnd(_) => Self::ShortBody(error),
+                _ => Self::Malformed(error),
+            },
         }
     }
 }

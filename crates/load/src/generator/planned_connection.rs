@@ -1,4 +1,4 @@
-//! The client of one connection, without I/O: the next step, and the response parser.
+//! What one connection does next by the plan, from its first request to its close. Without I/O.
 //!
 //! ```text
 //! Idle ── request ──▶ Asking ── response ──▶ Idle
@@ -15,32 +15,35 @@
 use std::fmt;
 
 use ackwise_http::{
-    Persistence, Response, ResponseEvent, ResponseParser, client_close::ClientSide,
+    Persistence, Response,
+    client::{ClientConnection, ClientEvent},
+    client_close::ClientSide,
 };
+use ackwise_net::AfterWrite;
 use ring::digest::{self, SHA256};
 
 use super::{
-    AfterWrite, Close, Drain, Failure, Plan,
+    Close, Drain, Failure, Plan,
     failure::Progress,
     known_response::{KnownResponse, Recognised},
     plan::Message,
 };
 
-/// The client's side of one connection.
+/// A connection of a [`Plan`].
 #[derive(Clone, Debug)]
-pub(super) struct ClientConnection {
-    side: ClientSide,
-    parser: ResponseParser,
+pub(super) struct PlannedConnection {
+    /// For each request, the hash of the content, if it is wanted.
+    http: ClientConnection<Option<Hasher>>,
     phase: Phase,
     /// The current or last message.
     message: Message,
     /// Whether it is the connection's last request.
     is_last: bool,
+    /// Whether bytes of the message are left to write.
+    is_writing: bool,
     /// Number of its bytes written.
     written: usize,
     drained: usize,
-    /// Of the content so far, if it is wanted.
-    hash: Option<Hasher>,
     cut_short: bool,
     forestalled: bool,
 }
@@ -64,11 +67,11 @@ enum Phase {
 /// What the driver has to do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Step<'p> {
-    /// Write, then call [`ClientConnection::handle_written`].
+    /// Write, then call [`PlannedConnection::handle_written`].
     Write(&'p [u8], AfterWrite),
-    /// Read, then call [`ClientConnection::handle_bytes`] or [`ClientConnection::handle_end`].
+    /// Read, then call [`PlannedConnection::handle_bytes`] or [`PlannedConnection::handle_end`].
     Read,
-    /// Close the client's half, then call [`ClientConnection::handle_half_closed`].
+    /// Close the client's half, then call [`PlannedConnection::handle_half_closed`].
     HalfClose,
     /// Close: the connection is finished.
     Close,
@@ -105,18 +108,17 @@ impl fmt::Debug for Hasher {
     }
 }
 
-impl ClientConnection {
+impl PlannedConnection {
     /// A connection that is being opened.
     pub(super) fn new() -> Self {
         Self {
-            side: ClientSide::NEW,
-            parser: ResponseParser::new(),
+            http: ClientConnection::new(),
             phase: Phase::Idle,
             message: Message::ClientClose,
             is_last: false,
+            is_writing: false,
             written: 0,
             drained: 0,
-            hash: None,
             cut_short: false,
             forestalled: false,
         }
@@ -126,12 +128,11 @@ impl ClientConnection {
     /// ends.
     pub(super) fn ask(&mut self, index: usize, last: bool, plan: &Plan) {
         assert!(self.is_idle(), "a request while another one is outstanding");
-        self.side.sent += 1;
         self.is_last = last;
         self.phase = Phase::Asking;
         self.say(plan.message(index, last));
-        self.parser.expect(plan.method(self.message));
-        self.hash = plan.is_hashed().then(|| Hasher(digest::Context::new(&SHA256)));
+        let hash = plan.is_hashed().then(|| Hasher(digest::Context::new(&SHA256)));
+        self.http.ask(plan.method(self.message), hash);
     }
 
     /// Ends an idle connection, which carries no more requests.
@@ -147,8 +148,8 @@ impl ClientConnection {
     /// The next step.
     pub(super) fn step<'p>(&self, plan: &'p Plan) -> Step<'p> {
         match self.phase {
-            Phase::Asking if self.side.sending => Step::Write(self.rest(plan), AfterWrite::Nothing),
-            Phase::SayingClose if self.side.sending => {
+            Phase::Asking if self.is_writing => Step::Write(self.rest(plan), AfterWrite::Nothing),
+            Phase::SayingClose if self.is_writing => {
                 Step::Write(self.rest(plan), AfterWrite::Close)
             }
             Phase::Idle | Phase::Asking | Phase::AwaitingClose | Phase::Draining => Step::Read,
@@ -169,16 +170,16 @@ impl ClientConnection {
     /// How far the outstanding request is, as far as this connection knows.
     pub(super) fn progress(&self) -> Progress {
         Progress {
-            is_new: self.written == 0 && self.side.answered == 0,
-            is_asked: !self.side.sending,
-            is_answering: !self.parser.is_between_responses(),
+            is_new: self.written == 0 && !self.has_answered(),
+            is_asked: !self.is_writing,
+            is_answering: !self.http.parser().is_between_responses(),
             ..Progress::UNKNOWN
         }
     }
 
     /// Whether an earlier request was answered.
     pub(super) const fn has_answered(&self) -> bool {
-        self.side.answered > 0
+        self.http.side().answered > 0
     }
 
     /// Whether a request may be started.
@@ -207,7 +208,7 @@ impl ClientConnection {
         if self.written < plan.bytes(self.message).len() {
             return;
         }
-        self.side.sending = false;
+        self.is_writing = false;
         if self.phase == Phase::SayingClose {
             self.phase = match plan.close() {
                 Close::ClientClose(Drain::HalfClose) => Phase::HalfClosing,
@@ -237,28 +238,24 @@ impl ClientConnection {
             }
         }
         let (all, method) = (bytes, plan.method(self.message));
-        let is_between = self.parser.is_between_responses();
+        let is_between = self.http.parser().is_between_responses();
         if is_between && let Some(response) = known.recognise(method, bytes) {
-            self.parser.skip_response(bytes.len() as u64);
-            if let Some(hash) = &mut self.hash {
-                hash.0.update(response.content);
-            }
             let Recognised { status, content, persistence } = response;
-            return Ok(Some(self.answered(status, content.len() as u64, persistence, plan)));
+            let mut hash = self.http.recognised(bytes.len() as u64, persistence);
+            if let Some(hash) = &mut hash {
+                hash.0.update(content);
+            }
+            return Ok(Some(self.answered(status, content.len() as u64, hash, plan)));
         }
-        while let Some(event) = self.parser.advance(&mut bytes)? {
+        while let Some(event) = self.http.advance(&mut bytes)? {
             match event {
-                ResponseEvent::Content(content) => {
-                    if let Some(hash) = &mut self.hash {
-                        hash.0.update(content);
-                    }
-                }
-                ResponseEvent::End(_) if !bytes.is_empty() => return Err(Failure::Unasked),
-                ResponseEvent::End(response) => {
+                ClientEvent::Content(Some(hash), content) => hash.0.update(content),
+                ClientEvent::End(..) if !bytes.is_empty() => return Err(Failure::Unasked),
+                ClientEvent::End(hash, response) => {
                     if is_between {
                         known.learn(method, all, &response);
                     }
-                    return Ok(Some(self.parsed(&response, plan)));
+                    return Ok(Some(self.parsed(hash, &response, plan)));
                 }
                 _ => {}
             }
@@ -268,49 +265,38 @@ impl ClientConnection {
 
     /// Handles the server's close of its half.
     pub(super) fn handle_end(&mut self, plan: &Plan) -> Result<Option<Answer>, Failure> {
-        self.side.server_closed = true;
-        if self.phase != Phase::Asking {
-            // It had more requests to come.
-            self.cut_short |= self.phase == Phase::Idle;
-            self.phase = Phase::Over;
-            return Ok(None);
-        }
-        let response = self.parser.handle_close()?.ok_or(Failure::Closed)?;
-        let answer = self.parsed(&response, plan);
+        let ended = self.http.handle_close()?;
+        // It had more requests to come.
+        self.cut_short |= self.phase == Phase::Idle;
+        let answer = ended.map(|(hash, response)| self.parsed(hash, &response, plan));
         self.phase = Phase::Over;
-        Ok(Some(answer))
+        Ok(answer)
     }
 
-    fn parsed(&mut self, response: &Response, plan: &Plan) -> Answer {
-        let Response { head, content, .. } = response;
-        self.answered(head.status, *content, head.persistence, plan)
+    fn parsed(&mut self, hash: Option<Hasher>, response: &Response, plan: &Plan) -> Answer {
+        self.answered(response.head.status, response.content, hash, plan)
     }
 
-    fn answered(
-        &mut self,
-        status: u16,
-        content: u64,
-        persistence: Persistence,
-        plan: &Plan,
-    ) -> Answer {
-        self.side.answered += 1;
-        self.side.last = Some(persistence);
-        if persistence == Persistence::Persists && !self.is_last {
+    fn answered(&mut self, status: u16, content: u64, hash: Option<Hasher>, plan: &Plan) -> Answer {
+        if self.persists() && !self.is_last {
             self.phase = Phase::Idle;
         } else {
             self.cut_short = !self.is_last;
             self.phase = self.closing_phase(plan);
         }
-        let hash = self.hash.take().map(Hasher::finish);
-        Answer { status, content, hash }
+        Answer { status, content, hash: hash.map(Hasher::finish) }
+    }
+
+    fn persists(&self) -> bool {
+        self.http.side().last == Some(Persistence::Persists)
     }
 
     fn closing_phase(&mut self, plan: &Plan) -> Phase {
-        let persists = self.side.last == Some(Persistence::Persists);
-        self.forestalled = plan.close() != Close::Server && !persists;
+        self.forestalled = plan.close() != Close::Server && !self.persists();
+        let side = ClientSide { sending: self.is_writing, ..*self.http.side() };
         match plan.close() {
             Close::Client => Phase::Over,
-            Close::ClientClose(_) if self.side.may_close().is_ok() => {
+            Close::ClientClose(_) if side.may_close().is_ok() => {
                 self.say(Message::ClientClose);
                 Phase::SayingClose
             }
@@ -319,7 +305,7 @@ impl ClientConnection {
     }
 
     fn say(&mut self, message: Message) {
-        (self.message, self.written, self.side.sending) = (message, 0, true);
+        (self.message, self.written, self.is_writing) = (message, 0, true);
     }
 
     fn drain(&mut self, bytes: usize) {
@@ -348,7 +334,7 @@ mod tests {
     /// A driver that holds all arguments and writes a few bytes at a time.
     struct Driver {
         plan: Plan,
-        connection: ClientConnection,
+        connection: PlannedConnection,
         known: KnownResponse,
         left: u32,
     }
@@ -356,7 +342,7 @@ mod tests {
     impl Driver {
         fn new(close: Close, requests: u32) -> Self {
             let plan = Plan::new("h", "/", close).unwrap();
-            let (connection, known) = (ClientConnection::new(), KnownResponse::default());
+            let (connection, known) = (PlannedConnection::new(), KnownResponse::default());
             let mut driver = Self { plan, connection, known, left: requests };
             driver.ask_next();
             driver
@@ -546,7 +532,7 @@ mod tests {
         let mut known = KnownResponse::default();
         // The second one is known.
         for response in [KEPT, KEPT, chunked.as_bytes()] {
-            let mut connection = ClientConnection::new();
+            let mut connection = PlannedConnection::new();
             connection.ask(0, false, &plan);
             let answer = connection.handle_bytes(response, &plan, &mut known).unwrap().unwrap();
             let hash = answer.hash.unwrap();

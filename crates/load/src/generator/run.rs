@@ -9,15 +9,16 @@ mod failed;
 use std::{collections::VecDeque, io, time::Duration};
 
 use ackwise_http::EncodeError;
+use ackwise_net::{ConnectError, Read, Slot, Transport};
 
 use failed::Repeat;
 
 use super::{
-    ConnectError, Failure, Plan, Read, Schedule, Slot, Tally, Transport,
-    client_connection::{Answer, ClientConnection, Step},
+    Failure, Plan, Schedule, Tally,
     content::{Content, ContentCheck},
     failure::Progress,
     known_response::KnownResponse,
+    planned_connection::{Answer, PlannedConnection, Step},
     schedule::{AfterAnswer, Next, Start},
     users::{Think, Users},
 };
@@ -174,7 +175,7 @@ struct Run<'t, T> {
 
 /// A connection.
 struct Active {
-    connection: ClientConnection,
+    connection: PlannedConnection,
     /// Requests that may follow.
     left: u64,
     /// Whether it takes a slot of the schedule, which an idle connection of an open loop does not.
@@ -313,7 +314,7 @@ impl<'t, T: Transport> Run<'t, T> {
             self.tally.count_repeat();
         }
         let mut active = Active {
-            connection: ClientConnection::new(),
+            connection: PlannedConnection::new(),
             left: start.requests,
             is_busy: true,
             intended: start.due,

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, io, time::Duration};
 
 use ackwise_http::{Method, workload::Span};
 use ackwise_link::Seed;
+use ackwise_net::{AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Transport};
 
 use super::{super::*, *};
 

@@ -5,9 +5,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use ackwise_net::ConnectionError;
 use hdrhistogram::Histogram;
 
-use super::{ConnectionError, Failure, Fault};
+use super::{Failure, Fault};
 
 /// Results so far.
 #[derive(Clone, Debug)]

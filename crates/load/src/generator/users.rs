@@ -9,8 +9,9 @@ use std::{collections::BTreeSet, time::Duration};
 
 use ackwise_http::workload::Span;
 use ackwise_link::{Seed, Stream};
+use ackwise_net::Slot;
 
-use super::{Plan, Slot};
+use super::Plan;
 
 /// How long users think before they request more.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! One connection of a page, without I/O: requests out, complete exchanges in.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
 use ackwise_http::{
-    ConnectionOption, Method, Persistence, Response, ResponseEvent, ResponseParser,
+    ConnectionOption, Method, Persistence, Response,
+    client::{ClientConnection, ClientEvent},
     getweb::{Entry, IndexParser},
 };
 
@@ -24,20 +25,18 @@ pub(super) struct Connection {
     pub(super) ends: bool,
     /// Whether the server was asked to close after the last response.
     asked_to_close: bool,
-    /// Whether the response that is arriving has a status of an error.
-    is_error: bool,
-    parser: ResponseParser,
-    outstanding: VecDeque<Outstanding>,
+    http: ClientConnection<Outstanding>,
 }
 
 /// A request without its response.
 #[derive(Clone, Debug)]
 pub(super) struct Outstanding {
-    method: Method,
     /// Bytes of content, if the request says how many.
     expected: Option<u64>,
     /// Whether a step of the plan is complete with its response.
     pub(super) completes: bool,
+    /// Whether the status of its response is an error.
+    is_error: bool,
     index: Index,
 }
 
@@ -69,16 +68,26 @@ pub(super) struct Exchanged {
 
 impl Outstanding {
     pub(super) const fn get(expected: Option<u64>) -> Self {
-        Self { method: Method::Get, expected, completes: false, index: Index::None }
+        Self { expected, completes: false, is_error: false, index: Index::None }
     }
 
     pub(super) const fn getweb() -> Self {
         let index = Index::Reading(IndexParser::new());
-        Self { method: Method::GetWeb, expected: None, completes: false, index }
+        Self { expected: None, completes: false, is_error: false, index }
     }
 
-    /// Takes content of the response, whose status is a success.
+    const fn method(&self) -> Method {
+        match self.index {
+            Index::None => Method::Get,
+            Index::Reading(_) | Index::Read { .. } => Method::GetWeb,
+        }
+    }
+
+    /// Takes content of the response.
     fn take(&mut self, mut content: &[u8]) -> Result<(), Failure> {
+        if self.is_error {
+            return Ok(());
+        }
         if let Index::Reading(parser) = &mut self.index
             && let Some(entries) = parser.advance(&mut content).map_err(|_| Failure::Index)?
         {
@@ -121,9 +130,7 @@ impl Connection {
             closes_after: false,
             ends: false,
             asked_to_close: false,
-            is_error: false,
-            parser: ResponseParser::new(),
-            outstanding: VecDeque::new(),
+            http: ClientConnection::new(),
         }
     }
 
@@ -139,8 +146,7 @@ impl Connection {
             last.completes = true;
         }
         for one in outstanding {
-            self.parser.expect(one.method);
-            self.outstanding.push_back(one);
+            self.http.ask(one.method(), one);
         }
         self.unsent.extend_from_slice(requests);
     }
@@ -155,18 +161,13 @@ impl Connection {
             *bytes = &[];
             return Ok(None); // After the last response.
         }
-        if self.outstanding.is_empty() && !bytes.is_empty() {
-            return Err(Failure::Unasked);
-        }
-        while let Some(event) = self.parser.advance(bytes)? {
+        while let Some(event) = self.http.advance(bytes)? {
             match event {
-                ResponseEvent::Head(head) => self.is_error = head.status >= FIRST_ERROR,
-                ResponseEvent::Content(content) if !self.is_error => {
-                    if let Some(first) = self.outstanding.front_mut() {
-                        first.take(content)?;
-                    }
+                ClientEvent::Head(request, head) => request.is_error = head.status >= FIRST_ERROR,
+                ClientEvent::Content(request, content) => request.take(content)?,
+                ClientEvent::End(request, response) => {
+                    return Ok(Some(self.complete(&request, &response)));
                 }
-                ResponseEvent::End(response) => return Ok(self.complete(&response)),
                 _ => {}
             }
         }
@@ -180,33 +181,29 @@ impl Connection {
     /// If it closed within a response, or with requests outstanding.
     pub(super) fn handle_end(&mut self) -> Result<Option<Exchanged>, Failure> {
         self.ends = true;
-        if self.outstanding.is_empty() {
-            return Ok(None);
-        }
-        let response = self.parser.handle_close()?.ok_or(Failure::Closed)?;
-        Ok(self.complete(&response))
+        let ended = self.http.handle_close()?;
+        Ok(ended.map(|(request, response)| self.complete(&request, &response)))
     }
 
     /// Whether requests are without a response.
     pub(super) fn is_waiting(&self) -> bool {
-        !self.outstanding.is_empty()
+        self.http.outstanding() > 0
     }
 
-    fn complete(&mut self, response: &Response) -> Option<Exchanged> {
-        let asked = self.outstanding.pop_front()?;
+    fn complete(&mut self, asked: &Outstanding, response: &Response) -> Exchanged {
         self.ends |= response.head.persistence != Persistence::Persists;
-        self.ends |= self.asked_to_close && self.outstanding.is_empty();
+        self.ends |= self.asked_to_close && !self.is_waiting();
         let (status, content) = (response.head.status, response.content);
         let judged = match status {
             FIRST_ERROR.. => Err(Failure::Status(status)),
             _ => asked.judge(content),
         };
-        Some(Exchanged {
+        Exchanged {
             files: judged.unwrap_or(0),
             content,
             completes: asked.completes,
             failure: judged.err(),
-        })
+        }
     }
 }
 

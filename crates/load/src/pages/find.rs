@@ -6,9 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_client::Target;
-use ackwise_client::TlsSettings;
 use ackwise_http::{ConnectionOption, Method, ResponseEvent, ResponseParser};
+use ackwise_net::{Target, TlsSettings};
 use ackwise_serve::references::{self, Wanted};
 use rustls::StreamOwned;
 

@@ -3,13 +3,14 @@
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
 use ackwise_http::page::{Connections, PageFetch, Pause, Step};
+use ackwise_net::{Slot, Transport};
 
 use super::{
     KeptConnections, LoadedPage, LoadedPages, PAGES_LIMIT, PageLoad, WebPage,
     connection::Connection,
     user::{Loading, State, User},
 };
-use crate::generator::{Failure, RunError, Slot, ThinkScope, Transport};
+use crate::generator::{Failure, RunError, ThinkScope};
 
 /// Loads pages by `load`. `watch` gets each page, and `None` at least every [`WATCH_INTERVAL`], and
 /// may end the run.

@@ -2,19 +2,16 @@
 
 use std::{net::SocketAddr, ops::ControlFlow};
 
-use ackwise_client::TlsSettings;
 use ackwise_http::page::Transfer;
+use ackwise_net::{KernelTransport, TlsSettings, TlsTransport, Transport};
 
 use super::{
     Cache, KeptConnections, LoadedPage, LoadedPages, PageClose, PageFile, PageLoad, PagesReport,
     WebPage, find::find, load_pages,
 };
 use crate::{
-    CloseMode, LoadError, LoadOptions, Progress, StackMode,
-    generator::{KernelTransport, Transport},
-    requests,
+    CloseMode, LoadError, LoadOptions, Progress, StackMode, requests,
     run::{find as find_server, tls_settings},
-    tls_transport::TlsTransport,
 };
 
 /// How pages are loaded; the rest is in [`LoadOptions`].

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_http::page::{PageFetch, Step};
 use ackwise_link::Stream;
+use ackwise_net::Slot;
 
 use super::{LoadedPage, PageLoad, options::CachedFiles};
-use crate::generator::Slot;
 
 /// One user.
 pub(super) struct User {

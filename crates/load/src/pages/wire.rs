@@ -3,6 +3,7 @@
 use std::{io, ops::Range};
 
 use ackwise_http::{ConnectionOption, client_close};
+use ackwise_net::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};
 
 use super::{
     PageClose,
@@ -11,9 +12,7 @@ use super::{
     user::State,
     web_page::Wanted,
 };
-use crate::generator::{
-    AfterWrite, ConnectError, ConnectionError, Failure, Read, RunError, Slot, Transport,
-};
+use crate::generator::{Failure, RunError};
 
 impl<T: Transport> Run<'_, T> {
     pub(super) fn open(&mut self, user: usize, number: u32) -> Result<(), RunError> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ackwise_cause::FailureKind;
+use ackwise_net::local_ports;
 use ackwise_text::words::{counted, grouped};
 
 use ackwise_tcp::policy::Preset;
@@ -10,7 +11,7 @@ use ackwise_tcp::policy::Preset;
 use super::LoadReport;
 use crate::{
     CloseMode, HeldCount, LoadOptions, StackMode, TimeWait,
-    generator::{EndReason, LoadResult, local_ports},
+    generator::{EndReason, LoadResult},
 };
 
 pub(super) fn notes(

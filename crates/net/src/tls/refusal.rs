@@ -4,7 +4,7 @@ use rustls::{CertificateError, Error, OtherError};
 
 /// Why the session cannot go on, and what the user can do about it.
 #[must_use]
-pub fn refusal(error: &Error) -> String {
+pub(super) fn refusal(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(reason) => format!(
             "cannot verify the server's certificate: {} (--ca-file FILE trusts the certificates in \

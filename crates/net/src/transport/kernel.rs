@@ -1,5 +1,8 @@
 //! Non-blocking kernel sockets.
 
+mod sources;
+mod timer;
+
 use std::{
     io::{self, Read as _, Write as _},
     net::{Shutdown, SocketAddr},
@@ -7,15 +10,14 @@ use std::{
 };
 
 #[cfg(target_os = "linux")]
-use ackwise_serve::TcpInfo;
+use ackwise_linux::sockets::TcpInfo;
 use mio::{Events, Interest, Poll, Token, event::Event, net::TcpStream};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
-use super::{
-    AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Sources, Transport,
-    sources::{SourcePorts, local_ports},
-    timer::Timer,
-};
+use self::{sources::SourcePorts, timer::Timer};
+use super::{AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Transport};
+
+pub use sources::{Sources, local_ports};
 
 /// Connections of the kernel's TCP to one server.
 #[derive(Debug)]
@@ -269,7 +271,8 @@ fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
 }
 
 /// Whether `error` means that the local port is in use or in TIME-WAIT. Another port may succeed.
-pub(crate) fn is_port_in_use(error: &io::Error) -> bool {
+#[must_use]
+pub fn is_port_in_use(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse)
 }
 

@@ -4,20 +4,18 @@
 //! latencies of the first request on a connection include it.
 
 use std::{
-    io::{self, ErrorKind, Read as _, Write as _},
+    io::{self, ErrorKind},
     net::{IpAddr, SocketAddr, TcpStream},
     time::Duration,
 };
 
-use ackwise_client::{TlsSettings, refusal};
 use ackwise_tcp::TimeWaitReason;
-use rustls::ClientConnection;
 
-use super::clients::Clients;
-use crate::generator::{AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Transport};
+use super::{AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Transport};
+use crate::tls::{TlsError, TlsSession, TlsSettings};
 
 /// A transport whose bytes are those of TLS sessions over `inner`.
-pub(super) struct TlsTransport<T> {
+pub struct TlsTransport<T> {
     inner: T,
     settings: TlsSettings,
     sessions: Vec<Option<Session>>,
@@ -26,29 +24,28 @@ pub(super) struct TlsTransport<T> {
 }
 
 struct Session {
-    tls: ClientConnection,
+    tls: TlsSession,
     /// Records that the transport has not taken yet.
     outgoing: Vec<u8>,
-    /// Received bytes that the session has not taken yet: it keeps only some records' plaintext. At most
-    /// one read.
-    incoming: Vec<u8>,
     /// Whether the server has closed its half of the connection.
     ended: bool,
 }
 
 impl<T: Transport> TlsTransport<T> {
     /// Sessions with `settings` for `slots` concurrent connections.
-    pub(super) fn new(inner: T, settings: TlsSettings, slots: usize) -> Self {
+    pub fn new(inner: T, settings: TlsSettings, slots: usize) -> Self {
         let sessions = std::iter::repeat_with(|| None).take(slots).collect();
         Self { inner, settings, sessions, buffer: vec![0; READ_SIZE] }
+    }
+
+    fn session(&mut self, slot: Slot) -> Result<&mut Session, ConnectionError> {
+        self.sessions[slot.0].as_mut().ok_or(ConnectionError::Reset)
     }
 
     /// Hands records to the transport, as far as it takes them.
     fn flush(&mut self, slot: Slot, follows: AfterWrite) -> Result<(), ConnectionError> {
         let session = self.sessions[slot.0].as_mut().ok_or(ConnectionError::Reset)?;
-        while session.tls.wants_write() {
-            session.tls.write_tls(&mut session.outgoing).map_err(|error| error.kind())?;
-        }
+        session.tls.take_outgoing(&mut session.outgoing).map_err(|error| error.kind())?;
         while !session.outgoing.is_empty() {
             match self.inner.write(slot, &session.outgoing, follows)? {
                 0 => return Ok(()),
@@ -58,35 +55,58 @@ impl<T: Transport> TlsTransport<T> {
         Ok(())
     }
 
-    /// Takes what has arrived, up to the first plaintext. Returns whether there was anything.
+    /// Takes what has arrived. Returns whether there was anything.
     fn receive(&mut self, slot: Slot) -> Result<bool, ConnectionError> {
         let session = self.sessions[slot.0].as_mut().ok_or(ConnectionError::Reset)?;
-        if session.incoming.is_empty() {
-            match self.inner.read(slot, &mut self.buffer)? {
-                Read::Nothing => return Ok(false),
-                Read::End => {
-                    session.ended = true;
-                    return Ok(false);
-                }
-                Read::ByteCount(bytes) => {
-                    session.incoming.extend_from_slice(&self.buffer[..bytes]);
-                }
+        match self.inner.read(slot, &mut self.buffer)? {
+            Read::Nothing => Ok(false),
+            Read::End => {
+                session.ended = true;
+                Ok(false)
+            }
+            Read::ByteCount(bytes) => {
+                session.tls.receive(&self.buffer[..bytes]);
+                Ok(true)
             }
         }
-        let mut unread = &session.incoming[..];
-        while !unread.is_empty() {
-            let taken = session.tls.read_tls(&mut unread).map_err(|error| error.kind())?;
-            let state = session.tls.process_new_packets().map_err(|_| ConnectionError::Tls)?;
-            if taken == 0 {
-                unread = &[]; // After close_notify nothing counts.
-            }
-            if state.plaintext_bytes_to_read() > 0 {
-                break;
+    }
+
+    /// Goes on with the handshake, as far as records are there. Returns whether it is over.
+    fn shake_hands(&mut self, slot: Slot) -> Result<bool, ConnectionError> {
+        while self.session(slot)?.tls.is_handshaking() {
+            let has_more = self.receive(slot)?;
+            let session = self.session(slot)?;
+            let failed = session.tls.shake_hands().err();
+            self.flush(slot, AfterWrite::Nothing)?;
+            let session = self.session(slot)?;
+            match failed {
+                Some(error) => return Err(error.into()),
+                None if !session.tls.is_handshaking() => break,
+                None if session.ended => return Err(ConnectionError::Tls),
+                None if !has_more => return Ok(false),
+                None => {}
             }
         }
-        let taken = session.incoming.len() - unread.len();
-        session.incoming.drain(..taken);
         Ok(true)
+    }
+
+    /// RFC 8446, section 6.1: "Each party MUST send a "close_notify" alert before closing its write
+    /// side of the connection", unless it has already sent an error alert. Not to a server that has
+    /// closed: it would answer with an RST, which ends its TIME-WAIT.
+    fn notify(&mut self, slot: Slot) {
+        let Ok(session) = self.session(slot) else { return };
+        if session.ended || session.tls.is_handshaking() {
+            return;
+        }
+        session.tls.send_close_notify();
+        // If it fails, the connection is broken.
+        let _ = self.flush(slot, AfterWrite::Close);
+    }
+}
+
+impl From<TlsError> for ConnectionError {
+    fn from(_: TlsError) -> Self {
+        Self::Tls
     }
 }
 
@@ -96,11 +116,10 @@ impl<T: Transport> Transport for TlsTransport<T> {
     }
 
     fn connect(&mut self, slot: Slot) -> Result<(), ConnectError> {
-        let tls = self.settings.session();
+        let tls = TlsSession::new(&self.settings);
         let tls = tls.map_err(|error| ConnectError::System(io::Error::other(error)))?;
         self.inner.connect(slot)?;
-        self.sessions[slot.0] =
-            Some(Session { tls, outgoing: Vec::new(), incoming: Vec::new(), ended: false });
+        self.sessions[slot.0] = Some(Session { tls, outgoing: Vec::new(), ended: false });
         Ok(())
     }
 
@@ -111,22 +130,14 @@ impl<T: Transport> Transport for TlsTransport<T> {
         follows: AfterWrite,
     ) -> Result<usize, ConnectionError> {
         self.flush(slot, AfterWrite::Nothing)?;
-        while self.session(slot)?.tls.is_handshaking() {
-            let has_more = self.receive(slot)?;
-            self.flush(slot, AfterWrite::Nothing)?;
-            let session = self.session(slot)?;
-            if session.ended && session.tls.is_handshaking() {
-                return Err(ConnectionError::Tls);
-            }
-            if !has_more && session.tls.is_handshaking() {
-                return Ok(0);
-            }
+        if !self.shake_hands(slot)? {
+            return Ok(0);
         }
         let session = self.session(slot)?;
         if !session.outgoing.is_empty() {
             return Ok(0); // The transport is full.
         }
-        let taken = session.tls.writer().write(bytes).map_err(|error| error.kind())?;
+        let taken = session.tls.write(bytes).map_err(|error| error.kind())?;
         self.flush(slot, follows)?;
         Ok(taken)
     }
@@ -135,18 +146,11 @@ impl<T: Transport> Transport for TlsTransport<T> {
         self.flush(slot, AfterWrite::Nothing)?;
         loop {
             let session = self.session(slot)?;
-            match session.tls.reader().read(buffer) {
-                // The end is TCP's: the FIN after a close_notify decides who closes first. Without
-                // close_notify, an end is judged by HTTP's framing.
-                Ok(0) => {}
-                Ok(bytes) => return Ok(Read::ByteCount(bytes)),
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::UnexpectedEof) => {
-                }
-                Err(error) => return Err(error.kind().into()),
-            }
-            if session.ended && session.incoming.is_empty() {
-                return Ok(Read::End);
+            // The end is TCP's: the FIN after a close_notify decides who closes first.
+            match session.tls.read(buffer)? {
+                0 if session.ended => return Ok(Read::End),
+                0 => {}
+                bytes => return Ok(Read::ByteCount(bytes)),
             }
             if !self.receive(slot)? && !self.session(slot)?.ended {
                 return Ok(Read::Nothing);
@@ -155,7 +159,7 @@ impl<T: Transport> Transport for TlsTransport<T> {
     }
 
     fn may_have_ended(&mut self, slot: Slot, now: Duration) -> bool {
-        let has_more = |session: &mut Session| session.ended || !session.incoming.is_empty();
+        let has_more = |session: &mut Session| session.ended || session.tls.has_unread();
         self.session(slot).is_ok_and(has_more) || self.inner.may_have_ended(slot, now)
     }
 
@@ -182,28 +186,7 @@ impl<T: Transport> Transport for TlsTransport<T> {
     fn poll(&mut self, until: Duration, ready: &mut Vec<Slot>) -> io::Result<()> {
         self.inner.poll(until, ready)
     }
-}
 
-impl<T: Transport> TlsTransport<T> {
-    fn session(&mut self, slot: Slot) -> Result<&mut Session, ConnectionError> {
-        self.sessions[slot.0].as_mut().ok_or(ConnectionError::Reset)
-    }
-
-    /// RFC 8446, section 6.1: "Each party MUST send a "close_notify" alert before closing its write
-    /// side of the connection", unless it has already sent an error alert. Not to a server that has
-    /// closed: it would answer with an RST, which ends its TIME-WAIT.
-    fn notify(&mut self, slot: Slot) {
-        let Ok(session) = self.session(slot) else { return };
-        if session.ended || session.tls.is_handshaking() {
-            return;
-        }
-        session.tls.send_close_notify();
-        // If it fails, the connection is broken.
-        let _ = self.flush(slot, AfterWrite::Close);
-    }
-}
-
-impl<T: Clients> Clients for TlsTransport<T> {
     fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {
         self.inner.time_wait_reasons()
     }
@@ -227,7 +210,7 @@ impl<T: Clients> Clients for TlsTransport<T> {
 /// # Errors
 ///
 /// If the server cannot be reached or trusted.
-pub(super) fn try_handshake(
+pub fn try_handshake(
     server: SocketAddr,
     settings: &TlsSettings,
     timeout: Duration,
@@ -253,7 +236,7 @@ fn in_words(error: &io::Error) -> String {
         (Some(rustls::Error::InvalidMessage(_)), _) => {
             "the response is not TLS (if the server has no TLS, use http://)".to_owned()
         }
-        (Some(inner), _) => refusal(inner),
+        (Some(inner), _) => TlsError::from(inner.clone()).to_string(),
         (None, ErrorKind::WouldBlock) => {
             "no response in time (if the server has no TLS, use http://)".to_owned()
         }

@@ -1,4 +1,4 @@
-//! Ackwise's TCP over TUN as the generator's transport.
+//! Ackwise's TCP over TUN.
 
 use std::{
     collections::BTreeMap,
@@ -18,11 +18,10 @@ use ackwise_tcp::{
     policy::{ClosePolicy, CongestionPolicy, HoldPolicy, Policies, Preset},
 };
 
-use super::clients::Clients;
-use crate::generator::{AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Transport};
+use super::{AfterWrite, ConnectError, ConnectionError, Heard, Read, Slot, Transport};
 
 /// Connections of Ackwise's TCP to one server.
-pub(super) struct TunTransport {
+pub struct TunTransport {
     tun: TunStack,
     peer: SocketAddr,
     /// Connections take them in turn.
@@ -47,7 +46,8 @@ struct OpenConnection {
 
 impl TunTransport {
     /// A transport for `slots` concurrent connections.
-    pub(super) fn new(wire: Wire, preset: Preset, close: ClosePolicy, slots: usize) -> Self {
+    #[must_use]
+    pub fn new(wire: Wire, preset: Preset, close: ClosePolicy, slots: usize) -> Self {
         let Wire { tun, peer, changes } = wire;
         Self {
             tun,
@@ -108,32 +108,6 @@ fn configs(policies: Policies) -> Vec<Arc<Config>> {
 
 /// `CYCLE_LEN` - 1 in Linux `bbr_reset_probe_bw_mode`: the phase in which the queue drains is none of them.
 const BBR_PHASES: u8 = 7;
-
-impl Clients for TunTransport {
-    fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {
-        self.forget_those_gone();
-        let mut reasons: Vec<(TimeWaitReason, u64)> = Vec::new();
-        for reason in self.endpoints().filter_map(Endpoint::time_wait_reason) {
-            match reasons.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, count)) => *count += 1,
-                None => reasons.push((reason, 1)),
-            }
-        }
-        Some(reasons)
-    }
-
-    fn is_closing(&self) -> bool {
-        self.endpoints().any(|end| !matches!(end.state(), State::TimeWait | State::Closed))
-    }
-
-    fn address(&self) -> Option<IpAddr> {
-        self.tun.device().address_towards(self.peer.ip())
-    }
-
-    fn packets_lost(&self) -> u64 {
-        self.tun.counters().send_failures
-    }
-}
 
 impl Transport for TunTransport {
     fn now(&self) -> Duration {
@@ -228,6 +202,30 @@ impl Transport for TunTransport {
         self.tun.poll(deadline)?;
         self.hear(ready);
         Ok(())
+    }
+
+    fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {
+        self.forget_those_gone();
+        let mut reasons: Vec<(TimeWaitReason, u64)> = Vec::new();
+        for reason in self.endpoints().filter_map(Endpoint::time_wait_reason) {
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, count)) => *count += 1,
+                None => reasons.push((reason, 1)),
+            }
+        }
+        Some(reasons)
+    }
+
+    fn is_closing(&self) -> bool {
+        self.endpoints().any(|end| !matches!(end.state(), State::TimeWait | State::Closed))
+    }
+
+    fn address(&self) -> Option<IpAddr> {
+        self.tun.device().address_towards(self.peer.ip())
+    }
+
+    fn packets_lost(&self) -> u64 {
+        self.tun.counters().send_failures
     }
 }
 

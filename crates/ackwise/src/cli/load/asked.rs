@@ -3,10 +3,10 @@
 use std::{fs, io::Read, path::PathBuf};
 
 use ackwise_check::run::asked::{parse_field, parse_method, parse_user};
-use ackwise_client::Target;
 use ackwise_http::{Method, workload::Pages};
 use ackwise_link::Seed;
 use ackwise_load::{ContentCheck, LoadOptions, Workload};
+use ackwise_net::Target;
 use clap::Args;
 
 use crate::cli::{check::asked::content, outcome::Failure};

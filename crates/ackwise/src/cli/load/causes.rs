@@ -1,7 +1,7 @@
 //! `--explain`: the run's packets, captured and explained while it lasts.
 
-use ackwise_client::Target;
 use ackwise_load::report::Causes;
+use ackwise_net::Target;
 
 use crate::cli::outcome::Failure;
 

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use super::{Active, Run};
-use crate::generator::{
-    Failure, Fault, Slot, Transport, failure::Progress, plan::Message, schedule::Start,
-};
+use crate::generator::{Failure, Fault, failure::Progress, plan::Message, schedule::Start};
+use ackwise_net::{Slot, Transport};
 
 /// A request that crossed the server's close, in the slot of its connection, which is gone.
 pub(super) struct Repeat {
