@@ -29,7 +29,7 @@ cargo xtask bench check [--rounds N]
     Check servers with named patterns of writes while every core is busy, and count the verdicts: N
     runs of each (20 by default). Wrong cards are kept in target/bench/check. Exit: 0 as expected, 1 not.
 cargo xtask bench check --programs [--program NAME]... [--rtt MS] [--rate RATE]
-    Check real programs with --rtt (80 ms by default) and --rate (20Mb/s), and over the link emulator
+    Check real programs with --rtt (80 ms by default) and --link-rate (20Mb/s), and over the link emulator
     with the same path, and compare the verdicts. Needs root. Exit: 0 all equal, 1 not.
 cargo xtask bench check --clock [--program NAME]... [--ackwise FILE]
     Check the servers of bench/programs.toml under BBR and CUBIC, and compare the verdicts on stalls with a
@@ -66,7 +66,8 @@ pub(super) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             Long("rtt") => rtt = Some(parser.value()?.parse::<u16>()?),
             Long("rate") => {
                 let rate_given = parser.value()?.string()?;
-                rate = Some(Distance::parse_rate(&rate_given).map_err(|why| anyhow!(why))?);
+                rate =
+                    Some(ackwise_units::parse(&rate_given).map_err(|it| anyhow!("expected {it}"))?);
             }
             Short('h') | Long("help") => return Ok(None),
             other => return Err(other.unexpected().into()),

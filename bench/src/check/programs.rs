@@ -44,7 +44,7 @@ pub(super) fn run(names: &[String], path: Distance) -> anyhow::Result<ExitCode> 
     let ackwise = program::build()?;
     let rate = path.rate.map_or(0.0, |rate| rate.get() as f64 / 1e6);
     println!(
-        "{NAME}: --rtt {} ms --rate {rate} Mb/s beside the link emulator",
+        "{NAME}: --rtt {} ms --link-rate {rate} Mb/s beside the link emulator",
         path.rtt.as_millis()
     );
     let load = Load::start();
@@ -146,7 +146,7 @@ impl Check<'_> {
         command.args(["check", "--json", "--stack", "ackwise", "--timeout", &ms(time)]);
         command.args(["--max-wait", &ms(WAIT + self.path.extra_time() / 10)]).args(arguments);
         if let (Some(rate), false) = (self.path.rate, arguments.iter().all(|it| it != "--rtt")) {
-            command.args(["--rate", &format!("{}kb/s", rate.get() as f64 / 1e3)]);
+            command.args(["--link-rate", &format!("{}kb/s", rate.get() as f64 / 1e3)]);
         }
         command.arg(format!("http://{address}:{PORT}/"));
         let mut text = String::new();

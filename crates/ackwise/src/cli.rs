@@ -5,7 +5,6 @@
 
 mod check;
 mod colour;
-mod duration;
 mod error;
 mod explain;
 mod files;
@@ -19,6 +18,7 @@ mod output;
 mod preset;
 mod privileges;
 mod progress;
+mod quantity;
 mod record;
 mod reproduce;
 mod rows;
@@ -26,7 +26,6 @@ mod run;
 mod schema;
 mod serve;
 #[cfg(target_os = "linux")]
-mod size;
 #[cfg(target_os = "linux")]
 mod tune;
 

@@ -94,9 +94,9 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "--data-split", "1", "localhost"], "--data"),
         (&["check", "--data", "x", "--data-split", "1", "localhost"], "--data has 1 bytes"),
         (&["check", "--quick", "--thorough", "localhost"], "cannot be used with"),
-        (&["check", "--rate", "20Mb/s", "localhost"], "--rtt"),
-        (&["check", "--rtt", "80ms", "--rate", "20", "localhost"], "such as 20Mb/s"),
-        (&["check", "--rtt", "80ms", "--loss", "0.1", "localhost"], "such as 0.1%"),
+        (&["check", "--link-rate", "20Mb/s", "localhost"], "--rtt"),
+        (&["check", "--rtt", "80ms", "--link-rate", "20", "localhost"], "b/s, kb/s, Mb/s or Gb/s"),
+        (&["check", "--rtt", "80ms", "--loss", "0.1", "localhost"], "a share in %"),
         (
             &["check", "--rtt", "80ms", "--stack", "kernel", "http://127.0.0.1:9/"],
             "--stack ackwise",
@@ -111,15 +111,15 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "http://"], "http://"),
         (&["check", "http://localhost:99999/"], "99999"),
         (&["model", "--network", "token-ring"], "token-ring"),
-        (&["model", "--kbps", "0"], "expected a whole number from 1"),
+        (&["model", "--link-rate", "0 b/s"], "more than 0"),
         (&["model", "--files", "1,-2"], "expected a whole number"),
-        (&["model", "--page", "small-page", "--files", "1"], "cannot be used with"),
+        (&["model", "--page", "small-page", "--files", "1B"], "cannot be used with"),
         (&["reproduce", "faber", "--html", "."], "cannot write .: is a directory"),
         (
             &["reproduce", "faber", "--on", "kernel", "--save", "/nonexistent/x"],
             "cannot write /nonexistent/x: No such file",
         ),
-        (&["serve", "--mmap-over", "5"], "--mmap-over needs --copies mmap"),
+        (&["serve", "--mmap-over", "5B"], "--mmap-over needs --copies mmap"),
         (&["explore"], "unrecognized subcommand"),
     ] {
         let output = run(arguments);
@@ -137,7 +137,7 @@ fn the_model_prints_a_table_and_json() {
         stdout(&output).contains("simple HTTP                          1174.1            1.000")
     );
     let output =
-        run(&["model", "--json", "--kbps", "20000", "--rtt", "80ms", "--files", "30000,12000"]);
+        run(&["model", "--json", "--link-rate", "20Mb/s", "--rtt", "80ms", "--files", "30KB,12KB"]);
     let document = schema::keeping_to("model", &output.stdout);
     assert_eq!(document["files"], serde_json::json!([30_000, 12_000]));
     assert_eq!(document["transports"].as_array().unwrap().len(), 8);

@@ -177,18 +177,18 @@ fn a_limit_that_is_exceeded_is_named_with_the_worst_exchange() {
         .collect();
     let most = owed.iter().copied().fold(0.0, f64::max);
     let worst = owed.iter().position(|it| *it == most).unwrap();
-    let limits = ["--fail-on", "nagle-delayed-ack=10", "--fail-on", "cork-timer"];
-    let limits = [&limits[..], &["--fail-on", "transmission=0.5"]].concat();
+    let limits = ["--fail-on", "nagle-delayed-ack=10ms", "--fail-on", "cork-timer"];
+    let limits = [&limits[..], &["--fail-on", "transmission=0.5ms"]].concat();
     let output = directory.run(&[&["explain"], &limits[..], &["stalls.pcap"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     let [nagle, link] = &said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
     let expected = format!(
-        "ackwise: --fail-on nagle-delayed-ack=10: exceeded by 200 of 300 exchanges, most by \
+        "ackwise: --fail-on nagle-delayed-ack=10ms: exceeded by 200 of 300 exchanges, most by \
          exchange {worst} ({most:.3} ms)"
     );
     assert_eq!(*nagle, expected);
-    assert!(link.starts_with("ackwise: --fail-on transmission=0.5: exceeded by "), "{link}");
+    assert!(link.starts_with("ackwise: --fail-on transmission=0.5ms: exceeded by "), "{link}");
 }
 
 #[test]

@@ -30,9 +30,10 @@ mod seed;
 mod transmitter;
 mod verdict;
 
+pub use ackwise_units::Probability;
 pub use config::{Faults, Limit, LinkConfig, Outage, Queue, RateChange};
 pub use link::Link;
-pub use pick::{Pick, Probability};
+pub use pick::Pick;
 pub use rate::Rate;
 pub use red::{BeyondMax, Red, Spacing};
 pub use seed::{Seed, Stream};

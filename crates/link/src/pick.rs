@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use ackwise_units::Probability;
+
 use crate::seed::{Seed, Stream};
 
 /// The packets that a fault affects.
@@ -16,33 +18,6 @@ pub enum Pick {
     /// The nth packets offered to the link, counted from 1, in any order.
     Nth(Vec<u64>),
 }
-
-/// A probability in millionths, so that a stream gives the same decisions on every platform.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Probability {
-    per_million: u32,
-}
-
-impl Probability {
-    /// `None` above a million.
-    #[must_use]
-    pub const fn per_million(value: u32) -> Option<Self> {
-        if value <= MILLION { Some(Self { per_million: value }) } else { None }
-    }
-
-    /// In millionths.
-    #[must_use]
-    pub const fn as_per_million(self) -> u32 {
-        self.per_million
-    }
-
-    /// Draws a decision. The bias is below 2^-44.
-    pub fn hits(self, stream: &mut Stream) -> bool {
-        stream.below(MILLION.into()) < self.per_million.into()
-    }
-}
-
-const MILLION: u32 = 1_000_000;
 
 /// A [`Pick`] with its position in the sequence of packets.
 #[derive(Clone, Debug)]
@@ -65,7 +40,7 @@ impl Picker {
         self.offered += 1;
         match &self.pick {
             Pick::Never => false,
-            Pick::Random(probability) => probability.hits(&mut self.stream),
+            Pick::Random(probability) => self.stream.hits(*probability),
             Pick::Nth(numbers) => numbers.binary_search(&self.offered).is_ok(),
         }
     }

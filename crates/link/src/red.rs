@@ -6,9 +6,9 @@
 use core::num::NonZeroU32;
 
 use ackwise_tcp::{ByteCount, Instant};
+use ackwise_units::Probability;
 
 use crate::{
-    pick::Probability,
     rate::Rate,
     seed::{Seed, Stream},
     verdict::DropReason,

@@ -1,6 +1,7 @@
 //! A stream of random numbers for each purpose, so that adding a link, or a fault to a link, does
 //! not change the random numbers of another.
 
+use ackwise_units::Probability;
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng, SeedableRng},
@@ -54,7 +55,14 @@ impl Stream {
         let scaled = (u128::from(self.next_u64()) * u128::from(bound)) >> 64;
         u64::try_from(scaled).expect("the upper half of 128 bits has 64")
     }
+
+    /// Draws a decision with this probability. The bias is below 2^-44.
+    pub fn hits(&mut self, probability: Probability) -> bool {
+        self.below(MILLION) < probability.as_per_million().into()
+    }
 }
+
+const MILLION: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -40,8 +40,14 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
     ),
 ];
 
-const PURE: &[&str] =
-    &["ackwise-tcp", "ackwise-link", "ackwise-http", "ackwise-cause", "ackwise-tuning"];
+const PURE: &[&str] = &[
+    "ackwise-units",
+    "ackwise-tcp",
+    "ackwise-link",
+    "ackwise-http",
+    "ackwise-cause",
+    "ackwise-tuning",
+];
 
 /// Crates that every command may use.
 const BELOW_COMMANDS: &[&str] = &[

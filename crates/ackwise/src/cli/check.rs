@@ -26,12 +26,12 @@ use listen::Listen;
 
 use super::{
     colour::Colour,
-    duration,
     interrupt::{Wanted, until_interrupted},
     number::whole,
     outcome::{Failure, Outcome},
     output, preset, privileges,
     progress::ProgressLine,
+    quantity,
 };
 
 /// Check a live HTTP server for stalls caused by TCP, and show how to fix them
@@ -73,11 +73,11 @@ pub(crate) struct Check {
     thorough: bool,
 
     /// Limit the run to TIME, for each version of HTTP [default: 15s, with --thorough 120s, with --quick 4s]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     timeout: Option<Duration>,
 
     /// Wait at most TIME for connection setup, a response, or the server to close an idle connection
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, default_value = "10s")]
     max_wait: Duration,
 
     /// Warn if the server closes idle connections before the client or balancer in front does, which keeps them for
@@ -86,7 +86,7 @@ pub(crate) struct Check {
     /// Waits for as long, on one connection, and adds that to the default of --timeout. A server with one worker serves
     /// nobody else meanwhile.
     #[arg(hide_short_help = true)]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "url", conflicts_with = "quick")]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, requires = "url", conflicts_with = "quick")]
     behind: Option<Duration>,
 
     /// Send at most N requests to the server, in each version of HTTP

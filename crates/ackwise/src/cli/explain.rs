@@ -35,11 +35,12 @@ use outputs::Outputs;
 
 use super::{
     colour::Colour,
-    duration, files,
+    files,
     number::whole,
     outcome::{Failure, Outcome},
     output, privileges,
     progress::ProgressLine,
+    quantity,
 };
 
 /// Show where each millisecond of the HTTP exchanges in a capture went
@@ -89,7 +90,7 @@ pub(crate) struct Explain {
     connection: Option<u32>,
 
     /// Add totals for exchanges slower than TIME
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     slower_than: Option<Duration>,
 
     /// Add a table of exchanges grouped by URL path, without the query
@@ -109,11 +110,11 @@ pub(crate) struct Explain {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     time: Time,
 
-    /// Exit with 1 if an exchange loses more than MS milliseconds to CAUSE, or if more than N requests and connects
+    /// Exit with 1 if an exchange loses more than TIME to CAUSE, or if more than N requests and connects
     /// have failed [default: 0]
     ///
     /// `failures` counts all of them, and the name of a kind (docs/failures.md) those of that kind.
-    #[arg(long, value_name = "CAUSE[=MS]|failures[=N]", value_parser = Limit::parse)]
+    #[arg(long, value_name = "CAUSE[=TIME]|failures[=N]", value_parser = Limit::parse)]
     fail_on: Vec<Limit>,
 
     /// List the rules that decide, and the doubts that limit confidence
@@ -195,7 +196,7 @@ Examples:
   ackwise explain --pair client.pcap server.pcap
   SSLKEYLOGFILE=keys curl https://localhost/; ackwise explain --keys keys capture.pcap
   sudo ackwise explain --interface any --filter 'tcp port 80 or tcp port 8080'
-  ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
+  ackwise explain --fail-on nagle-delayed-ack=10ms capture.pcap
   ackwise explain --filter 'host 10.0.0.1 and port 80' --by path --time absolute capture.pcap
   ackwise explain --export 17 exchange.pcapng capture.pcap
   ackwise explain --keys keys --export 17 exchange.pcapng --export-secrets capture.pcap
@@ -235,9 +236,11 @@ enum Limit {
 
 impl Limit {
     fn parse(text: &str) -> Result<Self, String> {
-        let (name, limit) = text.split_once('=').unwrap_or((text, "0"));
+        let (name, limit) =
+            text.split_once('=').map_or((text, None), |(name, it)| (name, Some(it)));
         let kind = Kind::ALL.into_iter().find(|it| it.name() == name);
         if name == FAILURES || kind.is_some() {
+            let limit = limit.unwrap_or("0");
             let most = limit.parse().map_err(|_| format!("{limit:?} is no number of failures"))?;
             return Ok(Self::Failures { kind, most });
         }
@@ -247,8 +250,8 @@ impl Limit {
             let names: Vec<_> = causes.chain([FAILURES]).chain(kinds).collect();
             format!("unknown cause (expected one of {})", names.join(", "))
         })?;
-        let millis: f64 = limit.parse().map_err(|_| not_millis(limit))?;
-        let above = Duration::try_from_secs_f64(millis / 1e3).map_err(|_| not_millis(limit))?;
+        let above = limit.map_or(Ok(Duration::ZERO), ackwise_units::parse);
+        let above = above.map_err(|expected| format!("expected {expected}"))?;
         Ok(Self::Time { cause, above })
     }
 
@@ -286,7 +289,7 @@ impl Limit {
             (None, None) => return None,
         };
         let limit = limit.as_secs_f64() * 1e3;
-        Some(format!("--fail-on {cause}={limit}: exceeded by {by}"))
+        Some(format!("--fail-on {cause}={limit}ms: exceeded by {by}"))
     }
 }
 
@@ -300,10 +303,6 @@ fn rule(name: &str) -> Result<Rule, String> {
 
 fn explained(rule: Rule) -> String {
     format!("{rule} ({}): {}\n", rule.kind().name(), rule.text())
-}
-
-fn not_millis(text: &str) -> String {
-    format!("invalid limit {text:?} (expected milliseconds, such as 10 or 0.5)")
 }
 
 /// Reads, prints, and judges.

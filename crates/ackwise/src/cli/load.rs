@@ -30,12 +30,12 @@ use paced::Paced;
 use planned::Planned;
 
 use super::{
-    duration,
     interrupt::Stop,
     number::whole,
     outcome::{Failure, Outcome},
     output, preset, privileges,
     progress::ProgressLine,
+    quantity,
 };
 
 /// Load-test an HTTP server and show which end holds TIME-WAIT afterwards
@@ -64,7 +64,7 @@ pub(crate) struct LoadArguments {
     /// Wait at most TIME for connection setup and the first response together, for each later response,
     /// and for the close
     #[arg(hide_short_help = true)]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, default_value = "10s")]
     timeout: Duration,
 
     /// Send a request again, on a new connection, if it crossed the server's close of a kept one

@@ -6,16 +6,16 @@ use ackwise_lab::{
     model::{Document, Question},
     reproduce::analytic::{Acks, Exchange, Network, Path, Start, Workload},
 };
+use ackwise_units::Rate;
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
 use super::{
-    duration,
     number::whole,
     outcome::{Failure, Outcome},
-    output,
+    output, quantity,
 };
 
 /// Compute how long a page takes by HTTP over several transports, without simulating it
@@ -29,33 +29,33 @@ pub(crate) struct Model {
     #[arg(long, value_parser = network(), value_name = "NAME", default_value = "fast-internet")]
     network: Network,
 
-    /// Set the rate of the link, headers included, in kilobits per second
-    #[arg(long, value_name = "N", value_parser = whole(1..=100_000_000_u32))]
-    kbps: Option<u32>,
+    /// Set the rate of the link, headers included
+    #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
+    link_rate: Option<Rate>,
 
     /// Set the round-trip time
-    #[arg(long, value_name = "TIME", value_parser = duration::round_trip)]
+    #[arg(long, value_name = "TIME", value_parser = quantity::round_trip)]
     rtt: Option<Duration>,
 
     /// Set the data bytes of a full segment
-    #[arg(long, value_name = "BYTES", value_parser = whole(1..=65_495_u32))]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(1..=65_495_u32))]
     mss: Option<u32>,
 
     /// Take the files of this page
     #[arg(long, value_parser = page(), value_name = "NAME", default_value = "small-cluster")]
     page: Workload,
 
-    /// Set the sizes of the files in bytes, the page itself first
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', num_args = 1..=1_000,
-          value_parser = whole(0..=1_000_000_000_u64), conflicts_with = "page")]
+    /// Set the sizes of the files, the page itself first
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', num_args = 1..=1_000,
+          value_parser = quantity::bytes(0..=1_000_000_000_u64), conflicts_with = "page")]
     files: Vec<u64>,
 
     /// Set the size of a request
-    #[arg(long, value_name = "BYTES", default_value = "52", value_parser = whole(0..=1_000_000_u64))]
+    #[arg(long, value_name = "SIZE", default_value = "52B", value_parser = quantity::bytes(0..=1_000_000_u64))]
     request: u64,
 
     /// Set the size of a response head
-    #[arg(long, value_name = "BYTES", default_value = "226", value_parser = whole(0..=1_000_000_u64))]
+    #[arg(long, value_name = "SIZE", default_value = "226B", value_parser = quantity::bytes(0..=1_000_000_u64))]
     head: u64,
 
     /// Set the server's initial window in segments
@@ -76,13 +76,13 @@ impl Model {
 
 /// Computes and prints.
 pub(crate) fn run(arguments: Model) -> Result<Outcome, Failure> {
-    let Model { network, kbps, rtt, mss, page, files, request, head, initial_window, json } =
+    let Model { network, link_rate, rtt, mss, page, files, request, head, initial_window, json } =
         arguments;
     let mss = mss.unwrap_or(network.mss);
     let usual = network.path(mss);
     let rtt = rtt.map_or(usual.rtt, |rtt| rtt.as_secs_f64());
-    let path = match kbps {
-        Some(kbps) => Path::user_level(f64::from(kbps) * 1e3, rtt, mss, HEADERS),
+    let path = match link_rate {
+        Some(rate) => Path::user_level(rate.get() as f64, rtt, mss, HEADERS),
         None => Path { rtt, ..usual },
     };
     let question = Question {

@@ -18,11 +18,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    duration,
     interrupt::Stop,
     number::whole,
     outcome::{Failure, Outcome},
-    output,
+    output, quantity,
 };
 
 /// Serve files over HTTP/1.1, written to the socket as you choose
@@ -54,8 +53,8 @@ pub(crate) struct Serve {
     #[arg(long)]
     head_apart: bool,
 
-    /// Write at most this many bytes at a time
-    #[arg(long, value_name = "BYTES", value_parser = whole(1..=1_u32 << 30))]
+    /// Write at most SIZE at a time
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(1..=1_u32 << 30))]
     write_size: Option<u32>,
 
     /// Leave Nagle's algorithm on
@@ -74,15 +73,15 @@ pub(crate) struct Serve {
     ///
     /// E-ATBT (Okamoto et al. 2001) derives the size from losses and round trip of the connection, and begins with 16 KB
     /// or two segments. Linux only.
-    #[arg(long, value_name = "BYTES|auto", value_parser = send_buffer)]
+    #[arg(long, value_name = "SIZE|auto", value_parser = send_buffer)]
     send_buffer: Option<SendBuffer>,
 
     /// Wait this long before each response
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     think: Option<Duration>,
 
     /// Close idle connections after this time
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, conflicts_with = "close")]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, conflicts_with = "close")]
     keep_alive: Option<Duration>,
 
     /// Close each connection after one response
@@ -112,8 +111,8 @@ pub(crate) struct Serve {
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     copies: CopyMode,
 
-    /// With --copies mmap, map files of more than BYTES; read smaller ones [default: 8192]
-    #[arg(long, value_name = "BYTES", value_parser = whole(0..=1_u64 << 40))]
+    /// With --copies mmap, map files of more than SIZE; read smaller ones [default: 8KiB]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(0..=1_u64 << 40))]
     mmap_over: Option<u64>,
 
     /// Send the head apart to clients whose User-Agent contains TEXT (repeatable)
@@ -186,7 +185,7 @@ fn send_buffer(text: &str) -> Result<SendBuffer, String> {
     if text == "auto" {
         return Ok(SendBuffer::Auto);
     }
-    let bytes = whole(1..=1_u32 << 30)(text);
+    let bytes = quantity::bytes(1..=1_u32 << 30)(text);
     bytes.map(SendBuffer::Bytes).map_err(|expected| format!("{expected}, or auto"))
 }
 

@@ -16,11 +16,10 @@ use clap::Args;
 use ipnet::IpNet;
 
 use super::{
-    duration,
     interrupt::Stop,
     number::whole,
     outcome::{Failure, Outcome},
-    size,
+    quantity,
 };
 
 /// Set TCP options of a running server from outside, and close idle connections for new ones
@@ -44,7 +43,7 @@ pub(crate) struct Tune {
     ///
     /// The kernel reports the socket as writable only while fewer bytes wait. The server's next write can
     /// exceed SIZE by one write of up to 64 KB or so.
-    #[arg(long, value_name = "SIZE", value_parser = size::bytes(1..=0x4000_0000))]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(1..=0x4000_0000))]
     unsent: Option<u32>,
 
     /// Size the send and receive buffers in use so that they take at most SIZE of memory, such as 64MiB
@@ -53,7 +52,7 @@ pub(crate) struct Tune {
     /// and rate (E2-ATBT, Okamoto et al. 2001); if that is more than SIZE, those that can use most get equal
     /// shares. Replaces the kernel's autotuning of these buffers (SO_SNDBUF, SO_RCVBUF), and sets TCP_NODELAY on
     /// connections with a send buffer, because the kernel exceeds the buffer's limit otherwise. Needs Linux 5.14.
-    #[arg(long, value_name = "SIZE", value_parser = size::bytes(65_536..=u32::MAX))]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(65_536..=u32::MAX))]
     buffer_memory: Option<u32>,
 
     /// Restart idle connections at the rate of before, instead of with the initial window
@@ -82,7 +81,7 @@ pub(crate) struct Tune {
 
     /// Close a connection only if it has been quiet for TIME
     #[arg(hide_short_help = true, requires = "max_connections")]
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = quantity::time)]
     idle_at_least: Duration,
 
     /// Close a connection whose order of request and response is not known only after TIME
@@ -90,7 +89,7 @@ pub(crate) struct Tune {
     /// The kernel's clock ticks every 4 ms on many systems: a request may follow a response within one
     /// tick. Give a TIME longer than the server's slowest response.
     #[arg(hide_short_help = true, requires = "max_connections")]
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = quantity::time)]
     unsure_after: Duration,
 
     /// Never close connections of this client address or network (repeatable, or comma-separated)
@@ -115,7 +114,7 @@ pub(crate) struct Tune {
 
     /// Watch the connections for TIME in a dry run
     #[arg(hide_short_help = true)]
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = quantity::time)]
     #[arg(conflicts_with = "apply")]
     watch: Duration,
 

@@ -156,7 +156,7 @@ fn further_sources_are_used_when_one_has_no_port_left() {
 fn an_open_loop_keeps_its_rate_and_kept_connections_their_requests() {
     let name = "an_open_loop_keeps_its_rate_and_kept_connections_their_requests";
     with_nginx(name, |network, _| {
-        let arguments = ["--rate", "100", "--duration", "2s", "--requests-per-connection", "5"];
+        let arguments = ["--rate", "100/s", "--duration", "2s", "--requests-per-connection", "5"];
         let loaded = load_loopback(&network.server, &arguments);
         loaded.assert_whole(200);
         let connections = loaded.number("/connections");
@@ -368,7 +368,7 @@ fn what_makes_no_sense_is_refused() {
 #[test]
 fn an_interrupted_run_reports_what_it_has() {
     with_nginx("an_interrupted_run_reports_what_it_has", |network, _| {
-        let arguments = ["--duration", "60s", "--rate", "50"];
+        let arguments = ["--duration", "60s", "--rate", "50/s"];
         let child = network.server.run(|| {
             let mut command = command("127.0.0.1", &arguments);
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()

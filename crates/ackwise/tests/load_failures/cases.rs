@@ -190,7 +190,7 @@ pub(crate) const LOOPBACK: &[Case] = &[
     },
     Case {
         name: "closed while no request is due",
-        arguments: "--requests 4 --requests-per-connection unlimited --rate 2",
+        arguments: "--requests 4 --requests-per-connection unlimited --rate 2/s",
         serve: |it, _| {
             answer(it, KEPT);
             thread::sleep(2 * WAY);

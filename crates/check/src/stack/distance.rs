@@ -18,45 +18,6 @@ pub struct Distance {
 }
 
 impl Distance {
-    /// Reads a rate: `20Mb/s`, `1.5Mb/s`, `800kb/s`, `1Gb/s`.
-    ///
-    /// # Errors
-    ///
-    /// If it is not one, or not more than nothing.
-    pub fn parse_rate(given: &str) -> Result<Rate, String> {
-        let expected = || {
-            format!(
-                "{given:?} is not a rate (expected a number with kb/s, Mb/s or Gb/s, such as 20Mb/s)"
-            )
-        };
-        let units = [("kb/s", 1e3), ("Mb/s", 1e6), ("Gb/s", 1e9)];
-        let unit =
-            units.into_iter().find_map(|(unit, scale)| Some((given.strip_suffix(unit)?, scale)));
-        let (number, scale) = unit.ok_or_else(expected)?;
-        let rate = number.trim_end().parse::<f64>().map_err(|_| expected())? * scale;
-        // Beyond a terabit, a number is a mistake.
-        let whole = (1.0..=1e12).contains(&rate).then(|| whole(rate));
-        whole.and_then(Rate::bits_per_second).ok_or_else(expected)
-    }
-
-    /// Reads a probability: `0.1%`.
-    ///
-    /// # Errors
-    ///
-    /// If it is not one below 50 %, beyond which no page ends.
-    pub fn parse_loss(given: &str) -> Result<Probability, String> {
-        let percent = given.strip_suffix('%').and_then(|it| it.trim_end().parse::<f64>().ok());
-        percent
-            .filter(|percent| (0.0..50.0).contains(percent))
-            .and_then(|percent| u32::try_from(whole(percent * 1e4)).ok())
-            .and_then(Probability::per_million)
-            .ok_or_else(|| {
-                format!(
-                    "{given:?} is not a loss rate (expected a percentage below 50%, such as 0.1%)"
-                )
-            })
-    }
-
     /// Bytes of each queue.
     #[must_use]
     pub fn queue_bytes(&self) -> Option<u64> {
@@ -108,27 +69,6 @@ const LEAST_QUEUE: u64 = 2 * 1500;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_and_losses_are_read_with_their_units() {
-        let rate = |given| Distance::parse_rate(given).map(Rate::get);
-        for (given, bits) in [
-            ("20Mb/s", 20_000_000),
-            ("1.5 Mb/s", 1_500_000),
-            ("64kb/s", 64_000),
-            ("1Gb/s", 1_000_000_000),
-        ] {
-            assert_eq!(rate(given), Ok(bits), "{given}");
-        }
-        for given in ["20", "20MB/s", "0Mb/s", "-1Mb/s", "Mb/s", "1e30Gb/s", "NaNMb/s"] {
-            assert!(rate(given).unwrap_err().contains("expected"), "{given}");
-        }
-        let loss = |given| Distance::parse_loss(given).map(Probability::as_per_million);
-        assert_eq!(loss("0.1%"), Ok(1_000));
-        for given in ["0.1", "50%", "-1%", "%", "NaN%"] {
-            assert!(loss(given).unwrap_err().contains("expected"), "{given}");
-        }
-    }
 
     #[test]
     fn the_queue_is_one_bandwidth_delay_product_unless_given() {

@@ -13,6 +13,7 @@ use ackwise_sim::scenario::{
     SlowReader, ThinkScope, Web,
 };
 use ackwise_tcp::ByteCount;
+use ackwise_units::Probability;
 
 use super::{
     behaviour::behaviour,
@@ -21,7 +22,7 @@ use super::{
     error::ExperimentError,
     group::{Members, member, pairs},
     pages::{pages, replay},
-    quantity::{Quantity, Share},
+    quantity::Quantity,
     reader::{Field, Reader},
     topology::{Nodes, sections},
 };
@@ -152,7 +153,8 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
         open_gap: reader.or("open_gap", Span::ZERO, span)?,
         behaviour: reader.or("behaviour", Behaviour::FIXED, behaviour)?,
         parse: reader.or("parse", Span::ZERO, span)?,
-        cached_per_million: reader.or("cached", 0, |f| f.quantity().map(share))?,
+        cached_per_million: reader
+            .or("cached", 0, |f| f.quantity().map(Probability::as_per_million))?,
         not_modified: reader.or("validation", None, validation)?,
         closer: reader.or("closer", Closer::Client, |f| f.choice(CLOSER))?,
         client_close: reader.or("client_close", ByteCount(0), |field| {
@@ -297,10 +299,6 @@ const MOST_USERS: u64 = 4_000_000;
 fn at_least_one(field: Field<'_>) -> Result<NonZeroU32, ExperimentError> {
     let number = field.integer(1..=u32::MAX)?;
     Ok(NonZeroU32::new(number).expect("the range begins at 1"))
-}
-
-const fn share(share: Share) -> u32 {
-    share.per_million
 }
 
 const TRANSFER: &[&str] =

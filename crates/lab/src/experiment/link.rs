@@ -12,7 +12,7 @@ use super::{
     distribution::span,
     document::{Item, Table, Value},
     error::ExperimentError,
-    quantity::{Packets, Quantity, Share, parse},
+    quantity::{Packets, Quantity, parse},
     reader::{Field, Reader, join},
 };
 
@@ -94,8 +94,9 @@ fn queue(field: Field<'_>) -> Result<Queue, ExperimentError> {
     const EXPECTED: &str =
         "packets such as \"25 packets\", a size such as \"64 KB\", or { red = { … } }";
     if let Value::Text(text) = &field.item.value {
-        let packets = parse(text).map(|Packets(limit)| Queue::DropTail(Limit::Packets(limit)));
-        let bytes = || parse::<ByteCount>(text).filter(|limit| limit.0 > 0);
+        let packets = parse(text).ok();
+        let packets = packets.map(|Packets(limit)| Queue::DropTail(Limit::Packets(limit)));
+        let bytes = || parse::<ByteCount>(text).ok().filter(|limit| limit.0 > 0);
         let queue = packets.or_else(|| bytes().map(|limit| Queue::bytes(limit.0)));
         return queue.ok_or_else(|| field.wrong(EXPECTED));
     }
@@ -125,7 +126,7 @@ fn red_queue(mut reader: Reader<'_>) -> Result<Red, ExperimentError> {
         mean_packet,
     } = Red::floyd_jacobson_1993(limit);
     let packets = |field: Field<'_>| field.quantity().map(|Packets(packets)| packets.get());
-    let share = |field: Field<'_>| field.quantity().map(|Share { per_million }| per_million);
+    let share = |field: Field<'_>| field.quantity().map(Probability::as_per_million);
     let min_field = reader.optional("min_threshold");
     let min_threshold = min_field.clone().map_or(Ok(min_threshold), packets)?;
     let max_field = reader.optional("max_threshold");
@@ -136,12 +137,10 @@ fn red_queue(mut reader: Reader<'_>) -> Result<Red, ExperimentError> {
         );
         return Err(field.contradiction(what));
     }
-    let probability = max_probability.as_per_million();
-    let probability = reader.or("max_probability", probability, share)?;
     let red = Red {
         min_threshold,
         max_threshold,
-        max_probability: Probability::per_million(probability).unwrap_or(max_probability),
+        max_probability: reader.or("max_probability", max_probability, |it| it.quantity())?,
         weight_per_million: reader.or("weight", weight_per_million, share)?,
         spacing: reader.or("spacing", spacing, |field| field.choice(SPACING))?,
         beyond_max: reader.or("beyond_max", beyond_max, |field| field.choice(BEYOND_MAX))?,
@@ -160,8 +159,7 @@ const BEYOND_MAX: &[(&str, BeyondMax)] =
 /// Which packets a fault hits: a share of them at random, or those of a list.
 fn pick(field: Field<'_>) -> Result<Pick, ExperimentError> {
     if let Value::Text(_) = field.item.value {
-        let Share { per_million } = field.quantity()?;
-        return Ok(Probability::per_million(per_million).map_or(Pick::Never, Pick::Random));
+        return field.quantity().map(Pick::Random);
     }
     let mut reader = field.table("a share such as \"0.5 %\", or { nth = [1, 7] }")?;
     let nth = reader.required("nth", "a list of the packets' numbers, from 1")?;

@@ -15,7 +15,7 @@ use super::{
     distribution::{count, size, usable},
     document::Value,
     error::ExperimentError,
-    quantity::{Quantity, Share},
+    quantity::Quantity,
     reader::{Field, Reader},
 };
 
@@ -41,9 +41,8 @@ fn published(field: &Field<'_>, name: &str) -> Result<Pages, ExperimentError> {
 fn gurkan(field: &Field<'_>) -> Result<Pages, ExperimentError> {
     let mut reader = field.table("{ inline_shape, small_files }")?;
     let shape = reader.required("inline_shape", "a number such as 1.24")?.number(0.0..=100.0)?;
-    let Share { per_million } = reader.required("small_files", Share::EXPECTED)?.quantity()?;
+    let share = reader.required("small_files", Probability::EXPECTED)?.quantity()?;
     reader.finish()?;
-    let share = Probability::per_million(per_million).expect("a share is at most a million");
     Ok(Pages::gurkan(shape, share))
 }
 

@@ -1,70 +1,8 @@
-//! Numbers with units. A number without one is an error: whose seconds would they be?
+//! Numbers of packets and segments, which experiment files write with their unit.
 
-use std::{num::NonZeroU32, time::Duration};
+use std::num::NonZeroU32;
 
-use ackwise_link::Rate;
-use ackwise_tcp::ByteCount;
-
-/// A kind of quantity, with the units that it is written in.
-pub(crate) trait Quantity: Sized {
-    /// For messages: what it is, its units and an example.
-    const EXPECTED: &'static str;
-    /// For messages: which of them there are.
-    const RANGE: &'static str;
-    /// How many base units each unit is.
-    const UNITS: &'static [(&'static str, u64)];
-
-    /// From a whole number of base units; `None` out of range.
-    fn from_base(base: u64) -> Option<Self>;
-}
-
-impl Quantity for Duration {
-    const EXPECTED: &'static str = "a duration in ns, us, ms, s or min, such as \"50 ms\"";
-    const RANGE: &'static str = "at most \"1000000 s\"";
-    const UNITS: &'static [(&'static str, u64)] = &[
-        ("ns", 1),
-        ("us", 1_000),
-        ("µs", 1_000),
-        ("ms", 1_000_000),
-        ("s", 1_000_000_000),
-        ("min", 60_000_000_000),
-    ];
-
-    fn from_base(base: u64) -> Option<Self> {
-        (base <= 1_000_000_000_000_000).then(|| Self::from_nanos(base))
-    }
-}
-
-impl Quantity for Rate {
-    const EXPECTED: &'static str = "a rate in b/s, kb/s, Mb/s or Gb/s, such as \"1.5 Mb/s\"";
-    const RANGE: &'static str = "more than 0, at most \"1000 Gb/s\"";
-    const UNITS: &'static [(&'static str, u64)] =
-        &[("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000)];
-
-    fn from_base(base: u64) -> Option<Self> {
-        Self::bits_per_second(base).filter(|_| base <= 1_000_000_000_000)
-    }
-}
-
-impl Quantity for ByteCount {
-    const EXPECTED: &'static str =
-        "a size in B, KB (1000 B), KiB (1024 B), MB, MiB, GB or GiB such as \"64 KiB\"";
-    const RANGE: &'static str = "in whole bytes";
-    const UNITS: &'static [(&'static str, u64)] = &[
-        ("B", 1),
-        ("kB", 1_000),
-        ("KB", 1_000),
-        ("KiB", 1 << 10),
-        ("MB", 1_000_000),
-        ("MiB", 1 << 20),
-        ("GB", 1_000_000_000),
-        ("GiB", 1 << 30),
-    ];
-
-    fn from_base(base: u64) -> Option<Self> {
-        Some(Self(base))
-    }
-}
+pub(crate) use ackwise_units::{Quantity, parse};
 
 /// Packets in a queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -94,98 +32,14 @@ impl Quantity for Segments {
     }
 }
 
-/// A probability in millionths.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Share {
-    pub(crate) per_million: u32,
-}
-
-impl Quantity for Share {
-    const EXPECTED: &'static str = "a share in %, such as \"0.5 %\"";
-    const RANGE: &'static str = "from 0 % to 100 %, with at most four decimals";
-    const UNITS: &'static [(&'static str, u64)] = &[("%", 10_000)];
-
-    fn from_base(base: u64) -> Option<Self> {
-        let per_million = u32::try_from(base).ok().filter(|&share| share <= 1_000_000)?;
-        Some(Self { per_million })
-    }
-}
-
-/// A decimal number, a unit, and a whole number of base units in both together.
-///
-/// Read digit by digit: no binary fraction comes between what was written and what is simulated.
-pub(crate) fn parse<Q: Quantity>(text: &str) -> Option<Q> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && !['.', '_'].contains(&c))?;
-    let (number, unit) = text.split_at(end);
-    let unit = unit.strip_prefix(' ').unwrap_or(unit);
-    let (_, base) = Q::UNITS.iter().find(|(name, _)| *name == unit)?;
-    Q::from_base(scaled(number, *base)?)
-}
-
-/// `number` × `unit`, if that is a whole number of 64 bits.
-fn scaled(number: &str, unit: u64) -> Option<u64> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let mut digits = String::new();
-    for part in [whole, fraction] {
-        let written = !part.is_empty() && !part.starts_with('_') && !part.ends_with('_');
-        written.then(|| digits.extend(part.chars().filter(|&c| c != '_')))?;
-    }
-    let decimals = u32::try_from(fraction.chars().filter(|&c| c != '_').count()).ok()?;
-    let product = digits.parse::<u128>().ok()?.checked_mul(unit.into())?;
-    let divisor = 10_u128.checked_pow(decimals)?;
-    let exact = product.is_multiple_of(divisor);
-    exact.then(|| u64::try_from(product / divisor).ok())?
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn quantities_are_exact() {
-        for (text, nanos) in [
-            ("50 ms", 50_000_000),
-            ("50ms", 50_000_000),
-            ("0.1 s", 100_000_000),
-            ("1_000.5 us", 1_000_500),
-            ("2 min", 120_000_000_000),
-            ("0 s", 0),
-        ] {
-            assert_eq!(parse(text), Some(Duration::from_nanos(nanos)), "{text}");
-        }
-        assert_eq!(parse("1.5 Mb/s"), Rate::bits_per_second(1_500_000));
-        assert_eq!(parse("4 KiB"), Some(ByteCount(4_096)));
-        assert_eq!(parse("4 KB"), Some(ByteCount(4_000)));
-        assert_eq!(parse("25 packets"), NonZeroU32::new(25).map(Packets));
-        assert_eq!(parse("0.5 %"), Some(Share { per_million: 5_000 }));
-    }
-
-    #[test]
-    fn what_is_no_quantity_is_refused() {
-        for text in [
-            "",
-            "5",
-            "ms",
-            "5 MS",
-            "5  ms",
-            "-5 ms",
-            "5. ms",
-            ".5 ms",
-            "1e3 ms",
-            "0.1 ns",
-            "_5 ms",
-            "5 ms ",
-            "1.2.3 ms",
-            "2000000 s",
-            "99999999999999999999999999999999999999999 ns",
-            "5 B",
-        ] {
-            assert_eq!(parse::<Duration>(text), None, "{text:?}");
-        }
-        for text in ["0 b/s", "1.5 Mbit/s", "1.5 MB/s", "2000 Gb/s"] {
-            assert_eq!(parse::<Rate>(text), None, "{text:?}");
-        }
-        assert_eq!(parse::<Packets>("0 packets"), None);
-        assert_eq!(parse::<Share>("100.1 %"), None);
+    fn counts_are_whole_and_have_their_unit() {
+        assert_eq!(parse("25 packets").ok(), NonZeroU32::new(25).map(Packets));
+        assert_eq!(parse("1 segment"), Ok(Segments(1)));
+        assert!(parse::<Packets>("0 packets").is_err() && parse::<Segments>("13").is_err());
     }
 }

@@ -158,7 +158,7 @@ impl<'a> Field<'a> {
         range: &str,
     ) -> Result<Q, ExperimentError> {
         let quantity = match &self.item.value {
-            Value::Text(text) => parse(text).filter(fits),
+            Value::Text(text) => parse(text).ok().filter(fits),
             _ => None,
         };
         let expected = || format!("{}, {range}", Q::EXPECTED);

@@ -204,7 +204,7 @@ fn mss(field: Field<'_>) -> Result<u16, ExperimentError> {
 /// A socket buffer: a size, or a number of full segments.
 fn buffer(field: &Field<'_>, mss: u16) -> Result<u32, ExperimentError> {
     if let Item { value: Value::Text(text), .. } = field.item
-        && let Some(Segments(count)) = parse(text)
+        && let Ok(Segments(count)) = parse(text)
     {
         let size = u64::from(count) * u64::from(mss);
         return u32::try_from(size)

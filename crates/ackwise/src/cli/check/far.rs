@@ -6,7 +6,7 @@ use ackwise_check::{Distance, Probability, Rate};
 
 use clap::Args;
 
-use crate::cli::{duration, number::whole};
+use crate::cli::quantity;
 
 #[derive(Args, Debug)]
 pub(super) struct Far {
@@ -15,28 +15,28 @@ pub(super) struct Far {
     /// Shows what users far away see: initial window, restart after idle, send buffer and page times. Verdicts on stalls
     /// hold for any distance. Time limits grow with the round-trip time.
     #[arg(help_heading = HEADING)]
-    #[arg(long, value_name = "TIME", requires = "url", value_parser = duration::round_trip)]
+    #[arg(long, value_name = "TIME", requires = "url", value_parser = quantity::round_trip)]
     rtt: Option<Duration>,
 
     /// Emulate this rate in each direction, such as 20Mb/s
     #[arg(help_heading = HEADING, hide_short_help = true)]
-    #[arg(long, value_name = "RATE", requires = "rtt", value_parser = Distance::parse_rate)]
-    rate: Option<Rate>,
+    #[arg(long, value_name = "RATE", requires = "rtt", alias = "rate", value_parser = quantity::rate)]
+    link_rate: Option<Rate>,
 
     /// Emulate loss in each direction while the page is timed, such as 0.1%
     #[arg(help_heading = HEADING, hide_short_help = true)]
-    #[arg(long, value_name = "PERCENT", requires = "rtt", value_parser = Distance::parse_loss)]
+    #[arg(long, value_name = "PERCENT", requires = "rtt", value_parser = quantity::loss)]
     loss: Option<Probability>,
 
-    /// Emulate queues of N bytes [default: one bandwidth-delay product]
+    /// Emulate queues of SIZE [default: one bandwidth-delay product]
     #[arg(help_heading = HEADING, hide_short_help = true)]
-    #[arg(long, value_name = "N", requires = "rate", value_parser = whole(1..=1_000_000_000_u64))]
+    #[arg(long, value_name = "SIZE", requires = "link_rate", value_parser = quantity::bytes(1..=1_000_000_000_u64))]
     queue: Option<u64>,
 }
 
 impl Far {
     pub(super) fn distance(&self) -> Option<Distance> {
-        let Self { rtt, rate, loss, queue } = *self;
+        let Self { rtt, link_rate: rate, loss, queue } = *self;
         rtt.map(|rtt| Distance { rtt, rate, queue, loss })
     }
 }

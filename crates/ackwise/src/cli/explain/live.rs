@@ -12,7 +12,7 @@ use clap::Args;
 
 #[cfg(target_os = "linux")]
 use crate::cli::privileges;
-use crate::cli::{duration, number::whole, outcome::Failure};
+use crate::cli::{outcome::Failure, quantity};
 
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
@@ -24,16 +24,16 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME")]
     pub(super) interface: Option<String>,
 
-    /// Stop the capture after TIME: seconds, or a number with ms, s or m, such as 30 or 5m [default: 10m]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    /// Stop the capture after TIME, such as 30s or 5m [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     duration: Option<Duration>,
 
-    /// Use at most PERCENT of one processor on average [default: 5]
+    /// Use at most SHARE of one processor on average [default: 5%]
     ///
     /// If there are too many packets, fewer connections are followed: one in 2, 4, and so on, chosen by
     /// their addresses and ports. The report says how many, and for how long. A second of processor time
-    /// may be used in advance. 100 follows as much as one processor can.
-    #[arg(long, value_name = "PERCENT", value_parser = whole(1..=MOST_PERCENT))]
+    /// may be used in advance. 100% follows as much as one processor can.
+    #[arg(long, value_name = "SHARE", value_parser = quantity::percent(1..=MOST_PERCENT))]
     cpu: Option<u32>,
 }
 

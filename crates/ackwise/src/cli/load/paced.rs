@@ -8,9 +8,10 @@ use std::{
 use ackwise_http::workload::Span;
 use ackwise_link::Seed;
 use ackwise_load::{LoadOptions, Pattern, Think, ThinkScope};
+use ackwise_units::Frequency;
 use clap::{Args, ValueEnum};
 
-use crate::cli::{duration, number::whole};
+use crate::cli::{number::whole, quantity};
 
 #[derive(Args, Debug)]
 pub(super) struct Paced {
@@ -30,10 +31,10 @@ pub(super) struct Paced {
     #[arg(long, value_name = "K", default_value = "1", value_parser = per_connection)]
     requests_per_connection: PerConnection,
 
-    /// Send R requests per second, even if the server falls behind [default: send one when another is
+    /// Send R requests per second, such as 500/s, even if the server falls behind [default: send one when another is
     /// answered]
-    #[arg(long, value_name = "R", value_parser = rate)]
-    rate: Option<f64>,
+    #[arg(long, value_name = "R", value_parser = quantity::per_second)]
+    rate: Option<Frequency>,
 
     /// Select how the requests of --rate are spaced
     #[arg(hide_short_help = true)]
@@ -60,17 +61,17 @@ pub(super) struct Paced {
     seed: u64,
 
     /// Start no more requests after TIME
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     duration: Option<Duration>,
 
     /// Do not count the requests of the first TIME, which --duration does not include
     #[arg(hide_short_help = true)]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     warmup: Option<Duration>,
 
     /// Raise the rate from 0 during the first TIME; without --rate, the number of open connections
     #[arg(hide_short_help = true)]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     ramp: Option<Duration>,
 }
 
@@ -89,7 +90,7 @@ impl Paced {
         let concurrency = self.concurrency.unwrap_or(usual);
         options.concurrency = usize::try_from(concurrency).unwrap_or(options.concurrency);
         options.requests_per_connection = each;
-        options.rate = self.rate;
+        options.rate = self.rate.map(Frequency::per_second);
         options.arrivals = match self.arrivals {
             Spacing::Constant => Pattern::Constant,
             Spacing::Poisson => Pattern::Poisson(self.seed()),
@@ -115,16 +116,6 @@ fn per_connection(text: &str) -> Result<PerConnection, String> {
     Ok(PerConnection(Some(number.into())))
 }
 
-/// Requests a second: more than none, and fewer than a clock has ticks.
-fn rate(text: &str) -> Result<f64, String> {
-    let rate: f64 =
-        text.parse().map_err(|_| "not a number (expected requests per second)".to_owned())?;
-    match rate.is_finite() && rate > 0.0 && rate <= HIGHEST_RATE {
-        true => Ok(rate),
-        false => Err(format!("out of range (expected more than 0 and at most {HIGHEST_RATE})")),
-    }
-}
-
 /// How long users think.
 fn think(text: &str) -> Result<Span, String> {
     if let Some(span) = Span::published(text) {
@@ -133,7 +124,7 @@ fn think(text: &str) -> Result<Span, String> {
     let names: Vec<_> = Span::published_names().collect();
     let expected =
         format!("expected a time such as 2s, or 1s..2s, exponential:2s, {}", names.join(" or "));
-    let time = |text: &str| duration::parse(text).map_err(|_| expected.clone());
+    let time = |text: &str| quantity::time(text).map_err(|_| expected.clone());
     let span = match (text.strip_prefix("exponential:"), text.split_once("..")) {
         (Some(mean), _) => Span::Exponential { mean: time(mean)? },
         (None, Some((from, to))) => Span::Uniform { from: time(from)?, to: time(to)? },
@@ -169,8 +160,6 @@ enum Spacing {
     /// With exponential distances, like requests of many independent users
     Poisson,
 }
-
-const HIGHEST_RATE: f64 = 1e6;
 
 #[cfg(test)]
 mod tests {

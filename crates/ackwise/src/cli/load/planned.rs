@@ -8,16 +8,17 @@ use ackwise_load::{
     LoadOptions,
     pages::{Cache, KeptConnections, PAGES_LIMIT, PlanOptions},
 };
+use ackwise_units::Probability;
 use clap::Args;
 
-use crate::cli::{number::whole, outcome::Failure};
+use crate::cli::{number::whole, outcome::Failure, quantity};
 
 #[derive(Args, Debug)]
 pub(super) struct Planned {
     /// Load whole pages by PLAN and report page times
     ///
     /// A page is URL and the files that its HTML shows, those of --urls instead, or one of --workload. PLAN is serial,
-    /// parallel:N, persistent, pipelined, segment-filled, segment-filled:BYTES (default 1460) or get-web, as in experiment
+    /// parallel:N, persistent, pipelined, segment-filled, segment-filled:SIZE (default 1460B) or get-web, as in experiment
     /// files. --timeout is the limit for a page.
     #[arg(help_heading = HEADING)]
     #[arg(long, value_name = "PLAN", value_parser = plan)]
@@ -30,10 +31,10 @@ pub(super) struct Planned {
     #[arg(long, value_name = "N", requires = "plan", value_parser = whole(1..=PAGES_LIMIT as u64))]
     pages: Option<u64>,
 
-    /// Let each user have PERCENT of a page's embedded files in its cache, chosen at random
+    /// Let each user have SHARE, such as 50%, of a page's embedded files in its cache, chosen at random
     #[arg(help_heading = HEADING, hide_short_help = true)]
-    #[arg(long, value_name = "PERCENT", requires = "plan", value_parser = whole(0..=100_u32))]
-    cached: Option<u32>,
+    #[arg(long, value_name = "SHARE", requires = "plan", value_parser = quantity::share)]
+    cached: Option<Probability>,
 
     /// Keep connections open for the user's next page
     #[arg(help_heading = HEADING, hide_short_help = true)]
@@ -67,7 +68,7 @@ impl Planned {
                 false => KeptConnections::PerPage,
             },
             cache: Cache {
-                per_million: self.cached.unwrap_or(0) * 10_000,
+                per_million: self.cached.map_or(0, Probability::as_per_million),
                 seed,
                 ..Cache::default()
             },
@@ -85,7 +86,8 @@ fn plan(text: &str) -> Result<Transfer, String> {
         ("get-web" | "getweb", None) => Ok(Transfer::GetWeb),
         ("segment-filled", None) => Ok(Transfer::SegmentFilled { segment: SEGMENT }),
         ("segment-filled", Some(bytes)) => {
-            let segment = whole(NonZeroU32::MIN..)(bytes)?;
+            let bytes = quantity::bytes(1..=u32::MAX)(bytes)?;
+            let segment = NonZeroU32::new(bytes).unwrap_or(SEGMENT);
             Ok(Transfer::SegmentFilled { segment })
         }
         ("parallel", Some(number)) => {
@@ -93,7 +95,7 @@ fn plan(text: &str) -> Result<Transfer, String> {
             Ok(Transfer::Parallel { connections })
         }
         _ => Err(
-            "expected serial, parallel:N, persistent, pipelined, segment-filled[:BYTES] or get-web"
+            "expected serial, parallel:N, persistent, pipelined, segment-filled[:SIZE] or get-web"
                 .to_owned(),
         ),
     }

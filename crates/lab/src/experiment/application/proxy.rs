@@ -12,6 +12,7 @@ use ackwise_tuning::{
     BeforeLoss, Buffers, DownwardPolicy, E2Atbt, Halving, IdleBuffers, Scheme, Sizing, Spare,
     UpwardPolicy,
 };
+use ackwise_units::Probability;
 
 use super::{
     super::{
@@ -22,7 +23,7 @@ use super::{
         reader::{Field, Reader},
         topology::Nodes,
     },
-    HOST, hosts, request, share,
+    HOST, hosts, request,
 };
 
 /// Reads one application: all clients and servers are its.
@@ -67,7 +68,8 @@ fn settings(
         think: reader.or("think", Span::ZERO, span)?,
         size: size(reader.required("size", "a size or a distribution")?)?,
         request: request(reader)?,
-        hits_per_million: reader.or("hits", HALF, |field| field.quantity().map(share))?,
+        hits_per_million: reader
+            .or("hits", HALF, |field| field.quantity().map(Probability::as_per_million))?,
         scheme: scheme(reader)?,
         pool: reader.or("buffer_memory", BUFFER_MEMORY, |field| field.quantity())?,
         n_max: reader.or("n_max", N_MAX, n_max)?,

@@ -4,11 +4,12 @@ use std::{collections::BTreeSet, time::Duration};
 
 use ackwise_link::Rate;
 use ackwise_tcp::ByteCount;
+use ackwise_units::Probability;
 
 use super::super::super::summary::Summary;
 use crate::experiment::{
     CaseValue, Labels,
-    quantity::{Packets, Segments, Share, parse},
+    quantity::{Packets, Quantity, Segments, parse},
 };
 
 /// A label whose values are numbers of one unit.
@@ -93,12 +94,19 @@ fn read(value: &CaseValue) -> Option<(Unit, f64)> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite());
     number
         .map(|number| (Unit::None, number))
-        .or_else(|| parse(text).map(|it: Duration| (Unit::Milliseconds, it.as_secs_f64() * 1e3)))
-        .or_else(|| parse(text).map(|it: Rate| (Unit::Megabits, it.get() as f64 / 1e6)))
-        .or_else(|| parse(text).map(|it: ByteCount| (Unit::Bytes, it.0 as f64)))
-        .or_else(|| parse(text).map(|it: Packets| (Unit::Packets, f64::from(it.0.get()))))
-        .or_else(|| parse(text).map(|it: Segments| (Unit::Segments, f64::from(it.0))))
-        .or_else(|| parse(text).map(|it: Share| (Unit::Percent, f64::from(it.per_million) / 1e4)))
+        .or_else(|| is(text, |it: Duration| (Unit::Milliseconds, it.as_secs_f64() * 1e3)))
+        .or_else(|| is(text, |it: Rate| (Unit::Megabits, it.get() as f64 / 1e6)))
+        .or_else(|| is(text, |it: ByteCount| (Unit::Bytes, it.0 as f64)))
+        .or_else(|| is(text, |it: Packets| (Unit::Packets, f64::from(it.0.get()))))
+        .or_else(|| is(text, |it: Segments| (Unit::Segments, f64::from(it.0))))
+        .or_else(|| {
+            let percent = |it: Probability| f64::from(it.as_per_million()) / 1e4;
+            is(text, |it| (Unit::Percent, percent(it)))
+        })
+}
+
+fn is<Q: Quantity>(text: &str, shown: impl FnOnce(Q) -> (Unit, f64)) -> Option<(Unit, f64)> {
+    parse(text).ok().map(shown)
 }
 
 #[cfg(test)]
