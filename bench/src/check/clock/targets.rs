@@ -101,7 +101,7 @@ impl Place {
     /// Starts `target` on `host`, and waits until it listens.
     pub(super) fn start(&self, target: &Target, host: &Namespace) -> anyhow::Result<Running> {
         // The one before ends a moment after `unshare`.
-        host.run(|| (0..FREE_LIMIT).any(|_| is_free(PORT)))?;
+        host.run(|| (0..FREE_LIMIT).any(|_| is_free(PORT) && is_free(BEHIND)))?;
         self.write(target)?;
         let mut command = self.shell(&self.filled(&target.start));
         let log = File::create(self.folder.join("log"))?;
