@@ -8,13 +8,16 @@ use ackwise_http::{
 /// Requests, what arrives, whether the server closes then, and what each request got: content and status.
 type Case<'a> = (&'a [Method], &'a str, bool, &'a [(usize, u64, u16)]);
 
-/// The requests that got a response, and how it ended.
+/// How it ended.
+type End = Result<ClientConnection<usize>, ClientError>;
+
+/// The requests that got a response.
 fn heard(
     asked: &[Method],
     stream: &[u8],
     piece: usize,
     closes: bool,
-) -> (Vec<(usize, u64, u16)>, Result<ClientConnection<usize>, ClientError>) {
+) -> (Vec<(usize, u64, u16)>, End) {
     let mut connection = ClientConnection::new();
     for (index, method) in asked.iter().enumerate() {
         connection.ask(*method, index);
