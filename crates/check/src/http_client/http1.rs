@@ -57,7 +57,10 @@ impl Http1 {
                 match self.parser.advance(&mut rest) {
                     Err(error) => return Err(ExchangeError::Http { error, sample: self.sample() }),
                     Ok(None) => break,
-                    Ok(Some(event)) => note(&mut self.draft, event, &plain),
+                    Ok(Some(event)) => {
+                        let at = plain.offset + (plain.bytes.len() - rest.len()) as u64;
+                        note(&mut self.draft, event, at, &plain);
+                    }
                 }
                 if self.draft.is_complete() {
                     if !rest.is_empty() {
@@ -105,7 +108,8 @@ impl Http1 {
     }
 }
 
-fn note(draft: &mut PartialResponse, event: ResponseEvent<'_>, plain: &Plain) {
+/// Takes note of an event that is over at the offset `at`.
+fn note(draft: &mut PartialResponse, event: ResponseEvent<'_>, at: u64, plain: &Plain) {
     match event {
         ResponseEvent::Head(head) => {
             let end = HeadEnd {
@@ -114,7 +118,7 @@ fn note(draft: &mut PartialResponse, event: ResponseEvent<'_>, plain: &Plain) {
             };
             draft.take_head(head.into(), end);
         }
-        ResponseEvent::Content(content) => draft.take_content(content),
+        ResponseEvent::Content(content) => draft.take_content(content, plain.end_on_wire(at)),
         ResponseEvent::End(response) => draft.complete(Some(plain.end_on_wire(response.end))),
         _ => {} // Interim responses are part of what precedes the head.
     }

@@ -130,6 +130,10 @@ fn lossy(card: &Card) -> Vec<&Finding> {
 
 /// What can be said of a server at which no loss was seen: no more than was found out.
 fn lossless(who: &str, card: &Card) -> String {
+    // A stream has one question, whose answer says more than its verdict.
+    if let Some(held) = card.findings.iter().find(|it| it.id == FindingId::StreamHeld) {
+        return format!("{who}: {}.", escape::line(&held.summary));
+    }
     let open = names(stalls::unanswered(card));
     let asked = stalls::of(card).filter(|it| it.verdict != Verdict::NotApplicable);
     let (asked, passed) = asked
@@ -180,6 +184,7 @@ fn losses(lossy: &[&Finding]) -> String {
         let id = finding.id;
         let per = match id {
             FindingId::RequestSegments => "request",
+            _ if id.role() == Role::Stream => "event",
             _ if id.role() == Role::Client => "request",
             _ if is_in_first_responses(finding) => "connection",
             _ => "response",
