@@ -115,6 +115,8 @@ def serve(connection):
                     rest += connection.recv(65536)
                 data = rest[length:]
                 answer(connection, head)
+                if b"connection: close" in head.lower():
+                    return
     except OSError:
         pass  # The client has gone.
     finally:

@@ -32,21 +32,31 @@ pub(super) fn judge(readings: &Readings) -> Judged {
     };
     let values = values(plain, compressed, Some(encoding));
     let (before, after) = (plain.pace(), compressed.pace());
-    if after < before * SLOWER || after < before + COSTLY {
-        let (before, after) = (rounded(before), rounded(after));
+    let [begins, later] = [plain, compressed].map(|it| it.begins_after().unwrap_or_default());
+    let waited = later.saturating_sub(begins);
+    let (summary, cost) = if compressed.bursts.is_empty() {
+        (format!("compressed ({encoding}), nothing arrives for {}", rounded(after)), after)
+    } else if compressed.is_at_once() && waited >= LATE {
+        let later = rounded(later);
+        (
+            format!(
+                "compressed ({encoding}), everything arrives at once, {later} after the request"
+            ),
+            waited,
+        )
+    } else if after >= before * SLOWER && after >= before + COSTLY {
+        let [after, before] = [after, before].map(rounded);
+        let what = format!(
+            "compressed ({encoding}), the stream arrives every {after} instead of every {before}"
+        );
+        (what, compressed.pace() - plain.pace())
+    } else {
+        let [after, before] = [after, before].map(rounded);
         let summary = format!("compressed, the stream arrives every {after} ({before} without)");
         return Judged::new(ID, Verdict::Pass, summary, values);
-    }
-    let summary = match compressed.bursts.len() {
-        0 => format!("compressed ({encoding}), nothing arrives for {}", rounded(after)),
-        _ => format!(
-            "compressed ({encoding}), the stream arrives every {} instead of every {}: the compressor holds events",
-            rounded(after),
-            rounded(before)
-        ),
     };
-    Judged::new(ID, Verdict::Warn, summary, values)
-        .costing(after.saturating_sub(before))
+    Judged::new(ID, Verdict::Warn, format!("{summary}: the compressor holds events"), values)
+        .costing(cost)
         .remedied_by(ID.remedy(readings.software))
         .shown_by(&compressed.exchange)
 }
@@ -64,3 +74,6 @@ const SLOWER: u32 = 3;
 
 /// And by how much. Our choice.
 const COSTLY: Duration = Duration::from_millis(50);
+
+/// How much later a compressed stream begins whose compressor holds it until its end. Our choice.
+const LATE: Duration = Duration::from_millis(500);

@@ -20,7 +20,7 @@ use ackwise_text::words::{counted, grouped, rounded};
 use super::{
     judged::{Judged, ms},
     readings::Readings,
-    record::{Record, middle},
+    record::{ByAck, Record, middle},
 };
 use crate::card::{HeldBy, Reason, StreamHeld, Verdict};
 
@@ -45,7 +45,7 @@ pub(super) fn judge(readings: &Readings) -> Judged {
             format!("{}; what holds them could not be determined", rhythm(prompt)),
         ),
         (_, Some(bytes)) => by_buffer(readings, values, bytes),
-        _ => free(readings, values),
+        _ => beyond_stack(readings).unwrap_or_else(|| free(readings, values)),
     }
 }
 
@@ -78,7 +78,7 @@ fn values(readings: &Readings) -> StreamHeld {
     StreamHeld {
         buffer_bytes: None,
         delayed_gap_ms: delayed.and_then(Record::median_gap).map(ms),
-        delay_ms: delayed.map(|it| ms(it.delay)),
+        delay_ms: delayed.map(|it| ms(it.trial.delay)),
         follow_ack: by_ack.map(|it| count(it.followed)),
         before_ack: by_ack.map(|it| count(it.before)),
         held_by: Some(HeldBy::None),
@@ -97,13 +97,19 @@ fn by_nagle(readings: &Readings, values: StreamHeld) -> Option<Judged> {
         Err(error) => return Some(Judged::failed(ID, error)),
     };
     let by_ack = longest.by_ack();
-    if by_ack.is_free() {
-        return beyond_stack(readings, longest);
-    }
     let disturbed = || {
-        let why = "some arrivals followed a delayed ACK, and others did not";
+        let ByAck { followed, before } = by_ack;
+        let why = format!("{followed} arrivals followed a delayed ACK, and {before} came before");
         Some(Judged::without(ID, Some(Reason::Disturbed), why))
     };
+    if by_ack.is_free() {
+        let gaps = readings.prompt.median_gap().zip(longest.median_gap());
+        // Whatever it is, something waits if ACKs are late.
+        return match gaps {
+            Some((prompt, delayed)) if delayed >= prompt * 2 + COSTLY => disturbed(),
+            _ => None,
+        };
+    }
     let shorter = match readings.shorter.as_ref()? {
         Ok(shorter) => shorter,
         Err(error) => return Some(Judged::failed(ID, error)),
@@ -117,7 +123,7 @@ fn by_nagle(readings: &Readings, values: StreamHeld) -> Option<Judged> {
     let gaps = readings.prompt.median_gap().zip(shorter.median_gap());
     let Some((prompt, delayed)) = gaps else { return disturbed() };
     // What a client on Linux would lose, whose ACKs come after 40 ms.
-    let delayed = delayed + ACK_ON_LINUX.saturating_sub(shorter.delay);
+    let delayed = delayed + ACK_ON_LINUX.saturating_sub(shorter.trial.delay);
     let cost = delayed.saturating_sub(prompt);
     let verdict = if cost >= COSTLY { Verdict::Fail } else { Verdict::Warn };
     let summary = format!(
@@ -127,21 +133,23 @@ fn by_nagle(readings: &Readings, values: StreamHeld) -> Option<Judged> {
         rounded(delayed),
         rounded(prompt),
         by_ack.followed,
-        rounded(longest.delay),
+        rounded(longest.trial.delay),
     );
     let values = StreamHeld { held_by: Some(HeldBy::Nagle), ..values };
-    let remedy = FindingId::NagleDelayedAck.remedy(readings.software);
+    // Some software turns Nagle's algorithm off for streams alone.
+    let own = ID.remedy(readings.software).filter(|it| it.software.is_some());
+    let remedy = own.or_else(|| FindingId::NagleDelayedAck.remedy(readings.software));
     Some(held(verdict, summary, values, cost, remedy).shown_by(&longest.exchange))
 }
 
 /// Events that are farther apart than this stack can delay an ACK, and closer than some client does.
-fn beyond_stack(readings: &Readings, longest: &Record) -> Option<Judged> {
-    let gap = readings.prompt.median_gap()?;
+fn beyond_stack(readings: &Readings) -> Option<Judged> {
+    let (gap, longest) = (readings.prompt.median_gap()?, readings.longest.as_ref().ok()?);
     let by_ack = longest.by_ack();
     let tried = by_ack.before + by_ack.followed >= 2;
-    let is_beyond = !tried && longest.delay < LONG_DELAY && gap <= LONGEST_ACK_DELAY;
+    let is_beyond = !tried && longest.trial.delay < LONG_DELAY && gap <= LONGEST_ACK_DELAY;
     is_beyond.then(|| {
-        let (gap, delay) = (rounded(gap), rounded(longest.delay));
+        let (gap, delay) = (rounded(gap), rounded(longest.trial.delay));
         let why = format!(
             "events arrive {gap} apart, and this TCP stack delays ACKs by at most {delay}: whether later ACKs hold them \
              could not be measured"

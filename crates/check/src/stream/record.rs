@@ -2,15 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use super::syntax::{Marks, Syntax};
+use super::{
+    syntax::{Marks, Syntax},
+    trial::Trial,
+};
 use crate::http_client::{Exchange, Stall};
 
 /// A stream as one client got it.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) exchange: Exchange,
-    /// How long the client delayed its ACKs; zero if it did not.
-    pub(super) delay: Duration,
+    /// The client that got it.
+    pub(super) trial: Trial,
     /// How long the handshake took: about one round trip.
     pub(super) rtt: Duration,
     /// How long it was read: from its first content, or from the request if there was none.
@@ -39,8 +42,8 @@ pub(super) struct Burst {
 }
 
 impl Record {
-    /// Of a client that delayed its ACKs by `delay`, `rtt` away, and read until `until`.
-    pub(super) fn new(exchange: Exchange, delay: Duration, rtt: Duration, until: Instant) -> Self {
+    /// Of a client `rtt` away that read until `until`.
+    pub(super) fn new(exchange: Exchange, trial: Trial, rtt: Duration, until: Instant) -> Self {
         let syntax = Syntax::of(&exchange.head);
         let marks = syntax.marks(&exchange.beginning, &exchange.pieces);
         let steps = steps(&exchange);
@@ -53,7 +56,7 @@ impl Record {
             .and_then(|end| steps.iter().find(|step| step.content >= *end).map(|step| step.at));
         let begun = bursts.first().map_or(exchange.sent, |burst| burst.from);
         let watched = until.saturating_duration_since(begun);
-        Self { exchange, delay, rtt, watched, syntax, events, first_event, bursts }
+        Self { exchange, trial, rtt, watched, syntax, events, first_event, bursts }
     }
 
     /// The times between bursts, in order.
@@ -91,14 +94,15 @@ impl Record {
         })
     }
 
-    /// Arrivals that followed an ACK of ours, and those that came before, and so did not wait for it.
+    /// Small arrivals behind small ones: those that followed an ACK of ours, and those that came before it, and so did
+    /// not wait for it.
     pub(super) fn by_ack(&self) -> ByAck {
         let mut by_ack = ByAck::default();
-        let mut arrivals = self.exchange.response();
-        for stall in self.exchange.stalls() {
-            let before = arrivals.next().map_or(0, |arrived| arrived.len);
-            // A small segment waits for the ACK of a small one (Minshall), and full ones do not wait.
-            if before < FULL {
+        // A full segment does not wait, and a small one waits for the ACK of a small one (Minshall).
+        let is_small = |len: u64| len + OPTIONS < u64::from(self.trial.mss);
+        let sizes: Vec<u64> = self.exchange.response().map(|arrived| arrived.len).collect();
+        for (stall, pair) in self.exchange.stalls().zip(sizes.windows(2)) {
+            if pair.iter().all(|len| is_small(*len)) {
                 by_ack.note(&stall, self.rtt);
             }
         }
@@ -117,7 +121,7 @@ pub(super) struct ByAck {
 
 impl ByAck {
     fn note(&mut self, stall: &Stall, rtt: Duration) {
-        let Some(acked) = stall.acked.filter(|acked| *acked + rtt / 2 <= stall.to) else {
+        let Some(acked) = stall.acked.filter(|acked| *acked <= stall.to) else {
             self.before += 1;
             return;
         };
@@ -201,8 +205,8 @@ const GAPS_MIN: usize = 2;
 /// A stream that comes within this time comes at once; beyond it, a round trip for each of the first flights. Our choice.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
-/// A segment of this size may be full: below the MSS over IPv6's least MTU (1,280 bytes) with TCP's options.
-const FULL: u64 = 1_100;
+/// TCP's options take at most so many bytes of a segment.
+const OPTIONS: u64 = 40;
 
 /// How much later than a round trip after our ACK something may come that the ACK released, on a busy machine. Our choice.
 const SLACK: Duration = Duration::from_millis(8);

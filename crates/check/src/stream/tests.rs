@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ackwise_cause::{FindingId, Software};
 use ackwise_http::Fields;
 
-use super::{compressed, held, pace, readings::Readings, record::Record};
+use super::{compressed, held, pace, readings::Readings, record::Record, trial::Trial};
 use crate::{
     card::{Finding, HeldBy, Reason, StreamHeld, Values, Verdict},
     http_client::{Acked, Arrived, Exchange, ExchangeError, Head, HeadEnd, Piece},
@@ -50,7 +50,8 @@ fn record(kind: &str, arrivals: &[(u64, String)], delay: u64) -> Record {
         arrivals: arrived,
     };
     let until = at(arrivals.last().map_or(1, |(ms, _)| *ms));
-    Record::new(exchange, Duration::from_millis(delay), Duration::from_millis(1), until)
+    let trial = Trial::delayed(Duration::from_millis(delay));
+    Record::new(exchange, trial, Duration::from_millis(1), until)
 }
 
 fn acks(arrivals: &[Arrived], delay: Duration) -> Vec<Acked> {

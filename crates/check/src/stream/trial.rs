@@ -65,7 +65,7 @@ impl Trial {
         };
         let exchange = connection.watch(&request, &watch, &mut client.budget)?;
         let rtt = connection.handshake();
-        Ok(Record::new(exchange, self.delay, rtt, connection.now()))
+        Ok(Record::new(exchange, self, rtt, connection.now()))
     }
 }
 
