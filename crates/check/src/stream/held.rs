@@ -122,6 +122,9 @@ fn by_nagle(readings: &Readings, values: StreamHeld) -> Option<Judged> {
     }
     let gaps = readings.prompt.median_gap().zip(shorter.median_gap());
     let Some((prompt, delayed)) = gaps else { return disturbed() };
+    if delayed <= prompt {
+        return None; // Late ACKs do no harm: what they release is held by something else.
+    }
     // What a client on Linux would lose, whose ACKs come after 40 ms.
     let delayed = delayed + ACK_ON_LINUX.saturating_sub(shorter.trial.delay);
     let cost = delayed.saturating_sub(prompt);
@@ -162,11 +165,9 @@ fn beyond_stack(readings: &Readings) -> Option<Judged> {
 fn shows_cork(readings: &Readings) -> Option<bool> {
     let prompt = readings.prompt.median_gap()?;
     let small = small(readings)?.median_gap().unwrap_or(Duration::MAX);
-    // Each reading with ordinary segments is a repetition: the shortest of them decides.
-    let shorter = readings.shorter.as_ref().and_then(|it| it.as_ref().ok());
-    let others = [readings.longest.as_ref().ok(), shorter];
-    let gaps = others.into_iter().flatten().filter_map(Record::median_gap);
-    let ordinary = gaps.fold(prompt, Duration::min);
+    // Another reading with ordinary segments is a repetition.
+    let longest = readings.longest.as_ref().ok().and_then(Record::median_gap);
+    let ordinary = longest.map_or(prompt, |gap| gap.min(prompt));
     Some(readings.prompt.together() > 1 && small <= ordinary.mul_f64(FEWER))
 }
 

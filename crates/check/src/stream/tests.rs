@@ -74,11 +74,19 @@ fn events(together: usize, gap: u64, bursts: u64) -> Vec<(u64, String)> {
     (0..bursts).map(|number| (100 + number * gap, event.clone())).collect()
 }
 
-/// The same bytes in pieces of `size`.
-fn cut(size: usize, gap: u64, bursts: u64) -> Vec<(u64, String)> {
+/// The same bytes in pieces of these sizes, `gap` milliseconds apart.
+fn pieces(sizes: &[usize], gap: u64) -> Vec<(u64, String)> {
     let text = "data: {\"content\": \"token\"}\n\n".repeat(4_000);
-    let piece = |number: u64| text[number as usize * size..][..size].to_owned();
-    (0..bursts).map(|number| (100 + number * gap, piece(number))).collect()
+    let (mut at, mut ms, mut pieces) = (0, 100, Vec::new());
+    for size in sizes {
+        pieces.push((ms, text[at..][..*size].to_owned()));
+        (at, ms) = (at + size, ms + gap);
+    }
+    pieces
+}
+
+fn cut(size: usize, gap: u64, bursts: usize) -> Vec<(u64, String)> {
+    pieces(&vec![size; bursts], gap)
 }
 
 /// Of a server that does not mind how it is read.
@@ -126,6 +134,14 @@ fn arrivals_that_follow_acks_at_two_delays_are_nagle_s() {
     assert!(finding.remedy.unwrap().contains("TCP_NODELAY"));
     assert!(!finding.evidence.is_empty());
 
+    // HAProxy's cork lets go with an ACK, too, but holds events for longer without.
+    let corked = Readings {
+        small: Some(Ok(record(SSE, &smooth, 0))),
+        prompt: record(SSE, &events(7, 140, 10), 0),
+        ..nagle
+    };
+    assert_eq!(held(&corked).1.held_by, Some(HeldBy::Cork));
+
     // A program that happens to write every 121 ms writes so with another delay, too.
     let rhythm = events(6, 121, 10);
     let (finding, _) = held(&readings(&rhythm));
@@ -159,7 +175,8 @@ fn bursts_that_end_within_events_are_a_buffer_s() {
     buffered.software = Some(Software::Nginx);
     assert!(held(&buffered).0.remedy.unwrap().starts_with("nginx: proxy_buffering off"));
     // Two are not enough, nor are pieces of any size.
-    for arrivals in [cut(4_096, 300, 3), [cut(400, 300, 2), cut(4_096, 900, 4)].concat()] {
+    for arrivals in [cut(4_096, 300, 3), pieces(&[400, 2_100, 5_000, 900, 3_100, 700, 2_000], 300)]
+    {
         let (finding, _) = held(&readings(&arrivals));
         assert!(finding.verdict < Verdict::Warn, "{finding:?}");
     }
