@@ -401,9 +401,10 @@ const REMEDIES: &[Row] = &[
     finding(StreamHeld, At(Nginx), "proxy_buffering off; or X-Accel-Buffering: no from the server behind it, and tcp_nodelay on; \
                                     (the default): while nginx buffers, it sets TCP_NODELAY only after the first response of \
                                     a connection").tested("nginx_without_proxy_buffering_sends_each_token"),
-    finding(StreamHeld, Server, "flush after each event, in the program and in each proxy before it (nginx: proxy_buffering off;)"),
+    finding(StreamHeld, Server, "flush after each event, in the program and in each proxy before it"),
     corked_stream(At(HaProxy), "option http-no-delay").tested("haproxy_http_no_delay_sends_each_token"),
-    corked_stream(Server, "clear TCP_CORK after each event, and write it without MSG_MORE (HAProxy: option http-no-delay)"),
+    corked_stream(Server, "clear TCP_CORK after each event, and write it without MSG_MORE, in the program and in each proxy before it"),
+    finding(StreamGzip, At(Nginx), "proxy_buffering off; or gzip_types without the stream's type").tried(),
     finding(StreamGzip, Server, "do not compress streams of events, or flush the compressor after each event"),
     finding(RequestSegments, Server, "read again as soon as the socket is readable, not on a \
                                       timer, until the head is complete"),

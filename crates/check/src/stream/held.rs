@@ -74,7 +74,7 @@ fn values(readings: &Readings) -> StreamHeld {
     let by_ack = readings.longest.as_ref().ok().map(Record::by_ack);
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let shorter = readings.shorter.as_ref().and_then(|it| it.as_ref().ok());
-    let delayed = shorter.or(readings.longest.as_ref().ok());
+    let delayed = shorter.or_else(|| readings.longest.as_ref().ok());
     StreamHeld {
         buffer_bytes: None,
         delayed_gap_ms: delayed.and_then(Record::median_gap).map(ms),
