@@ -400,7 +400,8 @@ const REMEDIES: &[Row] = &[
     finding(H2Streams, Server, "allow at least 100 concurrent streams (SETTINGS_MAX_CONCURRENT_STREAMS), and answer each PING at once"),
     finding(StreamHeld, At(Nginx), "proxy_buffering off; or X-Accel-Buffering: no from the server behind it, and tcp_nodelay on; \
                                     (the default): while nginx buffers, it sets TCP_NODELAY only after the first response of \
-                                    a connection").tested("nginx_without_proxy_buffering_sends_each_token"),
+                                    a connection, and with TLS it fills buffers of 16 KB; if it does not buffer, flush after \
+                                    each event in the program behind it").tested("nginx_without_proxy_buffering_sends_each_token"),
     finding(StreamHeld, Server, "flush after each event, in the program and in each proxy before it"),
     corked_stream(At(HaProxy), "option http-no-delay").tested("haproxy_http_no_delay_sends_each_token"),
     corked_stream(Server, "clear TCP_CORK after each event, and write it without MSG_MORE, in the program and in each proxy before it"),

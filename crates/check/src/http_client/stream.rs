@@ -11,8 +11,10 @@ pub struct Watch {
     pub short: Duration,
     /// This long otherwise.
     pub long: Duration,
-    /// Arrivals that are enough.
+    /// Arrivals that are enough, of those that are apart from each other.
     pub enough: usize,
+    /// How far apart they are at least.
+    pub apart: Duration,
     /// Bytes of content that are enough.
     pub content: usize,
 }
@@ -33,7 +35,7 @@ impl HttpConnection {
         self.keep_content(watch.content);
         let sent = self.send(std::slice::from_ref(request), budget)?;
         self.reader.begin(self.kept);
-        let mut begun = None;
+        let (mut begun, mut seen, mut apart) = (None, 0, 0);
         let ends = loop {
             if self.reader.advance()? {
                 break true;
@@ -48,9 +50,15 @@ impl HttpConnection {
             if content > 0 {
                 begun.get_or_insert_with(|| self.latest());
             }
+            for number in seen..self.arrivals.len() {
+                let at = self.arrivals[number].at;
+                let before = number.checked_sub(1).map(|before| self.arrivals[before].at);
+                apart += usize::from(before.is_none_or(|before| at > before + watch.apart));
+            }
+            seen = self.arrivals.len();
             let deadline = match begun {
                 None => budget.answer_by(sent),
-                Some(begun) if self.arrivals.len() >= watch.enough => begun + watch.short,
+                Some(begun) if apart >= watch.enough => begun + watch.short,
                 Some(begun) => begun + watch.long,
             };
             let is_enough = content >= watch.content as u64;

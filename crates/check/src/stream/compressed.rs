@@ -23,7 +23,10 @@ pub(super) fn judge(readings: &Readings) -> Judged {
     let compressed = match &readings.gzip {
         Some(Ok(compressed)) => compressed,
         Some(Err(error)) => return Judged::failed(ID, error),
-        None => return Judged::without(ID, None, "the requests say themselves what they accept"),
+        None => {
+            let why = "the requests say themselves what they accept, or gRPC does";
+            return Judged::without(ID, None, why);
+        }
     };
     let encoding = compressed.exchange.head.fields.text("Content-Encoding");
     let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("identity")) else {

@@ -230,7 +230,10 @@ fn rhythm(record: &Record) -> String {
     match (record.together(), gap) {
         (0 | 1, Some(gap)) => format!("events arrive one by one, {gap} apart"),
         (together, Some(gap)) => format!("{together} events arrive together, every {gap}"),
-        (_, None) => format!("{} arrived", counted(record.events as u64, "event")),
+        (_, None) => {
+            let bursts = counted(record.bursts.len() as u64, "burst");
+            format!("{} arrived in {bursts}", counted(record.events as u64, "event"))
+        }
     }
 }
 

@@ -199,7 +199,7 @@ pub(super) fn middle<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
 
 /// What arrives this soon after something else was sent with it. Our choice: less than between the tokens of a quick
 /// model, more than between the segments of one write.
-const TOGETHER: Duration = Duration::from_millis(2);
+pub(super) const TOGETHER: Duration = Duration::from_millis(2);
 
 /// Fewer gaps have no middle. Our choice.
 const GAPS_MIN: usize = 2;

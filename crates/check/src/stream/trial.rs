@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::record::Record;
+use super::record::{Record, TOGETHER};
 use crate::{
     http_client::{Client, ExchangeError, Page, Watch},
     stack::{AckRule, Acknowledge, Receiver},
@@ -61,6 +61,7 @@ impl Trial {
             short: SHORT.min(self.patience),
             long: self.patience,
             enough: ENOUGH,
+            apart: TOGETHER,
             content: CONTENT,
         };
         let exchange = connection.watch(&request, &watch, &mut client.budget)?;
