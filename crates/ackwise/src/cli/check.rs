@@ -69,7 +69,8 @@ pub(crate) struct Check {
 
     /// Check a stream of events (server-sent events, lines of JSON, messages of gRPC): what holds them, and for how long
     ///
-    /// Sends the request three to five times in each version of HTTP, and reads each stream for up to 5 s.
+    /// Sends the request up to five times in each version of HTTP, and reads each stream for up to 5 s.
+    #[arg(hide_short_help = true)]
     #[arg(long, requires = "url")]
     #[arg(conflicts_with_all = ["quick", "thorough", "behind", "paths", "follow", "data_split", "rtt"])]
     stream: bool,

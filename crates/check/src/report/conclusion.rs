@@ -141,8 +141,9 @@ fn lossless(who: &str, card: &Card) -> String {
     // Without a message, there is no word on the stall that is most common.
     let is_about_nothing =
         |it: &Finding| it.id == FindingId::NagleDelayedAck && it.verdict == Verdict::NotApplicable;
-    let limited =
-        stalls::of(card).any(|it| it.reason == Some(Reason::Stack) || is_about_nothing(it));
+    // Of a stream, not every wait shows.
+    let limited = card.role == Role::Stream
+        || stalls::of(card).any(|it| it.reason == Some(Reason::Stack) || is_about_nothing(it));
     let waits = first_byte_wait(card).is_some();
     let warned = names(card.findings.iter().filter(|it| it.verdict == Verdict::Warn));
     let look = match warned.is_empty() {
