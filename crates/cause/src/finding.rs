@@ -4,7 +4,7 @@ use core::{fmt, str::FromStr};
 
 use crate::Cause;
 
-/// Which end of the connections a check grades.
+/// What a check grades.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Role {
     /// A server, which `check URL` asks.
@@ -12,6 +12,8 @@ pub enum Role {
     Server,
     /// A client, which `check --listen` answers.
     Client,
+    /// A server's stream of events, which `check --stream` reads.
+    Stream,
 }
 
 impl Role {
@@ -21,6 +23,7 @@ impl Role {
         match self {
             Self::Server => "server",
             Self::Client => "client",
+            Self::Stream => "stream",
         }
     }
 }
@@ -85,11 +88,19 @@ pub enum FindingId {
     RefusedUpload,
     /// How long a client waits for an IPv6 address that does not answer.
     HappyEyeballs,
+    /// How long a stream takes to begin.
+    StreamFirstEvent,
+    /// How the events of a stream follow each other.
+    StreamGaps,
+    /// Whether something holds events back.
+    StreamHeld,
+    /// Whether events come later if the stream is compressed.
+    StreamGzip,
 }
 
 impl FindingId {
     /// All findings, in the order of the report card.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 28] = [
         Self::SplitHead,
         Self::ShortInitialSegment,
         Self::NagleDelayedAck,
@@ -114,9 +125,13 @@ impl FindingId {
         Self::FirstClose,
         Self::RefusedUpload,
         Self::HappyEyeballs,
+        Self::StreamFirstEvent,
+        Self::StreamGaps,
+        Self::StreamHeld,
+        Self::StreamGzip,
     ];
 
-    /// Which end it grades.
+    /// What it grades.
     #[must_use]
     pub const fn role(self) -> Role {
         match self {
@@ -127,11 +142,14 @@ impl FindingId {
             | Self::FirstClose
             | Self::RefusedUpload
             | Self::HappyEyeballs => Role::Client,
+            Self::StreamFirstEvent | Self::StreamGaps | Self::StreamHeld | Self::StreamGzip => {
+                Role::Stream
+            }
             _ => Role::Server,
         }
     }
 
-    /// Those that grade one end, in the order of the report card.
+    /// Those that grade the same, in the order of the report card.
     pub fn of(role: Role) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(move |id| id.role() == role)
     }
@@ -163,7 +181,11 @@ impl FindingId {
             | Self::CloseRace
             | Self::FirstClose
             | Self::RefusedUpload
-            | Self::HappyEyeballs => None,
+            | Self::HappyEyeballs
+            | Self::StreamFirstEvent
+            | Self::StreamGaps
+            | Self::StreamHeld
+            | Self::StreamGzip => None,
         }
     }
 
@@ -191,6 +213,10 @@ impl FindingId {
             Self::FirstClose => "first-close",
             Self::RefusedUpload => "refused-upload",
             Self::HappyEyeballs => "happy-eyeballs",
+            Self::StreamFirstEvent => "stream-first-event",
+            Self::StreamGaps => "stream-gaps",
+            Self::StreamHeld => "stream-held",
+            Self::StreamGzip => "stream-gzip",
             Self::ShortInitialSegment
             | Self::NagleDelayedAck
             | Self::CorkTimer
@@ -267,7 +293,7 @@ mod tests {
              idle-restart, send-buffer, keep-alive, pipelining, close, request-segments, \
              accept-queue-full, early-response, h2-flow-control, h2-streams, request-nagle, \
              expect-continue, connection-reuse, close-race, first-close, refused-upload, \
-             happy-eyeballs)"
+             happy-eyeballs, stream-first-event, stream-gaps, stream-held, stream-gzip)"
         );
     }
 }

@@ -59,6 +59,10 @@ impl FindingId {
             Self::HappyEyeballs => {
                 "how long a client waits for an IPv6 address that does not answer before it tries IPv4"
             }
+            Self::StreamFirstEvent => "how long the first event of a stream takes",
+            Self::StreamGaps => "how far apart the events of a stream arrive",
+            Self::StreamHeld => "events of a stream wait for an ACK, a timer, or a full buffer",
+            Self::StreamGzip => "events of a stream come later if the client accepts gzip",
             Self::AcceptQueueFull => "connections do not fit into the server's accept queue",
         }
     }

@@ -93,12 +93,20 @@ impl FindingId {
         special.or_else(|| find(Of::IdleTimeout, Server)).expect("there is a row for any server")
     }
 
+    /// What to change at a server whose cork holds the events of a stream: one of the remedies of `stream-held`.
+    #[must_use]
+    pub fn corked_stream_remedy(software: Option<Software>) -> Remedy {
+        let special = software.and_then(|software| find(Of::CorkedStream, At(software)));
+        special.or_else(|| find(Of::CorkedStream, Server)).expect("there is a row for any server")
+    }
+
     /// Every remedy, those for recognised servers first.
     pub fn remedies(self) -> impl Iterator<Item = Remedy> {
         let mine = move |row: &&Row| {
             row.of == Of::Finding(self)
                 || self.cause().is_some_and(|it| row.of == Of::Cause(it))
                 || self == Self::KeepAlive && row.of == Of::IdleTimeout
+                || self == StreamHeld && row.of == Of::CorkedStream
         };
         REMEDIES
             .iter()
@@ -120,6 +128,8 @@ enum Of {
     Cause(Cause),
     /// An idle timeout, or a limit of requests, that a client does not know.
     IdleTimeout,
+    /// A cork that holds the events of a stream.
+    CorkedStream,
 }
 
 /// The party that applies it.
@@ -170,6 +180,10 @@ const fn idle_timeout(by: By, text: &'static str) -> Row {
     Row { of: Of::IdleTimeout, by, text, proof: None }
 }
 
+const fn corked_stream(by: By, text: &'static str) -> Row {
+    Row { of: Of::CorkedStream, by, text, proof: None }
+}
+
 use By::{Client, Either, Server, Software as At};
 use Cause::{
     AcceptQueueFull, ApplicationLimited, CorkTimer, H2FlowControl, Handshake, HeadOfLine,
@@ -180,7 +194,7 @@ use Cause::{
 use FindingId::{
     CloseRace, ConnectionReuse, EarlyResponse, ExpectContinue, FirstByte, H2Streams, HappyEyeballs,
     InitialWindow, KeepAlive, Pipelining, RefusedUpload, RequestNagle, RequestSegments,
-    ResponsePause, SplitHead,
+    ResponsePause, SplitHead, StreamGzip, StreamHeld,
 };
 use Software::{
     Aiohttp, Apache, Caddy, Envoy, Express, Fastify, Go, Gunicorn, HaProxy, Hypercorn, Jdk, Jetty,
@@ -384,6 +398,15 @@ const REMEDIES: &[Row] = &[
     finding(EarlyResponse, Server, "after an early response, shut down the sending direction, then read and discard for some \
                                     seconds what the client still sends (lingering close) before closing the socket"),
     finding(H2Streams, Server, "allow at least 100 concurrent streams (SETTINGS_MAX_CONCURRENT_STREAMS), and answer each PING at once"),
+    finding(StreamHeld, At(Nginx), "proxy_buffering off; or X-Accel-Buffering: no from the server behind it, and tcp_nodelay on; \
+                                    (the default): while nginx buffers, it sets TCP_NODELAY only after the first response of \
+                                    a connection, and with TLS it fills buffers of 16 KB; if it does not buffer, flush after \
+                                    each event in the program behind it").tested("nginx_without_proxy_buffering_sends_each_token"),
+    finding(StreamHeld, Server, "flush after each event, in the program and in each proxy before it"),
+    corked_stream(At(HaProxy), "option http-no-delay").tested("haproxy_http_no_delay_sends_each_token"),
+    corked_stream(Server, "clear TCP_CORK after each event, and write it without MSG_MORE, in the program and in each proxy before it"),
+    finding(StreamGzip, At(Nginx), "proxy_buffering off; or gzip_types without the stream's type").tried(),
+    finding(StreamGzip, Server, "do not compress streams of events, or flush the compressor after each event"),
     finding(RequestSegments, Server, "read again as soon as the socket is readable, not on a \
                                       timer, until the head is complete"),
 ];
@@ -460,10 +483,9 @@ mod tests {
         for id in FindingId::ALL {
             for remedy in id.remedies().filter(|remedy| remedy.software.is_some()) {
                 let of_idle = FindingId::idle_timeout_remedy(remedy.software);
-                assert!(
-                    [id.remedy(remedy.software), Some(of_idle)].contains(&Some(remedy)),
-                    "{id}"
-                );
+                let of_cork = FindingId::corked_stream_remedy(remedy.software);
+                let found = [id.remedy(remedy.software), Some(of_idle), Some(of_cork)];
+                assert!(found.contains(&Some(remedy)), "{id}");
                 settings += 1;
             }
         }

@@ -62,12 +62,14 @@ fn page() -> String {
     let others = [
         ("Other checks", "What else `ackwise check` tests.", Role::Server),
         ("Checks of clients", "What `ackwise check --listen` tests.", Role::Client),
+        ("Checks of streams", "What `ackwise check --stream` tests.", Role::Stream),
     ];
     for (heading, what, role) in others {
         write!(out, "\n## {heading}\n\n{what}\n").expect(STRING);
         for id in FindingId::of(role).filter(|id| id.cause().is_none()) {
             section(&mut out, id.name(), id.meaning(), Some(id));
-            writeln!(out, "Who can change it: the {}.", role.name()).expect(STRING);
+            let who = if role == Role::Client { Role::Client } else { Role::Server };
+            writeln!(out, "Who can change it: the {}.", who.name()).expect(STRING);
             remedies(&mut out, id.remedies());
         }
     }

@@ -9,9 +9,10 @@ use serde::Serialize;
 pub use values::{
     AcceptQueueFull, Bound, ByRequest, Close, CloseRace, ConnectionReuse, CorkTimer, EarlyResponse,
     End, Ending, ExpectContinue, FirstByte, FirstClose, H2FlowControl, H2Streams, HappyEyeballs,
-    IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName,
+    HeldBy, IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName,
     RefusedUpload, ReleasedBy, RequestNagle, RequestSegments, ResponsePause, SendBuffer,
-    ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values,
+    ShortInitialSegment, SplitHead, StreamFirstEvent, StreamGaps, StreamGzip, StreamHeld,
+    SwapResult, TriedSize, Values,
 };
 
 /// The results for one server or client.
@@ -21,7 +22,7 @@ pub struct Card {
     pub target: String,
     /// The version of HTTP.
     pub protocol: Protocol,
-    /// Which end was checked; omitted for a server.
+    /// What was checked; omitted for a server.
     #[serde(skip_serializing_if = "is_server")]
     #[schemars(schema_with = "roles")]
     pub role: Role,
@@ -139,7 +140,8 @@ fn ids(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn roles(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": [Role::Server.name(), Role::Client.name()], "default": Role::Server.name() })
+    let names = [Role::Server, Role::Client, Role::Stream].map(Role::name);
+    json_schema!({ "type": "string", "enum": names, "default": Role::Server.name() })
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

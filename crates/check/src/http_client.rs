@@ -15,6 +15,7 @@ mod plain;
 mod reader;
 mod request;
 mod reused_connection;
+mod stream;
 mod tls;
 
 use std::time::{Duration, Instant};
@@ -22,10 +23,11 @@ use std::time::{Duration, Instant};
 pub use budget::{Budget, LimitReached};
 pub use client::Client;
 pub use error::ExchangeError;
-pub use exchange::{Acked, Arrived, Closed, Exchange, Head, HeadEnd, Stall};
+pub use exchange::{Acked, Arrived, Closed, Exchange, Head, HeadEnd, Piece, Stall};
 pub use http2::{Goaway, Http2, Settings, Windows};
 pub use request::{ByteRange, Page, Request, Template};
 pub use reused_connection::ReusedConnection;
+pub use stream::Watch;
 pub use tls::TlsSettings;
 
 use super::card::Protocol;

@@ -11,6 +11,7 @@ pub mod probe;
 pub mod report;
 pub mod run;
 pub mod stack;
+mod stream;
 
 pub use ackwise_net::{Target, TargetError};
 pub use baseline::{Baseline, BaselineError};
@@ -18,5 +19,5 @@ pub use page_times::PageTimes;
 pub use report::STALLS;
 pub use run::{
     CheckError, Distance, Follow, HttpChoice, MAX_REQUESTS, Options, Probability, Progress, Rate,
-    StackChoice, check, check_versions,
+    StackChoice, check, check_streams, check_versions,
 };

@@ -154,6 +154,12 @@ fn answer(id: FindingId, client: &mut Client, facts: &mut Facts) -> Result<Probe
         | FindingId::HappyEyeballs => {
             Err(NoVerdict::not_applicable("it grades clients (check --listen)"))
         }
+        FindingId::StreamFirstEvent
+        | FindingId::StreamGaps
+        | FindingId::StreamHeld
+        | FindingId::StreamGzip => {
+            Err(NoVerdict::not_applicable("it grades streams of events (check --stream)"))
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod options;
 mod plan;
 mod reach;
 mod select_stack;
+mod streams;
 mod versions;
 
 use std::{
@@ -22,7 +23,6 @@ pub use ackwise_link::{Probability, Rate};
 pub use error::CheckError;
 pub use options::{Follow, HttpChoice, MAX_REQUESTS, Options, StackChoice};
 pub use plan::Progress;
-use reach::Reached;
 use select_stack::{SelectedStack, select_stack};
 use versions::Versions;
 
@@ -60,6 +60,7 @@ pub fn check(
         target,
         options,
         progress,
+        |versions, stack, ready| versions.reach(stack, ready),
         |versions, reached, progress| versions.card(reached, progress).0,
     )
 }
@@ -80,7 +81,29 @@ pub fn check_versions(
         target,
         options,
         progress,
+        |versions, stack, ready| versions.reach(stack, ready),
         |versions, reached, progress| versions.check(reached, progress),
+    )
+}
+
+/// Checks the stream of events that `target` names, in each version of HTTP that the server offers: a card each, at
+/// least one, within the limits of [`Options`] each.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn check_streams(
+    target: &Target,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Card>, CheckError> {
+    check_each(
+        |server, progress| select_stack(server, options, progress),
+        target,
+        options,
+        progress,
+        |versions, stack, ready| versions.begin_stream(stack, ready),
+        |versions, begun, progress| versions.check_streams(begun, progress),
     )
 }
 
@@ -100,12 +123,13 @@ pub fn check_with(
         target,
         options,
         progress,
+        |versions, stack, ready| versions.reach(stack, ready),
         |versions, reached, progress| versions.card(reached, progress).0,
     )
 }
 
 /// One address of the target after the other, until one has a server.
-fn check_each<T>(
+fn check_each<R, T>(
     mut select_stack: impl FnMut(
         SocketAddr,
         &mut dyn FnMut(Progress),
@@ -113,7 +137,8 @@ fn check_each<T>(
     target: &Target,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
-    run: impl FnOnce(&Versions<'_>, Reached, &mut dyn FnMut(Progress)) -> T,
+    reach: impl Fn(&Versions<'_>, Box<dyn Stack>, &mut dyn FnMut()) -> Result<R, CheckError>,
+    run: impl FnOnce(&Versions<'_>, R, &mut dyn FnMut(Progress)) -> T,
 ) -> Result<T, CheckError> {
     progress(Progress::Resolving);
     let begun = Instant::now();
@@ -135,7 +160,7 @@ fn check_each<T>(
                 progress(Progress::Ready);
             }
         };
-        match versions.reach(selected.stack, &mut ready) {
+        match reach(&versions, selected.stack, &mut ready) {
             Ok(reached) => return Ok(run(&versions, reached, progress)),
             // Another address of the same name may do better only where this one has no server.
             Err(error) if error.may_differ_by_address() => failure = Some(error),

@@ -11,7 +11,10 @@ use std::{
 };
 
 use ackwise_check::{
-    HttpChoice, Options, StackChoice, card::Protocol, check, http_client::Template,
+    HttpChoice, Options, StackChoice,
+    card::{FindingId, Protocol, Verdict},
+    check, check_streams,
+    http_client::Template,
 };
 use ackwise_net::Target;
 
@@ -108,6 +111,56 @@ const TLS_ATTACKS: &[(&str, Attack)] = &[
 fn no_answer_keeps_a_check_busy_beyond_its_time() {
     for &(name, attack) in ATTACKS {
         assert_bounded(name, "http", serve(attack), StackChoice::Kernel);
+    }
+}
+
+/// Streams that give little, or too much: what each ends in is said once, in time.
+const STREAM_ATTACKS: &[(&str, Attack)] = &[
+    ("a head and no content", |out| {
+        out.write_all(STREAM)?;
+        pause(LIFETIME)
+    }),
+    ("comments, and no event", |out| trickle(out, STREAM, b": ping\n\n")),
+    ("one byte at a time", |out| trickle(out, STREAM, b"x")),
+    ("an event that never ends", |out| flood(out, &[STREAM, b"data: "].concat(), b"x")),
+    ("empty lines", |out| flood(out, STREAM, b"\n")),
+    ("events without a pause", |out| flood(out, STREAM, b"data\n\n")),
+    ("chunks of a byte", |out| flood(out, CHUNKED_STREAM, b"1\r\n\n\r\n")),
+    ("a chunk of 2^63 bytes", |out| {
+        flood(out, &[CHUNKED_STREAM, b"8000000000000000\r\n"].concat(), b"data: x\n\n")
+    }),
+    ("a chunk of 2^70 bytes", |out| {
+        flood(out, &[CHUNKED_STREAM, b"400000000000000000\r\n"].concat(), b"x")
+    }),
+    ("a message of 4 GB", |out| {
+        let head = b"HTTP/1.1 200 OK\r\nContent-Type: application/grpc\r\n\r\n\0\xff\xff\xff\xff";
+        flood(out, head, b"x")
+    }),
+    ("an end after some events", |out| {
+        out.write_all(&[STREAM, b"data: x\n\ndata: y\n\nda"].concat())
+    }),
+];
+
+const STREAM: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+const CHUNKED_STREAM: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+#[test]
+fn no_stream_keeps_a_check_busy_beyond_its_time_or_is_accused() {
+    for &(name, attack) in ATTACKS.iter().chain(STREAM_ATTACKS) {
+        let server = serve(attack);
+        let target: Target = format!("http://127.0.0.1:{}/", server.port()).parse().unwrap();
+        let http = HttpChoice::Only(Protocol::Http1);
+        let stack = StackChoice::Kernel;
+        let options = Options { stack, http, time: TIME, ..Options::default() };
+        let begun = Instant::now();
+        let cards = check_streams(&target, &options, &mut |_| {});
+        let took = begun.elapsed();
+        assert!(took < TIME + SLACK, "{name}: {took:?} instead of {TIME:?}");
+        let findings = cards.iter().flatten().flat_map(|card| &card.findings);
+        for finding in findings.filter(|it| it.id == FindingId::StreamHeld) {
+            assert!(finding.verdict < Verdict::Warn, "{name}: {finding:?}");
+        }
     }
 }
 

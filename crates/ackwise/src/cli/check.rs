@@ -6,7 +6,7 @@ use ackwise_check::{
     Baseline, MAX_REQUESTS, Options, Progress, STALLS, StackChoice,
     builtin::{BuiltInProgress, Network, check_built_in},
     card::{FindingId, Role, Verdict},
-    check_versions,
+    check_streams, check_versions,
     report::{Exporter, Json, Junit, Markdown, Report, Text},
 };
 use ackwise_net::Target;
@@ -66,6 +66,14 @@ pub(crate) struct Check {
     /// Run only the checks for stalls, in at most 4 s for each version of HTTP
     #[arg(long, requires = "url", conflicts_with_all = ["only", "thorough"])]
     quick: bool,
+
+    /// Check a stream of events (server-sent events, lines of JSON, messages of gRPC): what holds them, and for how long
+    ///
+    /// Sends the request up to five times in each version of HTTP, and reads each stream for up to 5 s.
+    #[arg(hide_short_help = true)]
+    #[arg(long, requires = "url")]
+    #[arg(conflicts_with_all = ["quick", "thorough", "behind", "paths", "follow", "data_split", "rtt"])]
+    stream: bool,
 
     /// Also run slow tests: long idle periods, idle timeout and request limit of a connection, more
     /// response sizes
@@ -180,8 +188,16 @@ impl Check {
         if self.listen.is_wanted() {
             return listen::report(&self);
         }
-        if let Some(id) = self.only.iter().find(|id| id.role() == Role::Client) {
-            return Err(Failure::Usage(format!("--only {id}: grades clients (expected --listen)")));
+        let grades = if self.stream { Role::Stream } else { Role::Server };
+        if let Some(id) = self.only.iter().find(|id| id.role() != grades) {
+            let (what, expected) = match id.role() {
+                Role::Server => ("servers", "no --stream"),
+                Role::Client => ("clients", "--listen"),
+                Role::Stream => ("streams", "--stream"),
+            };
+            return Err(Failure::Usage(format!(
+                "--only {id}: grades {what} (expected {expected})"
+            )));
         }
         // Before any thread: an unprivileged process moves as a whole or not at all.
         let built_in = self.url.is_none() && !matches!(self.stack, Stack::Kernel);
@@ -276,7 +292,8 @@ impl Check {
             })?);
         };
         let target = self.asked.target(target)?;
-        let cards = check_versions(&target, &options, &mut |step| {
+        let check = if self.stream { check_streams } else { check_versions };
+        let cards = check(&target, &options, &mut |step| {
             if step == Progress::Ready {
                 privileges::give_up();
             }
@@ -364,9 +381,9 @@ enum FailOn {
 
 fn only_help() -> String {
     let ids = |role| FindingId::of(role).map(FindingId::name).collect::<Vec<_>>().join(", ");
-    let (servers, clients) = (ids(Role::Server), ids(Role::Client));
+    let [servers, clients, streams] = [Role::Server, Role::Client, Role::Stream].map(ids);
     format!(
-        "Run only this check (repeatable, or comma-separated): {servers}; with --listen: {clients}"
+        "Run only this check (repeatable, or comma-separated): {servers}; with --stream: {streams}; with --listen: {clients}"
     )
 }
 
@@ -403,6 +420,8 @@ Examples:
       check a POST; it is sent up to 200 times (--max-requests)
   ackwise check --grpc=/helloworld.Greeter/SayHello --data @hello.bin localhost:50051
       check a gRPC method with this message; --grpc alone checks grpc.health.v1.Health
+  ackwise check --stream --data @chat.json --header 'Content-Type: application/json' http://localhost:8000/v1/chat/completions
+      check whether something holds the tokens of a language model
   ackwise check --listen 127.0.0.1:0 -- curl -d name=value {url}
       check a client: play the server for this command, which runs once for each check
 

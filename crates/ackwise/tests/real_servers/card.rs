@@ -53,16 +53,34 @@ pub(crate) fn check_from(
     stack: Stack,
     arguments: &[&str],
 ) -> Result<Card, Missing> {
+    let page = ["--paths", PATHS, "--max-requests", MAX_REQUESTS, "--timeout", TIMEOUT];
+    let arguments = [&page, arguments].concat();
+    run((host, format!("{server}/{PAGE}")), running, stack, &arguments)
+}
+
+/// The card of the stream that the server on `network` sends.
+pub(crate) fn check_stream(
+    network: &Network,
+    running: &Running,
+    stack: Stack,
+) -> Result<Card, Missing> {
+    run(network.client(stack), running, stack, &["--stream", "--http", "1.1"])
+}
+
+fn run(
+    (host, url): (&Namespace, String),
+    running: &Running,
+    stack: Stack,
+    arguments: &[&str],
+) -> Result<Card, Missing> {
     let site = running.site();
-    let url = format!("{server}/{PAGE}");
     let stack = stack.to_string();
     let create = |file| File::create(site.path(file)).expect("it is ours");
     let mut ackwise = undisturbed(Role::Client, Path::new(env!("CARGO_BIN_EXE_ackwise")))?;
     let status = host.run(|| {
         // Into files: nobody has to read while it works.
         let child = ackwise
-            .args(["check", "--json", "--stack", &stack, "--paths", PATHS])
-            .args(["--max-requests", MAX_REQUESTS, "--timeout", TIMEOUT])
+            .args(["check", "--json", "--stack", &stack])
             .args(arguments)
             .arg(&url)
             .stdout(create("card.json"))

@@ -14,6 +14,7 @@ mod remedies;
 mod server;
 mod servers;
 mod site;
+mod streams;
 mod undisturbed;
 
 use ackwise_testing::skip;

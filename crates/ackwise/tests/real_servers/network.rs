@@ -27,6 +27,9 @@ pub(crate) struct Network {
 /// Where every server listens, on all addresses.
 pub(crate) const PORT: u16 = 8080;
 
+/// Where a server behind a proxy listens.
+pub(crate) const BACK: u16 = 8081;
+
 impl Network {
     /// Makes both hosts, and the link between them: enough for a check with `stack`.
     pub(crate) fn new(stack: Stack) -> Result<Self, Missing> {

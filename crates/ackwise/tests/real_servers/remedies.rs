@@ -8,7 +8,7 @@ use ackwise_testing::debian;
 use serde_json::Value;
 
 use super::*;
-use crate::card::check_from;
+use crate::{card::check_from, servers::Proxy};
 
 #[test]
 fn nginx_tcp_nopush_joins_the_head() {
@@ -106,6 +106,29 @@ fn nginx_keepalive_timeout_outlasts_what_is_in_front() {
         }
         (Err(missing), _) | (_, Err(missing)) => skip(test, missing),
     }
+}
+
+/// While nginx buffers, it sets `TCP_NODELAY` only after the first response of a connection.
+#[test]
+fn nginx_without_proxy_buffering_sends_each_token() {
+    let test = "remedies::nginx_without_proxy_buffering_sends_each_token";
+    assert_stream_is_cured(test, [Proxy::Nginx, Proxy::NginxUnbuffered], "nagle");
+}
+
+/// HAProxy writes with `MSG_MORE` while it expects more.
+#[test]
+fn haproxy_http_no_delay_sends_each_token() {
+    let test = "remedies::haproxy_http_no_delay_sends_each_token";
+    assert_stream_is_cured(test, [Proxy::HaProxy, Proxy::HaProxyNoDelay], "cork");
+}
+
+fn assert_stream_is_cured(test: &str, proxies: [Proxy; 2], held_by: &str) {
+    let (before, after) = match proxies.map(|proxy| streams::card_behind(test, proxy)) {
+        [Ok(before), Ok(after)] => (before, after),
+        [Err(missing), _] | [_, Err(missing)] => return skip(test, missing),
+    };
+    assert_eq!(before.value(streams::HELD, "/values/held_by"), held_by, "{before}");
+    assert_eq!(after.value(streams::HELD, "/verdict"), "pass", "{after}");
 }
 
 /// The first server is found to have `finding`, the second, to which the remedy was applied, not.

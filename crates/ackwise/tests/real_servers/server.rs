@@ -12,7 +12,7 @@ use ackwise_testing::debian;
 
 use crate::{
     missing::Missing,
-    network::{Network, PORT},
+    network::Network,
     servers::Server,
     site::Site,
     undisturbed::{Role, undisturbed},
@@ -49,7 +49,7 @@ impl Running {
     }
 
     fn wait_until_it_listens(&mut self, server: Server) {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port()));
         let deadline = Instant::now() + START_LIMIT;
         while TcpStream::connect_timeout(&address, START_LIMIT).is_err() {
             let exited = self.process.try_wait().expect("it is our child");

@@ -4,7 +4,11 @@ use std::process::Command;
 
 use ackwise_testing::debian::{self, apache_configuration, find};
 
-use crate::{missing::Missing, network::PORT, site::Site};
+use crate::{
+    missing::Missing,
+    network::{BACK, PORT},
+    site::Site,
+};
 
 /// A server as a test wants it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,6 +20,21 @@ pub(crate) enum Server {
     Python(Python),
     /// Node's `http`, which keeps idle connections for this time, in milliseconds, and closes after it has refused an upload.
     Node(u32),
+    /// The mock of a language model's server, behind a proxy or not, with these arguments.
+    Tokens(u16, &'static [&'static str]),
+    /// A proxy before [`Server::Tokens`] on the port [`BACK`].
+    Proxy(Proxy),
+}
+
+/// A proxy, with its own defaults otherwise.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Proxy {
+    Nginx,
+    /// `proxy_buffering off`
+    NginxUnbuffered,
+    HaProxy,
+    /// `option http-no-delay`
+    HaProxyNoDelay,
 }
 
 /// nginx, with `sendfile on`.
@@ -57,6 +76,19 @@ impl Server {
             Self::Lighttpd => lighttpd(site),
             Self::Python(python) => python.command(site),
             Self::Node(keeps) => node(keeps, site),
+            Self::Tokens(port, arguments) => tokens(port, arguments, site),
+            Self::Proxy(Proxy::Nginx) => nginx_proxy("on", site),
+            Self::Proxy(Proxy::NginxUnbuffered) => nginx_proxy("off", site),
+            Self::Proxy(Proxy::HaProxy) => haproxy("no option http-no-delay", site),
+            Self::Proxy(Proxy::HaProxyNoDelay) => haproxy("option http-no-delay", site),
+        }
+    }
+
+    /// Where it listens.
+    pub(crate) fn port(self) -> u16 {
+        match self {
+            Self::Tokens(port, _) => port,
+            _ => PORT,
         }
     }
 }
@@ -113,6 +145,48 @@ fn lighttpd(site: &Site) -> Result<Command, Missing> {
     );
     let mut command = Command::new(find("lighttpd", "lighttpd")?);
     command.arg("-D").arg("-f").arg(config);
+    Ok(command)
+}
+
+fn tokens(port: u16, arguments: &[&str], site: &Site) -> Result<Command, Missing> {
+    let mut command = Command::new(find("python3", "python3")?);
+    let program = include_str!("../../../../bench/programs/tokens.py");
+    command.arg(site.write("tokens.py", program)).arg(port.to_string()).args(arguments);
+    Ok(command)
+}
+
+fn nginx_proxy(buffering: &str, site: &Site) -> Result<Command, Missing> {
+    let pid = site.path("pid");
+    let pid = pid.display();
+    let config = format!(
+        "daemon off;
+        pid {pid};
+        error_log stderr;
+        worker_processes 1;
+        events {{}}
+        http {{
+            client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+            uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+            access_log off;
+            proxy_http_version 1.1;
+            proxy_buffering {buffering};
+            server {{ listen {PORT}; location / {{ proxy_pass http://127.0.0.1:{BACK}; }} }}
+        }}"
+    );
+    let config = site.write("nginx.conf", &config);
+    let mut command = Command::new(find("nginx", "nginx")?);
+    command.args(["-e", "stderr", "-c"]).arg(config).arg("-p").arg(site.path("."));
+    Ok(command)
+}
+
+fn haproxy(option: &str, site: &Site) -> Result<Command, Missing> {
+    let config = format!(
+        "defaults\n  mode http\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n  {option}\n\
+         frontend front\n  bind :{PORT}\n  default_backend back\n\
+         backend back\n  server back 127.0.0.1:{BACK}\n"
+    );
+    let mut command = Command::new(find("haproxy", "haproxy")?);
+    command.args(["-db", "-f"]).arg(site.write("haproxy.cfg", &config));
     Ok(command)
 }
 

@@ -3,6 +3,7 @@
 //! Fields, and so keys, are in alphabetical order.
 
 mod client;
+mod stream;
 
 use ackwise_cause::FindingId;
 use schemars::JsonSchema;
@@ -12,6 +13,7 @@ pub use client::{
     CloseRace, ConnectionReuse, Ending, ExpectContinue, FirstClose, HappyEyeballs, RefusedUpload,
     RequestNagle,
 };
+pub use stream::{HeldBy, StreamFirstEvent, StreamGaps, StreamGzip, StreamHeld};
 
 /// The values of one finding.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
@@ -65,6 +67,14 @@ pub enum Values {
     RefusedUpload(RefusedUpload),
     /// Values of `happy-eyeballs`.
     HappyEyeballs(HappyEyeballs),
+    /// Values of `stream-first-event`.
+    StreamFirstEvent(StreamFirstEvent),
+    /// Values of `stream-gaps`.
+    StreamGaps(StreamGaps),
+    /// Values of `stream-held`.
+    StreamHeld(StreamHeld),
+    /// Values of `stream-gzip`.
+    StreamGzip(StreamGzip),
 }
 
 impl Values {
@@ -96,6 +106,10 @@ impl Values {
             FindingId::FirstClose => FirstClose::default().into(),
             FindingId::RefusedUpload => RefusedUpload::default().into(),
             FindingId::HappyEyeballs => HappyEyeballs::default().into(),
+            FindingId::StreamFirstEvent => StreamFirstEvent::default().into(),
+            FindingId::StreamGaps => StreamGaps::default().into(),
+            FindingId::StreamHeld => StreamHeld::default().into(),
+            FindingId::StreamGzip => StreamGzip::default().into(),
         }
     }
 }
@@ -134,7 +148,11 @@ into_values!(
     CloseRace,
     FirstClose,
     RefusedUpload,
-    HappyEyeballs
+    HappyEyeballs,
+    StreamFirstEvent,
+    StreamGaps,
+    StreamHeld,
+    StreamGzip
 );
 
 /// Values of `split-head`.

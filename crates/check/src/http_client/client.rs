@@ -153,6 +153,21 @@ impl Client {
         Ok(Request::new(self.addressee(), &template, page, None)?)
     }
 
+    /// A request for `page` with one more field.
+    ///
+    /// # Errors
+    ///
+    /// If the path or the field cannot stand in a request.
+    pub fn ask_for_with(
+        &self,
+        page: &Page,
+        (name, value): (&str, &str),
+    ) -> Result<Request, ExchangeError> {
+        let mut template = self.template.clone();
+        template.fields.push((name.to_owned(), value.to_owned()));
+        Ok(Request::new(self.addressee(), &template, page, None)?)
+    }
+
     fn addressee(&self) -> Addressee<'_> {
         let scheme = if self.is_over_tls() { "https" } else { "http" };
         Addressee { host: &self.host, protocol: self.protocol, scheme }

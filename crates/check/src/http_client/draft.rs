@@ -9,7 +9,7 @@ use ackwise_http::Fields;
 
 use super::{
     Acked, Arrived, Exchange, ExchangeError,
-    exchange::{Head, HeadEnd},
+    exchange::{Head, HeadEnd, Piece},
 };
 
 /// What has been read of one response.
@@ -21,6 +21,7 @@ pub(super) struct PartialResponse {
     /// The first bytes of the content, and how many of them are kept.
     beginning: Vec<u8>,
     kept: usize,
+    pieces: Vec<Piece>,
     digest: DefaultHasher,
     trailers: Option<Fields>,
     end: Option<u64>,
@@ -74,10 +75,14 @@ impl PartialResponse {
         self.head = Some((head, end));
     }
 
-    pub(super) fn take_content(&mut self, content: &[u8]) {
+    /// Takes content that is readable once TCP's stream has arrived up to `wire`.
+    pub(super) fn take_content(&mut self, content: &[u8], wire: u64) {
         self.content += content.len() as u64;
         let more = self.kept.saturating_sub(self.beginning.len()).min(content.len());
         self.beginning.extend_from_slice(&content[..more]);
+        if more > 0 && self.pieces.len() < PIECES_LIMIT {
+            self.pieces.push(Piece { content: self.beginning.len() as u64, wire });
+        }
         self.digest.write(content);
     }
 
@@ -117,6 +122,7 @@ impl PartialResponse {
             head,
             content: self.content,
             beginning: self.beginning,
+            pieces: self.pieces,
             digest: self.digest.finish(),
             trailers: self.trailers,
             arrivals,
@@ -124,3 +130,6 @@ impl PartialResponse {
         })
     }
 }
+
+/// Pieces of kept content that are told apart. Our choice.
+const PIECES_LIMIT: usize = 1 << 16;

@@ -28,6 +28,8 @@ pub struct Exchange {
     pub content: u64,
     /// Its first bytes, if the connection keeps them.
     pub beginning: Vec<u8>,
+    /// When these became readable, in order.
+    pub pieces: Vec<Piece>,
     /// A hash of the content.
     pub digest: u64,
     /// New bytes, in order of arrival: no retransmissions.
@@ -73,6 +75,15 @@ pub struct HeadEnd {
     pub offset: u64,
     /// A segment could end there: false if a TLS record goes on behind the head.
     pub separable: bool,
+}
+
+/// Content that became readable together: of a chunk, or a frame.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Piece {
+    /// Bytes of the content up to its end.
+    pub content: u64,
+    /// How far TCP's stream must have arrived for it to be readable.
+    pub wire: u64,
 }
 
 /// A segment of our own stack, or a read from a kernel socket.

@@ -61,7 +61,10 @@ impl Http1 {
                 match self.connection.advance(&mut rest) {
                     Err(error) => return Err(self.error(error)),
                     Ok(None) => break,
-                    Ok(Some(event)) => note(&mut self.draft, event, &plain),
+                    Ok(Some(event)) => {
+                        let at = plain.offset + (plain.bytes.len() - rest.len()) as u64;
+                        note(&mut self.draft, event, at, &plain);
+                    }
                 }
                 if self.draft.is_complete() {
                     if !rest.is_empty() {
@@ -117,7 +120,8 @@ impl Http1 {
     }
 }
 
-fn note(draft: &mut PartialResponse, event: ClientEvent<'_, ()>, plain: &Plain) {
+/// Takes note of an event that is over at the offset `at`.
+fn note(draft: &mut PartialResponse, event: ClientEvent<'_, ()>, at: u64, plain: &Plain) {
     match event {
         ClientEvent::Head((), head) => {
             let end = HeadEnd {
@@ -126,7 +130,7 @@ fn note(draft: &mut PartialResponse, event: ClientEvent<'_, ()>, plain: &Plain) 
             };
             draft.take_head(head.into(), end);
         }
-        ClientEvent::Content((), content) => draft.take_content(content),
+        ClientEvent::Content((), content) => draft.take_content(content, plain.end_on_wire(at)),
         ClientEvent::End((), response) => draft.complete(Some(plain.end_on_wire(response.end))),
         _ => {} // Interim responses are part of what precedes the head.
     }

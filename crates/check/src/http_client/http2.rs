@@ -288,7 +288,7 @@ impl Http2 {
         let (start, end) = (self.frame_start, plain.end_on_wire(frame.end()));
         let Some(stream) = self.stream(frame.header.stream) else { return };
         stream.draft.begin(start);
-        stream.draft.take_content(frame::content(&frame.header, &frame.payload));
+        stream.draft.take_content(frame::content(&frame.header, &frame.payload), end);
         if frame.header.has(END_STREAM) {
             stream.end(end);
         }

@@ -130,6 +130,10 @@ fn lossy(card: &Card) -> Vec<&Finding> {
 
 /// What can be said of a server at which no loss was seen: no more than was found out.
 fn lossless(who: &str, card: &Card) -> String {
+    // A stream has one question, whose answer says more than its verdict.
+    if let Some(held) = card.findings.iter().find(|it| it.id == FindingId::StreamHeld) {
+        return format!("{who}: {}.", escape::line(&held.summary));
+    }
     let open = names(stalls::unanswered(card));
     let asked = stalls::of(card).filter(|it| it.verdict != Verdict::NotApplicable);
     let (asked, passed) = asked
@@ -137,8 +141,9 @@ fn lossless(who: &str, card: &Card) -> String {
     // Without a message, there is no word on the stall that is most common.
     let is_about_nothing =
         |it: &Finding| it.id == FindingId::NagleDelayedAck && it.verdict == Verdict::NotApplicable;
-    let limited =
-        stalls::of(card).any(|it| it.reason == Some(Reason::Stack) || is_about_nothing(it));
+    // Of a stream, not every wait shows.
+    let limited = card.role == Role::Stream
+        || stalls::of(card).any(|it| it.reason == Some(Reason::Stack) || is_about_nothing(it));
     let waits = first_byte_wait(card).is_some();
     let warned = names(card.findings.iter().filter(|it| it.verdict == Verdict::Warn));
     let look = match warned.is_empty() {
@@ -180,6 +185,7 @@ fn losses(lossy: &[&Finding]) -> String {
         let id = finding.id;
         let per = match id {
             FindingId::RequestSegments => "request",
+            _ if id.role() == Role::Stream => "event",
             _ if id.role() == Role::Client => "request",
             _ if is_in_first_responses(finding) => "connection",
             _ => "response",

@@ -27,12 +27,15 @@ fn unknown(card: &Card) -> impl Iterator<Item = &Finding> {
 }
 
 fn is_stall(id: FindingId) -> bool {
-    STALLS.contains(&id) || CLIENT_STALLS.contains(&id)
+    STALLS.contains(&id) || CLIENT_STALLS.contains(&id) || STREAM_STALLS.contains(&id)
 }
 
 /// The questions about stalls of clients.
 const CLIENT_STALLS: [FindingId; 3] =
     [FindingId::RequestNagle, FindingId::ExpectContinue, FindingId::HappyEyeballs];
+
+/// The questions about stalls of streams.
+const STREAM_STALLS: [FindingId; 2] = [FindingId::StreamHeld, FindingId::StreamGzip];
 
 /// The questions about stalls of servers.
 pub const STALLS: [FindingId; 6] = [

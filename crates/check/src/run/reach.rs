@@ -46,31 +46,12 @@ fn reach_with(
         Options::parse_path(path).map_err(CheckError::Options)?;
     }
     let server = client.server();
-    let mut notes = Vec::new();
-    let mut page = target.clone();
-    let mut chain = vec![page.path().to_owned()];
-    let (first, handshake) = loop {
-        let (first, handshake) = first_answer(client, &page)
-            .map_err(|error| CheckError::unanswered(server, error, &page))?;
-        match redirect(&page, &first) {
-            None => break (first, handshake),
-            Some(Err(note)) => {
-                notes.push(note);
-                break (first, handshake);
-            }
-            Some(Ok(next)) => {
-                page = next;
-                chain.push(page.path().to_owned());
-                // The chain begins before the first redirect.
-                if chain.len() - 1 > REDIRECTS_LIMIT {
-                    let (target, chain) = (target.to_string(), chain.join(" > "));
-                    return Err(CheckError::RedirectLoop { target, chain, limit: REDIRECTS_LIMIT });
-                }
-            }
-        }
-    };
-    check_status(&page.to_string(), &first, options)?;
-    notes.extend(remarks(target, &page, &first));
+    let Answered { page, answer: (first, handshake), mut notes } =
+        behind_redirects(client, target, options, first_answer, |(first, _)| first)?;
+    if !first.complete {
+        let bytes = first.content;
+        notes.push(format!("only the first {bytes} bytes of the response were read"));
+    }
     let mut facts = Facts::new(Page::whole(page.path()), first, handshake);
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     for path in &options.paths {
@@ -103,6 +84,50 @@ fn reach_with(
     }
     notes.extend(links::find_larger(client, &mut facts, &page, options));
     Ok((facts, notes))
+}
+
+/// An answer behind redirects, where it was found, and what is to be said of it.
+pub(super) struct Answered<T> {
+    pub(super) page: Target,
+    pub(super) answer: T,
+    pub(super) notes: Vec<String>,
+}
+
+/// Asks for the page until an answer leads nowhere else; `response` is what an answer holds.
+pub(super) fn behind_redirects<T>(
+    client: &mut Client,
+    target: &Target,
+    options: &Options,
+    ask: impl Fn(&mut Client, &Target) -> Result<T, ExchangeError>,
+    response: impl Fn(&T) -> &Exchange,
+) -> Result<Answered<T>, CheckError> {
+    let server = client.server();
+    let mut notes = Vec::new();
+    let mut page = target.clone();
+    let mut chain = vec![page.path().to_owned()];
+    let answer = loop {
+        let answer =
+            ask(client, &page).map_err(|error| CheckError::unanswered(server, error, &page))?;
+        match redirect(&page, response(&answer)) {
+            None => break answer,
+            Some(Err(note)) => {
+                notes.push(note);
+                break answer;
+            }
+            Some(Ok(next)) => {
+                page = next;
+                chain.push(page.path().to_owned());
+                // The chain begins before the first redirect.
+                if chain.len() - 1 > REDIRECTS_LIMIT {
+                    let (target, chain) = (target.to_string(), chain.join(" > "));
+                    return Err(CheckError::RedirectLoop { target, chain, limit: REDIRECTS_LIMIT });
+                }
+            }
+        }
+    };
+    check_status(&page.to_string(), response(&answer), options)?;
+    notes.extend(remarks(target, &page, response(&answer)));
+    Ok(Answered { page, answer, notes })
 }
 
 /// What is not what the user means is not checked.
@@ -179,10 +204,6 @@ fn remarks(target: &Target, page: &Target, first: &Exchange) -> Vec<String> {
     }
     if let Some(status) = first.grpc_status().filter(|status| status.0 != 0) {
         notes.push(format!("the call ends with gRPC status {status}; these results are for that"));
-    }
-    if !first.complete {
-        let bytes = first.content;
-        notes.push(format!("only the first {bytes} bytes of the response were read"));
     }
     notes
 }

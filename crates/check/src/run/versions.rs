@@ -15,6 +15,9 @@ use crate::{
     stack::{Receiver, Stack},
 };
 
+/// How a client gets the first answer.
+pub(super) type Reach<R> = fn(Client, &Target, &Options) -> Result<R, Box<Unreached>>;
+
 /// What is to be checked.
 pub(super) struct Versions<'a> {
     pub(super) server: SocketAddr,
@@ -34,20 +37,29 @@ impl Versions<'_> {
         ready: &mut dyn FnMut(),
     ) -> Result<Reached, CheckError> {
         let queue = Queue::read(self.server);
+        let mut reached = self.reach_by(reach, stack)?;
+        ready();
+        reached.facts.queue = queue;
+        Ok(reached)
+    }
+
+    /// What `reach` makes of the first answer.
+    pub(super) fn reach_by<R>(
+        &self,
+        reach: Reach<R>,
+        stack: Box<dyn Stack>,
+    ) -> Result<R, CheckError> {
         let first = match self.options.http {
             HttpChoice::Offered => Protocol::Http1,
             HttpChoice::Only(protocol) => protocol,
         };
         let budget = self.budget(stack.as_ref()).after(self.spent);
         let first = reach(self.client(stack, budget, first)?, self.target, self.options);
-        let mut reached = first.or_else(|unreached| self.reach_otherwise(*unreached))?;
-        ready();
-        reached.facts.queue = queue;
-        Ok(reached)
+        first.or_else(|unreached| self.reach_otherwise(reach, *unreached))
     }
 
     /// In HTTP/2, if the server may speak nothing else.
-    fn reach_otherwise(&self, unreached: Unreached) -> Result<Reached, CheckError> {
+    fn reach_otherwise<R>(&self, reach: Reach<R>, unreached: Unreached) -> Result<R, CheckError> {
         let Unreached { error, client } = unreached;
         if self.options.http != HttpChoice::Offered || !error.is_for_another_version() {
             return Err(error);
@@ -83,9 +95,18 @@ impl Versions<'_> {
         cards
     }
 
-    /// The first answer in HTTP/2, if the server offers that: by ALPN, or by an answer to its preface in clear text
-    /// (RFC 9113, section 3.3).
     fn reach_offered(&self, stack: Box<dyn Stack>) -> Result<Option<Reached>, CheckError> {
+        let Some(client) = self.offered(stack)? else { return Ok(None) };
+        let queue = Queue::read(self.server);
+        let reached = reach(client, self.target, self.options);
+        let mut reached = reached.map_err(|unreached| unreached.error)?;
+        reached.facts.queue = queue;
+        Ok(Some(reached))
+    }
+
+    /// A client that speaks HTTP/2, if the server offers that: by ALPN, or by an answer to its preface in clear text
+    /// (RFC 9113, section 3.3).
+    pub(super) fn offered(&self, stack: Box<dyn Stack>) -> Result<Option<Client>, CheckError> {
         let budget = self.budget(stack.as_ref());
         let mut client = self.client(stack, budget.clone(), Protocol::Http2)?;
         client.budget = budget.lend(0, OFFER, client.now());
@@ -95,12 +116,8 @@ impl Versions<'_> {
             return Ok(None);
         }
         drop(connection);
-        let queue = Queue::read(self.server);
         client.budget = self.budget_from(client.now());
-        let reached = reach(client, self.target, self.options);
-        let mut reached = reached.map_err(|unreached| unreached.error)?;
-        reached.facts.queue = queue;
-        Ok(Some(reached))
+        Ok(Some(client))
     }
 
     /// The card of what was reached, and the TCP that reached it.

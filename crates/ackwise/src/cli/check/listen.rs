@@ -66,7 +66,7 @@ impl Listen {
 pub(super) fn report(check: &Check) -> Result<Report, Failure> {
     let Listen { listen, requests, host_network, tls, ca_out, command } = &check.listen;
     let address = listen.expect("it is wanted");
-    if let Some(id) = check.only.iter().find(|id| id.role() == Role::Server) {
+    if let Some(id) = check.only.iter().find(|id| id.role() != Role::Client) {
         return Err(Failure::Usage(format!("--only {id}: grades servers (expected a URL)")));
     }
     let only = (!check.only.is_empty()).then(|| check.only.iter().copied().collect());
@@ -104,11 +104,12 @@ pub(super) fn report(check: &Check) -> Result<Report, Failure> {
 }
 
 /// What is about servers.
-const OF_SERVERS: [&str; 26] = [
+const OF_SERVERS: [&str; 27] = [
     "url",
     "stack",
     "tcp",
     "quick",
+    "stream",
     "thorough",
     "max_wait",
     "behind",

@@ -1,0 +1,272 @@
+//! `stream-held`: whether events wait for something between the program and us.
+//!
+//! Four things hold events, and each shows in its own way:
+//!
+//! | what | shows as |
+//! | --- | --- |
+//! | Nagle's algorithm | arrivals follow our ACK, at two delays of it, and none comes before |
+//! | a cork | events come in bursts, which are shorter for a client that announces small segments |
+//! | a buffer | bursts end in the middle of a line, where no program ends a write, at about the same size each |
+//! | the program, or a proxy, until the end | everything comes at once, long after the request |
+//!
+//! Bursts of whole events that none of this explains are the program's own: a model that emits several tokens at once is
+//! not held, and nobody is accused.
+
+use std::time::Duration;
+
+use ackwise_cause::{FindingId, Remedy};
+use ackwise_text::words::{counted, grouped, rounded};
+
+use super::{
+    judged::{Judged, ms},
+    readings::Readings,
+    record::{ByAck, Record, middle},
+};
+use crate::card::{HeldBy, Reason, StreamHeld, Verdict};
+
+const ID: FindingId = FindingId::StreamHeld;
+
+pub(super) fn judge(readings: &Readings) -> Judged {
+    let prompt = &readings.prompt;
+    if prompt.is_at_once() {
+        return at_once(prompt);
+    }
+    let values = values(readings);
+    if let Some(found) = by_nagle(readings, values) {
+        return found;
+    }
+    let corked = shows_cork(readings);
+    let buffer = buffer(prompt).filter(|_| corked != Some(true));
+    match (corked, buffer) {
+        (Some(true), _) => by_cork(readings, values),
+        (None, _) if prompt.together() > 1 => Judged::without(
+            ID,
+            Some(readings.why_not()),
+            format!("{}; what holds them could not be determined", rhythm(prompt)),
+        ),
+        (_, Some(bytes)) => by_buffer(readings, values, bytes),
+        _ => beyond_stack(readings).unwrap_or_else(|| free(readings, values)),
+    }
+}
+
+/// A stream in which nothing shows who holds what.
+fn at_once(prompt: &Record) -> Judged {
+    let events = counted(prompt.events as u64, "event");
+    let after = prompt.begins_after().map(rounded).unwrap_or_default();
+    let late = prompt.begins_after().is_some_and(|after| after >= LATE);
+    if !prompt.exchange.complete {
+        let why = format!("only {events} came; the stream was read for some seconds");
+        return Judged::without(ID, Some(Reason::Limit), why);
+    }
+    if !prompt.syntax.is_announced() || prompt.events < MANY || !late {
+        let why = format!("{events} came at once, {after} after the request: no stream to judge");
+        return Judged::without(ID, None, why);
+    }
+    let summary = format!(
+        "all {events} arrive at once, {after} after the request, with the end of the stream: the program or a proxy \
+         before it holds them until then"
+    );
+    let values = StreamHeld { held_by: Some(HeldBy::End), ..StreamHeld::default() };
+    Judged::new(ID, Verdict::Warn, summary, values).shown_by(&prompt.exchange)
+}
+
+fn values(readings: &Readings) -> StreamHeld {
+    let by_ack = readings.longest.as_ref().ok().map(Record::by_ack);
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let shorter = readings.shorter.as_ref().and_then(|it| it.as_ref().ok());
+    let delayed = shorter.or_else(|| readings.longest.as_ref().ok());
+    StreamHeld {
+        buffer_bytes: None,
+        delayed_gap_ms: delayed.and_then(Record::median_gap).map(ms),
+        delay_ms: delayed.map(|it| ms(it.trial.delay)),
+        follow_ack: by_ack.map(|it| count(it.followed)),
+        before_ack: by_ack.map(|it| count(it.before)),
+        held_by: Some(HeldBy::None),
+        small_mss_gap_ms: small(readings).and_then(Record::median_gap).map(ms),
+    }
+}
+
+fn small(readings: &Readings) -> Option<&Record> {
+    readings.small.as_ref()?.as_ref().ok()
+}
+
+/// Nagle's algorithm, or that nobody can tell.
+fn by_nagle(readings: &Readings, values: StreamHeld) -> Option<Judged> {
+    let longest = match &readings.longest {
+        Ok(longest) => longest,
+        Err(error) => return Some(Judged::failed(ID, error)),
+    };
+    let by_ack = longest.by_ack();
+    let disturbed = || {
+        let ByAck { followed, before } = by_ack;
+        let why = format!("{followed} arrivals followed a delayed ACK, and {before} came before");
+        Some(Judged::without(ID, Some(Reason::Disturbed), why))
+    };
+    if by_ack.is_free() {
+        let gaps = readings.prompt.median_gap().zip(longest.median_gap());
+        // Whatever it is, something waits if ACKs are late.
+        return match gaps {
+            Some((prompt, delayed)) if delayed >= prompt * 2 + COSTLY => disturbed(),
+            _ => None,
+        };
+    }
+    let shorter = match readings.shorter.as_ref()? {
+        Ok(shorter) => shorter,
+        Err(error) => return Some(Judged::failed(ID, error)),
+    };
+    if shorter.by_ack().is_free() {
+        return None;
+    }
+    if !by_ack.waits() || !shorter.by_ack().waits() {
+        return disturbed();
+    }
+    let gaps = readings.prompt.median_gap().zip(shorter.median_gap());
+    let Some((prompt, delayed)) = gaps else { return disturbed() };
+    if delayed <= prompt {
+        return None; // Late ACKs do no harm: what they release is held by something else.
+    }
+    // What a client on Linux would lose, whose ACKs come after 40 ms.
+    let delayed = delayed + ACK_ON_LINUX.saturating_sub(shorter.trial.delay);
+    let cost = delayed.saturating_sub(prompt);
+    let verdict = if cost >= COSTLY { Verdict::Fail } else { Verdict::Warn };
+    let summary = format!(
+        "Nagle's algorithm holds events until the client's ACK: with ACKs after {}, they arrive {} apart instead of {} \
+         ({} arrivals followed an ACK that was {} late)",
+        rounded(ACK_ON_LINUX),
+        rounded(delayed),
+        rounded(prompt),
+        by_ack.followed,
+        rounded(longest.trial.delay),
+    );
+    let values = StreamHeld { held_by: Some(HeldBy::Nagle), ..values };
+    // Some software turns Nagle's algorithm off for streams alone.
+    let own = ID.remedy(readings.software).filter(|it| it.software.is_some());
+    let remedy = own.or_else(|| FindingId::NagleDelayedAck.remedy(readings.software));
+    Some(held(verdict, summary, values, cost, remedy).shown_by(&longest.exchange))
+}
+
+/// Events that are farther apart than this stack can delay an ACK, and closer than some client does.
+fn beyond_stack(readings: &Readings) -> Option<Judged> {
+    let (gap, longest) = (readings.prompt.median_gap()?, readings.longest.as_ref().ok()?);
+    let by_ack = longest.by_ack();
+    let tried = by_ack.before + by_ack.followed >= 2;
+    let is_beyond = !tried && longest.trial.delay < LONG_DELAY && gap <= LONGEST_ACK_DELAY;
+    is_beyond.then(|| {
+        let (gap, delay) = (rounded(gap), rounded(longest.trial.delay));
+        let why = format!(
+            "events arrive {gap} apart, and this TCP stack delays ACKs by at most {delay}: whether later ACKs hold them \
+             could not be measured"
+        );
+        Judged::without(ID, Some(Reason::Stack), why)
+    })
+}
+
+/// Whether bursts are shorter for a client with small segments; `None` if that was not measured.
+fn shows_cork(readings: &Readings) -> Option<bool> {
+    let prompt = readings.prompt.median_gap()?;
+    let small = small(readings)?.median_gap().unwrap_or(Duration::MAX);
+    // Another reading with ordinary segments is a repetition.
+    let longest = readings.longest.as_ref().ok().and_then(Record::median_gap);
+    let ordinary = longest.map_or(prompt, |gap| gap.min(prompt));
+    Some(readings.prompt.together() > 1 && small <= ordinary.mul_f64(FEWER))
+}
+
+fn by_cork(readings: &Readings, values: StreamHeld) -> Judged {
+    let prompt = readings.prompt.median_gap().unwrap_or_default();
+    let small = small(readings).and_then(Record::median_gap).unwrap_or_default();
+    let cost = prompt.saturating_sub(small);
+    let summary = format!(
+        "a cork holds events until a segment is full or its timer expires: they arrive {} together, {} apart, and {} apart \
+         for a client with segments of 128 bytes",
+        readings.prompt.together(),
+        rounded(prompt),
+        rounded(small)
+    );
+    let values = StreamHeld { held_by: Some(HeldBy::Cork), ..values };
+    let remedy = FindingId::corked_stream_remedy(readings.software);
+    held(Verdict::Warn, summary, values, cost, Some(remedy)).shown_by(&readings.prompt.exchange)
+}
+
+/// The size of a buffer that shows: most bursts end within a line, and have about the same size.
+fn buffer(prompt: &Record) -> Option<u64> {
+    // The last one may still be under way, and the first may have what the head left of the buffer.
+    let inner = prompt.bursts.get(1..prompt.bursts.len().checked_sub(1)?)?;
+    let cut = prompt.bursts.iter().rev().skip(1).filter(|burst| burst.is_cut).count();
+    let all = prompt.bursts.len() - 1;
+    let size = middle(inner.iter().map(|burst| burst.bytes).collect())?;
+    let near = |bytes: u64| bytes.abs_diff(size) * 10 <= size;
+    let alike = inner.iter().filter(|burst| near(burst.bytes)).count();
+    let far_apart = prompt.median_gap().is_some_and(|gap| gap >= COSTLY.max(3 * prompt.rtt));
+    let shows = cut >= CUT_MIN && cut * 4 >= all * 3 && alike * 4 >= inner.len() * 3 && far_apart;
+    shows.then_some(size)
+}
+
+fn by_buffer(readings: &Readings, values: StreamHeld, bytes: u64) -> Judged {
+    let prompt = &readings.prompt;
+    let gap = prompt.median_gap().unwrap_or_default();
+    let summary = format!(
+        "a buffer of the program or of a proxy before it holds events until it is full: {}, in pieces of about {} bytes \
+         that end in the middle of an event",
+        rhythm(prompt),
+        grouped(bytes)
+    );
+    let values = StreamHeld { held_by: Some(HeldBy::Buffer), buffer_bytes: Some(bytes), ..values };
+    held(Verdict::Warn, summary, values, gap, ID.remedy(readings.software))
+        .shown_by(&prompt.exchange)
+}
+
+fn free(readings: &Readings, values: StreamHeld) -> Judged {
+    let prompt = &readings.prompt;
+    let summary = match prompt.together() {
+        0 | 1 => format!("no event waits for an ACK, a timer or a buffer: {}", rhythm(prompt)),
+        _ => format!("{}; no ACK, timer or buffer that shows holds them", rhythm(prompt)),
+    };
+    Judged::new(ID, Verdict::Pass, summary, values)
+}
+
+/// How the events of a stream come.
+fn rhythm(record: &Record) -> String {
+    let gap = record.median_gap().map(rounded);
+    match (record.together(), gap) {
+        (0 | 1, Some(gap)) => format!("events arrive one by one, {gap} apart"),
+        (together, Some(gap)) => format!("{together} events arrive together, every {gap}"),
+        (_, None) => {
+            let bursts = counted(record.bursts.len() as u64, "burst");
+            format!("{} arrived in {bursts}", counted(record.events as u64, "event"))
+        }
+    }
+}
+
+fn held(
+    verdict: Verdict,
+    summary: String,
+    values: StreamHeld,
+    cost: Duration,
+    remedy: Option<Remedy>,
+) -> Judged {
+    Judged::new(ID, verdict, summary, values).costing(cost).remedied_by(remedy)
+}
+
+/// A shorter wait is no stall, as for all checks.
+const COSTLY: Duration = Duration::from_millis(10);
+
+/// Linux: `TCP_DELACK_MIN`, HZ/25.
+const ACK_ON_LINUX: Duration = Duration::from_millis(40);
+
+/// Windows and BSD.
+const LONGEST_ACK_DELAY: Duration = Duration::from_millis(200);
+
+/// Delays from here on are like those of clients in use. Our choice.
+const LONG_DELAY: Duration = Duration::from_millis(100);
+
+/// A response that begins so late and is over at once may have been held. Our choice.
+const LATE: Duration = Duration::from_millis(500);
+
+/// Fewer events may well come at once. Our choice.
+const MANY: usize = 5;
+
+/// Bursts of a cork are at most this share as far apart if segments are small. Our choice.
+const FEWER: f64 = 0.6;
+
+/// Bursts that end in the middle of a line. Our choice.
+const CUT_MIN: usize = 3;

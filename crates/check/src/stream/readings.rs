@@ -1,0 +1,111 @@
+//! The readings of one stream, each by another client, and which of them are needed.
+
+use std::time::Duration;
+
+use ackwise_cause::{FindingId, Software};
+
+use super::{record::Record, trial::Trial};
+use crate::{
+    card::Reason,
+    http_client::{Client, ExchangeError, Page},
+};
+
+type Reading = Result<Record, ExchangeError>;
+
+/// What several clients got of one stream.
+pub(super) struct Readings {
+    /// With every segment acknowledged at once.
+    pub(super) prompt: Record,
+    /// With ACKs as late as the stack can have them.
+    pub(super) longest: Reading,
+    /// With ACKs not as late, if something followed the late ones.
+    pub(super) shorter: Option<Reading>,
+    /// With small segments, if events come several at once.
+    pub(super) small: Option<Reading>,
+    /// With compression, if that is asked about.
+    pub(super) gzip: Option<Reading>,
+    pub(super) software: Option<Software>,
+}
+
+impl Readings {
+    /// Reads the stream again, after `prompt`.
+    pub(super) fn after(
+        prompt: Record,
+        client: &mut Client,
+        page: &Page,
+        software: Option<Software>,
+        wants: impl Fn(FindingId) -> bool,
+    ) -> Self {
+        let mut reader = Reader { client, page, begins: prompt.begins_after().unwrap_or_default() };
+        let nothing = || Err(ExchangeError::Silent(Duration::ZERO));
+        let mut readings =
+            Self { prompt, longest: nothing(), shorter: None, small: None, gzip: None, software };
+        if readings.prompt.is_at_once() {
+            return readings;
+        }
+        if wants(FindingId::StreamHeld) {
+            let [longest, shorter] = delays(reader.client.capabilities().longest_delay);
+            readings.longest = reader.read(Trial::delayed(longest));
+            if readings.longest.as_ref().is_ok_and(|it| !it.by_ack().is_free()) {
+                readings.shorter = Some(reader.read(Trial::delayed(shorter)));
+            }
+            if readings.prompt.together() > 1 {
+                readings.small = Some(reader.read(Trial::SMALL));
+            }
+        }
+        if wants(FindingId::StreamGzip) && reader.may_ask_for_gzip() {
+            readings.gzip = Some(reader.read(Trial::GZIP));
+        }
+        readings
+    }
+
+    /// Why it could not be told whether a cork holds events.
+    pub(super) fn why_not(&self) -> Reason {
+        match &self.small {
+            Some(Err(error)) => error.reason(),
+            _ => Reason::Limit,
+        }
+    }
+}
+
+struct Reader<'a> {
+    client: &'a mut Client,
+    page: &'a Page,
+    /// How long the first reading waited for content.
+    begins: Duration,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, trial: Trial) -> Reading {
+        let (all, now) = (self.client.budget.clone(), self.client.now());
+        let lent = all.lend(1, self.begins + trial.patience + LATER, now);
+        self.client.budget = lent.clone();
+        let reading = trial.read(self.client, self.page);
+        self.client.budget = all.settle(&lent, &self.client.budget);
+        reading
+    }
+
+    /// gRPC compresses its messages, and who says what to accept wants that alone.
+    fn may_ask_for_gzip(&self) -> bool {
+        let template = self.client.template();
+        let says = |(name, _): &(String, String)| name.eq_ignore_ascii_case("Accept-Encoding");
+        !template.is_grpc() && !template.fields.iter().any(says)
+    }
+}
+
+/// The two ACK delays: 120 and 40 ms, or as much as the stack can do, and somewhat less.
+fn delays(longest: Duration) -> [Duration; 2] {
+    match longest >= DELAYS[0] {
+        true => DELAYS,
+        false => [longest, longest.mul_f64(LESS)],
+    }
+}
+
+/// As for all checks: 40 ms is Linux's.
+const DELAYS: [Duration; 2] = [Duration::from_millis(120), Duration::from_millis(40)];
+
+/// Our choice: far enough from the other delay to tell the two apart, and longer than between the tokens of most models.
+const LESS: f64 = 0.8;
+
+/// How much later than the first a further reading may begin. Our choice.
+const LATER: Duration = Duration::from_secs(1);
