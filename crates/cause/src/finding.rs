@@ -85,11 +85,13 @@ pub enum FindingId {
     RefusedUpload,
     /// How long a client waits for an IPv6 address that does not answer.
     HappyEyeballs,
+    /// How much of a response a client lets be under way.
+    WindowUpdates,
 }
 
 impl FindingId {
     /// All findings, in the order of the report card.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::SplitHead,
         Self::ShortInitialSegment,
         Self::NagleDelayedAck,
@@ -114,6 +116,7 @@ impl FindingId {
         Self::FirstClose,
         Self::RefusedUpload,
         Self::HappyEyeballs,
+        Self::WindowUpdates,
     ];
 
     /// Which end it grades.
@@ -126,7 +129,8 @@ impl FindingId {
             | Self::CloseRace
             | Self::FirstClose
             | Self::RefusedUpload
-            | Self::HappyEyeballs => Role::Client,
+            | Self::HappyEyeballs
+            | Self::WindowUpdates => Role::Client,
             _ => Role::Server,
         }
     }
@@ -163,7 +167,8 @@ impl FindingId {
             | Self::CloseRace
             | Self::FirstClose
             | Self::RefusedUpload
-            | Self::HappyEyeballs => None,
+            | Self::HappyEyeballs
+            | Self::WindowUpdates => None,
         }
     }
 
@@ -191,6 +196,7 @@ impl FindingId {
             Self::FirstClose => "first-close",
             Self::RefusedUpload => "refused-upload",
             Self::HappyEyeballs => "happy-eyeballs",
+            Self::WindowUpdates => "window-updates",
             Self::ShortInitialSegment
             | Self::NagleDelayedAck
             | Self::CorkTimer
@@ -267,7 +273,7 @@ mod tests {
              idle-restart, send-buffer, keep-alive, pipelining, close, request-segments, \
              accept-queue-full, early-response, h2-flow-control, h2-streams, request-nagle, \
              expect-continue, connection-reuse, close-race, first-close, refused-upload, \
-             happy-eyeballs)"
+             happy-eyeballs, window-updates)"
         );
     }
 }

@@ -59,6 +59,9 @@ impl FindingId {
             Self::HappyEyeballs => {
                 "how long a client waits for an IPv6 address that does not answer before it tries IPv4"
             }
+            Self::WindowUpdates => {
+                "how much of a response a client lets be under way: its receive windows, of TCP and of HTTP/2"
+            }
             Self::AcceptQueueFull => "connections do not fit into the server's accept queue",
         }
     }

@@ -11,7 +11,7 @@ pub use values::{
     End, Ending, ExpectContinue, FirstByte, FirstClose, H2FlowControl, H2Streams, HappyEyeballs,
     IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName,
     RefusedUpload, ReleasedBy, RequestNagle, RequestSegments, ResponsePause, SendBuffer,
-    ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values,
+    ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values, WindowUpdates,
 };
 
 /// The results for one server or client.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 pub use client::{
     CloseRace, ConnectionReuse, Ending, ExpectContinue, FirstClose, HappyEyeballs, RefusedUpload,
-    RequestNagle,
+    RequestNagle, WindowUpdates,
 };
 
 /// The values of one finding.
@@ -65,6 +65,8 @@ pub enum Values {
     RefusedUpload(RefusedUpload),
     /// Values of `happy-eyeballs`.
     HappyEyeballs(HappyEyeballs),
+    /// Values of `window-updates`.
+    WindowUpdates(WindowUpdates),
 }
 
 impl Values {
@@ -96,6 +98,7 @@ impl Values {
             FindingId::FirstClose => FirstClose::default().into(),
             FindingId::RefusedUpload => RefusedUpload::default().into(),
             FindingId::HappyEyeballs => HappyEyeballs::default().into(),
+            FindingId::WindowUpdates => WindowUpdates::default().into(),
         }
     }
 }
@@ -134,7 +137,8 @@ into_values!(
     CloseRace,
     FirstClose,
     RefusedUpload,
-    HappyEyeballs
+    HappyEyeballs,
+    WindowUpdates
 );
 
 /// Values of `split-head`.

@@ -10,7 +10,7 @@ use super::{
     judged::{count, count32, evidence, judged, median, ms, not_applicable, unknown},
     observed::{Content, Observed, Request, Step},
 };
-use crate::card::{Finding, FindingId, Reason, RequestNagle, Verdict};
+use crate::card::{Finding, FindingId, Protocol, Reason, RequestNagle, Verdict};
 
 const ID: FindingId = FindingId::RequestNagle;
 
@@ -28,6 +28,8 @@ pub(super) fn judge(runs: &[Observed]) -> Finding {
     };
     let has_content = |it: &Request| it.content != Content::None && !it.expects;
     let told = seen.iter().any(|(it, shape)| has_content(it) && *shape == Shape::OnePiece);
+    // There, our answer to SETTINGS may have acknowledged the first request.
+    let is_http2 = runs.iter().any(|run| run.has(Protocol::Http2));
     match () {
         () if held > 0 => accuse(&seen, values),
         () if free + late > 0 => {
@@ -43,7 +45,9 @@ pub(super) fn judge(runs: &[Observed]) -> Finding {
         () if !seen.iter().any(|(it, _)| has_content(it)) => {
             not_applicable(ID, "needs a request with content: let COMMAND send one")
         }
-        () if seen.iter().all(|(it, _)| it.delay.is_none()) => unknown(ID, Reason::Stack, FIRST),
+        () if seen.iter().all(|(it, _)| it.delay.is_none()) && !is_http2 => {
+            unknown(ID, Reason::Stack, FIRST)
+        }
         () => unknown(ID, Reason::Limit, MORE),
     }
 }
