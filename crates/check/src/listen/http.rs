@@ -81,15 +81,6 @@ impl Http {
         }
     }
 
-    /// Whether the last bytes may belong to a request of which there is no news yet.
-    pub(super) fn is_within(&self) -> bool {
-        match self {
-            Self::Unknown => true,
-            Self::One(http) => http.is_within(),
-            Self::Two(http) => http.is_within(),
-        }
-    }
-
     /// The bytes of a response. `is_last` says that the connection ends with it, which HTTP/2 does not say.
     pub(super) fn respond(&mut self, stream: u32, response: Response, is_last: bool) -> Vec<u8> {
         match self {

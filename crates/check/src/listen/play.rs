@@ -66,12 +66,13 @@ struct Seat {
     /// Bytes that HTTP needs more of.
     unread: Vec<u8>,
     delay: Option<Duration>,
-    /// Steps of what is not known yet to be part of a request.
+    /// Steps since the last bytes to the client that are not those of a request yet: of a part of a head, or of small frames
+    /// of HTTP/2, for whose ACK Nagle's algorithm lets the next request wait.
     steps: Vec<Step>,
     /// Requests that are not complete: stream, and place in the record.
     open: Vec<(u32, usize)>,
-    /// Whether what arrives is only counted.
-    refused: bool,
+    /// Streams whose content is only counted.
+    refused: BTreeSet<u32>,
     /// The first stream that a GOAWAY refuses, and when it was sent.
     gone_away: Option<(u32, Duration)>,
     /// The stream of a large response.
@@ -132,7 +133,9 @@ impl<'a> Player<'a> {
     fn serve_rest(&mut self, exit: Option<Exit>) -> io::Result<()> {
         let begun = Instant::now();
         let uploads = |it: &Self| {
-            it.seats.values().any(|seat| seat.refused && it.connections[seat.place].ended.is_none())
+            it.seats
+                .values()
+                .any(|seat| !seat.refused.is_empty() && it.connections[seat.place].ended.is_none())
         };
         while begun.elapsed() < GRACE
             || exit.is_some() && begun.elapsed() < UPLOAD_GRACE && uploads(self)
@@ -184,7 +187,7 @@ impl<'a> Player<'a> {
             delay,
             steps: Vec::new(),
             open: Vec::new(),
-            refused: false,
+            refused: BTreeSet::new(),
             gone_away: None,
             large: None,
         };
@@ -226,7 +229,7 @@ impl<'a> Player<'a> {
         }
         let Some(seat) = self.seats.get_mut(&id) else { return };
         seat.unread = rest.to_vec();
-        if !touched.is_empty() || !seat.http.is_within() {
+        if !touched.is_empty() {
             seat.steps.clear();
         }
         let due = seat.http.take_due();
@@ -261,7 +264,7 @@ impl<'a> Player<'a> {
     fn advance(&mut self, id: u64, rest: &mut &[u8], at: Duration) -> Option<(Place, Act)> {
         let seat = self.seats.get_mut(&id)?;
         let record = &mut self.connections[seat.place];
-        if seat.refused && record.protocol == Some(Protocol::Http1) {
+        if !seat.refused.is_empty() && record.protocol == Some(Protocol::Http1) {
             if let Some(request) = record.requests.last_mut() {
                 request.content_bytes += rest.len() as u64;
             }
@@ -313,8 +316,9 @@ impl<'a> Player<'a> {
             return;
         }
         let Some(seat) = self.seats.get_mut(&id) else { return };
+        // What is sent carries an ACK.
+        seat.steps.clear();
         for (_, place) in &seat.open {
-            // What is sent carries an ACK.
             self.connections[seat.place].requests[*place].delay = None;
         }
         match &mut seat.session {
@@ -339,7 +343,9 @@ impl<'a> Player<'a> {
         let Place { connection: id, stream, request } = place;
         let delay = self.next_delay();
         let Some(seat) = self.seats.get_mut(&id) else { return };
-        if seat.gone_away.is_some_and(|(first, _)| stream >= first) || seat.refused {
+        if seat.gone_away.is_some_and(|(first, _)| stream >= first)
+            || seat.refused.contains(&stream)
+        {
             return;
         }
         let request = &mut self.connections[seat.place].requests[request];
@@ -374,7 +380,7 @@ impl<'a> Player<'a> {
             Act::Refuse => {
                 request.answered_at = Some(at);
                 let bytes = seat.http.respond(stream, Response::Refusal, true);
-                seat.refused = true;
+                seat.refused.insert(stream);
                 self.wire.read_slowly(id);
                 let is_http1 = seat.http.protocol() == Some(Protocol::Http1);
                 self.send(id, &bytes);
@@ -411,7 +417,7 @@ impl<'a> Player<'a> {
         let Some(seat) = self.seats.get(&id) else { return };
         self.connections[seat.place].ended.get_or_insert((at, ending));
         // Of a refused upload, some may not have been read.
-        if seat.refused {
+        if !seat.refused.is_empty() {
             return self.wire.half_close(id);
         }
         self.half_close(id);

@@ -27,7 +27,8 @@ pub(super) fn judge(run: &Observed) -> Finding {
     let seen = [(Some(tcp), TCP), (stream, STREAM), (connection, CONNECTION)];
     let seen = seen.into_iter().filter_map(|(bytes, whose)| Some((bytes?, whose)));
     let (least, whose) = seen.min_by_key(|(bytes, _)| *bytes).unwrap_or((tcp, TCP));
-    let shown = format!("{} bytes ({whose})", grouped(least));
+    // Overhead of frames and records is in it, below 1 %.
+    let shown = format!("about {} kB ({whose})", grouped(least.div_ceil(1000)));
     if least >= NEEDED {
         let summary = format!("gives a response a window of at least {shown}");
         return judged(ID, Verdict::Pass, summary, values);

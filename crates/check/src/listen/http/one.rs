@@ -16,14 +16,12 @@ pub(in crate::listen) struct Http1 {
     within: Option<Content>,
     /// How much of it has arrived.
     content: u64,
-    /// Where the last complete request ended.
-    end: u64,
 }
 
 impl Http1 {
     pub(super) const fn new() -> Self {
         let parser = RequestParser::new().with_content_limit(u64::MAX);
-        Self { parser, offset: 0, begun: 0, within: None, content: 0, end: 0 }
+        Self { parser, offset: 0, begun: 0, within: None, content: 0 }
     }
 
     pub(super) fn advance(&mut self, input: &mut &[u8]) -> Result<Option<Arrival>, String> {
@@ -51,13 +49,8 @@ impl Http1 {
         };
         if is_whole {
             self.within = None;
-            self.end = self.offset;
         }
         Ok(Some(Arrival { stream: self.begun, head, content: self.content, is_whole }))
-    }
-
-    pub(super) const fn is_within(&self) -> bool {
-        self.offset > self.end
     }
 }
 

@@ -93,11 +93,6 @@ impl Http2 {
         Ok(None)
     }
 
-    /// Within a frame, or between those of a field block.
-    pub(super) const fn is_within(&self) -> bool {
-        !self.frames.is_between_frames() || self.block.is_some()
-    }
-
     pub(super) fn take_due(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.due)
     }
