@@ -15,6 +15,7 @@ use super::{
     command::Running,
     http::{Arrival, Http, Response},
     observed::{Connection, Exit, MOST_STEPS, Observed, Request, Step},
+    request_nagle::FOLLOWS,
     script::{Act, Facts, Moment, PATIENCE, Script},
     session::{Opened, Session},
     wire::{Happening, What, Wire},
@@ -257,7 +258,13 @@ impl<'a> Player<'a> {
     /// What was not known to be part of a request is part of this one.
     fn attribute_steps(&mut self, place: Place) {
         let Some(seat) = self.seats.get_mut(&place.connection) else { return };
-        note(&mut self.connections[seat.place].requests[place.request].steps, &seat.steps);
+        let record = &mut self.connections[seat.place];
+        let request = &mut record.requests[place.request];
+        let steps = match record.protocol {
+            Some(Protocol::Http2) if request.steps.is_empty() => since_idle(&seat.steps),
+            _ => &seat.steps,
+        };
+        note(&mut request.steps, steps);
     }
 
     /// Consumes bytes to the next moment at which the script acts. `None` if they are consumed.
@@ -469,6 +476,16 @@ impl<'a> Player<'a> {
             self.act(place, self.script.act(Moment::NoContent, facts), now);
         }
     }
+}
+
+/// The last steps without a piece that came later after an ACK than one that waited for it.
+fn since_idle(steps: &[Step]) -> &[Step] {
+    let is_late = |two: &[Step]| match two {
+        [Step::Acknowledged { at: acked }, Step::Arrived { at, .. }] => *at > *acked + FOLLOWS,
+        _ => false,
+    };
+    let last = steps.windows(2).rposition(is_late);
+    &steps[last.map_or(0, |place| place + 1)..]
 }
 
 /// Appends steps, as far as they are kept.

@@ -178,7 +178,7 @@ const MORE: &str =
 
 /// What Nagle's algorithm held leaves as soon as the ACK arrives. Our choice: a busy machine takes longer, which
 /// acquits.
-const FOLLOWS: Duration = Duration::from_millis(5);
+pub(super) const FOLLOWS: Duration = Duration::from_millis(5);
 
 /// The cost is told for a delay up to that of Linux (`TCP_DELACK_MIN`), if it was measured.
 const COMMON_DELAY: Duration = Duration::from_millis(40);

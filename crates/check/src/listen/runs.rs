@@ -13,7 +13,7 @@ use super::{
     observed::{Exit, Observed},
     play::{End, Player},
     refused_upload, request_nagle,
-    script::Script,
+    script::{DELAYS, Script},
     window_updates,
     wire::Wire,
 };
@@ -195,9 +195,7 @@ impl<'a> Runs<'a> {
     fn request_nagle(&mut self) -> Result<Finding, ListenError> {
         let mut runs = Vec::new();
         while runs.len() < MOST_RUNS {
-            // Requests whose ACKs were not ours to delay do not count, so that the others get each delay.
-            let delayed = |it: &Observed| it.requests().filter(|it| it.delay.is_some()).count();
-            let earlier = runs.iter().map(delayed).sum();
+            let earlier = runs.iter().map(delays_used).sum();
             runs.push(self.run(Script::DelaysAcks, earlier)?);
             if !request_nagle::is_open(&runs) {
                 break;
@@ -313,6 +311,13 @@ impl<'a> Runs<'a> {
         let output = running.as_ref().map(Running::last_lines).unwrap_or_default();
         Ok((seen, output))
     }
+}
+
+/// By how much the next run's delays are shifted, so that each of its requests gets another one. Those whose ACKs were
+/// not ours to delay have used none.
+fn delays_used(run: &Observed) -> usize {
+    let used = run.requests().filter(|it| it.delay.is_some()).count();
+    if used.is_multiple_of(DELAYS) { used + 1 } else { used }
 }
 
 /// In words that follow "the command".

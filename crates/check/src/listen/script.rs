@@ -73,13 +73,16 @@ impl Script {
     /// The longest comes first, so that a client that only thinks between its writes is acquitted by its first
     /// request; the last of three measures what remains if the ACK is not delayed.
     pub(super) fn delay(self, number: usize, longest: Duration) -> Duration {
-        match (self, number % 3) {
+        match (self, number % DELAYS) {
             (Self::DelaysAcks, 0) => longest,
             (Self::DelaysAcks, 1) => SHORT_DELAY.min(longest / 2),
             _ => Duration::ZERO,
         }
     }
 }
+
+/// How many different delays there are.
+pub(super) const DELAYS: usize = 3;
 
 /// As long as Linux delays an ACK (`TCP_DELACK_MIN`).
 pub(super) const SHORT_DELAY: Duration = Duration::from_millis(40);

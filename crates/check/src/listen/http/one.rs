@@ -82,10 +82,10 @@ pub(super) fn response(response: Response, is_last: bool) -> Vec<u8> {
     };
     let content = content(response);
     let length = if response == Response::Empty { 3 } else { content.len() };
-    let connection = if is_last { "close" } else { "keep-alive" };
+    let connection = if is_last { "Connection: close" } else { "Connection: keep-alive" };
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
-         Connection: {connection}\r\n\r\n"
+         {connection}\r\n\r\n"
     );
     [head.as_bytes(), &content].concat()
 }
