@@ -30,7 +30,7 @@ pub(super) fn judge(run: &Observed) -> Finding {
     // Overhead of frames and records is in it, below 1 %.
     let shown = format!("about {} kB ({whose})", grouped(least.div_ceil(1000)));
     if least >= NEEDED {
-        let summary = format!("gives a response a window of at least {shown}");
+        let summary = format!("gives a response a window of {shown}");
         return judged(ID, Verdict::Pass, summary, values);
     }
     if delivered < ENOUGH {
