@@ -515,3 +515,19 @@ const RECORDS: usize = 16 << 10;
 /// Connections of one run, and requests after which no more are taken. Our choice.
 const MOST_CONNECTIONS: usize = 1_000;
 const MOST_REQUESTS: usize = 2_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_long_before_a_request_is_no_part_of_it() {
+        let arrived = |at| Step::Arrived { at: Duration::from_millis(at), bytes: 13 };
+        let acked = |at| Step::Acknowledged { at: Duration::from_millis(at) };
+        let waits = [arrived(0), acked(40), arrived(41)];
+        assert_eq!(since_idle(&waits), waits);
+        let idle = [arrived(0), acked(40), arrived(300), acked(340), arrived(341)];
+        assert_eq!(since_idle(&idle), &idle[2..]);
+        assert_eq!(since_idle(&[arrived(0), acked(40), arrived(300)]), [arrived(300)]);
+    }
+}

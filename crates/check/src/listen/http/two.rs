@@ -1,7 +1,7 @@
 //! HTTP/2 (RFC 9113).
 //!
-//! Our windows are as large as they can be, so that no upload waits for credit. SETTINGS and PING are acknowledged at
-//! once, as all servers do.
+//! An upload may fill a window, which is then opened again, unless it was refused: that is what keeps clients from sending
+//! it all. SETTINGS and PING are acknowledged at once, as all servers do.
 
 use std::collections::BTreeMap;
 
@@ -49,6 +49,8 @@ struct Stream {
     /// Bytes of the request's content.
     content: u64,
     is_whole: bool,
+    /// Bytes of it for which the client got no new credit; `None` if it gets none.
+    taken: Option<u32>,
     credit: i64,
     /// Content of the response, and how much of it was sent.
     response: Vec<u8>,
@@ -58,7 +60,7 @@ struct Stream {
 impl Http2 {
     pub(super) fn new() -> Self {
         let mut due = Vec::new();
-        let window = (settings::INITIAL_WINDOW_SIZE, settings::LARGEST_WINDOW);
+        let window = (settings::INITIAL_WINDOW_SIZE, WINDOW);
         let streams = (settings::MAX_CONCURRENT_STREAMS, MOST_STREAMS);
         let parameters = settings::write(&[streams, window]);
         FrameHeader::append(FrameKind::Settings, 0, 0, &parameters, &mut due);
@@ -126,7 +128,10 @@ impl Http2 {
         let ends = if response == Response::Empty { END_STREAM } else { 0 };
         FrameHeader::append(FrameKind::Headers, END_HEADERS | ends, stream, &block, &mut self.due);
         match self.streams.get_mut(&stream) {
-            Some(open) => open.response = content,
+            Some(open) => {
+                open.response = content;
+                open.taken = open.taken.filter(|_| response != Response::Refusal);
+            }
             None => return,
         }
         if response == Response::Empty {
@@ -174,6 +179,14 @@ impl Http2 {
         let stream = self.streams.get_mut(&id).filter(|it| !it.is_whole)?;
         stream.content += frame::content(&frame.header, &frame.payload).len() as u64;
         stream.is_whole = frame.header.has(END_STREAM);
+        let taken = stream.taken.unwrap_or_default() + frame.header.length;
+        if stream.taken.is_some() && taken >= WINDOW / 2 && !stream.is_whole {
+            let more = taken.to_be_bytes();
+            FrameHeader::append(FrameKind::WindowUpdate, 0, id, &more, &mut self.due);
+            stream.taken = Some(0);
+        } else {
+            stream.taken = stream.taken.map(|_| taken);
+        }
         let (content, is_whole) = (stream.content, stream.is_whole);
         self.forget(id);
         Some(Arrival { stream: id, head: None, content, is_whole })
@@ -213,7 +226,8 @@ impl Http2 {
         }
         self.last = id;
         let credit = self.initial;
-        let stream = Stream { content: 0, is_whole, credit, response: Vec::new(), sent: 0 };
+        let stream =
+            Stream { content: 0, is_whole, taken: Some(0), credit, response: Vec::new(), sent: 0 };
         self.streams.insert(id, stream);
         let head = Some(begun(&fields, is_whole)?);
         Ok(Some(Arrival { stream: id, head, content: 0, is_whole }))
@@ -287,6 +301,10 @@ fn begun(fields: &[Kept], is_whole: bool) -> Result<Request, String> {
 /// Streams at a time (SETTINGS_MAX_CONCURRENT_STREAMS). RFC 9113, section 6.5.2: "It is recommended that this value be no
 /// smaller than 100".
 const MOST_STREAMS: u32 = 100;
+
+/// What a client may send of an upload before it is granted more; of all uploads, 2 GB. Our choice: as Go's server
+/// (`MaxUploadBufferPerStream`).
+const WINDOW: u32 = 1 << 20;
 
 /// Longest field block that is read. Our choice; nginx and nghttp2 have the same.
 const BLOCK_LIMIT: usize = 64 << 10;
@@ -379,6 +397,22 @@ mod tests {
         assert_eq!(kinds, [FrameKind::Headers, FrameKind::Data, FrameKind::RstStream]);
         http.go_away(3);
         assert_eq!(frames(&mut http)[0].number(0), Some(1));
+    }
+
+    #[test]
+    fn an_upload_gets_new_credit_until_it_is_refused() {
+        let (mut http, _) = after(&[head(1, 0, "POST")]);
+        let upload = |http: &mut Http2| {
+            let piece = frame(FrameKind::Data, 0, 1, &vec![0; FRAME_LIMIT as usize]);
+            for _ in 0..32 {
+                assert!(http.advance(&mut &piece[..]).is_ok_and(|it| it.is_some()));
+            }
+            frames(http).iter().filter_map(|it| it.number(0)).collect::<Vec<_>>()
+        };
+        assert_eq!(upload(&mut http), [WINDOW / 2]);
+        http.respond(1, Response::Refusal);
+        drop(http.take_due());
+        assert!(upload(&mut http).is_empty());
     }
 
     #[test]
