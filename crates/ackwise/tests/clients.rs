@@ -52,6 +52,66 @@ for _ in range(8000):
 s.recv(4096)
 "#;
 
+/// Five requests of HTTP/2 in clear text, HEADERS and DATA in two writes: arguments as for `TWO_WRITES`, then the receive window
+/// that it announces for streams and the connection.
+const HTTP2: &str = r#"
+import socket, struct, sys, time, urllib.parse
+url = urllib.parse.urlsplit(sys.argv[1])
+window = int(sys.argv[4])
+s = socket.create_connection((url.hostname, url.port))
+s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, int(sys.argv[2]))
+def frame(kind, flags, stream, payload):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+def field(name, value):
+    return bytes([0, len(name)]) + name + bytes([len(value)]) + value
+def read(size):
+    got = b""
+    while len(got) < size:
+        piece = s.recv(size - len(got))
+        if not piece:
+            sys.exit(3)
+        got += piece
+    return got
+def read_frame():
+    header = read(9)
+    length, stream = struct.unpack(">I", b"\0" + header[:3])[0], struct.unpack(">I", header[5:])[0]
+    return header[3], header[4], stream, read(length)
+def grant(stream, more):
+    return frame(8, 0, stream, struct.pack(">I", more))
+greeting = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, struct.pack(">HI", 4, window))
+s.send(greeting + (grant(0, window - 65535) if window > 65535 else b""))
+read_frame()
+s.send(frame(4, 1, 0, b""))
+time.sleep(0.3)
+head = b"".join(field(*it) for it in [
+    (b":method", b"POST"), (b":scheme", b"http"), (b":authority", b"a"), (b":path", b"/"), (b"content-length", b"50")])
+for stream in range(1, 10, 2):
+    s.send(frame(1, 4, stream, head))
+    time.sleep(int(sys.argv[3]) / 1e3)
+    s.send(frame(0, 1, stream, b"x" * 50))
+    while True:
+        kind, flags, of, payload = read_frame()
+        if kind == 7:
+            sys.exit(4)
+        if kind == 0 and payload:
+            s.send(grant(0, len(payload)) + (b"" if flags & 1 else grant(of, len(payload))))
+        if kind in (0, 1) and of == stream and flags & 1:
+            break
+"#;
+
+/// One GET with a receive buffer of that many bytes; 0 for the system's.
+const RECEIVE_BUFFER: &str = r#"
+import socket, sys, urllib.parse
+url = urllib.parse.urlsplit(sys.argv[1])
+s = socket.socket()
+if sys.argv[2] != "0":
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(sys.argv[2]))
+s.connect((url.hostname, url.port))
+s.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+while s.recv(65536):
+    pass
+"#;
+
 /// What it writes to standard error if a private network or a TUN device cannot be had.
 const NO_NETWORK: &str = "cannot make a";
 
@@ -141,6 +201,68 @@ fn curl_is_graded() {
 }
 
 #[test]
+fn a_client_of_http2_is_graded_by_its_frames() {
+    const NAME: &str = "a_client_of_http2_is_graded_by_its_frames";
+    let Some(python) = program("python3", NAME) else { return };
+    for (id, arguments, verdict, network) in [
+        ("request-nagle", ["0", "0", "65535"], "fail", &[][..]),
+        ("request-nagle", ["0", "0", "65535"], "fail", &["--host-network"]),
+        ("request-nagle", ["1", "0", "65535"], "pass", &[]),
+        ("request-nagle", ["1", "60", "65535"], "pass", &[]),
+        ("connection-reuse", ["1", "0", "65535"], "pass", &[]),
+        ("close-race", ["1", "0", "65535"], "warn", &[]),
+        ("window-updates", ["1", "0", "65535"], "warn", &[]),
+        ("window-updates", ["1", "0", "1000000"], "pass", &[]),
+    ] {
+        let client = [&[&*python, "-c", HTTP2, "{url}"], &arguments[..]].concat();
+        let wanted = |it: &Value| it["verdict"] == verdict;
+        let Some(found) = finding(NAME, id, network, &client, wanted) else { return };
+        assert_eq!(found["verdict"], verdict, "{id} {arguments:?} {network:?}: {found:#}");
+        if (id, verdict) == ("window-updates", "warn") {
+            let cost = found["cost_ms"].as_f64().expect("a small window has a cost");
+            assert!((800.0..850.0).contains(&cost), "{found:#}");
+        }
+    }
+}
+
+#[test]
+fn curl_is_graded_in_http2() {
+    const NAME: &str = "curl_is_graded_in_http2";
+    let Some(curl) = program("curl", NAME) else { return };
+    let cases: [(&str, &[&str], &str); 4] = [
+        ("request-nagle", &["-sd", "a=b", "{url}", "{url}", "{url}"], "pass"),
+        ("connection-reuse", &["-s", "{url}", "{url}"], "pass"),
+        ("first-close", &["-s", "{url}"], "pass"),
+        ("window-updates", &["-so", "/dev/null", "{url}"], "pass"),
+    ];
+    for (id, client, verdict) in cases {
+        let wanted = |it: &Value| it["verdict"] == verdict;
+        let client = [&[&*curl], client].concat();
+        let options = ["--tls", "--http", "2"];
+        let Some(found) = finding(NAME, id, &options, &client, wanted) else { return };
+        assert_eq!(found["verdict"], verdict, "{client:?}: {found:#}");
+    }
+    let options =
+        ["--json", "--listen", "127.0.0.1:0", "--host-network", "--tls", "--only", "first-close"];
+    let both = ackwise(&options, &[&curl, "-s", "{url}"]).output().expect("it starts");
+    let document: Value = serde_json::from_slice(&both.stdout).expect("JSON");
+    let protocols: Vec<_> = [0, 1].map(|card| &document["results"][card]["protocol"]).into();
+    assert_eq!(protocols, ["http/1.1", "h2"], "{document:#}");
+}
+
+#[test]
+fn a_receive_buffer_that_the_client_sets_limits_large_responses() {
+    const NAME: &str = "a_receive_buffer_that_the_client_sets_limits_large_responses";
+    let Some(python) = program("python3", NAME) else { return };
+    for (bytes, verdict) in [("0", "pass"), ("40000", "warn")] {
+        let client = [&*python, "-c", RECEIVE_BUFFER, "{url}", bytes];
+        let wanted = |it: &Value| it["verdict"] == verdict;
+        let Some(found) = finding(NAME, "window-updates", &[], &client, wanted) else { return };
+        assert_eq!(found["verdict"], verdict, "{bytes}: {found:#}");
+    }
+}
+
+#[test]
 fn tls_clients_find_the_ca_in_their_environment() {
     const NAME: &str = "tls_clients_find_the_ca_in_their_environment";
     let (Some(curl), Some(python)) = (program("curl", NAME), program("python3", NAME)) else {
@@ -226,27 +348,37 @@ fn a_command_that_is_no_client_is_one_message() {
     assert_eq!(sleepers_left("61"), 0, "the whole group has ended");
 }
 
-/// Five requests of a client that somebody else has started end the run.
+/// Five requests of a client that somebody else has started end the run, or Ctrl-C.
 #[test]
 fn any_client_is_graded_by_what_it_does() {
     const NAME: &str = "any_client_is_graded_by_what_it_does";
     let Some(python) = program("python3", NAME) else { return };
-    let mut run = Command::new(env!("CARGO_BIN_EXE_ackwise"));
-    run.args(["check", "--json", "--listen", "127.0.0.1:0", "--requests", "5", "--timeout", "20s"]);
-    let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let mut said = String::new();
-    let stderr = run.stderr.take().expect("it is piped");
-    BufReader::new(stderr).read_line(&mut said).expect("it says where it listens");
-    let url = said.trim().rsplit(' ').next().expect("a URL");
-    let client = Command::new(python).args(["-c", TWO_WRITES, url, "1", "0"]).status();
-    assert!(client.expect("it runs").success(), "{said}");
-    let document: Value =
-        serde_json::from_slice(&run.wait_with_output().expect("it ends").stdout).expect("JSON");
-    let findings = document["results"][0]["findings"].as_array().expect("a card");
-    let verdict = |id| findings.iter().find(|it| it["id"] == id).map(|it| &it["verdict"]);
-    assert_eq!(verdict("request-nagle"), Some(&"pass".into()), "{document:#}");
-    assert_eq!(verdict("connection-reuse"), Some(&"pass".into()), "{document:#}");
-    assert_eq!(verdict("close-race"), Some(&"not-applicable".into()), "{document:#}");
+    for (requests, signal) in
+        [("5", None), ("50", Some(Signal::SIGINT)), ("50", Some(Signal::SIGHUP))]
+    {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_ackwise"));
+        run.args(["check", "--json", "--listen", "127.0.0.1:0", "--timeout", "20s"]);
+        run.args(["--requests", requests]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut run = run.spawn().expect("it starts");
+        let mut said = String::new();
+        let stderr = run.stderr.take().expect("it is piped");
+        BufReader::new(stderr).read_line(&mut said).expect("it says where it listens");
+        let url = said.trim().rsplit(' ').next().expect("a URL");
+        let client = Command::new(&python).args(["-c", TWO_WRITES, url, "1", "0"]).status();
+        assert!(client.expect("it runs").success(), "{said}");
+        if let Some(signal) = signal {
+            let id = i32::try_from(run.id()).expect("a process number");
+            kill(Pid::from_raw(id), signal).expect("it runs");
+        }
+        let ended = run.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(0), "{signal:?}");
+        let document: Value = serde_json::from_slice(&ended.stdout).expect("JSON");
+        let findings = document["results"][0]["findings"].as_array().expect("a card");
+        let verdict = |id| findings.iter().find(|it| it["id"] == id).map(|it| &it["verdict"]);
+        assert_eq!(verdict("request-nagle"), Some(&"pass".into()), "{document:#}");
+        assert_eq!(verdict("connection-reuse"), Some(&"pass".into()), "{document:#}");
+        assert_eq!(verdict("close-race"), Some(&"not-applicable".into()), "{document:#}");
+    }
 }
 
 #[test]

@@ -88,6 +88,8 @@ pub enum FindingId {
     RefusedUpload,
     /// How long a client waits for an IPv6 address that does not answer.
     HappyEyeballs,
+    /// How much of a response a client lets be under way.
+    WindowUpdates,
     /// How long a stream takes to begin.
     StreamFirstEvent,
     /// How the events of a stream follow each other.
@@ -100,7 +102,7 @@ pub enum FindingId {
 
 impl FindingId {
     /// All findings, in the order of the report card.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::SplitHead,
         Self::ShortInitialSegment,
         Self::NagleDelayedAck,
@@ -125,6 +127,7 @@ impl FindingId {
         Self::FirstClose,
         Self::RefusedUpload,
         Self::HappyEyeballs,
+        Self::WindowUpdates,
         Self::StreamFirstEvent,
         Self::StreamGaps,
         Self::StreamHeld,
@@ -141,7 +144,8 @@ impl FindingId {
             | Self::CloseRace
             | Self::FirstClose
             | Self::RefusedUpload
-            | Self::HappyEyeballs => Role::Client,
+            | Self::HappyEyeballs
+            | Self::WindowUpdates => Role::Client,
             Self::StreamFirstEvent | Self::StreamGaps | Self::StreamHeld | Self::StreamGzip => {
                 Role::Stream
             }
@@ -182,6 +186,7 @@ impl FindingId {
             | Self::FirstClose
             | Self::RefusedUpload
             | Self::HappyEyeballs
+            | Self::WindowUpdates
             | Self::StreamFirstEvent
             | Self::StreamGaps
             | Self::StreamHeld
@@ -213,6 +218,7 @@ impl FindingId {
             Self::FirstClose => "first-close",
             Self::RefusedUpload => "refused-upload",
             Self::HappyEyeballs => "happy-eyeballs",
+            Self::WindowUpdates => "window-updates",
             Self::StreamFirstEvent => "stream-first-event",
             Self::StreamGaps => "stream-gaps",
             Self::StreamHeld => "stream-held",
@@ -293,7 +299,8 @@ mod tests {
              idle-restart, send-buffer, keep-alive, pipelining, close, request-segments, \
              accept-queue-full, early-response, h2-flow-control, h2-streams, request-nagle, \
              expect-continue, connection-reuse, close-race, first-close, refused-upload, \
-             happy-eyeballs, stream-first-event, stream-gaps, stream-held, stream-gzip)"
+             happy-eyeballs, window-updates, stream-first-event, stream-gaps, stream-held, \
+             stream-gzip)"
         );
     }
 }

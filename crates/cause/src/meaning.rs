@@ -59,6 +59,9 @@ impl FindingId {
             Self::HappyEyeballs => {
                 "how long a client waits for an IPv6 address that does not answer before it tries IPv4"
             }
+            Self::WindowUpdates => {
+                "how much of a response a client lets be under way: its receive windows, of TCP and of HTTP/2"
+            }
             Self::StreamFirstEvent => "how long the first event of a stream takes",
             Self::StreamGaps => "how far apart the events of a stream arrive",
             Self::StreamHeld => "events of a stream wait for an ACK, a timer, or a full buffer",

@@ -194,7 +194,7 @@ use Cause::{
 use FindingId::{
     CloseRace, ConnectionReuse, EarlyResponse, ExpectContinue, FirstByte, H2Streams, HappyEyeballs,
     InitialWindow, KeepAlive, Pipelining, RefusedUpload, RequestNagle, RequestSegments,
-    ResponsePause, SplitHead, StreamGzip, StreamHeld,
+    ResponsePause, SplitHead, StreamGzip, StreamHeld, WindowUpdates,
 };
 use Software::{
     Aiohttp, Apache, Caddy, Envoy, Express, Fastify, Go, Gunicorn, HaProxy, Hypercorn, Jdk, Jetty,
@@ -344,6 +344,8 @@ const REMEDIES: &[Row] = &[
                                 response, and keep idle connections for a shorter time than the server does"),
     finding(RefusedUpload, Client, "read while sending, and stop when a final response arrives (RFC 9112, section 9.5)"),
     finding(HappyEyeballs, Client, "try the next address of a name after 250 ms (RFC 8305, section 8)"),
+    finding(WindowUpdates, Client, "do not set SO_RCVBUF; in HTTP/2, announce a larger SETTINGS_INITIAL_WINDOW_SIZE, and open \
+                                    the connection's window with WINDOW_UPDATE"),
 
     finding(KeepAlive, At(Nginx), "keepalive_timeout 75s; keepalive_requests 1000;").tried(),
     finding(KeepAlive, At(Apache), "KeepAlive On").tried(),

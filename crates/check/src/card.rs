@@ -12,7 +12,7 @@ pub use values::{
     HeldBy, IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName,
     RefusedUpload, ReleasedBy, RequestNagle, RequestSegments, ResponsePause, SendBuffer,
     ShortInitialSegment, SplitHead, StreamFirstEvent, StreamGaps, StreamGzip, StreamHeld,
-    SwapResult, TriedSize, Values,
+    SwapResult, TriedSize, Values, WindowUpdates,
 };
 
 /// The results for one server or client.

@@ -24,6 +24,7 @@ pub use budget::{Budget, LimitReached};
 pub use client::Client;
 pub use error::ExchangeError;
 pub use exchange::{Acked, Arrived, Closed, Exchange, Head, HeadEnd, Piece, Stall};
+pub(crate) use http2::Kept;
 pub use http2::{Goaway, Http2, Settings, Windows};
 pub use request::{ByteRange, Page, Request, Template};
 pub use reused_connection::ReusedConnection;

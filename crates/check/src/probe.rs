@@ -151,7 +151,8 @@ fn answer(id: FindingId, client: &mut Client, facts: &mut Facts) -> Result<Probe
         | FindingId::CloseRace
         | FindingId::FirstClose
         | FindingId::RefusedUpload
-        | FindingId::HappyEyeballs => {
+        | FindingId::HappyEyeballs
+        | FindingId::WindowUpdates => {
             Err(NoVerdict::not_applicable("it grades clients (check --listen)"))
         }
         FindingId::StreamFirstEvent

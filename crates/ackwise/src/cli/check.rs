@@ -45,8 +45,11 @@ use super::{
 #[command(after_help = EXAMPLES, after_long_help = LONG_END)]
 pub(crate) struct Check {
     // Not a comment for rustdoc, which would take the brackets for links.
-    #[arg(help = "Check this server: http://…, https://… or HOST[:PORT] [default: two built-in \
-                  servers]")]
+    #[arg(
+        group = "subject",
+        help = "Check this server: http://…, https://… or HOST[:PORT] [default: two built-in \
+                                     servers]"
+    )]
     url: Option<Target>,
 
     /// Select the client's TCP stack
@@ -132,7 +135,7 @@ pub(crate) struct Check {
     #[arg(long, requires = "url")]
     allow_host_changes: bool,
 
-    /// Exit with 1 if a verdict is this bad or worse; has no effect without a URL
+    /// Exit with 1 if a verdict is this bad or worse; has no effect without a URL or --listen
     #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
     fail_on: FailOn,
 
@@ -430,6 +433,7 @@ Exit codes:
   1    something failed (see --fail-on); without a URL, a result was unexpected
   2    the check could not run, or a check for stalls has no verdict (a busy machine, a server
        that stopped answering, a limit); standard error gives the reason
-  130  interrupted by SIGINT (143 by SIGTERM); prints no report
+  130  interrupted by SIGINT (143 by SIGTERM); prints no report, except of a client that has
+       shown something
 
 docs/check.md describes each check: what it means, how it works and how to fix what it finds.";

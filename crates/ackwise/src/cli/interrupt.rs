@@ -14,7 +14,7 @@ use std::{
 
 use ackwise_text::output_file::discard_unfinished;
 use signal_hook::{
-    consts::{SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
     low_level,
 };
@@ -90,8 +90,20 @@ pub(crate) struct Stop {
 impl Stop {
     /// From now on SIGINT and SIGTERM ask to stop.
     pub(crate) fn on_signal() -> Result<Self, Failure> {
+        Self::on(&[SIGINT, SIGTERM])
+    }
+
+    /// The same for SIGHUP, for work that leaves something behind; not if it is ignored, as nohup wants it.
+    pub(crate) fn on_hangup_too() -> Result<Self, Failure> {
+        match ignores_hangup() {
+            true => Self::on_signal(),
+            false => Self::on(&[SIGINT, SIGTERM, SIGHUP]),
+        }
+    }
+
+    fn on(signals: &[i32]) -> Result<Self, Failure> {
         let stop = Self { asked: Arc::default(), by: Arc::default() };
-        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
+        let mut signals = Signals::new(signals).map_err(Failure::Signals)?;
         let listener = stop.clone();
         thread::spawn(move || {
             privileges::give_up();
@@ -123,6 +135,14 @@ impl Stop {
     pub(crate) fn signal(&self) -> Option<u8> {
         u8::try_from(self.by.load(Ordering::Relaxed)).ok().filter(|signal| *signal != 0)
     }
+}
+
+/// By `/proc`, where there is one: elsewhere, a hangup ends the process as it does by default.
+fn ignores_hangup() -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return true };
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_none_or(|mask| mask >> (SIGHUP - 1) & 1 == 1)
 }
 
 /// For commands that need no end of their own: a signal ends them, and leaves no unfinished file.

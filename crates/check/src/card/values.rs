@@ -11,7 +11,7 @@ use serde::Serialize;
 
 pub use client::{
     CloseRace, ConnectionReuse, Ending, ExpectContinue, FirstClose, HappyEyeballs, RefusedUpload,
-    RequestNagle,
+    RequestNagle, WindowUpdates,
 };
 pub use stream::{HeldBy, StreamFirstEvent, StreamGaps, StreamGzip, StreamHeld};
 
@@ -67,6 +67,8 @@ pub enum Values {
     RefusedUpload(RefusedUpload),
     /// Values of `happy-eyeballs`.
     HappyEyeballs(HappyEyeballs),
+    /// Values of `window-updates`.
+    WindowUpdates(WindowUpdates),
     /// Values of `stream-first-event`.
     StreamFirstEvent(StreamFirstEvent),
     /// Values of `stream-gaps`.
@@ -106,6 +108,7 @@ impl Values {
             FindingId::FirstClose => FirstClose::default().into(),
             FindingId::RefusedUpload => RefusedUpload::default().into(),
             FindingId::HappyEyeballs => HappyEyeballs::default().into(),
+            FindingId::WindowUpdates => WindowUpdates::default().into(),
             FindingId::StreamFirstEvent => StreamFirstEvent::default().into(),
             FindingId::StreamGaps => StreamGaps::default().into(),
             FindingId::StreamHeld => StreamHeld::default().into(),
@@ -149,6 +152,7 @@ into_values!(
     FirstClose,
     RefusedUpload,
     HappyEyeballs,
+    WindowUpdates,
     StreamFirstEvent,
     StreamGaps,
     StreamHeld,

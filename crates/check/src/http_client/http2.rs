@@ -18,7 +18,8 @@ use ackwise_http::{
     },
 };
 
-use self::fields::{Kept, Response};
+pub(crate) use self::fields::Kept;
+use self::fields::Response;
 pub use self::windows::Windows;
 use super::{
     ExchangeError, Request,

@@ -4,27 +4,52 @@ mod pkcs12;
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::{self, Permissions},
     net::IpAddr,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::{
     ServerConfig,
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    server::{ClientHello, ResolvesServerCert},
+    sign::CertifiedKey,
 };
+use tempfile::NamedTempFile;
+
+use crate::card::Protocol;
 
 /// What the client may trust, and what the server shows.
 pub(super) struct Authority {
-    pub(super) server: Arc<ServerConfig>,
+    server: ServerConfig,
+    shown: Arc<Shown>,
     /// The certificate for programs on OpenSSL, and for Java.
     pem: PathBuf,
     pkcs12: PathBuf,
     /// Removed at the end.
-    own: Vec<PathBuf>,
+    _own: Vec<NamedTempFile>,
+}
+
+/// The server's certificate, and what clients offer that see it.
+#[derive(Debug)]
+struct Shown {
+    key: Arc<CertifiedKey>,
+    http2_is_offered: AtomicBool,
+}
+
+impl ResolvesServerCert for Shown {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        if hello.alpn().is_some_and(|mut names| names.any(|name| name == HTTP2)) {
+            self.http2_is_offered.store(true, Ordering::Relaxed);
+        }
+        Some(Arc::clone(&self.key))
+    }
 }
 
 impl Authority {
@@ -35,28 +60,33 @@ impl Authority {
         file: Option<&Path>,
     ) -> Result<Self, String> {
         let made = certificates(address, names).map_err(|error| error.to_string())?;
-        let temporary =
-            |ending| std::env::temp_dir().join(format!("ackwise-ca-{}.{ending}", process::id()));
-        let pem = file.map_or_else(|| temporary("pem"), Path::to_owned);
-        let pkcs12 = temporary("p12");
-        let mut authority = Self { server: made.server, pem, pkcs12, own: Vec::new() };
-        if let Some(file) = file {
-            fs::write(file, &made.pem)
-                .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        } else {
-            authority.write_new(authority.pem.clone(), made.pem.as_bytes())?;
-        }
-        authority.write_new(authority.pkcs12.clone(), &pkcs12::trust_store(&made.der))?;
-        Ok(authority)
+        let mut own = Vec::new();
+        let pem = match file {
+            Some(file) => {
+                let written = fs::write(file, &made.pem);
+                written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+                file.to_owned()
+            }
+            None => temporary(".pem", made.pem.as_bytes(), &mut own)?,
+        };
+        let pkcs12 = temporary(".p12", &pkcs12::trust_store(&made.der), &mut own)?;
+        Ok(Self { server: made.server, shown: made.shown, pem, pkcs12, _own: own })
     }
 
-    /// Not over a file, or through a link, that somebody else has put there: what is not ours is not removed either.
-    fn write_new(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), String> {
-        let failed = |error: io::Error| format!("cannot write {}: {error}", path.display());
-        let opened = fs::OpenOptions::new().write(true).create_new(true).open(&path);
-        let mut file = opened.map_err(failed)?;
-        self.own.push(path.clone());
-        io::Write::write_all(&mut file, bytes).map_err(failed)
+    /// A server that speaks these versions of HTTP, if the client asks by ALPN.
+    pub(super) fn server(&self, protocols: &[Protocol]) -> Arc<ServerConfig> {
+        let name = |it: &Protocol| match it {
+            Protocol::Http1 => b"http/1.1".to_vec(),
+            Protocol::Http2 => HTTP2.to_vec(),
+        };
+        let mut server = self.server.clone();
+        server.alpn_protocols = protocols.iter().map(name).collect();
+        Arc::new(server)
+    }
+
+    /// Whether a client has offered HTTP/2.
+    pub(super) fn http2_is_offered(&self) -> bool {
+        self.shown.http2_is_offered.load(Ordering::Relaxed)
     }
 
     /// The variables by which common clients learn whom to trust.
@@ -69,16 +99,20 @@ impl Authority {
     }
 }
 
-impl Drop for Authority {
-    fn drop(&mut self) {
-        for path in &self.own {
-            let _ = fs::remove_file(path); // What is gone need not be removed.
-        }
-    }
+/// A new file that whoever runs the command can read.
+fn temporary(ending: &str, bytes: &[u8], own: &mut Vec<NamedTempFile>) -> Result<PathBuf, String> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("ackwise-ca-").suffix(ending).permissions(Permissions::from_mode(0o644));
+    let file = builder.tempfile().map_err(|error| format!("cannot make a file: {error}"))?;
+    let path = file.path().to_owned();
+    fs::write(&path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    own.push(file);
+    Ok(path)
 }
 
 struct Made {
-    server: Arc<ServerConfig>,
+    server: ServerConfig,
+    shown: Arc<Shown>,
     pem: String,
     der: Vec<u8>,
 }
@@ -96,13 +130,18 @@ fn certificates(address: IpAddr, names: &[&str]) -> Result<Made, Box<dyn std::er
     let certificate = leaf.signed_by(&leaf_key, &issuer)?;
     let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut server = ServerConfig::builder_with_provider(provider)
+    let chain = vec![certificate.der().clone()];
+    let key = CertifiedKey::from_der(chain, private, &provider)?;
+    let shown = Arc::new(Shown { key: Arc::new(key), http2_is_offered: AtomicBool::new(false) });
+    let server = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], private)?;
-    server.alpn_protocols = vec![b"http/1.1".to_vec()];
+        .with_cert_resolver(Arc::<Shown>::clone(&shown));
     let (pem, der) = (authority.pem(), authority.der().to_vec());
-    Ok(Made { server: Arc::new(server), pem, der })
+    Ok(Made { server, shown, pem, der })
 }
+
+/// HTTP/2's name in ALPN (RFC 9113, section 3.1).
+const HTTP2: &[u8] = b"h2";
 
 const JAVA: &str = "JAVA_TOOL_OPTIONS";

@@ -2,6 +2,10 @@
 //! 9.3.1: a client MAY then retransmit requests with idempotent methods; RFC 9110, section 9.2.2: it "SHOULD NOT
 //! automatically retry a request with a non-idempotent method unless it has some means to know" that this does no harm.
 //!
+//! HTTP/2's GOAWAY says which requests were not processed: RFC 9113, section 8.7: "Requests that have not been processed
+//! have not failed; clients MAY automatically retry them, even those with non-idempotent methods." Section 6.8: its
+//! receivers "MUST NOT open additional streams on the connection".
+//!
 //! A client that sends the same request again and again anyway looks like one that retries: so its requests are
 //! counted in a run without a close, and a retry is one request more.
 
@@ -9,7 +13,7 @@ use super::{
     judged::{judged, not_applicable, unknown},
     observed::{Exit, Observed, Request},
 };
-use crate::card::{CloseRace, Finding, FindingId, Reason, Verdict};
+use crate::card::{CloseRace, Finding, FindingId, Protocol, Reason, Verdict};
 
 const ID: FindingId = FindingId::CloseRace;
 
@@ -20,10 +24,15 @@ pub(super) fn judge(plain: &Observed, raced: &Observed) -> Finding {
     };
     let same = |it: &&Request| it.method == lost.method && it.target == lost.target;
     let mut later = raced.connections[place + 1..].iter().flat_map(|it| &it.requests);
-    let more = raced.requests().count() > plain.requests().count();
-    let sent_again = more && later.any(|it| same(&it));
+    let answered = |run: &Observed| run.requests().filter(|it| it.answered_at.is_some()).count();
+    let sent_again = answered(raced) >= answered(plain) && later.any(|it| same(&it));
     let method = lost.method.as_str();
-    let values = CloseRace { method: Some(method), sent_again: Some(sent_again) };
+    let is_http2 = raced.has(Protocol::Http2);
+    let after_goaway = is_http2.then(|| raced.requests().any(|it| it.after_goaway));
+    let values = CloseRace { method: Some(method), sent_again: Some(sent_again), after_goaway };
+    if is_http2 {
+        return judge_goaway(method, values, &outcome(raced));
+    }
     match (sent_again, lost.method.is_idempotent()) {
         (true, true) => judged(
             ID,
@@ -54,6 +63,29 @@ pub(super) fn judge(plain: &Observed, raced: &Observed) -> Finding {
             Verdict::Pass,
             format!("does not send a {method} again whose reused connection was just closed"),
             values,
+        ),
+    }
+}
+
+fn judge_goaway(method: &str, values: CloseRace, outcome: &str) -> Finding {
+    let warn = |summary: String, remedy: &str| Finding {
+        remedy: Some(remedy.to_owned()),
+        ..judged(ID, Verdict::Warn, summary, values)
+    };
+    match (values.after_goaway, values.sent_again) {
+        (Some(true), _) => warn(
+            "goes on sending requests on a connection after the server's GOAWAY (RFC 9113, section 6.8)".to_owned(),
+            "open another connection after a GOAWAY",
+        ),
+        (_, Some(true)) => judged(
+            ID,
+            Verdict::Pass,
+            format!("sends a {method} again that the server's GOAWAY has left unprocessed"),
+            values,
+        ),
+        _ => warn(
+            format!("loses a {method} that the server's GOAWAY has left unprocessed{outcome}"),
+            "send requests above the last stream of a GOAWAY again, whatever their method (RFC 9113, section 8.7)",
         ),
     }
 }
@@ -98,7 +130,10 @@ mod tests {
     use ackwise_http::Method;
 
     use super::*;
-    use crate::listen::observed::sample::{connection, get, run};
+    use crate::listen::observed::{
+        Connection,
+        sample::{connection, get, run},
+    };
 
     fn with(method: Method, request: Request) -> Request {
         Request { method, ..request }
@@ -113,7 +148,7 @@ mod tests {
             )])
         };
         let raced = |method, again: usize| {
-            let lost = Request { met_close: true, ..with(method, get(2)) };
+            let lost = Request { met_close: true, answered_at: None, ..with(method, get(2)) };
             let first = connection(0, vec![with(method, get(1)), lost]);
             let retries = (0..again).map(|_| connection(5, vec![with(method, get(6))]));
             run([first].into_iter().chain(retries).collect())
@@ -125,7 +160,11 @@ mod tests {
             (Method::Post, 0, Verdict::Pass, false),
         ] {
             let found = judge(&plain(method), &raced(method, again));
-            let values = CloseRace { method: Some(method.as_str()), sent_again: Some(sent_again) };
+            let values = CloseRace {
+                method: Some(method.as_str()),
+                sent_again: Some(sent_again),
+                after_goaway: None,
+            };
             assert_eq!(
                 (found.verdict, found.values),
                 (verdict, values.into()),
@@ -137,9 +176,33 @@ mod tests {
     #[test]
     fn the_next_of_many_equal_requests_is_no_retry() {
         let plain = run(vec![connection(0, vec![get(1), get(2), get(3)])]);
-        let lost = Request { met_close: true, ..get(2) };
+        let lost = Request { met_close: true, answered_at: None, ..get(2) };
         let raced = run(vec![connection(0, vec![get(1), lost]), connection(5, vec![get(6)])]);
         assert_eq!(judge(&plain, &raced).verdict, Verdict::Warn);
         assert_eq!(judge(&plain, &plain).verdict, Verdict::NotApplicable);
+    }
+
+    #[test]
+    fn a_request_that_a_goaway_left_unprocessed_is_sent_again_elsewhere() {
+        let http2 = |at, requests| Connection {
+            protocol: Some(Protocol::Http2),
+            ..connection(at, requests)
+        };
+        let post = |at| with(Method::Post, get(at));
+        let lost = Request { met_close: true, answered_at: None, ..post(2) };
+        let late = Request { answered_at: None, after_goaway: true, ..post(900) };
+        let plain = run(vec![http2(0, vec![post(1), post(2)])]);
+        let again = http2(5, vec![post(6)]);
+        for (connections, verdict) in [
+            (vec![http2(0, vec![post(1), lost.clone()]), again.clone()], Verdict::Pass),
+            (vec![http2(0, vec![post(1), lost.clone()])], Verdict::Warn),
+            (vec![http2(0, vec![post(1), lost, late]), again], Verdict::Warn),
+        ] {
+            assert_eq!(
+                judge(&plain, &run(connections.clone())).verdict,
+                verdict,
+                "{connections:?}"
+            );
+        }
     }
 }

@@ -1,15 +1,16 @@
 //! `connection-reuse`: whether a client sends its next request on the connection that it has.
 //!
 //! Only a connection that was idle, and that the server kept, could have been used again: requests at the same time
-//! need connections of their own.
+//! need connections of their own in HTTP/1.1. In HTTP/2 they do not, once a first response has shown that the server speaks
+//! it.
 
 use std::time::Duration;
 
 use super::{
     judged::{count, count32, judged, not_applicable},
-    observed::{Connection, Observed},
+    observed::{Connection, Observed, Request},
 };
-use crate::card::{ConnectionReuse, Finding, FindingId, Verdict};
+use crate::card::{ConnectionReuse, Finding, FindingId, Protocol, Verdict};
 
 const ID: FindingId = FindingId::ConnectionReuse;
 
@@ -26,34 +27,38 @@ pub(super) fn judge(run: &Observed) -> Finding {
         reused: Some(count32(reused)),
     };
     let wasted = |(place, it): (usize, &&Connection)| {
-        used[..place].iter().any(|earlier| was_idle(earlier, it.opened))
+        used[..place].iter().any(|earlier| was_usable(earlier, it.opened))
     };
     let wasted = used.iter().enumerate().filter(|it| wasted(*it)).count();
     let said = format!("{} on {}", count(requests, "request"), count(used.len(), "connection"));
     match (reused, wasted) {
         (0, 0) => not_applicable(ID, format!("{said}, all at the same time")),
         (0, _) => {
-            let closes = used.iter().flat_map(|it| &it.requests).all(|it| it.last);
-            let asked = if closes { ": the client asks for Connection: close" } else { "" };
+            let all = |is: fn(&Request) -> bool| used.iter().flat_map(|it| &it.requests).all(is);
+            let asked = match (all(|it| it.is_http10), all(|it| it.last)) {
+                (_, false) => "",
+                (true, _) => ": the client speaks HTTP/1.0, and asks for no keep-alive",
+                _ => ": the client asks for Connection: close",
+            };
             judged(ID, Verdict::Warn, format!("{said}, one after the other{asked}"), values)
         }
         _ => judged(ID, Verdict::Pass, said, values),
     }
 }
 
-/// Whether all requests of a connection had been answered at `time`.
-fn was_idle(connection: &Connection, time: Duration) -> bool {
-    let answered = |at: Option<Duration>| at.is_some_and(|at| at < time);
-    connection.requests.iter().all(|it| answered(it.answered_at))
+/// Whether a connection could have carried another request at `time`.
+fn was_usable(connection: &Connection, time: Duration) -> bool {
+    let answered = |it: &Request| it.answered_at.is_some_and(|at| at < time);
+    match connection.protocol {
+        Some(Protocol::Http2) => connection.requests.iter().any(answered),
+        _ => connection.requests.iter().all(answered),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::listen::observed::{
-        Request,
-        sample::{connection, get, run},
-    };
+    use crate::listen::observed::sample::{connection, get, run};
 
     #[test]
     fn only_an_idle_connection_could_have_been_used() {
@@ -78,8 +83,10 @@ mod tests {
 
     #[test]
     fn a_client_that_asks_for_the_close_is_told_so() {
-        let last = |at| Request { last: true, ..get(at) };
-        let run = run(vec![connection(0, vec![last(1)]), connection(5, vec![last(6)])]);
-        assert!(judge(&run).summary.contains("asks for Connection: close"));
+        for (is_http10, said) in [(false, "asks for Connection: close"), (true, "HTTP/1.0")] {
+            let last = |at| Request { last: true, is_http10, ..get(at) };
+            let run = run(vec![connection(0, vec![last(1)]), connection(5, vec![last(6)])]);
+            assert!(judge(&run).summary.contains(said));
+        }
     }
 }

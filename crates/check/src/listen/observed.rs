@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ackwise_http::Method;
 
-use crate::card::Ending;
+use crate::card::{Ending, Protocol};
 
 /// One run. All times count from its beginning.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,17 @@ impl Observed {
     pub(super) fn requests(&self) -> impl Iterator<Item = &Request> {
         self.connections.iter().flat_map(|it| &it.requests)
     }
+
+    /// Without what was asked for in another version of HTTP.
+    pub(super) fn in_version(mut self, protocol: Protocol) -> Self {
+        self.connections.retain(|it| it.protocol.is_none_or(|it| it == protocol));
+        self
+    }
+
+    /// Whether a client spoke this version.
+    pub(super) fn has(&self, protocol: Protocol) -> bool {
+        self.connections.iter().any(|it| it.protocol == Some(protocol))
+    }
 }
 
 /// How a command ended.
@@ -36,11 +47,15 @@ pub(super) enum Exit {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Connection {
     pub(super) opened: Duration,
+    /// The version of HTTP; `None` if too little has arrived to tell.
+    pub(super) protocol: Option<Protocol>,
     pub(super) requests: Vec<Request>,
     /// When the client ended its direction, and how.
     pub(super) ended: Option<(Duration, Ending)>,
-    /// Why what arrived is not HTTP/1.
+    /// Why what arrived is not HTTP.
     pub(super) not_http: Option<String>,
+    /// What it showed of its receive windows during a large response.
+    pub(super) download: Option<Download>,
 }
 
 /// One request.
@@ -52,6 +67,8 @@ pub(super) struct Request {
     pub(super) expects: bool,
     /// Whether the connection is to end with the response, as the client says.
     pub(super) last: bool,
+    /// Whether it is one of HTTP/1.0, in which a connection ends with its response by default.
+    pub(super) is_http10: bool,
     pub(super) content: Content,
     /// The ACK delay while it arrived; `None` if that was not ours to decide.
     pub(super) delay: Option<Duration>,
@@ -66,19 +83,44 @@ pub(super) struct Request {
     pub(super) continued_at: Option<Duration>,
     /// When a final response was sent.
     pub(super) answered_at: Option<Duration>,
-    /// Whether it met a close instead of a response.
+    /// Whether it met a close, or HTTP/2's GOAWAY, instead of a response.
     pub(super) met_close: bool,
+    /// Whether it was sent long after a GOAWAY on the same connection.
+    pub(super) after_goaway: bool,
 }
 
 impl Request {
-    /// The bytes of its content, if it is complete: chunks count with their sizes.
-    pub(super) fn whole_content(&self) -> u64 {
-        match self.content {
-            Content::None => 0,
-            Content::Length(length) => length,
-            Content::Chunked => self.content_bytes.max(1),
+    /// What a head alone says.
+    pub(super) fn new(method: Method, target: &str, content: Content) -> Self {
+        Self {
+            method,
+            target: target.to_owned(),
+            expects: false,
+            last: false,
+            is_http10: false,
+            content,
+            delay: None,
+            steps: Vec::new(),
+            head_at: Duration::ZERO,
+            content_at: None,
+            content_bytes: 0,
+            continued_at: None,
+            answered_at: None,
+            met_close: false,
+            after_goaway: false,
         }
     }
+}
+
+/// The receive windows that a client showed, the largest of each, in bytes.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Download {
+    /// TCP's.
+    pub(super) tcp: u64,
+    /// HTTP/2's, of the stream and of the connection.
+    pub(super) http2: Option<(u64, u64)>,
+    /// Bytes of the response that TCP has delivered.
+    pub(super) delivered: u64,
 }
 
 /// The content that a head announces.
@@ -86,7 +128,8 @@ impl Request {
 pub(super) enum Content {
     None,
     Length(u64),
-    Chunked,
+    /// Its length is not announced.
+    Unknown,
 }
 
 /// A piece of a request, or our ACK of all before it.
@@ -111,19 +154,11 @@ pub(super) mod sample {
     /// Answered when its head was complete, at `at`.
     pub(in crate::listen) fn get(at: u64) -> Request {
         Request {
-            method: Method::Get,
-            target: "/".to_owned(),
-            expects: false,
-            last: false,
-            content: Content::None,
             delay: Some(Duration::ZERO),
             steps: vec![Step::Arrived { at: ms(at), bytes: 100 }],
             head_at: ms(at),
-            content_at: None,
-            content_bytes: 0,
-            continued_at: None,
             answered_at: Some(ms(at)),
-            met_close: false,
+            ..Request::new(Method::Get, "/", Content::None)
         }
     }
 
@@ -131,7 +166,8 @@ pub(super) mod sample {
     pub(in crate::listen) fn connection(at: u64, requests: Vec<Request>) -> Connection {
         let last = requests.last().map_or_else(|| ms(at), |it| it.head_at);
         let ended = Some((last + ms(1), Ending::Fin));
-        Connection { opened: ms(at), requests, ended, not_http: None }
+        let protocol = Some(Protocol::Http1);
+        Connection { opened: ms(at), protocol, requests, ended, ..Connection::default() }
     }
 
     pub(in crate::listen) fn run(connections: Vec<Connection>) -> Observed {

@@ -1,23 +1,26 @@
 //! One run: the server plays its script, and records what the client does.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet, VecDeque},
     io,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use ackwise_http::{Method, RequestParser, Version};
+use ackwise_http::Method;
 use rustls::ServerConfig;
 
 use super::{
+    Wish,
     command::Running,
-    observed::{Connection, Content, Exit, MOST_STEPS, Observed, Request, Step},
+    http::{Arrival, Http, Response},
+    observed::{Connection, Exit, MOST_STEPS, Observed, Request, Step},
+    request_nagle::FOLLOWS,
     script::{Act, Facts, Moment, PATIENCE, Script},
     session::{Opened, Session},
     wire::{Happening, What, Wire},
 };
-use crate::card::Ending;
+use crate::card::{Ending, Protocol};
 
 /// A server that plays `script` for one run.
 pub(super) struct Player<'a> {
@@ -32,7 +35,9 @@ pub(super) struct Player<'a> {
     seats: BTreeMap<u64, Seat>,
     connections: Vec<Connection>,
     requests: usize,
-    has_closed: bool,
+    is_done: bool,
+    /// Connections that get a FIN at this time.
+    leaving: VecDeque<(Duration, u64)>,
 }
 
 /// When a run is over.
@@ -58,16 +63,30 @@ struct Seat {
     /// Its place in the record.
     place: usize,
     session: Option<Session>,
-    parser: RequestParser,
-    /// Bytes that the parser has consumed.
-    offset: u64,
+    http: Http,
+    /// Bytes that HTTP needs more of.
+    unread: Vec<u8>,
     delay: Option<Duration>,
-    /// Steps of a request whose head is not complete.
+    /// Steps since the last bytes to the client that are not those of a request yet: of a part of a head, or of small frames
+    /// of HTTP/2, for whose ACK Nagle's algorithm lets the next request wait.
     steps: Vec<Step>,
-    /// Whether the last request of the record is not complete.
-    within: bool,
-    /// Whether what arrives is only counted.
-    refused: bool,
+    /// Requests that are not complete: stream, and place in the record.
+    open: Vec<(u32, usize)>,
+    /// Streams whose content is only counted.
+    refused: BTreeSet<u32>,
+    /// The first stream that a GOAWAY refuses, and when it was sent.
+    gone_away: Option<(u32, Duration)>,
+    /// The stream of a large response.
+    large: Option<u32>,
+}
+
+/// A request of which something has arrived.
+#[derive(Clone, Copy)]
+struct Place {
+    connection: u64,
+    stream: u32,
+    /// In the record of the connection.
+    request: usize,
 }
 
 impl<'a> Player<'a> {
@@ -89,7 +108,8 @@ impl<'a> Player<'a> {
             seats: BTreeMap::new(),
             connections: Vec::new(),
             requests: 0,
-            has_closed: false,
+            is_done: false,
+            leaving: VecDeque::new(),
         }
     }
 
@@ -98,12 +118,11 @@ impl<'a> Player<'a> {
         mut self,
         mut end: End<'_>,
         limit: Duration,
-        progress: &mut dyn FnMut(),
+        progress: &mut dyn FnMut() -> Wish,
     ) -> io::Result<Observed> {
         let deadline = Instant::now() + limit;
         let mut exit = None;
-        while exit.is_none() && Instant::now() < deadline {
-            progress();
+        while exit.is_none() && Instant::now() < deadline && progress() == Wish::GoOn {
             self.serve(Instant::now() + TICK)?;
             exit = end.reached(self.requests);
         }
@@ -115,7 +134,9 @@ impl<'a> Player<'a> {
     fn serve_rest(&mut self, exit: Option<Exit>) -> io::Result<()> {
         let begun = Instant::now();
         let uploads = |it: &Self| {
-            it.seats.values().any(|seat| seat.refused && it.connections[seat.place].ended.is_none())
+            it.seats
+                .values()
+                .any(|seat| !seat.refused.is_empty() && it.connections[seat.place].ended.is_none())
         };
         while begun.elapsed() < GRACE
             || exit.is_some() && begun.elapsed() < UPLOAD_GRACE && uploads(self)
@@ -142,11 +163,12 @@ impl<'a> Player<'a> {
             match what {
                 What::Opened => self.open(connection, at),
                 What::Arrived(bytes) => self.arrived(connection, &bytes, at),
-                What::Acknowledged => self.step(connection, Step::Acknowledged { at }),
+                What::Acknowledged => self.acknowledged(connection, at),
                 What::Fin => self.ended(connection, Ending::Fin, at),
                 What::Reset => self.ended(connection, Ending::Reset, at),
             }
         }
+        self.watch_downloads();
         self.lose_patience();
         Ok(())
     }
@@ -161,12 +183,14 @@ impl<'a> Player<'a> {
         let seat = Seat {
             place: self.connections.len(),
             session: self.tls.as_ref().and_then(Session::new),
-            parser: RequestParser::new().with_content_limit(u64::MAX),
-            offset: 0,
+            http: Http::Unknown,
+            unread: Vec::new(),
             delay,
             steps: Vec::new(),
-            within: false,
-            refused: false,
+            open: Vec::new(),
+            refused: BTreeSet::new(),
+            gone_away: None,
+            large: None,
         };
         self.seats.insert(id, seat);
         self.connections.push(Connection { opened: at, ..Connection::default() });
@@ -176,106 +200,141 @@ impl<'a> Player<'a> {
         self.script.delay(self.earlier + self.requests, self.wire.longest_delay())
     }
 
-    /// Notes a step of the request that is arriving.
-    fn step(&mut self, id: u64, step: Step) {
+    /// Notes our ACK of what has arrived.
+    fn acknowledged(&mut self, id: u64, at: Duration) {
         let Some(seat) = self.seats.get_mut(&id) else { return };
-        let steps = match self.connections[seat.place].requests.last_mut() {
-            Some(request) if seat.within => &mut request.steps,
-            _ => &mut seat.steps,
-        };
+        let step = Step::Acknowledged { at };
         // An ACK before the first byte is of an earlier request.
-        let belongs = !steps.is_empty() || matches!(step, Step::Arrived { .. });
-        if belongs && steps.len() < MOST_STEPS {
-            steps.push(step);
+        if !seat.steps.is_empty() {
+            note(&mut seat.steps, &[step]);
+        }
+        for (_, place) in &seat.open {
+            note(&mut self.connections[seat.place].requests[*place].steps, &[step]);
         }
     }
 
     fn arrived(&mut self, id: u64, bytes: &[u8], at: Duration) {
-        self.step(id, Step::Arrived { at, bytes: bytes.len() });
         let Some(seat) = self.seats.get_mut(&id) else { return };
-        let plain = match &mut seat.session {
-            None => bytes.to_vec(),
-            Some(session) => {
-                let Opened { plain, records, of_handshake, error } = session.open(bytes);
-                if of_handshake {
-                    seat.steps.clear();
-                }
-                self.wire.send(id, &records);
-                if error.is_some() {
-                    self.connections[seat.place].not_http = error;
-                    self.wire.half_close(id);
-                    self.seats.remove(&id);
-                    return;
-                }
-                plain
+        note(&mut seat.steps, &[Step::Arrived { at, bytes: bytes.len() }]);
+        let Some(plain) = self.open_records(id, bytes) else { return };
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        let mut unread = std::mem::take(&mut seat.unread);
+        unread.extend_from_slice(&plain);
+        let mut rest = &unread[..];
+        let mut touched = BTreeSet::new();
+        while let Some((place, act)) = self.advance(id, &mut rest, at) {
+            if touched.insert(place.request) {
+                self.attribute_steps(place);
             }
-        };
-        let mut rest = &plain[..];
-        while let Some(act) = self.advance(id, &mut rest, at) {
-            self.act(id, act, at);
+            self.act(place, act, at);
         }
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        seat.unread = rest.to_vec();
+        if !touched.is_empty() {
+            seat.steps.clear();
+        }
+        let due = seat.http.take_due();
+        self.send(id, &due);
+    }
+
+    /// What TLS carries; `None` if the session is over.
+    fn open_records(&mut self, id: u64, bytes: &[u8]) -> Option<Vec<u8>> {
+        let seat = self.seats.get_mut(&id)?;
+        let Some(session) = &mut seat.session else { return Some(bytes.to_vec()) };
+        let Opened { plain, records, of_handshake, error } = session.open(bytes);
+        if of_handshake {
+            seat.steps.clear();
+        }
+        self.wire.send(id, &records);
+        if error.is_some() {
+            self.connections[seat.place].not_http = error;
+            self.wire.half_close(id);
+            self.seats.remove(&id);
+            return None;
+        }
+        Some(plain)
+    }
+
+    /// What was not known to be part of a request is part of this one.
+    fn attribute_steps(&mut self, place: Place) {
+        let Some(seat) = self.seats.get_mut(&place.connection) else { return };
+        let record = &mut self.connections[seat.place];
+        let request = &mut record.requests[place.request];
+        let steps = match record.protocol {
+            Some(Protocol::Http2) if request.steps.is_empty() => since_idle(&seat.steps),
+            _ => &seat.steps,
+        };
+        note(&mut request.steps, steps);
     }
 
     /// Consumes bytes to the next moment at which the script acts. `None` if they are consumed.
-    fn advance(&mut self, id: u64, rest: &mut &[u8], at: Duration) -> Option<Act> {
+    fn advance(&mut self, id: u64, rest: &mut &[u8], at: Duration) -> Option<(Place, Act)> {
         let seat = self.seats.get_mut(&id)?;
         let record = &mut self.connections[seat.place];
-        if seat.refused {
+        if !seat.refused.is_empty() && record.protocol == Some(Protocol::Http1) {
             if let Some(request) = record.requests.last_mut() {
                 request.content_bytes += rest.len() as u64;
             }
+            *rest = &[];
             return None;
         }
-        if rest.is_empty() {
-            return None;
-        }
-        let before = rest.len();
-        let advanced = match seat.parser.advance(rest) {
-            Ok(advanced) => advanced,
-            Err(error) => {
-                record.not_http = Some(error.to_string());
+        let advanced = seat.http.advance(rest);
+        record.protocol = seat.http.protocol();
+        let too_many = self.requests >= MOST_REQUESTS;
+        let arrival = match advanced {
+            Ok(None) => return None,
+            Ok(Some(arrival)) if !too_many || arrival.head.is_none() => arrival,
+            refused => {
+                record.not_http = refused.err();
                 self.wire.abort(id);
                 self.seats.remove(&id);
                 return None;
             }
         };
-        seat.offset += (before - rest.len()) as u64;
-        let is_whole = advanced.is_some();
-        let parsed = advanced.as_ref().or_else(|| seat.parser.pending())?;
-        let begins = !seat.within;
-        if begins && self.requests >= MOST_REQUESTS {
-            self.wire.abort(id);
-            self.seats.remove(&id);
-            return None;
-        }
-        if begins {
-            record.requests.push(begun(parsed, std::mem::take(&mut seat.steps), seat.delay, at));
+        let Arrival { stream, head, content, is_whole } = arrival;
+        let begins = head.is_some();
+        if let Some(head) = head {
+            let after_goaway = seat.gone_away.is_some_and(|(_, gone)| at > gone + CROSSING);
+            let delay = seat.delay;
+            record.requests.push(Request { delay, head_at: at, after_goaway, ..head });
+            seat.open.push((stream, record.requests.len() - 1));
             self.requests += 1;
         }
-        let request = record.requests.last_mut()?;
-        let so_far = seat.offset - parsed.end;
-        let content = if is_whole { request.whole_content() } else { so_far };
+        let number = seat.open.iter().find(|(it, _)| *it == stream)?.1;
+        let request = &mut record.requests[number];
         if content > 0 {
             request.content_at.get_or_insert(at);
         }
         request.content_bytes = content;
-        seat.within = !is_whole;
-        let moment = match (is_whole, begins) {
-            (true, _) => Moment::Whole,
-            (false, true) => Moment::Head,
-            (false, false) => return None,
+        if is_whole {
+            seat.open.retain(|(it, _)| *it != stream);
+        }
+        let facts = Facts { expects: request.expects, number, is_done: self.is_done };
+        let act = match (is_whole, begins) {
+            (true, _) => self.script.act(Moment::Whole, facts),
+            (false, true) => self.script.act(Moment::Head, facts),
+            (false, false) => Act::Wait,
         };
-        let facts = Facts {
-            expects: request.expects,
-            number: record.requests.len() - 1,
-            has_closed: self.has_closed,
-        };
-        Some(self.script.act(moment, facts))
+        Some((Place { connection: id, stream, request: number }, act))
     }
 
     fn send(&mut self, id: u64, bytes: &[u8]) {
-        match self.seats.get_mut(&id).and_then(|seat| seat.session.as_mut()) {
-            Some(session) => self.wire.send(id, &session.seal(bytes)),
+        if bytes.is_empty() {
+            return;
+        }
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        // What is sent carries an ACK.
+        seat.steps.clear();
+        for (_, place) in &seat.open {
+            self.connections[seat.place].requests[*place].delay = None;
+        }
+        match &mut seat.session {
+            Some(session) => {
+                // Its buffer takes a little at a time.
+                let records: Vec<_> =
+                    bytes.chunks(RECORDS).flat_map(|it| session.seal(it)).collect();
+                self.wire.send(id, &records);
+            }
             None => self.wire.send(id, bytes),
         }
     }
@@ -287,21 +346,39 @@ impl<'a> Player<'a> {
         self.wire.half_close(id);
     }
 
-    fn act(&mut self, id: u64, act: Act, at: Duration) {
+    fn act(&mut self, place: Place, act: Act, at: Duration) {
+        let Place { connection: id, stream, request } = place;
         let delay = self.next_delay();
         let Some(seat) = self.seats.get_mut(&id) else { return };
-        let Some(request) = self.connections[seat.place].requests.last_mut() else { return };
+        if seat.gone_away.is_some_and(|(first, _)| stream >= first)
+            || seat.refused.contains(&stream)
+        {
+            return;
+        }
+        let request = &mut self.connections[seat.place].requests[request];
+        let (last, is_head) = (request.last, request.method == Method::Head);
+        let mut respond = |response| seat.http.respond(stream, response, last);
         match act {
             Act::Wait => {}
             Act::Continue => {
                 request.continued_at = Some(at);
-                self.send(id, CONTINUE);
+                let bytes = respond(Response::Continue);
+                self.send(id, &bytes);
             }
-            Act::Answer => {
+            Act::Answer | Act::AnswerAtLength => {
                 request.answered_at = Some(at);
-                let (last, head) = (request.last, request.method == Method::Head);
+                let response = match act {
+                    _ if is_head => Response::Empty,
+                    Act::AnswerAtLength => Response::Large,
+                    _ => Response::Small,
+                };
+                let bytes = respond(response);
                 seat.delay = Some(delay);
-                self.send(id, &answer(last, head));
+                if response == Response::Large {
+                    seat.large = Some(stream);
+                    self.is_done = true;
+                }
+                self.send(id, &bytes);
                 match last {
                     true => self.half_close(id),
                     false => self.wire.delay_acks(id, delay),
@@ -309,14 +386,33 @@ impl<'a> Player<'a> {
             }
             Act::Refuse => {
                 request.answered_at = Some(at);
-                seat.refused = true;
+                let bytes = seat.http.respond(stream, Response::Refusal, true);
+                seat.refused.insert(stream);
                 self.wire.read_slowly(id);
-                self.send(id, REFUSAL);
-                self.half_close(id);
+                let is_http1 = seat.http.protocol() == Some(Protocol::Http1);
+                self.send(id, &bytes);
+                if is_http1 {
+                    self.half_close(id);
+                }
             }
             Act::Close => {
                 request.met_close = true;
-                self.has_closed = true;
+                self.is_done = true;
+                self.close(id, stream, at);
+            }
+        }
+    }
+
+    /// As a server that closes an idle connection and has not seen the request.
+    fn close(&mut self, id: u64, stream: u32, at: Duration) {
+        let Some(seat) = self.seats.get_mut(&id) else { return };
+        match seat.http.go_away(stream) {
+            Some(bytes) => {
+                seat.gone_away = Some((stream, at));
+                self.leaving.push_back((at + LEAVES, id));
+                self.send(id, &bytes);
+            }
+            None => {
                 self.half_close(id);
                 self.wire.abort(id);
                 self.seats.remove(&id);
@@ -328,7 +424,7 @@ impl<'a> Player<'a> {
         let Some(seat) = self.seats.get(&id) else { return };
         self.connections[seat.place].ended.get_or_insert((at, ending));
         // Of a refused upload, some may not have been read.
-        if seat.refused {
+        if !seat.refused.is_empty() {
             return self.wire.half_close(id);
         }
         self.half_close(id);
@@ -336,74 +432,67 @@ impl<'a> Player<'a> {
         self.seats.remove(&id);
     }
 
-    /// Acts where a client has sent no content for too long.
+    /// Notes the windows of those that get a large response.
+    fn watch_downloads(&mut self) {
+        for (id, seat) in &self.seats {
+            let (Some(stream), Some(sending)) = (seat.large, self.wire.sending(*id)) else {
+                continue;
+            };
+            let download = self.connections[seat.place].download.get_or_insert_default();
+            download.tcp = download.tcp.max(sending.window);
+            download.delivered = sending.acknowledged;
+            // What the client's TCP has not acknowledged was taken off HTTP/2's windows, and does not use them yet.
+            if let Some(credit) = seat.http.credit(stream) {
+                let window = |credit: i64| {
+                    credit.saturating_add_unsigned(sending.pending).max(0).unsigned_abs()
+                };
+                let (stream, connection) = download.http2.unwrap_or_default();
+                let now = (window(credit.stream), window(credit.connection));
+                download.http2 = Some((stream.max(now.0), connection.max(now.1)));
+            }
+        }
+    }
+
+    /// Acts where a client has sent no content for too long, or has not closed after a GOAWAY.
     fn lose_patience(&mut self) {
         let now = self.wire.begun().elapsed().saturating_sub(self.begun);
-        let waits = |(id, seat): (&u64, &Seat)| {
-            let request = self.connections[seat.place].requests.last().filter(|_| seat.within)?;
+        while let Some((_, id)) = self.leaving.pop_front_if(|(at, _)| *at <= now) {
+            self.half_close(id);
+        }
+        let is_done = self.is_done;
+        let waits = |connection: u64, seat: &Seat, (stream, place): (u32, usize)| {
+            let request = &self.connections[seat.place].requests[place];
             let waits = request.content_at.is_none()
                 && request.continued_at.is_none()
                 && request.head_at + PATIENCE <= now;
-            let facts = Facts { expects: request.expects, number: 0, has_closed: self.has_closed };
-            waits.then_some((*id, facts))
+            let facts = Facts { expects: request.expects, number: 0, is_done };
+            waits.then_some((Place { connection, stream, request: place }, facts))
         };
-        let waiting: Vec<_> = self.seats.iter().filter_map(waits).collect();
-        for (id, facts) in waiting {
-            self.act(id, self.script.act(Moment::NoContent, facts), now);
+        let all = self.seats.iter();
+        let waiting: Vec<_> = all
+            .flat_map(|(id, seat)| seat.open.iter().filter_map(move |open| waits(*id, seat, *open)))
+            .collect();
+        for (place, facts) in waiting {
+            self.act(place, self.script.act(Moment::NoContent, facts), now);
         }
     }
 }
 
-/// The record of a request whose head has just arrived.
-fn begun(
-    parsed: &ackwise_http::Request,
-    steps: Vec<Step>,
-    delay: Option<Duration>,
-    at: Duration,
-) -> Request {
-    let fields = &parsed.fields;
-    let length = fields.text("Content-Length").and_then(|it| it.trim().parse().ok());
-    let content = match (fields.first("Transfer-Encoding"), length) {
-        (Some(_), _) => Content::Chunked,
-        (None, Some(length @ 1..)) => Content::Length(length),
-        _ => Content::None,
+/// The last steps without a piece that came later after an ACK than one that waited for it.
+fn since_idle(steps: &[Step]) -> &[Step] {
+    let is_late = |two: &[Step]| match two {
+        [Step::Acknowledged { at: acked }, Step::Arrived { at, .. }] => *at > *acked + FOLLOWS,
+        _ => false,
     };
-    let persists = match parsed.version {
-        Version::Http11 => !parsed.connection.close,
-        Version::Http10 => parsed.connection.keep_alive && !parsed.connection.close,
-    };
-    let expects = fields.list("Expect").any(|it| it.eq_ignore_ascii_case(b"100-continue"));
-    Request {
-        method: parsed.method,
-        target: parsed.target.clone(),
-        expects: expects && parsed.version == Version::Http11,
-        last: !persists,
-        content,
-        delay,
-        steps,
-        head_at: at,
-        content_at: None,
-        content_bytes: 0,
-        continued_at: None,
-        answered_at: None,
-        met_close: false,
-    }
+    let last = steps.windows(2).rposition(is_late);
+    &steps[last.map_or(0, |place| place + 1)..]
 }
 
-/// A small response: JSON and text at the same time, which any client takes.
-fn answer(last: bool, head: bool) -> Vec<u8> {
-    let connection = if last { "Connection: close" } else { "Connection: keep-alive" };
-    let content = if head { "" } else { "{}\n" };
-    format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\
-         {connection}\r\n\r\n{content}"
-    )
-    .into_bytes()
+/// Appends steps, as far as they are kept.
+fn note(steps: &mut Vec<Step>, more: &[Step]) {
+    let room = MOST_STEPS.saturating_sub(steps.len()).min(more.len());
+    steps.extend_from_slice(&more[..room]);
 }
-
-const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
-const REFUSAL: &[u8] =
-    b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbig\n";
 
 /// How late the end of the command, or an interrupt, may be noticed. Our choice.
 const TICK: Duration = Duration::from_millis(20);
@@ -414,6 +503,31 @@ const GRACE: Duration = Duration::from_millis(30);
 /// How long the rest of an upload is read. Our choice: more than Linux's send buffer of 4 MB takes.
 const UPLOAD_GRACE: Duration = Duration::from_secs(2);
 
+/// When a client is sent a FIN that has not closed after a GOAWAY. Our choice: as Go's server does (`goAwayTimeout`).
+const LEAVES: Duration = Duration::from_secs(1);
+
+/// A request that comes this long after a GOAWAY has not crossed it. Our choice: many times a round trip here.
+const CROSSING: Duration = Duration::from_millis(200);
+
+/// Bytes that are given to TLS at a time. Our choice: a full record.
+const RECORDS: usize = 16 << 10;
+
 /// Connections of one run, and requests after which no more are taken. Our choice.
 const MOST_CONNECTIONS: usize = 1_000;
 const MOST_REQUESTS: usize = 2_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_long_before_a_request_is_no_part_of_it() {
+        let arrived = |at| Step::Arrived { at: Duration::from_millis(at), bytes: 13 };
+        let acked = |at| Step::Acknowledged { at: Duration::from_millis(at) };
+        let waits = [arrived(0), acked(40), arrived(41)];
+        assert_eq!(since_idle(&waits), waits);
+        let idle = [arrived(0), acked(40), arrived(300), acked(340), arrived(341)];
+        assert_eq!(since_idle(&idle), &idle[2..]);
+        assert_eq!(since_idle(&[arrived(0), acked(40), arrived(300)]), [arrived(300)]);
+    }
+}

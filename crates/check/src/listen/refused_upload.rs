@@ -3,6 +3,8 @@
 //! is closing the connection, the client SHOULD immediately cease transmitting the body and close its side of the
 //! connection."
 //!
+//! In HTTP/2 the server adds RST_STREAM with NO_ERROR (RFC 9113, section 8.1), and the connection goes on.
+//!
 //! What was in buffers when the response arrived is sent anyway, so only a large upload can tell.
 
 use ackwise_text::words::grouped;
@@ -22,7 +24,7 @@ pub(super) fn judge(run: &Observed) -> Finding {
     };
     let announced = match upload.content {
         Content::Length(length) => Some(length),
-        Content::Chunked | Content::None => None,
+        Content::Unknown | Content::None => None,
     };
     let sent = upload.content_bytes;
     let values = |stopped| RefusedUpload { announced, sent: Some(sent), stopped };
@@ -80,7 +82,7 @@ mod tests {
         let ended = |request| connection(0, vec![request]);
         let open = |request| Connection { ended: None, ..ended(request) };
         let expects = Request { expects: true, ..upload(2_000, 0) };
-        let chunked = |sent| Request { content: Content::Chunked, ..upload(0, sent) };
+        let chunked = |sent| Request { content: Content::Unknown, ..upload(0, sent) };
         for (connection, verdict) in [
             (ended(get(1)), Verdict::NotApplicable),
             (ended(upload(2_000, 2_000)), Verdict::NotApplicable),

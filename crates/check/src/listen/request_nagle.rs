@@ -10,7 +10,7 @@ use super::{
     judged::{count, count32, evidence, judged, median, ms, not_applicable, unknown},
     observed::{Content, Observed, Request, Step},
 };
-use crate::card::{Finding, FindingId, Reason, RequestNagle, Verdict};
+use crate::card::{Finding, FindingId, Protocol, Reason, RequestNagle, Verdict};
 
 const ID: FindingId = FindingId::RequestNagle;
 
@@ -28,8 +28,13 @@ pub(super) fn judge(runs: &[Observed]) -> Finding {
     };
     let has_content = |it: &Request| it.content != Content::None && !it.expects;
     let told = seen.iter().any(|(it, shape)| has_content(it) && *shape == Shape::OnePiece);
+    // There, our answer to SETTINGS may have acknowledged the first request.
+    let protocol = match runs.iter().any(|run| run.has(Protocol::Http2)) {
+        true => Protocol::Http2,
+        false => Protocol::Http1,
+    };
     match () {
-        () if held > 0 => accuse(&seen, values),
+        () if held > 0 => accuse(&seen, values, protocol),
         () if free + late > 0 => {
             let number = count(free + late, "request");
             let summary =
@@ -43,13 +48,15 @@ pub(super) fn judge(runs: &[Observed]) -> Finding {
         () if !seen.iter().any(|(it, _)| has_content(it)) => {
             not_applicable(ID, "needs a request with content: let COMMAND send one")
         }
-        () if seen.iter().all(|(it, _)| it.delay.is_none()) => unknown(ID, Reason::Stack, FIRST),
+        () if seen.iter().all(|(it, _)| it.delay.is_none()) && protocol == Protocol::Http1 => {
+            unknown(ID, Reason::Stack, FIRST)
+        }
         () => unknown(ID, Reason::Limit, MORE),
     }
 }
 
 /// Some requests were held: whether again and again, by ACKs at different times.
-fn accuse(seen: &[(&Request, Shape)], values: RequestNagle) -> Finding {
+fn accuse(seen: &[(&Request, Shape)], values: RequestNagle, protocol: Protocol) -> Finding {
     let held = || seen.iter().filter(|(_, shape)| *shape == Shape::Held).map(|(it, _)| *it);
     let others = seen.iter().filter(|(_, it)| matches!(it, Shape::Free | Shape::Late)).count();
     // Where the kernel decided, it may have been late: that is no pause of the client's own.
@@ -79,9 +86,14 @@ fn accuse(seen: &[(&Request, Shape)], values: RequestNagle) -> Finding {
     let stall = median(stalled.iter().map(|it| pause(it)).collect()).unwrap_or_default();
     let cost = stall.saturating_sub(own_pause);
     let verdict = if cost >= FAILS { Verdict::Fail } else { Verdict::Warn };
+    let what = match protocol {
+        Protocol::Http1 => "the end of a request waits until the server acknowledges its beginning",
+        Protocol::Http2 => {
+            "a request, or its end, waits until the server acknowledges the frames before it"
+        }
+    };
     let summary = format!(
-        "the end of a request waits until the server acknowledges its beginning (Nagle's algorithm), in {} of {}; \
-         measured with an ACK delay of {} ms (Linux: 40 ms)",
+        "{what} (Nagle's algorithm), in {} of {}; measured with an ACK delay of {} ms (Linux: 40 ms)",
         held().count(),
         count(seen.len(), "request"),
         delay.as_millis()
@@ -166,7 +178,7 @@ const MORE: &str =
 
 /// What Nagle's algorithm held leaves as soon as the ACK arrives. Our choice: a busy machine takes longer, which
 /// acquits.
-const FOLLOWS: Duration = Duration::from_millis(5);
+pub(super) const FOLLOWS: Duration = Duration::from_millis(5);
 
 /// The cost is told for a delay up to that of Linux (`TCP_DELACK_MIN`), if it was measured.
 const COMMON_DELAY: Duration = Duration::from_millis(40);

@@ -13,6 +13,8 @@ pub(super) enum Script {
     WithholdsContinue,
     /// Closes the connection when a second request arrives on it, once in a run.
     ClosesReused,
+    /// Gives the first request a large response.
+    SendsLarge,
     /// Answers 413 to a head that announces content, and reads on slowly.
     RefusesUploads,
 }
@@ -34,8 +36,8 @@ pub(super) struct Facts {
     pub(super) expects: bool,
     /// Its number on the connection, from 0.
     pub(super) number: usize,
-    /// Whether a request of this run has met a close.
-    pub(super) has_closed: bool,
+    /// Whether the script has done what is to be done once in a run.
+    pub(super) is_done: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -45,18 +47,19 @@ pub(super) enum Act {
     Continue,
     /// Sends 200.
     Answer,
-    /// Sends 413 and a FIN, and reads on.
+    /// Sends 200 with a large content.
+    AnswerAtLength,
+    /// Sends 413, and reads on: after a FIN in HTTP/1, after RST_STREAM in HTTP/2.
     Refuse,
-    /// Sends a FIN and an RST, as a server whose close has crossed the request.
+    /// Closes as a server whose close has crossed the request: with a FIN and an RST in HTTP/1, with GOAWAY in HTTP/2.
     Close,
 }
 
 impl Script {
     pub(super) const fn act(self, moment: Moment, facts: Facts) -> Act {
         match (self, moment) {
-            (Self::ClosesReused, Moment::Whole) if facts.number > 0 && !facts.has_closed => {
-                Act::Close
-            }
+            (Self::ClosesReused, Moment::Whole) if facts.number > 0 && !facts.is_done => Act::Close,
+            (Self::SendsLarge, Moment::Whole) if !facts.is_done => Act::AnswerAtLength,
             (_, Moment::Whole) => Act::Answer,
             (Self::RefusesUploads, Moment::Head) => Act::Refuse,
             (Self::WithholdsContinue, Moment::Head) => Act::Wait,
@@ -70,13 +73,16 @@ impl Script {
     /// The longest comes first, so that a client that only thinks between its writes is acquitted by its first
     /// request; the last of three measures what remains if the ACK is not delayed.
     pub(super) fn delay(self, number: usize, longest: Duration) -> Duration {
-        match (self, number % 3) {
+        match (self, number % DELAYS) {
             (Self::DelaysAcks, 0) => longest,
             (Self::DelaysAcks, 1) => SHORT_DELAY.min(longest / 2),
             _ => Duration::ZERO,
         }
     }
 }
+
+/// How many different delays there are.
+pub(super) const DELAYS: usize = 3;
 
 /// As long as Linux delays an ACK (`TCP_DELACK_MIN`).
 pub(super) const SHORT_DELAY: Duration = Duration::from_millis(40);
@@ -91,10 +97,10 @@ mod tests {
     #[test]
     fn each_script_departs_from_a_plain_server_at_one_moment() {
         use Script::*;
-        let facts = Facts { expects: false, number: 0, has_closed: false };
+        let facts = Facts { expects: false, number: 0, is_done: false };
         let expects = Facts { expects: true, ..facts };
         let second = Facts { number: 1, ..facts };
-        let closed = Facts { has_closed: true, ..second };
+        let closed = Facts { is_done: true, ..second };
         for (script, moment, facts, act) in [
             (Plain, Moment::Head, facts, Act::Wait),
             (Plain, Moment::Head, expects, Act::Continue),
@@ -106,6 +112,8 @@ mod tests {
             (ClosesReused, Moment::Whole, facts, Act::Answer),
             (ClosesReused, Moment::Whole, second, Act::Close),
             (ClosesReused, Moment::Whole, closed, Act::Answer),
+            (SendsLarge, Moment::Whole, facts, Act::AnswerAtLength),
+            (SendsLarge, Moment::Whole, closed, Act::Answer),
             (RefusesUploads, Moment::Head, facts, Act::Refuse),
             (RefusesUploads, Moment::Head, expects, Act::Refuse),
             (RefusesUploads, Moment::Whole, facts, Act::Answer),

@@ -6,6 +6,7 @@ mod kernel;
 mod ours;
 
 use std::{
+    collections::VecDeque,
     io,
     net::SocketAddr,
     time::{Duration, Instant},
@@ -15,7 +16,7 @@ pub(super) use kernel::KernelWire;
 #[cfg(target_os = "linux")]
 pub(super) use ours::OwnWire;
 
-use crate::card::StackName;
+use crate::{card::StackName, stack::distance::Distance};
 
 /// A listening TCP.
 pub(super) trait Wire {
@@ -41,7 +42,7 @@ pub(super) trait Wire {
     /// From now on, reads at most [`SLOW_READ`] bytes of it in a millisecond.
     fn read_slowly(&mut self, connection: u64);
 
-    /// Sends bytes: a response is small, so what the buffer does not take is lost with the connection.
+    /// Sends bytes, as fast as TCP takes them.
     fn send(&mut self, connection: u64, bytes: &[u8]);
 
     /// Sends a FIN, and reads on.
@@ -53,9 +54,51 @@ pub(super) trait Wire {
     /// Sends an RST.
     fn abort(&mut self, connection: u64);
 
+    /// Puts this path between the server and the clients of the next run, or none. Whether that can be done.
+    fn set_distance(&mut self, distance: Option<Distance>) -> bool {
+        distance.is_none()
+    }
+
+    /// How far the client's TCP is with what was sent, if that can be seen.
+    fn sending(&self, connection: u64) -> Option<Sending> {
+        let _ = connection;
+        None
+    }
+
     /// When SYNs came to the address that does not answer, if it has one, since the last call.
     fn take_unanswered_syns(&mut self) -> Vec<Duration> {
         Vec::new()
+    }
+}
+
+/// What the client's TCP says of what it gets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
+    /// Its receive window, in bytes.
+    pub(super) window: u64,
+    /// Bytes that it has acknowledged, and those that it has not, or that were not sent yet.
+    pub(super) acknowledged: u64,
+    pub(super) pending: u64,
+}
+
+/// What is to be sent on a connection, and was not given to TCP yet.
+#[derive(Debug, Default)]
+struct Outgoing {
+    bytes: VecDeque<u8>,
+    closes: bool,
+}
+
+impl Outgoing {
+    /// Gives TCP what it takes by `write`. Whether a FIN is to follow now.
+    fn flush(&mut self, mut write: impl FnMut(&[u8]) -> usize) -> bool {
+        while !self.bytes.is_empty() {
+            let taken = write(self.bytes.as_slices().0);
+            if taken == 0 {
+                return false;
+            }
+            self.bytes.drain(..taken);
+        }
+        std::mem::take(&mut self.closes)
     }
 }
 

@@ -158,6 +158,7 @@ fn lossless(who: &str, card: &Card) -> String {
     if is_client && open.is_empty() && !card.findings.iter().any(is_result) {
         return format!("{who}: no check gave a result.");
     }
+    let all = all_that_pass(card);
     match passed {
         0 if !open.is_empty() => format!("{who}: could not determine {open}{look}."),
         _ if !open.is_empty() => {
@@ -165,12 +166,24 @@ fn lossless(who: &str, card: &Card) -> String {
         }
         // Time goes by, or a stall may hide from this stack.
         1.. if waits || limited => format!("{who}: no stall found{look}."),
-        0 if warned.is_empty() => format!("{who} passes all checks."),
-        _ if warned.is_empty() => format!("{who} loses no time and passes all checks."),
+        0 if warned.is_empty() => format!("{who} passes {all}."),
+        _ if warned.is_empty() => format!("{who} loses no time and passes {all}."),
         // Some stall was not asked for or warns: then it is not for us to say that no time is lost.
         0 => format!("{who}: warnings: {warned}."),
         n if n < asked => format!("{who}: warnings: {warned}."),
         _ => format!("{who} loses no time in these checks{look}."),
+    }
+}
+
+/// What a client that passes everything passes: many checks need something of it.
+fn all_that_pass(card: &Card) -> String {
+    let applies = |it: &&Finding| it.verdict != Verdict::NotApplicable;
+    match card.findings.iter().filter(applies).count() {
+        1 if card.role == Role::Client => "the only check that applies".to_owned(),
+        n if card.role == Role::Client && n < card.findings.len() => {
+            format!("the {n} checks that apply")
+        }
+        _ => "all checks".to_owned(),
     }
 }
 
@@ -306,6 +319,20 @@ mod tests {
         assert_eq!(of(&report), "http://127.0.0.1:8080/ loses no time and passes all checks.");
         report.cards[0].findings.retain(|finding| finding.id == FindingId::Pipelining);
         assert_eq!(of(&report), "http://127.0.0.1:8080/ passes all checks.");
+    }
+
+    #[test]
+    fn a_client_passes_what_applies_to_it() {
+        let mut report = sample::one_card();
+        let card = &mut report.cards[0];
+        card.role = Role::Client;
+        let finding = |id, verdict| Finding { id, verdict, ..card.findings[0].clone() };
+        card.findings = vec![
+            finding(FindingId::FirstClose, Verdict::Pass),
+            finding(FindingId::ConnectionReuse, Verdict::Pass),
+            finding(FindingId::CloseRace, Verdict::NotApplicable),
+        ];
+        assert_eq!(of(&report), "http://127.0.0.1:8080/ passes the 2 checks that apply.");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Streams of events: what is reached of a server is a stream that has begun.
 
 use ackwise_cause::{FindingId, Role, Software};
-use ackwise_client::Target;
+use ackwise_net::Target;
 
 use super::{
     CheckError, HttpChoice, Options, Progress,

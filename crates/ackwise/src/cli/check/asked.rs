@@ -19,11 +19,11 @@ use crate::cli::{number::whole, outcome::Failure};
 
 #[derive(Args, Debug)]
 pub(super) struct Asked {
-    /// Check only this version of HTTP: 1.1 or 2 [default: each that the server offers]
+    /// Check only this version of HTTP: 1.1 or 2 [default: each that the server, or with --listen the client, offers]
     ///
-    /// HTTP/2 is offered by ALPN, or in clear text by an answer to its preface.
+    /// HTTP/2 is offered by ALPN, or in clear text by its preface or an answer to it.
     #[arg(help_heading = HEADING, hide_short_help = true)]
-    #[arg(long, value_name = "VERSION", requires = "url", value_parser = parse_version)]
+    #[arg(long, value_name = "VERSION", requires = "subject", value_parser = parse_version)]
     http: Option<Protocol>,
 
     /// Add this field to all requests, or replace Host, User-Agent or Accept (repeatable)

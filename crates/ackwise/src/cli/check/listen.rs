@@ -4,15 +4,17 @@ use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 
 use ackwise_check::{
     card::{FindingId, Role},
-    listen::{ListenClient, ListenNetwork, ListenOptions, ListenProgress, ListenTls, check_client},
+    listen::{
+        ListenClient, ListenError, ListenNetwork, ListenOptions, ListenProgress, ListenTls, Wish,
+        check_client,
+    },
     report::Report,
 };
 use clap::Args;
 
 use super::Check;
 use crate::cli::{
-    interrupt::until_interrupted, number::whole, outcome::Failure, privileges,
-    progress::ProgressLine,
+    interrupt::Stop, number::whole, outcome::Failure, privileges, progress::ProgressLine,
 };
 
 #[derive(Args, Debug)]
@@ -20,9 +22,10 @@ pub(super) struct Listen {
     /// Check a client: play the server on ADDRESS for COMMAND, which runs once for each check
     ///
     /// `{url}` in COMMAND stands for the server's URL, which ACKWISE_URL has too. --timeout limits each run (default: 10 s).
-    /// Without COMMAND, any client may connect, and what --requests of them show is graded.
+    /// Without COMMAND, any client may connect, and what they show is graded after --requests, --timeout (600 s) or
+    /// Ctrl-C. --http, --only, --json, --markdown, --fail-on and exit codes are as for a server.
     #[arg(help_heading = HEADING, hide_short_help = true)]
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = OF_SERVERS)]
+    #[arg(long, value_name = "ADDRESS", group = "subject", conflicts_with_all = OF_SERVERS)]
     listen: Option<SocketAddr>,
 
     /// Without COMMAND, end after N requests [default: 20]
@@ -85,27 +88,30 @@ pub(super) fn report(check: &Check) -> Result<Report, Failure> {
         true => ListenTls::On { ca_out: ca_out.clone() },
         false => ListenTls::Off,
     };
-    let options = ListenOptions { address, client, only, time, network, tls };
-    let card = until_interrupted(move |wanted| {
-        let line = ProgressLine::new();
-        check_client(&options, &mut |step| {
-            wanted.or_unwind();
-            match step {
-                ListenProgress::Ready => privileges::give_up(),
-                ListenProgress::Listening(address) => {
-                    line.say(&format!("listening on {scheme}://{address}/"));
-                }
-                ListenProgress::Checking(id) => line.show(FindingId::name(id)),
-                _ => {}
+    let http = check.asked.http();
+    let options = ListenOptions { address, client, http, only, time, network, tls };
+    let stop = Stop::on_hangup_too()?;
+    let line = ProgressLine::new();
+    let checked = check_client(&options, &mut |step| {
+        match step {
+            ListenProgress::Ready => privileges::give_up(),
+            ListenProgress::Listening(address) => {
+                line.say(&format!("listening on {scheme}://{address}/"));
             }
-        })
-    })??;
-    Ok(Report { cards: vec![card], ..Report::default() })
+            ListenProgress::Checking(id) => line.show(FindingId::name(id)),
+            _ => {}
+        }
+        if stop.is_asked() { Wish::End } else { Wish::GoOn }
+    });
+    drop(line);
+    match (checked, stop.signal()) {
+        (Err(ListenError::Interrupted), Some(signal)) => Err(Failure::Interrupted { signal }),
+        (checked, _) => Ok(Report { cards: checked?, ..Report::default() }),
+    }
 }
 
 /// What is about servers.
-const OF_SERVERS: [&str; 27] = [
-    "url",
+const OF_SERVERS: [&str; 25] = [
     "stack",
     "tcp",
     "quick",
@@ -115,7 +121,6 @@ const OF_SERVERS: [&str; 27] = [
     "behind",
     "max_requests",
     "paths",
-    "http",
     "fields",
     "method",
     "data",
@@ -131,7 +136,7 @@ const OF_SERVERS: [&str; 27] = [
     "ca_file",
     "allow_host_changes",
     "rtt",
-    "rate",
+    "link_rate",
 ];
 
 /// Over these options in `--help`.

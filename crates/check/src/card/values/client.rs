@@ -45,6 +45,8 @@ pub struct CloseRace {
     pub method: Option<&'static str>,
     /// Whether it was sent again on another connection.
     pub sent_again: Option<bool>,
+    /// Whether the client sent a request on a connection long after the server's GOAWAY; null in HTTP/1.1.
+    pub after_goaway: Option<bool>,
 }
 
 /// How a connection ended.
@@ -88,4 +90,15 @@ pub struct HappyEyeballs {
     pub syns: Option<u32>,
     /// How long after the first of them the client connected over IPv4; null if it never did.
     pub wait_ms: Option<f64>,
+}
+
+/// Values of `window-updates`, in bytes: the largest that were seen.
+#[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
+pub struct WindowUpdates {
+    /// TCP's receive window.
+    pub tcp: Option<u64>,
+    /// HTTP/2's window of the stream; null in HTTP/1.1.
+    pub stream: Option<u64>,
+    /// HTTP/2's window of the connection; null in HTTP/1.1.
+    pub connection: Option<u64>,
 }

@@ -6,9 +6,15 @@ use ackwise_http::{Fields, http2::hpack::Field};
 
 /// A field; copies are cheap, since one byte may name it again.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     name: Rc<[u8]>,
     value: Rc<[u8]>,
+}
+
+impl Kept {
+    pub(crate) fn name_and_value(&self) -> (&[u8], &[u8]) {
+        (&self.name, &self.value)
+    }
 }
 
 impl Field for Kept {

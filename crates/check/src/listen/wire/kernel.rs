@@ -14,7 +14,9 @@ use std::{
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::SockRef;
 
-use super::{Happening, MOST_CONNECTIONS, RECEIVE_BUFFER, SLOW_PAUSE, SLOW_READ, What, Wire};
+use super::{
+    Happening, MOST_CONNECTIONS, Outgoing, RECEIVE_BUFFER, SLOW_PAUSE, SLOW_READ, What, Wire,
+};
 use crate::card::StackName;
 
 /// The kernel's TCP.
@@ -32,6 +34,7 @@ struct Socket {
     /// When the pending ACK is to be sent.
     due: Option<Instant>,
     slow: bool,
+    outgoing: Outgoing,
     /// Nothing more can arrive.
     over: bool,
 }
@@ -58,9 +61,9 @@ impl KernelWire {
             }
             let id = self.next;
             self.next += 1;
-            let delay = Duration::ZERO;
-            self.connections
-                .insert(id, Socket { stream, delay, due: None, slow: false, over: false });
+            let (delay, outgoing) = (Duration::ZERO, Outgoing::default());
+            let socket = Socket { stream, delay, due: None, slow: false, outgoing, over: false };
+            self.connections.insert(id, socket);
             into.push(Happening { connection: id, at: self.begun.elapsed(), what: What::Opened });
         }
     }
@@ -72,11 +75,16 @@ impl KernelWire {
         let left = until.saturating_duration_since(Instant::now());
         let millis = left.as_micros().div_ceil(1000).min(u128::from(u16::MAX));
         let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::ZERO);
-        let readers = open().filter(|it| !it.slow).map(|it| it.stream.as_fd());
-        let mut fds: Vec<_> = readers
-            .chain([self.listener.as_fd()])
-            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
-            .collect();
+        let events = |it: &Socket| {
+            let mut events = PollFlags::empty();
+            events.set(PollFlags::POLLIN, !it.slow);
+            events.set(PollFlags::POLLOUT, !it.outgoing.bytes.is_empty());
+            events
+        };
+        let pollable = open().filter(|it| !it.slow || !it.outgoing.bytes.is_empty());
+        let sockets = pollable.map(|it| PollFd::new(it.stream.as_fd(), events(it)));
+        let listener = PollFd::new(self.listener.as_fd(), PollFlags::POLLIN);
+        let mut fds: Vec<_> = sockets.chain([listener]).collect();
         let _ = poll(&mut fds, timeout); // An interrupted wait is a short one.
     }
 }
@@ -111,6 +119,7 @@ impl Wire for KernelWire {
             let mut push =
                 |what| into.push(Happening { connection: id, at: begun.elapsed(), what });
             socket.read(&mut push);
+            socket.flush();
             socket.acknowledge(&mut push);
         }
         Ok(())
@@ -130,15 +139,16 @@ impl Wire for KernelWire {
 
     fn send(&mut self, connection: u64, bytes: &[u8]) {
         let Some(socket) = self.connections.get_mut(&connection) else { return };
-        // A client that has gone is seen by the next read.
-        let _ = socket.stream.write_all(bytes);
+        socket.outgoing.bytes.extend(bytes);
+        socket.flush();
         socket.due = None;
         quick_ack(&SockRef::from(&socket.stream), socket.delay.is_zero());
     }
 
     fn half_close(&mut self, connection: u64) {
-        if let Some(socket) = self.connections.get(&connection) {
-            let _ = socket.stream.shutdown(Shutdown::Write);
+        if let Some(socket) = self.connections.get_mut(&connection) {
+            socket.outgoing.closes = true;
+            socket.flush();
         }
     }
 
@@ -155,6 +165,13 @@ impl Wire for KernelWire {
 }
 
 impl Socket {
+    fn flush(&mut self) {
+        // A client that has gone is seen by the next read.
+        if self.outgoing.flush(|bytes| self.stream.write(bytes).unwrap_or(0)) {
+            let _ = self.stream.shutdown(Shutdown::Write);
+        }
+    }
+
     fn read(&mut self, push: &mut impl FnMut(What)) {
         let mut buffer = [0; SLOW_READ];
         for _ in 0..if self.slow { 1 } else { READS } {

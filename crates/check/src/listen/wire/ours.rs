@@ -17,8 +17,11 @@ use ackwise_tcp::{
     wire,
 };
 
-use super::{Happening, MOST_CONNECTIONS, RECEIVE_BUFFER, SLOW_PAUSE, SLOW_READ, What, Wire};
-use crate::card::StackName;
+use super::{
+    Happening, MOST_CONNECTIONS, Outgoing, RECEIVE_BUFFER, SLOW_PAUSE, SLOW_READ, Sending, What,
+    Wire,
+};
+use crate::{card::StackName, stack::distance::Distance};
 
 /// Our own TCP.
 pub(in crate::listen) struct OwnWire {
@@ -40,6 +43,7 @@ struct Seat {
     end: u64,
     /// Read, and not reported.
     unread: VecDeque<u8>,
+    outgoing: Outgoing,
     slow: bool,
     over: bool,
 }
@@ -85,9 +89,7 @@ impl OwnWire {
             let first = self.stack.trace(id).and_then(|trace| trace.since(0).next());
             let at = first
                 .map_or_else(|| self.begun.elapsed(), |it| elapsed(&self.stack, self.begun, it));
-            let seat =
-                Seat { id, seen: 0, end: 0, unread: VecDeque::new(), slow: false, over: false };
-            self.connections.insert(self.next, seat);
+            self.connections.insert(self.next, Seat::new(id));
             into.push(Happening { connection: self.next, at, what: What::Opened });
             self.next += 1;
         }
@@ -138,6 +140,7 @@ impl Wire for OwnWire {
         self.accept(into);
         for (&connection, seat) in &mut self.connections {
             let mut push = |at, what| into.push(Happening { connection, at, what });
+            seat.flush(&mut self.stack);
             seat.read(&mut self.stack, &mut self.buffer);
             seat.report(&self.stack, self.begun, &mut push);
             if seat.slow && seat.over {
@@ -168,14 +171,16 @@ impl Wire for OwnWire {
     }
 
     fn send(&mut self, connection: u64, bytes: &[u8]) {
-        if let Some(id) = self.id(connection) {
-            self.stack.write(id, bytes);
+        if let Some(seat) = self.connections.get_mut(&connection) {
+            seat.outgoing.bytes.extend(bytes);
+            seat.flush(&mut self.stack);
         }
     }
 
     fn half_close(&mut self, connection: u64) {
-        if let Some(id) = self.id(connection) {
-            self.stack.close(id);
+        if let Some(seat) = self.connections.get_mut(&connection) {
+            seat.outgoing.closes = true;
+            seat.flush(&mut self.stack);
         }
     }
 
@@ -192,6 +197,19 @@ impl Wire for OwnWire {
         }
     }
 
+    fn set_distance(&mut self, distance: Option<Distance>) -> bool {
+        self.stack.set_path(distance.map(|it| it.links(false)));
+        true
+    }
+
+    fn sending(&self, connection: u64) -> Option<Sending> {
+        let seat = self.connections.get(&connection)?;
+        let endpoint = self.stack.endpoint(seat.id)?;
+        let acknowledged = endpoint.acknowledged();
+        let pending = endpoint.written() - acknowledged + seat.outgoing.bytes.len() as u64;
+        Some(Sending { window: endpoint.peer_window().into(), acknowledged, pending })
+    }
+
     fn take_unanswered_syns(&mut self) -> Vec<Duration> {
         std::mem::take(&mut self.unanswered)
     }
@@ -202,6 +220,17 @@ fn is_syn(packet: &[u8]) -> bool {
 }
 
 impl Seat {
+    fn new(id: ConnectionId) -> Self {
+        let outgoing = Outgoing::default();
+        Self { id, seen: 0, end: 0, unread: VecDeque::new(), outgoing, slow: false, over: false }
+    }
+
+    fn flush(&mut self, stack: &mut TunStack) {
+        if self.outgoing.flush(|bytes| stack.write(self.id, bytes)) {
+            stack.close(self.id);
+        }
+    }
+
     fn read(&mut self, stack: &mut TunStack, buffer: &mut [u8]) {
         for _ in 0..if self.slow { 1 } else { READS } {
             let bytes = stack.read(self.id, buffer);
