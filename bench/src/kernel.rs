@@ -17,8 +17,10 @@
 //! | `several` | several at a time |
 //! | `keep` | the results as files |
 //! | `short` | the same for exchanges of a few segments |
+//! | `cross` | pages that share a bottleneck with downloads |
 
 mod compare;
+mod cross;
 mod experiment;
 mod flow;
 mod keep;
@@ -43,6 +45,7 @@ use xtask::process;
 
 use self::compare::{Comparison, Pair};
 use self::flow::{Flow, Outcome};
+use self::options::Traffic;
 use self::path::Path;
 use self::real::Ran;
 use self::several::measure_all;
@@ -62,12 +65,18 @@ pub(super) const QUESTION: &str = "does the preset `linux-6` behave like this ke
 ///
 /// If the kernel cannot be measured here, a run fails, or the comparison takes too long.
 pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
-    if settings.short {
-        eprintln!("{NAME}: {QUESTION}");
-        print(&short::run(settings)?)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    eprintln!("{NAME}: {QUESTION}\n{}", path::RANGES);
+    eprintln!("{NAME}: {QUESTION}");
+    let text = match settings.traffic {
+        Traffic::Transfers => transfers(settings)?,
+        Traffic::Short => short::run(settings)?,
+        Traffic::Cross => cross::run(settings)?,
+    };
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn transfers(settings: &Settings) -> anyhow::Result<String> {
+    eprintln!("{}", path::RANGES);
     if settings.kept.is_none() {
         Tracer::prepare()?;
     }
@@ -76,16 +85,14 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         None => (0..settings.paths()).collect(),
     };
     let all = compare_all(settings, &numbers)?;
-    let text = match settings.json {
-        true => format!("{:#}\n", report::json(settings.seed, &all)),
-        false => report::text(settings.seed, &all),
-    };
-    print(&text)?;
     if let Some(file) = &settings.page {
         let page = page::page(settings.seed, &all);
         fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(match settings.json {
+        true => format!("{:#}\n", report::json(settings.seed, &all)),
+        false => report::text(settings.seed, &all),
+    })
 }
 
 /// Prints on standard output; a reader that has gone has seen enough.

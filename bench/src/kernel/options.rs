@@ -11,9 +11,8 @@ use lexopt::prelude::*;
 pub(crate) struct Settings {
     /// Seed of all random numbers.
     pub(super) seed: u64,
-    /// Compare short exchanges, not transfers.
-    pub(super) short: bool,
-    /// Number of paths, or of cases, if given.
+    pub(super) traffic: Traffic,
+    /// Number of paths, of short cases, or of runs of each case with cross traffic, if given.
     paths: Option<u64>,
     /// The number of the only path to compare.
     pub(super) only: Option<u64>,
@@ -27,11 +26,22 @@ pub(crate) struct Settings {
     pub(super) kept: Option<PathBuf>,
 }
 
+/// What is compared.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Traffic {
+    #[default]
+    Transfers,
+    /// Exchanges of a few segments.
+    Short,
+    /// Pages beside downloads.
+    Cross,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
             seed: 1,
-            short: false,
+            traffic: Traffic::default(),
             paths: None,
             only: None,
             json: false,
@@ -52,6 +62,11 @@ impl Settings {
     pub(super) fn cases(&self) -> u64 {
         self.paths.unwrap_or(240)
     }
+
+    /// How many runs of each case with cross traffic.
+    pub(super) fn runs(&self) -> u64 {
+        self.paths.unwrap_or(80)
+    }
 }
 
 pub(crate) const HELP: &str = "\
@@ -61,7 +76,9 @@ cargo xtask bench kernel [OPTION]...
     --seed N     Seed of all random numbers (1 by default).
     --short      Compare exchanges of 1 to 12 segments that lose packets, each three times on the kernel:
                  240 cases by default, about ten minutes. The table has those that differ.
-    --paths N    Number of paths (60 by default), or of short cases.
+    --cross      Compare pages that share a bottleneck with downloads, in three cases: the mean of 80 runs of each
+                 (ten minutes), with its 95 % confidence interval.
+    --paths N    Number of paths (60 by default), of short cases, or of runs of each case of --cross.
     --only CASE  Compare only the path with this number, as the table shows it.
     --json       Print JSON.
     --page FILE  Write an HTML page that shows the five worst paths side by side.
@@ -71,6 +88,7 @@ cargo xtask bench kernel [OPTION]...
               cargo xtask bench kernel --seed 7 --only 12 --keep /tmp/path
               cargo xtask bench kernel --seed 7 --only 12 --kept /tmp/path
               cargo xtask bench kernel --short --seed 7
+              cargo xtask bench kernel --cross --only 1
     Exit: 0 measured (the last lines say which targets are reached), 1 could not measure.
 ";
 
@@ -85,7 +103,8 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
     while let Some(arg) = parser.next()? {
         match arg {
             Long("seed") => settings.seed = parser.value()?.parse()?,
-            Long("short") => settings.short = true,
+            Long("short") => settings.traffic = Traffic::Short,
+            Long("cross") => settings.traffic = Traffic::Cross,
             Long("paths") => settings.paths = Some(parser.value()?.parse::<NonZeroU64>()?.get()),
             Long("only") => settings.only = Some(parser.value()?.parse()?),
             Long("json") => settings.json = true,
@@ -112,12 +131,13 @@ mod tests {
         let line = "--short --seed 7 --paths 9 --only 3 --json --page p.html --keep k --kept d";
         let settings = parsed(line).unwrap().unwrap();
         assert_eq!((settings.seed, settings.paths(), settings.only), (7, 9, Some(3)));
-        assert_eq!((settings.short, settings.cases()), (true, 9));
+        assert_eq!((settings.traffic, settings.cases(), settings.runs()), (Traffic::Short, 9, 9));
         let default = parsed("").unwrap().unwrap();
-        assert_eq!((default.paths(), default.cases()), (60, 240));
+        assert_eq!((default.paths(), default.cases(), default.runs()), (60, 240, 80));
+        assert_eq!(parsed("--cross").unwrap().unwrap().traffic, Traffic::Cross);
         assert_eq!((settings.page, settings.keep), (Some("p.html".into()), Some("k".into())));
         assert!(settings.json && settings.kept == Some("d".into()));
-        for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
+        for option in line.split_whitespace().chain(["--cross"]).filter(|it| it.starts_with("--")) {
             assert!(HELP.contains(option), "{option}");
         }
         assert_eq!(parsed("--help").unwrap(), None);

@@ -136,6 +136,7 @@ shown_by! {
     }
     fn who_takes_over_may_give_up() { "close_swap/a_peer_that_answers_no_more_is_given_up" }
     fn an_idle_connection_sends_nothing() { "retransmission/an_idle_connection_sends_nothing" }
+    fn a_fin_does_not_wait_for_the_window() { "close/linux_sends_the_fin_behind_a_full_window" }
     fn a_closed_window_is_probed_for_ever() {
         "zero_window/probes_back_off_and_never_give_up_an_answering_peer"
         "zero_window/a_fin_is_not_given_up_either"
@@ -231,6 +232,7 @@ shown_by! {
         "frto/without_sack_one_ack_shows_nothing"
         "frto/a_sack_for_data_sent_once_shows_it_too"
         "frto/a_duplicate_ack_shows_a_loss"
+        "frto/a_sack_of_new_data_shows_a_loss_where_losses_are_found_by_time"
         "frto/what_was_sacked_before_shows_nothing"
         "frto/without_new_data_everything_is_sent_again"
     }

@@ -67,9 +67,9 @@ impl Sender {
         self.recovery.on_duplicate_ack();
         match self.recovery.phase() {
             Phase::Fast(Repair::Scoreboard) => {}
+            Phase::Forward => self.end_test(),
             _ if self.detects_by_time() => {}
             Phase::Fast(_) => self.congestion.on_duplicate_ack(),
-            Phase::Forward => self.end_test(),
             Phase::Open | Phase::GoneBack => {
                 let lost = self.recovery.duplicate_acks() >= DUPLICATE_THRESHOLD
                     || self.scoreboard().head_is_lost();
