@@ -300,11 +300,12 @@ impl Sender {
         None
     }
 
-    /// Linux `tcp_ack_update_rtt` takes the timestamp where nothing else can be measured, but not that of a SYN-ACK that
-    /// was sent again (`tcp_synack_rtt_meas`).
+    /// Linux `tcp_ack_update_rtt` takes the timestamp where nothing else can be measured, also of a SYN-ACK that was sent
+    /// again (`tcp_synack_rtt_meas`), but that of a cookie has options in it.
     fn measures_by_echo(&self, config: &Config) -> bool {
-        let acks_syn_ack = self.sequence.is_passive() && self.sequence.una() == 1;
-        config.policies.timers == TimerPolicy::Linux && !acks_syn_ack
+        let sequence = &self.sequence;
+        let acks_cookie = sequence.is_passive() && sequence.una() == 1 && !sequence.has_lost_syn();
+        config.policies.timers == TimerPolicy::Linux && !acks_cookie
     }
 
     /// Linux `tcp_ack_update_rtt`: an ACK that only SACKs gives a sample, too.

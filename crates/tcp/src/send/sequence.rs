@@ -100,6 +100,11 @@ impl SendSequence {
         self.rewind_to(0);
     }
 
+    /// Whether the SYN, or SYN-ACK, was lost.
+    pub(crate) const fn has_lost_syn(&self) -> bool {
+        self.syn_lost
+    }
+
     /// ISS.
     pub(crate) const fn iss(&self) -> SeqNumber {
         self.iss
