@@ -44,7 +44,9 @@ impl Readings {
             return readings;
         }
         if wants(FindingId::StreamHeld) {
-            let [longest, shorter] = delays(reader.client.capabilities().longest_delay);
+            let fills = readings.prompt.fills_segment_in();
+            let most = reader.client.capabilities().longest_delay;
+            let [longest, shorter] = delays(fills.map_or(most, |it| most.min(it.max(DELAYS[1]))));
             readings.longest = reader.read(Trial::delayed(longest));
             if readings.longest.as_ref().is_ok_and(|it| !it.by_ack().is_free()) {
                 readings.shorter = Some(reader.read(Trial::delayed(shorter)));
@@ -93,7 +95,8 @@ impl Reader<'_> {
     }
 }
 
-/// The two ACK delays: 120 and 40 ms, or as much as the stack can do, and somewhat less.
+/// The two ACK delays: 120 and 40 ms, or as much as the stack can do and as leaves room in a segment, since full ones do
+/// not wait, and somewhat less.
 fn delays(longest: Duration) -> [Duration; 2] {
     match longest >= DELAYS[0] {
         true => DELAYS,
