@@ -29,7 +29,7 @@ fn record(kind: &str, arrivals: &[(u64, String)], delay: u64) -> Record {
     let head = Head {
         bytes: 100,
         status: 200,
-        fields: Fields::of([(&b"Content-Type"[..], kind.as_bytes())].into_iter()),
+        fields: Fields::of([(&b"Content-Type"[..], kind.as_bytes())]),
         content_length: None,
         keep_alive: None,
         persists: true,
@@ -250,7 +250,7 @@ fn a_compressor_that_holds_events_is_found_by_their_pace() {
     let encoded = |arrivals: &[(u64, String)]| {
         let mut record = record(SSE, arrivals, 0);
         let fields = [(&b"Content-Encoding"[..], &b"gzip"[..])];
-        record.exchange.head.fields = Fields::of(fields.into_iter());
+        record.exchange.head.fields = Fields::of(fields);
         Some(Ok(record))
     };
     for (arrivals, verdict) in [
