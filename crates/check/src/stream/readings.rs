@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ackwise_cause::{FindingId, Software};
 
+use super::read::read;
 use super::{record::Record, trial::Trial};
 use crate::{
     card::Reason,
@@ -82,7 +83,7 @@ impl Reader<'_> {
         let (all, now) = (self.client.budget.clone(), self.client.now());
         let lent = all.lend(1, self.begins + trial.patience + LATER, now);
         self.client.budget = lent.clone();
-        let reading = trial.read(self.client, self.page);
+        let reading = read(trial, self.client, self.page);
         self.client.budget = all.settle(&lent, &self.client.budget);
         reading
     }
