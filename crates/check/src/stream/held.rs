@@ -28,8 +28,8 @@ const ID: FindingId = FindingId::StreamHeld;
 
 pub(super) fn judge(readings: &Readings) -> Judged {
     let prompt = &readings.prompt;
-    if prompt.is_at_once() {
-        return at_once(prompt);
+    if prompt.is_in_one_piece() {
+        return in_one_piece(prompt);
     }
     let values = values(readings);
     if let Some(found) = by_nagle(readings, values) {
@@ -50,7 +50,7 @@ pub(super) fn judge(readings: &Readings) -> Judged {
 }
 
 /// A stream in which nothing shows who holds what.
-fn at_once(prompt: &Record) -> Judged {
+fn in_one_piece(prompt: &Record) -> Judged {
     let events = counted(prompt.events as u64, "event");
     let after = prompt.begins_after().map(rounded).unwrap_or_default();
     let late = prompt.begins_after().is_some_and(|after| after >= LATE);

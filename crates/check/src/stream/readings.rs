@@ -41,7 +41,7 @@ impl Readings {
         let nothing = || Err(ExchangeError::Silent(Duration::ZERO));
         let mut readings =
             Self { prompt, longest: nothing(), shorter: None, small: None, gzip: None, software };
-        if readings.prompt.is_at_once() {
+        if readings.prompt.is_in_one_piece() {
             return readings;
         }
         if wants(FindingId::StreamHeld) {

@@ -94,7 +94,7 @@ impl Record {
     }
 
     /// Whether all content came at the same time, as far as a path lets it.
-    pub(super) fn is_at_once(&self) -> bool {
+    pub(super) fn is_in_one_piece(&self) -> bool {
         let ends = self.bursts.first().zip(self.bursts.last());
         ends.is_none_or(|(first, last)| {
             last.to.saturating_duration_since(first.from) <= AT_ONCE + 4 * self.rtt
