@@ -3,7 +3,7 @@
 //!
 //! | file | purpose |
 //! | --- | --- |
-//! | `trial` | one reading of the stream, by a client of a certain kind |
+//! | `trial`, `read` | a client of a certain kind, and its reading of the stream |
 //! | `readings` | the readings of a check, and which of them are needed |
 //! | `syntax` | where events end in the content |
 //! | `record` | when they arrived, and how many together |
@@ -15,6 +15,7 @@ mod compressed;
 mod held;
 mod judged;
 mod pace;
+mod read;
 mod readings;
 mod record;
 mod syntax;
@@ -39,7 +40,7 @@ pub(crate) struct Begun {
 impl Begun {
     /// Asks for `page`, and reads for a while what comes.
     pub(crate) fn read(client: &mut Client, page: &Page) -> Result<Self, ExchangeError> {
-        Ok(Self { record: Trial::PROMPT.read(client, page)? })
+        Ok(Self { record: read::read(Trial::PROMPT, client, page)? })
     }
 
     /// The response, as far as it was read.

@@ -150,8 +150,9 @@ fn lighttpd(site: &Site) -> Result<Command, Missing> {
 
 fn tokens(port: u16, arguments: &[&str], site: &Site) -> Result<Command, Missing> {
     let mut command = Command::new(find("python3", "python3")?);
-    let program = include_str!("../../../../bench/programs/tokens.py");
-    command.arg(site.write("tokens.py", program)).arg(port.to_string()).args(arguments);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/programs/tokens.py");
+    let program = std::fs::read_to_string(path).expect("the repository has it");
+    command.arg(site.write("tokens.py", &program)).arg(port.to_string()).args(arguments);
     Ok(command)
 }
 

@@ -131,5 +131,5 @@ impl PartialResponse {
     }
 }
 
-/// Pieces of kept content that are told apart. Our choice.
+/// Pieces of kept content that are distinguished. Our choice.
 const PIECES_LIMIT: usize = 1 << 16;

@@ -17,7 +17,7 @@ const ID: FindingId = FindingId::StreamGzip;
 
 pub(super) fn judge(readings: &Readings) -> Judged {
     let plain = &readings.prompt;
-    if plain.is_at_once() {
+    if plain.is_in_one_piece() {
         return Judged::without(ID, None, "the stream comes at once without compression");
     }
     let compressed = match &readings.gzip {
@@ -39,7 +39,7 @@ pub(super) fn judge(readings: &Readings) -> Judged {
     let waited = later.saturating_sub(begins);
     let (summary, cost) = if compressed.bursts.is_empty() {
         (format!("compressed ({encoding}), nothing arrives for {}", rounded(after)), after)
-    } else if compressed.is_at_once() && waited >= LATE {
+    } else if compressed.is_in_one_piece() && waited >= LATE {
         let later = rounded(later);
         (
             format!(

@@ -28,8 +28,8 @@ const ID: FindingId = FindingId::StreamHeld;
 
 pub(super) fn judge(readings: &Readings) -> Judged {
     let prompt = &readings.prompt;
-    if prompt.is_at_once() {
-        return at_once(prompt);
+    if prompt.is_in_one_piece() {
+        return in_one_piece(prompt);
     }
     let values = values(readings);
     if let Some(found) = by_nagle(readings, values) {
@@ -50,7 +50,7 @@ pub(super) fn judge(readings: &Readings) -> Judged {
 }
 
 /// A stream in which nothing shows who holds what.
-fn at_once(prompt: &Record) -> Judged {
+fn in_one_piece(prompt: &Record) -> Judged {
     let events = counted(prompt.events as u64, "event");
     let after = prompt.begins_after().map(rounded).unwrap_or_default();
     let late = prompt.begins_after().is_some_and(|after| after >= LATE);
@@ -98,7 +98,7 @@ fn by_nagle(readings: &Readings, values: StreamHeld) -> Option<Judged> {
     };
     let by_ack = longest.by_ack();
     let disturbed = || {
-        let ByAck { followed, before } = by_ack;
+        let ByAck { followed, before, .. } = by_ack;
         let why = format!("{followed} arrivals followed a delayed ACK, and {before} came before");
         Some(Judged::without(ID, Some(Reason::Disturbed), why))
     };
@@ -122,19 +122,12 @@ fn by_nagle(readings: &Readings, values: StreamHeld) -> Option<Judged> {
     }
     let gaps = readings.prompt.median_gap().zip(shorter.median_gap());
     let Some((prompt, delayed)) = gaps else { return disturbed() };
-    if delayed <= prompt {
-        return None; // Late ACKs do no harm: what they release is held by something else.
-    }
-    // What a client on Linux would lose, whose ACKs come after 40 ms.
-    let delayed = delayed + ACK_ON_LINUX.saturating_sub(shorter.trial.delay);
-    let cost = delayed.saturating_sub(prompt);
+    let (what, cost) = lost_to_nagle(&readings.prompt, shorter, [prompt, delayed])?;
     let verdict = if cost >= COSTLY { Verdict::Fail } else { Verdict::Warn };
     let summary = format!(
-        "Nagle's algorithm holds events until the client's ACK: with ACKs after {}, they arrive {} apart instead of {} \
-         ({} arrivals followed an ACK that was {} late)",
+        "Nagle's algorithm holds events until the client's ACK: with ACKs after {}, {what} ({} arrivals followed an ACK \
+         that was {} late)",
         rounded(ACK_ON_LINUX),
-        rounded(delayed),
-        rounded(prompt),
         by_ack.followed,
         rounded(longest.trial.delay),
     );
@@ -143,6 +136,25 @@ fn by_nagle(readings: &Readings, values: StreamHeld) -> Option<Judged> {
     let own = ID.remedy(readings.software).filter(|it| it.software.is_some());
     let remedy = own.or_else(|| FindingId::NagleDelayedAck.remedy(readings.software));
     Some(held(verdict, summary, values, cost, remedy).shown_by(&longest.exchange))
+}
+
+/// What a client on Linux would lose, whose ACKs come after 40 ms: what happens to events, and the cost. `None` if late
+/// ACKs do no harm, since what they release is held by something else. The gaps are those of the two readings.
+fn lost_to_nagle(
+    prompt: &Record,
+    shorter: &Record,
+    gaps: [Duration; 2],
+) -> Option<(String, Duration)> {
+    let later = ACK_ON_LINUX.saturating_sub(shorter.trial.delay);
+    let [before, delayed] = gaps;
+    if delayed > before {
+        let [apart, instead] = [delayed + later, before].map(rounded);
+        let what = format!("they arrive {apart} apart instead of {instead}");
+        return Some((what, delayed + later - before));
+    }
+    let wait = shorter.by_ack().wait() + later;
+    let what = format!("their ends arrive {} after their beginnings", rounded(wait));
+    (prompt.together() <= 1).then_some((what, wait))
 }
 
 /// Events that are farther apart than this stack can delay an ACK, and closer than some client does.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ackwise_cause::{FindingId, Software};
 
+use super::read::read;
 use super::{record::Record, trial::Trial};
 use crate::{
     card::Reason,
@@ -40,11 +41,13 @@ impl Readings {
         let nothing = || Err(ExchangeError::Silent(Duration::ZERO));
         let mut readings =
             Self { prompt, longest: nothing(), shorter: None, small: None, gzip: None, software };
-        if readings.prompt.is_at_once() {
+        if readings.prompt.is_in_one_piece() {
             return readings;
         }
         if wants(FindingId::StreamHeld) {
-            let [longest, shorter] = delays(reader.client.capabilities().longest_delay);
+            let fills = readings.prompt.fills_segment_in();
+            let most = reader.client.capabilities().longest_delay;
+            let [longest, shorter] = delays(fills.map_or(most, |it| most.min(it.max(DELAYS[1]))));
             readings.longest = reader.read(Trial::delayed(longest));
             if readings.longest.as_ref().is_ok_and(|it| !it.by_ack().is_free()) {
                 readings.shorter = Some(reader.read(Trial::delayed(shorter)));
@@ -80,7 +83,7 @@ impl Reader<'_> {
         let (all, now) = (self.client.budget.clone(), self.client.now());
         let lent = all.lend(1, self.begins + trial.patience + LATER, now);
         self.client.budget = lent.clone();
-        let reading = trial.read(self.client, self.page);
+        let reading = read(trial, self.client, self.page);
         self.client.budget = all.settle(&lent, &self.client.budget);
         reading
     }
@@ -93,7 +96,8 @@ impl Reader<'_> {
     }
 }
 
-/// The two ACK delays: 120 and 40 ms, or as much as the stack can do, and somewhat less.
+/// The two ACK delays: 120 and 40 ms, or as much as the stack can do and as leaves room in a segment, since full ones do
+/// not wait, and somewhat less.
 fn delays(longest: Duration) -> [Duration; 2] {
     match longest >= DELAYS[0] {
         true => DELAYS,

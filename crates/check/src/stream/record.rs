@@ -70,6 +70,13 @@ impl Record {
         if gaps.len() < GAPS_MIN { None } else { middle(gaps) }
     }
 
+    /// How long the stream takes to fill a segment; `None` if there is no telling.
+    pub(super) fn fills_segment_in(&self) -> Option<Duration> {
+        let bytes: u64 = self.bursts.iter().map(|burst| burst.bytes).sum();
+        let room = f64::from(self.trial.mss) - OPTIONS as f64;
+        (bytes > 0).then(|| self.watched.mul_f64((room / bytes as f64).min(LONG)))
+    }
+
     /// How far apart arrivals are on average, also if there was none.
     pub(super) fn pace(&self) -> Duration {
         self.watched / u32::try_from(self.bursts.len().max(1)).unwrap_or(u32::MAX)
@@ -87,7 +94,7 @@ impl Record {
     }
 
     /// Whether all content came at the same time, as far as a path lets it.
-    pub(super) fn is_at_once(&self) -> bool {
+    pub(super) fn is_in_one_piece(&self) -> bool {
         let ends = self.bursts.first().zip(self.bursts.last());
         ends.is_none_or(|(first, last)| {
             last.to.saturating_duration_since(first.from) <= AT_ONCE + 4 * self.rtt
@@ -117,6 +124,8 @@ pub(super) struct ByAck {
     pub(super) followed: usize,
     /// They came before that.
     pub(super) before: usize,
+    /// How long those that followed waited in all.
+    waited: Duration,
 }
 
 impl ByAck {
@@ -129,7 +138,13 @@ impl ByAck {
         let was_late = stall.withheld() >= Some(record.trial.delay / 2);
         if was_late && stall.to <= acked + record.rtt + SLACK {
             self.followed += 1;
+            self.waited += stall.length();
         }
+    }
+
+    /// How long those that followed an ACK waited, on average.
+    pub(super) fn wait(self) -> Duration {
+        self.waited / u32::try_from(self.followed.max(1)).unwrap_or(u32::MAX)
     }
 
     /// Whether arrivals wait for ACKs: most do. The kernel acknowledges some of the first by itself, unseen.
@@ -212,6 +227,9 @@ const OPTIONS: u64 = 40;
 
 /// How much later than a round trip after our ACK something may come that the ACK released, on a busy machine. Our choice.
 const SLACK: Duration = Duration::from_millis(8);
+
+/// A slower stream never fills a segment.
+const LONG: f64 = 1_000.0;
 
 /// Releases that show that arrivals wait for our ACK. Our choice: at two delays, each twice as many as chance would
 /// give in a trial.

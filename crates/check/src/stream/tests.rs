@@ -29,7 +29,7 @@ fn record(kind: &str, arrivals: &[(u64, String)], delay: u64) -> Record {
     let head = Head {
         bytes: 100,
         status: 200,
-        fields: Fields::of([(&b"Content-Type"[..], kind.as_bytes())].into_iter()),
+        fields: Fields::of([(&b"Content-Type"[..], kind.as_bytes())]),
         content_length: None,
         keep_alive: None,
         persists: true,
@@ -134,6 +134,27 @@ fn arrivals_that_follow_acks_at_two_delays_are_nagle_s() {
     assert!(finding.remedy.unwrap().contains("TCP_NODELAY"));
     assert!(!finding.evidence.is_empty());
 
+    // The ends of events wait, and events are far apart.
+    let halves = |delay: u64| {
+        let halves = (0..8).flat_map(|number| {
+            let at = 100 + number * 500;
+            [(at, "data: to".to_owned()), (at + delay + 1, "ken\n\n".to_owned())]
+        });
+        halves.collect::<Vec<_>>()
+    };
+    let ends = Readings {
+        longest: Ok(record(SSE, &halves(120), 120)),
+        shorter: Some(Ok(record(SSE, &halves(40), 40))),
+        ..readings(&halves(0))
+    };
+    let (finding, values) = held(&ends);
+    assert_eq!(
+        (finding.verdict, values.held_by),
+        (Verdict::Fail, Some(HeldBy::Nagle)),
+        "{finding:?}"
+    );
+    assert_eq!(finding.cost_ms, Some(41.0));
+
     // HAProxy's cork lets go with an ACK, too, but holds events for longer without.
     let corked = Readings {
         small: Some(Ok(record(SSE, &smooth, 0))),
@@ -229,7 +250,7 @@ fn a_compressor_that_holds_events_is_found_by_their_pace() {
     let encoded = |arrivals: &[(u64, String)]| {
         let mut record = record(SSE, arrivals, 0);
         let fields = [(&b"Content-Encoding"[..], &b"gzip"[..])];
-        record.exchange.head.fields = Fields::of(fields.into_iter());
+        record.exchange.head.fields = Fields::of(fields);
         Some(Ok(record))
     };
     for (arrivals, verdict) in [

@@ -1,12 +1,8 @@
-//! One reading of the stream over the network, by a client of a certain kind.
+//! The clients that read the stream.
 
 use std::time::Duration;
 
-use super::record::{Record, TOGETHER};
-use crate::{
-    http_client::{Client, ExchangeError, Page, Watch},
-    stack::{AckRule, Acknowledge, Receiver},
-};
+use crate::stack::Receiver;
 
 /// The client of one reading.
 #[derive(Clone, Copy, Debug)]
@@ -46,43 +42,12 @@ impl Trial {
     pub(super) const SMALL: Self = Self { mss: SMALL_MSS, patience: FURTHER, ..Self::PROMPT };
 
     pub(super) const GZIP: Self = Self { coding: Coding::Gzip, patience: FURTHER, ..Self::PROMPT };
-
-    /// Asks for the stream, and reads it for a while.
-    pub(super) fn read(self, client: &mut Client, page: &Page) -> Result<Record, ExchangeError> {
-        let request = match self.coding {
-            Coding::Given => client.ask_for(page, None),
-            Coding::Gzip => client.ask_for_with(page, ("Accept-Encoding", "gzip")),
-        }?;
-        let mut connection = client.open(Receiver { mss: self.mss, ..Receiver::ETHERNET })?;
-        if !self.delay.is_zero() {
-            connection.set_acknowledge(Acknowledge::Delayed(AckRule::Linux, self.delay));
-        }
-        let watch = Watch {
-            short: SHORT.min(self.patience),
-            long: self.patience,
-            enough: ENOUGH,
-            apart: TOGETHER,
-            content: CONTENT,
-        };
-        let exchange = connection.watch(&request, &watch, &mut client.budget)?;
-        let rtt = connection.handshake();
-        Ok(Record::new(exchange, self, rtt, connection.now()))
-    }
 }
 
 /// How long the first reading goes on, and further ones, after the first content. Our choices: buffers of 4,096 bytes
 /// fill several times with 300 bytes each 20 ms, and all readings fit into the 15 s of a check.
 const FIRST: Duration = Duration::from_secs(5);
 const FURTHER: Duration = Duration::from_secs(2);
-
-/// How long a stream of many pieces is read. Our choice: ten of the longest ACK delays.
-const SHORT: Duration = Duration::from_millis(1_200);
-
-/// As many pieces are enough. Our choice: a stream of a token each 20 ms has twice as many in [`SHORT`].
-const ENOUGH: usize = 30;
-
-/// Bytes of a stream that are read. Our choice.
-const CONTENT: usize = 1 << 20;
 
 /// Our choice: few events are smaller, and larger than what systems refuse (Linux `tcp_min_snd_mss`: 48).
 const SMALL_MSS: u16 = 128;
