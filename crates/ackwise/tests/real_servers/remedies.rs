@@ -119,7 +119,7 @@ fn nginx_without_proxy_buffering_sends_each_token() {
 #[test]
 fn haproxy_http_no_delay_sends_each_token() {
     let test = "remedies::haproxy_http_no_delay_sends_each_token";
-    assert_stream_is_cured(test, [Proxy::HaProxy, Proxy::HaProxyNoDelay], "cork");
+    assert_stream_is_cured(test, [Proxy::Haproxy, Proxy::HaproxyNoDelay], "cork");
 }
 
 fn assert_stream_is_cured(test: &str, proxies: [Proxy; 2], held_by: &str) {

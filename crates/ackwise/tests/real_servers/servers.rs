@@ -32,9 +32,9 @@ pub(crate) enum Proxy {
     Nginx,
     /// `proxy_buffering off`
     NginxUnbuffered,
-    HaProxy,
+    Haproxy,
     /// `option http-no-delay`
-    HaProxyNoDelay,
+    HaproxyNoDelay,
 }
 
 /// nginx, with `sendfile on`.
@@ -79,8 +79,8 @@ impl Server {
             Self::Tokens(port, arguments) => tokens(port, arguments, site),
             Self::Proxy(Proxy::Nginx) => nginx_proxy("on", site),
             Self::Proxy(Proxy::NginxUnbuffered) => nginx_proxy("off", site),
-            Self::Proxy(Proxy::HaProxy) => haproxy("no option http-no-delay", site),
-            Self::Proxy(Proxy::HaProxyNoDelay) => haproxy("option http-no-delay", site),
+            Self::Proxy(Proxy::Haproxy) => haproxy("no option http-no-delay", site),
+            Self::Proxy(Proxy::HaproxyNoDelay) => haproxy("option http-no-delay", site),
         }
     }
 
