@@ -71,14 +71,15 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["explain", "--explain-rule", "nagle"], "expected a name from --rules"),
         (&["check", "--max-requests", "0", "localhost"], "from 1 to 10000"),
         (&["check", "--max-requests", "-3", "localhost"], "from 1 to 10000"),
-        (&["check", "--timeout", "soon", "localhost"], "expected seconds"),
-        (&["check", "--timeout", "-3s", "localhost"], "out of range"),
+        (&["check", "--timeout", "soon", "localhost"], "ms, s or min, such as"),
+        (&["check", "--timeout", "15", "localhost"], "ms, s or min, such as"),
+        (&["check", "--timeout", "-3s", "localhost"], "at most \"3600 s\""),
         (&["explain"], "nothing to read"),
         (
             &["explain", "--filter", "hosts 10.0.0.1", "a.pcap"],
             "unexpected \"hosts\" at character 1",
         ),
-        (&["explain", "--duration", "3", "a.pcap"], "--duration works only with --interface"),
+        (&["explain", "--duration", "3s", "a.pcap"], "--duration works only with --interface"),
         (
             &["explain", "--interface", "lo", "a.pcap"],
             "cannot combine capture files and --interface",
@@ -112,7 +113,7 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "http://localhost:99999/"], "99999"),
         (&["model", "--network", "token-ring"], "token-ring"),
         (&["model", "--link-rate", "0 b/s"], "more than 0"),
-        (&["model", "--files", "1,-2"], "expected a whole number"),
+        (&["model", "--files", "1B,-2B"], "expected a size"),
         (&["model", "--page", "small-page", "--files", "1B"], "cannot be used with"),
         (&["reproduce", "faber", "--html", "."], "cannot write .: is a directory"),
         (

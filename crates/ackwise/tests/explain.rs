@@ -147,12 +147,12 @@ fn a_limit_that_is_met_is_exit_1_and_a_wrong_name_lists_the_causes() {
     let directory = Directory::new();
     for (limit, code) in [
         ("nagle-delayed-ack", 1),
-        ("nagle-delayed-ack=100", 1),
-        ("nagle-delayed-ack=1000", 0),
+        ("nagle-delayed-ack=100ms", 1),
+        ("nagle-delayed-ack=1000ms", 0),
         ("cork-timer", 0),
         ("nagle", 2),
-        ("cork-timer=-1", 2),
-        ("cork-timer=x", 2),
+        ("cork-timer=-1ms", 2),
+        ("cork-timer=1", 2),
         ("failures", 0),
         ("close-race=3", 0),
         ("failures=0.5", 2),
