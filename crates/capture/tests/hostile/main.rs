@@ -263,7 +263,7 @@ capture cannot follow completely leaves a sixteenth.
 `--threads 1` took at most 4.8 s, all outputs together 9.8 s, and pairs 6.2 s and 409 MB. Five captures with secrets that open nothing took at most 4.4 s
 in text. All captures with all forms take 50 minutes.
 
-A live capture uses at most 5 % of one processor on average (`--cpu PERCENT`) and one second in advance. If that is not enough, it follows fewer
+A live capture uses at most 5 % of one processor on average (`--cpu SHARE`) and one second in advance. If that is not enough, it follows fewer
 connections ([explain.md](explain.md)). Ordinary traffic takes 2.0 to 2.3 us of processor time for each packet, report included (20 kB responses, MTU
 1500, no offloads), so 5 % carries about 22,000 packets, or 1,100 such responses, a second. `cargo xtask bench hostile --live 60` floods a capture as
 fast as the kernel takes packets: at most 511 MB and 4.1 s of processor time in a minute. After Ctrl-C, reading ends at once, and the report begins
