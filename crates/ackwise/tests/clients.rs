@@ -195,7 +195,7 @@ fn curl_is_graded() {
         assert_eq!(found["verdict"], verdict, "{client:?}: {found:#}");
         if let Some(cost) = cost {
             let took = found["cost_ms"].as_f64().expect("a wait has a cost");
-            assert!((cost..cost * 1.2).contains(&took), "{found:#}");
+            assert!((cost * 0.9..cost * 1.2).contains(&took), "{found:#}");
         }
     }
 }
