@@ -43,7 +43,7 @@ pub(crate) struct Tune {
     ///
     /// The kernel reports the socket as writable only while fewer bytes wait. The server's next write can
     /// exceed SIZE by one write of up to 64 KB or so.
-    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(1..=0x4000_0000))]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(1..=0x4000_0000_u32))]
     unsent: Option<u32>,
 
     /// Size the send and receive buffers in use so that they take at most SIZE of memory, such as 64MiB
