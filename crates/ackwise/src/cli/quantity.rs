@@ -1,6 +1,10 @@
 //! Quantities on the command line, in the grammar of experiment files: `500ms`, `64KiB`, `20Mb/s`, `0.1%`, `500/s`.
 
-use std::{fmt::Debug, ops::RangeInclusive, time::Duration};
+use std::{
+    fmt::{Debug, Display},
+    ops::RangeInclusive,
+    time::Duration,
+};
 
 use ackwise_units::{ByteCount, Frequency, Probability, Quantity, Rate, parse};
 
@@ -36,10 +40,10 @@ pub(crate) fn share(text: &str) -> Result<Probability, String> {
     parse(text).map_err(|expected| format!("expected {expected}"))
 }
 
-/// A parser for sizes in `range`.
+/// A parser for sizes in `range`, whose type is that of the option: `Into` keeps a bare literal from being an `i32`.
 pub(crate) fn bytes<N>(range: RangeInclusive<N>) -> impl Fn(&str) -> Result<N, String> + Clone
 where
-    N: TryFrom<u64> + PartialOrd + std::fmt::Display + Clone,
+    N: TryFrom<u64> + Into<u64> + PartialOrd + Display + Clone,
 {
     move |text| {
         let range_in_words = format!("from \"{} B\" to \"{} B\"", range.start(), range.end());
