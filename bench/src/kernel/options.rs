@@ -115,6 +115,10 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             other => return Err(other.unexpected().into()),
         }
     }
+    let files = [&settings.page, &settings.kept, &settings.keep];
+    if settings.traffic == Traffic::Cross && files.iter().any(|file| file.is_some()) {
+        anyhow::bail!("cannot use --page, --kept or --keep with --cross: its runs are not kept");
+    }
     Ok(Some(settings))
 }
 
@@ -145,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for line in ["--paths 0", "--only x", "--seed", "page"] {
+        for line in ["--paths 0", "--only x", "--seed", "page", "--cross --page p.html"] {
             assert!(parsed(line).is_err(), "{line}");
         }
     }

@@ -222,13 +222,14 @@ const GAPS_MIN: usize = 2;
 /// A stream that comes within this time comes at once; beyond it, a round trip for each of the first flights. Our choice.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
-/// TCP's options take at most so many bytes of a segment.
+/// Maximum size of the TCP options in a segment, in bytes: the header has at most 60 bytes (RFC 9293, section 3.1).
 const OPTIONS: u64 = 40;
 
 /// How much later than a round trip after our ACK something may come that the ACK released, on a busy machine. Our choice.
 const SLACK: Duration = Duration::from_millis(8);
 
-/// A slower stream never fills a segment.
+/// Limit on the time to fill a segment, as a multiple of the time watched: keeps a slow stream within `Duration`.
+/// Our choice.
 const LONG: f64 = 1_000.0;
 
 /// Releases that show that arrivals wait for our ACK. Our choice: at two delays, each twice as many as chance would
