@@ -20,6 +20,7 @@
 
 mod ack_spacing;
 mod bbr_samples;
+mod control;
 mod control_block;
 mod cwnd_use;
 mod episode;
@@ -54,24 +55,22 @@ mod validation;
 
 pub(crate) use self::{phase::Phase, piece::Piece, process_ack::Effects, timeouts::AfterTimeout};
 
-use alloc::boxed::Box;
-
 use self::{
-    estimators::{Conditions, Estimators},
+    control::Control,
     in_flight::InFlight,
-    paced::PacedSender,
     recovery::{Recovery, Reports},
     sequence::SendSequence,
     timers::Timers,
 };
 use crate::{
     config::Config,
-    congestion::{Controller, Windows},
+    congestion::Windows,
+    pacing::Pace,
     policy::LossDetection,
     round_trip::RoundTrip,
     seq::SeqNumber,
     units::Instant,
-    wait::Timer,
+    wait::{Timer, Wait},
 };
 
 /// The send side.
@@ -79,13 +78,9 @@ use crate::{
 pub(crate) struct Sender {
     sequence: SendSequence,
     round_trip: RoundTrip,
-    congestion: Controller,
+    control: Control,
     recovery: Recovery,
     timers: Timers,
-    /// While what is sent is paced.
-    paced: Option<Box<PacedSender>>,
-    /// If a policy has something estimated.
-    estimators: Option<Box<Estimators>>,
     in_flight: InFlight,
 }
 
@@ -93,16 +88,12 @@ impl Sender {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "an endpoint is built where it stays")]
     pub(crate) fn new(iss: SeqNumber, config: &Config) -> Self {
-        let mss = u32::from(config.mss);
-        let start = Windows { congestion: mss, threshold: u32::MAX };
         Self {
             sequence: SendSequence::new(iss, config.mss),
             round_trip: RoundTrip::new(config.policies.timers),
-            congestion: config.policies.control(start, mss),
+            control: Control::new(config),
             recovery: Recovery::default(),
             timers: Timers::default(),
-            paced: None,
-            estimators: None,
             in_flight: InFlight::default(),
         }
     }
@@ -145,21 +136,32 @@ impl Sender {
     /// cwnd and ssthresh.
     #[inline]
     pub(crate) fn windows(&self) -> Windows {
-        Windows { congestion: self.congestion.window(), threshold: self.congestion.threshold() }
+        self.control.windows()
     }
 
-    /// What estimates depend on.
-    fn conditions(&self) -> Conditions {
-        Conditions {
-            windows: self.windows(),
-            srtt: self.round_trip.smoothed(),
-            last_send: self.timers.last_send(),
+    /// The rate of a sender that is paced.
+    pub(crate) fn pace(&self) -> Option<Pace> {
+        self.control.pace()
+    }
+
+    /// Lets `piece` pass, unless it must wait for its time.
+    #[inline]
+    pub(crate) fn when_paced(&self, piece: Piece, now: Instant) -> Result<Piece, Wait> {
+        match self.control.paced_until(now) {
+            Some(_) => Err(Wait::Pacing),
+            None => Ok(piece),
         }
+    }
+
+    /// Nothing is paced any more.
+    fn stop_pacing(&mut self) {
+        self.control.stop_pacing();
+        self.timers.stop_waiting_for(Timer::Pacing);
     }
 
     /// Bytes that [`write`](Self::write) takes before they are acknowledged.
     pub(crate) fn buffer(&self, config: &Config) -> u32 {
-        let window = || self.congestion.window();
+        let window = || self.control.window();
         let policies = &config.policies;
         policies.send_tuning.send_buffer(config.send_buffer, policies.congestion, window)
     }
@@ -192,9 +194,15 @@ impl Sender {
     /// The handshake is over, and the congestion control has begun.
     pub(crate) fn establish(&mut self, config: &Config, now: Instant) {
         self.round_trip.on_established();
-        self.begin_model(config, now);
-        self.estimators = Estimators::new(&config.policies);
-        self.pace_start(config, now);
+        let round_trip = self.round_trip.smoothed();
+        if let Some(round_trip) = round_trip {
+            self.in_flight.on_round_trip(round_trip, now);
+        }
+        self.control.establish(self.sequence.iss(), round_trip, config, now);
+        let window = self.windows().congestion.min(self.sequence.window());
+        if let Some(pacing) = config.policies.start.pacing(window, self.round_trip.srtt()) {
+            self.control.start_pacing(pacing, now);
+        }
     }
 
     /// Takes `bytes` from the application; how many there was room for.
@@ -213,7 +221,7 @@ impl Sender {
     pub(crate) fn limit_mss(&mut self, mss: u32, overhead: u16) -> bool {
         let smaller = self.sequence.limit_mss(mss, overhead);
         if smaller && self.sequence.una() > 0 {
-            self.congestion.set_segment_size(self.sequence.mss());
+            self.control.controller_mut().set_segment_size(self.sequence.mss());
             if self.sequence.is_outstanding() {
                 self.send_smaller();
             }
@@ -223,7 +231,7 @@ impl Sender {
 
     /// The connection is over: stops all timers, and frees what was kept for sending.
     pub(crate) fn stop(&mut self) {
-        (self.paced, self.estimators) = (None, None);
+        self.control.stop();
         self.in_flight.forget();
         self.timers.stop();
         // The counters do not count what the last ACK has told of losses.

@@ -18,7 +18,7 @@ impl Sender {
         }
         self.sequence.inherit_window(inherited.windows.is_some());
         if let Some(windows) = inherited.windows {
-            self.congestion = config.policies.control(windows, u32::from(config.mss));
+            self.control.begin(windows, u32::from(config.mss), &config.policies);
         }
     }
 
@@ -40,7 +40,7 @@ impl Sender {
             let congestion = self.sequence.initial_window(config.policies.initial_window);
             Windows { congestion, threshold: u32::MAX }
         };
-        self.congestion = config.policies.control(windows, self.sequence.mss());
+        self.control.begin(windows, self.sequence.mss(), &config.policies);
     }
 
     /// The initial window of a connection that goes on. Linux counts a lost SYN only at the beginning

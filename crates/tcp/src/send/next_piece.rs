@@ -48,7 +48,7 @@ impl Sender {
         }
         // The SYN takes up nothing of the window.
         let mut flight_from = self.sequence.una().max(1);
-        let mut window = u64::from(self.congestion.window());
+        let mut window = u64::from(self.control.window());
         if self.recovery.is_troubled() {
             match self.recovery.phase() {
                 Phase::Fast(Repair::Scoreboard) => return self.next_by_scoreboard(full, config),
@@ -75,7 +75,7 @@ impl Sender {
     #[inline]
     fn room_beside(&self, flight: &Flight) -> u64 {
         let pipe = flight.pipe(self.sequence.una(), self.sequence.mss());
-        let room = u64::from(self.congestion.window()).saturating_sub(pipe);
+        let room = u64::from(self.control.window()).saturating_sub(pipe);
         // Linux `tcp_cwnd_test` counts packets: a short segment needs as much room as a full one.
         if room < u64::from(self.sequence.mss()) { 0 } else { room }
     }
@@ -135,7 +135,7 @@ impl Sender {
     #[inline(never)]
     fn next_by_scoreboard(&self, full: u32, config: &Config) -> Result<Piece, Wait> {
         let board = self.scoreboard();
-        let room = u64::from(self.congestion.window()).saturating_sub(board.pipe());
+        let room = u64::from(self.control.window()).saturating_sub(board.pipe());
         if room < u64::from(self.sequence.mss()) {
             return Err(Wait::Recovery);
         }
@@ -239,7 +239,7 @@ impl Sender {
                 Phase::GoneBack | Phase::Forward if self.sequence.is_outstanding() => {
                     Wait::RetransmissionTimeout
                 }
-                _ if self.congestion.is_in_slow_start() => Wait::SlowStart,
+                _ if self.control.controller().is_in_slow_start() => Wait::SlowStart,
                 _ => Wait::CongestionWindow,
             };
         }

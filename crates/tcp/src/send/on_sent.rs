@@ -1,6 +1,6 @@
 //! A segment leaves: what the parts of the sender note of it.
 
-use super::{Sender, estimators::Estimators, flight::Flight, piece::Piece};
+use super::{Sender, flight::Flight, piece::Piece};
 use crate::{
     config::Config,
     policy::{Idle, Unused, UnusedWindow},
@@ -18,21 +18,15 @@ impl Sender {
         config: &Config,
         now: Instant,
     ) -> Piece {
-        let conditions = self.conditions();
         let initial_window = self.sequence.initial_window(config.policies.initial_window);
-        let estimators = self.estimators.as_deref_mut();
-        if let Some(adjusted) =
-            estimators.and_then(|it| it.unused_window(initial_window, &conditions, now))
-        {
-            self.congestion.on_restart(adjusted);
-        }
         let last_send = self.timers.last_send();
+        self.control.validate(initial_window, self.round_trip.smoothed(), last_send, now);
         let idle = Idle {
             since_send: config.policies.timers.elapsed(last_send, config.phase(), now),
             since_receive: now.since(self.timers.last_receive()),
             rto: self.round_trip.rto(),
             srtt: self.round_trip.srtt(),
-            counted: self.estimators.as_deref().and_then(Estimators::counted),
+            counted: self.control.counted(),
             windows: self.windows(),
             initial_window: self.window_to_go_on_with(config),
             peer_window: self.sequence.window(),
@@ -41,10 +35,10 @@ impl Sender {
         let Some(restart) = config.policies.idle_restart.decide(idle) else { return piece };
         if restart.windows != idle.windows {
             self.sequence.cwnd_use_mut().renew(now);
-            self.congestion.on_restart(restart.windows);
+            self.control.controller_mut().on_restart(restart.windows);
         }
         if let Some(pacing) = restart.pacing {
-            self.start_pacing(pacing, now);
+            self.control.start_pacing(pacing, now);
         }
         self.next_piece_again(full, config).unwrap_or(piece)
     }
@@ -86,7 +80,7 @@ impl Sender {
         let sequence = &mut self.sequence;
         sequence.on_sent(start, end);
         let outstanding = sequence.next() - sequence.una();
-        let room = u64::from(self.congestion.window()).saturating_sub(outstanding);
+        let room = u64::from(self.control.window()).saturating_sub(outstanding);
         sequence.note_cwnd_use(room < u64::from(sequence.mss()));
         self.timers.stop_waiting();
         if let Some(episode) = self.recovery.episode_mut() {
@@ -96,12 +90,10 @@ impl Sender {
         if config.policies.unused_window != UnusedWindow::Kept {
             self.judge_cwnd_use(config, now);
         }
-        if let Some(estimators) = self.estimators.as_deref_mut() {
-            estimators.on_sent(end, len, retransmission, now);
-        }
+        self.control.estimate_on_sent(end, len, retransmission, now);
         if len > 0 {
             self.timers.note_sent(now);
-            self.note_paced(len, now);
+            self.control.note_paced(len, self.in_flight.min_rtt(), now);
         }
         if probing {
             self.timers.wait_for(Timer::Persist, self.retransmission_due(config, now));
@@ -114,7 +106,7 @@ impl Sender {
     #[inline(never)]
     fn list_in_flight(&mut self, start: u64, end: u64, config: &Config, now: Instant) {
         let idle = self.in_flight.list().is_none_or(Flight::is_empty);
-        let snapshot = self.congestion.on_sent(idle, now);
+        let snapshot = self.control.controller_mut().on_sent(idle, now);
         self.in_flight.on_sent(start, end, snapshot, now);
         self.schedule_probe_on_sent(start, end, config, now);
     }
@@ -140,7 +132,7 @@ impl Sender {
         // A send buffer that is full limits the flight, not the application.
         let undisturbed = !self.recovery.is_troubled();
         if undisturbed && self.sequence.has_room(self.buffer(config)) && reduced != windows {
-            self.congestion.on_restart(reduced);
+            self.control.controller_mut().on_restart(reduced);
         }
     }
 

@@ -164,10 +164,8 @@ impl Sender {
         let Some(flight) = self.in_flight.list_mut() else { return };
         if flight.probe_mut().on_ack(ack, repeats) && self.recovery.phase() == Phase::Open {
             self.recovery.note_loss_event();
-            let at_loss = self.at_loss(now);
-            self.congestion.on_loss(at_loss, true);
-            self.congestion.on_recovered(self.sequence.flight());
-            self.end_loss();
+            let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trip.smoothed());
+            self.control.on_loss_repaired(at_loss, self.sequence.mss(), srtt, now);
         }
     }
 }

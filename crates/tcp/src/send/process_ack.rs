@@ -1,9 +1,9 @@
 //! What an acknowledgement means for what we have sent.
 
-use super::{Sender, frto::Progress, phase::Phase, repair::SackNews};
+use super::{Sender, control::Estimated, frto::Progress, phase::Phase, repair::SackNews};
 use crate::{
     config::Config,
-    congestion::{Acked, Passed, Windows},
+    congestion::{Acked, Passed},
     policy::TimerPolicy,
     segment::Segment,
     seq::low,
@@ -65,7 +65,9 @@ impl Sender {
         if !segment.flags.syn {
             self.sequence.update_window(ack, seq, segment.window);
         }
-        self.pace_until(ack > self.sequence.una(), self.sequence.flight());
+        if self.control.ends_pacing(ack > self.sequence.una(), self.sequence.flight()) {
+            self.timers.stop_waiting_for(Timer::Pacing);
+        }
         if let Some(flight) = self.in_flight.list_mut() {
             flight.begin_news();
         }
@@ -148,7 +150,7 @@ impl Sender {
                 self.measure_listed_round_trip(segment, config, now)
             }
         };
-        let may_grow = self.estimators.is_none() || self.estimate(ack, cwnd_use.flight(), now);
+        let may_grow = !self.control.has_estimators() || self.estimate(ack, cwnd_use.flight(), now);
         self.timers.note_progress();
         let fresh = u64::from(bytes).saturating_sub(sacked_earlier);
         let counted = self.counted_by_duplicates(bytes);
@@ -167,7 +169,7 @@ impl Sender {
                 let progress = Progress { from: ack - u64::from(bytes), una: ack, fresh };
                 self.detect_spurious(progress, segment, now);
             }
-            if self.congestion.uses_hystart() {
+            if self.control.controller().uses_hystart() {
                 self.look_for_end_of_slow_start(sampled.or_else(|| echoed(segment, now)), now);
             }
             self.recover_on_ack(acked, may_grow, config, now);
@@ -184,16 +186,16 @@ impl Sender {
 
     /// What some policies estimate by an ACK of a round trip with this flight; whether the window may grow by it.
     #[cold]
-    fn estimate(&mut self, ack: u64, flight: u32, now: Instant) -> bool {
-        let (before, sent) = (self.conditions(), self.sequence.max());
-        let Some(estimators) = self.estimators.as_deref_mut() else { return true };
-        if let Some(bytes) = estimators.end_of_slow_start(ack, sent, &before, now) {
-            let threshold = bytes.max(self.sequence.mss().saturating_mul(2));
-            self.congestion.on_restart(Windows { threshold, ..before.windows });
-        }
-        let after = self.conditions();
-        let estimators = self.estimators.as_deref_mut();
-        estimators.is_none_or(|it| it.may_grow(ack, flight, &after, now))
+    fn estimate(&mut self, una: u64, flight: u32, now: Instant) -> bool {
+        let ack = Estimated {
+            una,
+            max: self.sequence.max(),
+            flight,
+            mss: self.sequence.mss(),
+            srtt: self.round_trip.smoothed(),
+            last_send: self.timers.last_send(),
+        };
+        self.control.estimate(&ack, now)
     }
 
     /// What the ACK that is being taken has delivered, in full segments, where packets are counted.
@@ -231,7 +233,7 @@ impl Sender {
             now,
         );
         if self.grows_by_sack() && !matches!(self.recovery.phase(), Phase::Fast(_)) {
-            self.congestion.on_ack(acked, now);
+            self.control.controller_mut().on_ack(acked, now);
         }
     }
 
@@ -327,7 +329,7 @@ impl Sender {
         let Some(round_trip) = round_trip else { return };
         let (una, next) = (self.sequence.una(), self.sequence.max());
         let passed = Passed { round_trip, srtt: self.round_trip.smoothed(), una, next };
-        self.congestion.on_round_trip(&passed, now);
+        self.control.controller_mut().on_round_trip(&passed, now);
     }
 
     /// The peer lives; if its window is open again, what a probe has carried is sent again.

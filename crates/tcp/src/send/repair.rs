@@ -3,7 +3,7 @@
 use super::{Sender, phase::Phase, prr::InRepair, recovery::AfterAck};
 use crate::{
     config::Config,
-    congestion::{Acked, AtLoss, DUPLICATE_THRESHOLD, Repair, Windows},
+    congestion::{Acked, DUPLICATE_THRESHOLD, Repair, Windows},
     policy::ReductionPolicy,
     segment::{SackBlocks, Segment},
     units::Instant,
@@ -69,7 +69,7 @@ impl Sender {
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Forward => self.end_test(),
             _ if self.detects_by_time() => {}
-            Phase::Fast(_) => self.congestion.on_duplicate_ack(),
+            Phase::Fast(_) => self.control.controller_mut().on_duplicate_ack(),
             Phase::Open | Phase::GoneBack => {
                 let lost = self.recovery.duplicate_acks() >= DUPLICATE_THRESHOLD
                     || self.scoreboard().head_is_lost();
@@ -83,7 +83,7 @@ impl Sender {
     /// Not twice for one window of data, lest what was sent again in vain be taken for a loss.
     fn may_repair(&self) -> bool {
         let (una, recover) = (self.sequence.una(), self.recovery.recover());
-        match self.congestion.repair() {
+        match self.control.controller().repair() {
             // 4.3BSD-Reno does not look back.
             Repair::OneSegment => true,
             // RFC 6675, section 5.1: not "until HighACK is greater than or equal to the new value of
@@ -96,7 +96,7 @@ impl Sender {
 
     pub(super) fn begin_repair(&mut self, config: &Config, now: Instant) {
         self.recovery.note_loss_event();
-        let repair = match self.congestion.repair() {
+        let repair = match self.control.controller().repair() {
             Repair::Scoreboard if !self.recovery.uses_sack() => Repair::PartialAcks,
             repair => repair,
         };
@@ -104,8 +104,8 @@ impl Sender {
         self.recovery.begin(self.sequence.una(), self.sequence.max());
         self.end_probe(config, now);
         self.begin_episode(config);
-        let at_loss = self.at_loss(now);
-        self.congestion.on_loss(at_loss, repair == Repair::Scoreboard);
+        let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trip.smoothed());
+        self.control.on_loss(at_loss, repair == Repair::Scoreboard, srtt, now);
         if repair == Repair::GoBack {
             self.recovery.go_back();
             if self.detects_by_time() {
@@ -121,24 +121,6 @@ impl Sender {
         }
     }
 
-    /// What the congestion control learns of a loss that duplicate ACKs announce, or that a probe has repaired.
-    pub(super) fn at_loss(&mut self, now: Instant) -> AtLoss {
-        let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trip.smoothed());
-        match self.estimators.as_deref_mut() {
-            Some(estimators) => estimators.at_loss(at_loss, srtt, now),
-            None => at_loss,
-        }
-    }
-
-    /// The repair of a loss is over.
-    pub(super) fn end_loss(&mut self) {
-        let (windows, mss) = (self.windows(), self.sequence.mss());
-        let estimators = self.estimators.as_deref_mut();
-        if let Some(windows) = estimators.and_then(|it| it.after_repair(windows, mss)) {
-            self.congestion.on_restart(windows);
-        }
-    }
-
     /// New data was acknowledged: the repair goes on or ends, and the window follows.
     /// A window that is not validated does not grow (RFC 7661).
     pub(super) fn recover_on_ack(
@@ -150,18 +132,16 @@ impl Sender {
     ) {
         match self.recovery.on_ack(self.sequence.una()) {
             AfterAck::NoRepair if !may_grow => {}
-            AfterAck::NoRepair | AfterAck::WentBack => self.congestion.on_ack(acked, now),
+            AfterAck::NoRepair | AfterAck::WentBack => {
+                self.control.controller_mut().on_ack(acked, now)
+            }
             AfterAck::Repaired => {
-                self.congestion.on_recovered(self.sequence.flight());
-                if config.policies.reduction == ReductionPolicy::Proportional {
-                    // RFC 9937, section 6: cwnd becomes ssthresh.
-                    self.congestion.set_recovery_window(self.windows().threshold);
-                }
-                self.end_loss();
+                let (flight, mss) = (self.sequence.flight(), self.sequence.mss());
+                self.control.on_repaired(flight, mss, config.policies.reduction);
                 self.in_flight.on_repaired();
             }
             AfterAck::Repairs => {}
-            AfterAck::Partial => self.congestion.on_partial_ack(acked.bytes),
+            AfterAck::Partial => self.control.controller_mut().on_partial_ack(acked.bytes),
         }
     }
 
@@ -172,12 +152,13 @@ impl Sender {
             self.begin_episode(config);
         }
         self.test_timeout(first, config);
-        self.congestion.on_timeout(self.sequence.at_loss(), first, now);
+        self.control.controller_mut().on_timeout(self.sequence.at_loss(), first, now);
         if self.detects_by_time() {
             if let Some(flight) = self.in_flight.list_mut() {
                 flight.lose_late(now);
             }
-            self.congestion.collapse_beside(self.scoreboard().pipe());
+            let pipe = self.scoreboard().pipe();
+            self.control.controller_mut().collapse_beside(pipe);
         }
         self.send_again();
         // Linux `tcp_retransmit_timer` sends the head whatever cwnd says: without it, no timer would run.
@@ -203,7 +184,9 @@ impl Sender {
             Phase::Fast(_) => threshold,
             Phase::Open | Phase::GoneBack | Phase::Forward => threshold.max(congestion),
         };
-        self.congestion.on_restart(Windows { congestion: self.sequence.mss(), threshold });
+        self.control
+            .controller_mut()
+            .on_restart(Windows { congestion: self.sequence.mss(), threshold });
         if let Some(flight) = self.in_flight.list_mut() {
             flight.lose_all();
         }
@@ -216,7 +199,10 @@ impl Sender {
     /// stacks before it (Tahoe, Reno) do not.
     pub(super) fn limited_transmit(&self) -> u64 {
         let applies = self.recovery.phase() == Phase::Open
-            && matches!(self.congestion.repair(), Repair::PartialAcks | Repair::Scoreboard);
+            && matches!(
+                self.control.controller().repair(),
+                Repair::PartialAcks | Repair::Scoreboard
+            );
         let segments = if applies { self.recovery.duplicate_acks().min(2) } else { 0 };
         u64::from(segments) * u64::from(self.sequence.mss())
     }
@@ -241,6 +227,8 @@ impl Sender {
         let before = episode.before().congestion;
         let ack = InRepair { before, threshold, delivered, advances, pipe, lost_end, mss };
         let window = episode.window(&ack);
-        self.congestion.set_recovery_window(u32::try_from(window).unwrap_or(u32::MAX));
+        self.control
+            .controller_mut()
+            .set_recovery_window(u32::try_from(window).unwrap_or(u32::MAX));
     }
 }

@@ -105,7 +105,7 @@ impl Sender {
     fn take_back(&mut self, now: Instant) {
         let Some(episode) = self.recovery.episode_mut() else { return };
         episode.take_back();
-        self.congestion.undo(episode.before());
+        self.control.controller_mut().undo(episode.before());
         self.sequence.cwnd_use_mut().renew(now);
         if self.recovery.take_back() {
             self.sequence.skip_to_new();

@@ -107,7 +107,7 @@ impl Sender {
                 }
             }
             Wait::Pacing => {
-                if let Some(due) = self.paced_until(now) {
+                if let Some(due) = self.control.paced_until(now) {
                     self.timers.wait_for(Timer::Pacing, Alarm::at(due));
                 }
             }

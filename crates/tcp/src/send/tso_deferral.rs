@@ -47,11 +47,11 @@ impl Sender {
         let (Some(head), Some(srtt)) = (flight.head(), self.round_trip.smoothed()) else {
             return false;
         };
-        let sent = match &self.congestion {
+        let sent = match self.control.controller() {
             Controller::Bbr(control) => control.sent_at(),
             _ => self.timers.last_send(),
         };
-        let (window, mss) = (self.congestion.window(), self.sequence.mss());
+        let (window, mss) = (self.control.window(), self.sequence.mss());
         let room =
             u64::from(window).saturating_sub(flight.pipe(self.sequence.una(), self.sequence.mss()));
         let room = u32::try_from(room).unwrap_or(u32::MAX);
@@ -65,7 +65,7 @@ impl Sender {
         if !facts.waits() || u64::from(room) > to_send - piece.start() {
             return false;
         }
-        if facts.room < LEAST_BURST && !matches!(self.congestion, Controller::Bbr(_)) {
+        if facts.room < LEAST_BURST && !self.control.has_model() {
             return true;
         }
         let burst = self.burst(srtt);
@@ -82,7 +82,7 @@ impl Sender {
     #[inline]
     fn burst(&self, srtt: Nanos) -> u32 {
         let shortest = self.in_flight.min_rtt();
-        if let Controller::Bbr(control) = &self.congestion {
+        if let Controller::Bbr(control) = self.control.controller() {
             return control.burst(shortest);
         }
         let Windows { congestion, threshold } = self.windows();
