@@ -69,6 +69,11 @@ impl RoundTrip {
         Self { policy, words, back_off: 0, syn: Syn::Outstanding }
     }
 
+    #[inline]
+    pub(crate) const fn policy(&self) -> TimerPolicy {
+        self.policy
+    }
+
     /// With what an earlier connection to the same host measured (RFC 9040, section 6).
     #[must_use]
     pub fn inherited(policy: TimerPolicy, srtt: Duration, rttvar: Duration) -> Self {

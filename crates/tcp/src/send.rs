@@ -43,6 +43,7 @@ mod prr;
 mod rack;
 mod recovery;
 mod repair;
+mod round_trips;
 mod scoreboard;
 mod sent;
 mod sequence;
@@ -57,8 +58,10 @@ pub(crate) use self::{phase::Phase, piece::Piece, process_ack::Effects, timeouts
 
 use self::{
     control::Control,
+    flight::Flight,
     in_flight::InFlight,
     recovery::{Recovery, Reports},
+    round_trips::RoundTrips,
     sequence::SendSequence,
     timers::Timers,
 };
@@ -77,7 +80,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     sequence: SendSequence,
-    round_trip: RoundTrip,
+    round_trips: RoundTrips,
     control: Control,
     recovery: Recovery,
     timers: Timers,
@@ -90,7 +93,7 @@ impl Sender {
     pub(crate) fn new(iss: SeqNumber, config: &Config) -> Self {
         Self {
             sequence: SendSequence::new(iss, config.mss),
-            round_trip: RoundTrip::new(config.policies.timers),
+            round_trips: RoundTrips::new(config.policies.timers),
             control: Control::new(config),
             recovery: Recovery::default(),
             timers: Timers::default(),
@@ -110,7 +113,7 @@ impl Sender {
 
     #[inline]
     pub(crate) const fn round_trip(&self) -> &RoundTrip {
-        &self.round_trip
+        self.round_trips.estimate()
     }
 
     #[inline]
@@ -171,6 +174,12 @@ impl Sender {
         self.sequence.has_room(self.buffer(config))
     }
 
+    /// The retransmission timer goes on where another one was in its place.
+    fn resume_retransmission(&mut self, config: &Config, now: Instant) {
+        let head = self.in_flight.list().and_then(Flight::head_sent);
+        self.timers.resume_retransmission(head, self.round_trips.time_out(), config, now);
+    }
+
     /// Whether losses are found by time: RFC 8985 needs SACK (section 4).
     #[inline]
     fn detects_by_time(&self) -> bool {
@@ -193,14 +202,16 @@ impl Sender {
 
     /// The handshake is over, and the congestion control has begun.
     pub(crate) fn establish(&mut self, config: &Config, now: Instant) {
-        self.round_trip.on_established();
-        let round_trip = self.round_trip.smoothed();
+        self.round_trips.estimate_mut().on_established();
+        let round_trip = self.round_trips.smoothed();
         if let Some(round_trip) = round_trip {
             self.in_flight.on_round_trip(round_trip, now);
         }
         self.control.establish(self.sequence.iss(), round_trip, config, now);
         let window = self.windows().congestion.min(self.sequence.window());
-        if let Some(pacing) = config.policies.start.pacing(window, self.round_trip.srtt()) {
+        if let Some(pacing) =
+            config.policies.start.pacing(window, self.round_trips.estimate().srtt())
+        {
             self.control.start_pacing(pacing, now);
         }
     }

@@ -45,7 +45,7 @@ impl Sender {
                 Phase::Fast(_) => Repairing::Losses,
                 Phase::GoneBack | Phase::Forward => Repairing::Timeout,
             },
-            srtt: self.round_trip.smoothed(),
+            srtt: self.round_trips.smoothed(),
             shortest: self.in_flight.min_rtt(),
         };
         self.control.on_delivery(&delivery, now);

@@ -6,16 +6,13 @@ use crate::{
     config::Config,
     congestion::{Inherited, Windows},
     policy::TimerPolicy,
-    round_trip::RoundTrip,
 };
 
 impl Sender {
     /// Takes over what a host remembers of its other connections, instead of the initial
     /// window and the initial RTO.
     pub(crate) fn inherit(&mut self, inherited: &Inherited, config: &Config) {
-        if let (Some(srtt), Some(rttvar)) = (inherited.srtt, inherited.rttvar) {
-            self.round_trip = RoundTrip::inherited(config.policies.timers, srtt, rttvar);
-        }
+        self.round_trips.inherit(inherited);
         self.sequence.inherit_window(inherited.windows.is_some());
         if let Some(windows) = inherited.windows {
             self.control.begin(windows, u32::from(config.mss), &config.policies);
@@ -27,8 +24,8 @@ impl Sender {
     pub(crate) fn heritage(&self) -> Inherited {
         Inherited {
             windows: (self.sequence.una() > 0).then(|| self.windows()),
-            srtt: self.round_trip.srtt(),
-            rttvar: self.round_trip.variance(),
+            srtt: self.round_trips.estimate().srtt(),
+            rttvar: self.round_trips.estimate().variance(),
         }
     }
 

@@ -42,15 +42,15 @@ impl Sender {
             return;
         }
         match self.timers.watches_by(Timer::Retransmission) {
-            true => self.timers.start_retransmission(self.retransmission_due(config, now)),
-            false => self.resume_retransmission_timer(config, now),
+            true => self.timers.start_retransmission(self.round_trips.time_out(), config, now),
+            false => self.resume_retransmission(config, now),
         }
     }
 
     /// Marks what is lost; how long to wait for what may be.
     fn search(&mut self, cause: SearchCause, now: Instant) -> Nanos {
         let repairs = self.recovery.phase() != Phase::Open;
-        self.in_flight.search(cause, repairs, self.round_trip.smoothed(), now)
+        self.in_flight.search(cause, repairs, self.round_trips.smoothed(), now)
     }
 
     /// The reordering timer has fired (Linux `tcp_rack_reo_timeout`).
@@ -59,7 +59,7 @@ impl Sender {
             flight.begin_news();
         }
         self.search(SearchCause::Timer, now);
-        self.resume_retransmission_timer(config, now);
+        self.resume_retransmission(config, now);
         let found = self.in_flight.news().is_some_and(|news| news.lost > 0);
         if found && !matches!(self.recovery.phase(), Phase::Fast(_)) {
             self.begin_repair(config, now);

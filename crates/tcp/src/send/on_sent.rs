@@ -2,6 +2,7 @@
 
 use super::{Sender, flight::Flight, piece::Piece};
 use crate::{
+    alarm::Alarm,
     config::Config,
     policy::{Idle, Unused, UnusedWindow},
     units::Instant,
@@ -20,12 +21,12 @@ impl Sender {
     ) -> Piece {
         let initial_window = self.sequence.initial_window(config.policies.initial_window);
         let last_send = self.timers.last_send();
-        self.control.validate(initial_window, self.round_trip.smoothed(), last_send, now);
+        self.control.validate(initial_window, self.round_trips.smoothed(), last_send, now);
         let idle = Idle {
             since_send: config.policies.timers.elapsed(last_send, config.phase(), now),
             since_receive: now.since(self.timers.last_receive()),
-            rto: self.round_trip.rto(),
-            srtt: self.round_trip.srtt(),
+            rto: self.round_trips.estimate().rto(),
+            srtt: self.round_trips.estimate().srtt(),
             counted: self.control.counted(),
             windows: self.windows(),
             initial_window: self.window_to_go_on_with(config),
@@ -54,7 +55,7 @@ impl Sender {
         if len > 0 {
             self.timers.note_sent(now);
         }
-        self.timers.start_retransmission(self.retransmission_due(config, now));
+        self.timers.start_retransmission(self.round_trips.time_out(), config, now);
     }
 
     /// A segment leaves; a full one has `full` bytes of data beside its options.
@@ -96,9 +97,10 @@ impl Sender {
             self.control.note_paced(len, self.in_flight.min_rtt(), now);
         }
         if probing {
-            self.timers.wait_for(Timer::Persist, self.retransmission_due(config, now));
+            let due = config.expiry(self.round_trips.time_out(), now);
+            self.timers.wait_for(Timer::Persist, due);
         } else if !self.timers.watches_outstanding() {
-            self.timers.start_retransmission(self.retransmission_due(config, now));
+            self.timers.start_retransmission(self.round_trips.time_out(), config, now);
         }
     }
 
@@ -116,7 +118,7 @@ impl Sender {
     fn judge_cwnd_use(&mut self, config: &Config, now: Instant) {
         let windows = self.windows();
         let Some((since, used)) = self.sequence.cwnd_use_mut().judge(windows, now) else { return };
-        let rto = self.round_trip.time_out();
+        let rto = self.round_trips.time_out();
         if since < rto {
             return; // As the policy decides; few segments have to ask for the rest.
         }
@@ -140,7 +142,12 @@ impl Sender {
     pub(crate) fn on_wait(&mut self, wait: Wait, config: &Config, now: Instant) {
         match wait {
             Wait::SlowStart | Wait::CongestionWindow => self.sequence.note_cwnd_use(true),
-            _ => self.arm_for(wait, config, now),
+            Wait::Pacing => {
+                if let Some(due) = self.control.paced_until(now) {
+                    self.timers.wait_for(Timer::Pacing, Alarm::at(due));
+                }
+            }
+            _ => self.timers.arm_for(wait, self.round_trips.time_out(), config, now),
         }
     }
 }

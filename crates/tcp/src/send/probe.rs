@@ -95,7 +95,7 @@ impl Sender {
         if flight.probe().is_due() {
             // RFC 8985, section 7.3: the retransmission timer is armed anew, without back-off.
             flight.probe_mut().on_sent(end.max(self.sequence.max()), !new);
-            self.timers.start_retransmission(self.retransmission_due(config, now));
+            self.timers.start_retransmission(self.round_trips.time_out(), config, now);
         } else if new {
             if !flight.has_set_probe(now) || !self.timers.watches_by(Timer::TailLossProbe) {
                 flight.set_probe_by_data(now);
@@ -107,7 +107,7 @@ impl Sender {
             && !self.timers.watches_by(Timer::Reordering)
         {
             // Linux `tcp_xmit_retransmit_queue`: the timer counts from the head's last copy.
-            self.timers.start_retransmission(self.retransmission_due(config, now));
+            self.timers.start_retransmission(self.round_trips.time_out(), config, now);
         }
     }
 
@@ -123,7 +123,7 @@ impl Sender {
     /// it does. Two round trips, and for a single segment the time that a peer may delay its ACK.
     fn schedule_probe(&mut self, head: Instant, config: &Config, now: Instant) -> bool {
         let open = self.recovery.phase() == Phase::Open && self.sequence.una() > 0;
-        let (srtt, rto) = (self.round_trip.smoothed(), self.round_trip.time_out());
+        let (srtt, rto) = (self.round_trips.smoothed(), self.round_trips.time_out());
         let timed = self.recovery.is_timed();
         let Some(flight) = self.in_flight.list().filter(|_| timed) else { return false };
         if !open || flight.is_empty() || flight.sacked() > 0 {
@@ -142,9 +142,9 @@ impl Sender {
         if let Some(flight) = self.in_flight.list_mut()
             && flight.probe_mut().fall_due()
         {
-            self.timers.start_retransmission(self.retransmission_due(config, now));
+            self.timers.start_retransmission(self.round_trips.time_out(), config, now);
         } else {
-            self.resume_retransmission_timer(config, now);
+            self.resume_retransmission(config, now);
         }
     }
 
@@ -154,7 +154,7 @@ impl Sender {
             flight.probe_mut().end();
         }
         if self.timers.watches_by(Timer::TailLossProbe) {
-            self.resume_retransmission_timer(config, now);
+            self.resume_retransmission(config, now);
         }
     }
 
@@ -164,7 +164,7 @@ impl Sender {
         let Some(flight) = self.in_flight.list_mut() else { return };
         if flight.probe_mut().on_ack(ack, repeats) && self.recovery.phase() == Phase::Open {
             self.recovery.note_loss_event();
-            let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trip.smoothed());
+            let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trips.smoothed());
             self.control.on_loss_repaired(at_loss, self.sequence.mss(), srtt, now);
         }
     }

@@ -1,13 +1,12 @@
 //! What an acknowledgement means for what we have sent.
 
-use super::{Sender, control::Estimated, frto::Progress, phase::Phase, repair::SackNews};
+use super::{
+    Sender, control::Estimated, frto::Progress, phase::Phase, repair::SackNews, round_trips::echoed,
+};
 use crate::{
     config::Config,
     congestion::{Acked, Passed},
-    policy::TimerPolicy,
     segment::Segment,
-    seq::low,
-    timestamp::timestamp,
     units::{Instant, Nanos},
     wait::Timer,
 };
@@ -115,7 +114,7 @@ impl Sender {
         }
         let delivered = self.delivered_packets().unwrap_or(delivered);
         if news && !advances && self.detects_by_time() {
-            self.measure_sacked_round_trip(config);
+            self.round_trips.on_sack(self.in_flight.news(), &self.sequence);
             self.take_delivered_by_sack(delivered, now);
         }
         self.reduce_proportionally(delivered, advances, config);
@@ -143,11 +142,12 @@ impl Sender {
 
         self.sequence.acknowledge(ack);
         let sacked_earlier = self.recovery.remove_before(ack);
+        let (sequence, last_send) = (&mut self.sequence, self.timers.last_send());
         let sampled = match self.in_flight.list_mut() {
-            None => self.measure_round_trip(segment, config, now),
+            None => self.round_trips.on_ack(sequence, segment, last_send, now),
             Some(flight) => {
                 flight.on_ack(ack, now);
-                self.measure_listed_round_trip(segment, config, now)
+                self.round_trips.on_listed_ack(flight.news(), sequence, segment, last_send, now)
             }
         };
         let may_grow = !self.control.has_estimators() || self.estimate(ack, cwnd_use.flight(), now);
@@ -163,7 +163,7 @@ impl Sender {
                 delivered,
                 flight: cwnd_use.flight(),
                 window_limited: cwnd_use.is_limited(),
-                srtt: self.round_trip.smoothed(),
+                srtt: self.round_trips.smoothed(),
             };
             if self.recovery.has_episode() {
                 let progress = Progress { from: ack - u64::from(bytes), una: ack, fresh };
@@ -192,7 +192,7 @@ impl Sender {
             max: self.sequence.max(),
             flight,
             mss: self.sequence.mss(),
-            srtt: self.round_trip.smoothed(),
+            srtt: self.round_trips.smoothed(),
             last_send: self.timers.last_send(),
         };
         self.control.estimate(&ack, now)
@@ -226,7 +226,7 @@ impl Sender {
             delivered,
             flight: cwnd_use.flight(),
             window_limited: cwnd_use.is_limited(),
-            srtt: self.round_trip.smoothed(),
+            srtt: self.round_trips.smoothed(),
         };
         self.look_for_end_of_slow_start(
             self.in_flight.news().and_then(|news| news.last_round_trip),
@@ -245,82 +245,8 @@ impl Sender {
             self.timers.stop_retransmission();
         } else if !self.detects_by_time() && !self.recovery.leaves_timer_alone() {
             // Else, when losses have been looked for.
-            self.timers.start_retransmission(self.retransmission_due(config, now));
+            self.timers.start_retransmission(self.round_trips.time_out(), config, now);
         }
-    }
-
-    /// Linux `tcp_ack_update_rtt`: each ACK gives a sample, if none of the segments that it acknowledges was
-    /// sent more than once; if one was, by what it SACKs, or by its timestamp.
-    fn measure_listed_round_trip(
-        &mut self,
-        segment: &Segment,
-        config: &Config,
-        now: Instant,
-    ) -> Option<Nanos> {
-        let news = self.in_flight.news()?;
-        let linux = config.policies.timers == TimerPolicy::Linux;
-        let first = news.first_round_trip.filter(|_| !news.repeated);
-        let first = first.or_else(|| news.sacked_round_trip.filter(|_| linux));
-        let Some((first, last)) = first.zip(news.last_round_trip) else {
-            match echoed(segment, now).filter(|_| linux) {
-                Some(echoed) => {
-                    self.sequence.stop_timing();
-                    self.sample_round_trip(echoed.max(Nanos::from_millis(1)));
-                    return None;
-                }
-                None => return self.measure_round_trip(segment, config, now),
-            }
-        };
-        self.sequence.stop_timing();
-        self.sample_round_trip(config.policies.timers.sampled(now - first, now));
-        Some(last)
-    }
-
-    /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed. After a timeout, an
-    /// echo of what was sent last is as good (RFC 7323, section 4); an older echo is not, because the
-    /// ACK that was lost in between may have carried it.
-    #[inline]
-    fn measure_round_trip(
-        &mut self,
-        segment: &Segment,
-        config: &Config,
-        now: Instant,
-    ) -> Option<Nanos> {
-        let last_send = self.timers.last_send();
-        let echo = segment.options.timestamps.map(|clock| clock.echo);
-        if let Some(sent) = self.sequence.take_timed() {
-            let sample = config.policies.timers.sampled(sent, now);
-            self.sample_round_trip(sample);
-            return Some(sample);
-        } else if self.round_trip.back_offs() > 0 && echo == Some(timestamp(last_send)) {
-            self.sample_round_trip(Nanos::between(last_send, now));
-        } else if self.measures_by_echo(config)
-            && let Some(echoed) = echoed(segment, now)
-        {
-            self.sample_round_trip(echoed.max(Nanos::from_millis(1)));
-        }
-        None
-    }
-
-    /// Linux `tcp_ack_update_rtt` takes the timestamp where nothing else can be measured, also of a SYN-ACK that was sent
-    /// again (`tcp_synack_rtt_meas`), but that of a cookie has options in it.
-    fn measures_by_echo(&self, config: &Config) -> bool {
-        let sequence = &self.sequence;
-        let acks_cookie = sequence.is_passive() && sequence.una() == 1 && !sequence.has_lost_syn();
-        config.policies.timers == TimerPolicy::Linux && !acks_cookie
-    }
-
-    /// Linux `tcp_ack_update_rtt`: an ACK that only SACKs gives a sample, too.
-    fn measure_sacked_round_trip(&mut self, config: &Config) {
-        let sample = self.in_flight.news().and_then(|news| news.first_round_trip);
-        if let Some(sample) = sample.filter(|_| config.policies.timers == TimerPolicy::Linux) {
-            self.sample_round_trip(sample);
-        }
-    }
-
-    #[inline]
-    fn sample_round_trip(&mut self, sample: Nanos) {
-        self.round_trip.sample(sample, low(self.sequence.una()), low(self.sequence.max()));
     }
 
     /// A round trip for HyStart, if there is one: that of a segment, else that of the timestamp, to a millisecond.
@@ -328,7 +254,7 @@ impl Sender {
     fn look_for_end_of_slow_start(&mut self, round_trip: Option<Nanos>, now: Instant) {
         let Some(round_trip) = round_trip else { return };
         let (una, next) = (self.sequence.una(), self.sequence.max());
-        let passed = Passed { round_trip, srtt: self.round_trip.smoothed(), una, next };
+        let passed = Passed { round_trip, srtt: self.round_trips.smoothed(), una, next };
         self.control.controller_mut().on_round_trip(&passed, now);
     }
 
@@ -337,7 +263,7 @@ impl Sender {
         self.timers.note_progress();
         if self.sequence.window() > 0 {
             self.timers.stop_waiting();
-            self.round_trip.reset_back_off();
+            self.round_trips.estimate_mut().reset_back_off();
             self.sequence.rewind();
         }
     }
@@ -351,11 +277,4 @@ impl Sender {
         let plain = segment.sequence_length() == 0 && self.sequence.window() == window_before;
         repeats && if self.recovery.uses_sack() { news } else { plain }
     }
-}
-
-/// The round trip by the timestamp, to a millisecond.
-fn echoed(segment: &Segment, now: Instant) -> Option<Nanos> {
-    let echo = segment.options.timestamps?.echo;
-    let ticks = timestamp(now).wrapping_sub(echo);
-    (ticks < 1 << 31).then(|| Nanos::from_millis(ticks.into()))
 }

@@ -104,7 +104,7 @@ impl Sender {
         self.recovery.begin(self.sequence.una(), self.sequence.max());
         self.end_probe(config, now);
         self.begin_episode(config);
-        let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trip.smoothed());
+        let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trips.smoothed());
         self.control.on_loss(at_loss, repair == Repair::Scoreboard, srtt, now);
         if repair == Repair::GoBack {
             self.recovery.go_back();

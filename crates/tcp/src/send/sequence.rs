@@ -100,9 +100,9 @@ impl SendSequence {
         self.rewind_to(0);
     }
 
-    /// Whether the SYN, or SYN-ACK, was lost.
-    pub(crate) const fn has_lost_syn(&self) -> bool {
-        self.syn_lost
+    /// Whether what is acknowledged now may be a SYN cookie: one that was sent again is none.
+    pub(crate) const fn acks_cookie(&self) -> bool {
+        self.passive && self.una == 1 && !self.syn_lost
     }
 
     /// ISS.

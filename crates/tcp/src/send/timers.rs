@@ -4,8 +4,9 @@ use core::time::Duration;
 
 use crate::{
     alarm::Alarm,
-    units::Instant,
-    wait::{Deadline, Timer},
+    config::Config,
+    units::{Instant, Nanos},
+    wait::{Deadline, Timer, Wait},
 };
 
 /// The timers of one connection, the delayed ACK's excepted, and when things last happened.
@@ -24,6 +25,9 @@ pub(crate) struct Timers {
     last_send: Instant,
     last_receive: Instant,
 }
+
+/// RFC 9293, section 3.8.6.2.1: the override timeout is "in the range 0.1 - 1.0 seconds"; the value is our choice.
+const SILLY_WINDOW_OVERRIDE: Duration = Duration::from_millis(500);
 
 impl Default for Timers {
     fn default() -> Self {
@@ -78,8 +82,21 @@ impl Timers {
 
     /// Starts the retransmission timer anew.
     #[inline]
-    pub(crate) const fn start_retransmission(&mut self, due: Alarm) {
-        self.watch_outstanding(Timer::Retransmission, due);
+    pub(crate) fn start_retransmission(&mut self, rto: Nanos, config: &Config, now: Instant) {
+        self.watch_outstanding(Timer::Retransmission, config.expiry(rto, now));
+    }
+
+    /// The retransmission timer goes on where another one was in its place: it counts from the time when the `head` left
+    /// (Linux `tcp_rearm_rto`).
+    pub(crate) fn resume_retransmission(
+        &mut self,
+        head: Option<Instant>,
+        rto: Nanos,
+        config: &Config,
+        now: Instant,
+    ) {
+        let left = rto - Nanos::between(head.unwrap_or(now), now);
+        self.start_retransmission(left.max(Nanos::new(1)), config, now);
     }
 
     /// Starts `timer` in place of the retransmission timer.
@@ -127,6 +144,26 @@ impl Timers {
 
     pub(crate) fn runs(&self, timer: Timer) -> bool {
         self.waiting.is_on() && self.waiting_for == timer
+    }
+
+    /// Nothing more is sent for this reason: some waits end by a timer of their own.
+    pub(crate) fn arm_for(&mut self, wait: Wait, rto: Nanos, config: &Config, now: Instant) {
+        match wait {
+            Wait::ReceiveWindow { probing: true } => {
+                self.stop_retransmission();
+                self.wait_once_for(Timer::Persist, config.expiry(rto, now));
+            }
+            Wait::SillyWindow => {
+                let due = Alarm::at(now + SILLY_WINDOW_OVERRIDE);
+                self.wait_once_for(Timer::SillyWindowOverride, due);
+            }
+            Wait::Cork => {
+                if let Some(release) = config.policies.hold.release() {
+                    self.wait_once_for(Timer::Cork, Alarm::at(now + release));
+                }
+            }
+            _ => {}
+        }
     }
 
     /// A timer has expired; how long there has been no progress.
@@ -185,7 +222,7 @@ mod tests {
         let due = Alarm::at(at(40));
         timers.wait_for(Timer::Cork, due);
         assert_eq!(timers.earliest(due).map(|it| it.timer), Some(Timer::Cork));
-        timers.start_retransmission(due);
+        timers.watch_outstanding(Timer::Retransmission, due);
         assert_eq!(timers.earliest(due).map(|it| it.timer), Some(Timer::Retransmission));
         assert_eq!(timers.earliest(Alarm::at(at(39))).map(|it| it.timer), Some(Timer::DelayedAck));
         assert_eq!(timers.take_outstanding(at(40)), Some(Timer::Retransmission));

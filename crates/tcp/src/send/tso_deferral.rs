@@ -44,7 +44,7 @@ impl Sender {
         if ends || end >= to_send || end <= self.sequence.max() || flight.probe().is_due() {
             return false;
         }
-        let (Some(head), Some(srtt)) = (flight.head(), self.round_trip.smoothed()) else {
+        let (Some(head), Some(srtt)) = (flight.head(), self.round_trips.smoothed()) else {
             return false;
         };
         let sent = match self.control.controller() {
@@ -110,7 +110,7 @@ impl Sender {
             flight.go_on_with_burst();
             return;
         }
-        let srtt = || self.round_trip.smoothed().unwrap_or_default();
+        let srtt = || self.round_trips.smoothed().unwrap_or_default();
         let burst = known.unwrap_or_else(|| self.burst(srtt()));
         if let Some(flight) = self.in_flight.list_mut() {
             flight.begin_burst(burst);
