@@ -1,38 +1,28 @@
-//! What BBR learns of the path from an ACK.
+//! What BBR learns of the path from what is out.
 
-use super::{Sender, flight::Flight, phase::Phase, sent::Amount};
+use super::{flight::Flight, in_flight::InFlight, phase::Phase, sent::Amount};
 use crate::{
     congestion::{Delivery, Repairing},
-    units::Instant,
+    units::Nanos,
 };
 
-impl Sender {
-    /// The application writes. If less than a segment was left to send, cwnd has room, and no loss is left to
-    /// repair, the application limits the rate (Linux `tcp_rate_check_app_limited`).
-    #[inline]
-    pub(crate) fn note_gap(&mut self) {
-        if !self.control.has_model() {
-            return;
-        }
-        let window = self.control.window();
-        let flight = self.in_flight.list();
-        let in_flight = flight.map_or_else(Amount::default, Flight::on_the_way);
-        let left = self.sequence.written_end().saturating_sub(self.sequence.next());
-        let idle = left < self.sequence.mss().into()
-            && in_flight.bytes < window.into()
+impl InFlight {
+    /// The application writes while `left` bytes are left to send; the segments that are out, if it limits the rate: less
+    /// than a segment was left, cwnd has room, and no loss is left to repair (Linux `tcp_rate_check_app_limited`).
+    pub(crate) fn before_gap(&self, left: u64, window: u32, mss: u32) -> Option<u32> {
+        let flight = self.list();
+        let out = flight.map_or_else(Amount::default, Flight::on_the_way);
+        let idle = left < mss.into()
+            && out.bytes < window.into()
             && flight.is_none_or(|flight| !flight.has_unrepaired());
-        if idle {
-            self.control.on_write_after_gap(in_flight.segments);
-        }
+        idle.then_some(out.segments)
     }
 
-    /// Linux `tcp_rate_gen` and `tcp_cong_control`.
-    pub(super) fn feed_model(&mut self, now: Instant) {
-        let Some(flight) = self.in_flight.list().filter(|_| self.control.has_model()) else {
-            return;
-        };
+    /// What the ACK that is being taken has told (Linux `tcp_rate_gen` and `tcp_cong_control`).
+    pub(crate) fn delivery(&self, phase: Phase, srtt: Option<Nanos>) -> Option<Delivery> {
+        let flight = self.list()?;
         let news = flight.news();
-        let delivery = Delivery {
+        Some(Delivery {
             delivered: news.delivered,
             lost: news.lost,
             rate: news.rate,
@@ -40,14 +30,13 @@ impl Sender {
             delayed: news.on_the_way <= 1,
             in_flight_before: news.on_the_way,
             in_flight: flight.on_the_way().segments,
-            repairing: match self.recovery.phase() {
+            repairing: match phase {
                 Phase::Open => Repairing::Nothing,
                 Phase::Fast(_) => Repairing::Losses,
                 Phase::GoneBack | Phase::Forward => Repairing::Timeout,
             },
-            srtt: self.round_trips.smoothed(),
-            shortest: self.in_flight.min_rtt(),
-        };
-        self.control.on_delivery(&delivery, now);
+            srtt,
+            shortest: self.min_rtt(),
+        })
     }
 }

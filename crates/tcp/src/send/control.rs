@@ -9,7 +9,7 @@ use super::{
 use crate::{
     config::Config,
     congestion::{AtLoss, Bbr, Controller, Delivery, Windows},
-    pacing::Pace,
+    pacing::{self, Pace},
     policy::{Counted, Pacing, Policies, ReductionPolicy},
     seq::SeqNumber,
     units::{Instant, Nanos},
@@ -139,6 +139,29 @@ impl Control {
         if let Controller::Bbr(bbr) = &mut self.controller {
             bbr.note_paced(bytes, shortest, now);
         }
+    }
+
+    /// When a model of the path, if one is kept, saw something leave.
+    #[inline]
+    pub(crate) fn sent_at(&self) -> Option<Instant> {
+        match &self.controller {
+            Controller::Bbr(bbr) => Some(bbr.sent_at()),
+            _ => None,
+        }
+    }
+
+    /// Segments that the kernel would hand to a device at once (`tcp_tso_autosize`).
+    #[inline]
+    pub(crate) fn burst(&self, srtt: Nanos, shortest: Option<Nanos>, mss: u32) -> u32 {
+        if let Controller::Bbr(bbr) = &self.controller {
+            return bbr.burst(shortest);
+        }
+        let Windows { congestion, threshold } = self.windows();
+        // `tcp_update_pacing_rate`: twice the window in a round trip, or 1.2 times if slow start has not
+        // far to go.
+        let percent = if congestion < threshold / 2 { 200 } else { 120 };
+        let rate = u64::from(congestion) * percent * 10_000 / srtt.micros().max(1);
+        pacing::burst(rate, shortest, mss).max(LEAST_BURST)
     }
 
     /// Something has arrived; whether it acknowledges new data. `flight` was outstanding before. Whether pacing ends.
@@ -277,3 +300,6 @@ pub(crate) struct Estimated {
     /// When data last left.
     pub(crate) last_send: Instant,
 }
+
+/// `net.ipv4.tcp_min_tso_segs`.
+pub(crate) const LEAST_BURST: u32 = 2;

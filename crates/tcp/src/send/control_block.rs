@@ -1,53 +1,47 @@
 //! What a connection takes over from others to the same host, and leaves to them: control block sharing (RFC 9040); and
 //! with which window it begins otherwise.
 
-use super::Sender;
+use super::{control::Control, round_trips::RoundTrips, sequence::SendSequence};
 use crate::{
-    config::Config,
     congestion::{Inherited, Windows},
-    policy::TimerPolicy,
+    policy::{Policies, TimerPolicy},
 };
 
-impl Sender {
-    /// Takes over what a host remembers of its other connections, instead of the initial
-    /// window and the initial RTO.
-    pub(crate) fn inherit(&mut self, inherited: &Inherited, config: &Config) {
-        self.round_trips.inherit(inherited);
-        self.sequence.inherit_window(inherited.windows.is_some());
-        if let Some(windows) = inherited.windows {
-            self.control.begin(windows, u32::from(config.mss), &config.policies);
-        }
+/// What another connection to the same host may take over: the windows only if there was
+/// a connection at all.
+pub(crate) fn heritage(
+    sequence: &SendSequence,
+    control: &Control,
+    round_trips: &RoundTrips,
+) -> Inherited {
+    let estimate = round_trips.estimate();
+    Inherited {
+        windows: (sequence.una() > 0).then(|| control.windows()),
+        srtt: estimate.srtt(),
+        rttvar: estimate.variance(),
     }
+}
 
-    /// What another connection to the same host may take over: the windows only if there was
-    /// a connection at all.
-    pub(crate) fn heritage(&self) -> Inherited {
-        Inherited {
-            windows: (self.sequence.una() > 0).then(|| self.windows()),
-            srtt: self.round_trips.estimate().srtt(),
-            rttvar: self.round_trips.estimate().variance(),
-        }
+/// cwnd and ssthresh at the start of a connection that has taken over `inherited`, if it has.
+pub(crate) fn first_windows(
+    sequence: &SendSequence,
+    inherited: Windows,
+    policies: &Policies,
+) -> Windows {
+    if sequence.keeps_inherited_window() {
+        return inherited;
     }
+    let congestion = sequence.initial_window(policies.initial_window);
+    Windows { congestion, threshold: u32::MAX }
+}
 
-    /// cwnd at the start of the connection.
-    pub(crate) fn begin_congestion_control(&mut self, config: &Config) {
-        let windows = if self.sequence.keeps_inherited_window() {
-            self.windows()
-        } else {
-            let congestion = self.sequence.initial_window(config.policies.initial_window);
-            Windows { congestion, threshold: u32::MAX }
-        };
-        self.control.begin(windows, self.sequence.mss(), &config.policies);
-    }
-
-    /// The initial window of a connection that goes on. Linux counts a lost SYN only at the beginning
-    /// (`tcp_init_transfer`, `tcp_cwnd_restart`).
-    pub(super) fn window_to_go_on_with(&self, config: &Config) -> u32 {
-        let policy = config.policies.initial_window;
-        match config.policies.timers {
-            TimerPolicy::Linux => self.sequence.initial_window_without_loss(policy),
-            _ => self.sequence.initial_window(policy),
-        }
+/// The initial window of a connection that goes on. Linux counts a lost SYN only at the beginning
+/// (`tcp_init_transfer`, `tcp_cwnd_restart`).
+pub(crate) fn window_to_go_on_with(sequence: &SendSequence, policies: &Policies) -> u32 {
+    let policy = policies.initial_window;
+    match policies.timers {
+        TimerPolicy::Linux => sequence.initial_window_without_loss(policy),
+        _ => sequence.initial_window(policy),
     }
 }
 

@@ -11,6 +11,7 @@
 use alloc::collections::VecDeque;
 
 use super::{
+    burst::Burst,
     latest::Latest,
     news::News,
     probe::Probe,
@@ -44,10 +45,7 @@ pub(crate) struct Flight {
     /// When new data last set it for a probe: more data that leaves at once would set it to the same time.
     probe_set_by_data: Alarm,
     probe: Probe,
-    /// Segments that are left of what leaves together.
-    burst: u16,
-    /// How many will leave together with the segment that is about to leave, if that was asked.
-    next_burst: Option<u32>,
+    burst: Burst,
     /// What the ACK that is being taken has told.
     news: News,
 }
@@ -70,8 +68,7 @@ impl Flight {
             latest,
             probe_set_by_data: Alarm::OFF,
             probe: Probe::default(),
-            burst: 0,
-            next_burst: None,
+            burst: Burst::default(),
             news: News::default(),
         }
     }
@@ -87,7 +84,7 @@ impl Flight {
     #[inline]
     pub(crate) fn begin_news(&mut self) {
         self.news = News::new(self.on_the_way.segments, self.latest.highest());
-        self.burst = 0;
+        self.burst.end();
     }
 
     /// What the ACK that is being taken has told.
@@ -137,30 +134,14 @@ impl Flight {
         self.probe_set_by_data = Alarm::OFF;
     }
 
-    /// Whether something is left of what leaves together.
+    /// What leaves together.
     #[inline]
-    pub(crate) const fn is_in_burst(&self) -> bool {
-        self.burst > 0
+    pub(crate) const fn burst(&self) -> &Burst {
+        &self.burst
     }
 
-    /// These `segments` will leave together; the next is the first of them.
-    pub(crate) const fn plan_burst(&mut self, segments: u32) {
-        self.next_burst = Some(segments);
-    }
-
-    /// How many will leave together with the segment that is about to leave, if that was asked.
-    pub(crate) const fn take_planned_burst(&mut self) -> Option<u32> {
-        self.next_burst.take()
-    }
-
-    /// The first of these `segments` that leave together is about to leave.
-    pub(crate) fn begin_burst(&mut self, segments: u32) {
-        self.burst = u16::try_from(segments).unwrap_or(u16::MAX).saturating_sub(1);
-    }
-
-    /// A further one is about to leave.
-    pub(crate) const fn go_on_with_burst(&mut self) {
-        self.burst -= 1;
+    pub(crate) const fn burst_mut(&mut self) -> &mut Burst {
+        &mut self.burst
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -1,6 +1,9 @@
 //! What may be sent now, and if nothing, why.
 
-use super::{Sender, flight::Flight, phase::Phase, piece::Piece};
+use super::{
+    control::Control, flight::Flight, in_flight::InFlight, phase::Phase, piece::Piece,
+    recovery::Recovery, scoreboard::Scoreboard, sequence::SendSequence, timers::Timers,
+};
 use crate::{
     config::Config,
     congestion::Repair,
@@ -15,29 +18,29 @@ struct Room {
     receive: u64,
 }
 
-impl Sender {
-    /// Whether something leaves next whatever was written: a repair, or a probe.
-    #[inline]
-    pub(crate) fn has_work(&self) -> bool {
-        let recovery = &self.recovery;
-        recovery.retransmits_head()
-            || matches!(recovery.phase(), Phase::Fast(Repair::Scoreboard))
-            || self.in_flight.list().is_some_and(Flight::has_work)
-    }
+/// What decides on what may leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outlook<'a> {
+    pub(crate) sequence: &'a SendSequence,
+    pub(crate) control: &'a Control,
+    pub(crate) recovery: &'a Recovery,
+    pub(crate) in_flight: &'a InFlight,
+    pub(crate) timers: &'a Timers,
+}
 
+impl Outlook<'_> {
     /// What may leave now, or why nothing may. A full segment has `full` bytes of data beside its options.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "each segment needs it, in one function with the rest"
     )]
-    pub(crate) fn next_piece(&self, full: u32, config: &Config) -> Result<Piece, Wait> {
-        if let Some(flight) = self.in_flight.list()
-            && self.detects_by_time()
-        {
+    pub(crate) fn next_piece(self, full: u32, config: &Config) -> Result<Piece, Wait> {
+        if let Some(flight) = self.recovery.timed(self.in_flight) {
             let room = self.room_beside(flight);
             if flight.has_work() || self.recovery.retransmits_head() {
-                return self.next_by_list(flight, room, full, config);
+                let aside = self;
+                return aside.next_by_list(flight, room, full, config);
             }
             return self.next_new(room, full, config);
         }
@@ -51,10 +54,17 @@ impl Sender {
         let mut window = u64::from(self.control.window());
         if self.recovery.is_troubled() {
             match self.recovery.phase() {
-                Phase::Fast(Repair::Scoreboard) => return self.next_by_scoreboard(full, config),
+                Phase::Fast(Repair::Scoreboard) => {
+                    let aside = self;
+                    return aside.next_by_scoreboard(full, config);
+                }
                 // What timed out counts as lost.
                 Phase::Forward => flight_from = self.recovery.recover(),
-                _ => window += self.limited_transmit(),
+                _ => {
+                    let segments =
+                        self.recovery.limited_transmit(self.control.controller().repair());
+                    window += u64::from(segments) * u64::from(self.sequence.mss());
+                }
             }
         }
         let next = self.sequence.next();
@@ -65,15 +75,9 @@ impl Sender {
         self.next_new(window.saturating_sub(sent), full, config)
     }
 
-    /// The same where it is rarely asked.
-    #[inline(never)]
-    pub(crate) fn next_piece_again(&self, full: u32, config: &Config) -> Result<Piece, Wait> {
-        self.next_piece(full, config)
-    }
-
     /// By how much cwnd exceeds what is on its way, where losses are detected by time.
     #[inline]
-    fn room_beside(&self, flight: &Flight) -> u64 {
+    fn room_beside(self, flight: &Flight) -> u64 {
         let pipe = flight.pipe(self.sequence.una(), self.sequence.mss());
         let room = u64::from(self.control.window()).saturating_sub(pipe);
         // Linux `tcp_cwnd_test` counts packets: a short segment needs as much room as a full one.
@@ -121,7 +125,7 @@ impl Sender {
 
     /// A full segment of new data, or the last, whatever cwnd says and whatever holds small ones.
     fn new_beyond_windows(&self, full: u32) -> Option<Piece> {
-        let sequence = &self.sequence;
+        let sequence = self.sequence;
         let start = sequence.next().max(sequence.max());
         let left = sequence.written_end().checked_sub(start)?;
         let len = left.min(full.into());
@@ -134,7 +138,7 @@ impl Sender {
     /// NextSeg() of RFC 6675, section 4.
     #[inline(never)]
     fn next_by_scoreboard(&self, full: u32, config: &Config) -> Result<Piece, Wait> {
-        let board = self.scoreboard();
+        let board = Scoreboard::new(self.recovery, self.in_flight, self.sequence);
         let room = u64::from(self.control.window()).saturating_sub(board.pipe());
         if room < u64::from(self.sequence.mss()) {
             return Err(Wait::Recovery);
@@ -153,8 +157,8 @@ impl Sender {
     }
 
     /// One segment of `[start, end)`, which was sent before.
-    fn retransmit(&self, start: u64, end: u64, full: u32) -> Piece {
-        let end = end.min(self.boundary_after(start));
+    fn retransmit(self, start: u64, end: u64, full: u32) -> Piece {
+        let end = end.min(boundary_after(self.in_flight, start));
         let written_end = self.sequence.written_end();
         let data_end = end.min(written_end);
         let len = data_end.saturating_sub(start).min(full.into());
@@ -162,18 +166,11 @@ impl Sender {
         Piece::new(start, len, fin)
     }
 
-    /// The end of the segment that began at `start` or before, where that is known: what is sent again leaves as it left
-    /// before (Linux `tcp_retransmit_skb`).
-    #[inline(never)]
-    fn boundary_after(&self, start: u64) -> u64 {
-        self.in_flight.list().and_then(|flight| flight.end_of(start)).unwrap_or(u64::MAX)
-    }
-
     /// What follows SND.NXT, as far as the windows and the hold policy allow.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `next_piece`")]
-    fn next_new(&self, congestion_room: u64, full: u32, config: &Config) -> Result<Piece, Wait> {
-        let sequence = &self.sequence;
+    fn next_new(self, congestion_room: u64, full: u32, config: &Config) -> Result<Piece, Wait> {
+        let sequence = self.sequence;
         let start = sequence.next();
         if start >= sequence.end() {
             return Err(if sequence.has_fin() { Wait::Closed } else { Wait::Application });
@@ -188,7 +185,7 @@ impl Sender {
             return Err(self.window_wait(Room { receive: u64::MAX, ..room }));
         }
         let wanted = match start < sequence.max() {
-            true => left.min(full.into()).min(self.boundary_after(start) - start),
+            true => left.min(full.into()).min(boundary_after(self.in_flight, start) - start),
             false => left.min(full.into()),
         };
         // What a timer releases may be the byte that probes a closed window.
@@ -203,7 +200,7 @@ impl Sender {
         if released || start < sequence.max() || size == u64::from(full) {
             return Ok(piece);
         }
-        match config.policies.hold.decide(self.pending(piece, full, size == left)) {
+        match config.policies.hold.decide(pending(sequence, piece, full, size == left)) {
             HoldDecision::Send => Ok(piece),
             HoldDecision::Nagle => Err(Wait::Nagle),
             HoldDecision::Minshall => Err(Wait::Minshall),
@@ -212,44 +209,62 @@ impl Sender {
         }
     }
 
-    fn pending(&self, piece: Piece, full: u32, empties_buffer: bool) -> Pending {
-        let sequence = &self.sequence;
-        Pending {
-            size: piece.len(),
-            mss: full,
-            empties_buffer,
-            carries_fin: piece.has_fin(),
-            half_max_window: sequence.max_window() / 2,
-            outstanding: sequence.is_data_outstanding(),
-            outstanding_at_call: sequence.was_outstanding_at_call(),
-            small_outstanding: sequence.is_small_outstanding(),
-        }
-    }
-
     /// cwnd is in the way, or something that waits for an ACK as it does.
-    pub(super) fn wait_for_ack(&self) -> Wait {
+    pub(crate) fn wait_for_ack(self) -> Wait {
         self.window_wait(Room { congestion: 0, receive: u64::MAX })
     }
 
     /// Which of the two windows is in the way.
-    fn window_wait(&self, room: Room) -> Wait {
-        if room.congestion < room.receive {
-            return match self.recovery.phase() {
-                Phase::Fast(_) => Wait::Recovery,
-                Phase::GoneBack | Phase::Forward if self.sequence.is_outstanding() => {
-                    Wait::RetransmissionTimeout
-                }
-                _ if self.control.controller().is_in_slow_start() => Wait::SlowStart,
-                _ => Wait::CongestionWindow,
-            };
-        }
-        let nothing_on_its_way = self.sequence.next() == self.sequence.una();
-        match room.receive {
-            0 => Wait::ReceiveWindow {
-                probing: nothing_on_its_way || self.timers.runs(Timer::Persist),
-            },
-            _ if nothing_on_its_way => Wait::SillyWindow,
-            _ => Wait::ReceiveWindow { probing: false },
+    #[inline]
+    fn window_wait(self, room: Room) -> Wait {
+        let Self { sequence, control, recovery, timers, in_flight: _ } = self;
+        match room.congestion < room.receive {
+            true => congestion_wait(sequence, control, recovery),
+            false => receive_wait(sequence, timers, room.receive),
         }
     }
+}
+
+fn pending(sequence: &SendSequence, piece: Piece, full: u32, empties_buffer: bool) -> Pending {
+    Pending {
+        size: piece.len(),
+        mss: full,
+        empties_buffer,
+        carries_fin: piece.has_fin(),
+        half_max_window: sequence.max_window() / 2,
+        outstanding: sequence.is_data_outstanding(),
+        outstanding_at_call: sequence.was_outstanding_at_call(),
+        small_outstanding: sequence.is_small_outstanding(),
+    }
+}
+
+/// What is waited for where cwnd is in the way.
+#[inline(never)]
+fn congestion_wait(sequence: &SendSequence, control: &Control, recovery: &Recovery) -> Wait {
+    match recovery.phase() {
+        Phase::Fast(_) => Wait::Recovery,
+        Phase::GoneBack | Phase::Forward if sequence.is_outstanding() => {
+            Wait::RetransmissionTimeout
+        }
+        _ if control.controller().is_in_slow_start() => Wait::SlowStart,
+        _ => Wait::CongestionWindow,
+    }
+}
+
+/// The same where the peer's window is in the way, which has this `room`.
+#[inline(never)]
+fn receive_wait(sequence: &SendSequence, timers: &Timers, room: u64) -> Wait {
+    let nothing_on_its_way = sequence.next() == sequence.una();
+    match room {
+        0 => Wait::ReceiveWindow { probing: nothing_on_its_way || timers.runs(Timer::Persist) },
+        _ if nothing_on_its_way => Wait::SillyWindow,
+        _ => Wait::ReceiveWindow { probing: false },
+    }
+}
+
+/// The end of the segment that began at `start` or before, where that is known: what is sent again leaves as it left
+/// before (Linux `tcp_retransmit_skb`).
+#[inline(never)]
+fn boundary_after(in_flight: &InFlight, start: u64) -> u64 {
+    in_flight.list().and_then(|flight| flight.end_of(start)).unwrap_or(u64::MAX)
 }

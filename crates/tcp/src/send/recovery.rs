@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::{episode::Episode, phase::Phase};
+use super::{episode::Episode, flight::Flight, in_flight::InFlight, phase::Phase};
 use crate::{congestion::Repair, ranges::RangeSet};
 
 /// The state of loss recovery.
@@ -75,6 +75,12 @@ impl Recovery {
     #[inline]
     pub(crate) fn is_timed(&self) -> bool {
         self.reports == Reports::SelectiveTimed
+    }
+
+    /// The list of what is out, if losses are detected by time: RFC 8985 needs SACK (section 4).
+    #[inline]
+    pub(crate) fn timed<'a>(&self, in_flight: &'a InFlight) -> Option<&'a Flight> {
+        in_flight.list().filter(|_| self.is_timed())
     }
 
     #[inline]
@@ -154,6 +160,47 @@ impl Recovery {
     /// reset the retransmit timer"; further ones do not ("impatient", section 4).
     pub(crate) fn leaves_timer_alone(&self) -> bool {
         self.partial_acks > 1 && self.phase == Phase::Fast(Repair::PartialAcks)
+    }
+
+    /// How the congestion control's `repair` is done with what the peer reports.
+    pub(crate) fn way_of(&self, repair: Repair) -> Repair {
+        match repair {
+            Repair::Scoreboard if !self.uses_sack() => Repair::PartialAcks,
+            repair => repair,
+        }
+    }
+
+    /// Whether a repair may begin while everything before `una` is acknowledged: not twice for one window of data, lest
+    /// what was sent again in vain be taken for a loss.
+    pub(crate) fn may_begin(&self, repair: Repair, una: u64) -> bool {
+        match repair {
+            // 4.3BSD-Reno does not look back.
+            Repair::OneSegment => true,
+            // RFC 6675, section 5.1: not "until HighACK is greater than or equal to the new value of
+            // RecoveryPoint". SACK blocks with news are no echo of a retransmission.
+            Repair::Scoreboard if self.uses_sack() => una >= self.recover,
+            // RFC 6582, section 3.2, step 2: the ACK must cover "more than recover".
+            Repair::GoBack | Repair::PartialAcks | Repair::Scoreboard => una > self.recover,
+        }
+    }
+
+    /// Segments of new data that may leave beyond cwnd. RFC 3042: two, on the first two duplicate ACKs. The stacks before
+    /// it (Tahoe, Reno) do not.
+    pub(crate) fn limited_transmit(&self, repair: Repair) -> u16 {
+        let applies =
+            self.phase == Phase::Open && matches!(repair, Repair::PartialAcks | Repair::Scoreboard);
+        if applies { self.duplicate_acks.min(2) } else { 0 }
+    }
+
+    /// Bytes of an ACK for `bytes` that duplicate ACKs have told of already, where SACK does not say which: a
+    /// segment each, and one has not arrived before (Linux `tcp_remove_reno_sacks`).
+    #[inline]
+    pub(crate) fn counted_by_duplicates(&self, bytes: u32, mss: u32) -> u32 {
+        let segments = u32::from(self.duplicate_acks);
+        if segments == 0 || self.uses_sack() {
+            return 0;
+        }
+        segments.saturating_mul(mss).min(bytes.saturating_sub(mss))
     }
 
     /// A repair begins; what a repair under way adds is no loss event.

@@ -1,7 +1,7 @@
 //! The scoreboard: what is lost, how much is in the pipe, what to send next. By RFC 6675, or by the list
 //! of segments where losses are detected by time.
 
-use super::{Sender, flight::Flight};
+use super::{flight::Flight, in_flight::InFlight, recovery::Recovery, sequence::SendSequence};
 use crate::{congestion::DUPLICATE_THRESHOLD, ranges::RangeSet};
 
 /// A view of what the peer has SACKed, with the bounds that RFC 6675, section 2, names.
@@ -29,19 +29,6 @@ pub(crate) struct Hole {
     below_sacked: bool,
 }
 
-impl Sender {
-    pub(crate) fn scoreboard(&self) -> Scoreboard<'_> {
-        Scoreboard {
-            flight: self.in_flight.list().filter(|_| self.detects_by_time()),
-            sacked: self.recovery.sacked(),
-            una: self.sequence.una(),
-            max: self.sequence.max(),
-            high_retransmitted: self.recovery.high_retransmitted(),
-            mss: u64::from(self.sequence.mss()),
-        }
-    }
-}
-
 impl Hole {
     /// The range that is missing.
     pub(crate) const fn range(self) -> (u64, u64) {
@@ -49,7 +36,22 @@ impl Hole {
     }
 }
 
-impl Scoreboard<'_> {
+impl<'a> Scoreboard<'a> {
+    pub(crate) fn new(
+        recovery: &'a Recovery,
+        in_flight: &'a InFlight,
+        sequence: &SendSequence,
+    ) -> Self {
+        Self {
+            flight: recovery.timed(in_flight),
+            sacked: recovery.sacked(),
+            una: sequence.una(),
+            max: sequence.max(),
+            high_retransmitted: recovery.high_retransmitted(),
+            mss: u64::from(sequence.mss()),
+        }
+    }
+
     /// The holes, lowest first.
     fn holes(&self) -> impl Iterator<Item = Hole> + '_ {
         let mut bytes_above = self.sacked.bytes();

@@ -413,6 +413,11 @@ impl SendSequence {
         self.is_outstanding() && self.max > 1
     }
 
+    /// Whether there is new data, or a FIN, and the peer has room for it.
+    pub(crate) const fn may_send_new(&self) -> bool {
+        self.max < self.end() && self.una + self.window as u64 > self.max
+    }
+
     /// Whether the last small segment is not acknowledged.
     pub(crate) fn is_small_outstanding(&self) -> bool {
         let ahead = self.small_end.wrapping_sub(low(self.una));

@@ -146,23 +146,21 @@ impl Timers {
         self.waiting.is_on() && self.waiting_for == timer
     }
 
-    /// Nothing more is sent for this reason: some waits end by a timer of their own.
-    pub(crate) fn arm_for(&mut self, wait: Wait, rto: Nanos, config: &Config, now: Instant) {
-        match wait {
-            Wait::ReceiveWindow { probing: true } => {
-                self.stop_retransmission();
-                self.wait_once_for(Timer::Persist, config.expiry(rto, now));
-            }
-            Wait::SillyWindow => {
-                let due = Alarm::at(now + SILLY_WINDOW_OVERRIDE);
-                self.wait_once_for(Timer::SillyWindowOverride, due);
-            }
-            Wait::Cork => {
-                if let Some(release) = config.policies.hold.release() {
-                    self.wait_once_for(Timer::Cork, Alarm::at(now + release));
-                }
-            }
-            _ => {}
+    /// The peer's window is closed: it is probed instead.
+    pub(crate) fn probe_window(&mut self, rto: Nanos, config: &Config, now: Instant) {
+        self.stop_retransmission();
+        self.wait_once_for(Timer::Persist, config.expiry(rto, now));
+    }
+
+    /// A small segment waits for this reason; some such waits end by a timer.
+    pub(crate) fn arm_for(&mut self, wait: Wait, config: &Config, now: Instant) {
+        let (timer, span) = match wait {
+            Wait::SillyWindow => (Timer::SillyWindowOverride, Some(SILLY_WINDOW_OVERRIDE)),
+            Wait::Cork => (Timer::Cork, config.policies.hold.release()),
+            _ => return,
+        };
+        if let Some(span) = span {
+            self.wait_once_for(timer, Alarm::at(now + span));
         }
     }
 
