@@ -1,16 +1,10 @@
-//! One end of one connection: the state machine, and what its parts have decided, carried out.
+//! One end of one connection, as a driver and an application see it. The state machine is `connection`; here are its verbs,
+//! what can be seen of it, and the counters.
 //!
 //! | module | one idea |
 //! | --- | --- |
-//! | `arrive` | a segment arrives (RFC 9293, section 3.10.7) |
-//! | `transmit` | a driver asks for the next segment |
-//! | `settings` | what an application changes on an open connection |
-//! | `inspect` | what can be seen from outside |
-//!
-//! The parts are modules beside this one, with private fields:
-//!
-//! | module | one idea |
-//! | --- | --- |
+//! | `connection` | the state machine, and what its parts have decided, carried out |
+//! | `arrival` | the checks of a segment that arrives (RFC 9293, section 3.10.7) |
 //! | `handshake` | how a connection opens, and data that travels with the SYN (RFC 1644, 7413) |
 //! | `send` | what was sent, what became of it, and what may be sent now |
 //! | `receive` | what has arrived and was read, and when it is acknowledged |
@@ -18,15 +12,6 @@
 //! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
 //! | `path_mtu` | what a router says about the size of packets (RFC 1191, 8201, 5927) |
 //! | `config`, `events`, `received`, `transmit`, `counters` | what goes in, and what comes out |
-//!
-//! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
-//! byte of the stream. The two sequence spaces, `send::sequence` and `receive::sequence`, convert them from and to the 32-bit
-//! circle.
-
-mod arrive;
-mod inspect;
-mod settings;
-mod transmit;
 
 pub use crate::{
     config::Config,
@@ -38,25 +23,21 @@ pub use crate::{
     state::{Input, State},
     transmit::Transmit,
 };
-pub use inspect::{Negotiated, RecoveryPhase};
 
 use alloc::{boxed::Box, sync::Arc};
+use core::time::Duration;
 
 use crate::{
-    alarm::Alarm,
-    challenge::Challenges,
-    close::Closing,
-    congestion::Inherited,
-    events::Events,
-    handshake::FastOpen,
-    path_mtu,
-    receive::Receiver,
-    segment::{Segment, Timestamps},
-    send::{AfterTimeout, Sender},
+    congestion::{Inherited, Windows},
+    connection::Connection,
+    pacing::Pace,
+    policy::{AckPolicy, BufferTuning, ClosePolicy, HoldPolicy},
+    receive::ReceiveSequence,
+    segment::{Segment, TimeWaitHolder, WindowShift},
+    send::{Phase, SendSequence},
     seq::SeqNumber,
-    transmit::PendingReset,
     units::{Instant, IpVersion},
-    wait::{Deadline, Timer},
+    wait::{AckWait, Deadline, TimeWaitReason, Wait},
 };
 
 /// One end of one connection. It owns no socket, no clock, no thread and no payload.
@@ -83,20 +64,11 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    config: Arc<Config>,
-    state: State,
-    ip: IpVersion,
-    sender: Sender,
-    receiver: Receiver,
-    closing: Closing,
-    challenges: Challenges,
-    events: Events,
-    pending_reset: Option<PendingReset>,
+    connection: Connection,
     counters: Option<Box<Counters>>,
-    /// If data may travel with the SYN.
-    fast_open: Option<Box<FastOpen>>,
 }
 
+/// The verbs.
 impl Endpoint {
     /// Opens a connection actively; the SYN comes out of [`poll_transmit`](Self::poll_transmit).
     ///
@@ -104,44 +76,17 @@ impl Endpoint {
     /// section 3.4.1). Endpoints that are given the same [`Arc`] share their configuration.
     #[must_use]
     pub fn connect(config: impl Into<Arc<Config>>, iss: SeqNumber, now: Instant) -> Self {
-        let mut endpoint = Self::closed(config.into(), iss);
-        endpoint.step(Input::ActiveOpen);
-        endpoint.sender.timers_mut().note_sent(now);
-        endpoint
+        let mut connection = Connection::new(config.into(), iss);
+        connection.connect(now);
+        Self { connection, counters: None }
     }
 
     /// Waits for a connection. A driver that serves many creates one for each SYN.
     #[must_use]
     pub fn listen(config: impl Into<Arc<Config>>, iss: SeqNumber) -> Self {
-        let mut endpoint = Self::closed(config.into(), iss);
-        endpoint.step(Input::PassiveOpen);
-        endpoint.sender.sequence_mut().listen();
-        endpoint
-    }
-
-    /// Back in LISTEN, nothing of the peer is left.
-    fn forget_peer(&mut self) {
-        let Self { state, ip, .. } = *self;
-        let iss = self.initial_sequence();
-        let counters = self.counters.take();
-        *self = Self { state, ip, counters, ..Self::closed(Arc::clone(&self.config), iss) };
-        self.sender.sequence_mut().listen();
-    }
-
-    fn closed(config: Arc<Config>, iss: SeqNumber) -> Self {
-        Self {
-            state: State::Closed,
-            ip: IpVersion::V4,
-            sender: Sender::new(iss, &config),
-            receiver: Receiver::new(&config),
-            closing: Closing::NONE,
-            challenges: Challenges::NONE,
-            events: Events::default(),
-            pending_reset: None,
-            counters: None,
-            fast_open: None,
-            config,
-        }
+        let mut connection = Connection::new(config.into(), iss);
+        connection.listen();
+        Self { connection, counters: None }
     }
 
     /// Lets data travel with the SYN, if the policy has it: the driver says that this end and its peer
@@ -150,18 +95,13 @@ impl Endpoint {
     ///
     /// The SYN of the end that opens then leaves with the first data that is written, and not before.
     pub fn allow_data_with_syn(&mut self) {
-        let unused = self.sender.sequence().max() == 0
-            && matches!(self.state, State::SynSent | State::Listen);
-        if unused && self.config.policies.open.sends_data_with_syn(true) {
-            let since = self.sender.timers().last_send();
-            self.fast_open = Some(Box::new(FastOpen::new(since)));
-        }
+        self.connection.allow_data_with_syn();
     }
 
     /// Takes over what a host remembers of its other connections (RFC 9040), instead of the initial
     /// window and the initial RTO. Only before the handshake.
     pub fn inherit(&mut self, inherited: &Inherited) {
-        self.sender.inherit(inherited, &self.config);
+        self.connection.inherit(inherited);
     }
 
     /// Brings an endpoint from LISTEN to where it was when another one had answered `syn`: one whose sequence number
@@ -172,44 +112,38 @@ impl Endpoint {
     pub(crate) fn resume(&mut self, syn: &Segment, now: Instant) {
         let _ = self.handle_segment(syn, now);
         let _ = self.poll_transmit(now);
-        self.sender.sequence_mut().stop_timing();
+        self.connection.sender_mut().sequence_mut().stop_timing();
     }
 
     /// Takes one segment off the wire; says where its data belongs, or why the segment was dropped.
     ///
     /// In CLOSED nothing is taken: see [`refuse`].
     pub fn handle_segment(&mut self, segment: &Segment, now: Instant) -> Received {
-        self.sender.sequence_mut().begin_call();
+        self.connection.begin_call();
+        let received = self.connection.arrive(segment, now);
         if self.counters.is_some() {
-            return self.arrive_and_count(segment, now);
-        }
-        self.arrive(segment, now)
-    }
-
-    #[cold]
-    fn arrive_and_count(&mut self, segment: &Segment, now: Instant) -> Received {
-        let received = self.arrive(segment, now);
-        if let Some(counters) = &mut self.counters {
-            counters.received(segment, received);
-            counters.lost(self.sender.take_loss_events());
+            self.count_received(segment, received);
         }
         received
     }
 
+    #[cold]
+    fn count_received(&mut self, segment: &Segment, received: Received) {
+        if let Some(counters) = &mut self.counters {
+            counters.received(segment, received);
+            if self.connection.take_duplicate() {
+                counters.duplicate_ack();
+            }
+            counters.lost(self.connection.sender_mut().take_loss_events());
+        }
+    }
+
     /// Lets timers fire. `now` may be late, never early; an idle call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.sender.sequence_mut().begin_call();
-        match self.sender.handle_timeout(self.state, &self.config, now) {
-            AfterTimeout::GoesOn => {}
-            // No RST: RFC 9293, section 3.10.8: "delete the TCB, enter the CLOSED state, and return", and so does Linux.
-            AfterTimeout::GivesUp => {
-                self.step(Input::Expired);
-                self.finish(Event::TimedOut(Timer::UserTimeout));
-            }
-            AfterTimeout::EndsTimeWait => self.step(Input::Expired),
-        }
+        self.connection.begin_call();
+        self.connection.handle_timeout(now);
         if let Some(counters) = &mut self.counters {
-            counters.lost(self.sender.take_loss_events());
+            counters.lost(self.connection.sender_mut().take_loss_events());
         }
     }
 
@@ -221,14 +155,11 @@ impl Endpoint {
     ///
     /// Says why nothing has changed.
     pub fn handle_path_mtu(&mut self, report: PathMtuReport) -> Result<(), PathMtuIgnored> {
-        self.sender.sequence_mut().begin_call();
-        let sequence = self.sender.sequence();
-        let in_flight = u64::try_from(sequence.position(report.sequence))
-            .is_ok_and(|position| (sequence.una()..sequence.max()).contains(&position));
-        if !in_flight {
-            return Err(PathMtuIgnored::NotInFlight);
+        self.connection.begin_call();
+        match self.connection.has_in_flight(report) {
+            true => self.limit_path_mtu(report.mtu),
+            false => Err(PathMtuIgnored::NotInFlight),
         }
-        self.limit_path_mtu(report.mtu)
     }
 
     /// Limits segments to packets of `mtu` bytes, IP header included: what a driver remembers of the
@@ -239,90 +170,83 @@ impl Endpoint {
     ///
     /// Says why nothing has changed.
     pub fn limit_path_mtu(&mut self, mtu: u32) -> Result<(), PathMtuIgnored> {
-        self.sender.sequence_mut().begin_call();
-        let mss = path_mtu::mss(mtu, self.ip)?;
-        match self.sender.limit_mss(mss, self.overhead()) {
-            true => Ok(()),
-            false => Err(PathMtuIgnored::NotSmaller),
-        }
-    }
-
-    /// Bytes of options that each segment has.
-    const fn overhead(&self) -> u16 {
-        match self.receiver.sequence().uses_timestamps() {
-            true => Timestamps::WIRE_BYTES,
-            false => 0,
-        }
+        self.connection.begin_call();
+        self.connection.limit_path_mtu(mtu)
     }
 
     /// Gives `bytes` to send; returns how many the send buffer takes.
     pub fn write(&mut self, bytes: u32) -> u32 {
-        self.sender.sequence_mut().begin_call();
-        let open = matches!(
-            self.state,
-            State::SynSent | State::SynReceived | State::Established | State::CloseWait
-        );
-        self.sender.note_gap();
-        if open { self.sender.write(bytes, &self.config) } else { 0 }
+        self.connection.begin_call();
+        self.connection.write(bytes)
     }
 
     /// Takes `bytes` of the received stream; returns how many there were.
     pub fn read(&mut self, bytes: u32) -> u32 {
-        self.sender.sequence_mut().begin_call();
-        let taken = self.receiver.sequence_mut().read(bytes);
-        if taken > 0 && self.state.receives() {
-            self.receiver.on_read(self.config.policies.ack, self.segment_size());
-        }
-        taken
+        self.connection.begin_call();
+        self.connection.read(bytes)
     }
 
     /// Closes the sending direction: a FIN after all that is written. Receiving goes on.
     pub fn close(&mut self) {
-        self.sender.sequence_mut().begin_call();
-        let input = self.closing.input(self.config.policies.close);
-        if self.state.after(input).is_none() {
-            return;
-        }
-        self.step(input);
-        if self.state == State::Closed {
-            self.finish(Event::Closed);
-        } else {
-            self.sender.sequence_mut().close();
-        }
+        self.connection.begin_call();
+        self.connection.close();
     }
 
     /// Gives the connection up, with an RST where one end may still send (RFC 9293, section 3.10.5). A
     /// reader who is gone before the peer has finished is such a case (section 3.6.1, SHLD-3).
     pub fn abort(&mut self) {
-        self.sender.sequence_mut().begin_call();
-        if self.state == State::Closed {
-            return;
-        }
-        if self.state.receives() || self.state == State::CloseWait {
-            self.pending_reset = Some(self.reset_in_sequence());
-        }
-        self.step(Input::Abort);
-        self.finish(Event::Closed);
+        self.connection.begin_call();
+        self.connection.abort();
     }
 
     /// Acknowledges at once what was received and not yet acknowledged (`TCP_QUICKACK`).
     pub fn acknowledge_now(&mut self) {
-        self.sender.sequence_mut().begin_call();
-        self.receiver.acks_mut().ask_if_pending();
+        self.connection.begin_call();
+        self.connection.receiver_mut().acks_mut().ask_if_pending();
+    }
+
+    /// The next segment to put on the wire, if the policies allow one at `now`.
+    #[must_use]
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        // Two of five polls of a short connection find nothing but an ACK to send, for a fifth of the instructions.
+        if self.connection.has_more() || self.counters.is_some() {
+            return self.poll_in_detail(now);
+        }
+        self.connection.poll_ack(now)
+    }
+
+    #[inline(never)]
+    fn poll_in_detail(&mut self, now: Instant) -> Option<Transmit> {
+        match self.counters {
+            None => self.connection.poll_transmit(now),
+            Some(_) => self.poll_and_count(now),
+        }
+    }
+
+    /// The counters want to know what is waited for.
+    #[inline(never)]
+    fn poll_and_count(&mut self, now: Instant) -> Option<Transmit> {
+        let transmit = self.connection.poll_transmit(now);
+        let wait = self.wait();
+        if let Some(counters) = &mut self.counters {
+            counters.polled(transmit.as_ref(), wait, now);
+        }
+        transmit
     }
 
     /// What the application should hear about, each kind at most once until it is taken.
     #[must_use]
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.take()
+        self.connection.poll_event()
     }
 
     /// When to come back if nothing else happens, and which timer asks.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Deadline> {
-        self.sender.timers().earliest(self.receiver.acks().due())
+        self.connection.poll_timeout()
     }
 
     /// Whether a SYN may reopen this connection out of TIME-WAIT: then the new connection's initial
@@ -334,83 +258,304 @@ impl Endpoint {
     /// say, if the new endpoint returns to LISTEN.
     #[must_use]
     pub fn reopens(&self, segment: &Segment) -> Option<SeqNumber> {
-        let syn_alone = segment.flags.syn && segment.ack.is_none() && !segment.flags.rst;
-        if self.state != State::TimeWait || !syn_alone {
-            return None;
+        self.connection.reopens(segment).then(|| self.next_sequence())
+    }
+}
+
+/// What an application changes on an open connection.
+impl Endpoint {
+    /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
+    pub fn set_hold(&mut self, hold: HoldPolicy) {
+        self.connection.begin_call();
+        if self.connection.config().policies.hold != hold {
+            self.connection.config_mut().policies.hold = hold;
         }
-        let newer = match (self.receiver.sequence().timestamp(), segment.options.timestamps) {
-            (Some(recent), Some(offered)) if offered.value != recent => {
-                SeqNumber(recent).precedes(SeqNumber(offered.value))
-            }
-            _ => self.next_expected().precedes(segment.seq),
-        };
-        newer.then(|| self.next_sequence())
+        self.connection.sender_mut().hold();
     }
 
-    /// Follows the arrow of the state machine: the only place where the state changes.
+    /// Changes when data is acknowledged, from the next segment on. [`AckPolicy::LinuxQuickAck`] learns from
+    /// then on.
+    pub fn set_ack(&mut self, ack: AckPolicy) {
+        self.connection.config_mut().policies.ack = ack;
+    }
+
+    /// Chooses how this connection closes: a socket option, where the policies are the host's.
     ///
-    /// An input that has no arrow from here is our mistake; without debug assertions the state stays.
-    fn step(&mut self, input: Input) {
-        let next = self.closing.next_state(self.state, input);
-        debug_assert!(next.is_some(), "no arrow from {} on {input:?}", self.state.name());
-        self.state = next.unwrap_or(self.state);
+    /// It counts for a [`close`](Self::close) that is still to come, unless the ends have agreed who waits:
+    /// that is negotiated when the connection opens, so [`ClosePolicy::Negotiated`] changes nothing later.
+    pub fn set_close(&mut self, close: ClosePolicy) {
+        self.connection.config_mut().policies.close = close;
     }
 
-    /// An RST with the next sequence number, or with the last one that the peer's window allows (Linux
-    /// `tcp_acceptable_seq`): a probe of a closed window goes beyond it.
-    fn reset_in_sequence(&self) -> PendingReset {
-        let sequence = self.sender.sequence();
-        // A window does not count the SYN.
-        let seq = sequence.number(sequence.max().min(sequence.window_end()));
-        PendingReset::in_sequence(seq, self.next_expected())
+    /// Changes how long the peer may be silent before the connection is given up (`TCP_USER_TIMEOUT`),
+    /// from the next timeout on.
+    pub fn set_user_timeout(&mut self, user_timeout: Duration) {
+        self.connection.config_mut().user_timeout = user_timeout;
     }
 
-    /// If nothing more can arrive or leave, 2 MSL begin here, or it is over.
-    fn closed_both_ways(&mut self, from: State, now: Instant) {
-        match self.state {
-            State::TimeWait => self.enter_time_wait(from, Event::Closed, now),
-            State::Closed => {
-                // The FIN of a peer that waits in our place wants its ACK: it is our last segment.
-                let last = self.receiver.acks().asked().filter(|_| from != State::LastAck);
-                self.finish(Event::Closed);
-                if let Some(reason) = last {
-                    self.receiver.acks_mut().ask(reason);
-                }
-            }
-            _ => {}
+    /// Changes how many bytes [`write`](Self::write) takes before they are acknowledged (`SO_SNDBUF`):
+    /// from now on, it has this size.
+    /// What was written stays, also if it is more.
+    pub fn set_send_buffer(&mut self, bytes: u32) {
+        self.connection.begin_call();
+        self.connection.set_send_buffer(bytes);
+    }
+
+    /// Changes the largest window that is advertised (`SO_RCVBUF`); from now on, it is this one. A smaller one takes back nothing
+    /// that was advertised (RFC 9293, SHLD-14); a larger one is limited by the shift that the first SYN
+    /// has announced, also while the handshake lasts. The peer learns of it with the next segment.
+    pub fn set_receive_buffer(&mut self, bytes: u32) {
+        let config = self.connection.config_mut();
+        config.receive_buffer = bytes;
+        config.policies.receive_tuning = BufferTuning::Off;
+        self.connection.receiver_mut().sequence_mut().set_buffer(bytes);
+    }
+
+    /// Has the SYN announce a window shift that suffices for a receive buffer of `bytes`, to which
+    /// [`set_receive_buffer`](Self::set_receive_buffer) may then enlarge it (Linux: the maximum of
+    /// `net.ipv4.tcp_rmem`). Before the SYN leaves only; later, it changes nothing.
+    pub fn expect_receive_buffer(&mut self, bytes: u32) {
+        self.connection.receiver_mut().sequence_mut().expect_buffer(bytes);
+    }
+
+    /// Says which IP carries the connection, IPv4 unless this is called; before the handshake only.
+    /// It decides the segment size that holds without an MSS option, and the size of the IP header.
+    pub const fn set_ip_version(&mut self, ip: IpVersion) {
+        self.connection.set_ip_version(ip);
+    }
+}
+
+/// What can be seen from outside.
+impl Endpoint {
+    const fn sending(&self) -> &SendSequence {
+        self.connection.sender().sequence()
+    }
+
+    const fn receiving(&self) -> &ReceiveSequence {
+        self.connection.receiver().sequence()
+    }
+
+    /// The state of RFC 9293, section 3.3.2.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.connection.state()
+    }
+
+    /// Bytes of the peer's stream that have arrived in order.
+    #[must_use]
+    pub const fn received(&self) -> u64 {
+        self.receiving().in_order()
+    }
+
+    /// Bytes that have arrived in order and are not yet read.
+    #[must_use]
+    pub const fn readable(&self) -> u64 {
+        self.receiving().readable()
+    }
+
+    /// Bytes from the first unread one on to the end of the window that was advertised: what a
+    /// [`Reassembly`](crate::driver::Reassembly) must have room for.
+    #[must_use]
+    pub const fn receivable(&self) -> u64 {
+        self.receiving().receivable()
+    }
+
+    /// Bytes of our stream that the application has written.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.sending().written_end() - 1
+    }
+
+    /// Bytes of our stream that were sent, once or more often.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        let sequence = self.sending();
+        sequence.max().min(sequence.written_end()).saturating_sub(1)
+    }
+
+    /// Bytes of our stream that the peer has acknowledged: a driver may forget what is before.
+    #[must_use]
+    pub const fn acknowledged(&self) -> u64 {
+        self.sending().acknowledged()
+    }
+
+    /// Bytes (SYN and FIN included) that were sent and are not acknowledged: FlightSize.
+    #[must_use]
+    pub fn flight(&self) -> u32 {
+        self.sending().flight()
+    }
+
+    /// Data bytes of a full segment to this peer.
+    #[must_use]
+    pub const fn segment_size(&self) -> u32 {
+        self.sending().mss()
+    }
+
+    /// The peer's receive window, in bytes.
+    #[must_use]
+    pub const fn peer_window(&self) -> u32 {
+        self.sending().window()
+    }
+
+    /// Our initial send sequence number.
+    #[must_use]
+    pub const fn initial_sequence(&self) -> SeqNumber {
+        self.sending().iss()
+    }
+
+    /// SND.NXT: what an exact RST from here would carry.
+    #[must_use]
+    pub fn next_sequence(&self) -> SeqNumber {
+        self.sending().max_number()
+    }
+
+    /// RCV.NXT.
+    #[must_use]
+    pub fn next_expected(&self) -> SeqNumber {
+        self.receiving().next_number()
+    }
+
+    /// What the SYNs have agreed on; `None` until the peer's has arrived.
+    #[must_use]
+    pub fn negotiated(&self) -> Option<Negotiated> {
+        let sequence = self.receiving();
+        (sequence.next() > 0).then(|| Negotiated {
+            sack: sequence.uses_sack(),
+            timestamps: sequence.uses_timestamps(),
+            window_shifts: sequence
+                .scales()
+                .then_some((sequence.window_shift(), self.sending().window_shift())),
+            time_wait_holder: self.connection.closing().agreed(),
+        })
+    }
+
+    /// The retransmission timeout as it stands now, back-off included (RFC 6298).
+    #[must_use]
+    pub fn rto(&self) -> Duration {
+        self.connection.sender().round_trip().rto()
+    }
+
+    /// The same without back-off: what the round trips measured so far give.
+    #[must_use]
+    pub fn rto_without_back_off(&self) -> Duration {
+        self.connection.sender().round_trip().rto_without_back_off()
+    }
+
+    /// SRTT (RFC 6298), once there is a sample.
+    #[must_use]
+    pub fn smoothed_round_trip(&self) -> Option<Duration> {
+        self.connection.sender().round_trip().srtt()
+    }
+
+    /// The largest receive window that the peer has advertised, in bytes.
+    #[must_use]
+    pub const fn largest_peer_window(&self) -> u32 {
+        self.sending().max_window()
+    }
+
+    /// How often the retransmission timeout was doubled since the last progress.
+    #[must_use]
+    pub const fn back_offs(&self) -> u8 {
+        self.connection.sender().round_trip().back_offs()
+    }
+
+    /// Where loss recovery stands.
+    #[must_use]
+    pub const fn recovery_phase(&self) -> RecoveryPhase {
+        match self.connection.sender().phase() {
+            Phase::Open if self.connection.sender().has_duplicate_acks() => RecoveryPhase::Disorder,
+            Phase::Open => RecoveryPhase::Open,
+            Phase::Fast(_) => RecoveryPhase::Recovery,
+            Phase::GoneBack | Phase::Forward => RecoveryPhase::Loss,
         }
     }
 
-    /// 2 MSL begin; nothing else remains to be done.
-    fn enter_time_wait(&mut self, from: State, event: Event, now: Instant) {
-        self.closing.enter_time_wait(from);
-        self.sender.timers_mut().stop_retransmission();
-        self.restart_time_wait(now);
-        self.events.push(event);
+    /// Why nothing (more) is sent now; `None` if something would be.
+    #[must_use]
+    pub fn wait(&self) -> Option<Wait> {
+        self.connection.wait()
     }
 
-    fn restart_time_wait(&mut self, now: Instant) {
-        let span = match &self.fast_open {
-            None => self.config.time_wait,
-            Some(open) => open.time_wait(&self.config, self.rto(), now),
-        };
-        self.sender.timers_mut().wait_for(Timer::TimeWait, Alarm::at(now + span));
+    /// Why what was received is not acknowledged yet; `None` if nothing is unacknowledged.
+    #[must_use]
+    pub fn ack_wait(&self) -> Option<AckWait> {
+        self.connection.receiver().acks().wait(self.connection.config().policies.ack)
     }
 
-    /// The connection is over for the application.
-    fn finish(&mut self, event: Event) {
-        self.events.push(event);
-        if self.state == State::Closed {
-            self.sender.stop();
-            self.receiver.acks_mut().clear();
-        }
+    /// Why this end is in TIME-WAIT, if it is.
+    #[must_use]
+    pub fn time_wait_reason(&self) -> Option<TimeWaitReason> {
+        self.connection.closing().reason(self.connection.state())
     }
+
+    /// cwnd and ssthresh.
+    #[must_use]
+    #[inline]
+    pub fn windows(&self) -> Windows {
+        self.connection.sender().windows()
+    }
+
+    /// The rate of a sender that is paced.
+    #[must_use]
+    pub fn pace(&self) -> Option<Pace> {
+        self.connection.sender().pace()
+    }
+
+    /// What another connection to the same host may take over (RFC 9040): the windows only if there was
+    /// a connection at all.
+    #[must_use]
+    pub fn heritage(&self) -> Inherited {
+        self.connection.sender().heritage()
+    }
+
+    /// Counts from now on; counters that there are begin at zero again.
+    pub fn count(&mut self) {
+        let _ = (self.connection.take_duplicate(), self.connection.sender_mut().take_loss_events());
+        self.counters = Some(Box::new(Counters::NONE));
+    }
+
+    /// What was counted; `None` before [`count`](Self::count).
+    #[must_use]
+    pub fn counters(&self) -> Option<&Counters> {
+        self.counters.as_deref()
+    }
+}
+
+/// What the two SYNs have agreed on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Negotiated {
+    /// Selective acknowledgements (RFC 2018).
+    pub sack: bool,
+    /// Timestamps (RFC 7323, section 3).
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323, section 2): our shift and the peer's.
+    pub window_shifts: Option<(WindowShift, WindowShift)>,
+    /// Who holds TIME-WAIT, if the ends have agreed on that.
+    pub time_wait_holder: Option<TimeWaitHolder>,
+}
+
+/// Where loss recovery stands; the names are those of Linux (`enum tcp_ca_state`).
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum RecoveryPhase {
+    /// Nothing is believed lost.
+    Open,
+    /// Duplicate ACKs have arrived, too few to believe in a loss.
+    Disorder,
+    /// Duplicate ACKs or SACK blocks announced a loss, which is being repaired.
+    Recovery,
+    /// All from SND.UNA on is sent again: after a timeout, a report of a smaller path MTU, or by
+    /// Tahoe.
+    Loss,
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{collections::VecDeque, vec::Vec};
+
     use super::*;
-    use crate::{Flags, Policies, policy::Offer};
+    use crate::{Flags, Policies, policy::Offer, units::Nanos};
 
     #[test]
     fn an_idle_endpoint_takes_at_most_512_bytes() {
@@ -421,14 +566,6 @@ mod tests {
     #[test]
     fn the_state_of_bbr_takes_at_most_188_bytes_more() {
         assert!(size_of::<crate::congestion::Bbr>() <= 188);
-    }
-
-    #[test]
-    #[cfg_attr(debug_assertions, should_panic(expected = "no arrow from LISTEN on Fin"))]
-    fn an_input_without_an_arrow_is_our_mistake_and_changes_nothing() {
-        let mut endpoint = Endpoint::listen(Config::new(Policies::RFC), SeqNumber(1));
-        endpoint.step(Input::Fin);
-        assert_eq!(endpoint.state(), State::Listen);
     }
 
     #[test]
@@ -452,6 +589,54 @@ mod tests {
         ] {
             let _ = endpoint.handle_segment(&segment, now);
             assert_eq!([endpoint.poll_event(), endpoint.poll_event()], events, "{segment:?}");
+        }
+    }
+
+    const ROUND_TRIPS: u64 = 400;
+    const BYTES: u32 = 300_000;
+    const HALF: Nanos = Nanos::from_millis(5);
+
+    /// What leaves in a transfer that loses each 20th segment, if both ends count, or not.
+    fn left(policies: Policies, counts: bool) -> Vec<(Instant, usize, Transmit)> {
+        let mut now = Instant::EPOCH + Nanos::from_millis(1_000);
+        let config = Config::new(policies);
+        let server = Endpoint::listen(config, SeqNumber(1));
+        let mut ends = [server, Endpoint::connect(config, SeqNumber(2), now)];
+        if counts {
+            ends.iter_mut().for_each(Endpoint::count);
+        }
+        let mut lines: [VecDeque<(Instant, Segment)>; 2] = Default::default();
+        let (mut all, mut written) = (Vec::new(), 0);
+        for _ in 0..2 * ROUND_TRIPS {
+            written += ends[0].write(BYTES - written);
+            for end in 0..2 {
+                while let Some(transmit) = ends[end].poll_transmit(now) {
+                    all.push((now, end, transmit));
+                    if all.len() % 20 != 0 {
+                        lines[1 - end].push_back((now + HALF, transmit.segment));
+                    }
+                }
+            }
+            now = now + HALF;
+            for (end, line) in ends.iter_mut().zip(&mut lines) {
+                while let Some((_, segment)) = line.pop_front_if(|(at, _)| *at <= now) {
+                    let _ = end.handle_segment(&segment, now);
+                    end.read(u32::MAX);
+                }
+                end.handle_timeout(now);
+            }
+        }
+        assert_eq!(ends[0].acknowledged(), BYTES.into(), "{policies:?}");
+        all
+    }
+
+    /// An end that counts takes the long way with each poll.
+    #[test]
+    fn the_short_way_finds_what_the_long_way_finds() {
+        for policies in [Policies::RFC, Policies::LINUX_6, Policies::LINUX_6_BBR] {
+            let [counting, other] = [true, false].map(|counts| left(policies, counts));
+            let differs = counting.iter().zip(&other).position(|(one, another)| one != another);
+            assert_eq!((differs, counting.len()), (None, other.len()), "{policies:?}");
         }
     }
 }

@@ -26,9 +26,11 @@ extern crate alloc;
 extern crate std;
 
 mod alarm;
+mod arrival;
 mod challenge;
 mod close;
 mod config;
+mod connection;
 mod counters;
 mod events;
 mod handshake;

@@ -13,13 +13,15 @@ mod quick_ack;
 mod right_sizing;
 mod sequence;
 
+pub(crate) use self::sequence::ReceiveSequence;
+
 use alloc::boxed::Box;
 
 use self::{
     ack_scheduler::AckScheduler,
     d_sack::DSack,
     right_sizing::{DataArrived, RightSizing},
-    sequence::{Order, ReceiveSequence},
+    sequence::Order,
 };
 use crate::{
     config::Config,

@@ -74,4 +74,5 @@ pub(crate) use self::{
     phase::Phase,
     piece::Piece,
     sender::{AfterTimeout, Effects, Sender},
+    sequence::SendSequence,
 };

@@ -281,26 +281,29 @@ impl Sender {
         config: &Config,
         now: Instant,
     ) -> Result<Piece, Wait> {
-        let last_send = self.timers.last_send();
         // What was begun is sent whole.
-        let begins = |flight: &&Flight| !(flight.burst().goes_on() && last_send == now);
-        let Some(flight) = self.in_flight.list().filter(begins) else { return Ok(piece) };
-        if !self.may_defer(config) {
-            return Ok(piece);
-        }
-        let (srtt, shortest) = (self.round_trips.smoothed(), self.in_flight.min_rtt());
-        let Self { sequence, control, .. } = self;
-        let queue = Queue { sequence, flight, control, srtt, shortest, last_send };
-        match queue.defer(&piece, now) {
-            Deferral::Waits => return Err(self.outlook().wait_for_ack()),
-            Deferral::Leaves => {}
-            Deferral::Begins(segments) => {
-                if let Some(flight) = self.in_flight.list_mut() {
-                    flight.burst_mut().plan(segments);
-                }
-            }
+        let goes_on = |it: &Flight| it.burst().goes_on() && self.timers.last_send() == now;
+        let begins = self.in_flight.list().is_some_and(|flight| !goes_on(flight));
+        if begins && self.may_defer(config) && self.is_deferred(&piece, now) {
+            return Err(self.outlook().wait_for_ack());
         }
         Ok(piece)
+    }
+
+    #[inline(never)]
+    fn is_deferred(&mut self, piece: &Piece, now: Instant) -> bool {
+        let Some(flight) = self.in_flight.list() else { return false };
+        let (srtt, shortest) = (self.round_trips.smoothed(), self.in_flight.min_rtt());
+        let Self { sequence, control, .. } = self;
+        let last_send = self.timers.last_send();
+        let queue = Queue { sequence, flight, control, srtt, shortest, last_send };
+        let deferral = queue.defer(piece, now);
+        if let Deferral::Begins(segments) = deferral
+            && let Some(flight) = self.in_flight.list_mut()
+        {
+            flight.burst_mut().plan(segments);
+        }
+        deferral == Deferral::Waits
     }
 
     /// Nothing more is sent now: some waits end by a timer of their own, and one shows that cwnd is used.

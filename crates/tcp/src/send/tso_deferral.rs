@@ -36,7 +36,7 @@ pub(crate) struct Queue<'a> {
 
 impl Queue<'_> {
     /// What becomes of `piece`.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn defer(&self, piece: &Piece, now: Instant) -> Deferral {
         let &Self { sequence, flight, control, srtt, shortest, last_send } = self;
         // What would not become more is sent at once, and so is what the FIN ends: Linux puts it on the last buffer

@@ -1,29 +1,24 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
-use super::{DropReason, Endpoint, Event, Input, ListenDecision, Received, State};
+use super::Connection;
 use crate::{
-    handshake::{classify_for_listener, data_of_syn, without_syn},
+    arrival::{self, Disposition, InSynSent},
+    events::Event,
+    handshake::{ListenDecision, classify_for_listener, data_of_syn, without_syn},
     policy::AckReason,
     receive::ReverseFacts,
+    received::{DropReason, Received},
     segment::Segment,
     send::Effects,
+    state::{Input, State},
     transmit::PendingReset,
     units::Instant,
 };
 
-/// What becomes of a segment after the checks that come before its ACK and text.
-enum Disposition {
-    Drop(DropReason),
-    /// Dropped, but answered by an ACK, which tells the peer where we are.
-    Acknowledge(DropReason),
-    /// The same for what an attacker may have sent (RFC 5961), so rationed.
-    Challenge(DropReason),
-    Reset,
-    Process,
-}
-
-impl Endpoint {
-    pub(super) fn arrive(&mut self, segment: &Segment, now: Instant) -> Received {
+impl Connection {
+    /// Takes one segment off the wire.
+    #[inline]
+    pub(crate) fn arrive(&mut self, segment: &Segment, now: Instant) -> Received {
         self.sender.timers_mut().note_received(now);
         match self.state {
             State::Closed => Received::Dropped(DropReason::NoConnection),
@@ -51,35 +46,27 @@ impl Endpoint {
 
     /// Section 3.10.7.3.
     fn arrive_in_syn_sent(&mut self, segment: &Segment, now: Instant) -> Received {
-        // Beyond the SYN it acknowledges data that travelled with it.
-        let acked =
-            segment.ack.and_then(|ack| u64::try_from(self.sender.sequence().position(ack)).ok());
-        let acked = acked.filter(|position| (1..=self.sender.sequence().max()).contains(position));
-        let acks_syn = acked.is_some();
-        if segment.ack.is_some() && !acks_syn {
-            if !segment.flags.rst {
+        let acked = match arrival::check_in_syn_sent(segment, self.sender.sequence()) {
+            InSynSent::Drop(reason) => return Received::Dropped(reason),
+            InSynSent::Refuse => {
                 self.pending_reset = PendingReset::unacceptable(segment);
+                return Received::Dropped(DropReason::UnacceptableAck);
             }
-            return Received::Dropped(DropReason::UnacceptableAck);
-        }
-        if segment.flags.rst {
-            if !acks_syn {
-                return Received::Dropped(DropReason::UnacceptableReset);
+            InSynSent::Reset => {
+                self.reset_by_peer(now);
+                return Received::TAKEN;
             }
-            self.reset_by_peer(now);
-            return Received::TAKEN;
-        }
-        if !segment.flags.syn {
-            return Received::Dropped(DropReason::NotASyn);
-        }
-        self.take_syn(segment, now);
-        let Some(acked) = acked else {
-            // Simultaneous open: our SYN goes out again, now with an ACK.
-            self.step(Input::Syn);
-            self.sender.sequence_mut().rewind_to(0);
-            self.sender.timers_mut().stop_retransmission();
-            return Received::TAKEN;
+            InSynSent::OpensBoth => {
+                self.take_syn(segment, now);
+                // Our SYN goes out again, now with an ACK.
+                self.step(Input::Syn);
+                self.sender.sequence_mut().rewind_to(0);
+                self.sender.timers_mut().stop_retransmission();
+                return Received::TAKEN;
+            }
+            InSynSent::Opens(acked) => acked,
         };
+        self.take_syn(segment, now);
         self.step(Input::SynAck);
         self.receiver.acks_mut().ask(AckReason::Handshake);
         // RFC 7413, section 4.1.3.2: data that was not acknowledged with the SYN is sent again at once.
@@ -112,7 +99,10 @@ impl Endpoint {
     }
 
     fn arrive_checked(&mut self, segment: &Segment, now: Instant) -> Received {
-        match self.check(segment, now) {
+        let (receive, send) = (self.receiver.sequence(), self.sender.sequence());
+        let policy = || self.config.policies.reset_in_time_wait;
+        let ignores_reset = || self.closing.ignores_reset(self.state, policy());
+        match arrival::check(segment, self.state, receive, send, ignores_reset, now) {
             Disposition::Process => self.process(segment, now),
             Disposition::Reset => {
                 self.reset_by_peer(now);
@@ -127,49 +117,6 @@ impl Endpoint {
                 self.challenge(now);
                 Received::Dropped(reason)
             }
-        }
-    }
-
-    /// The first four checks: sequence number, RST, SYN, presence of ACK.
-    fn check(&self, segment: &Segment, now: Instant) -> Disposition {
-        let acceptable = self.receiver.sequence().is_acceptable(segment);
-        if segment.flags.rst {
-            let policy = self.config.policies.reset_in_time_wait;
-            let ignores_reset = self.closing.ignores_reset(self.state, policy);
-            // RFC 5961, section 3.2: only the exact number resets.
-            return match segment.seq == self.next_expected() {
-                _ if ignores_reset => Disposition::Drop(DropReason::UnacceptableReset),
-                true => Disposition::Reset,
-                false if acceptable => Disposition::Challenge(DropReason::UnacceptableReset),
-                false => Disposition::Drop(DropReason::UnacceptableReset),
-            };
-        }
-        if segment.flags.syn {
-            // RFC 5961, section 4.2: "irrespective of the sequence number". Before that, the fourth
-            // check: "If the connection was initiated with a passive OPEN, then return this
-            // connection to the LISTEN state".
-            let starts_again = acceptable
-                && self.state == State::SynReceived
-                && self.sender.sequence().is_passive();
-            return match starts_again {
-                true => Disposition::Reset,
-                false => Disposition::Challenge(DropReason::UnexpectedSyn),
-            };
-        }
-        // RFC 7323, section 3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
-        // silently drop the segment."
-        let stamped =
-            !self.receiver.sequence().uses_timestamps() || segment.options.timestamps.is_some();
-        if !stamped {
-            Disposition::Drop(DropReason::NoTimestamp)
-        } else if !acceptable {
-            Disposition::Acknowledge(DropReason::OutsideWindow)
-        } else if self.receiver.sequence().is_older_by_timestamp(segment, now) {
-            Disposition::Acknowledge(DropReason::OldTimestamp)
-        } else if segment.ack.is_none() {
-            Disposition::Drop(DropReason::NoAck)
-        } else {
-            Disposition::Process
         }
     }
 
@@ -200,28 +147,20 @@ impl Endpoint {
     /// The remaining checks: ACK, then URG, text and FIN.
     fn process(&mut self, segment: &Segment, now: Instant) -> Received {
         let Some(ack) = segment.ack else { return Received::Dropped(DropReason::NoAck) };
-        let sequence = self.sender.sequence();
-        let ack = sequence.position(ack);
-        let highest = as_signed(sequence.max());
-        if sequence.una() == 0 {
-            if ack < 1 || ack > highest {
-                self.pending_reset = PendingReset::unacceptable(segment);
-                return Received::Dropped(DropReason::UnacceptableAck);
+        let opening = self.sender.sequence().una() == 0;
+        let Some(ack) = arrival::check_ack(ack, self.sender.sequence()) else {
+            match opening {
+                true => self.pending_reset = PendingReset::unacceptable(segment),
+                false => self.challenge(now),
             }
-            // A connection that was closed in SYN-RECEIVED is in FIN-WAIT-1 already.
-            if self.state == State::SynReceived {
-                self.step(Input::AckOfSyn);
-            }
-        } else {
-            // RFC 5961, section 5.2: SND.UNA - MAX.SND.WND <= SEG.ACK <= SND.NXT.
-            let oldest = as_signed(sequence.una()) - i64::from(sequence.max_window());
-            if ack < oldest || ack > highest {
-                self.challenge(now);
-                return Received::Dropped(DropReason::UnacceptableAck);
-            }
+            return Received::Dropped(DropReason::UnacceptableAck);
+        };
+        // A connection that was closed in SYN-RECEIVED is in FIN-WAIT-1 already.
+        if opening && self.state == State::SynReceived {
+            self.step(Input::AckOfSyn);
         }
         self.receiver.note_timestamp(segment, now);
-        self.take(u64::try_from(ack).unwrap_or(0), segment, now)
+        self.take(ack, segment, now)
     }
 
     /// Takes the ACK, which may be that of our SYN, and then the text.
@@ -252,11 +191,7 @@ impl Endpoint {
 
     #[cold]
     fn carry_out(&mut self, effects: Effects, now: Instant) {
-        if let Some(counters) = &mut self.counters
-            && effects.has(Effects::DUPLICATE)
-        {
-            counters.duplicate_ack();
-        }
+        self.duplicate |= effects.has(Effects::DUPLICATE);
         if effects.has(Effects::WRITABLE) {
             self.events.push(Event::Writable);
         }
@@ -417,7 +352,3 @@ impl Endpoint {
 
 /// A smaller MSS counts as this one (our choice): a peer must not make us send one byte a segment.
 const MSS_MIN: u16 = 64;
-/// No stream has 2^63 bytes.
-const fn as_signed(position: u64) -> i64 {
-    position.cast_signed()
-}

@@ -1,15 +1,16 @@
-//! A driver asks for the next segment. Most polls find nothing to send, or an ACK.
+//! The next segment is asked for. Most polls find nothing to send, or an ACK.
 
-use super::{Endpoint, State};
+use super::Connection;
 use crate::{
     handshake::data_with_syn,
     policy::AckReason,
     segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder},
     send::Piece,
     seq::SeqNumber,
+    state::State,
     transmit::{PendingReset, Transmit},
     units::Instant,
-    wait::Wait,
+    wait::{Timer, Wait},
 };
 
 /// What only this segment carries.
@@ -38,55 +39,48 @@ impl What {
     }
 }
 
-impl Endpoint {
-    /// The next segment to put on the wire, if the policies allow one at `now`.
-    #[must_use]
+impl Connection {
+    /// Whether more than an ACK may be left to send.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        // Two of five polls of a short connection find nothing but an ACK to send, for a fifth of the instructions. The
-        // counters want to know what is waited for.
-        if !self.sender.sequence().has_sent_all()
+    pub(crate) fn has_more(&self) -> bool {
+        !self.sender.sequence().has_sent_all()
             || self.pending_reset.is_some()
-            || self.counters.is_some()
             || self.sender.has_work()
-        {
-            return self.poll_in_detail(now);
-        }
+    }
+
+    /// The ACK to put on the wire, if one leaves now and nothing else is left to send.
+    #[inline]
+    pub(crate) fn poll_ack(&mut self, now: Instant) -> Option<Transmit> {
         self.sender.sequence_mut().note_outstanding_at_call();
-        if self.receiver.acks().leaves(now) { self.poll_ack(now) } else { None }
+        if self.receiver.acks().leaves(now) { self.poll_due_ack(now) } else { None }
     }
 
     #[inline(never)]
-    fn poll_ack(&mut self, now: Instant) -> Option<Transmit> {
+    fn poll_due_ack(&mut self, now: Instant) -> Option<Transmit> {
         match self.receiver.has_sack_blocks() {
-            true => self.poll_with_extras(now),
+            true => self.poll_with_sack_blocks(now),
             false => self.transmit_due_ack(now),
         }
     }
 
-    #[inline(never)]
-    fn poll_in_detail(&mut self, now: Instant) -> Option<Transmit> {
-        match self.receiver.has_sack_blocks() || self.counters.is_some() {
-            true => self.poll_with_extras(now),
+    /// The next segment to put on the wire, if there is one.
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        match self.receiver.has_sack_blocks() {
+            true => self.poll_with_sack_blocks(now),
             false => self.next_transmit(now),
         }
     }
 
-    /// SACK blocks and counters, apart from the rest: a segment that meets them is copied once more.
+    /// SACK blocks, apart from the rest: a segment that meets them is copied once more.
     #[inline(never)]
-    fn poll_with_extras(&mut self, now: Instant) -> Option<Transmit> {
+    fn poll_with_sack_blocks(&mut self, now: Instant) -> Option<Transmit> {
         let mut transmit = self.next_transmit(now);
         if let Some(Transmit { segment, .. }) = &mut transmit
             && !(segment.flags.syn || segment.flags.rst)
             && self.receiver.has_sack_blocks()
         {
             self.receiver.add_sack_blocks(&mut segment.options);
-        }
-        if self.counters.is_some() {
-            let wait = self.wait();
-            if let Some(counters) = &mut self.counters {
-                counters.polled(transmit.as_ref(), wait, now);
-            }
         }
         transmit
     }
@@ -119,6 +113,15 @@ impl Endpoint {
                 self.transmit_ack(now)
             }
         }
+    }
+
+    /// Why nothing (more) is sent now; `None` if something would be.
+    pub(crate) fn wait(&self) -> Option<Wait> {
+        let paced = || self.sender.timers().runs(Timer::Pacing).then_some(Wait::Pacing);
+        self.waits_for_state().or_else(|| {
+            let full = self.room_for_data();
+            self.sender.next_piece_again(full, &self.config).map_or_else(Some, |_| paced())
+        })
     }
 
     /// Why the state of the connection lets nothing leave, if so.
@@ -266,7 +269,7 @@ impl Endpoint {
     fn segment(&mut self, what: What, now: Instant) -> Transmit {
         let What { seq, flags, len, offset, retransmission, ack_reason, time_wait_holder } = what;
         let acks = self.state != State::SynSent;
-        let mss = self.segment_size();
+        let mss = self.sender.sequence().mss();
         let sequence = self.receiver.sequence_mut();
         let window = match flags.syn {
             true => sequence.syn_offer().window(),
@@ -277,64 +280,8 @@ impl Endpoint {
         if acks {
             self.receiver.on_ack_sent();
         }
-        let ack = acks.then(|| self.next_expected());
+        let ack = acks.then(|| self.receiver.sequence().next_number());
         let segment = Segment { seq, ack, flags, window, options, time_wait_holder, len };
         Transmit { segment, offset, retransmission, ack_reason }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{collections::VecDeque, vec::Vec};
-
-    use super::*;
-    use crate::{Config, Policies, Segment, SeqNumber, units::Nanos};
-
-    const ROUND_TRIPS: u64 = 400;
-    const BYTES: u32 = 300_000;
-    const HALF: Nanos = Nanos::from_millis(5);
-
-    /// What leaves in a transfer that loses each 20th segment, if both ends count, or not.
-    fn left(policies: Policies, counts: bool) -> Vec<(Instant, usize, Transmit)> {
-        let mut now = Instant::EPOCH + Nanos::from_millis(1_000);
-        let config = Config::new(policies);
-        let server = Endpoint::listen(config, SeqNumber(1));
-        let mut ends = [server, Endpoint::connect(config, SeqNumber(2), now)];
-        if counts {
-            ends.iter_mut().for_each(Endpoint::count);
-        }
-        let mut lines: [VecDeque<(Instant, Segment)>; 2] = Default::default();
-        let (mut all, mut written) = (Vec::new(), 0);
-        for _ in 0..2 * ROUND_TRIPS {
-            written += ends[0].write(BYTES - written);
-            for end in 0..2 {
-                while let Some(transmit) = ends[end].poll_transmit(now) {
-                    all.push((now, end, transmit));
-                    if all.len() % 20 != 0 {
-                        lines[1 - end].push_back((now + HALF, transmit.segment));
-                    }
-                }
-            }
-            now = now + HALF;
-            for (end, line) in ends.iter_mut().zip(&mut lines) {
-                while let Some((_, segment)) = line.pop_front_if(|(at, _)| *at <= now) {
-                    let _ = end.handle_segment(&segment, now);
-                    end.read(u32::MAX);
-                }
-                end.handle_timeout(now);
-            }
-        }
-        assert_eq!(ends[0].acknowledged(), BYTES.into(), "{policies:?}");
-        all
-    }
-
-    /// An end that counts takes the long way with each poll.
-    #[test]
-    fn the_short_way_finds_what_the_long_way_finds() {
-        for policies in [Policies::RFC, Policies::LINUX_6, Policies::LINUX_6_BBR] {
-            let [counting, other] = [true, false].map(|counts| left(policies, counts));
-            let differs = counting.iter().zip(&other).position(|(one, another)| one != another);
-            assert_eq!((differs, counting.len()), (None, other.len()), "{policies:?}");
-        }
     }
 }
