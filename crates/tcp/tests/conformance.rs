@@ -261,6 +261,7 @@ shown_by! {
     fn losses_are_found_by_time() {
         "rack/what_was_sent_before_an_arrived_segment_is_lost_after_a_window"
         "rack/three_segments_above_a_hole_do_not_wait"
+        "rack/an_ack_of_an_earlier_write_waits_for_the_next_one"
         "rack/segments_that_overtake_each_other_are_not_sent_again"
         "rack/a_lost_retransmission_is_sent_a_third_time"
         "rack/a_dsack_widens_the_window"

@@ -174,7 +174,7 @@ workload = {{ primary = "{body} B", inlines = [] }}
 transfer = "{transfer}"
 connections = "{connections}"
 think = "{idle} ms"
-behaviour = {{ think = "80 us", head_flush = "{flush}", nagle = "{nagle}" }}
+behaviour = {{ think = "80 us", think_after_head = "5 us", head_flush = "{flush}", nagle = "{nagle}" }}
 prompt_acks = true
 "#
         )
