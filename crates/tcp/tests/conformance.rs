@@ -204,6 +204,7 @@ shown_by! {
         "path_mtu/what_was_sacked_counts_once_after_a_report"
         "recovery/linux_opens_the_window_by_all_that_an_ack_covers"
         "recovery/linux_counts_what_duplicates_tell_once"
+        "recovery/linux_counts_packets_without_sack"
     }
     fn linux_reduces_the_window_once() {
         "recovery/linux_reduces_the_window_not_the_flight"

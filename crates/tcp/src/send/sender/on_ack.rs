@@ -163,10 +163,18 @@ impl Sender {
         let may_grow = !self.control.has_estimators() || self.estimate(ack, cwnd_use.flight(), now);
         self.timers.note_progress();
         let fresh = u64::from(bytes).saturating_sub(sacked_earlier);
-        let counted = self.recovery.counted_by_duplicates(bytes, self.sequence.mss());
-        let delivered =
-            u32::try_from(fresh).unwrap_or(u32::MAX).saturating_add(newly_sacked) - counted;
-        let delivered = self.delivered_packets().unwrap_or(delivered);
+        let mss = self.sequence.mss();
+        let fresh_bytes = u32::try_from(fresh).unwrap_or(u32::MAX).saturating_add(newly_sacked);
+        let delivered = match self.delivered_packets() {
+            Some(packets) => packets,
+            None => {
+                // Without SACK, too, Linux counts packets: a short one opens cwnd as a full one does.
+                let packets = self.in_flight.news().filter(|_| config.counts_packets());
+                let packets = packets.map(|news| news.delivered.saturating_mul(mss));
+                packets.unwrap_or(fresh_bytes)
+                    - self.recovery.counted_by_duplicates(packets.unwrap_or(bytes), mss)
+            }
+        };
         if bytes > 0 {
             let acked = Acked {
                 bytes,
