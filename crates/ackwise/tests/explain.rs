@@ -36,8 +36,8 @@ impl Directory {
         let path = env::temp_dir().join(format!("ackwise-explain-{}-{count}", id()));
         fs::create_dir(&path).unwrap();
         let directory = Self(path);
-        let experiment =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/experiments/heidemann_table_1.toml");
+        let experiment = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../papers/experiments/heidemann_table_1.toml");
         let experiment = experiment.to_str().unwrap();
         let made = directory.run(&["run", experiment, "--case", "2", "--pcap", "stalls.pcap"]);
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -240,7 +240,7 @@ fn a_capture_that_was_begun_is_reported_also_without_a_whole_packet() {
 fn a_capture_at_the_server_says_which_time_it_does_not_show() {
     let directory = Directory::new();
     let experiment =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/experiments/heidemann_table_1.toml");
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../papers/experiments/heidemann_table_1.toml");
     let modem = "link.ethernet.rate=\"28.8 kb/s\"";
     let run = ["run", experiment, "--case", "4", "--set", modem, "--set", "duration=\"900 s\""];
     for (host, shows) in [("server", true), ("client", false)] {

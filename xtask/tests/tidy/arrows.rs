@@ -21,8 +21,17 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
         &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-live", "ackwise-sim"]],
     ),
     (
+        &["ackwise-papers"],
+        &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-lab", "ackwise-live", "ackwise-sim"]],
+    ),
+    (
         &["ackwise"],
-        &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim", "ackwise-tune"]],
+        &[
+            PURE,
+            BELOW_COMMANDS,
+            COMMANDS,
+            &["ackwise-lab", "ackwise-papers", "ackwise-sim", "ackwise-tune"],
+        ],
     ),
     (&["xtask"], &[]),
     (TESTING, &[PURE, &["ackwise-linux"]]),
@@ -95,6 +104,7 @@ fn an_arrow_that_points_up_is_found() {
         ("ackwise-serve", "ackwise"),
         ("ackwise-check", "ackwise-explain"),
         ("ackwise-explain", "ackwise-lab"),
+        ("ackwise-lab", "ackwise-papers"),
         ("ackwise-load", "ackwise-sim"),
         ("ackwise-load", "ackwise-live"),
         ("ackwise-sim", "ackwise-live"),
@@ -110,6 +120,7 @@ fn an_arrow_that_points_up_is_found() {
         ("ackwise-lab", "ackwise-explain"),
         ("ackwise-lab", "ackwise-sim"),
         ("ackwise-lab", "ackwise-live"),
+        ("ackwise-papers", "ackwise-lab"),
         ("ackwise-live", "ackwise-sim"),
         ("ackwise", "ackwise-lab"),
     ] {

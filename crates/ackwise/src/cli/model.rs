@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ackwise_lab::{
+use ackwise_papers::{
+    analytic::{Acks, Exchange, Network, Path, Start, Workload},
     model::{Document, Question},
-    reproduce::analytic::{Acks, Exchange, Network, Path, Start, Workload},
 };
 use ackwise_units::Rate;
 use clap::{

@@ -5,9 +5,9 @@ use std::{io, path::PathBuf, process::ExitCode};
 use ackwise_check::{CheckError, builtin::BuiltInError};
 use ackwise_lab::{
     experiment::{ExperimentError, LoadError},
-    reproduce::ReproduceError,
     run::{MergeError, RunAllError, record::RecordError},
 };
+use ackwise_papers::ReproduceError;
 
 /// A command ran to its end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

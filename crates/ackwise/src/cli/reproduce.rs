@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, path::PathBuf};
 
-use ackwise_lab::reproduce::{
+use ackwise_papers::{
     Effort, ReproduceError, okamoto,
     paper::Paper,
     report::{Reproduction, html, json, markdown, text},
@@ -148,7 +148,7 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
 /// The same on the kernel. Without root, the process moves into a network of its own first.
 #[cfg(target_os = "linux")]
 fn on_kernel(arguments: Reproduce) -> Result<Outcome, Failure> {
-    use ackwise_lab::reproduce::on_kernel::{report, reproduce};
+    use ackwise_papers::on_kernel::{report, reproduce};
     let Reproduce { papers, quick, sensitivity, on: _, repeat, json, markdown, save, html } =
         arguments;
     if sensitivity || html.is_some() {

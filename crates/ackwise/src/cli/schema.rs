@@ -2,14 +2,11 @@
 
 use ackwise_check::report::Document as Check;
 use ackwise_explain::Document as Explain;
-use ackwise_lab::{
-    model::Document as Model,
-    reproduce::report::Document as Reproduce,
-    run::export::{Document as Run, List},
-};
+use ackwise_lab::run::export::{Document as Run, List};
 use ackwise_load::{
     ComparisonDocument as Against, pages::PagesReport as Pages, report::Document as Load,
 };
+use ackwise_papers::{model::Document as Model, report::Document as Reproduce};
 use ackwise_text::format::{Document, schema};
 use clap::{
     Args,
@@ -59,7 +56,7 @@ fn all() -> Vec<Known> {
         of::<Model>(),
         of::<Reproduce<'_>>(),
         #[cfg(target_os = "linux")]
-        of::<ackwise_lab::reproduce::on_kernel::report::Document<'_>>(),
+        of::<ackwise_papers::on_kernel::report::Document<'_>>(),
         of::<Run<'_>>(),
         of::<List<'_>>(),
         of::<Serve>(),
