@@ -4,7 +4,7 @@
 //!
 //! | module | one idea |
 //! | --- | --- |
-//! | `published` | the papers' tables, as printed |
+//! | `published` | the papers' tables, and the numbers in their sentences, as printed |
 //! | [`table`], [`claim`] | values side by side; sentences that hold or do not |
 //! | [`verdict`] | what decides a sentence: a value, its bound, and a control |
 //! | `inputs` | what was put in without a source, from the comments of the experiment files |

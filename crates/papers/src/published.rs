@@ -1,4 +1,4 @@
-//! The papers' tables, as printed, from `experiments/published/`.
+//! The papers' tables, and the numbers in their sentences, as printed, from `experiments/published/`.
 //!
 //! A file is comment lines (`#`, the first one is its title), a line of column names, and rows. No
 //! cell holds a comma or a quotation mark, so there is nothing to quote.
@@ -69,6 +69,21 @@ impl Published {
     }
 }
 
+/// The number in the sentence that `claim` quotes, for what is measured, and where it is printed.
+///
+/// # Panics
+///
+/// If `sentences.csv` does not have it.
+pub(crate) fn sentence(claim: &str, measure: &str) -> (f64, &'static str) {
+    let table = Published::named("sentences").expect("it is part of the program");
+    let is = |row: &usize| {
+        table.cell(*row, "claim") == Some(claim) && table.cell(*row, "measure") == Some(measure)
+    };
+    let found = (0..table.rows.len()).find(is);
+    let found = found.and_then(|row| table.number(row, "number").zip(table.cell(row, "place")));
+    found.unwrap_or_else(|| panic!("sentences.csv has no number for {measure} of {claim}"))
+}
+
 /// A published table cannot be had: the fault is ours, since the files are part of the program.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -110,7 +125,8 @@ macro_rules! files {
 }
 
 /// The tables whose papers are reproduced here.
-const FILES: [(&str, &str); 16] = files![
+const FILES: [(&str, &str); 17] = files![
+    "sentences",
     "heidemann1997_table_1",
     "heidemann1997_figure_2",
     "heidemann1997_figure_4",
@@ -139,6 +155,22 @@ mod tests {
             let table = Published::named(id).unwrap();
             assert!(!table.rows.is_empty(), "{id}");
             assert!(table.title.contains("19"), "{id}: {}", table.title);
+        }
+    }
+
+    #[test]
+    fn every_number_of_a_sentence_is_in_the_findings() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/findings.md");
+        let findings = std::fs::read_to_string(path).unwrap();
+        let table = Published::named("sentences").unwrap();
+        for row in 0..table.rows.len() {
+            let [claim, measure, place] =
+                ["claim", "measure", "place"].map(|column| table.cell(row, column).unwrap());
+            let (number, found) = sentence(claim, measure);
+            assert_eq!((number, found), (table.number(row, "number").unwrap(), place));
+            let line = findings.lines().find(|line| line.starts_with(&format!("| `{claim}`")));
+            let line = line.unwrap_or_else(|| panic!("no claim {claim}"));
+            assert!(line.contains(measure) && line.contains(place), "{claim}: {measure}, {place}");
         }
     }
 

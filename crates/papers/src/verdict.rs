@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 
 use super::{
     interval::{Interval, LITTLE, Lies},
+    published::sentence,
     table::number,
 };
 
@@ -88,8 +89,13 @@ impl fmt::Display for Bound {
 /// Where a bound is from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
-    /// The paper, at this place.
-    Printed(&'static str),
+    /// The paper.
+    Printed {
+        /// Where.
+        place: &'static str,
+        /// How far off we allow, in words; empty if the bound is what is printed.
+        allowed: &'static str,
+    },
     /// Our choice, for this reason.
     Ours(&'static str),
     /// The same measure in another of our runs.
@@ -101,7 +107,8 @@ pub enum Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Printed(place) => write!(f, "printed: {place}"),
+            Self::Printed { place, allowed: "" } => write!(f, "printed: {place}"),
+            Self::Printed { place, allowed } => write!(f, "printed: {place}; {allowed}"),
             Self::Ours(reason) => write!(f, "our choice: {reason}"),
             Self::Run(case) => write!(f, "our run: {case}"),
             Self::Cases => f.write_str("one for each case"),
@@ -328,6 +335,29 @@ impl Measured {
 
     pub(super) fn near(self, value: f64, tolerance: f64, source: Source) -> Bounded {
         Bounded { measured: self, bound: Bound::Near { value, tolerance }, source }
+    }
+
+    /// As large as the sentence that `claim` quotes says, give or take `tolerance`, in words `allowed`.
+    pub(super) fn near_printed(
+        self,
+        claim: &str,
+        tolerance: f64,
+        allowed: &'static str,
+    ) -> Bounded {
+        let (number, place) = sentence(claim, &self.measure);
+        self.near(number, tolerance, Source::Printed { place, allowed })
+    }
+
+    /// Larger than the sentence that `claim` quotes says, and `more`.
+    pub(super) fn above_printed(self, claim: &str, more: f64) -> Bounded {
+        let (number, place) = sentence(claim, &self.measure);
+        self.above(number + more, Source::Printed { place, allowed: "" })
+    }
+
+    /// Smaller than the sentence that `claim` quotes says, and `more`, in words `allowed`.
+    pub(super) fn below_printed(self, claim: &str, more: f64, allowed: &'static str) -> Bounded {
+        let (number, place) = sentence(claim, &self.measure);
+        self.below(number + more, Source::Printed { place, allowed })
     }
 
     /// Larger than in another of our runs.

@@ -8,10 +8,7 @@ use crate::{
         plan::{Load, Plan},
         sweep::{Quantity, Sweep},
     },
-    verdict::{
-        Source::{Ours, Printed},
-        Test, cases, measured,
-    },
+    verdict::{Source::Ours, Test, cases, measured},
 };
 
 pub(super) fn claims(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
@@ -50,7 +47,7 @@ fn pipelined(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
     let least = by_rates(|rate| {
         Ok(vec![
             measured("lowest_rate", lowest(sweep, Plan::Pipelined, rate)?)
-                .near(3_500.0, 350.0, Printed("section 4.5.1; to 10 %"))
+                .near_printed("gurkan.pipelined-lowest", 350.0, "to 10 %")
                 .control("parallel", lowest(sweep, Plan::Parallel, rate)?),
             measured("lowest_rate", lowest(sweep, Plan::Pipelined, rate)?)
                 .above_run("lowest_rate_of_parallel", lowest(sweep, Plan::Parallel, rate)?),
@@ -168,7 +165,7 @@ fn segment_filled(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
     let kilobytes = by_rates(|rate| {
         Ok(vec![
             measured("rate_8_0", sweep.mean(Plan::SegmentFilled, load(8, 0), rate)?)
-                .near(21_000.0, 2_100.0, Printed("section 4.6.1; to 10 %"))
+                .near_printed("gurkan.filled-21-kb", 2_100.0, "to 10 %")
                 .control("pipelined", sweep.mean(Plan::Pipelined, load(8, 0), rate)?),
         ])
     })?;

@@ -9,6 +9,7 @@ use crate::{
         },
         table_1::{BOTH_FIXES, FIRST_FIX, HTTP, UNFIXED},
     },
+    published::sentence,
     study::{page_ms, stalls_per_page},
     verdict::{
         Source::{Ours, Printed},
@@ -45,7 +46,7 @@ fn packets(runs: &Runs) -> Claim {
     }
     .judged(
         [measured("same_packets", figure.same as f64)
-            .near(figure.printed as f64, 0.0, Printed("Figure 2"))
+            .near(figure.printed as f64, 0.0, Printed { place: "Figure 2", allowed: "" })
             .control("the head joined to the data", figure.same_when_fixed as f64)],
         "The packets of Figure 2, one by one: sender, bytes, ACK number, flags. How long the wait \
          is decides nothing: the phase of the client's clock is an input.",
@@ -67,7 +68,7 @@ fn window_of_two(runs: &Runs) -> Result<Claim, ReproduceError> {
     };
     let test = |what, same: usize| {
         measured("same_packets", figure.same as f64)
-            .near(figure.printed as f64, 0.0, Printed("Figure 2"))
+            .near(figure.printed as f64, 0.0, Printed { place: "Figure 2", allowed: "" })
             .control(what, same as f64)
     };
     Ok(said
@@ -85,7 +86,9 @@ fn window_of_two(runs: &Runs) -> Result<Claim, ReproduceError> {
 
 fn consistently(runs: &Runs) -> Claim {
     let gaps = &runs.table_1.gaps_ms;
-    let within = |gap: &f64| (170.0..=190.0).contains(gap);
+    let [least, most] = ["shortest_gap_ms", "longest_gap_ms"]
+        .map(|measure| sentence("heidemann.170-to-190-ms", measure).0);
+    let within = |gap: &f64| (least..=most).contains(gap);
     let count = |gaps: &[f64], so: &dyn Fn(&f64) -> bool| {
         u32::try_from(gaps.iter().filter(|gap| so(gap)).count()).unwrap_or(u32::MAX)
     };
@@ -93,7 +96,7 @@ fn consistently(runs: &Runs) -> Claim {
     let longest = gaps.iter().copied().fold(0.0, f64::max);
     let printed = [&runs.figures.figure_2, &runs.figures.figure_4].map(|it| it.printed_gap_ms);
     // By how much they are inside.
-    let inside = printed.map(|gap| [(gap / 170.0).min(190.0 / gap), 1.0]);
+    let inside = printed.map(|gap| [(gap / least).min(most / gap), 1.0]);
     Statement {
         id: "heidemann.170-to-190-ms",
         place: "section 2.2 and 2.3",
@@ -165,7 +168,7 @@ fn first_fix(runs: &Runs) -> [Claim; 2] {
         }
         .judged(
             [measured("share", times[FIRST_FIX] / times[UNFIXED])
-                .near(1.0 / 3.0, 0.05, Printed("section 2.2; to 0.05, Table 1 has 0.32"))
+                .near_printed("heidemann.first-fix-a-third", 0.05, "to 0.05, Table 1 has 0.32")
                 .control("both fixes", times[BOTH_FIXES] / times[UNFIXED])],
             "Table 1, row 3 over row 2: one stall of three remains. No value of either row is \
              fitted.",
@@ -200,7 +203,7 @@ fn ftp(runs: &Runs) -> Result<Claim, ReproduceError> {
     Ok(said
         .judged(
             [measured("stalls_per_file", of(stalls_per_page, "sender")?)
-                .near(1.0, 0.0, Printed("section 2.2: each exchange"))
+                .near_printed("heidemann.ftp-stalls", 0.0, "")
                 .control("the receiver opens: two segments", of(stalls_per_page, "receiver")?)],
             "40 files, each on a connection that its sender opens, at all phases of the receiver's \
              clock. An ACK within 10 ms does not count as a stall.",
