@@ -1,6 +1,6 @@
 //! Writes of a program: one call for each, up to a size, and never waiting.
 
-use std::io;
+use std::{io, sync::LazyLock};
 
 use super::TURNS;
 
@@ -25,5 +25,5 @@ pub(super) fn write(
 }
 
 /// What all streams consist of. A write is at most so long (our choice): more than any behaviour of the
-/// papers writes at once.
-static CONTENT: [u8; 1 << 20] = [b'a'; 1 << 20];
+/// papers writes at once. Made when it is needed: a constant would be a megabyte of every binary.
+static CONTENT: LazyLock<Vec<u8>> = LazyLock::new(|| vec![b'a'; 1 << 20]);
