@@ -13,9 +13,9 @@ use std::{
 };
 
 use ackwise_check::{
-    CheckError, Options, STALLS, StackChoice, Target,
+    CheckError, Options, StackChoice, Target,
     builtin::Network,
-    card::{Card, Verdict},
+    card::{Card, CheckId, Verdict},
     check,
 };
 use ackwise_testing::{
@@ -84,7 +84,12 @@ fn judge(
         .with_context(|| format!("a server with {congestion} (modprobe tcp_{congestion})"))?;
     let address = SocketAddr::from(([127, 0, 0, 1], server.local_addr().port()));
     let target: Target = format!("http://{address}/").parse()?;
-    let options = Options { stack, only: Some(STALLS.into()), time: TIME, ..Options::default() };
+    let options = Options {
+        stack,
+        only: Some(CheckId::stalls().collect()),
+        time: TIME,
+        ..Options::default()
+    };
     let must_fail = pattern.stalls != Stalls::Never;
     let (mut failed, mut others) = (0, BTreeMap::new());
     let begun = Instant::now();

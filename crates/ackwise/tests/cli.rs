@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_check::card::{FindingId, Role};
+use ackwise_check::card::{CheckId, Role};
 use ackwise_http::{
     Behaviour,
     behaviour::{Answer, HeadFlush, Nagle},
@@ -225,7 +225,7 @@ fn a_card_keeps_to_its_schema_and_other_keys_do_not() {
     let findings = document["results"][0]["findings"].as_array().unwrap();
     assert_eq!(
         findings.len(),
-        FindingId::of(Role::Server).count() - 3,
+        CheckId::of(Role::Server).count() - 3,
         "all but what needs --data or HTTP/2"
     );
     assert!(stdout(&output).starts_with("{\n  \"format\": {\n    \"name\": \"ackwise-check\","));
@@ -391,7 +391,7 @@ fn json_is_complete() {
     let findings = card["findings"].as_array().unwrap();
     assert_eq!(
         findings.len(),
-        FindingId::of(Role::Server).count() - 3,
+        CheckId::of(Role::Server).count() - 3,
         "all but what needs --data or HTTP/2"
     );
     for finding in findings {

@@ -8,8 +8,6 @@
 //! | `outcome` | [`Outcome`] and [`ConnectOutcome`]: what became of an exchange, or of an attempt to connect |
 //! | `failure` | [`FailureKind`]: why something failed, with owner and remedy |
 //! | `grpc` | [`GrpcStatus`]: how a call of gRPC ended, by number and name |
-//! | `finding` | [`FindingId`]: the checks of a live server |
-//! | `meaning` | the meaning of each check in one sentence |
 //! | `party` | which end can change something, and the direction of the data |
 //! | `h2_window` | [`H2Window`]: which window of HTTP/2 held data, and the settings that enlarge it |
 //! | `check` | how to decide between a cause and its rival |
@@ -26,10 +24,8 @@ extern crate alloc;
 
 mod check;
 mod failure;
-mod finding;
 mod grpc;
 mod h2_window;
-mod meaning;
 mod moment;
 mod name;
 mod outcome;
@@ -41,13 +37,11 @@ mod software;
 mod tests;
 
 pub use failure::FailureKind;
-pub use finding::{FindingId, Role, UnknownFinding};
 pub use grpc::GrpcStatus;
 pub use h2_window::H2Window;
-pub use meaning::PAGE;
 pub use moment::{InFlight, Moment, Phase, RepairedBy, Writer, cause};
-pub use name::{Cause, UnknownCause};
+pub use name::{Cause, PAGE, UnknownCause};
 pub use outcome::{ConnectOutcome, Outcome};
 pub use party::{Direction, Party};
-pub use remedy::{Proof, Remedy};
+pub use remedy::{BUFFER_SOCKETS, NODELAY_AT_CLIENT, Proof, Remedy};
 pub use software::Software;

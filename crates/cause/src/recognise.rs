@@ -1,7 +1,7 @@
 //! Which software wrote the head of a response: by `Via`, else by `Server`, else by the order and spelling of its fields.
 //!
 //! Unknown beats a wrong guess, because the answer selects a remedy. So each rule fits the heads of one product only, of all
-//! that were tried (`tests/heads.txt`). Tomcat, Puma, Netty and HAProxy write nothing that others do not write, so they are
+//! that were tried (`crates/check/tests/heads.txt`). Tomcat, Puma, Netty and HAProxy write nothing that others do not write, so they are
 //! unknown unless someone names them in `Server`.
 
 use crate::Software;

@@ -116,7 +116,7 @@ const COSTLIER_MS: f64 = 10.0;
 mod tests {
     use super::*;
     use crate::{
-        card::FindingId,
+        card::CheckId,
         report::{Exporter, Json, sample},
     };
 
@@ -126,7 +126,7 @@ mod tests {
         let baseline = Baseline::read(&Json.export(&report)).unwrap();
         let findings = &report.cards[0].findings;
         assert!(findings.iter().all(|it| !baseline.is_new(Protocol::Http1, it)));
-        let nagle = findings.iter().find(|it| it.id == FindingId::NagleDelayedAck).unwrap();
+        let nagle = findings.iter().find(|it| it.id == CheckId::NagleDelayedAck).unwrap();
         assert_eq!(nagle.cost_ms, Some(40.17));
         #[rustfmt::skip]
         let table = [
@@ -140,14 +140,14 @@ mod tests {
             let now = Finding { verdict, cost_ms, ..nagle.clone() };
             assert_eq!(baseline.is_new(Protocol::Http1, &now), new, "{verdict:?} {cost_ms:?}");
         }
-        let pipelining = findings.iter().find(|it| it.id == FindingId::Pipelining).unwrap();
+        let pipelining = findings.iter().find(|it| it.id == CheckId::Pipelining).unwrap();
         for (verdict, new) in [(Verdict::Warn, true), (Verdict::NotApplicable, false)] {
             assert_eq!(
                 baseline.is_new(Protocol::Http1, &Finding { verdict, ..pipelining.clone() }),
                 new
             );
         }
-        let close = Finding { id: FindingId::Close, ..pipelining.clone() };
+        let close = Finding { id: CheckId::Close, ..pipelining.clone() };
         assert!(baseline.is_new(Protocol::Http1, &close), "it was not asked then");
         assert!(baseline.is_new(Protocol::Http2, nagle), "the other version was not checked");
         let before = Json.export(&report).replace("\"protocol\": \"http/1.1\",", "");

@@ -1,18 +1,20 @@
 //! The results for one server or client: what `check` found, as data.
 
-mod values;
-
-pub use ackwise_cause::{FindingId, Role};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-pub use values::{
-    AcceptQueueFull, Bound, ByRequest, Close, CloseRace, ConnectionReuse, CorkTimer, EarlyResponse,
-    End, Ending, ExpectContinue, FirstByte, FirstClose, H2FlowControl, H2Streams, HappyEyeballs,
-    HeldBy, IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck, Pipelining, ReceiverName,
-    RefusedUpload, ReleasedBy, RequestNagle, RequestSegments, ResponsePause, SendBuffer,
-    ShortInitialSegment, SplitHead, StreamFirstEvent, StreamGaps, StreamGzip, StreamHeld,
-    SwapResult, TriedSize, Values, WindowUpdates,
+pub use crate::checks::{
+    close::{End, SwapResult},
+    nagle_delayed_ack::{ByRequest, ReceiverName, ReleasedBy, TriedSize},
+    send_buffer::Bound,
+    stream_held::HeldBy,
+    *,
+};
+pub use crate::{
+    client::observed::Ending,
+    http_client::Protocol,
+    stack::StackName,
+    verdict::{Reason, Verdict},
 };
 
 /// The results for one server or client.
@@ -91,54 +93,6 @@ pub enum BuiltIn {
     Fixed,
 }
 
-/// The version of HTTP, by its name in ALPN.
-#[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
-pub enum Protocol {
-    /// HTTP/1.1 (RFC 9112).
-    #[serde(rename = "http/1.1")]
-    Http1,
-    /// HTTP/2 (RFC 9113), also in clear text.
-    #[serde(rename = "h2")]
-    Http2,
-}
-
-/// The TCP stack of the end that Ackwise plays.
-#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StackName {
-    /// The kernel's sockets.
-    Kernel,
-    /// Ackwise's own stack on a TUN device.
-    Ackwise,
-}
-
-/// The result of one check.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Finding {
-    /// Name of the check.
-    #[schemars(schema_with = "ids")]
-    pub id: FindingId,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Cost in milliseconds per response (or request), measured in this run; null if not measured.
-    pub cost_ms: Option<f64>,
-    /// What was observed, in one sentence.
-    pub summary: String,
-    /// Measured values; the keys depend on `id`.
-    pub values: Values,
-    /// A few packets (or reads), one tcpdump-like line each.
-    pub evidence: Vec<String>,
-    /// How to fix it; null if there is nothing to fix.
-    pub remedy: Option<String>,
-    /// Why the verdict is unknown; omitted if it is not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Reason>,
-}
-
-fn ids(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": FindingId::ALL.map(FindingId::name) })
-}
-
 fn roles(_: &mut SchemaGenerator) -> Schema {
     let names = [Role::Server, Role::Client, Role::Stream].map(Role::name);
     json_schema!({ "type": "string", "enum": names, "default": Role::Server.name() })
@@ -147,34 +101,4 @@ fn roles(_: &mut SchemaGenerator) -> Schema {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_server(role: &Role) -> bool {
     *role == Role::Server
-}
-
-/// The verdict of a finding.
-#[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// What the check looks for cannot occur on this target: `summary` says what it needs.
-    NotApplicable,
-    /// No problem.
-    Pass,
-    /// Could not be determined; `reason` and `summary` say why.
-    Unknown,
-    /// The behaviour is present, but below the limit for `fail`.
-    Warn,
-    /// A stall of at least 10 ms that ends when the client's ACK arrives, or a wrong response.
-    Fail,
-}
-
-/// Why a verdict is unknown.
-#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// Something disturbed the trials, a busy machine or a connection that broke: another run may tell.
-    Disturbed,
-    /// The server gave no answer that ends, or none that can be understood.
-    NoAnswer,
-    /// A limit of requests or of time ended the check first.
-    Limit,
-    /// The client's TCP stack cannot measure it; another may.
-    Stack,
 }

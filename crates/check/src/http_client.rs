@@ -1,7 +1,7 @@
 //! HTTP over a [`Connection`]: sends requests, and records when each byte of the response arrived.
 //!
 //! Offsets are those of the server's TCP stream, also under TLS, because that is where stalls live.
-//! Nothing here judges; the probes do.
+//! Nothing here judges; the checks do.
 
 mod budget;
 mod client;
@@ -20,6 +20,9 @@ mod tls;
 
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 pub use budget::{Budget, LimitReached};
 pub use client::Client;
 pub use error::ExchangeError;
@@ -31,10 +34,19 @@ pub use reused_connection::ReusedConnection;
 pub use stream::Watch;
 pub use tls::TlsSettings;
 
-use super::card::Protocol;
-
 use self::{draft::PartialResponse, layer::Layer, plain::Plain, reader::Reader, request::Encoded};
 use super::stack::{Acknowledge, Connection, NotSeen, StackEvent, TransportError};
+
+/// The version of HTTP, by its name in ALPN.
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
+pub enum Protocol {
+    /// HTTP/1.1 (RFC 9112).
+    #[serde(rename = "http/1.1")]
+    Http1,
+    /// HTTP/2 (RFC 9113), also in clear text.
+    #[serde(rename = "h2")]
+    Http2,
+}
 
 /// HTTP on one connection, with or without TLS.
 pub struct HttpConnection {

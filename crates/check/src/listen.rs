@@ -1,58 +1,27 @@
-//! Checks of a client: Ackwise plays the server, runs the client's command once for each check, and grades what it did.
-//!
-//! | file | purpose |
-//! | --- | --- |
-//! | `command` | the client's command |
-//! | `wire` | the server's TCP: the kernel's, or our own on a TUN device |
-//! | `script` | what the server does in a check |
-//! | `http` | HTTP/1 and HTTP/2 on a connection, at the server's end |
-//! | `play` | one run: the script on the wire, and the record of it |
-//! | `runs` | the runs of a check of a client, in each version of HTTP |
-//! | `observed` | the record |
-//! | `session`, `authority` | TLS, and the CA of a run |
-//! | `request_nagle`, … | one file for each check: a pure function from the record to the finding |
-//!
-//! Not here: HTTP/3, and `Upgrade: h2c`, which RFC 9113 has dropped.
+//! Checks of a client: runs its command as often as the checks need, in each version of HTTP.
 
-mod authority;
-mod close_race;
-mod command;
-mod connection_reuse;
-mod expect_continue;
-mod first_close;
-mod happy_eyeballs;
-mod http;
-mod judged;
-mod observed;
-mod play;
-mod refused_upload;
-mod request_nagle;
-mod runs;
-mod script;
-mod session;
-mod window_updates;
-mod wire;
+mod cards;
 
 #[cfg(target_os = "linux")]
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::{
-    collections::BTreeSet, ffi::OsString, io, net::SocketAddr, path::PathBuf, time::Duration,
-};
+use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
 
 #[cfg(target_os = "linux")]
 use ackwise_linux::{PrivateHosts, TunDevice, TunError, device::TunOptions};
 
+pub use crate::client::{ListenClient, ListenError, Wish};
+
+use self::cards::cards;
 #[cfg(target_os = "linux")]
-use self::wire::OwnWire;
-use self::{
-    authority::Authority,
-    observed::Observed,
-    runs::{Runs, how_it_ended},
-    wire::{KernelWire, Wire},
-};
+use crate::client::wire::OwnWire;
 use crate::{
     HttpChoice,
-    card::{Card, FindingId, Protocol},
+    card::{Card, CheckId},
+    client::{
+        authority::Authority,
+        runs::Setting,
+        wire::{KernelWire, Wire},
+    },
 };
 
 /// What the caller of [`check_client`] can choose.
@@ -64,26 +33,14 @@ pub struct ListenOptions {
     pub client: ListenClient,
     /// In which versions of HTTP.
     pub http: HttpChoice,
-    /// Only these findings; `None` for all.
-    pub only: Option<BTreeSet<FindingId>>,
+    /// Only these checks; `None` for all.
+    pub only: Option<BTreeSet<CheckId>>,
     /// Time for each run.
     pub time: Duration,
     /// Whose TCP plays the server.
     pub network: ListenNetwork,
     /// Whether it speaks TLS.
     pub tls: ListenTls,
-}
-
-/// Who the client is.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum ListenClient {
-    /// A command, program and arguments, which is run for each check. `{url}` in them stands for the server's URL.
-    Command(Vec<OsString>),
-    /// Whoever connects: one run, which ends after that number of requests. Only what every server would see is graded.
-    Any {
-        /// How many.
-        requests: usize,
-    },
 }
 
 /// Whether the server speaks TLS.
@@ -138,17 +95,8 @@ pub enum ListenProgress {
     Ready,
     /// Any client may connect to this address now.
     Listening(SocketAddr),
-    /// Working on a finding.
-    Checking(FindingId),
-}
-
-/// Whether the check is to go on.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Wish {
-    /// It is.
-    GoOn,
-    /// It is to end with what it has found.
-    End,
+    /// Making a check.
+    Checking(CheckId),
 }
 
 /// Checks the client that a command runs, in each version of HTTP that is asked for and that it offers.
@@ -161,7 +109,7 @@ pub fn check_client(
     options: &ListenOptions,
     progress: &mut dyn FnMut(ListenProgress) -> Wish,
 ) -> Result<Vec<Card>, ListenError> {
-    let Opened { mut wire, name } = open(options)?;
+    let Opened { wire, name } = open(options)?;
     progress(ListenProgress::Ready);
     let authority = match &options.tls {
         ListenTls::Off => None,
@@ -175,8 +123,15 @@ pub fn check_client(
     if let ListenClient::Any { .. } = options.client {
         progress(ListenProgress::Listening(wire.address()));
     }
-    let mut checking = |id| progress(ListenProgress::Checking(id));
-    Runs::new(&mut *wire, name, authority, options, &mut checking).cards()
+    let setting = Setting {
+        wire,
+        name,
+        authority,
+        client: &options.client,
+        address: options.address,
+        time: options.time,
+    };
+    cards(setting, options, &mut |id| progress(ListenProgress::Checking(id)))
 }
 
 /// A server that listens, and a name with another address that does not answer, or why there is none.
@@ -225,73 +180,6 @@ fn add_names(
     let entries: Vec<_> = entries.chain([(silent.into(), NAME), (server.into(), NAME)]).collect();
     hosts.add(&entries).map_err(|error| format!("cannot write /etc/hosts: {error}"))?;
     Ok(NAME)
-}
-
-/// Why a client could not be checked.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ListenError {
-    /// There is no server.
-    #[error("cannot listen on {0}: {1}")]
-    Listen(SocketAddr, #[source] io::Error),
-    /// There is no private network.
-    #[error("cannot make a private network: {0} (--host-network uses kernel sockets instead)")]
-    Network(String),
-    /// There is no CA.
-    #[error("cannot make a CA: {0}")]
-    Authority(String),
-    /// There is no such program.
-    #[error("cannot run {}: {_1}", _0.display())]
-    Start(OsString, #[source] io::Error),
-    /// It was to end before there was anything to report.
-    #[error("interrupted")]
-    Interrupted,
-    /// Nobody sent a request.
-    #[error("no client sent a request within {} s (--timeout)", _0.as_secs_f64())]
-    Nobody(Duration),
-    /// The first run sent no request.
-    #[error("the command {how}{}", said(output))]
-    NoRequest {
-        /// What it did instead.
-        how: String,
-        /// Its last lines of output.
-        output: String,
-    },
-}
-
-impl ListenError {
-    /// `output` is what the command wrote at last.
-    fn no_request(seen: &Observed, wanted: Protocol, limit: Duration, output: String) -> Self {
-        let how = how_it_ended(seen.exit, limit);
-        let (wanted, other) = match wanted {
-            Protocol::Http1 => ("HTTP/1", Protocol::Http2),
-            Protocol::Http2 => ("HTTP/2", Protocol::Http1),
-        };
-        let not_http = seen.connections.iter().find_map(|it| it.not_http.as_deref());
-        let what = match (seen.connections.is_empty(), not_http) {
-            (true, _) => {
-                "never connected to the server (expected it to request {url}, or the URL in ACKWISE_URL)"
-                    .to_owned()
-            }
-            (_, Some(error)) => format!("sent no {wanted} request: {error}"),
-            _ if seen.has(other) => {
-                format!("sent no {wanted} request, but one in another version (see --http)")
-            }
-            (_, None) => {
-                "connected, and sent no complete request (over TLS, it may not trust the CA: see --ca-out)"
-                    .to_owned()
-            }
-        };
-        Self::NoRequest { how: format!("{what}, and {how}"), output }
-    }
-}
-
-/// What the command wrote at last.
-fn said(output: &str) -> String {
-    match output.is_empty() {
-        true => String::new(),
-        false => format!("; its last output: {}", output.replace('\n', " | ")),
-    }
 }
 
 /// The port in a private network, where all are free.

@@ -16,7 +16,6 @@ mod text;
 pub use json::{Document, Json};
 pub use junit::Junit;
 pub use markdown::Markdown;
-pub use stalls::STALLS;
 pub use text::Text;
 
 use std::collections::BTreeSet;
@@ -25,7 +24,7 @@ use ackwise_text::{Name, escape};
 
 use super::{
     baseline::Baseline,
-    card::{BuiltIn, Card, Finding, FindingId, Protocol, Reason, Verdict},
+    card::{BuiltIn, Card, CheckId, Finding, Protocol, Reason, Verdict},
     page_times::PageTimes,
 };
 
@@ -56,7 +55,7 @@ impl Report {
     }
 
     /// What the baseline did not have, if there is one.
-    fn news(&self) -> Option<Vec<FindingId>> {
+    fn news(&self) -> Option<Vec<CheckId>> {
         let baseline = self.baseline.as_ref()?;
         let news: BTreeSet<_> = self
             .findings()

@@ -37,7 +37,7 @@ use super::{card::Card, stack::Stack};
 /// [`Options::time`].
 ///
 /// ```no_run
-/// use ackwise_check::{Options, Target, card::{FindingId, Verdict}, check};
+/// use ackwise_check::{Options, Target, card::{CheckId, Verdict}, check};
 ///
 /// let target: Target = "http://localhost:8080/".parse()?;
 /// let card = check(&target, &Options::default(), &mut |_| {})?;
@@ -49,7 +49,7 @@ use super::{card::Card, stack::Stack};
 ///
 /// # Errors
 ///
-/// If the server cannot be reached or does not answer a plain GET; never for what a probe finds.
+/// If the server cannot be reached or does not answer a plain GET; never for what a check finds.
 pub fn check(
     target: &Target,
     options: &Options,

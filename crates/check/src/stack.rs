@@ -1,4 +1,4 @@
-//! What a probe asks of a TCP, whoever implements it: the kernel's sockets or our own endpoint.
+//! What a check asks of a TCP, whoever implements it: the kernel's sockets or our own endpoint.
 
 #[cfg(target_os = "linux")]
 pub mod ackwise;
@@ -11,7 +11,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::card::StackName;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The TCP stack of the end that Ackwise plays.
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StackName {
+    /// The kernel's sockets.
+    Kernel,
+    /// Ackwise's own stack on a TUN device.
+    Ackwise,
+}
 
 /// How our end of one connection behaves.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +98,7 @@ impl AckRule {
     }
 }
 
-/// What a stack can do; a probe that needs more answers `unknown` and says what it needed.
+/// What a stack can do; a check that needs more answers `unknown` and says what it needed.
 #[derive(Clone, Copy, Debug)]
 pub struct Capabilities {
     /// Arrivals are segments with exact bounds, retransmissions are told apart.

@@ -7,29 +7,26 @@
 //! | `readings` | the readings of a check, and which of them are needed |
 //! | `syntax` | where events end in the content |
 //! | `record` | when they arrived, and how many together |
-//! | `held`, `compressed`, `pace` | pure functions from the readings to findings |
 //!
 //! Compressed content is not decoded: when its bytes arrive is enough.
 
-mod compressed;
-mod held;
-mod judged;
-mod pace;
 mod read;
 mod readings;
-mod record;
+pub(crate) mod record;
 mod syntax;
-mod trial;
+pub(crate) mod trial;
 
 use std::time::Duration;
 
-use ackwise_cause::{FindingId, Role, Software};
+use ackwise_cause::Software;
 use ackwise_text::words::rounded;
 
-use self::{judged::Judged, readings::Readings, record::Record, trial::Trial};
+pub(crate) use self::readings::{Readings, Wanted};
+use self::{record::Record, trial::Trial};
 use crate::{
-    card::{Finding, Reason},
     http_client::{Client, Exchange, ExchangeError, Page},
+    no_verdict::NoVerdict,
+    verdict::Reason,
 };
 
 /// A stream that has begun: its first reading.
@@ -48,58 +45,48 @@ impl Begun {
         &self.record.exchange
     }
 
-    /// Reads the stream as often as the findings need that `wants` names, and judges it.
-    pub(crate) fn judge(
+    /// Whether the response has events; a verdict is unknown if there might have been some.
+    pub(crate) fn has_events(&self) -> Result<(), NoVerdict> {
+        has_events(&self.record)
+    }
+
+    /// Reads the stream as often as the checks need.
+    pub(crate) fn read_on(
         self,
         client: &mut Client,
         page: &Page,
         software: Option<Software>,
-        wants: impl Fn(FindingId) -> bool,
-    ) -> Vec<Finding> {
-        let ids = FindingId::of(Role::Stream).filter(|id| wants(*id));
-        if let Some((reason, why)) = without_events(&self.record) {
-            return ids.map(|id| Judged::without(id, reason, &*why).into_finding()).collect();
-        }
-        let readings = Readings::after(self.record, client, page, software, &wants);
-        let judge = |id| match id {
-            FindingId::StreamFirstEvent => pace::first_event(&readings.prompt),
-            FindingId::StreamGaps => pace::gaps(&readings.prompt),
-            FindingId::StreamHeld => held::judge(&readings),
-            FindingId::StreamGzip => compressed::judge(&readings),
-            other => Judged::without(other, None, "it does not grade streams"),
-        };
-        ids.map(|id| judge(id).into_finding()).collect()
+        wanted: Wanted,
+    ) -> Readings {
+        Readings::after(self.record, client, page, software, wanted)
     }
 }
 
-/// Why a response has no events: with a reason, if there might have been some.
-fn without_events(record: &Record) -> Option<(Option<Reason>, String)> {
+/// Whether a response has events; the verdict is unknown if there might have been some.
+fn has_events(record: &Record) -> Result<(), NoVerdict> {
     if record.events > 0 {
-        return None;
+        return Ok(());
     }
     let Record { exchange, watched, .. } = record;
     let (content, status) = (exchange.content, exchange.head.status);
     let read = |span: &Duration| rounded(*span);
-    Some(match exchange.complete {
+    Err(match exchange.complete {
         true => {
             let took = exchange.duration().map(rounded).unwrap_or_default();
             let why = format!(
                 "no stream: the response (status {status}) ended {took} after the request, with {content} bytes and no \
                  event"
             );
-            (None, why)
+            NoVerdict::not_applicable(why)
         }
         false if content == 0 => {
             let why =
                 format!("the head of a response came, but no content within {}", read(watched));
-            (Some(Reason::NoAnswer), why)
+            NoVerdict::unknown(Reason::NoAnswer, why)
         }
         false => {
             let why = format!("{content} bytes came in {}, but no complete event", read(watched));
-            (Some(Reason::NoAnswer), why)
+            NoVerdict::unknown(Reason::NoAnswer, why)
         }
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,8 +5,8 @@
 use std::{net::SocketAddr, time::Duration};
 
 use ackwise_check::{
-    Options, STALLS, StackChoice, Target,
-    card::{Finding, Verdict},
+    Options, StackChoice, Target,
+    card::{CheckId, Finding, Verdict},
     check,
 };
 use ackwise_testing::{
@@ -31,7 +31,7 @@ fn verdicts_are_right_with_all_cores_busy() {
         let target: Target = format!("http://{}/", server.local_addr()).parse().expect("a URL");
         let options = Options {
             stack: StackChoice::Kernel,
-            only: Some(STALLS.into()),
+            only: Some(CheckId::stalls().collect()),
             time: Duration::from_secs(4),
             ..Options::default()
         };

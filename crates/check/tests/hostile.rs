@@ -12,7 +12,7 @@ use std::{
 
 use ackwise_check::{
     HttpChoice, Options, StackChoice,
-    card::{FindingId, Protocol, Verdict},
+    card::{CheckId, Protocol, Verdict},
     check, check_streams,
     http_client::Template,
 };
@@ -158,7 +158,7 @@ fn no_stream_keeps_a_check_busy_beyond_its_time_or_is_accused() {
         let took = begun.elapsed();
         assert!(took < TIME + SLACK, "{name}: {took:?} instead of {TIME:?}");
         let findings = cards.iter().flatten().flat_map(|card| &card.findings);
-        for finding in findings.filter(|it| it.id == FindingId::StreamHeld) {
+        for finding in findings.filter(|it| it.id == CheckId::StreamHeld) {
             assert!(finding.verdict < Verdict::Warn, "{name}: {finding:?}");
         }
     }

@@ -12,7 +12,7 @@ use std::{
 
 use ackwise_check::{
     CheckError, Options, StackChoice,
-    card::{Card, FindingId, Protocol, Verdict},
+    card::{Card, CheckId, Protocol, Verdict},
     check, check_versions,
 };
 use ackwise_net::Target;
@@ -129,7 +129,7 @@ fn answer(mut session: ServerConnection, mut socket: TcpStream, writes: Writes) 
 fn options() -> Options {
     Options {
         stack: StackChoice::Kernel,
-        only: Some([FindingId::SplitHead, FindingId::NagleDelayedAck].into()),
+        only: Some([CheckId::SplitHead, CheckId::NagleDelayedAck].into()),
         insecure: true,
         ..Options::default()
     }
@@ -139,7 +139,7 @@ fn target(address: SocketAddr) -> Target {
     format!("https://{address}/").parse().unwrap()
 }
 
-fn verdict(card: &Card, id: FindingId) -> Verdict {
+fn verdict(card: &Card, id: CheckId) -> Verdict {
     card.findings.iter().find(|finding| finding.id == id).unwrap().verdict
 }
 
@@ -148,16 +148,16 @@ fn verdict(card: &Card, id: FindingId) -> Verdict {
 fn a_record_that_waits_for_an_ack_is_found() {
     let (address, _) = serve(Writes::Apart);
     let card = check(&target(address), &options(), &mut |_| ()).unwrap();
-    assert_eq!(verdict(&card, FindingId::NagleDelayedAck), Verdict::Fail, "{card:#?}");
-    assert_eq!(verdict(&card, FindingId::SplitHead), Verdict::Warn, "{card:#?}");
+    assert_eq!(verdict(&card, CheckId::NagleDelayedAck), Verdict::Fail, "{card:#?}");
+    assert_eq!(verdict(&card, CheckId::SplitHead), Verdict::Warn, "{card:#?}");
 }
 
 #[test]
 fn one_record_for_the_whole_response_does_not_stall() {
     let (address, _) = serve(Writes::Joined);
     let card = check(&target(address), &options(), &mut |_| ()).unwrap();
-    assert!(verdict(&card, FindingId::NagleDelayedAck) < Verdict::Warn, "{card:#?}");
-    assert_eq!(verdict(&card, FindingId::SplitHead), Verdict::Pass, "{card:#?}");
+    assert!(verdict(&card, CheckId::NagleDelayedAck) < Verdict::Warn, "{card:#?}");
+    assert_eq!(verdict(&card, CheckId::SplitHead), Verdict::Pass, "{card:#?}");
 }
 
 #[test]
@@ -165,8 +165,8 @@ fn one_record_for_the_whole_response_does_not_stall() {
 fn a_first_response_that_waits_behind_the_tickets_is_found() {
     let (address, _) = serve(Writes::BehindTickets);
     let card = check(&target(address), &options(), &mut |_| ()).unwrap();
-    assert_eq!(verdict(&card, FindingId::NagleDelayedAck), Verdict::Fail, "{card:#?}");
-    let found = card.findings.iter().find(|it| it.id == FindingId::NagleDelayedAck).unwrap();
+    assert_eq!(verdict(&card, CheckId::NagleDelayedAck), Verdict::Fail, "{card:#?}");
+    let found = card.findings.iter().find(|it| it.id == CheckId::NagleDelayedAck).unwrap();
     assert!(found.summary.contains("first response of a connection"), "{found:#?}");
 }
 
@@ -180,7 +180,7 @@ fn settings_that_come_with_the_handshake_are_read() {
     let cards = check_versions(&target(address), &options(), &mut |_| ()).unwrap();
     let [card] = &cards[..] else { panic!("{cards:#?}") };
     assert_eq!(card.protocol, Protocol::Http2);
-    assert_eq!(verdict(card, FindingId::NagleDelayedAck), Verdict::Pass, "{card:#?}");
+    assert_eq!(verdict(card, CheckId::NagleDelayedAck), Verdict::Pass, "{card:#?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ackwise_check::card::{FindingId, Role};
+use ackwise_check::card::{CheckId, Role};
 use ackwise_linux::emulator::Disturbance;
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ impl Compared {
     /// The findings of a card that are about the server, not about this host.
     pub(super) fn findings(card: &Value) -> impl Iterator<Item = &Value> {
         let all = card["results"][0]["findings"].as_array().into_iter().flatten();
-        all.filter(|it| it["id"] != FindingId::AcceptQueueFull.name())
+        all.filter(|it| it["id"] != CheckId::AcceptQueueFull.name())
     }
 
     pub(super) fn differing(&self) -> impl Iterator<Item = Differing<'_>> {
@@ -59,7 +59,7 @@ pub(super) fn text(all: &[Compared]) -> String {
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
-    for id in FindingId::of(Role::Server) {
+    for id in CheckId::of(Role::Server) {
         let mut line = format!("{:<22}", id.name());
         for it in all {
             let _ = write!(line, " {:<width$}", cell(it, id.name()), width = width(it));
@@ -98,7 +98,7 @@ fn find<'a>(card: &'a Value, id: &str) -> Option<&'a Value> {
 }
 
 fn width(compared: &Compared) -> usize {
-    let cells = FindingId::of(Role::Server).map(|id| cell(compared, id.name()).len());
+    let cells = CheckId::of(Role::Server).map(|id| cell(compared, id.name()).len());
     cells.chain([compared.program.len()]).max().unwrap_or(0)
 }
 

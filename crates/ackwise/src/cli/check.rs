@@ -3,9 +3,9 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use ackwise_check::{
-    Baseline, MAX_REQUESTS, Options, Progress, STALLS, StackChoice,
+    Baseline, MAX_REQUESTS, Options, Progress, StackChoice,
     builtin::{BuiltInProgress, Network, check_built_in},
-    card::{FindingId, Role, Verdict},
+    card::{CheckId, Role, Verdict},
     check_streams, check_versions,
     report::{Exporter, Json, Junit, Markdown, Report, Text},
 };
@@ -64,7 +64,7 @@ pub(crate) struct Check {
 
     /// Run only this check (repeatable, or comma-separated)
     #[arg(long, value_name = "ID", value_delimiter = ',', long_help = only_help())]
-    only: Vec<FindingId>,
+    only: Vec<CheckId>,
 
     /// Run only the checks for stalls, in at most 4 s for each version of HTTP
     #[arg(long, requires = "url", conflicts_with_all = ["only", "thorough"])]
@@ -239,16 +239,16 @@ impl Check {
         };
         let distance = self.far.distance();
         let farther = distance.map(|it| it.extra_time()).unwrap_or_default();
-        let judged = self.only.is_empty() || self.only.contains(&FindingId::KeepAlive);
+        let judged = self.only.is_empty() || self.only.contains(&CheckId::KeepAlive);
         if self.behind.is_some() && !judged {
-            let id = FindingId::KeepAlive;
+            let id = CheckId::KeepAlive;
             return Err(Failure::Usage(format!(
                 "--behind: --only does not have {id} (expected it)"
             )));
         }
         let waits = self.behind.map(|it| it + AROUND_IDLE).unwrap_or_default();
         let only = match (self.quick, &self.only[..]) {
-            (true, _) => Some(STALLS.into()),
+            (true, _) => Some(CheckId::stalls().collect()),
             (_, []) => None,
             (_, only) => Some(only.iter().copied().collect()),
         };
@@ -329,7 +329,7 @@ fn describe(step: Progress) -> Shown {
     Shown::Passing(match step {
         Progress::Resolving => "resolving the name".to_owned(),
         Progress::Connecting(address) => format!("connecting to {address}"),
-        Progress::Probing { id, done, of } => format!("{id} ({}/{of})", done + 1),
+        Progress::Checking { id, done, of } => format!("{id} ({}/{of})", done + 1),
         Progress::Idle { waited, of } => format!(
             "waiting for the server to close an idle connection: {} of {:.0} s",
             waited.as_secs(),
@@ -383,7 +383,7 @@ enum FailOn {
 }
 
 fn only_help() -> String {
-    let ids = |role| FindingId::of(role).map(FindingId::name).collect::<Vec<_>>().join(", ");
+    let ids = |role| CheckId::of(role).map(CheckId::name).collect::<Vec<_>>().join(", ");
     let [servers, clients, streams] = [Role::Server, Role::Client, Role::Stream].map(ids);
     format!(
         "Run only this check (repeatable, or comma-separated): {servers}; with --stream: {streams}; with --listen: {clients}"

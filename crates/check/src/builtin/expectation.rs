@@ -1,7 +1,7 @@
 //! What the built-in servers must show, so that a run without a URL can say whether to trust the tool
 //! on this machine.
 
-use crate::card::{BuiltIn, Card, FindingId, Verdict};
+use crate::card::{BuiltIn, Card, CheckId, Verdict};
 
 /// Where `card` differs from what its server must show, one sentence each.
 ///
@@ -22,7 +22,7 @@ pub(super) fn unexpected_findings(card: &Card) -> Vec<String> {
     }
 }
 
-const STALL: FindingId = FindingId::NagleDelayedAck;
+const STALL: CheckId = CheckId::NagleDelayedAck;
 
 #[cfg(test)]
 mod tests {
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn the_server_of_1996_must_stall_and_the_fixed_one_must_not() {
-        use FindingId::{CorkTimer, NagleDelayedAck, SplitHead};
+        use CheckId::{CorkTimer, NagleDelayedAck, SplitHead};
         use Verdict::{Fail, Pass, Unknown, Warn};
         let (old, new) = (BuiltIn::Paper1996, BuiltIn::Fixed);
         for (server, findings, expected) in [
@@ -63,8 +63,8 @@ mod tests {
         }
     }
 
-    fn card(server: BuiltIn, findings: &[(FindingId, Verdict)]) -> Card {
-        let finding = |&(id, verdict): &(FindingId, Verdict)| Finding {
+    fn card(server: BuiltIn, findings: &[(CheckId, Verdict)]) -> Card {
+        let finding = |&(id, verdict): &(CheckId, Verdict)| Finding {
             id,
             verdict,
             cost_ms: None,

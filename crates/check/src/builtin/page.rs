@@ -1,7 +1,7 @@
 //! What a page costs an ordinary client: one kept connection of the kernel's own sockets, one request
 //! after the other.
 //!
-//! This is an application, not a probe: it takes the kernel's MSS, windows and acknowledgements as
+//! This is an application, not a check: it takes the kernel's MSS, windows and acknowledgements as
 //! they come, because it has to suffer what a browser or a service would suffer.
 
 use std::{

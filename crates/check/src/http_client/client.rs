@@ -1,4 +1,4 @@
-//! The client that the probes share: whom it talks to, how it connects, what it may still use.
+//! The client that the checks share: whom it talks to, how it connects, what it may still use.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -9,7 +9,8 @@ use super::{
     request::Addressee, tls::Tls,
 };
 use crate::{
-    card::{Protocol, StackName},
+    http_client::Protocol,
+    stack::StackName,
     stack::{Acknowledge, Capabilities, Hold, Receiver, Stack, Whose},
 };
 

@@ -6,8 +6,8 @@ use ackwise_http::{EncodeError, ResponseError};
 
 use super::LimitReached;
 use crate::{
-    card::Reason,
     stack::{ConnectError, TransportError},
+    verdict::Reason,
 };
 
 /// Why there is no exchange.

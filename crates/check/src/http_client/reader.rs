@@ -6,7 +6,7 @@ use super::{
     ExchangeError, Request, draft::PartialResponse, http1::Http1, http2::Http2, plain::Plain,
     request::Encoded,
 };
-use crate::card::Protocol;
+use crate::http_client::Protocol;
 
 /// One connection's side of HTTP that knows no time.
 pub(super) enum Reader {

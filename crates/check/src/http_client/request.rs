@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ackwise_http::{ConnectionOption, EncodeError, Method, RequestBuilder, http2::hpack};
 
-use crate::card::Protocol;
+use crate::http_client::Protocol;
 
 /// Something to ask for.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -4,7 +4,7 @@ use ackwise_cause::GrpcStatus;
 use ackwise_text::{escape, words::milliseconds};
 
 use super::{Report, pages, stalls, title};
-use crate::card::{Card, Finding, FindingId, FirstByte, Reason, Role, StackName, Values, Verdict};
+use crate::card::{Card, CheckId, Finding, FirstByte, Reason, Role, StackName, Values, Verdict};
 
 pub(super) fn of(report: &Report) -> String {
     let sentences: Vec<_> = match &report.cards[..] {
@@ -53,7 +53,7 @@ fn of_card(card: &Card, who: &str) -> String {
         return verdict;
     }
     let open: Vec<_> = stalls::unanswered(card).collect();
-    let leads = |it: &&Finding| it.id == FindingId::NagleDelayedAck || is_disturbed(it);
+    let leads = |it: &&Finding| it.id == CheckId::NagleDelayedAck || is_disturbed(it);
     // Without a loss it has been said.
     let [first, open] = match (lost.is_empty() || open.is_empty(), open.iter().any(leads)) {
         (true, _) => [String::new(), String::new()],
@@ -130,8 +130,8 @@ fn lossy(card: &Card) -> Vec<&Finding> {
 
 /// What can be said of a server at which no loss was seen: no more than was found out.
 fn lossless(who: &str, card: &Card) -> String {
-    // A stream has one question, whose answer says more than its verdict.
-    if let Some(held) = card.findings.iter().find(|it| it.id == FindingId::StreamHeld) {
+    // A stream has one check whose result says more than its verdict.
+    if let Some(held) = card.findings.iter().find(|it| it.id == CheckId::StreamHeld) {
         return format!("{who}: {}.", escape::line(&held.summary));
     }
     let open = names(stalls::unanswered(card));
@@ -140,7 +140,7 @@ fn lossless(who: &str, card: &Card) -> String {
         .fold((0, 0), |(n, passed), it| (n + 1, passed + usize::from(it.verdict == Verdict::Pass)));
     // Without a message, there is no word on the stall that is most common.
     let is_about_nothing =
-        |it: &Finding| it.id == FindingId::NagleDelayedAck && it.verdict == Verdict::NotApplicable;
+        |it: &Finding| it.id == CheckId::NagleDelayedAck && it.verdict == Verdict::NotApplicable;
     // Of a stream, not every wait shows.
     let limited = card.role == Role::Stream
         || stalls::of(card).any(|it| it.reason == Some(Reason::Stack) || is_about_nothing(it));
@@ -197,7 +197,7 @@ fn losses(lossy: &[&Finding]) -> String {
     let lost = costs.enumerate().map(|(index, (cost, finding))| {
         let id = finding.id;
         let per = match id {
-            FindingId::RequestSegments => "request",
+            CheckId::RequestSegments => "request",
             _ if id.role() == Role::Stream => "event",
             _ if id.role() == Role::Client => "request",
             _ if is_in_first_responses(finding) => "connection",
@@ -317,7 +317,7 @@ mod tests {
             finding.verdict = Verdict::Pass;
         }
         assert_eq!(of(&report), "http://127.0.0.1:8080/ loses no time and passes all checks.");
-        report.cards[0].findings.retain(|finding| finding.id == FindingId::Pipelining);
+        report.cards[0].findings.retain(|finding| finding.id == CheckId::Pipelining);
         assert_eq!(of(&report), "http://127.0.0.1:8080/ passes all checks.");
     }
 
@@ -328,9 +328,9 @@ mod tests {
         card.role = Role::Client;
         let finding = |id, verdict| Finding { id, verdict, ..card.findings[0].clone() };
         card.findings = vec![
-            finding(FindingId::FirstClose, Verdict::Pass),
-            finding(FindingId::ConnectionReuse, Verdict::Pass),
-            finding(FindingId::CloseRace, Verdict::NotApplicable),
+            finding(CheckId::FirstClose, Verdict::Pass),
+            finding(CheckId::ConnectionReuse, Verdict::Pass),
+            finding(CheckId::CloseRace, Verdict::NotApplicable),
         ];
         assert_eq!(of(&report), "http://127.0.0.1:8080/ passes the 2 checks that apply.");
     }
@@ -338,10 +338,10 @@ mod tests {
     #[test]
     fn a_slow_first_byte_is_said_of_a_server_that_loses_nothing() {
         let mut report = sample::one_card();
-        report.cards[0].findings.retain(|it| it.id == FindingId::Pipelining);
+        report.cards[0].findings.retain(|it| it.id == CheckId::Pipelining);
         let facts = FirstByte { wait_ms: Some(44.2), ..FirstByte::default() };
         let first_byte = Finding {
-            id: FindingId::FirstByte,
+            id: CheckId::FirstByte,
             verdict: Verdict::Pass,
             values: facts.into(),
             ..report.cards[0].findings[0].clone()
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn a_warning_without_a_cost_is_no_loss() {
         let mut report = sample::one_card();
-        report.cards[0].findings.retain(|it| it.id != FindingId::ShortInitialSegment);
+        report.cards[0].findings.retain(|it| it.id != CheckId::ShortInitialSegment);
         nagle(&mut report).verdict = Verdict::Pass;
         assert_eq!(
             of(&report),
@@ -371,7 +371,7 @@ mod tests {
         let mut report = sample::one_card();
         let nagle = nagle(&mut report);
         *nagle = Finding {
-            id: FindingId::RequestSegments,
+            id: CheckId::RequestSegments,
             verdict: Verdict::Warn,
             cost_ms: Some(96.0),
             remedy: None,
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn a_disturbance_is_said_with_what_it_took() {
         let mut report = sample::one_card();
-        report.cards[0].findings.retain(|it| it.id == FindingId::NagleDelayedAck);
+        report.cards[0].findings.retain(|it| it.id == CheckId::NagleDelayedAck);
         assert_eq!(report.unanswered(), None);
         *nagle(&mut report) = Finding {
             verdict: Verdict::Unknown,
@@ -462,6 +462,6 @@ mod tests {
 
     fn nagle(report: &mut Report) -> &mut Finding {
         let findings = &mut report.cards[0].findings;
-        findings.iter_mut().find(|it| it.id == FindingId::NagleDelayedAck).unwrap()
+        findings.iter_mut().find(|it| it.id == CheckId::NagleDelayedAck).unwrap()
     }
 }

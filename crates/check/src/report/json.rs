@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Exporter, Report};
 use crate::{
     baseline::VERSION,
-    card::{Card, FindingId},
+    card::{Card, CheckId},
     page_times::PageTimes,
 };
 
@@ -45,7 +45,7 @@ pub struct Document<'a> {
     /// What `--baseline` did not have; omitted without that.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<String>>")]
-    new: Option<Vec<FindingId>>,
+    new: Option<Vec<CheckId>>,
 }
 
 impl format::Document for Document<'_> {

@@ -4,7 +4,7 @@ use super::Report;
 use crate::card::Protocol;
 use crate::{
     card::{
-        Bound, BuiltIn, ByRequest, Card, Finding, FindingId, IdleRestart, NagleDelayedAck,
+        Bound, BuiltIn, ByRequest, Card, CheckId, Finding, IdleRestart, NagleDelayedAck,
         Pipelining, Reason, ReceiverName, ReleasedBy, Role, SendBuffer, ShortInitialSegment,
         SplitHead, StackName, TriedSize, Values, Verdict,
     },
@@ -103,7 +103,7 @@ pub(super) fn built_in() -> Report {
 
 fn split_head() -> Finding {
     Finding {
-        id: FindingId::SplitHead,
+        id: CheckId::SplitHead,
         verdict: Verdict::Warn,
         cost_ms: None,
         summary: "the 152-byte head is sent in its own segment: this costs one more packet per response"
@@ -123,7 +123,7 @@ fn split_head() -> Finding {
 
 fn short_initial_segment() -> Finding {
     fact(
-        FindingId::ShortInitialSegment,
+        CheckId::ShortInitialSegment,
         Verdict::Unknown,
         "the response was not read to its end",
         ShortInitialSegment::default(),
@@ -132,7 +132,7 @@ fn short_initial_segment() -> Finding {
 
 fn nagle() -> Finding {
     Finding {
-        id: FindingId::NagleDelayedAck,
+        id: CheckId::NagleDelayedAck,
         verdict: Verdict::Fail,
         cost_ms: Some(40.17),
         summary:
@@ -168,7 +168,7 @@ fn nagle() -> Finding {
 
 fn send_buffer() -> Finding {
     fact(
-        FindingId::SendBuffer,
+        CheckId::SendBuffer,
         Verdict::Pass,
         "2588 KB in flight, limited by the client's window",
         SendBuffer { flight_bytes: Some(2_588_672), bound: Some(Bound::Window) },
@@ -177,7 +177,7 @@ fn send_buffer() -> Finding {
 
 fn idle_restart() -> Finding {
     fact(
-        FindingId::IdleRestart,
+        CheckId::IdleRestart,
         Verdict::NotApplicable,
         "needs a response of 58400 bytes (the largest seen has 905): add a larger page with --paths",
         IdleRestart::default(),
@@ -186,14 +186,14 @@ fn idle_restart() -> Finding {
 
 fn pipelining() -> Finding {
     fact(
-        FindingId::Pipelining,
+        CheckId::Pipelining,
         Verdict::Pass,
         "two requests in one segment both get correct responses in order",
         Pipelining { ok: Some(true) },
     )
 }
 
-fn fact(id: FindingId, verdict: Verdict, summary: &str, values: impl Into<Values>) -> Finding {
+fn fact(id: CheckId, verdict: Verdict, summary: &str, values: impl Into<Values>) -> Finding {
     let (summary, values) = (summary.to_owned(), values.into());
     Finding {
         id,

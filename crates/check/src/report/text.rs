@@ -13,7 +13,7 @@ use ackwise_text::{
 use anstyle::{AnsiColor, Style};
 
 use super::{Exporter, Report, actionable, pages, title, word};
-use crate::card::{BuiltIn, Card, Finding, FindingId, StackName, Verdict};
+use crate::card::{BuiltIn, Card, CheckId, Finding, StackName, Verdict};
 
 /// Text of at most `width` columns (evidence and remedies included).
 #[derive(Clone, Copy, Debug)]
@@ -100,12 +100,12 @@ impl Text {
             out.truncate(out.trim_end_matches(' ').len());
             out.push('\n');
         }
-        self.open_questions(out, both)
+        self.open_checks(out, both)
     }
 
     /// Why there is no verdict: the cells have no room for it.
-    fn open_questions(self, out: &mut String, both: [&Card; 2]) -> fmt::Result {
-        for id in FindingId::ALL {
+    fn open_checks(self, out: &mut String, both: [&Card; 2]) -> fmt::Result {
+        for id in CheckId::ALL {
             let [left, right] = both.map(|card| without_verdict(card, id));
             let reasons = match (left, right) {
                 (Some(left), Some(right)) if left.summary == right.summary => {
@@ -187,7 +187,7 @@ fn column(verdict: Verdict) -> String {
     format!("{style}{name}{style:#}{:blanks$}", "")
 }
 
-fn without_verdict(card: &Card, id: FindingId) -> Option<&Finding> {
+fn without_verdict(card: &Card, id: CheckId) -> Option<&Finding> {
     let none = |it: &&Finding| matches!(it.verdict, Verdict::Unknown | Verdict::NotApplicable);
     card.findings.iter().filter(none).find(|finding| finding.id == id)
 }

@@ -8,14 +8,14 @@ use ackwise_link::Rate;
 use crate::{
     card::{Emulated, FarPage},
     http_client::{Client, ExchangeError, HttpConnection, Page},
-    probe::{Facts, follow::median},
+    server::{Facts, follow::median},
     stack::{Receiver, distance::Distance},
 };
 
 /// As the card shows it, with the times of the page.
 pub(super) fn emulate(distance: &Distance, client: &mut Client, facts: &Facts) -> Emulated {
     client.emulate_loss(true);
-    // The questions come afterwards, and need their time.
+    // The checks come afterwards, and need their time.
     let (all, now) = (client.budget.clone(), client.now());
     let time = all.time_left(now).mul_f64(SHARE);
     let lent = all.lend(all.requests_left() / 2, time, now);

@@ -8,7 +8,7 @@ use ackwise_http::ConnectionOption;
 use super::Options;
 use crate::{
     http_client::{Client, Exchange},
-    probe::{Facts, Front, Idle, IdleEnd},
+    server::{Facts, Front, Idle, IdleEnd},
     stack::Receiver,
 };
 

@@ -1,4 +1,4 @@
-//! Finds a larger page on the same server: several questions need a response that is larger than windows, and a
+//! Finds a larger page on the same server: several checks need a response that is larger than windows, and a
 //! user who names one page often has none at hand. What an HTML page refers to is asked for, a few bytes each.
 
 use ackwise_http::ConnectionOption;
@@ -7,20 +7,22 @@ use ackwise_serve::references::{self, Wanted};
 
 use super::{Follow, Options};
 use crate::{
-    card::FindingId,
+    card::{CheckId, Role},
     http_client::{Client, Exchange, Page},
-    probe::Facts,
+    server::Facts,
     stack::Receiver,
 };
 
-/// Looks for a larger page if a question needs one, and says which was found.
+/// Looks for a larger page if a check needs one, and says which was found.
 pub(super) fn find_larger(
     client: &mut Client,
     facts: &mut Facts,
     page: &Target,
     options: &Options,
 ) -> Option<String> {
-    let wanted = NEED_LARGE.into_iter().any(|id| options.wants(id));
+    let wanted = CheckId::of(Role::Server)
+        .filter(|id| id.of_server().is_some_and(|it| it.needs_large))
+        .any(|id| options.wants(id));
     let enough = facts.largest().1 >= LARGE;
     if !wanted || enough || !facts.asks_by_get || !is_html(&facts.first) {
         return None;
@@ -77,21 +79,13 @@ fn is_likely_large(path: &str) -> bool {
     EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str())
 }
 
-/// Questions that a small page leaves open.
-const NEED_LARGE: [FindingId; 4] = [
-    FindingId::ShortInitialSegment,
-    FindingId::InitialWindow,
-    FindingId::IdleRestart,
-    FindingId::SendBuffer,
-];
-
 /// Scripts, images, fonts, documents.
 const EXTENSIONS: [&str; 14] = [
     "js", "css", "png", "jpg", "jpeg", "gif", "webp", "svg", "woff", "woff2", "pdf", "mp4", "zip",
     "wasm",
 ];
 
-/// Our choices: enough for every question, few requests, and bounds on what a page may cost.
+/// Our choices: enough for every check, few requests, and bounds on what a page may cost.
 const LARGE: u64 = 256 << 10;
 const CANDIDATES: usize = 6;
 

@@ -6,7 +6,7 @@ use ackwise_http::ConnectionOption;
 
 use crate::{
     http_client::{Client, ExchangeError},
-    probe::Facts,
+    server::Facts,
     stack::Receiver,
 };
 

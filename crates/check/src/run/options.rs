@@ -10,7 +10,7 @@ use super::{
     asked::{Family, Resolve},
 };
 use crate::{
-    card::{FindingId, Protocol},
+    card::{CheckId, Protocol},
     http_client::Template,
     stack::distance::Distance,
 };
@@ -22,12 +22,12 @@ pub struct Options {
     pub stack: StackChoice,
     /// In which versions of HTTP.
     pub http: HttpChoice,
-    /// What our own TCP copies where no probe needs something else; `None`: what the standards recommend,
+    /// What our own TCP copies where no check needs something else; `None`: what the standards recommend,
     /// with the timers of Linux.
     pub preset: Option<Preset>,
     /// Only these findings; `None` for all.
-    pub only: Option<BTreeSet<FindingId>>,
-    /// Slow probes too.
+    pub only: Option<BTreeSet<CheckId>>,
+    /// Slow checks too.
     pub thorough: bool,
     /// How long to wait for a connection, for one answer, and for an idle connection to be closed.
     pub max_wait: Duration,
@@ -159,13 +159,13 @@ impl Options {
 
     /// Whether `id` is asked for.
     #[must_use]
-    pub fn wants(&self, id: FindingId) -> bool {
+    pub fn wants(&self, id: CheckId) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(&id))
     }
 }
 
-/// Requests in all, unless the caller says otherwise. Our choice: enough for five pages and every question; the
-/// first question alone asks for a page 36 times, and more if it stalls.
+/// Requests in all, unless the caller says otherwise. Our choice: enough for five pages and every check; the
+/// first one alone asks for a page 36 times, and more if it stalls.
 pub const MAX_REQUESTS: u32 = 200;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{CheckError, Options, links, one_at_a_time};
 use crate::{
     card::Protocol,
     http_client::{Client, Exchange, ExchangeError, Page, ReusedConnection, TlsSettings},
-    probe::Facts,
+    server::Facts,
     stack::{Acknowledge, Receiver},
 };
 

@@ -1,6 +1,6 @@
 //! Streams of events: what is reached of a server is a stream that has begun.
 
-use ackwise_cause::{FindingId, Role, Software};
+use ackwise_cause::Software;
 use ackwise_net::Target;
 
 use super::{
@@ -9,10 +9,11 @@ use super::{
     versions::Versions,
 };
 use crate::{
-    card::{Card, Protocol},
+    card::{Card, CheckId, Protocol, Role},
+    checks::judged::Judged,
     http_client::{Client, Page},
     stack::Stack,
-    stream::Begun,
+    stream::{Begun, Wanted},
 };
 
 /// A stream that has begun.
@@ -72,11 +73,23 @@ impl Versions<'_> {
     ) -> (Card, Box<dyn Stack>) {
         let BegunStream { mut client, answered, software } = begun;
         let Answered { page, answer, notes } = answered;
-        progress(Progress::Probing { id: FindingId::StreamHeld, done: 0, of: 1 });
+        progress(Progress::Checking { id: CheckId::StreamHeld, done: 0, of: 1 });
         let (status, grpc_status) =
             (answer.response().head.status, answer.response().grpc_status());
         let page = Page::whole(page.path());
-        let findings = answer.judge(&mut client, &page, software, |id| self.options.wants(id));
+        let ids = CheckId::of(Role::Stream).filter(|id| self.options.wants(*id));
+        let findings = match answer.has_events() {
+            Err(none) => ids.map(|id| Judged::from(none.clone()).into_finding(id, None)).collect(),
+            Ok(()) => {
+                let wanted = Wanted {
+                    delays: self.options.wants(CheckId::StreamHeld),
+                    gzip: self.options.wants(CheckId::StreamGzip),
+                };
+                let readings = answer.read_on(&mut client, &page, software, wanted);
+                let judged = ids.filter_map(|id| Some((id, id.of_stream()?(&readings))));
+                judged.map(|(id, judged)| judged.into_finding(id, None)).collect()
+            }
+        };
         let card = Card {
             target: self.target.to_string(),
             protocol: client.protocol(),

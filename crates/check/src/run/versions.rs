@@ -11,7 +11,7 @@ use super::{
 use crate::{
     card::{Card, Protocol, Role},
     http_client::{Budget, Client},
-    probe::Queue,
+    server::Queue,
     stack::{Receiver, Stack},
 };
 
@@ -136,7 +136,7 @@ impl Versions<'_> {
         let notes = notes.collect();
         let queue = reached.facts.queue.as_ref();
         let server_congestion = queue.and_then(|it| it.congestion.clone());
-        let findings = plan::run_probes(&mut reached, options, progress);
+        let findings = plan::run_checks(&mut reached, options, progress);
         let card = Card {
             target: self.target.to_string(),
             protocol: reached.client.protocol(),

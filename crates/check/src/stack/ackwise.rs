@@ -1,4 +1,4 @@
-//! Our own TCP on a TUN device: exact segments, ACKs withheld as long as a probe wants, no SACK where
+//! Our own TCP on a TUN device: exact segments, ACKs withheld as long as a check wants, no SACK where
 //! it disturbs, and segments that no kernel would send.
 
 mod stream;
@@ -31,7 +31,7 @@ use super::{
     Stack, StackEvent, TransportError,
 };
 use super::{distance::Distance, kernel::KernelStack};
-use crate::card::StackName;
+use crate::stack::StackName;
 
 /// Our own TCP on a TUN device.
 pub struct AckwiseStack {
@@ -40,7 +40,7 @@ pub struct AckwiseStack {
     peer: SocketAddr,
     /// The path to it.
     distance: Option<Distance>,
-    /// What the client copies where the probes do not decide.
+    /// What the client copies where the checks do not decide.
     preset: Option<Preset>,
     kernel: KernelStack,
     _changes: Option<HostChanges>,
@@ -150,7 +150,7 @@ fn config(receiver: Receiver, preset: Option<Preset>) -> Config {
             Hold::Off => HoldPolicy::Off,
             Hold::Nagle => HoldPolicy::Minshall,
         },
-        // The window is the probe's, as with `SO_RCVBUF`.
+        // The window is the check's, as with `SO_RCVBUF`.
         receive_tuning: BufferTuning::Off,
         offer: Offer {
             sack: receiver.sack,
@@ -188,7 +188,7 @@ struct AckwiseConnection {
     /// Segments of the trace that were turned into happenings.
     seen: u64,
     stream: InOrder,
-    /// Bytes in order that no arrival has carried to the probe yet.
+    /// Bytes in order that no arrival has carried to the check yet.
     bytes: VecDeque<u8>,
     /// How far we have acknowledged the server's stream.
     acknowledged: u64,

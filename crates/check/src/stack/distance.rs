@@ -59,7 +59,7 @@ fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// Round trips that all questions take, and one answer. Our choices.
+/// Round trips that all checks take, and one answer. Our choices.
 const ROUND_TRIPS: u32 = 250;
 const ANSWER_ROUND_TRIPS: u32 = 20;
 

@@ -2,7 +2,7 @@
 //!
 //! What it cannot do: see segments (one read may hold several), tell retransmissions apart, leave
 //! SACK out of the offer, withhold an ACK longer than the kernel's own delayed-ACK timer, or make up
-//! segments. [`Capabilities`] says so and the probes draw their conclusions.
+//! segments. [`Capabilities`] says so and the checks draw their conclusions.
 
 mod pending_ack;
 mod receive;
@@ -26,7 +26,7 @@ use super::{
     AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, Hold, LOOPBACK_MSS,
     NotSeen, Receiver, Stack, StackEvent, TransportError,
 };
-use crate::card::StackName;
+use crate::stack::StackName;
 
 /// The kernel's TCP.
 #[derive(Clone, Copy, Debug, Default)]

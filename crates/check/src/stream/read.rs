@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Asks for the stream, and reads it for a while.
-pub(super) fn read(
+pub(crate) fn read(
     trial: Trial,
     client: &mut Client,
     page: &Page,

@@ -2,40 +2,49 @@
 
 use std::time::Duration;
 
-use ackwise_cause::{FindingId, Software};
+use ackwise_cause::Software;
 
 use super::read::read;
 use super::{record::Record, trial::Trial};
 use crate::{
-    card::Reason,
     http_client::{Client, ExchangeError, Page},
+    verdict::Reason,
 };
 
 type Reading = Result<Record, ExchangeError>;
 
+/// Which readings are wanted beside the first.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Wanted {
+    /// With late ACKs, and with small segments.
+    pub(crate) delays: bool,
+    /// With compression.
+    pub(crate) gzip: bool,
+}
+
 /// What several clients got of one stream.
-pub(super) struct Readings {
+pub(crate) struct Readings {
     /// With every segment acknowledged at once.
-    pub(super) prompt: Record,
+    pub(crate) prompt: Record,
     /// With ACKs as late as the stack can have them.
-    pub(super) longest: Reading,
+    pub(crate) longest: Reading,
     /// With ACKs not as late, if something followed the late ones.
-    pub(super) shorter: Option<Reading>,
+    pub(crate) shorter: Option<Reading>,
     /// With small segments, if events come several at once.
-    pub(super) small: Option<Reading>,
+    pub(crate) small: Option<Reading>,
     /// With compression, if that is asked about.
-    pub(super) gzip: Option<Reading>,
-    pub(super) software: Option<Software>,
+    pub(crate) gzip: Option<Reading>,
+    pub(crate) software: Option<Software>,
 }
 
 impl Readings {
     /// Reads the stream again, after `prompt`.
-    pub(super) fn after(
+    pub(crate) fn after(
         prompt: Record,
         client: &mut Client,
         page: &Page,
         software: Option<Software>,
-        wants: impl Fn(FindingId) -> bool,
+        wanted: Wanted,
     ) -> Self {
         let mut reader = Reader { client, page, begins: prompt.begins_after().unwrap_or_default() };
         let nothing = || Err(ExchangeError::Silent(Duration::ZERO));
@@ -44,7 +53,7 @@ impl Readings {
         if readings.prompt.is_in_one_piece() {
             return readings;
         }
-        if wants(FindingId::StreamHeld) {
+        if wanted.delays {
             let fills = readings.prompt.fills_segment_in();
             let most = reader.client.capabilities().longest_delay;
             let [longest, shorter] = delays(fills.map_or(most, |it| most.min(it.max(DELAYS[1]))));
@@ -56,14 +65,14 @@ impl Readings {
                 readings.small = Some(reader.read(Trial::SMALL));
             }
         }
-        if wants(FindingId::StreamGzip) && reader.may_ask_for_gzip() {
+        if wanted.gzip && reader.may_ask_for_gzip() {
             readings.gzip = Some(reader.read(Trial::GZIP));
         }
         readings
     }
 
     /// Why it could not be told whether a cork holds events.
-    pub(super) fn why_not(&self) -> Reason {
+    pub(crate) fn why_not(&self) -> Reason {
         match &self.small {
             Some(Err(error)) => error.reason(),
             _ => Reason::Limit,

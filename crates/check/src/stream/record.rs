@@ -10,40 +10,40 @@ use crate::http_client::{Exchange, Stall};
 
 /// A stream as one client got it.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
-    pub(super) exchange: Exchange,
+pub(crate) struct Record {
+    pub(crate) exchange: Exchange,
     /// The client that got it.
-    pub(super) trial: Trial,
+    pub(crate) trial: Trial,
     /// How long the handshake took: about one round trip.
-    pub(super) rtt: Duration,
+    pub(crate) rtt: Duration,
     /// How long it was read: from its first content, or from the request if there was none.
-    pub(super) watched: Duration,
-    pub(super) syntax: Syntax,
+    pub(crate) watched: Duration,
+    pub(crate) syntax: Syntax,
     /// Events that arrived.
-    pub(super) events: usize,
+    pub(crate) events: usize,
     /// When the first one was complete.
-    pub(super) first_event: Option<Instant>,
+    pub(crate) first_event: Option<Instant>,
     /// Content that arrived together, in order.
-    pub(super) bursts: Vec<Burst>,
+    pub(crate) bursts: Vec<Burst>,
 }
 
 /// Content that arrived together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Burst {
+pub(crate) struct Burst {
     /// When its first bytes arrived.
-    pub(super) from: Instant,
+    pub(crate) from: Instant,
     /// When its last bytes did.
-    pub(super) to: Instant,
-    pub(super) bytes: u64,
+    pub(crate) to: Instant,
+    pub(crate) bytes: u64,
     /// Events that it completes.
-    pub(super) events: usize,
+    pub(crate) events: usize,
     /// It ends in the middle of a line, where no program ends a write.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 impl Record {
     /// Of a client `rtt` away that read until `until`.
-    pub(super) fn new(exchange: Exchange, trial: Trial, rtt: Duration, until: Instant) -> Self {
+    pub(crate) fn new(exchange: Exchange, trial: Trial, rtt: Duration, until: Instant) -> Self {
         let syntax = Syntax::of(&exchange.head);
         let marks = syntax.marks(&exchange.beginning, &exchange.pieces);
         let steps = steps(&exchange);
@@ -60,41 +60,41 @@ impl Record {
     }
 
     /// The times between bursts, in order.
-    pub(super) fn gaps(&self) -> impl Iterator<Item = Duration> {
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = Duration> {
         self.bursts.windows(2).map(|pair| pair[1].from.saturating_duration_since(pair[0].from))
     }
 
     /// The middle one, if there are enough to tell.
-    pub(super) fn median_gap(&self) -> Option<Duration> {
+    pub(crate) fn median_gap(&self) -> Option<Duration> {
         let gaps: Vec<_> = self.gaps().collect();
         if gaps.len() < GAPS_MIN { None } else { middle(gaps) }
     }
 
     /// How long the stream takes to fill a segment; `None` if there is no telling.
-    pub(super) fn fills_segment_in(&self) -> Option<Duration> {
+    pub(crate) fn fills_segment_in(&self) -> Option<Duration> {
         let bytes: u64 = self.bursts.iter().map(|burst| burst.bytes).sum();
         let room = f64::from(self.trial.mss) - OPTIONS as f64;
         (bytes > 0).then(|| self.watched.mul_f64((room / bytes as f64).min(LONG)))
     }
 
     /// How far apart arrivals are on average, also if there was none.
-    pub(super) fn pace(&self) -> Duration {
+    pub(crate) fn pace(&self) -> Duration {
         self.watched / u32::try_from(self.bursts.len().max(1)).unwrap_or(u32::MAX)
     }
 
     /// Events that arrive together, in the middle.
-    pub(super) fn together(&self) -> usize {
+    pub(crate) fn together(&self) -> usize {
         middle(self.bursts.iter().map(|burst| burst.events).collect()).unwrap_or_default()
     }
 
     /// From the request to the first content.
-    pub(super) fn begins_after(&self) -> Option<Duration> {
+    pub(crate) fn begins_after(&self) -> Option<Duration> {
         let first = self.bursts.first()?;
         Some(first.from.saturating_duration_since(self.exchange.sent))
     }
 
     /// Whether all content came at the same time, as far as a path lets it.
-    pub(super) fn is_in_one_piece(&self) -> bool {
+    pub(crate) fn is_in_one_piece(&self) -> bool {
         let ends = self.bursts.first().zip(self.bursts.last());
         ends.is_none_or(|(first, last)| {
             last.to.saturating_duration_since(first.from) <= AT_ONCE + 4 * self.rtt
@@ -103,7 +103,7 @@ impl Record {
 
     /// Small arrivals behind small ones: those that followed an ACK of ours, and those that came before it, and so did
     /// not wait for it.
-    pub(super) fn by_ack(&self) -> ByAck {
+    pub(crate) fn by_ack(&self) -> ByAck {
         let mut by_ack = ByAck::default();
         // A full segment does not wait, and a small one waits for the ACK of a small one (Minshall).
         let is_small = |len: u64| len + OPTIONS < u64::from(self.trial.mss);
@@ -119,11 +119,11 @@ impl Record {
 
 /// Arrivals behind small ones, by our ACK of these.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct ByAck {
+pub(crate) struct ByAck {
     /// They came as soon as an answer to the ACK could come.
-    pub(super) followed: usize,
+    pub(crate) followed: usize,
     /// They came before that.
-    pub(super) before: usize,
+    pub(crate) before: usize,
     /// How long those that followed waited in all.
     waited: Duration,
 }
@@ -143,17 +143,17 @@ impl ByAck {
     }
 
     /// How long those that followed an ACK waited, on average.
-    pub(super) fn wait(self) -> Duration {
+    pub(crate) fn wait(self) -> Duration {
         self.waited / u32::try_from(self.followed.max(1)).unwrap_or(u32::MAX)
     }
 
     /// Whether arrivals wait for ACKs: most do. The kernel acknowledges some of the first by itself, unseen.
-    pub(super) fn waits(self) -> bool {
+    pub(crate) fn waits(self) -> bool {
         self.followed >= FOLLOWED_MIN && self.before * 4 <= self.followed
     }
 
     /// Whether they do not: enough came before.
-    pub(super) fn is_free(self) -> bool {
+    pub(crate) fn is_free(self) -> bool {
         self.followed < 2 || self.before >= FREE_MIN && self.before * 2 >= self.followed
     }
 }
@@ -207,14 +207,14 @@ fn bursts(steps: &[Step], marks: &Marks) -> Vec<Burst> {
 }
 
 /// The middle of some values; of an even number, the larger one.
-pub(super) fn middle<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
+pub(crate) fn middle<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
 }
 
 /// What arrives this soon after something else was sent with it. Our choice: less than between the tokens of a quick
 /// model, more than between the segments of one write.
-pub(super) const TOGETHER: Duration = Duration::from_millis(2);
+pub(crate) const TOGETHER: Duration = Duration::from_millis(2);
 
 /// Fewer gaps have no middle. Our choice.
 const GAPS_MIN: usize = 2;

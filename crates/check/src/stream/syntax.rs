@@ -4,7 +4,7 @@ use crate::http_client::{Head, Piece};
 
 /// What the content of a stream consists of.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Syntax {
+pub(crate) enum Syntax {
     /// `text/event-stream`: an event ends at an empty line (HTML, section 9.2.5).
     ServerSentEvents,
     /// A JSON text in each line.
@@ -17,16 +17,16 @@ pub(super) enum Syntax {
 
 /// Offsets in the content, in order.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     /// Where events end.
-    pub(super) events: Vec<u64>,
+    pub(crate) events: Vec<u64>,
     /// Where a program may end a write: it writes whole events, or at least whole lines.
-    pub(super) seams: Vec<u64>,
+    pub(crate) seams: Vec<u64>,
 }
 
 impl Syntax {
     /// What the head of a response announces.
-    pub(super) fn of(head: &Head) -> Self {
+    pub(crate) fn of(head: &Head) -> Self {
         let kind = head.fields.text("Content-Type").unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match &*kind {
@@ -43,12 +43,12 @@ impl Syntax {
     }
 
     /// Whether the server says that it sends events.
-    pub(super) fn is_announced(self) -> bool {
+    pub(crate) fn is_announced(self) -> bool {
         self != Self::Pieces
     }
 
     /// Where the events of `content`, which became readable in `pieces`, end.
-    pub(super) fn marks(self, content: &[u8], pieces: &[Piece]) -> Marks {
+    pub(crate) fn marks(self, content: &[u8], pieces: &[Piece]) -> Marks {
         match self {
             Self::ServerSentEvents => lines(content, Empty::EndsEvent),
             Self::Lines => lines(content, Empty::IsNone),

@@ -6,19 +6,19 @@ use crate::stack::Receiver;
 
 /// The client of one reading.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trial {
+pub(crate) struct Trial {
     /// How long it delays its ACKs.
-    pub(super) delay: Duration,
+    pub(crate) delay: Duration,
     /// The MSS that it announces, in bytes.
-    pub(super) mss: u16,
-    pub(super) coding: Coding,
+    pub(crate) mss: u16,
+    pub(crate) coding: Coding,
     /// How long it goes on reading a stream that comes in few pieces.
-    pub(super) patience: Duration,
+    pub(crate) patience: Duration,
 }
 
 /// What it accepts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Coding {
+pub(crate) enum Coding {
     /// What the user's requests accept: nothing is said, if they do not say it.
     Given,
     Gzip,
@@ -26,7 +26,7 @@ pub(super) enum Coding {
 
 impl Trial {
     /// Acknowledges every segment at once.
-    pub(super) const PROMPT: Self = Self {
+    pub(crate) const PROMPT: Self = Self {
         delay: Duration::ZERO,
         mss: Receiver::ETHERNET.mss,
         coding: Coding::Given,
@@ -34,14 +34,14 @@ impl Trial {
     };
 
     /// Delays its ACKs.
-    pub(super) const fn delayed(delay: Duration) -> Self {
+    pub(crate) const fn delayed(delay: Duration) -> Self {
         Self { delay, patience: FURTHER, ..Self::PROMPT }
     }
 
     /// Announces small segments, so that a cork lets go earlier.
-    pub(super) const SMALL: Self = Self { mss: SMALL_MSS, patience: FURTHER, ..Self::PROMPT };
+    pub(crate) const SMALL: Self = Self { mss: SMALL_MSS, patience: FURTHER, ..Self::PROMPT };
 
-    pub(super) const GZIP: Self = Self { coding: Coding::Gzip, patience: FURTHER, ..Self::PROMPT };
+    pub(crate) const GZIP: Self = Self { coding: Coding::Gzip, patience: FURTHER, ..Self::PROMPT };
 }
 
 /// How long the first reading goes on, and further ones, after the first content. Our choices: buffers of 4,096 bytes

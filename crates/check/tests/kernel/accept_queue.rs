@@ -13,7 +13,7 @@ use std::{
 
 use ackwise_check::{
     Options, Progress, StackChoice, Target,
-    card::{Finding, FindingId, Verdict},
+    card::{CheckId, Finding, Verdict},
     check,
 };
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -93,13 +93,13 @@ impl Small {
     fn found(&self, meanwhile: impl FnOnce()) -> Finding {
         let options = Options {
             stack: StackChoice::Kernel,
-            only: Some([FindingId::AcceptQueueFull].into()),
+            only: Some([CheckId::AcceptQueueFull].into()),
             ..Options::default()
         };
         let target: Target = format!("http://{}/", self.address).parse().expect("a URL");
         let mut meanwhile = Some(meanwhile);
         let mut card = check(&target, &options, &mut |step| {
-            if matches!(step, Progress::Probing { .. }) {
+            if matches!(step, Progress::Checking { .. }) {
                 meanwhile.take().into_iter().for_each(|it| it());
             }
         })

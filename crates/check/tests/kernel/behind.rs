@@ -9,7 +9,7 @@ use std::{
 
 use ackwise_check::{
     Options, Progress, StackChoice, Target,
-    card::{Finding, FindingId, Verdict},
+    card::{CheckId, Finding, Verdict},
     check,
 };
 use ackwise_http::{Behaviour, behaviour::KeepAlivePolicy};
@@ -84,7 +84,7 @@ fn keep_alive_of(
 ) -> (Finding, usize) {
     let options = Options {
         stack: StackChoice::Kernel,
-        only: Some([FindingId::KeepAlive].into()),
+        only: Some([CheckId::KeepAlive].into()),
         behind,
         time,
         ..Options::default()

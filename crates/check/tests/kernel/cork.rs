@@ -9,7 +9,7 @@ use std::{
 
 use ackwise_check::{
     Options, StackChoice, Target,
-    card::{Finding, FindingId, Reason, Verdict},
+    card::{CheckId, Finding, Reason, Verdict},
     check,
 };
 
@@ -71,7 +71,7 @@ fn answer(mut stream: TcpStream, on_close: OnClose) -> std::io::Result<()> {
 
 fn finding(address: SocketAddr) -> Finding {
     let target: Target = format!("http://{address}/").parse().expect("a URL");
-    let only = Some([FindingId::CorkTimer].into());
+    let only = Some([CheckId::CorkTimer].into());
     let options = Options { stack: StackChoice::Kernel, only, ..Options::default() };
     check(&target, &options, &mut |_| {}).expect("a card").findings.remove(0)
 }

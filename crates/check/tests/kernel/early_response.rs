@@ -9,7 +9,7 @@ use std::{
 
 use ackwise_check::{
     Options, StackChoice, Target,
-    card::{Finding, FindingId, Verdict},
+    card::{CheckId, Finding, Verdict},
     check,
     http_client::Template,
 };
@@ -64,7 +64,7 @@ fn found(large: Large, content: Option<&[u8]>) -> Option<Finding> {
         ..Template::default()
     };
     // Without content the check is not asked for by name: then it would say why it cannot be done.
-    let only = content.map(|_| [FindingId::EarlyResponse].into());
+    let only = content.map(|_| [CheckId::EarlyResponse].into());
     let options = Options {
         stack: StackChoice::Kernel,
         only,
@@ -74,7 +74,7 @@ fn found(large: Large, content: Option<&[u8]>) -> Option<Finding> {
         ..Options::default()
     };
     let card = check(&target, &options, &mut |_| {}).expect("a card");
-    card.findings.into_iter().find(|it| it.id == FindingId::EarlyResponse)
+    card.findings.into_iter().find(|it| it.id == CheckId::EarlyResponse)
 }
 
 fn serve(mut stream: TcpStream, large: Large) -> Option<()> {

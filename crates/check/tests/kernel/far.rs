@@ -5,7 +5,7 @@ use std::time::Duration;
 use ackwise_check::{
     CheckError, Distance, Options, Probability, Rate, StackChoice, Target,
     builtin::Network,
-    card::{Card, Finding, FindingId, Verdict},
+    card::{Card, CheckId, Finding, Verdict},
     check,
 };
 use ackwise_http::{
@@ -25,7 +25,7 @@ fn a_server_is_checked_as_users_far_away_see_it() {
         queue: None,
         loss: Probability::per_million(1_000),
     };
-    let only = [FindingId::FirstByte, FindingId::InitialWindow];
+    let only = [CheckId::FirstByte, CheckId::InitialWindow];
     let Some(card) =
         card("a_server_is_checked_as_users_far_away_see_it", Behaviour::FIXED, far, &only)
     else {
@@ -50,7 +50,7 @@ fn a_large_page_is_timed_as_users_load_it_and_leaves_time_for_the_questions() {
     let rate = Rate::bits_per_second(20_000_000);
     let far = Distance { rtt: RTT, rate, queue: Some(60_000), loss: None };
     let name = "a_large_page_is_timed_as_users_load_it_and_leaves_time_for_the_questions";
-    let only = [FindingId::InitialWindow];
+    let only = [CheckId::InitialWindow];
     let Some(card) = card_of(name, 1_000_000, Behaviour::FIXED, far, &only) else { return };
     assert_eq!(value(&card.findings[0], "segments"), 10, "{card:?}");
     let page = &card.emulated.as_ref().expect("a path was emulated").pages[0];
@@ -65,7 +65,7 @@ fn a_stall_costs_the_same_at_any_distance() {
     let far = Distance { rtt: RTT, rate: None, queue: None, loss: None };
     let behaviour =
         Behaviour { head_flush: HeadFlush::Apart, nagle: Nagle::On, ..Behaviour::FIXED };
-    let only = [FindingId::NagleDelayedAck];
+    let only = [CheckId::NagleDelayedAck];
     let name = "a_stall_costs_the_same_at_any_distance";
     let Some(card) = card(name, Behaviour { ..behaviour }, far, &only) else { return };
     // The page is longer than a segment: its ranges stall.
@@ -84,7 +84,7 @@ fn the_kernels_tcp_cannot_be_put_far_away() {
     assert!(refused.contains("--rtt"), "{refused}");
 }
 
-fn card(test: &str, behaviour: Behaviour, far: Distance, only: &[FindingId]) -> Option<Card> {
+fn card(test: &str, behaviour: Behaviour, far: Distance, only: &[CheckId]) -> Option<Card> {
     card_of(test, 100_000, behaviour, far, only)
 }
 
@@ -94,7 +94,7 @@ fn card_of(
     bytes: u32,
     behaviour: Behaviour,
     far: Distance,
-    only: &[FindingId],
+    only: &[CheckId],
 ) -> Option<Card> {
     if Network::private() != Network::Private {
         skip(test, "a network namespace; run as root");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ackwise_check::card::{Finding, FindingId, Role, Verdict};
+use ackwise_check::card::{CheckId, Finding, Role, Verdict};
 use ackwise_http::{
     Behaviour,
     behaviour::{HeadFlush, KeepAlivePolicy, Pipelining, RequestPieces},
@@ -14,7 +14,7 @@ const APART: Behaviour = Behaviour { head_flush: HeadFlush::Apart, ..Behaviour::
 
 #[test]
 fn the_server_of_1996_fails_for_nagle_and_says_what_it_costs() {
-    let found = finding(Behaviour::PAPER_1996, "/500", FindingId::NagleDelayedAck);
+    let found = finding(Behaviour::PAPER_1996, "/500", CheckId::NagleDelayedAck);
     assert_eq!(found.verdict, Verdict::Fail, "{found:?}");
     assert_eq!(value(&found, "released_by"), "ack");
     assert!(value(&found, "cost_ms_120").is_null(), "the kernel cannot withhold so long");
@@ -30,10 +30,10 @@ fn a_fixed_server_fails_nothing_and_uses_no_more_than_it_may() {
     let card = card(Behaviour::FIXED, "/6651", &[]).unwrap();
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     let ids: Vec<_> = card.findings.iter().map(|finding| finding.id).collect();
-    assert_eq!(ids[..], FindingId::ALL[..ids.len()]);
+    assert_eq!(ids[..], CheckId::ALL[..ids.len()]);
     assert_eq!(
         ids.len(),
-        FindingId::of(Role::Server).count() - 3,
+        CheckId::of(Role::Server).count() - 3,
         "all but what needs content or HTTP/2"
     );
     for finding in &card.findings {
@@ -51,7 +51,7 @@ fn thinking_is_not_a_stall_however_long_it_takes() {
             Behaviour { think: pause, ..Behaviour::FIXED },
             Behaviour { think_after_head: pause, ..APART },
         ] {
-            let found = finding(behaviour, "/500", FindingId::NagleDelayedAck);
+            let found = finding(behaviour, "/500", CheckId::NagleDelayedAck);
             assert_eq!(found.verdict, Verdict::Pass, "{pause:?}: {found:?}");
         }
     }
@@ -59,10 +59,10 @@ fn thinking_is_not_a_stall_however_long_it_takes() {
 
 #[test]
 fn a_split_head_without_a_stall_is_a_warning() {
-    let found = finding(APART, "/6651", FindingId::SplitHead);
+    let found = finding(APART, "/6651", CheckId::SplitHead);
     assert_eq!(found.verdict, Verdict::Warn, "{found:?}");
     assert_eq!((found.cost_ms, &value(&found, "split")), (None, &true.into()));
-    let found = finding(APART, "/6651", FindingId::NagleDelayedAck);
+    let found = finding(APART, "/6651", CheckId::NagleDelayedAck);
     assert_eq!(found.verdict, Verdict::Pass, "{found:?}");
 }
 
@@ -73,14 +73,14 @@ fn thinking_as_long_as_a_cork_waits_is_not_a_cork() {
         Behaviour { think: pause, ..Behaviour::FIXED },
         Behaviour { think_after_head: pause, ..APART },
     ] {
-        let found = finding(behaviour, "/3000", FindingId::CorkTimer);
+        let found = finding(behaviour, "/3000", CheckId::CorkTimer);
         assert_eq!(found.verdict, Verdict::Pass, "{found:?}");
     }
 }
 
 #[test]
 fn the_keep_alive_field_is_believed_and_a_limit_is_counted() {
-    let found = finding(Behaviour::PAPER_1996, "/500", FindingId::KeepAlive);
+    let found = finding(Behaviour::PAPER_1996, "/500", CheckId::KeepAlive);
     assert_eq!(value(&found, "timeout_s"), 15.0, "{found:?}");
     assert_eq!(value(&found, "max_requests"), 100, "{found:?}");
 
@@ -89,21 +89,21 @@ fn the_keep_alive_field_is_believed_and_a_limit_is_counted() {
         max_requests: std::num::NonZeroU32::new(7),
     };
     let behaviour = Behaviour { keep_alive: limited, ..Behaviour::FIXED };
-    let card = card(behaviour, "/500", &[FindingId::KeepAlive, FindingId::Close]).unwrap();
+    let card = card(behaviour, "/500", &[CheckId::KeepAlive, CheckId::Close]).unwrap();
     let values = |id| {
         let found = card.findings.iter().find(|found| found.id == id).unwrap();
         serde_json::to_value(&found.values).unwrap()
     };
-    let seen = values(FindingId::KeepAlive);
+    let seen = values(CheckId::KeepAlive);
     assert_eq!((&seen["persistent"], &seen["max_requests"]), (&true.into(), &7.into()), "{seen}");
     let timeout = seen["timeout_s"].as_f64().expect("it was seen");
     assert!((0.9..1.6).contains(&timeout), "{timeout} s");
-    assert_eq!(values(FindingId::Close)["first_on_idle"], "server");
+    assert_eq!(values(CheckId::Close)["first_on_idle"], "server");
 }
 
 #[test]
 fn the_server_closes_first_when_asked_to_and_reads_on() {
-    let found = finding(Behaviour::FIXED, "/500", FindingId::Close);
+    let found = finding(Behaviour::FIXED, "/500", CheckId::Close);
     assert_eq!(found.verdict, Verdict::Pass);
     assert_eq!(value(&found, "first_on_close"), "server", "{found:?}");
     assert_eq!(value(&found, "half_close"), true, "{found:?}");
@@ -121,7 +121,7 @@ fn pipelined_requests_must_be_answered_all_and_in_order() {
         [(Pipelining::InOrder, true), (Pipelining::FirstOnly, false), (Pipelining::Reversed, false)]
     {
         let behaviour = Behaviour { pipelining, ..Behaviour::FIXED };
-        let found = finding(behaviour, "/500", FindingId::Pipelining);
+        let found = finding(behaviour, "/500", CheckId::Pipelining);
         assert_eq!(value(&found, "ok"), ok, "{pipelining:?}: {found:?}");
         assert_eq!(found.verdict == Verdict::Fail, !ok, "{pipelining:?}");
     }
@@ -131,7 +131,7 @@ fn pipelined_requests_must_be_answered_all_and_in_order() {
 fn a_request_in_two_segments_is_stalled_by_who_looks_again_only_later() {
     let request_pieces = RequestPieces::LookedAtAfter(Duration::from_millis(40));
     let behaviour = Behaviour { request_pieces, ..Behaviour::FIXED };
-    let found = finding(behaviour, "/500", FindingId::RequestSegments);
+    let found = finding(behaviour, "/500", CheckId::RequestSegments);
     assert_eq!(found.verdict, Verdict::Warn, "{found:?}");
     let stall = value(&found, "stall_ms").as_f64().unwrap();
     assert!((20.0..80.0).contains(&stall), "{stall} ms");
@@ -139,7 +139,7 @@ fn a_request_in_two_segments_is_stalled_by_who_looks_again_only_later() {
 
 #[test]
 fn what_the_kernel_cannot_show_is_unknown_and_says_so() {
-    for id in [FindingId::InitialWindow, FindingId::IdleRestart, FindingId::SendBuffer] {
+    for id in [CheckId::InitialWindow, CheckId::IdleRestart, CheckId::SendBuffer] {
         let found = finding(Behaviour::FIXED, "/100000", id);
         assert_eq!(found.verdict, Verdict::Unknown, "{found:?}");
         assert!(found.summary.contains("--stack ackwise"), "{found:?}");

@@ -12,7 +12,7 @@ use std::{
 
 use ackwise_check::{
     Options, StackChoice, Target,
-    card::{Card, FindingId, FirstByte, Values, Verdict},
+    card::{Card, CheckId, FirstByte, Values, Verdict},
     check,
     report::Report,
 };
@@ -45,7 +45,7 @@ fn the_time_to_the_first_byte_is_that_of_a_capture() {
     }
     let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let reader = thread::spawn(move || lines.map_while(Result::ok).collect::<Vec<_>>());
-    let values = first_byte(&card(port, &[FindingId::FirstByte]));
+    let values = first_byte(&card(port, &[CheckId::FirstByte]));
     thread::sleep(Duration::from_millis(300));
     let _ = child.kill();
     let _ = child.wait();
@@ -84,9 +84,9 @@ fn a_proxy_before_a_server_that_stalls_is_not_told_that_there_is_nothing_to_remo
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
     let origin = PatternServer::start(loopback, WritePattern::HEAD_APART).expect("a free port");
     let proxy = HaProxy::start(&haproxy, origin.local_addr());
-    let card = card(proxy.port, &[FindingId::FirstByte, FindingId::NagleDelayedAck]);
+    let card = card(proxy.port, &[CheckId::FirstByte, CheckId::NagleDelayedAck]);
     let values = first_byte(&card);
-    let nagle = card.findings.iter().find(|it| it.id == FindingId::NagleDelayedAck);
+    let nagle = card.findings.iter().find(|it| it.id == CheckId::NagleDelayedAck);
     assert!(values.median_ms > Some(30.0), "{card:?}");
     assert_eq!(nagle.map(|it| it.verdict), Some(Verdict::Pass), "the proxy itself is innocent");
     let report = Report { cards: vec![card], ..Report::default() };
@@ -94,7 +94,7 @@ fn a_proxy_before_a_server_that_stalls_is_not_told_that_there_is_nothing_to_remo
     assert!(said.contains("irst byte") || said.contains("first-byte"), "{said}");
     assert!(!said.contains("nothing to remove"), "{said}");
     // At the origin itself, the stall has its name.
-    let card = self::card(origin.local_addr().port(), &[FindingId::NagleDelayedAck]);
+    let card = self::card(origin.local_addr().port(), &[CheckId::NagleDelayedAck]);
     assert_eq!(card.findings[0].verdict, Verdict::Fail, "{card:?}");
 }
 
@@ -141,7 +141,7 @@ impl Drop for HaProxy {
     }
 }
 
-fn card(port: u16, only: &[FindingId]) -> Card {
+fn card(port: u16, only: &[CheckId]) -> Card {
     let target: Target = format!("http://127.0.0.1:{port}/500").parse().expect("a URL");
     let only = Some(only.iter().copied().collect());
     let options = Options { stack: StackChoice::Kernel, only, ..Options::default() };

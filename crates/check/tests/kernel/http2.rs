@@ -9,8 +9,8 @@ use std::{
 };
 
 use ackwise_check::{
-    HttpChoice, Options, STALLS, StackChoice, Target,
-    card::{Card, Finding, FindingId, Protocol, Verdict},
+    HttpChoice, Options, StackChoice, Target,
+    card::{Card, CheckId, Finding, Protocol, Verdict},
     check, check_versions,
 };
 
@@ -116,7 +116,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-fn card(address: SocketAddr, only: &[FindingId]) -> Card {
+fn card(address: SocketAddr, only: &[CheckId]) -> Card {
     let target: Target = format!("http://{address}/").parse().expect("a URL");
     let options = Options {
         stack: StackChoice::Kernel,
@@ -127,7 +127,7 @@ fn card(address: SocketAddr, only: &[FindingId]) -> Card {
     check(&target, &options, &mut |_| {}).expect("a card")
 }
 
-fn found(card: &Card, id: FindingId) -> &Finding {
+fn found(card: &Card, id: CheckId) -> &Finding {
     card.findings.iter().find(|it| it.id == id).expect("it was asked for")
 }
 
@@ -146,8 +146,8 @@ const PATTERNS: [(&[Step], bool); 5] = [
 fn what_is_written_apart_waits_under_nagles_algorithm() {
     for (steps, stalls) in PATTERNS {
         for nagle in [Nagle::On, Nagle::Off] {
-            let card = card(serve(steps, nagle), &STALLS);
-            let finding = found(&card, FindingId::NagleDelayedAck);
+            let card = card(serve(steps, nagle), &CheckId::stalls().collect::<Vec<_>>());
+            let finding = found(&card, CheckId::NagleDelayedAck);
             if stalls && nagle == Nagle::On {
                 assert_eq!(finding.verdict, Verdict::Fail, "{steps:?} {finding:?}");
                 let cost = finding.cost_ms.expect("it was measured");
@@ -164,10 +164,10 @@ fn what_is_written_apart_waits_under_nagles_algorithm() {
 fn a_program_that_pauses_between_frames_is_no_stall_of_tcp() {
     let card = card(
         serve(&[W(&[SettingsAck, Head, Data]), Think(PAUSE), W(&[Trailers])], Nagle::On),
-        &STALLS,
+        &CheckId::stalls().collect::<Vec<_>>(),
     );
-    assert_eq!(found(&card, FindingId::NagleDelayedAck).verdict, Verdict::Pass, "{card:?}");
-    let pause = found(&card, FindingId::ResponsePause);
+    assert_eq!(found(&card, CheckId::NagleDelayedAck).verdict, Verdict::Pass, "{card:?}");
+    let pause = found(&card, CheckId::ResponsePause);
     assert_eq!(pause.verdict, Verdict::Warn, "{pause:?}");
 }
 
@@ -175,21 +175,21 @@ fn a_program_that_pauses_between_frames_is_no_stall_of_tcp() {
 #[test]
 fn nothing_comes_between_the_halves_of_a_request() {
     let server = serve(&[W(&[SettingsAck, Head, LastData, Goaway])], Nagle::Off);
-    let card = card(server, &[FindingId::RequestSegments]);
-    let found = found(&card, FindingId::RequestSegments);
+    let card = card(server, &[CheckId::RequestSegments]);
+    let found = found(&card, CheckId::RequestSegments);
     assert_eq!(found.verdict, Verdict::Pass, "{found:?}");
 }
 
 #[test]
 fn limits_and_windows_are_those_of_the_settings() {
     let address = serve(PATTERNS[0].0, Nagle::Off);
-    let card = card(address, &[FindingId::H2FlowControl, FindingId::H2Streams]);
-    let streams = found(&card, FindingId::H2Streams);
+    let card = card(address, &[CheckId::H2FlowControl, CheckId::H2Streams]);
+    let streams = found(&card, CheckId::H2Streams);
     assert_eq!(streams.verdict, Verdict::Warn, "{streams:?}");
     let values = serde_json::to_value(&streams.values).expect("values are JSON");
     assert_eq!(values["max_concurrent"], 50);
     assert!(values["ping_ms"].as_f64().is_some_and(|ms| ms < 1_000.0), "{values}");
-    let values = &found(&card, FindingId::H2FlowControl).values;
+    let values = &found(&card, CheckId::H2FlowControl).values;
     let values = serde_json::to_value(values).expect("values are JSON");
     assert_eq!([&values["stream_bytes"], &values["connection_bytes"]], [65_535, 65_535]);
 }
@@ -215,7 +215,7 @@ fn a_server_of_http2_alone_needs_no_option() {
     let target: Target = format!("http://{address}/").parse().expect("a URL");
     let options = Options {
         stack: StackChoice::Kernel,
-        only: Some([FindingId::SplitHead].into()),
+        only: Some([CheckId::SplitHead].into()),
         ..Options::default()
     };
     let cards = check_versions(&target, &options, &mut |_| {}).expect("a card");

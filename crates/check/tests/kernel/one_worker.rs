@@ -14,7 +14,7 @@ use std::{
 
 use ackwise_check::{
     Options, StackChoice, Target,
-    card::{Finding, FindingId, Reason, Verdict},
+    card::{CheckId, Finding, Reason, Verdict},
     check,
 };
 
@@ -26,7 +26,7 @@ fn a_check_of_a_server_with_one_worker_never_waits_for_itself() {
         it.reason.is_some_and(|it| it != Reason::Stack) || it.summary.contains("no bytes within")
     };
     assert_eq!(card.findings.iter().find(hung).map(|it| &it.summary), None, "{card:?}");
-    let found = card.findings.iter().find(|it| it.id == FindingId::NagleDelayedAck).expect("asked");
+    let found = card.findings.iter().find(|it| it.id == CheckId::NagleDelayedAck).expect("asked");
     assert_eq!(found.verdict, Verdict::Pass, "{found:?}");
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use ackwise_check::{
     CheckError, Options, StackChoice,
     builtin::Network,
-    card::{Finding, FindingId, Values, Verdict},
+    card::{CheckId, Finding, Values, Verdict},
     check,
 };
 use ackwise_net::Target;
@@ -63,7 +63,7 @@ fn judge(pattern: WritePattern, found: &Finding, same_host: bool) {
 
 fn nagle(address: SocketAddr, stack: StackChoice) -> Result<Finding, CheckError> {
     let target: Target = format!("http://{address}/").parse().expect("an address");
-    let only = Some([FindingId::NagleDelayedAck].into());
+    let only = Some([CheckId::NagleDelayedAck].into());
     let options = Options { stack, only, ..Options::default() };
     let mut card = check(&target, &options, &mut |_| {})?;
     Ok(card.findings.remove(0))

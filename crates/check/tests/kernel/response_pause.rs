@@ -11,7 +11,7 @@ use std::{
 
 use ackwise_check::{
     Options, StackChoice, Target,
-    card::{Finding, FindingId, Verdict},
+    card::{CheckId, Finding, Verdict},
     check,
 };
 use ackwise_testing::pattern::{PatternServer, WritePattern};
@@ -22,15 +22,15 @@ fn a_pause_behind_a_proxy_is_found_where_the_proxy_buffers_and_where_it_does_not
     let name = "a_pause_behind_a_proxy_is_found_where_the_proxy_buffers_and_where_it_does_not";
     let Some(nginx) = nginx() else { return skip(name, "nginx; apt-get install nginx-light") };
     for (buffering, pattern, late) in [
-        ("off", WritePattern::HEAD_APART, Some(FindingId::ResponsePause)),
-        ("on", WritePattern::HEAD_APART, Some(FindingId::FirstByte)),
+        ("off", WritePattern::HEAD_APART, Some(CheckId::ResponsePause)),
+        ("on", WritePattern::HEAD_APART, Some(CheckId::FirstByte)),
         ("off", WritePattern::NO_DELAY, None),
         ("on", WritePattern::JOINED, None),
     ] {
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
         let origin = PatternServer::start(loopback, pattern).expect("a free port");
         let proxy = Proxy::start(&nginx, origin.local_addr(), buffering);
-        for id in [FindingId::ResponsePause, FindingId::FirstByte] {
+        for id in [CheckId::ResponsePause, CheckId::FirstByte] {
             let found = finding(proxy.port, id);
             let expected = if late == Some(id) { Verdict::Warn } else { Verdict::Pass };
             assert_eq!(found.verdict, expected, "{buffering}, {}: {found:?}", pattern.name);
@@ -89,7 +89,7 @@ impl Drop for Proxy {
     }
 }
 
-fn finding(port: u16, id: FindingId) -> Finding {
+fn finding(port: u16, id: CheckId) -> Finding {
     let target: Target = format!("http://127.0.0.1:{port}/").parse().expect("a URL");
     let options =
         Options { stack: StackChoice::Kernel, only: Some([id].into()), ..Options::default() };

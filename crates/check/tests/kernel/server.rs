@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use ackwise_check::{
     CheckError, Options, StackChoice,
-    card::{Card, Finding, FindingId},
+    card::{Card, CheckId, Finding},
     check,
 };
 use ackwise_http::Behaviour;
@@ -12,13 +12,9 @@ use ackwise_net::Target;
 use ackwise_serve::{Config, Server};
 
 /// The card of a server that behaves like that; all findings if `only` is empty.
-pub(crate) fn card(
-    behaviour: Behaviour,
-    path: &str,
-    only: &[FindingId],
-) -> Result<Card, CheckError> {
+pub(crate) fn card(behaviour: Behaviour, path: &str, only: &[CheckId]) -> Result<Card, CheckError> {
     let server = Server::start(Config::loopback(behaviour)).expect("loopback has a free port");
-    let only: BTreeSet<FindingId> = only.iter().copied().collect();
+    let only: BTreeSet<CheckId> = only.iter().copied().collect();
     let options = Options {
         only: (!only.is_empty()).then_some(only),
         max_wait: Duration::from_secs(2),
@@ -31,7 +27,7 @@ pub(crate) fn card(
 }
 
 /// One finding about a server that behaves like that.
-pub(crate) fn finding(behaviour: Behaviour, path: &str, id: FindingId) -> Finding {
+pub(crate) fn finding(behaviour: Behaviour, path: &str, id: CheckId) -> Finding {
     let mut card = card(behaviour, path, &[id]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(card.findings.len(), 1, "{card:?}");
     card.findings.remove(0)

@@ -8,7 +8,7 @@ use std::{
 
 use ackwise_check::{
     Options, StackChoice, Target,
-    card::{FindingId, Verdict},
+    card::{CheckId, Verdict},
     check,
     http_client::Template,
 };
@@ -32,7 +32,7 @@ fn a_post_in_two_writes_waits_for_the_servers_delayed_ack() {
         };
         let options = Options {
             stack: StackChoice::Kernel,
-            only: Some([FindingId::RequestSegments].into()),
+            only: Some([CheckId::RequestSegments].into()),
             template,
             ..Options::default()
         };

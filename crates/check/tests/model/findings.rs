@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use ackwise_check::{
     Options,
-    card::{Card, Finding, FindingId, Role, Verdict},
+    card::{Card, CheckId, Finding, Role, Verdict},
     run::check_with,
 };
 use ackwise_http::{
@@ -28,7 +28,7 @@ const LINUX: Sending =
 #[test]
 fn the_1996_server_waits_exactly_as_long_as_our_ack() {
     for page in [200, 500, 1_300] {
-        let found = finding(&model(Behaviour::PAPER_1996, page), FindingId::NagleDelayedAck);
+        let found = finding(&model(Behaviour::PAPER_1996, page), CheckId::NagleDelayedAck);
         assert_eq!(found.verdict, Verdict::Fail, "{found:?}");
         assert_eq!(value(&found, "released_by"), "ack");
         // The round trip is lost with a prompt ACK too.
@@ -50,7 +50,7 @@ fn a_fixed_server_passes_everything() {
 fn waiting_for_our_ack_no_longer_than_for_the_application_is_a_warning() {
     let think_after_head = Duration::from_millis(37);
     let behaviour = Behaviour { nagle: Nagle::On, think_after_head, ..APART };
-    let found = finding(&model(behaviour, 500), FindingId::NagleDelayedAck);
+    let found = finding(&model(behaviour, 500), CheckId::NagleDelayedAck);
     assert_eq!(value(&found, "released_by"), "ack", "{found:?}");
     assert_eq!((found.verdict, found.cost_ms), (Verdict::Warn, Some(4.0)), "{found:?}");
     assert!(!found.summary.contains("every"), "{found:?}");
@@ -62,7 +62,7 @@ fn nagle_is_told_from_thinking_whatever_the_round_trip() {
         let round_trip = Duration::from_millis(round_trip);
         let verdict = |behaviour| {
             let model = Model { round_trip, ..model(behaviour, 500) };
-            finding(&model, FindingId::NagleDelayedAck).verdict
+            finding(&model, CheckId::NagleDelayedAck).verdict
         };
         assert_eq!(verdict(Behaviour::PAPER_1996), Verdict::Fail, "{round_trip:?}");
         for pause in [12, 40, 41, 80, 120, 121, 160, 220] {
@@ -76,7 +76,7 @@ fn nagle_is_told_from_thinking_whatever_the_round_trip() {
 #[test]
 fn the_odd_last_segment_of_a_joined_response_is_found() {
     // Heidemann 1997, figure 4: 4,096 bytes at a time leave a short segment, then a shorter one.
-    let found = finding(&model(JOINED_4096, 4_200), FindingId::NagleDelayedAck);
+    let found = finding(&model(JOINED_4096, 4_200), CheckId::NagleDelayedAck);
     assert_eq!(found.verdict, Verdict::Fail, "{found:?}");
 }
 
@@ -85,11 +85,11 @@ fn only_receivers_that_exist_today_make_a_failure() {
     // Python's http.server with a page of 1,623 bytes: head, then more than a segment.
     let nagle = Behaviour { nagle: Nagle::On, ..APART };
     let python = |page| Model { ranges: false, ..model(nagle, page) };
-    let found = finding(&python(1_623), FindingId::NagleDelayedAck);
+    let found = finding(&python(1_623), CheckId::NagleDelayedAck);
     assert_eq!((found.verdict, found.cost_ms), (Verdict::Warn, None), "{found:?}");
     assert_eq!(value(&found, "receiver"), "two-full");
     assert!(found.summary.contains("as BSD did in 1996"), "{found:?}");
-    let found = finding(&python(623), FindingId::NagleDelayedAck);
+    let found = finding(&python(623), CheckId::NagleDelayedAck);
     assert_eq!(found.verdict, Verdict::Fail, "{found:?}");
     assert_eq!(value(&found, "receiver"), "linux");
 }
@@ -104,7 +104,7 @@ fn a_stall_that_begins_when_the_window_is_large_enough_is_found() {
         ranges: false,
         ..model(JOINED_4096, SIZES.iter().sum())
     };
-    let found = finding(&slow, FindingId::NagleDelayedAck);
+    let found = finding(&slow, CheckId::NagleDelayedAck);
     assert_eq!(found.verdict, Verdict::Fail, "{found:?}");
     let by_request = value(&found, "sizes")[0]["by_request"].clone();
     let held = |number: usize| by_request[number]["held"].as_u64().expect("a count");
@@ -114,7 +114,7 @@ fn a_stall_that_begins_when_the_window_is_large_enough_is_found() {
 
 #[test]
 fn a_short_initial_segment_matters_to_receivers_of_1996_and_where_the_window_is_one_segment() {
-    let id = FindingId::ShortInitialSegment;
+    let id = CheckId::ShortInitialSegment;
     let found = finding(&model(APART, 20_000), id);
     assert_eq!(found.verdict, Verdict::Pass, "no window of today is so small: {found:?}");
     assert_eq!(value(&found, "stall_ms"), 121.0);
@@ -144,17 +144,17 @@ fn the_initial_window_is_counted() {
     {
         let sending = Sending { initial_window, ..LINUX };
         let model = Model { sending, ..model(Behaviour::FIXED, 100_000) };
-        let found = finding(&model, FindingId::InitialWindow);
+        let found = finding(&model, CheckId::InitialWindow);
         assert_eq!(value(&found, "segments"), initial_window, "{found:?}");
         assert_eq!((found.verdict, &value(&found, "mss")), (verdict, &1460.into()));
     }
-    let found = finding(&model(Behaviour::FIXED, 5_000), FindingId::InitialWindow);
+    let found = finding(&model(Behaviour::FIXED, 5_000), CheckId::InitialWindow);
     assert_eq!((found.verdict, &value(&found, "at_least")), (Verdict::NotApplicable, &4.into()));
 }
 
 #[test]
 fn a_window_that_falls_while_idle_is_seen() {
-    let id = FindingId::IdleRestart;
+    let id = CheckId::IdleRestart;
     let restart_after = Some(Duration::from_millis(300));
     let sending = Sending { restart_after, ..LINUX };
     let found = finding(&Model { sending, ..model(Behaviour::FIXED, 200_000) }, id);
@@ -171,7 +171,7 @@ fn a_window_that_falls_while_idle_is_seen() {
 fn what_bounds_a_flight_is_named() {
     let bound = |sending, page| {
         let model = Model { sending, ..model(Behaviour::FIXED, page) };
-        serde_json::to_value(finding(&model, FindingId::SendBuffer).values).unwrap()
+        serde_json::to_value(finding(&model, CheckId::SendBuffer).values).unwrap()
     };
     let values = bound(Sending { buffer: 87_600, ..LINUX }, 300_000);
     assert_eq!(
@@ -185,10 +185,10 @@ fn what_bounds_a_flight_is_named() {
 fn a_forgotten_cork_is_a_warning_that_says_what_it_costs() {
     for page in [500, 3_000, 20_000] {
         let corked = Behaviour { tail: Tail::Corked, ..Behaviour::FIXED };
-        let found = finding(&model(corked, page), FindingId::CorkTimer);
+        let found = finding(&model(corked, page), CheckId::CorkTimer);
         assert_eq!(found.verdict, Verdict::Warn, "{page}: {found:?}");
         assert!((204.0..206.0).contains(&found.cost_ms.unwrap()), "{page}: {found:?}");
-        let found = finding(&model(corked, page), FindingId::NagleDelayedAck);
+        let found = finding(&model(corked, page), CheckId::NagleDelayedAck);
         assert_eq!(found.verdict, Verdict::Pass, "{page}: {found:?}");
     }
 }
@@ -197,7 +197,7 @@ fn a_forgotten_cork_is_a_warning_that_says_what_it_costs() {
 fn a_request_that_is_looked_at_later_costs_what_it_costs() {
     let request_pieces = RequestPieces::LookedAtAfter(Duration::from_millis(40));
     let behaviour = Behaviour { request_pieces, ..Behaviour::FIXED };
-    let found = finding(&model(behaviour, 500), FindingId::RequestSegments);
+    let found = finding(&model(behaviour, 500), CheckId::RequestSegments);
     assert_eq!((found.verdict, found.cost_ms), (Verdict::Warn, Some(40.0)), "{found:?}");
 }
 
@@ -220,7 +220,7 @@ fn a_pause_inside_every_response_is_warned_of_unless_an_ack_explains_it() {
     ] {
         let model =
             Model { round_trip: Duration::from_millis(round_trip), ..model(behaviour, 500) };
-        let found = finding(&model, FindingId::ResponsePause);
+        let found = finding(&model, CheckId::ResponsePause);
         let verdict = if pause.is_some() { Verdict::Warn } else { Verdict::Pass };
         assert_eq!((found.verdict, found.cost_ms), (verdict, pause), "{round_trip} ms: {found:?}");
         let hinted = found.summary.contains("behind the proxy");
@@ -233,7 +233,7 @@ fn a_program_that_begins_late_is_measured_and_not_accused() {
     let behaviour = Behaviour { think: Duration::from_millis(44), ..Behaviour::FIXED };
     for round_trip in [1, 80].map(Duration::from_millis) {
         let model = Model { round_trip, ..model(behaviour, 500) };
-        let found = finding(&model, FindingId::FirstByte);
+        let found = finding(&model, CheckId::FirstByte);
         assert_eq!(found.verdict, Verdict::Pass, "{found:?}");
         let took = round_trip.as_secs_f64() * 1e3 + 44.0;
         assert_eq!(value(&found, "median_ms"), took, "{found:?}");
@@ -252,7 +252,7 @@ fn pipelining_and_close_are_facts() {
         [(Pipelining::InOrder, true), (Pipelining::FirstOnly, false), (Pipelining::Reversed, false)]
     {
         let behaviour = Behaviour { pipelining, ..Behaviour::FIXED };
-        let found = finding(&model(behaviour, 500), FindingId::Pipelining);
+        let found = finding(&model(behaviour, 500), CheckId::Pipelining);
         assert_eq!(value(&found, "ok"), ok, "{pipelining:?}: {found:?}");
         assert_eq!(found.verdict == Verdict::Fail, !ok, "{pipelining:?}: {found:?}");
     }
@@ -260,7 +260,7 @@ fn pipelining_and_close_are_facts() {
         [(true, true, "accepted"), (false, false, "refused")]
     {
         let model = Model { half_closes, reset_ends_time_wait, ..model(Behaviour::FIXED, 500) };
-        let found = finding(&model, FindingId::Close);
+        let found = finding(&model, CheckId::Close);
         assert_eq!(found.verdict, Verdict::Pass);
         assert_eq!(value(&found, "first_on_close"), "server");
         assert_eq!(value(&found, "half_close"), half_closes, "{found:?}");
@@ -279,7 +279,7 @@ fn a_page_that_is_never_the_same_twice_is_not_compared() {
     {
         let behaviour = Behaviour { pipelining, ..Behaviour::FIXED };
         let model = Model { varies: true, ..model(behaviour, 500) };
-        let found = finding(&model, FindingId::Pipelining);
+        let found = finding(&model, CheckId::Pipelining);
         assert_eq!(found.verdict, verdict, "{found:?}");
     }
 }
@@ -288,7 +288,7 @@ fn a_page_that_is_never_the_same_twice_is_not_compared() {
 fn a_pause_of_the_application_is_not_taken_for_the_initial_window() {
     let think_after_head = Duration::from_millis(300);
     let behaviour = Behaviour { think_after_head, ..APART };
-    let found = finding(&model(behaviour, 100_000), FindingId::InitialWindow);
+    let found = finding(&model(behaviour, 100_000), CheckId::InitialWindow);
     assert_eq!((found.verdict, &value(&found, "at_least")), (Verdict::NotApplicable, &1.into()));
     assert_eq!(value(&found, "segments"), serde_json::Value::Null, "{found:?}");
     assert_eq!(value(&found, "mss"), 1460, "seen later: {found:?}");
@@ -316,7 +316,7 @@ fn no_probe_sends_more_requests_than_it_may() {
 /// Not asked about are the accept queue of another host, large requests where none has content, and what only HTTP/2
 /// has.
 fn asked() -> usize {
-    FindingId::of(Role::Server).count() - 4
+    CheckId::of(Role::Server).count() - 4
 }
 
 fn model(behaviour: Behaviour, page: u64) -> Model {
@@ -333,13 +333,13 @@ fn model(behaviour: Behaviour, page: u64) -> Model {
     }
 }
 
-fn finding(model: &Model, id: FindingId) -> Finding {
+fn finding(model: &Model, id: CheckId) -> Finding {
     let mut card = card(model, &[id]);
     assert_eq!(card.findings.len(), 1, "{card:?}");
     card.findings.remove(0)
 }
 
-fn card(model: &Model, only: &[FindingId]) -> Card {
+fn card(model: &Model, only: &[CheckId]) -> Card {
     let only = (!only.is_empty()).then(|| only.iter().copied().collect());
     check_model(model, &Options { only, ..Options::default() })
 }

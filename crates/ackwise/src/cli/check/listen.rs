@@ -3,7 +3,7 @@
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 
 use ackwise_check::{
-    card::{FindingId, Role},
+    card::{CheckId, Role},
     listen::{
         ListenClient, ListenError, ListenNetwork, ListenOptions, ListenProgress, ListenTls, Wish,
         check_client,
@@ -98,7 +98,7 @@ pub(super) fn report(check: &Check) -> Result<Report, Failure> {
             ListenProgress::Listening(address) => {
                 line.say(&format!("listening on {scheme}://{address}/"));
             }
-            ListenProgress::Checking(id) => line.show(FindingId::name(id)),
+            ListenProgress::Checking(id) => line.show(CheckId::name(id)),
             _ => {}
         }
         if stop.is_asked() { Wish::End } else { Wish::GoOn }

@@ -2,7 +2,7 @@ use ackwise_http::http2::{frame::PADDED, hpack::write_literal};
 
 use super::*;
 use crate::{
-    card::Protocol,
+    http_client::Protocol,
     http_client::{
         Page, Template,
         request::{Addressee, Request},

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Ranges beyond a gap that are remembered; our choice: more than the largest window that a probe advertises
+/// Ranges beyond a gap that are remembered; our choice: more than the largest window that a check advertises
 /// (4 MB) has if every second segment of it is lost. What lies beyond more of them counts if it is sent again.
 const MAX_RANGES: usize = 2048;
 

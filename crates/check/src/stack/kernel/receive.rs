@@ -161,7 +161,7 @@ const CLOCK_TRIES: usize = 3;
 /// More than one read never takes.
 const READ_SIZE: usize = 65_536;
 
-/// A byte does not lie in the socket longer than this while a probe runs.
+/// A byte does not lie in the socket longer than this while a check runs.
 const OLDEST_STAMP: Duration = Duration::from_secs(20);
 
 #[cfg(test)]
