@@ -21,8 +21,6 @@ pub(crate) mod idle_restart;
 pub(crate) mod initial_window;
 pub(crate) mod judged;
 pub(crate) mod keep_alive;
-#[cfg(test)]
-mod made_up_streams;
 pub(crate) mod nagle_delayed_ack;
 pub(crate) mod pipelining;
 pub(crate) mod refused_upload;
@@ -37,6 +35,8 @@ pub(crate) mod stream_first_event;
 pub(crate) mod stream_gaps;
 pub(crate) mod stream_gzip;
 pub(crate) mod stream_held;
+#[cfg(test)]
+mod stream_tests;
 pub(crate) mod window_updates;
 
 use std::{fmt, str::FromStr};
