@@ -90,12 +90,12 @@ http {{ client_body_temp_path {path}/a; proxy_temp_path {path}/b; fastcgi_temp_p
 
 pub(super) fn run(ackwise: &Path, time: Duration) -> anyhow::Result<()> {
     println!(
-        "tune --limits: one more client beside 200 idle ones; {CLIENTS} clients with 1 s between requests, {time:?}\n"
+        "tune --limits: more clients beside 200 idle ones (served, median); {CLIENTS} clients with 1 s between requests, {time:?}\n"
     );
     println!(
-        "| server | tune | one more client | clients served | responses | failed after one retry | closed, reset |"
+        "| server | tune | one more client | {MANY} more | clients served | responses | failed after one retry | closed, reset |"
     );
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     for kind in Kind::ALL {
         for tuned in [false, true] {
             let namespace = Namespace::create()?;
@@ -122,16 +122,9 @@ fn row(ackwise: &Path, kind: Kind, tuned: bool, time: Duration) -> anyhow::Resul
         let arguments = ["--max-connections", "200"];
         let tuning = if tuned { Some(Tuning::start(ackwise, port, &arguments)?) } else { None };
         thread::sleep(IDLE);
-        let began = Instant::now();
-        let client = Client::open(port)?;
-        client.0.set_read_timeout(Some(PATIENCE))?;
-        let served = (&client).exchange().is_ok();
-        let words = match served {
-            true => format!("{:.2} s", began.elapsed().as_secs_f64()),
-            false => "timed out".to_owned(),
-        };
+        let words = [1, MANY].map(|number| newcomers(port, number));
         tuning.map(Tuning::end).transpose()?;
-        words
+        words.join(" | ")
     };
     let server = Server::start(kind)?;
     let port = server.port;
@@ -169,6 +162,32 @@ struct Tally {
     responses: AtomicU64,
     /// Requests that failed twice.
     failed: AtomicU64,
+}
+
+/// How long clients that come at once wait for their responses, if any is served. They stay.
+fn newcomers(port: u16, number: usize) -> String {
+    let began = Instant::now();
+    let clients: Vec<_> = (0..number)
+        .map(|_| {
+            thread::spawn(move || {
+                let client = Client::open(port)?;
+                client.0.set_read_timeout(Some(PATIENCE))?;
+                (&client).exchange()?;
+                let took = began.elapsed();
+                thread::sleep(PATIENCE.saturating_sub(took));
+                io::Result::Ok(took)
+            })
+        })
+        .collect();
+    let served = clients.into_iter().filter_map(|client| client.join().ok()?.ok());
+    let mut served: Vec<Duration> = served.collect();
+    served.sort_unstable();
+    match served.get(served.len() / 2) {
+        Some(median) => {
+            format!("{} of {number}, {:.0} ms", served.len(), median.as_secs_f64() * 1e3)
+        }
+        None => format!("0 of {number}"),
+    }
 }
 
 /// A client that keeps its connection, and repeats a request once on a new one (RFC 9112, section 9.3.1).
@@ -323,6 +342,8 @@ impl Drop for Server {
 
 const PLACES: usize = 200;
 const CLIENTS: u64 = 500;
+/// Clients that come at once.
+const MANY: usize = 50;
 /// Longer than the default of `--unsure-after`.
 const IDLE: Duration = Duration::from_secs(11);
 /// A busy machine takes long to start eight processes (our choice).

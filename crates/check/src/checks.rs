@@ -54,7 +54,7 @@ use crate::{
 /// What is known about a check before it runs.
 struct Check {
     subject: Subject,
-    /// It looks for lost time: while it is open, nobody may say that none is lost.
+    /// It looks for lost time: while it is open, no report says that none is lost.
     is_stall: bool,
     /// Remedies of its own for each problem that it can find, the usual problem first.
     remedies: &'static [&'static [Remedy]],
@@ -279,7 +279,7 @@ impl CheckId {
         }
     }
 
-    /// Whether it looks for lost time: while it is open, nobody may say that none is lost.
+    /// Whether it looks for lost time: while it is open, no report says that none is lost.
     #[must_use]
     pub const fn is_stall(self) -> bool {
         self.check().is_stall

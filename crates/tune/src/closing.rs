@@ -1,8 +1,8 @@
 //! Which idle connections close: those that have been quiet longest, as many as are needed, up to a limit
 //! in a second. When a connection counts as idle is decided in `ackwise-tuning`.
 //!
-//! The table is dumped at most once in two seconds. In between, each known connection has a time before
-//! which it cannot have become idle; those whose time has come are looked up one by one, longest quiet first.
+//! Between two dumps of the table, each known connection has a time before which it cannot have become idle; those
+//! whose time has come are looked up one by one, longest quiet first.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -91,16 +91,22 @@ pub(crate) struct Candidate {
 pub(crate) struct Shortage {
     pub(crate) open: usize,
     pub(crate) waiting: usize,
+    /// Those of the server that may be taken.
     pub(crate) places: usize,
+    /// Further ones that stay free.
+    pub(crate) kept_free: usize,
     /// A process of the server without descriptors for those that wait.
     pub(crate) full: Option<Full>,
 }
 
 impl Shortage {
     /// How many have to close.
-    pub(crate) const fn excess(self) -> usize {
-        let excess = self.by_number();
-        if self.full.is_some() && self.waiting > excess { self.waiting } else { excess }
+    pub(crate) fn excess(self) -> usize {
+        let of_process = match self.full {
+            Some(full) => full.excess().max(self.waiting as u64),
+            None => 0,
+        };
+        self.by_number().max(usize::try_from(of_process).unwrap_or(usize::MAX))
     }
 
     /// How many have to close because of their number alone.
@@ -140,7 +146,7 @@ impl Closer {
     /// Whether the queues or the number of connections say that the table has to be dumped at `now`.
     pub(crate) fn wants_scan(&self, queued: usize, opened: Option<u64>, now: Instant) -> bool {
         let Some(scan) = self.scan else { return true };
-        if now.saturating_duration_since(scan.at) < FULL_SCAN_INTERVAL {
+        if scan.at == now {
             return false;
         }
         // All that were opened since may be there still.
@@ -172,17 +178,18 @@ impl Closer {
     ) -> Shortage {
         // A queue that the server empties at once is no sign of a shortage.
         let waiting = queued.min(std::mem::replace(&mut self.queued, queued));
-        let places = self.places();
+        let (places, kept_free) = (self.places(), self.kept_free());
         let scan = self.scan.unwrap_or(Scan { at: now, opened, waiting: 0 });
         if scan.at == now {
             let open = self.accepted.len();
-            return Shortage { open, waiting: scan.waiting, places, full };
+            return Shortage { open, waiting: scan.waiting, places, kept_free, full };
         }
         // Those that waited then or came since have been accepted, unless they wait. Others may have ended
         // meanwhile, so that this alone shows no more connections than places.
         let came = scan.waiting + self.opened_since(opened).unwrap_or(0);
         let open = self.accepted.len() + came.saturating_sub(queued);
-        Shortage { open: open.min(places.max(self.accepted.len())), waiting, places, full }
+        let open = open.min(places.max(self.accepted.len()));
+        Shortage { open, waiting, places, kept_free, full }
     }
 
     /// Up to `wanted` connections that are idle, the longest quiet first. `look` looks one up.
@@ -218,7 +225,8 @@ impl Closer {
     /// Counts the connections of a dry run's scan.
     pub(crate) fn shortage_of(&self, sockets: &[TcpSocket], full: Option<Full>) -> Shortage {
         let open = sockets.iter().filter(|socket| socket.inode != 0).count();
-        Shortage { open, waiting: sockets.len() - open, places: self.places(), full }
+        let (waiting, places, kept_free) = (sockets.len() - open, self.places(), self.kept_free());
+        Shortage { open, waiting, places, kept_free, full }
     }
 
     /// The connections of a dry run's scan that may be closed, the longest quiet first.
@@ -230,7 +238,13 @@ impl Closer {
     }
 
     fn places(&self) -> usize {
-        usize::try_from(self.rule.max_connections).unwrap_or(usize::MAX)
+        let all = usize::try_from(self.rule.max_connections).unwrap_or(usize::MAX);
+        all - self.kept_free()
+    }
+
+    fn kept_free(&self) -> usize {
+        let free = self.rule.keep_free.of(self.rule.max_connections.into());
+        usize::try_from(free).unwrap_or(usize::MAX)
     }
 
     fn opened_since(&self, opened: Option<u64>) -> Option<usize> {
@@ -299,8 +313,6 @@ fn observed(socket: &TcpSocket, order: Option<Order>) -> Option<Observed> {
     })
 }
 
-/// Our choice: with 10,000 connections a scan takes 13 ms of a processor, so scans take less than 1 %.
-const FULL_SCAN_INTERVAL: Duration = Duration::from_secs(2);
 /// Times of the kernel move in ticks: 10 ms with the slowest clock (`CONFIG_HZ=100`).
 const TICK: Duration = Duration::from_millis(10);
 /// Longer than any run.
@@ -316,14 +328,18 @@ mod tests {
 
     #[test]
     fn as_many_close_as_are_needed() {
-        let short = |open, waiting, full| Shortage { open, waiting, places: 200, full }.excess();
+        let short = |open, waiting, full| {
+            Shortage { open, waiting, places: 200, kept_free: 20, full }.excess()
+        };
         let excess = |open, waiting| short(open, waiting, None);
         assert_eq!(
             [excess(200, 0), excess(200, 1), excess(150, 50), excess(150, 57)],
             [0, 1, 0, 7]
         );
-        let full = Some(Full { process: 1, used: 99, limit: 100 });
-        assert_eq!([short(90, 2, full), short(90, 0, full), short(205, 2, full)], [2, 0, 7]);
+        let full = |used| Some(Full { process: 1, used, limit: 100, free: 3 });
+        let one = full(98);
+        assert_eq!([short(90, 2, one), short(90, 0, one), short(205, 2, one)], [2, 1, 7]);
+        assert_eq!(short(90, 0, full(103)), 6, "whatever is over the limit, too");
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub use error::TuneError;
 pub use keeper::{Keeper, keep};
 pub use limits::Limits;
 pub use line::{Act, Line, Socket};
-pub use options::{Closing, Options, Place};
+pub use options::{Closing, KeepFree, Options, Place};
 pub use pace::Pacing;
 pub use place::user_named;
 pub use run::{Summary, tune};

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use ackwise_linux::{foreign::SocketOption, host_changes::RUN_DIRECTORY};
-use ackwise_tuning::Patience;
+use ackwise_tuning::{Patience, Percent};
 use ipnet::IpNet;
 
 use crate::Pacing;
@@ -55,12 +55,44 @@ pub enum Place {
 pub struct Closing {
     /// Connections that each server can have, which is the listening sockets of one address and of one process. Beyond it, idle ones close for new ones.
     pub max_connections: u32,
+    /// How much of the places, and of the descriptors of each process, stays free for those that come next.
+    pub keep_free: KeepFree,
     /// At most this many in a second.
     pub per_second: u32,
     /// How long a connection has to be quiet.
     pub patience: Patience,
     /// Clients whose connections are never closed.
     pub exclude: Vec<IpNet>,
+}
+
+/// How much of a limit stays free.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum KeepFree {
+    /// This number of them.
+    Number(u32),
+    /// This part of the limit.
+    Part(Percent),
+}
+
+impl KeepFree {
+    /// As many as stay free of `limit`.
+    ///
+    /// ```
+    /// use ackwise_tune::KeepFree;
+    ///
+    /// assert_eq!(KeepFree::DEFAULT.of(200), 20);
+    /// assert_eq!(KeepFree::Number(300).of(200), 200);
+    /// ```
+    #[must_use]
+    pub fn of(self, limit: u64) -> u64 {
+        match self {
+            Self::Number(number) => limit.min(number.into()),
+            Self::Part(part) => part.of(limit),
+        }
+    }
+
+    /// A tenth, as the threshold of `ackwise-tuning`. Our choice: Okamoto et al. 2001, section 3.2, name no figure.
+    pub const DEFAULT: Self = Self::Part(Percent::new(10).expect("at most 100"));
 }
 
 impl Closing {

@@ -59,6 +59,8 @@ pub struct Summary {
     pub closed_unsure: u64,
     /// Closed connections that ended with a reset: a request had crossed the close.
     pub reset: u64,
+    /// Closed connections that the server had not closed by itself after a while: it may have worked on a request.
+    pub cut_off: u64,
     /// Values that could not be given back.
     pub not_given_back: u64,
 }
@@ -149,8 +151,8 @@ struct Run<'a> {
     closers: Vec<Closer>,
     witness: Option<Arc<Witness>>,
     allowance: Allowance,
-    /// For dumps that confirm what the count of handshakes suggests.
-    confirmations: Budget,
+    /// For dumps of the kernel's table that look for idle connections.
+    dumps_of_idle: Budget,
     /// Connections that the server has been told to close.
     ending: idle::Ending,
     /// Closed connections until it is clear how they ended.
@@ -201,7 +203,7 @@ impl<'a> Run<'a> {
             allowance: Allowance::per_second(
                 options.closing.as_ref().map_or(0, |it| it.per_second),
             ),
-            confirmations: Budget::one_in(DUMP_SHARE),
+            dumps_of_idle: Budget::one_in(DUMP_SHARE),
             ending: idle::Ending::default(),
             ended: idle::Ended::default(),
             buffers: buffers::Buffers::default(),
@@ -528,14 +530,15 @@ impl<'a> Run<'a> {
     }
 
     fn summary_words(&self) -> String {
-        let Summary { set, closed, closed_unsure, reset, not_given_back } = self.summary;
+        let Summary { set, closed, closed_unsure, reset, cut_off, not_given_back } = self.summary;
         let mut words = format!("{} set", counted(set, "option"));
         if self.options.closing.is_some() {
             words += &format!(
-                ", {} closed ({} of them because they had been quiet for long; {} reset)",
+                ", {} closed ({} of them because they had been quiet for long; {} reset, {} cut off)",
                 counted(closed, "idle connection"),
                 grouped(closed_unsure),
-                grouped(reset)
+                grouped(reset),
+                grouped(cut_off)
             );
         }
         if not_given_back > 0 {

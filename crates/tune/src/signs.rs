@@ -8,7 +8,7 @@ use std::{
 
 use ackwise_linux::Namespace;
 
-use crate::{Place, TuneError};
+use crate::{KeepFree, Place, TuneError};
 
 /// The counters of one network namespace.
 #[derive(Debug)]
@@ -48,14 +48,24 @@ pub(crate) struct Full {
     pub(crate) process: u32,
     pub(crate) used: u64,
     pub(crate) limit: u64,
+    /// How many of them are to be free.
+    pub(crate) free: u64,
 }
 
-/// The first of these processes whose descriptors are short.
-pub(crate) fn full(processes: &[u32]) -> Option<Full> {
+impl Full {
+    /// How many have to be closed.
+    pub(crate) const fn excess(self) -> u64 {
+        (self.used + self.free).saturating_sub(self.limit)
+    }
+}
+
+/// The first of these processes of whose descriptors fewer are left than shall be.
+pub(crate) fn full(processes: &[u32], keep_free: KeepFree) -> Option<Full> {
     processes.iter().find_map(|process| {
         let limit = limit_of(&fs::read_to_string(format!("/proc/{process}/limits")).ok()?)?;
         let used = used_by(*process)?;
-        (used + SPARE_DESCRIPTORS > limit).then_some(Full { process: *process, used, limit })
+        let free = keep_free.of(limit).max(SPARE_DESCRIPTORS);
+        (used + free > limit).then_some(Full { process: *process, used, limit, free })
     })
 }
 
@@ -74,7 +84,7 @@ fn used_by(process: u32) -> Option<u64> {
     }
 }
 
-/// Descriptors are short when fewer than this many are left. Our choice: a proxy needs two for a client, and a
+/// At least this many stay free. Our choice: a proxy needs two for a client, and a
 /// server one for the file.
 const SPARE_DESCRIPTORS: u64 = 3;
 /// Our choice: the file has less than 2 KB, and its TCP lines come before what later kernels append.
@@ -103,8 +113,10 @@ mod tests {
     #[test]
     fn a_process_near_its_limit_is_full() {
         let own = std::process::id();
-        assert_eq!(full(&[u32::MAX, own]), None);
+        assert_eq!(full(&[u32::MAX, own], KeepFree::Number(0)), None);
         let used = used_by(own).unwrap();
+        let all = full(&[own], KeepFree::Number(u32::MAX)).unwrap();
+        assert!(all.process == own && all.excess() == all.used, "{all:?}");
         assert!((3..1_000).contains(&used), "{used}");
         let line = "Max open files            1024                 524288               files";
         assert_eq!(limit_of(line), Some(1_024));

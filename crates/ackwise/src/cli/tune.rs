@@ -10,8 +10,8 @@ use std::{
 };
 
 use ackwise_linux::host_changes::RUN_DIRECTORY;
-use ackwise_tune::{Closing, Line, Options, Pacing, Place, keep, tune, undo, user_named};
-use ackwise_tuning::Patience;
+use ackwise_tune::{Closing, KeepFree, Line, Options, Pacing, Place, keep, tune, undo, user_named};
+use ackwise_tuning::{Patience, Percent};
 use clap::Args;
 use ipnet::IpNet;
 
@@ -73,6 +73,14 @@ pub(crate) struct Tune {
     /// idle: use --exclude, or do not use this option for such servers.
     #[arg(long, value_name = "N", value_parser = whole(1_u32..))]
     max_connections: Option<u32>,
+
+    /// Keep N places, or that part of them, free for new connections
+    ///
+    /// Idle connections close before the limit is reached, so that a server which turns newcomers away has room for
+    /// them. The same number, or part, of each process's descriptors stays free.
+    #[arg(hide_short_help = true, requires = "max_connections")]
+    #[arg(long, value_name = "N|PERCENT", default_value = "10%", value_parser = keep_free)]
+    keep_free: KeepFree,
 
     /// Close at most N connections a second
     #[arg(hide_short_help = true, requires = "max_connections")]
@@ -192,6 +200,7 @@ impl Tune {
             pacing: self.pacing(),
             closing: self.max_connections.map(|max_connections| Closing {
                 max_connections,
+                keep_free: self.keep_free,
                 per_second: self.max_closes_per_second,
                 patience: Patience {
                     idle_at_least: self.idle_at_least,
@@ -212,6 +221,18 @@ impl Tune {
 fn user(text: &str) -> Result<u32, String> {
     let id = text.parse().ok().or_else(|| user_named(text));
     id.ok_or_else(|| "expected a user's name or ID".to_owned())
+}
+
+/// A number, or a part in percent.
+fn keep_free(text: &str) -> Result<KeepFree, String> {
+    if text.trim_end().ends_with('%') {
+        let percent = quantity::percent(0..=100)(text)?;
+        let part = u8::try_from(percent).ok().and_then(Percent::new);
+        return Ok(KeepFree::Part(part.expect("the range is that of a percentage")));
+    }
+    let number =
+        text.trim().parse().map_err(|_| "expected a number, such as 20, or a part, such as 10%")?;
+    Ok(KeepFree::Number(number))
 }
 
 /// A network, or one address.

@@ -63,10 +63,10 @@ fn closed(pairs: &[(TcpStream, TcpStream)]) -> usize {
 }
 
 /// Room for twenty connections: the server has six, another user sixty.
-fn closing(port: &str) -> [&str; 8] {
+fn closing(port: &str) -> [&str; 10] {
     let patience = ["--idle-at-least", "1s", "--unsure-after", "1s"];
     let [a, b, c, d] = patience;
-    ["--port", port, "--max-connections", "20", a, b, c, d]
+    ["--port", port, "--max-connections", "20", "--keep-free", "0", a, b, c, d]
 }
 
 const LONG_ENOUGH: Duration = Duration::from_millis(3_500);

@@ -30,6 +30,10 @@ pub(super) struct Ending {
 }
 
 impl Ending {
+    fn has(&self, socket: &TcpSocket) -> bool {
+        self.sockets.iter().any(|(_, it)| it.cookie == socket.cookie)
+    }
+
     /// Those whose input ended before `until`, and to which nothing has come since they were found idle.
     fn look(&mut self, table: &mut SocketTable, until: Option<Instant>) -> Vec<TcpSocket> {
         let mut left = Vec::new();
@@ -95,7 +99,8 @@ impl Run<'_> {
         let (queued, opened) = (self.queued()?, self.signs.accepted());
         let wants_scan =
             |(closer, queued): (&Closer, &usize)| closer.wants_scan(*queued, opened, now);
-        if self.closers.iter().zip(&queued).any(wants_scan) {
+        let is_wanted = self.closers.iter().zip(&queued).any(wants_scan);
+        if is_wanted && self.dumps_of_idle.allows(now) {
             self.scan_for_idle(opened, now)?;
         }
         for (number, queued) in queued.into_iter().enumerate() {
@@ -108,11 +113,14 @@ impl Run<'_> {
         let before = spent();
         let sockets = self.connected(self.query().with_info())?;
         for (number, closer) in self.closers.iter_mut().enumerate() {
-            let is_own = |it: &&TcpSocket| self.servers.whose(it) == Whose::Server(number);
+            // Those that the server has been told to close have left their places.
+            let is_own = |it: &&TcpSocket| {
+                self.servers.whose(it) == Whose::Server(number) && !self.ending.has(it)
+            };
             let own: Vec<_> = sockets.iter().filter(is_own).copied().collect();
             closer.scanned(&own, opened, now);
         }
-        self.confirmations.spend(spent_since(before));
+        self.dumps_of_idle.spend(spent_since(before));
         Ok(())
     }
 
@@ -124,10 +132,13 @@ impl Run<'_> {
         opened: Option<u64>,
         now: Instant,
     ) -> Result<(), TuneError> {
-        let full = if queued > 0 { self.full(number) } else { None };
+        let full = match queued > 0 || self.dumps_of_idle.allows(now) {
+            true => self.full(number),
+            false => None,
+        };
         let mut shortage = self.closers[number].shortage(queued, opened, full, now);
         if !self.closers[number].is_confirmed(shortage, now) {
-            if !self.confirmations.allows(now) {
+            if !self.dumps_of_idle.allows(now) {
                 return Ok(());
             }
             self.scan_for_idle(opened, now)?;
@@ -152,15 +163,21 @@ impl Run<'_> {
     }
 
     /// A process of the server whose descriptors are short.
-    fn full(&self, number: usize) -> Option<Full> {
-        match self.servers.all() {
+    fn full(&mut self, number: usize) -> Option<Full> {
+        let keep_free = self.options.closing.as_ref()?.keep_free;
+        let before = spent();
+        let full = match self.servers.all() {
             // Those that hold only connections, too.
-            [_] => signs::full(self.workers.processes()),
+            [_] => signs::full(self.workers.processes(), keep_free),
             servers => {
                 let processes: Vec<_> = servers.get(number)?.processes.iter().copied().collect();
-                signs::full(&processes)
+                signs::full(&processes, keep_free)
             }
-        }
+        };
+        self.dumps_of_idle.spend(spent_since(before));
+        // Those that the server has been told to close are as good as closed.
+        let ending = self.ending.sockets.len() as u64;
+        full.map(|full| Full { used: full.used.saturating_sub(ending), ..full })
     }
 
     /// Closes these, and returns how many it could.
@@ -202,9 +219,9 @@ impl Run<'_> {
         for socket in left {
             let copy = ForeignSocket::copy(holders.of_inode(socket.inode), socket.cookie);
             let Ok(copy) = copy else { continue };
-            if unchanged(&mut self.table, &socket).is_some() {
-                // It fails only if the connection has ended meanwhile.
-                let _ = copy.shut_down();
+            // It fails only if the connection has ended meanwhile.
+            if unchanged(&mut self.table, &socket).is_some() && copy.shut_down().is_ok() {
+                self.summary.cut_off += 1;
             }
         }
     }
@@ -313,9 +330,12 @@ fn unchanged(table: &mut SocketTable, socket: &TcpSocket) -> Option<TcpSocket> {
 }
 
 fn in_words(shortage: Shortage) -> String {
-    let Shortage { open, waiting, places, full } = shortage;
+    let Shortage { open, waiting, places, kept_free, full } = shortage;
     let (open, waiting) = (grouped(open as u64), grouped(waiting as u64));
     let mut words = format!("{open} open and {waiting} waiting for {places} places");
+    if kept_free > 0 {
+        words += &format!(" (and {} kept free)", grouped(kept_free as u64));
+    }
     if let Some(full) = full {
         let (used, limit) = (grouped(full.used), grouped(full.limit));
         words += &format!(", process {} has {used} of {limit} descriptors", full.process);
