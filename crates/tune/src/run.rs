@@ -153,6 +153,8 @@ struct Run<'a> {
     allowance: Allowance,
     /// For dumps of the kernel's table that look for idle connections.
     dumps_of_idle: Budget,
+    /// For looking up those that may have become idle.
+    looks_for_idle: Budget,
     /// Connections that the server has been told to close.
     ending: idle::Ending,
     /// Closed connections until it is clear how they ended.
@@ -204,6 +206,7 @@ impl<'a> Run<'a> {
                 options.closing.as_ref().map_or(0, |it| it.per_second),
             ),
             dumps_of_idle: Budget::one_in(DUMP_SHARE),
+            looks_for_idle: Budget::one_in(DUMP_SHARE),
             ending: idle::Ending::default(),
             ended: idle::Ended::default(),
             buffers: buffers::Buffers::default(),

@@ -149,9 +149,14 @@ impl Run<'_> {
             closer.is_newly_stuck(None);
             return Ok(());
         }
+        if !self.looks_for_idle.allows(now) {
+            return Ok(());
+        }
         let wanted = shortage.excess().min(allowed);
         let (table, query) = (&mut self.table, Query::local_port(self.options.port).with_info());
+        let before = spent();
         let candidates = closer.choose(wanted, |it| table.one(it, query).ok().flatten(), now);
+        self.looks_for_idle.spend(spent_since(before));
         let found = candidates.len();
         let closed = self.close(candidates, shortage, now);
         self.allowance.closed(closed);
