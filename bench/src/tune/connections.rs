@@ -53,10 +53,6 @@ fn in_namespace(ackwise: &Path, count: usize, time: Duration) -> anyhow::Result<
     for (name, arguments) in [
         ("`--max-connections`, places left", vec!["--max-connections", &most, "--keep-free", "0"]),
         (
-            "`--max-connections`, some to be kept free, and none idle",
-            vec!["--max-connections", &most],
-        ),
-        (
             "`--max-connections`, too many and none idle",
             vec!["--max-connections", &fewer, "--idle-at-least", "60m", "--unsure-after", "60m"],
         ),
