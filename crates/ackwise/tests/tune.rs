@@ -133,8 +133,8 @@ fn go_without_no_delay_is_cured_connection_by_connection() {
         let built_well = build.output().is_ok_and(|output| output.status.success());
         assert!(built_well, "Go cannot build the server");
         let mut page = Command::new(built);
-        // Since Go 1.24, listeners use MPTCP where the kernel has it: docs/tune.md.
-        page.arg(port.to_string()).env("GODEBUG", "multipathtcp=0");
+        // Since Go 1.24, it listens with MPTCP where the kernel has it.
+        page.arg(port.to_string());
         Ok(page)
     });
 }

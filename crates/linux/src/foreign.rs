@@ -23,7 +23,7 @@ use rustix::{
     io::Errno,
     process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open},
 };
-use socket2::Socket;
+use socket2::{Protocol, Socket};
 
 pub use holders::{Holder, Holders, users_of};
 pub use options::SocketOption;
@@ -54,10 +54,17 @@ impl ForeignSocket {
     fn copy_one(holder: Holder, cookie: u64) -> Result<Self, CopyError> {
         let socket = Self::copy_of(holder)?;
         // A file or another socket may have the descriptor by now.
-        match socket.copy.cookie() {
-            Ok(found) if found == cookie => Ok(socket),
-            _ => Err(CopyError::Gone),
-        }
+        let is_it = socket.copy.cookie().is_ok_and(|found| found == cookie)
+            || socket.is_mptcp_of(holder.inode);
+        if is_it { Ok(socket) } else { Err(CopyError::Gone) }
+    }
+
+    /// Whether it is the MPTCP socket with this inode. The kernel's table lists its subflows, which have its inode and cookies
+    /// of their own, and passes options on to them.
+    fn is_mptcp_of(&self, inode: u32) -> bool {
+        let has_inode =
+            || rustix::fs::fstat(&self.copy).is_ok_and(|it| it.st_ino == u64::from(inode));
+        self.copy.protocol().is_ok_and(|it| it == Some(Protocol::MPTCP)) && has_inode()
     }
 
     fn copy_of(holder: Holder) -> Result<Self, CopyError> {
@@ -156,12 +163,13 @@ mod tests {
     use std::{
         collections::BTreeSet,
         io::{Read, Write},
-        net::{TcpListener, TcpStream},
+        net::{SocketAddr, TcpListener, TcpStream},
         os::fd::{AsFd, AsRawFd},
         process::{Command, Stdio},
     };
 
     use ackwise_tcp::State;
+    use socket2::{Domain, Type};
 
     use super::*;
     use crate::sockets::{Query, SocketTable, TcpSocket};
@@ -202,7 +210,7 @@ mod tests {
         assert_eq!(holders.processes(known.inode), processes);
         let of_child = Holders::among(&[child.id()], &inodes);
         let held = of_child.of_inode(known.inode);
-        assert_eq!(held, [Holder { process: child.id(), descriptor: 0 }]);
+        assert_eq!(held, [Holder { inode: known.inode, process: child.id(), descriptor: 0 }]);
 
         let socket = ForeignSocket::copy(held, known.cookie).unwrap();
         for (option, value) in [(SocketOption::NoDelay, 1), (SocketOption::NotSentLowat, 20_000)] {
@@ -231,6 +239,37 @@ mod tests {
         assert!(matches!(gone, Err(CopyError::Gone)), "{gone:?}");
     }
 
+    /// Go programs listen so since Go 1.24. A client without MPTCP gets a TCP socket, which inherits from the subflow that listens.
+    #[test]
+    fn an_mptcp_listener_passes_options_on_to_what_it_accepts() {
+        let test = "an_mptcp_listener_passes_options_on_to_what_it_accepts";
+        if !is_allowed(test) {
+            return;
+        }
+        let Ok(socket) = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)) else {
+            skip(test, "a kernel with MPTCP; sysctl net.mptcp.enabled=1");
+            return;
+        };
+        socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+        socket.listen(10).unwrap();
+        let listener = TcpListener::from(socket);
+        let port = listener.local_addr().unwrap().port();
+        let known = listener_of(port);
+        let holders = Holders::of(&BTreeSet::from([known.inode]));
+        let copy = ForeignSocket::copy(holders.of_inode(known.inode), known.cookie).unwrap();
+        assert_eq!(copy.option(SocketOption::NoDelay).unwrap(), 0);
+        copy.set_option(SocketOption::NoDelay, 1).unwrap();
+        drop(copy);
+        let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        assert!(listener.accept().unwrap().0.nodelay().unwrap());
+        drop(client);
+        // Another socket's descriptor is not taken for it.
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (inode, process) = (known.inode, std::process::id());
+        let reused = [Holder { inode, process, descriptor: other.as_raw_fd() }];
+        assert!(matches!(ForeignSocket::copy(&reused, known.cookie), Err(CopyError::Gone)));
+    }
+
     #[test]
     fn a_descriptor_that_was_reused_is_not_taken_for_the_socket() {
         if !is_allowed("a_descriptor_that_was_reused_is_not_taken_for_the_socket") {
@@ -239,12 +278,13 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let known = listener_of(listener.local_addr().unwrap().port());
         let descriptor = listener.as_raw_fd();
-        let holders = [Holder { process: std::process::id(), descriptor }];
+        let (inode, process) = (known.inode, std::process::id());
+        let holders = [Holder { inode, process, descriptor }];
         assert!(ForeignSocket::copy(&holders, known.cookie).is_ok());
         let other = ForeignSocket::copy(&holders, known.cookie + 1);
         assert!(matches!(other, Err(CopyError::Gone)), "{other:?}");
         // Standard input is no socket at all.
-        let none = [Holder { process: std::process::id(), descriptor: 0 }];
+        let none = [Holder { inode, process, descriptor: 0 }];
         assert!(matches!(ForeignSocket::copy(&none, known.cookie), Err(CopyError::Gone)));
     }
 

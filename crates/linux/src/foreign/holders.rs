@@ -11,6 +11,8 @@ use std::{
 /// A process's descriptor of a socket.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Holder {
+    /// The socket.
+    pub inode: u32,
     /// The process.
     pub process: u32,
     /// Its descriptor.
@@ -93,7 +95,7 @@ impl Holders {
             if let (Some(inode), Some(descriptor)) = (inode, descriptor)
                 && is_wanted(inode)
             {
-                let holder = Holder { process, descriptor };
+                let holder = Holder { inode, process, descriptor };
                 self.by_inode.entry(inode).or_default().push(holder);
             }
         }
