@@ -40,7 +40,7 @@ cargo xtask bench tune --buffers [--links mixed|alike] [--each KIB] [--seconds N
     --buffer-memory, an equal split, and the kernel's autotuning. Needs root; 90 s for each of 16 rows.
     --links takes one of the two tables; --each sets the pool of memory for each client (64 KiB).
 cargo xtask bench tune --limits [--seconds N]
-    Count whom HAProxy, Apache, h2o and nginx at a limit of 200 serve with and without tune. Needs root.
+    Count whom HAProxy, Apache, h2o, Envoy and nginx at a limit of 200 serve with and without tune. Needs root.
 cargo xtask bench tune --in-flight [--requests N]
     Count connections that --max-connections closes with a request in flight: 100,000 requests, and
     responses of which nothing is sent for 30 s. Needs root; 5 minutes.

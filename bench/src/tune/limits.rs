@@ -27,18 +27,21 @@ enum Kind {
     HaProxy,
     Apache,
     H2o,
+    /// It accepts and closes who comes beyond its limit.
+    Envoy,
     /// Not by a limit of its own, but short of descriptors.
     Nginx,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::HaProxy, Self::Apache, Self::H2o, Self::Nginx];
+    const ALL: [Self; 5] = [Self::HaProxy, Self::Apache, Self::H2o, Self::Envoy, Self::Nginx];
 
     const fn name(self) -> &'static str {
         match self {
             Self::HaProxy => "HAProxy (`maxconn 200`)",
             Self::Apache => "Apache (worker MPM, `MaxRequestWorkers 200`)",
             Self::H2o => "h2o (`max-connections: 200`)",
+            Self::Envoy => "Envoy (`global_downstream_max_connections: 200`)",
             Self::Nginx => "nginx (`worker_rlimit_nofile 208`)",
         }
     }
@@ -65,6 +68,7 @@ User www-data\nGroup www-data\nErrorLog {path}/errors\nDocumentRoot {path}/site\
                 "num-threads: 1\nmax-connections: 200\nhttp1-request-timeout: 300\nuser: root
 listen:\n  host: 127.0.0.1\n  port: {port}\nhosts:\n  default:\n    paths:\n      /:\n        file.dir: {path}/site\n"
             )),
+            Self::Envoy => ("envoy", "-c", envoy(port)),
             Self::Nginx => ("nginx", "-c", format!(
                 "daemon off; pid {path}/pid; error_log {path}/errors crit; worker_processes 1; user root;
 worker_rlimit_nofile 208; events {{ worker_connections 4096; }}
@@ -74,7 +78,8 @@ http {{ client_body_temp_path {path}/a; proxy_temp_path {path}/b; fastcgi_temp_p
  server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ return 200 xxxxxxxxxx; }} }} }}\n"
             )),
         };
-        let config = directory.join("config");
+        // Envoy tells formats by the name.
+        let config = directory.join("config.yaml");
         fs::write(&config, text)?;
         let mut command = Command::new(program);
         command.arg(file).arg(config);
@@ -82,10 +87,38 @@ http {{ client_body_temp_path {path}/a; proxy_temp_path {path}/b; fastcgi_temp_p
             Self::HaProxy => command.arg("-db"),
             Self::Apache => command.args(["-D", "FOREGROUND"]),
             Self::H2o => &mut command,
+            Self::Envoy => command.args(["--concurrency", "1", "--log-level", "off"]),
             Self::Nginx => command.args(["-e", "stderr", "-p"]).arg(directory),
         };
         Ok(command)
     }
+}
+
+/// A configuration that answers by itself.
+fn envoy(port: u16) -> String {
+    let http = "type.googleapis.com/envoy.extensions.filters";
+    format!(
+        "layered_runtime: {{layers: [{{name: a, static_layer: {{overload: {{global_downstream_max_connections: 200}}}}}}]}}
+static_resources:
+  listeners:
+  - address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
+    filter_chains:
+    - filters:
+      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          '@type': {http}.network.http_connection_manager.v3.HttpConnectionManager
+          stat_prefix: a
+          common_http_protocol_options: {{idle_timeout: 300s}}
+          route_config:
+            virtual_hosts:
+            - name: a
+              domains: ['*']
+              routes: [{{match: {{prefix: /}}, direct_response: {{status: 200, body: {{inline_string: xxxxxxxxxx}}}}}}]
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config: {{'@type': {http}.http.router.v3.Router}}
+"
+    )
 }
 
 pub(super) fn run(ackwise: &Path, time: Duration) -> anyhow::Result<()> {
