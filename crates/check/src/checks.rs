@@ -88,8 +88,6 @@ macro_rules! checks {
         }
 
         /// The facts of one finding, under the keys of `docs/check.md`. What is not known is null.
-        ///
-        /// Fields, and so keys, are in alphabetical order.
         #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
         #[serde(untagged)]
         pub enum Values {

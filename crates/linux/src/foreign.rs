@@ -4,7 +4,7 @@
 //! gives to another socket; both come from the kernel's table ([`sockets`](crate::sockets)). A copy of a
 //! descriptor (pidfd_getfd(2)) refers to the same socket, so an option set on the copy holds for the
 //! process that owns the socket. Descriptors are reused, so every copy is compared with the cookie before
-//! anything is done with it.
+//! anything is done with it; that of an MPTCP socket with the inode, because the table has the cookies of its subflows.
 //!
 //! A copy keeps a socket open: while one of a listener exists, the port cannot be bound again, and while
 //! one of a connection exists, `close` of its process sends no FIN and removes it from no epoll set, so that
@@ -64,7 +64,13 @@ impl ForeignSocket {
     fn is_mptcp_of(&self, inode: u32) -> bool {
         let has_inode =
             || rustix::fs::fstat(&self.copy).is_ok_and(|it| it.st_ino == u64::from(inode));
-        self.copy.protocol().is_ok_and(|it| it == Some(Protocol::MPTCP)) && has_inode()
+        self.is_mptcp() && has_inode()
+    }
+
+    /// Whether it is an MPTCP socket, which may have other subflows than the one that was seen.
+    #[must_use]
+    pub fn is_mptcp(&self) -> bool {
+        self.copy.protocol().is_ok_and(|it| it == Some(Protocol::MPTCP))
     }
 
     fn copy_of(holder: Holder) -> Result<Self, CopyError> {
@@ -257,6 +263,7 @@ mod tests {
         let known = listener_of(port);
         let holders = Holders::of(&BTreeSet::from([known.inode]));
         let copy = ForeignSocket::copy(holders.of_inode(known.inode), known.cookie).unwrap();
+        assert!(copy.is_mptcp());
         assert_eq!(copy.option(SocketOption::NoDelay).unwrap(), 0);
         copy.set_option(SocketOption::NoDelay, 1).unwrap();
         drop(copy);

@@ -222,6 +222,12 @@ impl Closer {
         chosen
     }
 
+    /// Takes back a connection that was chosen and not closed: it is looked at again later.
+    pub(crate) fn keep(&mut self, socket: TcpSocket, now: Instant) {
+        self.by_quiet.insert((now, socket.cookie));
+        self.accepted.insert(socket.cookie, (now, socket));
+    }
+
     /// Counts the connections of a dry run's scan.
     pub(crate) fn shortage_of(&self, sockets: &[TcpSocket], full: Option<Full>) -> Shortage {
         let open = sockets.iter().filter(|socket| socket.inode != 0).count();

@@ -53,7 +53,7 @@ pub enum Place {
 /// When idle connections close.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Closing {
-    /// Connections that each server can have, which is the listening sockets of one address and of one process. Beyond it, idle ones close for new ones.
+    /// Connections that each server can have, which is the listening sockets of one address and of one process. Idle ones close for new ones, and for places that stay free.
     pub max_connections: u32,
     /// How much of the places, and of the descriptors of each process, stays free for those that come next.
     pub keep_free: KeepFree,
@@ -75,20 +75,21 @@ pub enum KeepFree {
 }
 
 impl KeepFree {
-    /// As many as stay free of `limit`.
+    /// As many as stay free of `limit`: at most half of it (our choice), so that connections can be kept at all.
     ///
     /// ```
     /// use ackwise_tune::KeepFree;
     ///
     /// assert_eq!(KeepFree::DEFAULT.of(200), 20);
-    /// assert_eq!(KeepFree::Number(300).of(200), 200);
+    /// assert_eq!(KeepFree::Number(300).of(200), 100);
     /// ```
     #[must_use]
     pub fn of(self, limit: u64) -> u64 {
-        match self {
-            Self::Number(number) => limit.min(number.into()),
+        let wanted = match self {
+            Self::Number(number) => number.into(),
             Self::Part(part) => part.of(limit),
-        }
+        };
+        wanted.min(limit / 2)
     }
 
     /// A tenth, as the threshold of `ackwise-tuning`. Our choice: Okamoto et al. 2001, section 3.2, name no figure.

@@ -153,8 +153,10 @@ struct Run<'a> {
     allowance: Allowance,
     /// For dumps of the kernel's table that look for idle connections.
     dumps_of_idle: Budget,
-    /// For looking up those that may have become idle.
-    looks_for_idle: Budget,
+    /// For looks at the descriptors of processes.
+    looks_at_descriptors: Budget,
+    /// For looking up connections that may have become idle, and for closing them.
+    closes: Budget,
     /// Connections that the server has been told to close.
     ending: idle::Ending,
     /// Closed connections until it is clear how they ended.
@@ -206,7 +208,8 @@ impl<'a> Run<'a> {
                 options.closing.as_ref().map_or(0, |it| it.per_second),
             ),
             dumps_of_idle: Budget::one_in(DUMP_SHARE),
-            looks_for_idle: Budget::one_in(DUMP_SHARE),
+            looks_at_descriptors: Budget::one_in(DUMP_SHARE),
+            closes: Budget::one_in(WORK_SHARE),
             ending: idle::Ending::default(),
             ended: idle::Ended::default(),
             buffers: buffers::Buffers::default(),

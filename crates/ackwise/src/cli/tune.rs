@@ -63,11 +63,11 @@ pub(crate) struct Tune {
     #[arg(long)]
     pace: bool,
 
-    /// Close idle connections when more than N are open or wait to be accepted
+    /// Close idle connections when as many as N are open or wait to be accepted, or nearly so (--keep-free)
     ///
     /// Give the server's own limit. It holds for the listening sockets of one address or of one process together; another
-    /// program on the port has N places of its own. Connections close too while clients wait and a process of the server has
-    /// fewer than three descriptors left. A connection is idle if data has flowed both ways, nothing is unread,
+    /// program on the port has N places of its own. Connections close too when the descriptors of a process of the server are
+    /// short. A connection is idle if data has flowed both ways, nothing is unread,
     /// unsent or unacknowledged, and the server's last data went out after the client's came in. What
     /// pauses in the middle of a stream (WebSocket, event streams, HTTP/2 with several requests) can look
     /// idle: use --exclude, or do not use this option for such servers.
@@ -77,7 +77,8 @@ pub(crate) struct Tune {
     /// Keep N places, or that part of them, free for new connections
     ///
     /// Idle connections close before the limit is reached, so that a server which turns newcomers away has room for
-    /// them. The same number, or part, of each process's descriptors stays free.
+    /// them. The same number, or part, of each process's descriptors stays free, in both cases at most half. With 0, a
+    /// place becomes free when a client waits for it.
     #[arg(hide_short_help = true, requires = "max_connections")]
     #[arg(long, value_name = "N|PERCENT", default_value = "10%", value_parser = keep_free)]
     keep_free: KeepFree,
@@ -226,7 +227,7 @@ fn user(text: &str) -> Result<u32, String> {
 /// A number, or a part in percent.
 fn keep_free(text: &str) -> Result<KeepFree, String> {
     if text.trim_end().ends_with('%') {
-        let percent = quantity::percent(0..=100)(text)?;
+        let percent = quantity::percent(0..=50)(text)?;
         let part = u8::try_from(percent).ok().and_then(Percent::new);
         return Ok(KeepFree::Part(part.expect("the range is that of a percentage")));
     }
@@ -257,7 +258,7 @@ Examples:
   ackwise tune --port 8080 --unsent 16KB --apply   keep slow clients from filling kernel memory
   ackwise tune --port 80 --pid 4711 --nodelay      a server in the container of process 4711
   ackwise tune --port 80 --max-connections 200 --unsure-after 60s --exclude 10.0.0.0/8 --apply
-                                                   close idle connections when 200 are open
+                                                   close idle connections when 180 are open
   ackwise tune --undo                              restore what a killed run has left behind
 
 Exit codes:

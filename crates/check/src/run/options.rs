@@ -25,7 +25,7 @@ pub struct Options {
     /// What our own TCP copies where no check needs something else; `None`: what the standards recommend,
     /// with the timers of Linux.
     pub preset: Option<Preset>,
-    /// Only these findings; `None` for all.
+    /// Only these checks; `None` for all.
     pub only: Option<BTreeSet<CheckId>>,
     /// Slow checks too.
     pub thorough: bool,

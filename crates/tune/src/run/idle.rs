@@ -1,7 +1,7 @@
 //! Closes idle connections while something is short, and counts the requests that crossed a close.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::{Duration, Instant},
 };
 
@@ -30,8 +30,8 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    fn has(&self, socket: &TcpSocket) -> bool {
-        self.sockets.iter().any(|(_, it)| it.cookie == socket.cookie)
+    fn cookies(&self) -> BTreeSet<u64> {
+        self.sockets.iter().map(|(_, it)| it.cookie).collect()
     }
 
     /// Those whose input ended before `until`, and to which nothing has come since they were found idle.
@@ -112,10 +112,11 @@ impl Run<'_> {
     fn scan_for_idle(&mut self, opened: Option<u64>, now: Instant) -> Result<(), TuneError> {
         let before = spent();
         let sockets = self.connected(self.query().with_info())?;
+        let ending = self.ending.cookies();
         for (number, closer) in self.closers.iter_mut().enumerate() {
             // Those that the server has been told to close have left their places.
             let is_own = |it: &&TcpSocket| {
-                self.servers.whose(it) == Whose::Server(number) && !self.ending.has(it)
+                self.servers.whose(it) == Whose::Server(number) && !ending.contains(&it.cookie)
             };
             let own: Vec<_> = sockets.iter().filter(is_own).copied().collect();
             closer.scanned(&own, opened, now);
@@ -132,10 +133,9 @@ impl Run<'_> {
         opened: Option<u64>,
         now: Instant,
     ) -> Result<(), TuneError> {
-        let full = match queued > 0 || self.dumps_of_idle.allows(now) {
-            true => self.full(number),
-            false => None,
-        };
+        // What was closed just now may free descriptors in a moment.
+        let is_looked_at = self.ending.sockets.is_empty() && self.looks_at_descriptors.allows(now);
+        let full = if is_looked_at { self.full(number) } else { None };
         let mut shortage = self.closers[number].shortage(queued, opened, full, now);
         if !self.closers[number].is_confirmed(shortage, now) {
             if !self.dumps_of_idle.allows(now) {
@@ -146,19 +146,21 @@ impl Run<'_> {
         }
         let (allowed, closer) = (self.allowance.at(now), &mut self.closers[number]);
         if shortage.excess() == 0 {
-            closer.is_newly_stuck(None);
+            if is_looked_at {
+                closer.is_newly_stuck(None);
+            }
             return Ok(());
         }
-        if !self.looks_for_idle.allows(now) {
+        if !self.closes.allows(now) {
             return Ok(());
         }
         let wanted = shortage.excess().min(allowed);
         let (table, query) = (&mut self.table, Query::local_port(self.options.port).with_info());
         let before = spent();
         let candidates = closer.choose(wanted, |it| table.one(it, query).ok().flatten(), now);
-        self.looks_for_idle.spend(spent_since(before));
         let found = candidates.len();
-        let closed = self.close(candidates, shortage, now);
+        let closed = self.close(number, candidates, shortage, now);
+        self.closes.spend(spent_since(before));
         self.allowance.closed(closed);
         if found == 0 && allowed > 0 && self.closers[number].is_newly_stuck(Some(shortage)) {
             let words = format!("{}, and none is idle: nothing to close", in_words(shortage));
@@ -179,14 +181,18 @@ impl Run<'_> {
                 signs::full(&processes, keep_free)
             }
         };
-        self.dumps_of_idle.spend(spent_since(before));
-        // Those that the server has been told to close are as good as closed.
-        let ending = self.ending.sockets.len() as u64;
-        full.map(|full| Full { used: full.used.saturating_sub(ending), ..full })
+        self.looks_at_descriptors.spend(spent_since(before));
+        full
     }
 
     /// Closes these, and returns how many it could.
-    fn close(&mut self, candidates: Vec<Candidate>, shortage: Shortage, now: Instant) -> u32 {
+    fn close(
+        &mut self,
+        number: usize,
+        candidates: Vec<Candidate>,
+        shortage: Shortage,
+        now: Instant,
+    ) -> u32 {
         let chosen: Vec<_> = candidates.iter().map(|it| it.socket).collect();
         let holders = self.workers.find(&chosen, now);
         let mut closed = 0;
@@ -198,17 +204,22 @@ impl Run<'_> {
                 || shortage
                     .full
                     .is_none_or(|full| held.iter().any(|it| it.process == full.process));
-            let Ok(copy) = ForeignSocket::copy(held, socket.cookie) else { continue };
+            let copy = ForeignSocket::copy(held, socket.cookie).ok();
+            // Of an MPTCP connection, another subflow may be busy.
+            let copy = copy.filter(|copy| helps && !copy.is_mptcp());
             // A request may have arrived since the look, and the server may have read it.
-            let is_idle = |table: &mut SocketTable| {
+            let is_idle = |table: &mut SocketTable, copy: &ForeignSocket| {
                 copy.has_unread().is_ok_and(|unread| !unread) && unchanged(table, &socket).is_some()
             };
-            if helps && is_idle(&mut self.table) && copy.end_input().is_ok() {
-                drop(copy);
+            let is_ended = copy
+                .is_some_and(|copy| is_idle(&mut self.table, &copy) && copy.end_input().is_ok());
+            if is_ended {
                 closed += 1;
                 self.ending.sockets.push_back((now, socket));
                 self.ended.push(socket, now);
                 self.say_closed(&candidate, shortage);
+            } else {
+                self.closers[number].keep(socket, now);
             }
         }
         closed
@@ -224,9 +235,9 @@ impl Run<'_> {
         for socket in left {
             let copy = ForeignSocket::copy(holders.of_inode(socket.inode), socket.cookie);
             let Ok(copy) = copy else { continue };
-            // It fails only if the connection has ended meanwhile.
+            // It fails only if the connection has ended meanwhile. The end of the run gives the server no time.
             if unchanged(&mut self.table, &socket).is_some() && copy.shut_down().is_ok() {
-                self.summary.cut_off += 1;
+                self.summary.cut_off += u64::from(until.is_some());
             }
         }
     }
