@@ -53,7 +53,8 @@ pub enum Place {
 /// When idle connections close.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Closing {
-    /// Connections that each server can have, which is the listening sockets of one address and of one process. Idle ones close for new ones, and for places that stay free.
+    /// Connections that each server can have, which is the listening sockets of one address and of one process. Idle ones
+    /// close for new ones, and for places that stay free.
     pub max_connections: u32,
     /// How much of the places, and of the descriptors of each process, stays free for those that come next.
     pub keep_free: KeepFree,

@@ -35,7 +35,7 @@ use crate::{
     Act, Line, Options, Pacing, Socket, TuneError,
     budget::Budget,
     change::{self, Planned, Workers},
-    closing::{Allowance, Closer},
+    closing::Closer,
     connections::Connections,
     journal::{self, Journal},
     keeper::Keeper,
@@ -150,17 +150,7 @@ struct Run<'a> {
     /// One for each server, in the same order; none without `--max-connections`.
     closers: Vec<Closer>,
     witness: Option<Arc<Witness>>,
-    allowance: Allowance,
-    /// For dumps of the kernel's table that look for idle connections.
-    dumps_of_idle: Budget,
-    /// For looks at the descriptors of processes.
-    looks_at_descriptors: Budget,
-    /// For looking up connections that may have become idle, and for closing them.
-    closes: Budget,
-    /// Connections that the server has been told to close.
-    ending: idle::Ending,
-    /// Closed connections until it is clear how they ended.
-    ended: idle::Ended,
+    idle: idle::Closes,
     buffers: buffers::Buffers,
     signs: Signs,
     /// Handshakes completed in the namespace at the last scan for new connections.
@@ -204,14 +194,7 @@ impl<'a> Run<'a> {
             pacer: None,
             closers: Vec::new(),
             witness: None,
-            allowance: Allowance::per_second(
-                options.closing.as_ref().map_or(0, |it| it.per_second),
-            ),
-            dumps_of_idle: Budget::one_in(DUMP_SHARE),
-            looks_at_descriptors: Budget::one_in(DUMP_SHARE),
-            closes: Budget::one_in(WORK_SHARE),
-            ending: idle::Ending::default(),
-            ended: idle::Ended::default(),
+            idle: idle::Closes::per_second(options.closing.as_ref().map_or(0, |it| it.per_second)),
             buffers: buffers::Buffers::default(),
             signs,
             opened_at_scan: None,

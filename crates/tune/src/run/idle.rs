@@ -11,13 +11,41 @@ use ackwise_linux::{
 };
 use ackwise_text::words::{counted, grouped, rounded};
 
-use super::{Run, named, spent, spent_since};
+use super::{DUMP_SHARE, Run, WORK_SHARE, named, spent, spent_since};
 use crate::{
     Act, Line, TuneError,
-    closing::{Candidate, Closer, Shortage},
+    budget::Budget,
+    closing::{Allowance, Candidate, Closer, Shortage},
     servers::Whose,
     signs::{self, Full},
 };
+
+/// What closing connections may take, and what is under way.
+#[derive(Debug)]
+pub(super) struct Closes {
+    allowance: Allowance,
+    /// For dumps of the kernel's table that look for idle connections.
+    dumps_of_idle: Budget,
+    /// For looks at the descriptors of processes.
+    looks_at_descriptors: Budget,
+    /// For looking up connections that may have become idle, and for closing them.
+    closes: Budget,
+    ending: Ending,
+    ended: Ended,
+}
+
+impl Closes {
+    pub(super) fn per_second(rate: u32) -> Self {
+        Self {
+            allowance: Allowance::per_second(rate),
+            dumps_of_idle: Budget::one_in(DUMP_SHARE),
+            looks_at_descriptors: Budget::one_in(DUMP_SHARE),
+            closes: Budget::one_in(WORK_SHARE),
+            ending: Ending::default(),
+            ended: Ended::default(),
+        }
+    }
+}
 
 /// Connections whose input was ended, until the server has closed them.
 ///
@@ -25,7 +53,7 @@ use crate::{
 /// the server answers what it has read, then sees the end of the stream and closes, as after a client's FIN. Only
 /// a server that has done nothing by then has the other direction closed too.
 #[derive(Debug, Default)]
-pub(super) struct Ending {
+struct Ending {
     sockets: VecDeque<(Instant, TcpSocket)>,
 }
 
@@ -54,7 +82,7 @@ impl Ending {
 /// (`tcp_rcv_state_process`, and `tcp_timewait_state_process` once the server has closed it). So a socket
 /// that is gone after two seconds was reset: by data that crossed the FIN, or by the client.
 #[derive(Debug, Default)]
-pub(super) struct Ended {
+struct Ended {
     sockets: VecDeque<(Instant, TcpSocket)>,
     /// Those that ended with a reset.
     reset: u64,
@@ -92,7 +120,7 @@ impl Run<'_> {
 
     pub(super) fn close_idle(&mut self, now: Instant) -> Result<(), TuneError> {
         self.close_rest(now.checked_sub(GRACE), now);
-        self.ended.look(&mut self.table, now.checked_sub(WATCHED_FOR));
+        self.idle.ended.look(&mut self.table, now.checked_sub(WATCHED_FOR));
         if self.closers.is_empty() {
             return Ok(());
         }
@@ -100,7 +128,7 @@ impl Run<'_> {
         let wants_scan =
             |(closer, queued): (&Closer, &usize)| closer.wants_scan(*queued, opened, now);
         let is_wanted = self.closers.iter().zip(&queued).any(wants_scan);
-        if is_wanted && self.dumps_of_idle.allows(now) {
+        if is_wanted && self.idle.dumps_of_idle.allows(now) {
             self.scan_for_idle(opened, now)?;
         }
         for (number, queued) in queued.into_iter().enumerate() {
@@ -112,7 +140,7 @@ impl Run<'_> {
     fn scan_for_idle(&mut self, opened: Option<u64>, now: Instant) -> Result<(), TuneError> {
         let before = spent();
         let sockets = self.connected(self.query().with_info())?;
-        let ending = self.ending.cookies();
+        let ending = self.idle.ending.cookies();
         for (number, closer) in self.closers.iter_mut().enumerate() {
             // Those that the server has been told to close have left their places.
             let is_own = |it: &&TcpSocket| {
@@ -121,7 +149,7 @@ impl Run<'_> {
             let own: Vec<_> = sockets.iter().filter(is_own).copied().collect();
             closer.scanned(&own, opened, now);
         }
-        self.dumps_of_idle.spend(spent_since(before));
+        self.idle.dumps_of_idle.spend(spent_since(before));
         Ok(())
     }
 
@@ -134,24 +162,25 @@ impl Run<'_> {
         now: Instant,
     ) -> Result<(), TuneError> {
         // What was closed just now may free descriptors in a moment.
-        let is_looked_at = self.ending.sockets.is_empty() && self.looks_at_descriptors.allows(now);
+        let is_looked_at =
+            self.idle.ending.sockets.is_empty() && self.idle.looks_at_descriptors.allows(now);
         let full = if is_looked_at { self.full(number) } else { None };
         let mut shortage = self.closers[number].shortage(queued, opened, full, now);
         if !self.closers[number].is_confirmed(shortage, now) {
-            if !self.dumps_of_idle.allows(now) {
+            if !self.idle.dumps_of_idle.allows(now) {
                 return Ok(());
             }
             self.scan_for_idle(opened, now)?;
             shortage = self.closers[number].shortage(queued, opened, full, now);
         }
-        let (allowed, closer) = (self.allowance.at(now), &mut self.closers[number]);
+        let (allowed, closer) = (self.idle.allowance.at(now), &mut self.closers[number]);
         if shortage.excess() == 0 {
             if is_looked_at {
                 closer.is_newly_stuck(None);
             }
             return Ok(());
         }
-        if !self.closes.allows(now) {
+        if !self.idle.closes.allows(now) {
             return Ok(());
         }
         let wanted = shortage.excess().min(allowed);
@@ -160,8 +189,8 @@ impl Run<'_> {
         let candidates = closer.choose(wanted, |it| table.one(it, query).ok().flatten(), now);
         let found = candidates.len();
         let closed = self.close(number, candidates, shortage, now);
-        self.closes.spend(spent_since(before));
-        self.allowance.closed(closed);
+        self.idle.closes.spend(spent_since(before));
+        self.idle.allowance.closed(closed);
         if found == 0 && allowed > 0 && self.closers[number].is_newly_stuck(Some(shortage)) {
             let words = format!("{}, and none is idle: nothing to close", in_words(shortage));
             self.say(Act::Note, words);
@@ -181,7 +210,7 @@ impl Run<'_> {
                 signs::full(&processes, keep_free)
             }
         };
-        self.looks_at_descriptors.spend(spent_since(before));
+        self.idle.looks_at_descriptors.spend(spent_since(before));
         full
     }
 
@@ -215,8 +244,8 @@ impl Run<'_> {
                 .is_some_and(|copy| is_idle(&mut self.table, &copy) && copy.end_input().is_ok());
             if is_ended {
                 closed += 1;
-                self.ending.sockets.push_back((now, socket));
-                self.ended.push(socket, now);
+                self.idle.ending.sockets.push_back((now, socket));
+                self.idle.ended.push(socket, now);
                 self.say_closed(&candidate, shortage);
             } else {
                 self.closers[number].keep(socket, now);
@@ -227,7 +256,7 @@ impl Run<'_> {
 
     /// Closes the other direction of those that the server has not closed by itself.
     fn close_rest(&mut self, until: Option<Instant>, now: Instant) {
-        let left = self.ending.look(&mut self.table, until);
+        let left = self.idle.ending.look(&mut self.table, until);
         if left.is_empty() {
             return;
         }
@@ -315,8 +344,8 @@ impl Run<'_> {
     /// Reports how the closed connections ended.
     pub(super) fn say_ended(&mut self) {
         self.close_rest(None, Instant::now());
-        self.ended.look(&mut self.table, None);
-        let Ended { reset, unwatched, .. } = self.ended;
+        self.idle.ended.look(&mut self.table, None);
+        let Ended { reset, unwatched, .. } = self.idle.ended;
         self.summary.reset = reset;
         if self.summary.closed == 0 {
             return;
