@@ -215,5 +215,5 @@ const RESET_WAIT: Duration = Duration::from_millis(60);
 const SWAP_ATTEMPTS: usize = 2;
 
 /// Linux answers for a TIME-WAIT twice a second at most, so that asking takes about a second; the rest
-/// is for a path that loses a question. Our choice.
+/// is for a path that loses a segment. Our choice.
 const TIME_WAIT_LIMIT: Duration = Duration::from_secs(5);

@@ -76,25 +76,19 @@ fn judge(plain: &Observed, raced: &Observed) -> Judged {
     if is_http2 {
         return judge_goaway(method, values, &outcome(raced));
     }
+    let judged = |verdict, summary: String| Judged::new(verdict, summary, values);
+    let closed = "whose reused connection was just closed";
     match (sent_again, lost.method.is_idempotent()) {
-        (true, true) => Judged::new(Verdict::Pass,
-            format!("sends a {method} again whose reused connection was just closed"),
-            values,
-        ),
-        (true, false) => Judged::new(Verdict::Warn,
-                format!(
-                    "sends a {method} again whose reused connection was just closed: the server may carry it out \
-                     twice (RFC 9110, section 9.2.2)"
-                ),
-                values).remedied_by(Remedy::new(NOT_AGAIN)),
-        (false, true) => Judged::new(Verdict::Warn,
-            format!("loses a {method} whose reused connection was just closed{}", outcome(raced)),
-            values,
-        ),
-        (false, false) => Judged::new(Verdict::Pass,
-            format!("does not send a {method} again whose reused connection was just closed"),
-            values,
-        ),
+        (true, true) => judged(Verdict::Pass, format!("sends a {method} again {closed}")),
+        (true, false) => {
+            let may = "the server may carry it out twice (RFC 9110, section 9.2.2)";
+            judged(Verdict::Warn, format!("sends a {method} again {closed}: {may}"))
+                .remedied_by(Remedy::new(NOT_AGAIN))
+        }
+        (false, true) => {
+            judged(Verdict::Warn, format!("loses a {method} {closed}{}", outcome(raced)))
+        }
+        (false, false) => judged(Verdict::Pass, format!("does not send a {method} again {closed}")),
     }
 }
 
@@ -102,19 +96,17 @@ fn judge_goaway(method: &str, values: CloseRace, outcome: &str) -> Judged {
     let warn = |summary: String, remedy| {
         Judged::new(Verdict::Warn, summary, values).remedied_by(Remedy::new(remedy))
     };
+    let left = "that the server's GOAWAY has left unprocessed";
     match (values.after_goaway, values.sent_again) {
         (Some(true), _) => warn(
-            "goes on sending requests on a connection after the server's GOAWAY (RFC 9113, section 6.8)".to_owned(),
+            "goes on sending requests on a connection after the server's GOAWAY (RFC 9113, section 6.8)"
+                .to_owned(),
             "open another connection after a GOAWAY",
         ),
-        (_, Some(true)) => Judged::new(Verdict::Pass,
-            format!("sends a {method} again that the server's GOAWAY has left unprocessed"),
-            values,
-        ),
-        _ => warn(
-            format!("loses a {method} that the server's GOAWAY has left unprocessed{outcome}"),
-            "send requests above the last stream of a GOAWAY again, whatever their method (RFC 9113, section 8.7)",
-        ),
+        (_, Some(true)) => {
+            Judged::new(Verdict::Pass, format!("sends a {method} again {left}"), values)
+        }
+        _ => warn(format!("loses a {method} {left}{outcome}"), SEND_AGAIN),
     }
 }
 
@@ -149,6 +141,8 @@ fn outcome(run: &Observed) -> String {
     }
 }
 
+const SEND_AGAIN: &str = "send requests above the last stream of a GOAWAY again, whatever their method (RFC 9113, \
+                          section 8.7)";
 const NOT_AGAIN: &str = "do not send requests again that are not idempotent, or keep idle connections for a shorter time \
                          than the server does";
 

@@ -84,5 +84,5 @@ const ALIKE: usize = 4;
 const SERIES: usize = 2;
 const REQUESTS: usize = 8;
 
-/// Answers after which a limit does not make the whole finding unknown.
+/// Answers after which a limit does not make the whole check unknown.
 const ANSWERS_MIN: usize = 3;

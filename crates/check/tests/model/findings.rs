@@ -1,4 +1,4 @@
-//! What the probes find out about models, and that it is exact.
+//! What the checks find out about models, and that it is exact.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -305,7 +305,7 @@ fn a_slow_server_uses_the_time_there_is_and_the_rest_is_unknown() {
 }
 
 #[test]
-fn no_probe_sends_more_requests_than_it_may() {
+fn no_check_sends_more_requests_than_it_may() {
     for max_requests in 1..=20 {
         let options = Options { max_requests, ..Options::default() };
         let card = check_model(&model(Behaviour::PAPER_1996, 500), &options);

@@ -2,7 +2,7 @@
 //! segments, ACKs withheld for 40 and 120 ms, no SACK, and no machine to be busy.
 //!
 //! The model knows how a TCP sends (Nagle as in Linux, cork, initial window, restart after idle, buffer) and
-//! nothing of the probes, which see it through the traits alone.
+//! nothing of the checks, which see it through the traits alone.
 
 mod findings;
 mod receiver;

@@ -59,7 +59,7 @@ impl Program {
     }
 
     fn answer(&mut self, request: &Request) -> Vec<Write> {
-        assert_eq!(request.method, Method::Get, "the probes only GET");
+        assert_eq!(request.method, Method::Get, "the checks only GET");
         let range = request.fields.text("Range");
         let part = range.map_or(RangeRequest::Whole, |range| RangeRequest::parse(range, self.page));
         let (status, body) = match part {

@@ -1,4 +1,4 @@
-//! The stack that the probes see: one clock for all connections, and a path with a delay.
+//! The stack that the checks see: one clock for all connections, and a path with a delay.
 
 use std::{
     cell::Cell,
