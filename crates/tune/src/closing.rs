@@ -95,7 +95,7 @@ pub(crate) struct Shortage {
     pub(crate) places: usize,
     /// Further ones that stay free.
     pub(crate) kept_free: usize,
-    /// A process of the server without descriptors for those that wait.
+    /// A process of the server whose descriptors are short.
     pub(crate) full: Option<Full>,
 }
 

@@ -53,6 +53,12 @@ pub(crate) struct Full {
 }
 
 impl Full {
+    /// `None` if enough are left.
+    fn of(process: u32, used: u64, limit: u64, keep_free: KeepFree) -> Option<Self> {
+        let free = keep_free.of(limit).max(SPARE_DESCRIPTORS);
+        (used + free > limit).then_some(Self { process, used, limit, free })
+    }
+
     /// How many have to be closed.
     pub(crate) const fn excess(self) -> u64 {
         (self.used + self.free).saturating_sub(self.limit)
@@ -63,9 +69,7 @@ impl Full {
 pub(crate) fn full(processes: &[u32], keep_free: KeepFree) -> Option<Full> {
     processes.iter().find_map(|process| {
         let limit = limit_of(&fs::read_to_string(format!("/proc/{process}/limits")).ok()?)?;
-        let used = used_by(*process)?;
-        let free = keep_free.of(limit).max(SPARE_DESCRIPTORS);
-        (used + free > limit).then_some(Full { process: *process, used, limit, free })
+        Full::of(*process, used_by(*process)?, limit, keep_free)
     })
 }
 
@@ -115,9 +119,17 @@ mod tests {
         let own = std::process::id();
         assert_eq!(full(&[u32::MAX, own], KeepFree::Number(0)), None);
         let used = used_by(own).unwrap();
-        let all = full(&[own], KeepFree::Number(u32::MAX));
-        let all = all.unwrap_or(Full { process: own, used: 0, limit: 2, free: 1 });
-        assert!(all.process == own && all.free == all.limit / 2, "{all:?}");
+        for (used, keep_free, excess) in [
+            (90, KeepFree::DEFAULT, None),
+            (91, KeepFree::DEFAULT, Some(1)),
+            (97, KeepFree::Number(0), None),
+            (98, KeepFree::Number(0), Some(1)),
+            (50, KeepFree::Number(99), None),
+            (51, KeepFree::Number(99), Some(1)),
+        ] {
+            let found = Full::of(own, used, 100, keep_free).map(Full::excess);
+            assert_eq!(found, excess, "{used} {keep_free:?}");
+        }
         assert!((3..1_000).contains(&used), "{used}");
         let line = "Max open files            1024                 524288               files";
         assert_eq!(limit_of(line), Some(1_024));

@@ -1,4 +1,4 @@
-//! The checks that look for lost time: while one of them is open, nobody may say that no time is lost.
+//! The checks that look for lost time: while one of them is open, no report says that no time is lost.
 
 use crate::card::{Card, Finding, Reason, Verdict};
 
