@@ -38,6 +38,8 @@ mod pace;
 #[path = "tune/prefork.rs"]
 mod prefork;
 mod schema;
+#[path = "tune/upward.rs"]
+mod upward;
 #[path = "tune/users.rs"]
 mod users;
 
@@ -875,6 +877,11 @@ impl Tuning {
     /// Ends it as Ctrl-C does, and returns what it printed.
     fn end(&mut self) -> String {
         let _ = kill(self.pid(), Signal::SIGINT);
+        self.rest()
+    }
+
+    /// What it prints until it ends by itself.
+    fn rest(&mut self) -> String {
         let mut text = std::mem::take(&mut self.first);
         self.lines.read_to_string(&mut text).unwrap();
         self.process.wait().unwrap();

@@ -11,7 +11,7 @@
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
-/* The server's port, set before the program is loaded. */
+/* The server's port, set before the program is loaded; 0 for any. */
 const volatile __u16 port = 0;
 
 /* The connections written to last. Further ones displace those that were not written to for longest. */
@@ -30,7 +30,7 @@ int BPF_PROG(order_write, struct sock *sk, int result)
 	struct tcp_sock *tp;
 	__u64 cookie, read;
 
-	if (result <= 0 || sk->__sk_common.skc_num != port)
+	if (result <= 0 || (port && sk->__sk_common.skc_num != port))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)

@@ -19,5 +19,5 @@ mod order;
 mod paced;
 
 pub use load::BpfError;
-pub use order::{Order, Witness};
+pub use order::{Last, Witness};
 pub use paced::{Base, Paced};

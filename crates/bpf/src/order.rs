@@ -1,17 +1,17 @@
-//! Whether a connection's last request was read before the server's last write (`bpf/order.bpf.c`).
+//! Whether all that had come in on a connection was read before its process last wrote (`bpf/order.bpf.c`).
 
 use crate::BpfError;
 
-/// What came last on a connection.
+/// What came last on a connection, as its process sees it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Order {
-    /// The server has written after it had read everything that came in.
-    ResponseLast,
-    /// Something came in that the server had not read when it last wrote: it may be working on it.
-    RequestLast,
+pub enum Last {
+    /// It has written after it had read everything that came in.
+    Written,
+    /// Something came in that it had not read when it last wrote.
+    Received,
 }
 
-/// Sees the writes of the connections of one port, from its start on.
+/// Sees the writes of the connections of one port, or of all, from its start on.
 #[derive(Debug)]
 pub struct Witness {
     #[cfg(feature = "libbpf")]
@@ -22,12 +22,12 @@ pub struct Witness {
 
 #[cfg(feature = "libbpf")]
 impl Witness {
-    /// Begins to watch the connections whose local port is `port`.
+    /// Begins to watch the connections whose local port is `port`, or all.
     ///
     /// # Errors
     ///
     /// If the kernel refuses.
-    pub fn start(port: u16) -> Result<Self, BpfError> {
+    pub fn start(port: Option<u16>) -> Result<Self, BpfError> {
         use libbpf_rs::{MapCore, MapHandle};
 
         use crate::load::{failed, open};
@@ -36,7 +36,7 @@ impl Witness {
         let mut open = open(PROGRAM, include_bytes!("../objects/order.bpf.o"))?;
         for mut map in open.maps_mut() {
             if map.name().to_string_lossy().ends_with(".rodata") {
-                map.set_initial_value(&port.to_ne_bytes()).map_err(failed)?;
+                map.set_initial_value(&port.unwrap_or(0).to_ne_bytes()).map_err(failed)?;
             }
         }
         let object = open.load().map_err(failed)?;
@@ -48,32 +48,32 @@ impl Witness {
     }
 
     /// What came last on the connection with this cookie, of which `received` bytes have come in. `None` if
-    /// the server has not written to it since the start.
+    /// its process has not written to it since the start.
     #[must_use]
-    pub fn order(&self, cookie: u64, received: u64) -> Option<Order> {
+    pub fn last(&self, cookie: u64, received: u64) -> Option<Last> {
         use libbpf_rs::{MapCore, MapFlags};
 
         let value = self.read_before_write.lookup(&cookie.to_ne_bytes(), MapFlags::ANY).ok()??;
         let read = u64::from_ne_bytes(value.try_into().ok()?);
-        Some(if read == received { Order::ResponseLast } else { Order::RequestLast })
+        Some(if read == received { Last::Written } else { Last::Received })
     }
 }
 
 #[cfg(not(feature = "libbpf"))]
 impl Witness {
-    /// Begins to watch the connections whose local port is `port`.
+    /// Begins to watch the connections whose local port is `port`, or all.
     ///
     /// # Errors
     ///
     /// [`BpfError::NotBuilt`].
-    pub const fn start(_port: u16) -> Result<Self, BpfError> {
+    pub const fn start(_port: Option<u16>) -> Result<Self, BpfError> {
         Err(BpfError::NotBuilt)
     }
 
     /// What came last on the connection with this cookie, of which `received` bytes have come in. `None` if
-    /// the server has not written to it since the start.
+    /// its process has not written to it since the start.
     #[must_use]
-    pub const fn order(&self, _cookie: u64, _received: u64) -> Option<Order> {
+    pub const fn last(&self, _cookie: u64, _received: u64) -> Option<Last> {
         None
     }
 }

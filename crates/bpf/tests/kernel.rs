@@ -9,7 +9,7 @@ use std::{
     net::{TcpListener, TcpStream},
 };
 
-use ackwise_bpf::{Base, BpfError, Order, Paced, Witness};
+use ackwise_bpf::{Base, BpfError, Last, Paced, Witness};
 use ackwise_testing::skip;
 use socket2::SockRef;
 
@@ -78,26 +78,34 @@ fn the_witness_knows_what_came_last() {
     let mut client = TcpStream::connect(address).unwrap();
     let (mut server, _) = listener.accept().unwrap();
     let cookie = SockRef::from(&server).cookie().unwrap();
-    let witness = Witness::start(address.port()).unwrap();
-    let other = Witness::start(1).unwrap();
-    assert_eq!(witness.order(cookie, 0), None);
+    let witness = Witness::start(Some(address.port())).unwrap();
+    let other = Witness::start(Some(1)).unwrap();
+    let every = Witness::start(None).unwrap();
+    let upward = SockRef::from(&client).cookie().unwrap();
+    assert_eq!(witness.last(cookie, 0), None);
 
     client.write_all(b"request").unwrap();
     server.read_exact(&mut [0; 7]).unwrap();
-    assert_eq!(witness.order(cookie, 7), None);
+    assert_eq!(witness.last(cookie, 7), None);
     server.write_all(b"response").unwrap();
-    assert_eq!(witness.order(cookie, 7), Some(Order::ResponseLast));
+    assert_eq!(witness.last(cookie, 7), Some(Last::Written));
     // The next one follows at once, and the server works on it.
     client.write_all(b"request").unwrap();
     server.read_exact(&mut [0; 7]).unwrap();
-    assert_eq!(witness.order(cookie, 14), Some(Order::RequestLast));
+    assert_eq!(witness.last(cookie, 14), Some(Last::Received));
     server.write_all(b"response").unwrap();
-    assert_eq!(witness.order(cookie, 14), Some(Order::ResponseLast));
+    assert_eq!(witness.last(cookie, 14), Some(Last::Written));
     // A response that is written while another request is unread does not answer that.
     client.write_all(b"request").unwrap();
     while server.peek(&mut [0; 7]).unwrap() < 7 {}
     server.write_all(b"response").unwrap();
     server.read_exact(&mut [0; 7]).unwrap();
-    assert_eq!(witness.order(cookie, 21), Some(Order::RequestLast));
-    assert_eq!(other.order(cookie, 21), None);
+    assert_eq!(witness.last(cookie, 21), Some(Last::Received));
+    assert_eq!(other.last(cookie, 21), None);
+    // The client's end, on whatever port it has: the response came after its last request.
+    assert_eq!((witness.last(upward, 24), every.last(cookie, 21)), (None, Some(Last::Received)));
+    assert_eq!(every.last(upward, 24), Some(Last::Received));
+    client.read_exact(&mut [0; 24]).unwrap();
+    client.write_all(b"request").unwrap();
+    assert_eq!(every.last(upward, 24), Some(Last::Written));
 }

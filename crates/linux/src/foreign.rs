@@ -16,6 +16,7 @@ mod congestion;
 mod holders;
 mod kernel;
 mod options;
+mod process_tree;
 
 use std::{io, mem::MaybeUninit};
 
@@ -27,6 +28,7 @@ use socket2::{Protocol, Socket};
 
 pub use holders::{Holder, Holders, users_of};
 pub use options::SocketOption;
+pub use process_tree::ProcessTree;
 
 /// A copy of another process's descriptor of a TCP socket.
 #[derive(Debug)]
@@ -122,6 +124,15 @@ impl ForeignSocket {
     /// If the connection has ended.
     pub fn end_input(&self) -> io::Result<()> {
         self.copy.shutdown(std::net::Shutdown::Read)
+    }
+
+    /// Sends a FIN: the peer sees the end of the stream after what was written. What it sends still arrives.
+    ///
+    /// # Errors
+    ///
+    /// If the connection has ended.
+    pub fn end_output(&self) -> io::Result<()> {
+        self.copy.shutdown(std::net::Shutdown::Write)
     }
 
     /// Closes both directions, in an orderly way: the peer sees a FIN, the process the end of the stream.

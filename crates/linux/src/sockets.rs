@@ -110,6 +110,12 @@ impl Query {
         congestion: false,
     };
 
+    /// Selects all sockets.
+    #[must_use]
+    pub const fn all() -> Self {
+        Self::ALL
+    }
+
     /// Selects sockets with this local port: a server's.
     #[must_use]
     pub const fn local_port(port: u16) -> Self {

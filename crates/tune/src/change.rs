@@ -145,6 +145,11 @@ impl Workers {
         Self { processes: holders.all_processes(), last_full_look: None }
     }
 
+    /// Takes those that are known to belong to the server.
+    pub(crate) fn are(&mut self, processes: Vec<u32>) {
+        self.processes = processes;
+    }
+
     /// Those that hold sockets of the server, as far as they are known.
     pub(crate) fn processes(&self) -> &[u32] {
         &self.processes

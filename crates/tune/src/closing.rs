@@ -1,6 +1,9 @@
 //! Which idle connections close: those that have been quiet longest, as many as are needed, up to a limit
 //! in a second. When a connection counts as idle is decided in `ackwise-tuning`.
 //!
+//! A place is one of an accepted connection. Descriptors are those of upward connections too, so that these close
+//! when descriptors run short.
+//!
 //! Between two dumps of the table, each known connection has a time before which it cannot have become idle; those
 //! whose time has come are looked up one by one, longest quiet first.
 
@@ -10,9 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_bpf::Witness;
+use ackwise_bpf::{Last, Witness};
 use ackwise_linux::sockets::TcpSocket;
-use ackwise_tuning::{Busy, Observed, Order, Quiet};
+use ackwise_tuning::{Busy, Observed, Order, Quiet, Side};
 
 use crate::{Closing, signs::Full};
 
@@ -57,12 +60,47 @@ pub(crate) struct Closer {
     witness: Option<Arc<Witness>>,
     /// The last shortage that could not be relieved, so that each is reported once.
     stuck: Option<Shortage>,
-    /// The accepted connections, by the earliest time since which they can have been quiet.
-    by_quiet: BTreeSet<(Instant, u64)>,
-    accepted: BTreeMap<u64, (Instant, TcpSocket)>,
+    accepted: ByQuiet,
+    upward: ByQuiet,
     scan: Option<Scan>,
     /// The listeners' queues at the last look.
     queued: usize,
+}
+
+/// The connections of one side, by the earliest time since which they can have been quiet.
+#[derive(Debug, Default)]
+struct ByQuiet {
+    times: BTreeSet<(Instant, u64)>,
+    sockets: BTreeMap<u64, TcpSocket>,
+}
+
+impl ByQuiet {
+    fn len(&self) -> usize {
+        self.sockets.len()
+    }
+
+    fn insert(&mut self, since: Instant, socket: TcpSocket) {
+        self.times.insert((since, socket.cookie));
+        self.sockets.insert(socket.cookie, socket);
+    }
+
+    fn first(&self) -> Option<Instant> {
+        self.times.first().map(|(since, _)| *since)
+    }
+
+    fn pop(&mut self) -> Option<(Instant, TcpSocket)> {
+        let (since, cookie) = self.times.pop_first()?;
+        Some((since, self.sockets.remove(&cookie)?))
+    }
+}
+
+/// What a dump of the table has found.
+#[derive(Debug, Default)]
+pub(crate) struct Dump {
+    /// The server's connections. Those without an inode wait to be accepted.
+    pub(crate) accepted: Vec<TcpSocket>,
+    /// Those that the process whose descriptors are short has opened.
+    pub(crate) upward: Vec<TcpSocket>,
 }
 
 /// The last scan.
@@ -79,6 +117,7 @@ struct Scan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) socket: TcpSocket,
+    pub(crate) side: Side,
     pub(crate) quiet: Duration,
     /// Whether it counts as idle only because it has been quiet for long.
     pub(crate) is_unsure: bool,
@@ -91,12 +130,19 @@ pub(crate) struct Candidate {
 pub(crate) struct Shortage {
     pub(crate) open: usize,
     pub(crate) waiting: usize,
-    /// Those of the server that may be taken.
-    pub(crate) places: usize,
-    /// Further ones that stay free.
-    pub(crate) kept_free: usize,
+    /// Those of the server; `None`: as many as it has descriptors for.
+    pub(crate) places: Option<Places>,
     /// A process of the server whose descriptors are short.
     pub(crate) full: Option<Full>,
+}
+
+/// A server's places.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Places {
+    /// Those that may be taken.
+    pub(crate) usable: usize,
+    /// Further ones that stay free.
+    pub(crate) kept_free: usize,
 }
 
 impl Shortage {
@@ -111,7 +157,10 @@ impl Shortage {
 
     /// How many have to close because of their number alone.
     pub(crate) const fn by_number(self) -> usize {
-        (self.open + self.waiting).saturating_sub(self.places)
+        match self.places {
+            Some(places) => (self.open + self.waiting).saturating_sub(places.usable),
+            None => 0,
+        }
     }
 }
 
@@ -122,8 +171,8 @@ impl Closer {
             rule,
             witness,
             stuck: None,
-            by_quiet: BTreeSet::new(),
-            accepted: BTreeMap::new(),
+            accepted: ByQuiet { times: BTreeSet::new(), sockets: BTreeMap::new() },
+            upward: ByQuiet { times: BTreeSet::new(), sockets: BTreeMap::new() },
             scan: None,
             queued: 0,
         }
@@ -139,33 +188,54 @@ impl Closer {
     /// Whether the last scan alone shows a shortage at `now`. Otherwise it follows from the count of handshakes, to which
     /// other servers of the namespace add, and whoever connects to them.
     pub(crate) fn is_confirmed(&self, shortage: Shortage, now: Instant) -> bool {
-        let has_too_many = self.accepted.len() + shortage.waiting > shortage.places;
-        shortage.by_number() == 0 || has_too_many || self.scan.is_some_and(|scan| scan.at == now)
+        let known = Shortage { open: self.accepted.len(), ..shortage };
+        shortage.by_number() == 0
+            || known.by_number() > 0
+            || self.scan.is_some_and(|scan| scan.at == now)
     }
 
-    /// Whether the queues or the number of connections say that the table has to be dumped at `now`.
-    pub(crate) fn wants_scan(&self, queued: usize, opened: Option<u64>, now: Instant) -> bool {
+    /// Whether the queues, the number of connections or that of descriptors say that the table has to be dumped at `now`.
+    pub(crate) fn wants_scan(
+        &self,
+        queued: usize,
+        opened: Option<u64>,
+        full: Option<Full>,
+        now: Instant,
+    ) -> bool {
         let Some(scan) = self.scan else { return true };
         if scan.at == now {
             return false;
         }
+        if queued > 0 || full.is_some() {
+            return true;
+        }
+        let Some(places) = self.places() else { return false };
         // All that were opened since may be there still.
         let most =
             self.opened_since(opened).map(|since| self.accepted.len() + scan.waiting + since);
-        queued > 0 || most.is_none_or(|most| most > self.places())
+        most.is_none_or(|most| most > places.usable)
     }
 
-    /// Takes the sockets of a scan at `now`. Those without an inode wait to be accepted.
-    pub(crate) fn scanned(&mut self, sockets: &[TcpSocket], opened: Option<u64>, now: Instant) {
-        let accepted = || sockets.iter().filter(|socket| socket.inode != 0);
-        let waiting = sockets.len() - accepted().count();
-        self.accepted = accepted()
-            .take(CONNECTIONS_LIMIT)
-            .map(|socket| (socket.cookie, (self.earliest_idle(socket, now), *socket)))
-            .collect();
-        let times = self.accepted.iter().map(|(cookie, (since, _))| (*since, *cookie));
-        self.by_quiet = times.collect();
+    /// Takes the sockets of a scan at `now`.
+    pub(crate) fn scanned(&mut self, dump: &Dump, opened: Option<u64>, now: Instant) {
+        let accepted = || dump.accepted.iter().filter(|socket| socket.inode != 0);
+        let waiting = dump.accepted.len() - accepted().count();
+        self.accepted = self.by_quiet(Side::Accepted, accepted(), now);
+        self.upward = self.by_quiet(Side::Upward, dump.upward.iter(), now);
         self.scan = Some(Scan { at: now, opened, waiting });
+    }
+
+    fn by_quiet<'a>(
+        &self,
+        side: Side,
+        sockets: impl Iterator<Item = &'a TcpSocket>,
+        now: Instant,
+    ) -> ByQuiet {
+        let mut by_quiet = ByQuiet::default();
+        for socket in sockets.take(CONNECTIONS_LIMIT) {
+            by_quiet.insert(self.earliest_idle(side, socket, now), *socket);
+        }
+        by_quiet
     }
 
     /// What is short, by the listeners' queues and what is known of the connections.
@@ -178,106 +248,122 @@ impl Closer {
     ) -> Shortage {
         // A queue that the server empties at once is no sign of a shortage.
         let waiting = queued.min(std::mem::replace(&mut self.queued, queued));
-        let (places, kept_free) = (self.places(), self.kept_free());
+        let places = self.places();
         let scan = self.scan.unwrap_or(Scan { at: now, opened, waiting: 0 });
         if scan.at == now {
             let open = self.accepted.len();
-            return Shortage { open, waiting: scan.waiting, places, kept_free, full };
+            return Shortage { open, waiting: scan.waiting, places, full };
         }
         // Those that waited then or came since have been accepted, unless they wait. Others may have ended
         // meanwhile, so that this alone shows no more connections than places.
         let came = scan.waiting + self.opened_since(opened).unwrap_or(0);
         let open = self.accepted.len() + came.saturating_sub(queued);
-        let open = open.min(places.max(self.accepted.len()));
-        Shortage { open, waiting, places, kept_free, full }
+        let open = match places {
+            Some(places) => open.min(places.usable.max(self.accepted.len())),
+            None => open,
+        };
+        Shortage { open, waiting, places, full }
     }
 
     /// Up to `wanted` connections that are idle, the longest quiet first. `look` looks one up.
     pub(crate) fn choose(
         &mut self,
         wanted: usize,
+        shortage: Shortage,
         mut look: impl FnMut(&TcpSocket) -> Option<TcpSocket>,
         now: Instant,
     ) -> Vec<Candidate> {
         let mut chosen = Vec::new();
         for _ in 0..LOOKS_LIMIT {
-            let Some(first) = self.by_quiet.first().copied() else { break };
-            let (since, cookie) = first;
+            let Some((since, side)) = self.first(shortage) else { break };
             if chosen.len() >= wanted || since + self.rule.patience.idle_at_least > now {
                 break;
             }
-            self.by_quiet.remove(&first);
-            let Some((_, known)) = self.accepted.remove(&cookie) else { continue };
+            let Some((_, known)) = self.of(side).pop() else { continue };
             let Some(socket) = look(&known) else { continue };
-            match self.candidate(&socket) {
+            match self.candidate(side, &socket) {
                 Some(candidate) if now - candidate.quiet <= since + TICK => chosen.push(candidate),
                 // It was not quiet: others may have been for longer.
                 _ => {
-                    let since = self.earliest_idle(&socket, now);
-                    self.by_quiet.insert((since, cookie));
-                    self.accepted.insert(cookie, (since, socket));
+                    let since = self.earliest_idle(side, &socket, now);
+                    self.of(side).insert(since, socket);
                 }
             }
         }
         chosen
     }
 
+    /// The connection of which it is known that it can have been quiet for longest. An upward one takes no place.
+    fn first(&self, shortage: Shortage) -> Option<(Instant, Side)> {
+        let accepted = self.accepted.first().map(|since| (since, Side::Accepted));
+        let upward = self.upward.first().map(|since| (since, Side::Upward));
+        let upward = upward.filter(|_| shortage.by_number() == 0);
+        accepted.into_iter().chain(upward).min_by_key(|(since, _)| *since)
+    }
+
+    fn of(&mut self, side: Side) -> &mut ByQuiet {
+        match side {
+            Side::Accepted => &mut self.accepted,
+            Side::Upward => &mut self.upward,
+        }
+    }
+
     /// Takes back a connection that was chosen and not closed: it is looked at again later.
-    pub(crate) fn keep(&mut self, socket: TcpSocket, now: Instant) {
-        self.by_quiet.insert((now, socket.cookie));
-        self.accepted.insert(socket.cookie, (now, socket));
+    pub(crate) fn keep(&mut self, candidate: &Candidate, now: Instant) {
+        self.of(candidate.side).insert(now, candidate.socket);
     }
 
     /// Counts the connections of a dry run's scan.
-    pub(crate) fn shortage_of(&self, sockets: &[TcpSocket], full: Option<Full>) -> Shortage {
-        let open = sockets.iter().filter(|socket| socket.inode != 0).count();
-        let (waiting, places, kept_free) = (sockets.len() - open, self.places(), self.kept_free());
-        Shortage { open, waiting, places, kept_free, full }
+    pub(crate) fn shortage_of(&self, dump: &Dump, full: Option<Full>) -> Shortage {
+        let open = dump.accepted.iter().filter(|socket| socket.inode != 0).count();
+        let (waiting, places) = (dump.accepted.len() - open, self.places());
+        Shortage { open, waiting, places, full }
     }
 
     /// The connections of a dry run's scan that may be closed, the longest quiet first.
-    pub(crate) fn candidates(&self, sockets: &[TcpSocket]) -> Vec<Candidate> {
+    pub(crate) fn candidates(&self, dump: &Dump) -> Vec<Candidate> {
+        let accepted = dump.accepted.iter().map(|it| (Side::Accepted, it));
+        let both = accepted.chain(dump.upward.iter().map(|it| (Side::Upward, it)));
         let mut candidates: Vec<_> =
-            sockets.iter().filter_map(|socket| self.candidate(socket)).collect();
+            both.filter_map(|(side, socket)| self.candidate(side, socket)).collect();
         candidates.sort_by_key(|it| (std::cmp::Reverse(it.quiet), it.socket.cookie));
         candidates
     }
 
-    fn places(&self) -> usize {
-        let all = usize::try_from(self.rule.max_connections).unwrap_or(usize::MAX);
-        all - self.kept_free()
-    }
-
-    fn kept_free(&self) -> usize {
-        let free = self.rule.keep_free.of(self.rule.max_connections.into());
-        usize::try_from(free).unwrap_or(usize::MAX)
+    fn places(&self) -> Option<Places> {
+        let all = self.rule.max_connections?;
+        let kept_free = self.rule.keep_free.of(all.into());
+        let count = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        let usable = count(u64::from(all) - kept_free);
+        Some(Places { usable, kept_free: count(kept_free) })
     }
 
     fn opened_since(&self, opened: Option<u64>) -> Option<usize> {
         usize::try_from(opened?.saturating_sub(self.scan?.opened?)).ok()
     }
 
-    fn candidate(&self, socket: &TcpSocket) -> Option<Candidate> {
+    fn candidate(&self, side: Side, socket: &TcpSocket) -> Option<Candidate> {
         if socket.inode == 0 || self.is_excluded(socket) {
             return None;
         }
-        let observed = self.observed(socket)?;
+        let observed = self.observed(side, socket)?;
         let (quiet, is_unsure) = match observed.judge(self.rule.patience) {
             Quiet::Idle { quiet } => (quiet, false),
             Quiet::IdleUnsure { quiet } => (quiet, true),
             Quiet::Busy(_) => return None,
         };
-        Some(Candidate { socket: *socket, quiet, is_unsure, is_seen: observed.order.is_some() })
+        let is_seen = observed.order.is_some();
+        Some(Candidate { socket: *socket, side, quiet, is_unsure, is_seen })
     }
 
-    fn observed(&self, socket: &TcpSocket) -> Option<Observed> {
+    fn observed(&self, side: Side, socket: &TcpSocket) -> Option<Observed> {
         let received = socket.info?.bytes_received;
-        let seen = self.witness.as_ref().and_then(|it| it.order(socket.cookie, received));
-        let order = seen.map(|order| match order {
-            ackwise_bpf::Order::ResponseLast => Order::ResponseLast,
-            ackwise_bpf::Order::RequestLast => Order::RequestLast,
+        let seen = self.witness.as_ref().and_then(|it| it.last(socket.cookie, received));
+        let order = seen.map(|last| match (side, last) {
+            (Side::Accepted, Last::Written) | (Side::Upward, Last::Received) => Order::ResponseLast,
+            (Side::Accepted, Last::Received) | (Side::Upward, Last::Written) => Order::RequestLast,
         });
-        observed(socket, order)
+        observed(side, socket, order)
     }
 
     fn is_excluded(&self, socket: &TcpSocket) -> bool {
@@ -286,9 +372,10 @@ impl Closer {
 
     /// The earliest time since which a connection can have been quiet when it is found idle: a bound, so
     /// that none is looked up before `idle_at_least` has passed since.
-    fn earliest_idle(&self, socket: &TcpSocket, now: Instant) -> Instant {
+    fn earliest_idle(&self, side: Side, socket: &TcpSocket, now: Instant) -> Instant {
         let patience = self.rule.patience;
-        let Some(observed) = self.observed(socket).filter(|_| !self.is_excluded(socket)) else {
+        let Some(observed) = self.observed(side, socket).filter(|_| !self.is_excluded(socket))
+        else {
             return now + NEVER;
         };
         let quiet = observed.since_sent.min(observed.since_received);
@@ -304,10 +391,11 @@ impl Closer {
     }
 }
 
-fn observed(socket: &TcpSocket, order: Option<Order>) -> Option<Observed> {
+fn observed(side: Side, socket: &TcpSocket, order: Option<Order>) -> Option<Observed> {
     let info = socket.info?;
     let ms = |ms: u32| Duration::from_millis(ms.into());
     Some(Observed {
+        side,
         received: info.bytes_received,
         acknowledged: info.bytes_acked,
         unread: socket.receive_queue,
@@ -334,9 +422,8 @@ mod tests {
 
     #[test]
     fn as_many_close_as_are_needed() {
-        let short = |open, waiting, full| {
-            Shortage { open, waiting, places: 200, kept_free: 20, full }.excess()
-        };
+        let places = Some(Places { usable: 200, kept_free: 20 });
+        let short = |open, waiting, full| Shortage { open, waiting, places, full }.excess();
         let excess = |open, waiting| short(open, waiting, None);
         assert_eq!(
             [excess(200, 0), excess(200, 1), excess(150, 50), excess(150, 57)],
@@ -346,6 +433,8 @@ mod tests {
         let one = full(98);
         assert_eq!([short(90, 2, one), short(90, 0, one), short(205, 2, one)], [2, 1, 7]);
         assert_eq!(short(90, 0, full(103)), 6, "whatever is over the limit, too");
+        let unlimited = Shortage { open: 9_000, waiting: 2, places: None, full: None };
+        assert_eq!([unlimited.excess(), Shortage { full: one, ..unlimited }.excess()], [0, 2]);
     }
 
     #[test]

@@ -5,13 +5,15 @@ use std::{io, path::PathBuf};
 use ackwise_bpf::BpfError;
 use ackwise_linux::{NamespaceError, foreign::CopyError};
 
+use crate::Target;
+
 /// Why a run ended early. What it had changed is given back.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TuneError {
     /// Nothing was asked for.
     #[error(
-        "nothing to do (expected --nodelay, --unsent, --buffer-memory, --pace, --max-connections or --undo)"
+        "nothing to do (expected --nodelay, --unsent, --buffer-memory, --pace, --max-connections, --keep-free, --of or --undo)"
     )]
     NothingToDo,
     /// The user is not root.
@@ -42,15 +44,29 @@ pub enum TuneError {
         /// Who listens where.
         owners: String,
     },
-    /// Another run has changed sockets of the port: its values would be given back as the server's.
-    #[error(
-        "process {process} tunes port {port} already (expected one run at a time: stop it first)"
-    )]
+    /// A process was named, and is not there.
+    #[error("no process {process}: {source}")]
+    NoProcess {
+        /// Its ID.
+        process: u32,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// A process was named, and has no listening socket.
+    #[error("process {process} and those that it has started do not listen on {} (expected a server)", any(*port))]
+    NoServer {
+        /// Its ID.
+        process: u32,
+        /// Where.
+        port: Option<u16>,
+    },
+    /// Another run has changed sockets of the server: its values would be given back as the server's.
+    #[error("process {process} tunes {target} already (expected one run at a time: stop it first)")]
     Active {
         /// The other run.
         process: u32,
-        /// The port.
-        port: u16,
+        /// The server.
+        target: Target,
     },
     /// The server's namespace cannot be entered.
     #[error(transparent)]
@@ -60,13 +76,13 @@ pub enum TuneError {
     Table(#[source] io::Error),
     /// The process that holds a listening socket is not visible.
     #[error(
-        "cannot find the process that listens on port {port}: {} (expected root, and the /proc of the host \
+        "cannot find the process that listens on {target}: {} (expected root, and the /proc of the host \
          or of the server's container)",
         hidden(*closed)
     )]
     NoHolder {
-        /// The port.
-        port: u16,
+        /// The server.
+        target: Target,
         /// Processes that could not be looked into.
         closed: usize,
     },
@@ -77,10 +93,10 @@ pub enum TuneError {
     )]
     OtherProc,
     /// A descriptor cannot be copied.
-    #[error("cannot reach the sockets of port {port}: {source}")]
+    #[error("cannot reach the sockets of {target}: {source}")]
     Copy {
-        /// The port.
-        port: u16,
+        /// The server.
+        target: Target,
         /// Why.
         source: CopyError,
     },
@@ -106,6 +122,10 @@ pub enum TuneError {
     /// The process that undoes a killed run could not be started.
     #[error("cannot start the process that undoes a run that is killed: {0}")]
     Keeper(#[source] io::Error),
+}
+
+fn any(port: Option<u16>) -> String {
+    port.map_or_else(|| "any TCP port".to_owned(), |port| format!("port {port}"))
 }
 
 fn of_user(user: Option<u32>) -> String {

@@ -35,8 +35,8 @@ pub(crate) struct Content {
     pub(crate) process: u32,
     /// When that process started, in the kernel's ticks since boot: process ids are reused.
     started: u64,
-    /// The server's port.
-    pub(crate) port: u16,
+    /// The server's port; `None`: all of a process.
+    pub(crate) port: Option<u16>,
     /// Whether sockets of the port may have a congestion control of ours. They are known by its name, so no
     /// record is needed for each.
     #[serde(default)]
@@ -57,14 +57,14 @@ pub(crate) struct Record {
 }
 
 impl Journal {
-    /// A journal of this process for `port`. Nothing is written before the first record.
-    pub(crate) fn new(directory: &Path, port: u16) -> Self {
+    /// A journal of this process for `port`, or for all of a process. Nothing is written before the first record.
+    pub(crate) fn new(directory: &Path, port: Option<u16>) -> Self {
         let process = std::process::id();
         let started = start_of(process).unwrap_or(0);
         let content =
             Content { version: VERSION, process, started, port, paces: false, records: Vec::new() };
         // A run that was killed may have had the same process id, and its journal still be needed.
-        let name = format!("{PREFIX}{process}-{started}-{port}{SUFFIX}");
+        let name = format!("{PREFIX}{process}-{started}-{}{SUFFIX}", port.unwrap_or(0));
         Self { path: directory.join(name), content }
     }
 
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn what_was_written_is_read_by_others_and_the_run_is_known_to_be_there() {
         let directory = directory("read");
-        let mut journal = Journal::new(&directory.join("deeper"), 80);
+        let mut journal = Journal::new(&directory.join("deeper"), Some(80));
         assert!(all(&directory.join("deeper")).unwrap().is_empty());
         journal.add([record(1), record(2)]).unwrap();
         let [path] = &all(&directory.join("deeper")).unwrap()[..] else { panic!("one journal") };
@@ -313,7 +313,7 @@ mod tests {
     fn records_that_could_not_be_written_are_not_kept() {
         let file = directory("no-directory");
         fs::write(&file, "").unwrap();
-        let mut journal = Journal::new(&file, 80);
+        let mut journal = Journal::new(&file, Some(80));
         let refused = journal.add([record(1)]).unwrap_err().to_string();
         assert!(refused.starts_with("cannot write"), "{refused}");
         assert!(journal.records().is_empty());
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn records_have_a_limit_that_the_largest_ones_fit_into() {
-        let mut journal = Journal::new(&directory("limit"), 80);
+        let mut journal = Journal::new(&directory("limit"), Some(80));
         let address = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff%4294967295]:65535".parse().unwrap();
         let largest = Record::new(
             (u32::MAX, u64::MAX),
@@ -373,7 +373,7 @@ mod tests {
     fn a_journal_that_somebody_else_can_have_written_is_refused() {
         let directory = directory("forged");
         fs::create_dir_all(&directory).unwrap();
-        let mut journal = Journal::new(&directory, 80);
+        let mut journal = Journal::new(&directory, Some(80));
         journal.add([record(1)]).unwrap();
         let path = journal.path().to_owned();
         let refusal = |path: &Path| Content::read(path).unwrap_err().to_string();
@@ -409,11 +409,11 @@ mod tests {
     #[test]
     fn a_run_with_the_process_id_of_a_killed_one_keeps_that_one_s_journal() {
         let directory = directory("reused");
-        let mut killed = Journal::new(&directory, 80);
+        let mut killed = Journal::new(&directory, Some(80));
         killed.content.started -= 1;
         killed.path = directory.join(format!("tune-{}-{}-80.json", id(), killed.content.started));
         killed.add([record(1)]).unwrap();
-        let mut later = Journal::new(&directory, 80);
+        let mut later = Journal::new(&directory, Some(80));
         later.add([record(2)]).unwrap();
         let records: Vec<_> = all(&directory)
             .unwrap()

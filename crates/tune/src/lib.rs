@@ -6,9 +6,12 @@
 //! | --- | --- |
 //! | `line` | one line of the report, as text or JSON |
 //! | `options` | what to do, and where |
+//! | `target` | which server a run is for |
+//! | `summary` | what a run has done |
 //! | `run` | the loop: listeners, then connections, until it is asked to stop |
 //! | `run/idle` | closes idle connections, and counts requests that crossed a close |
 //! | `run/users` | whose sockets the run is for, while others come and go |
+//! | `run/upward` | connections to the servers behind a process |
 //! | `servers` | which listening sockets and connections belong to the server |
 //! | `run/buffers` | send and receive buffers under a budget |
 //! | `limits` | how far limits are lowered so that the memory in use fits into a budget |
@@ -45,6 +48,8 @@ mod run;
 mod servers;
 mod signs;
 mod stake;
+mod summary;
+mod target;
 mod undo;
 
 pub use error::TuneError;
@@ -54,5 +59,7 @@ pub use line::{Act, Line, Socket};
 pub use options::{Closing, KeepFree, Options, Place};
 pub use pace::Pacing;
 pub use place::user_named;
-pub use run::{Summary, tune};
+pub use run::tune;
+pub use summary::Summary;
+pub use target::Target;
 pub use undo::undo;

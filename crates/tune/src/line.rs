@@ -67,9 +67,11 @@ pub struct Socket {
     /// Its own address.
     #[schemars(with = "String")]
     pub local: SocketAddr,
-    /// The client's address; absent for a listening socket.
+    /// The address at the other end; absent for a listening socket.
     #[schemars(with = "Option<String>")]
     pub remote: Option<SocketAddr>,
+    /// Whether the process opened it, to a server behind it; otherwise a client did.
+    pub upward: bool,
     /// The kernel's cookie of it, unique since boot.
     pub cookie: u64,
 }
@@ -116,6 +118,7 @@ impl Line {
         }
         if let Some(socket) = &self.socket {
             let _ = match socket.remote {
+                Some(remote) if socket.upward => write!(text, "{} -> {remote}: ", socket.local),
                 Some(remote) => write!(text, "{} <- {remote}: ", socket.local),
                 None => write!(text, "listener {}: ", socket.local),
             };
@@ -140,11 +143,15 @@ mod tests {
         line.option = Some("TCP_NODELAY");
         (line.old, line.new) = (Some(0), Some(1));
         let local = SocketAddr::from(([127, 0, 0, 1], 80));
-        line.socket = Some(Socket { local, remote: None, cookie: 7 });
+        line.socket = Some(Socket { local, remote: None, upward: false, cookie: 7 });
         let text = "   1.235 s  set         TCP_NODELAY 0 -> 1 on listener 127.0.0.1:80: because";
         assert_eq!(line.text(), text);
-        line.socket = Some(Socket { local, remote: Some(([10, 0, 0, 1], 9).into()), cookie: 7 });
-        assert!(line.text().ends_with("on 127.0.0.1:80 <- 10.0.0.1:9: because"), "{}", line.text());
+        for (upward, arrow) in [(false, "<-"), (true, "->")] {
+            let remote = Some(([10, 0, 0, 1], 9).into());
+            line.socket = Some(Socket { local, remote, upward, cookie: 7 });
+            let end = format!("on 127.0.0.1:80 {arrow} 10.0.0.1:9: because");
+            assert!(line.text().ends_with(&end), "{}", line.text());
+        }
         assert!(line.json().ends_with("\"reason\":\"because\"}\n"));
         let hostile = Line::new(Duration::ZERO, Act::Note, "a\u{1b}[2J\nb").text();
         assert!(!hostile.contains(['\u{1b}', '\n']), "{hostile:?}");

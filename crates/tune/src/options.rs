@@ -6,13 +6,13 @@ use ackwise_linux::{foreign::SocketOption, host_changes::RUN_DIRECTORY};
 use ackwise_tuning::{Patience, Percent};
 use ipnet::IpNet;
 
-use crate::Pacing;
+use crate::{Pacing, Target};
 
 /// What a run does.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The server's port.
-    pub port: u16,
+    /// Which server.
+    pub target: Target,
     /// The server's network namespace.
     pub place: Place,
     /// Whose listening sockets to tune; `None`: those of the only user who has any.
@@ -54,15 +54,15 @@ pub enum Place {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Closing {
     /// Connections that each server can have, which is the listening sockets of one address and of one process. Idle ones
-    /// close for new ones, and for places that stay free.
-    pub max_connections: u32,
+    /// close for new ones, and for places that stay free. `None`: only descriptors count.
+    pub max_connections: Option<u32>,
     /// How much of the places, and of the descriptors of each process, stays free for those that come next.
     pub keep_free: KeepFree,
     /// At most this many in a second.
     pub per_second: u32,
     /// How long a connection has to be quiet.
     pub patience: Patience,
-    /// Clients whose connections are never closed.
+    /// Clients, and servers behind this one, whose connections are never closed.
     pub exclude: Vec<IpNet>,
 }
 
@@ -106,9 +106,9 @@ impl Closing {
 impl Options {
     /// Looks and reports, and does nothing yet.
     #[must_use]
-    pub fn dry_run(port: u16, place: Place) -> Self {
+    pub fn dry_run(target: Target, place: Place) -> Self {
         Self {
-            port,
+            target,
             place,
             user: None,
             no_delay: false,

@@ -106,8 +106,8 @@ pub(crate) struct TakenBack {
     pub(crate) failed: Option<String>,
 }
 
-/// Gives every socket of `port` its own congestion control back, whoever holds it.
-pub(crate) fn take_back(port: u16) -> TakenBack {
+/// Gives every socket of `port`, or of all, its own congestion control back, whoever holds it.
+pub(crate) fn take_back(port: Option<u16>) -> TakenBack {
     let mut taken = TakenBack::default();
     for round in 0..ROUNDS {
         if round > 0 {
@@ -122,7 +122,7 @@ pub(crate) fn take_back(port: u16) -> TakenBack {
             let Some(base) = socket.congestion().ok().as_deref().and_then(of_paced) else {
                 continue;
             };
-            if socket.local_port() != Some(port) {
+            if port.is_some() && socket.local_port() != port {
                 continue;
             }
             match socket.set_congestion(base.name()) {

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt};
 
 use ackwise_linux::{Namespace, foreign::Holders, sockets::SocketTable};
 
-use crate::{Options, Place, TuneError, servers::Listeners};
+use crate::{Options, Place, Target, TuneError, servers::Listeners};
 
 impl Place {
     /// The kernel's table of its sockets.
@@ -42,11 +42,16 @@ pub(crate) fn check_proc() -> Result<(), TuneError> {
     }
 }
 
-/// The error for a port without a listener. It names a process if the port has one elsewhere.
+/// The error for a server that does not listen. It names a process if one listens on the port elsewhere.
 pub(crate) fn no_listener(options: &Options) -> TuneError {
-    let Options { port, user, place, .. } = options;
-    let found_in = elsewhere(*port, *user);
-    TuneError::NoListener { port: *port, user: *user, place: place.words(), found_in }
+    let Options { target, user, place, .. } = options;
+    match *target {
+        Target::Process { process, port } => TuneError::NoServer { process, port },
+        Target::Port(port) => {
+            let found_in = elsewhere(port, *user);
+            TuneError::NoListener { port, user: *user, place: place.words(), found_in }
+        }
+    }
 }
 
 /// A process that listens on `port` in another namespace, if this one may look there.
@@ -60,7 +65,7 @@ fn elsewhere(port: u16, user: Option<u32>) -> Option<u32> {
             continue;
         }
         let Ok(mut table) = SocketTable::of_process(process) else { continue };
-        let found = Listeners::find(&mut table, port, user).unwrap_or_default();
+        let found = Listeners::at_port(&mut table, port, user).unwrap_or_default();
         let inodes = found.own.iter().map(|listener| listener.inode).collect();
         if let Some(holder) = Holders::of(&inodes).all_processes().first() {
             return Some(*holder);

@@ -4,6 +4,7 @@
 mod buffers;
 mod idle;
 mod pace;
+mod upward;
 mod users;
 
 use std::{
@@ -21,7 +22,7 @@ use std::{
 use ackwise_bpf::Witness;
 use ackwise_linux::{
     confine::Confinement,
-    foreign::{CopyError, Holders, SocketOption},
+    foreign::{CopyError, Holders, ProcessTree, SocketOption},
     processor_time,
     sockets::{Family, Query, SocketTable, TcpSocket},
 };
@@ -32,12 +33,12 @@ use ackwise_text::{
 };
 
 use crate::{
-    Act, Line, Options, Pacing, Socket, TuneError,
+    Act, Line, Options, Pacing, Socket, Summary, Target, TuneError,
     budget::Budget,
     change::{self, Planned, Workers},
     closing::Closer,
     connections::Connections,
-    journal::{self, Journal},
+    journal::Journal,
     keeper::Keeper,
     pace::Pacer,
     place,
@@ -47,23 +48,6 @@ use crate::{
     undo::{self, Fate},
 };
 use users::owners;
-
-/// What a run did.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Summary {
-    /// Options set, on listening sockets and connections.
-    pub set: u64,
-    /// Idle connections closed.
-    pub closed: u64,
-    /// Those of them whose order of events was not known.
-    pub closed_unsure: u64,
-    /// Closed connections that ended with a reset: a request had crossed the close.
-    pub reset: u64,
-    /// Closed connections that the server had not closed by itself after a while: it may have worked on a request.
-    pub cut_off: u64,
-    /// Values that could not be given back.
-    pub not_given_back: u64,
-}
 
 /// Does what `options` ask for, until `stop`. Each act is a line; the run ends if `tell` wants no more.
 ///
@@ -85,19 +69,30 @@ pub fn tune(
         return Err(TuneError::NotRoot);
     }
     place::check_proc()?;
+    let processes = match options.target {
+        Target::Port(_) => None,
+        Target::Process { process, .. } => {
+            let tree = ProcessTree::of(process);
+            Some(tree.map_err(|source| TuneError::NoProcess { process, source })?)
+        }
+    };
     let mut table = options.place.table()?;
-    let listeners = Listeners::find(&mut table, options.port, options.user)?;
+    let listeners = users::listeners(options, processes.as_ref(), options.user, &mut table)?;
     if listeners.own.is_empty() {
         return Err(place::no_listener(options));
     }
-    if options.user.is_none() && !listeners.others.is_empty() {
-        return Err(TuneError::Users { port: options.port, owners: owners(&listeners) });
+    if let Target::Port(port) = options.target
+        && options.user.is_none()
+        && !listeners.others.is_empty()
+    {
+        return Err(TuneError::Users { port, owners: owners(&listeners) });
     }
     if options.apply {
-        refuse_second(options, &mut table)?;
+        users::refuse_second(options, &listeners, &mut table)?;
     }
     let signs = Signs::of(&options.place)?;
     let mut run = Run::new(options, stop, table, signs, &mut tell);
+    run.processes = processes;
     run.meet(&listeners.own)?;
     match options.apply {
         false => run.dry_run(&listeners.own)?,
@@ -118,21 +113,8 @@ pub fn tune(
             ended?;
         }
     }
-    run.say(Act::Ended, run.summary_words());
+    run.say(Act::Ended, run.summary.words(options));
     Ok(run.summary)
-}
-
-/// Refuses to tune sockets that another run tunes: it would take that run's values for the server's.
-fn refuse_second(options: &Options, table: &mut SocketTable) -> Result<(), TuneError> {
-    let mut cookies = BTreeSet::new();
-    let query = Query::local_port(options.port);
-    let visit = |socket: &TcpSocket| {
-        cookies.insert(socket.cookie);
-    };
-    table.each(query, visit).map_err(TuneError::Table)?;
-    let port = options.port;
-    let other = journal::other_run(&options.directory, &cookies);
-    other.map_or(Ok(()), |process| Err(TuneError::Active { process, port }))
 }
 
 struct Run<'a> {
@@ -156,6 +138,8 @@ struct Run<'a> {
     /// Handshakes completed in the namespace at the last scan for new connections.
     opened_at_scan: Option<u64>,
     known_listeners: BTreeSet<u64>,
+    /// The processes that the run is for, if one was named.
+    processes: Option<ProcessTree>,
     servers: Servers,
     /// When it was asked last who accepts connections.
     asked_for_users: Option<Instant>,
@@ -188,7 +172,7 @@ impl<'a> Run<'a> {
             tell,
             unread: false,
             table,
-            journal: options.apply.then(|| Journal::new(&options.directory, options.port)),
+            journal: options.apply.then(|| Journal::new(&options.directory, options.target.port())),
             connections: Connections::default(),
             workers: Workers::default(),
             pacer: None,
@@ -199,6 +183,7 @@ impl<'a> Run<'a> {
             signs,
             opened_at_scan: None,
             known_listeners: BTreeSet::new(),
+            processes: None,
             servers: Servers::default(),
             asked_for_users: None,
             user: None,
@@ -228,7 +213,11 @@ impl<'a> Run<'a> {
             let now = Instant::now();
             if now - looked_for_listeners >= LISTENERS_INTERVAL {
                 looked_for_listeners = now;
-                let listeners = Listeners::find(&mut self.table, self.options.port, self.user)?;
+                if self.processes.as_ref().is_some_and(ProcessTree::has_ended) {
+                    self.say(Act::Note, format!("{} has ended", self.options.target));
+                    break;
+                }
+                let listeners = self.listeners()?;
                 self.tune_listeners(&listeners)?;
             }
             let sets = !self.wanted.is_empty() || self.pacer.is_some();
@@ -259,7 +248,7 @@ impl<'a> Run<'a> {
         let looked = change::look(&new, &self.wanted, &holders);
         let gone = (is_first && looked.reached.is_empty()).then_some(CopyError::Gone);
         if let Some(source) = looked.refused.or(gone) {
-            return Err(TuneError::Copy { port: self.options.port, source });
+            return Err(TuneError::Copy { target: self.options.target, source });
         }
         for listener in new.iter().filter(|it| looked.reached.contains(&it.cookie)) {
             for (option, value) in self.wanted.clone() {
@@ -352,7 +341,7 @@ impl<'a> Run<'a> {
         if self.options.closing.is_none() {
             return;
         }
-        let reason = match Witness::start(self.options.port) {
+        let reason = match Witness::start(self.witnessed_port()) {
             Ok(witness) => {
                 self.witness = Some(Arc::new(witness));
                 "the order of requests and responses is seen by eBPF from now on".to_owned()
@@ -371,7 +360,7 @@ impl<'a> Run<'a> {
         let looked = change::look(listeners, &self.wanted, &holders);
         if looked.reached.is_empty() {
             let source = looked.refused.unwrap_or(CopyError::Gone);
-            return Err(TuneError::Copy { port: self.options.port, source });
+            return Err(TuneError::Copy { target: self.options.target, source });
         }
         for planned in &looked.planned {
             let who = processes(&holders, planned.socket.inode);
@@ -382,6 +371,7 @@ impl<'a> Run<'a> {
             self.say(Act::Note, "every listening socket has the wanted options already");
         }
         let (stake, sockets) = self.watch()?;
+        let upward = self.upward_of_all()?;
         if !self.wanted.is_empty() {
             self.would_set(&sockets);
         }
@@ -392,7 +382,7 @@ impl<'a> Run<'a> {
         if let Some(bound) = self.options.unsent {
             self.tell(&stake.unsent(bound, self.began.elapsed()));
         }
-        self.would_close(&sockets);
+        self.would_close(sockets, upward);
         self.would_size()?;
         self.say(Act::Note, "dry run: nothing was changed (--apply does it)");
         Ok(())
@@ -433,7 +423,7 @@ impl<'a> Run<'a> {
 
     /// Selects the connections that a client may still use.
     fn query(&self) -> Query {
-        Query::local_port(self.options.port).in_states(&[State::Established, State::CloseWait])
+        self.options.target.query().in_states(&[State::Established, State::CloseWait])
     }
 
     /// Restores every value, and removes the journal if that worked.
@@ -517,30 +507,11 @@ impl<'a> Run<'a> {
         line.delay_ms = age.map(|age| (age.as_secs_f64() * 1e6).round() / 1e3);
         self.tell(&line);
     }
-
-    fn summary_words(&self) -> String {
-        let Summary { set, closed, closed_unsure, reset, cut_off, not_given_back } = self.summary;
-        let mut words = format!("{} set", counted(set, "option"));
-        if self.options.closing.is_some() {
-            words += &format!(
-                ", {} closed ({} of them because they had been quiet for long; {} reset, {} cut off)",
-                counted(closed, "idle connection"),
-                grouped(closed_unsure),
-                grouped(reset),
-                grouped(cut_off)
-            );
-        }
-        if not_given_back > 0 {
-            let values = counted(not_given_back, "value");
-            words += &format!("; {values} not restored: run `ackwise tune --undo`");
-        }
-        words
-    }
 }
 
 fn named(socket: &TcpSocket) -> Socket {
     let remote = (socket.remote.port() != 0).then_some(socket.remote);
-    Socket { local: socket.local, remote, cookie: socket.cookie }
+    Socket { local: socket.local, remote, upward: false, cookie: socket.cookie }
 }
 
 /// `nginx (processes 12, 13 and 6 more)`.

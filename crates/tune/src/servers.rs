@@ -1,4 +1,4 @@
-//! Which listening sockets and connections of a port belong to the server that is tuned.
+//! Which listening sockets and connections belong to the server that is tuned.
 //!
 //! Anybody may listen on a port above 1023 on another address of the host, such as `[::1]` or 127.0.0.9, and connect to
 //! it. What other users' sockets do must not decide what happens to the server's, so a run is for one user's
@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use ackwise_linux::{
-    foreign::{Holders, users_of},
+    foreign::{Holders, ProcessTree, users_of},
     sockets::{Family, Query, SocketTable, TcpSocket},
 };
 use ackwise_tcp::State;
@@ -27,14 +27,13 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
-    /// Finds them. Without `user`, all are of the user who has the first one.
-    pub(crate) fn find(
+    /// Finds those of a port. Without `user`, all are of the user who has the first one.
+    pub(crate) fn at_port(
         table: &mut SocketTable,
         port: u16,
         mut user: Option<u32>,
     ) -> Result<Self, TuneError> {
         let mut found = Self::default();
-        let query = Query::local_port(port).in_states(&[State::Listen]);
         let visit = |socket: &TcpSocket| {
             let is_own = *user.get_or_insert(socket.user) == socket.user;
             let list = if is_own { &mut found.own } else { &mut found.others };
@@ -42,13 +41,36 @@ impl Listeners {
                 list.push(*socket);
             }
         };
-        table.each(query, visit).map_err(TuneError::Table)?;
-        for list in [&mut found.own, &mut found.others] {
-            list.sort_unstable_by_key(|socket| (socket.local, socket.cookie));
-            list.dedup_by_key(|socket| socket.cookie);
-        }
+        table.each(Query::local_port(port).in_states(&LISTEN), visit).map_err(TuneError::Table)?;
+        [&mut found.own, &mut found.others].into_iter().for_each(in_order);
         Ok(found)
     }
+
+    /// Finds those that `processes` hold, of one port or of all.
+    pub(crate) fn of(
+        table: &mut SocketTable,
+        port: Option<u16>,
+        processes: &ProcessTree,
+    ) -> Result<(Self, Holders), TuneError> {
+        let mut own = Vec::new();
+        let visit = |socket: &TcpSocket| {
+            if own.len() < LISTENERS_LIMIT {
+                own.push(*socket);
+            }
+        };
+        let query = port.map_or(Query::all(), Query::local_port);
+        table.each(query.in_states(&LISTEN), visit).map_err(TuneError::Table)?;
+        let inodes = own.iter().map(|it| it.inode).collect();
+        let holders = Holders::among(&processes.members(), &inodes);
+        own.retain(|it| !holders.of_inode(it.inode).is_empty());
+        in_order(&mut own);
+        Ok((Self { own, others: Vec::new() }, holders))
+    }
+}
+
+fn in_order(list: &mut Vec<TcpSocket>) {
+    list.sort_unstable_by_key(|socket| (socket.local, socket.cookie));
+    list.dedup_by_key(|socket| socket.cookie);
 }
 
 /// The servers of a run, and how their connections are distinguished from others.
@@ -167,10 +189,12 @@ fn precedence(listener: &TcpSocket, connection: &TcpSocket) -> Option<(bool, boo
     let is_exact = listener.local == connection.local;
     let is_bound = listener.interface != 0;
     let fits = listener.family == connection.family
+        && listener.local.port() == connection.local.port()
         && (is_exact || listener.local.ip().is_unspecified())
         && (!is_bound || listener.interface == connection.interface);
     fits.then_some((is_exact, is_bound))
 }
 
+const LISTEN: [State; 1] = [State::Listen];
 /// Our choice: more than any host has processors.
 const LISTENERS_LIMIT: usize = 4_096;

@@ -65,12 +65,13 @@ impl Full {
     }
 }
 
-/// The first of these processes of whose descriptors fewer are left than shall be.
+/// That of these processes of whose descriptors fewer are left than shall be, and that needs most.
 pub(crate) fn full(processes: &[u32], keep_free: KeepFree) -> Option<Full> {
-    processes.iter().find_map(|process| {
+    let full = processes.iter().filter_map(|process| {
         let limit = limit_of(&fs::read_to_string(format!("/proc/{process}/limits")).ok()?)?;
         Full::of(*process, used_by(*process)?, limit, keep_free)
-    })
+    });
+    full.max_by_key(|full| full.excess())
 }
 
 /// The soft limit in the table of `/proc/PID/limits`; `None` if there is none.

@@ -62,7 +62,8 @@ pub fn undo(
         };
         if content.is_active() {
             let Content { process, port, .. } = content;
-            let reason = format!("process {process} still tunes port {port}: stop it first");
+            let what = port.map_or_else(|| "a process".to_owned(), |port| format!("port {port}"));
+            let reason = format!("process {process} still tunes {what}: stop it first");
             let _ = tell(&Line::new(Duration::ZERO, Act::Left, reason));
         } else {
             is_complete &= undo_one(&path, content, &mut tell)?;
@@ -122,7 +123,7 @@ pub(crate) fn line(record: &Record, fate: &Fate, at: Duration) -> Line {
         (line.old, line.new) = (Some(record.new), Some(record.old));
     }
     let Record { local, remote, cookie, .. } = *record;
-    line.socket = Some(Socket { local, remote, cookie });
+    line.socket = Some(Socket { local, remote, upward: false, cookie });
     line
 }
 

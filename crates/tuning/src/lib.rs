@@ -62,7 +62,7 @@ pub use limits::{Load, Resource, Shortage, Threshold, Thresholds, Usage};
 pub use loss::{Loss, LossEstimate, LossRate, Sent};
 pub use outside::{SeenSender, Shown};
 pub use pftk::{Model, Path, Throughput};
-pub use quiet::{Busy, Observed, Order, Patience, Quiet};
+pub use quiet::{Busy, Observed, Order, Patience, Quiet, Side};
 pub use ratio::{Gain, Percent};
 pub use register::{Idle, Register};
 pub use relief::{CloseReason, Closing, Outcome, Reclaim, Relief};

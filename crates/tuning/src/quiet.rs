@@ -8,6 +8,8 @@
 //! longer than the server's slowest response. A witness inside the kernel that knows the order ([`Order`])
 //! decides without times.
 //!
+//! A proxy's connection to a server behind it is judged in the same way, with the roles exchanged ([`Side`]).
+//!
 //! What this cannot see: a request that arrives before the response to an earlier one has been sent
 //! (pipelining, streams of HTTP/2), and messages that need no answer (WebSocket, event streams).
 
@@ -16,30 +18,41 @@ use core::time::Duration;
 /// What is known about one established connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Observed {
+    /// Who opened it.
+    pub side: Side,
     /// Bytes received, ever.
     pub received: u64,
     /// Bytes sent and acknowledged, ever.
     pub acknowledged: u64,
-    /// Bytes received that the server has not read.
+    /// Bytes received that the process has not read.
     pub unread: u32,
-    /// Bytes that the client has not acknowledged, sent or not.
+    /// Bytes that the peer has not acknowledged, sent or not.
     pub unacknowledged: u32,
-    /// Time since the server last sent data.
+    /// Time since the process last sent data.
     pub since_sent: Duration,
-    /// Time since the client's last data.
+    /// Time since the peer's last data.
     pub since_received: Duration,
-    /// Time since the client's last ACK; its data carries one, too.
+    /// Time since the peer's last ACK; its data carries one, too.
     pub since_ack: Duration,
     /// What came last, if somebody saw it.
     pub order: Option<Order>,
 }
 
+/// On which side of a process a connection is: who sends the requests.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Side {
+    /// A client opened it and sends requests.
+    Accepted,
+    /// The process opened it, to a server behind it, and sends requests.
+    Upward,
+}
+
 /// What came last on a connection, seen and not concluded from times.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Order {
-    /// The server has written after it had read everything that came in.
+    /// At least a part of a response, after the last request.
     ResponseLast,
-    /// Something came in that the server had not read when it last wrote.
+    /// A request, or a part of it, after the last response.
     RequestLast,
 }
 
@@ -81,11 +94,11 @@ pub enum Quiet {
 pub enum Busy {
     /// No request has been answered yet.
     OneWay,
-    /// The server has not read everything.
+    /// The process has not read everything.
     Unread,
-    /// The client has not acknowledged everything.
+    /// The peer has not acknowledged everything.
     Unacknowledged,
-    /// The client's last data came after the server's: a request in flight.
+    /// The last data was a request's: it is in flight.
     InFlight,
     /// The order of events is not known, and the connection has not been quiet for long enough.
     Tie,
@@ -118,10 +131,16 @@ impl Observed {
             }
             None => {}
         }
-        if self.since_sent > self.since_received {
+        let (since_request, since_response) = match self.side {
+            Side::Accepted => (self.since_received, self.since_sent),
+            Side::Upward => (self.since_sent, self.since_received),
+        };
+        if since_response > since_request {
             return Quiet::Busy(Busy::InFlight);
         }
-        if self.since_sent == self.since_received || self.since_ack >= self.since_received {
+        // A client that has a response has acknowledged it after its request.
+        let is_followed = self.side == Side::Upward || self.since_ack < since_request;
+        if since_response == since_request || !is_followed {
             return match quiet >= patience.unsure_after {
                 true => Quiet::IdleUnsure { quiet },
                 false => Quiet::Busy(Busy::Tie),
@@ -142,12 +161,15 @@ impl Observed {
 
 #[cfg(test)]
 mod tests {
+    use core::cmp::Ordering;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     /// Idle for 5 s in every respect.
     const IDLE: Observed = Observed {
+        side: Side::Accepted,
         received: 100,
         acknowledged: 300,
         unread: 0,
@@ -194,6 +216,7 @@ mod tests {
                     for since_received in ages {
                         for since_ack in ages {
                             let observed = Observed {
+                                side: Side::Accepted,
                                 received,
                                 acknowledged,
                                 unread,
@@ -232,6 +255,30 @@ mod tests {
             }
         }
         assert!(verdicts.iter().all(|count| *count > 5), "{verdicts:?}");
+    }
+
+    /// The process waits for what a client would have asked of it.
+    #[test]
+    fn upward_the_roles_are_exchanged() {
+        let ages = [0, 4, 996, 1_000, 1_004, 9_996, 10_000, 10_004].map(Duration::from_millis);
+        for since_sent in ages {
+            for since_received in ages {
+                let upward = Observed { side: Side::Upward, since_sent, since_received, ..IDLE };
+                let quiet = since_sent.min(since_received);
+                let expected = match since_received.cmp(&since_sent) {
+                    Ordering::Greater => Quiet::Busy(Busy::InFlight),
+                    Ordering::Equal if quiet >= 10 * SECOND => Quiet::IdleUnsure { quiet },
+                    Ordering::Equal => Quiet::Busy(Busy::Tie),
+                    Ordering::Less if quiet >= SECOND => Quiet::Idle { quiet },
+                    Ordering::Less => Quiet::Busy(Busy::Recent),
+                };
+                assert_eq!(upward.judge(Patience::DEFAULT), expected, "{upward:?}");
+                // Only a server's writes are acknowledged by the one who asks.
+                for since_ack in ages {
+                    assert_eq!(Observed { since_ack, ..upward }.judge(Patience::DEFAULT), expected);
+                }
+            }
+        }
     }
 
     /// Whatever the times say.

@@ -1,4 +1,4 @@
-//! `ackwise tune --port PORT`: arguments in, a line for each act out, until Ctrl-C.
+//! `ackwise tune --port PORT` and `--of PID`: arguments in, a line for each act out, until Ctrl-C.
 
 use std::{
     env,
@@ -10,9 +10,11 @@ use std::{
 };
 
 use ackwise_linux::host_changes::RUN_DIRECTORY;
-use ackwise_tune::{Closing, KeepFree, Line, Options, Pacing, Place, keep, tune, undo, user_named};
+use ackwise_tune::{
+    Closing, KeepFree, Line, Options, Pacing, Place, Target, keep, tune, undo, user_named,
+};
 use ackwise_tuning::{Patience, Percent};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use ipnet::IpNet;
 
 use super::{
@@ -29,11 +31,21 @@ use super::{
 /// old values. A run that was killed is undone too. Linux only.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+#[command(group(ArgGroup::new("closing").args(["max_connections", "keep_free", "of"]).multiple(true)))]
 pub(crate) struct Tune {
     /// Tune the server that listens on this TCP port
     #[arg(long, value_name = "PORT", value_parser = whole(1..=65_535_u16))]
-    #[arg(required_unless_present_any = ["undo", "keep"])]
+    #[arg(required_unless_present_any = ["of", "undo", "keep"])]
     port: Option<u16>,
+
+    /// Tune process PID and those that it has started, such as a proxy's master and its workers
+    ///
+    /// On all ports on which they listen, or on --port, in their network namespace. Without other options, closes idle
+    /// connections before the descriptors of one of the processes run out (--keep-free): those of clients, and
+    /// those to the servers behind a proxy, the longest idle first. The run ends when PID does.
+    #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
+    #[arg(conflicts_with_all = ["pid", "netns", "user"])]
+    of: Option<u32>,
 
     /// Set TCP_NODELAY: no segment waits for the client's delayed ACK
     #[arg(long)]
@@ -74,22 +86,22 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "N", value_parser = whole(1_u32..))]
     max_connections: Option<u32>,
 
-    /// Keep N places, or that part of them, free for new connections
+    /// Keep N places, or that part of them, free for new connections [default: 10%]
     ///
     /// Idle connections close before the limit is reached, so that a server which turns newcomers away has room for
     /// them. The same number, or part, of each process's descriptors stays free, in both cases at most half. With 0, a
-    /// place becomes free when a client waits for it.
-    #[arg(hide_short_help = true, requires = "max_connections")]
-    #[arg(long, value_name = "N|PERCENT", default_value = "10%", value_parser = keep_free)]
-    keep_free: KeepFree,
+    /// place becomes free when a client waits for it. Without --max-connections, only descriptors count.
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "N|PERCENT", value_parser = keep_free)]
+    keep_free: Option<KeepFree>,
 
     /// Close at most N connections a second
-    #[arg(hide_short_help = true, requires = "max_connections")]
+    #[arg(hide_short_help = true, requires = "closing")]
     #[arg(long, value_name = "N", default_value_t = Closing::PER_SECOND, value_parser = whole(1_u32..))]
     max_closes_per_second: u32,
 
     /// Close a connection only if it has been quiet for TIME
-    #[arg(hide_short_help = true, requires = "max_connections")]
+    #[arg(hide_short_help = true, requires = "closing")]
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = quantity::time)]
     idle_at_least: Duration,
 
@@ -97,12 +109,12 @@ pub(crate) struct Tune {
     ///
     /// The kernel's clock ticks every 4 ms on many systems: a request may follow a response within one
     /// tick. Give a TIME longer than the server's slowest response.
-    #[arg(hide_short_help = true, requires = "max_connections")]
+    #[arg(hide_short_help = true, requires = "closing")]
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = quantity::time)]
     unsure_after: Duration,
 
-    /// Never close connections of this client address or network (repeatable, or comma-separated)
-    #[arg(hide_short_help = true, requires = "max_connections")]
+    /// Never close connections with this address or network at the other end (repeatable, or comma-separated)
+    #[arg(hide_short_help = true, requires = "closing")]
     #[arg(long, value_name = "ADDRESS|NET", value_delimiter = ',', value_parser = net)]
     exclude: Vec<IpNet>,
 
@@ -133,7 +145,7 @@ pub(crate) struct Tune {
 
     /// Restore what runs that were killed have left behind; needs root
     #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "buffer_memory", "pace"])]
-    #[arg(conflicts_with_all = ["max_connections", "pid", "netns", "user"])]
+    #[arg(conflicts_with_all = ["max_connections", "keep_free", "of", "pid", "netns", "user"])]
     undo: bool,
 
     /// Undo the run with this journal when standard input ends
@@ -186,12 +198,15 @@ impl Tune {
     }
 
     fn options(&self) -> Options {
-        let place = match (self.pid, &self.netns) {
+        let place = match (self.of.or(self.pid), &self.netns) {
             (Some(process), _) => Place::Process(process),
             (None, Some(file)) => Place::File(file.clone()),
             (None, None) => Place::Here,
         };
-        let port = self.port.expect("the command line requires it");
+        let target = match self.of {
+            Some(process) => Target::Process { process, port: self.port },
+            None => Target::Port(self.port.expect("the command line requires it")),
+        };
         let pace = self.pace.then_some("--pace");
         let keep = ["tune"].into_iter().chain(pace).chain(["--keep"]).map(str::to_owned).collect();
         Options {
@@ -199,21 +214,32 @@ impl Tune {
             unsent: self.unsent,
             buffer_memory: self.buffer_memory.map(u64::from),
             pacing: self.pacing(),
-            closing: self.max_connections.map(|max_connections| Closing {
-                max_connections,
-                keep_free: self.keep_free,
-                per_second: self.max_closes_per_second,
-                patience: Patience {
-                    idle_at_least: self.idle_at_least,
-                    unsure_after: self.unsure_after.max(self.idle_at_least),
-                },
-                exclude: self.exclude.clone(),
-            }),
+            closing: self.closes().then(|| self.closing()),
             user: self.user,
             apply: self.apply,
             watch: self.watch,
             keeper: env::current_exe().ok().map(|program| (program, keep)),
-            ..Options::dry_run(port, place)
+            ..Options::dry_run(target, place)
+        }
+    }
+
+    /// Whether idle connections are to close: if something says so, or nothing else is asked of a process.
+    fn closes(&self) -> bool {
+        let sets =
+            self.nodelay || self.pace || self.unsent.is_some() || self.buffer_memory.is_some();
+        self.max_connections.is_some() || self.keep_free.is_some() || (self.of.is_some() && !sets)
+    }
+
+    fn closing(&self) -> Closing {
+        Closing {
+            max_connections: self.max_connections,
+            keep_free: self.keep_free.unwrap_or(KeepFree::DEFAULT),
+            per_second: self.max_closes_per_second,
+            patience: Patience {
+                idle_at_least: self.idle_at_least,
+                unsure_after: self.unsure_after.max(self.idle_at_least),
+            },
+            exclude: self.exclude.clone(),
         }
     }
 }
@@ -247,6 +273,7 @@ const EXAMPLES: &str = "\
 Examples:
   ackwise tune --port 8080 --nodelay               report what it would change and the expected effect
   ackwise tune --port 8080 --nodelay --apply       set TCP_NODELAY until Ctrl-C
+  ackwise tune --of 4711 --apply                   keep descriptors of proxy 4711 free: close idle connections
   ackwise tune --undo                              restore what a killed run has left behind
 
 --help describes all options.";
@@ -257,6 +284,7 @@ Examples:
   ackwise tune --port 8080 --nodelay --apply       set TCP_NODELAY until Ctrl-C
   ackwise tune --port 8080 --unsent 16KB --apply   keep slow clients from filling kernel memory
   ackwise tune --port 80 --pid 4711 --nodelay      a server in the container of process 4711
+  ackwise tune --of $(pidof -s haproxy) --apply    close idle connections before descriptors run out
   ackwise tune --port 80 --max-connections 200 --unsure-after 60s --exclude 10.0.0.0/8 --apply
                                                    close idle connections when 180 are open
   ackwise tune --undo                              restore what a killed run has left behind

@@ -45,6 +45,14 @@ impl Holders {
         holders
     }
 
+    /// All sockets of a process, also those that are not of TCP.
+    #[must_use]
+    pub fn all_of(process: u32) -> Self {
+        let mut holders = Self::default();
+        holders.look_into(process, |_| true);
+        holders
+    }
+
     /// Adds what another look has found.
     pub fn add(&mut self, other: Self) {
         self.by_inode.extend(other.by_inode);

@@ -10,12 +10,13 @@ use ackwise_linux::{
     sockets::{Query, SocketTable, TcpSocket},
 };
 use ackwise_text::words::{counted, grouped, rounded};
+use ackwise_tuning::Side;
 
 use super::{DUMP_SHARE, Run, WORK_SHARE, named, spent, spent_since};
 use crate::{
-    Act, Line, TuneError,
+    Act, Line, Socket, TuneError,
     budget::Budget,
-    closing::{Allowance, Candidate, Closer, Shortage},
+    closing::{Allowance, Candidate, Closer, Dump, Places, Shortage},
     servers::Whose,
     signs::{self, Full},
 };
@@ -52,23 +53,27 @@ impl Closes {
 /// A request may reach the server between the last look at a connection and its close. So first only the input ends:
 /// the server answers what it has read, then sees the end of the stream and closes, as after a client's FIN. Only
 /// a server that has done nothing by then has the other direction closed too.
+///
+/// Upward, the process sends the requests. So its output ends first: the server behind it answers what it has, and closes.
+/// If a response came last and no request has crossed the close, the input ends too: then the process
+/// does not take the connection for another request before the server's FIN is there.
 #[derive(Debug, Default)]
 struct Ending {
-    sockets: VecDeque<(Instant, TcpSocket)>,
+    sockets: VecDeque<(Instant, Side, TcpSocket)>,
 }
 
 impl Ending {
     fn cookies(&self) -> BTreeSet<u64> {
-        self.sockets.iter().map(|(_, it)| it.cookie).collect()
+        self.sockets.iter().map(|(.., it)| it.cookie).collect()
     }
 
-    /// Those whose input ended before `until`, and to which nothing has come since they were found idle.
-    fn look(&mut self, table: &mut SocketTable, until: Option<Instant>) -> Vec<TcpSocket> {
+    /// Those that began to end before `until`, and on which nothing has happened since they were found idle.
+    fn look(&mut self, table: &mut SocketTable, until: Option<Instant>) -> Vec<(Side, TcpSocket)> {
         let mut left = Vec::new();
-        while let Some((at, socket)) = self.sockets.front()
+        while let Some((at, side, socket)) = self.sockets.front()
             && until.is_none_or(|until| *at <= until)
         {
-            left.extend(unchanged(table, socket));
+            left.extend(unchanged(table, *side, socket).map(|it| (*side, it)));
             self.sockets.pop_front();
         }
         left
@@ -103,7 +108,7 @@ impl Ended {
         while let Some((at, socket)) = self.sockets.front()
             && until.is_none_or(|until| *at <= until)
         {
-            let query = Query::local_port(socket.local.port());
+            let query = Query::all();
             self.reset += u64::from(matches!(table.one(socket, query), Ok(None)));
             self.sockets.pop_front();
         }
@@ -125,29 +130,43 @@ impl Run<'_> {
             return Ok(());
         }
         let (queued, opened) = (self.queued()?, self.signs.accepted());
-        let wants_scan =
-            |(closer, queued): (&Closer, &usize)| closer.wants_scan(*queued, opened, now);
-        let is_wanted = self.closers.iter().zip(&queued).any(wants_scan);
+        let full = self.full_of_each(now);
+        let wants_scan = |(number, closer): (usize, &Closer)| {
+            let full = full.as_ref().and_then(|full| full[number]);
+            closer.wants_scan(queued[number], opened, full, now)
+        };
+        let is_wanted = self.closers.iter().enumerate().any(wants_scan);
+        let full_now = full.as_deref().unwrap_or_default();
         if is_wanted && self.idle.dumps_of_idle.allows(now) {
-            self.scan_for_idle(opened, now)?;
+            self.scan_for_idle(full_now, opened, now)?;
         }
         for (number, queued) in queued.into_iter().enumerate() {
-            self.close_idle_of(number, queued, opened, now)?;
+            self.close_idle_of(number, queued, full_now, opened, now)?;
         }
         Ok(())
     }
 
-    fn scan_for_idle(&mut self, opened: Option<u64>, now: Instant) -> Result<(), TuneError> {
+    fn scan_for_idle(
+        &mut self,
+        full: &[Option<Full>],
+        opened: Option<u64>,
+        now: Instant,
+    ) -> Result<(), TuneError> {
         let before = spent();
         let sockets = self.connected(self.query().with_info())?;
         let ending = self.idle.ending.cookies();
-        for (number, closer) in self.closers.iter_mut().enumerate() {
-            // Those that the server has been told to close have left their places.
-            let is_own = |it: &&TcpSocket| {
-                self.servers.whose(it) == Whose::Server(number) && !ending.contains(&it.cookie)
+        // Those that the process has been told to close have left their places.
+        let stays = |it: &TcpSocket| !ending.contains(&it.cookie);
+        for number in 0..self.closers.len() {
+            let is_own =
+                |it: &&TcpSocket| self.servers.whose(it) == Whose::Server(number) && stays(it);
+            let accepted = sockets.iter().filter(is_own).copied().collect();
+            let mut upward = match full.get(number).copied().flatten() {
+                Some(full) => self.upward_of(full.process)?,
+                None => Vec::new(),
             };
-            let own: Vec<_> = sockets.iter().filter(is_own).copied().collect();
-            closer.scanned(&own, opened, now);
+            upward.retain(stays);
+            self.closers[number].scanned(&Dump { accepted, upward }, opened, now);
         }
         self.idle.dumps_of_idle.spend(spent_since(before));
         Ok(())
@@ -158,19 +177,18 @@ impl Run<'_> {
         &mut self,
         number: usize,
         queued: usize,
+        full_of_each: &[Option<Full>],
         opened: Option<u64>,
         now: Instant,
     ) -> Result<(), TuneError> {
-        // What was closed just now may free descriptors in a moment.
-        let is_looked_at =
-            self.idle.ending.sockets.is_empty() && self.idle.looks_at_descriptors.allows(now);
-        let full = if is_looked_at { self.full(number) } else { None };
+        let full = full_of_each.get(number).copied().flatten();
+        let is_looked_at = !full_of_each.is_empty();
         let mut shortage = self.closers[number].shortage(queued, opened, full, now);
         if !self.closers[number].is_confirmed(shortage, now) {
             if !self.idle.dumps_of_idle.allows(now) {
                 return Ok(());
             }
-            self.scan_for_idle(opened, now)?;
+            self.scan_for_idle(full_of_each, opened, now)?;
             shortage = self.closers[number].shortage(queued, opened, full, now);
         }
         let (allowed, closer) = (self.idle.allowance.at(now), &mut self.closers[number]);
@@ -184,9 +202,10 @@ impl Run<'_> {
             return Ok(());
         }
         let wanted = shortage.excess().min(allowed);
-        let (table, query) = (&mut self.table, Query::local_port(self.options.port).with_info());
+        let (table, query) = (&mut self.table, Query::all().with_info());
         let before = spent();
-        let candidates = closer.choose(wanted, |it| table.one(it, query).ok().flatten(), now);
+        let look = |it: &TcpSocket| table.one(it, query).ok().flatten();
+        let candidates = closer.choose(wanted, shortage, look, now);
         let found = candidates.len();
         let closed = self.close(number, candidates, shortage, now);
         self.idle.closes.spend(spent_since(before));
@@ -198,7 +217,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A process of the server whose descriptors are short.
+    /// For each server, a process of it whose descriptors are short. `None`: it is not time to look.
+    fn full_of_each(&mut self, now: Instant) -> Option<Vec<Option<Full>>> {
+        // What was closed just now may free descriptors in a moment.
+        let is_time =
+            self.idle.ending.sockets.is_empty() && self.idle.looks_at_descriptors.allows(now);
+        is_time.then(|| (0..self.closers.len()).map(|number| self.full(number)).collect())
+    }
+
+    /// The process of the server whose descriptors are shortest.
     fn full(&mut self, number: usize) -> Option<Full> {
         let keep_free = self.options.closing.as_ref()?.keep_free;
         let before = spent();
@@ -238,17 +265,21 @@ impl Run<'_> {
             let copy = copy.filter(|copy| helps && !copy.is_mptcp());
             // A request may have arrived since the look, and the server may have read it.
             let is_idle = |table: &mut SocketTable, copy: &ForeignSocket| {
-                copy.has_unread().is_ok_and(|unread| !unread) && unchanged(table, &socket).is_some()
+                copy.has_unread().is_ok_and(|unread| !unread)
+                    && unchanged(table, candidate.side, &socket).is_some()
             };
-            let is_ended = copy
-                .is_some_and(|copy| is_idle(&mut self.table, &copy) && copy.end_input().is_ok());
+            let is_ended = copy.is_some_and(|copy| {
+                is_idle(&mut self.table, &copy) && end(&mut self.table, &copy, &candidate)
+            });
             if is_ended {
                 closed += 1;
-                self.idle.ending.sockets.push_back((now, socket));
-                self.idle.ended.push(socket, now);
+                self.idle.ending.sockets.push_back((now, candidate.side, socket));
+                if candidate.side == Side::Accepted {
+                    self.idle.ended.push(socket, now);
+                }
                 self.say_closed(&candidate, shortage);
             } else {
-                self.closers[number].keep(socket, now);
+                self.closers[number].keep(&candidate, now);
             }
         }
         closed
@@ -260,12 +291,13 @@ impl Run<'_> {
         if left.is_empty() {
             return;
         }
-        let holders = self.workers.find(&left, now);
-        for socket in left {
+        let sockets: Vec<_> = left.iter().map(|(_, it)| *it).collect();
+        let holders = self.workers.find(&sockets, now);
+        for (side, socket) in left {
             let copy = ForeignSocket::copy(holders.of_inode(socket.inode), socket.cookie);
             let Ok(copy) = copy else { continue };
             // It fails only if the connection has ended meanwhile. The end of the run gives the server no time.
-            if unchanged(&mut self.table, &socket).is_some() && copy.shut_down().is_ok() {
+            if unchanged(&mut self.table, side, &socket).is_some() && copy.shut_down().is_ok() {
                 self.summary.cut_off += u64::from(until.is_some());
             }
         }
@@ -273,7 +305,7 @@ impl Run<'_> {
 
     /// Connections that wait in the listening sockets' queues, for each server.
     fn queued(&mut self) -> Result<Vec<usize>, TuneError> {
-        let query = Query::local_port(self.options.port);
+        let query = self.options.target.query();
         let servers = self.servers.all();
         // A look-up does not tell listening sockets of one address apart.
         if let [server] = servers
@@ -302,25 +334,34 @@ impl Run<'_> {
 
     fn say_closed(&mut self, candidate: &Candidate, shortage: Shortage) {
         self.summary.closed += 1;
+        self.summary.closed_upward += u64::from(candidate.side == Side::Upward);
         self.summary.closed_unsure += u64::from(candidate.is_unsure);
         let sure = match (candidate.is_seen, candidate.is_unsure) {
             (true, _) => ", order of request and response seen by eBPF",
             (false, true) => ", order of request and response not known",
             (false, false) => "",
         };
-        let reason = format!("idle for {}{sure}; {}", rounded(candidate.quiet), in_words(shortage));
-        self.say_of(&candidate.socket, Act::Closed, None, reason);
+        let quiet = rounded(candidate.quiet);
+        let reason = format!("idle for {quiet}{sure}; {}", in_words(shortage));
+        let mut line = Line::new(self.began.elapsed(), Act::Closed, reason);
+        let upward = candidate.side == Side::Upward;
+        line.socket = Some(Socket { upward, ..named(&candidate.socket) });
+        self.tell(&line);
     }
 
     /// What a dry run reports, for each server.
-    pub(super) fn would_close(&mut self, sockets: &[TcpSocket]) {
+    pub(super) fn would_close(&mut self, accepted: Vec<TcpSocket>, upward: Vec<TcpSocket>) {
+        self.say_upward(&upward);
+        let sockets = Dump { accepted, upward };
         for number in 0..self.closers.len() {
             let full = self.full(number);
             let is_own = |it: &&TcpSocket| self.servers.whose(it) == Whose::Server(number);
-            let sockets: Vec<_> = sockets.iter().filter(is_own).copied().collect();
+            let dump = Dump {
+                accepted: sockets.accepted.iter().filter(is_own).copied().collect(),
+                upward: sockets.upward.clone(),
+            };
             let closer = &self.closers[number];
-            let (shortage, idle) =
-                (closer.shortage_of(&sockets, full), closer.candidates(&sockets));
+            let (shortage, idle) = (closer.shortage_of(&dump, full), closer.candidates(&dump));
             let unsure = idle.iter().filter(|it| it.is_unsure).count();
             let count = shortage.excess().min(idle.len());
             let reason = format!(
@@ -365,21 +406,45 @@ impl Run<'_> {
     }
 }
 
+/// Begins to close a connection, and returns whether it could.
+fn end(table: &mut SocketTable, copy: &ForeignSocket, candidate: &Candidate) -> bool {
+    match candidate.side {
+        Side::Accepted => copy.end_input().is_ok(),
+        Side::Upward => {
+            let has_begun = copy.end_output().is_ok();
+            let mut is_settled = || unchanged(table, Side::Upward, &candidate.socket).is_some();
+            if has_begun && !candidate.is_unsure && is_settled() {
+                // It fails only if the connection has ended meanwhile.
+                let _ = copy.shut_down();
+            }
+            has_begun
+        }
+    }
+}
+
 /// The socket as it is now, if nothing has come to it since and a process holds it.
-fn unchanged(table: &mut SocketTable, socket: &TcpSocket) -> Option<TcpSocket> {
-    let query = Query::local_port(socket.local.port()).with_info();
-    let now = table.one(socket, query).ok().flatten()?;
+fn unchanged(table: &mut SocketTable, side: Side, socket: &TcpSocket) -> Option<TcpSocket> {
+    let now = table.one(socket, Query::all().with_info()).ok().flatten()?;
     let received = |it: &TcpSocket| it.info.map(|info| info.bytes_received);
-    let is_same = now.inode == socket.inode && received(&now) == received(socket);
+    let sent = |it: &TcpSocket| it.info.map(|info| info.data_segs_out);
+    // What a server writes answers what has come. What goes upward asks for something. The FIN counts as a byte.
+    let is_settled = match side {
+        Side::Accepted => true,
+        Side::Upward => sent(&now) == sent(socket) && now.send_queue <= 1,
+    };
+    let is_same = now.inode == socket.inode && received(&now) == received(socket) && is_settled;
     (is_same && now.receive_queue == socket.receive_queue).then_some(now)
 }
 
 fn in_words(shortage: Shortage) -> String {
-    let Shortage { open, waiting, places, kept_free, full } = shortage;
+    let Shortage { open, waiting, places, full } = shortage;
     let (open, waiting) = (grouped(open as u64), grouped(waiting as u64));
-    let mut words = format!("{open} open and {waiting} waiting for {places} places");
-    if kept_free > 0 {
-        words += &format!(" (and {} kept free)", grouped(kept_free as u64));
+    let mut words = format!("{open} open and {waiting} waiting");
+    if let Some(Places { usable, kept_free }) = places {
+        words += &format!(" for {usable} places");
+        if kept_free > 0 {
+            words += &format!(" (and {} kept free)", grouped(kept_free as u64));
+        }
     }
     if let Some(full) = full {
         let (used, limit) = (grouped(full.used), grouped(full.limit));

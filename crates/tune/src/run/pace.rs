@@ -68,7 +68,7 @@ impl Run<'_> {
     /// Gives back. Returns whether something is left to be done.
     pub(super) fn stop_pacing(&mut self) -> bool {
         let Some(pacer) = self.pacer.take() else { return false };
-        let taken = pace::take_back(self.options.port);
+        let taken = pace::take_back(self.options.target.port());
         self.tell(&paced_line(&taken, self.began.elapsed()));
         drop(pacer);
         taken.failed.is_some()

@@ -3,18 +3,48 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use ackwise_linux::{
-    foreign::Holders,
-    sockets::{Query, TcpSocket},
+    foreign::{Holders, ProcessTree},
+    sockets::{Query, SocketTable, TcpSocket},
 };
 
 use super::{Run, processes};
 use crate::{
-    Act, TuneError,
+    Act, Options, Target, TuneError,
     change::{FULL_LOOK_INTERVAL, Workers},
+    journal,
     servers::{Listeners, Servers, Whose},
 };
 
+/// The listening sockets of a run, and those of others at its port.
+pub(super) fn listeners(
+    options: &Options,
+    processes: Option<&ProcessTree>,
+    user: Option<u32>,
+    table: &mut SocketTable,
+) -> Result<Listeners, TuneError> {
+    let target = options.target;
+    match (target, processes) {
+        (Target::Process { port, .. }, Some(processes)) => {
+            let (listeners, holders) = Listeners::of(table, port, processes)?;
+            match (listeners.own.is_empty(), holders.closed()) {
+                (true, closed @ 1..) => Err(TuneError::NoHolder { target, closed }),
+                _ => Ok(listeners),
+            }
+        }
+        (Target::Port(port), _) => Listeners::at_port(table, port, user),
+        (Target::Process { .. }, None) => Ok(Listeners::default()),
+    }
+}
+
 impl Run<'_> {
+    /// Looks for listening sockets again, and for processes.
+    pub(super) fn listeners(&mut self) -> Result<Listeners, TuneError> {
+        if let Some(processes) = &self.processes {
+            self.workers.are(processes.members());
+        }
+        listeners(self.options, self.processes.as_ref(), self.user, &mut self.table)
+    }
+
     /// Takes the server's listening sockets, and finds the processes that hold them. An error if none is visible at the
     /// beginning.
     pub(super) fn meet(&mut self, listeners: &[TcpSocket]) -> Result<Holders, TuneError> {
@@ -22,12 +52,18 @@ impl Run<'_> {
         let holders = Holders::of(&inodes);
         let is_first = self.user.is_none();
         if is_first && listeners.iter().all(|it| holders.of_inode(it.inode).is_empty()) {
-            return Err(TuneError::NoHolder { port: self.options.port, closed: holders.closed() });
+            return Err(TuneError::NoHolder {
+                target: self.options.target,
+                closed: holders.closed(),
+            });
         }
         self.user = self.user.or_else(|| listeners.first().map(|it| it.user));
         self.servers = Servers::of(listeners, &holders);
         self.families = self.servers.families();
         self.workers = Workers::of(&holders);
+        if let Some(processes) = &self.processes {
+            self.workers.are(processes.members());
+        }
         Ok(holders)
     }
 
@@ -75,6 +111,25 @@ impl Run<'_> {
             self.say_of(other, Act::Left, None, reason);
         }
     }
+}
+
+/// Refuses to tune sockets that another run tunes: it would take that run's values for the server's.
+pub(super) fn refuse_second(
+    options: &Options,
+    listeners: &Listeners,
+    table: &mut SocketTable,
+) -> Result<(), TuneError> {
+    let ports: BTreeSet<_> = listeners.own.iter().map(|it| it.local.port()).collect();
+    let mut cookies = BTreeSet::new();
+    let visit = |socket: &TcpSocket| {
+        if ports.contains(&socket.local.port()) {
+            cookies.insert(socket.cookie);
+        }
+    };
+    table.each(options.target.query(), visit).map_err(TuneError::Table)?;
+    let target = options.target;
+    let other = journal::other_run(&options.directory, &cookies);
+    other.map_or(Ok(()), |process| Err(TuneError::Active { process, target }))
 }
 
 /// Who listens where, for an error: one socket of each of the first users.
