@@ -1,12 +1,14 @@
 //! Measures `ackwise tune` on servers that run: what it costs with many connections, how much its buffers carry
-//! beside an equal split and the kernel's autotuning, whom servers at their limit serve, whether a request in flight is
-//! ever cut off, and how much waits for slow readers.
+//! beside an equal split and the kernel's autotuning, whom servers at their limit serve, whether requests fail while a
+//! proxy's pools shrink, whether a request in flight is ever cut off, and how much waits for slow readers.
 
 mod buffers;
 mod connections;
 mod in_flight;
 mod limits;
+mod server;
 mod slow_readers;
+mod upward;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -41,6 +43,9 @@ cargo xtask bench tune --buffers [--links mixed|alike] [--each KIB] [--seconds N
     --links takes one of the two tables; --each sets the pool of memory for each client (64 KiB).
 cargo xtask bench tune --limits [--seconds N]
     Count whom HAProxy, Apache, h2o, Envoy and nginx at a limit of 200 serve with and without tune. Needs root.
+cargo xtask bench tune --upward [--requests N]
+    Count requests that fail at nginx, HAProxy and Envoy while tune closes their idle connections to the
+    server behind them: 10,000 requests, half of them POST. Needs root; half a minute for each of 6 rows.
 cargo xtask bench tune --in-flight [--requests N]
     Count connections that --max-connections closes with a request in flight: 100,000 requests, and
     responses of which nothing is sent for 30 s. Needs root; 5 minutes.
@@ -57,7 +62,7 @@ pub(super) struct Settings {
     /// Instead of a release build.
     program: Option<PathBuf>,
     seconds: Option<u64>,
-    requests: u32,
+    requests: Option<u32>,
     readers: usize,
     pool: buffers::Pool,
 }
@@ -67,6 +72,7 @@ enum Work {
     Connections(usize),
     Buffers,
     Limits,
+    Upward,
     InFlight,
     SlowReaders,
 }
@@ -81,7 +87,7 @@ pub(super) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
     let work = Work::Connections(10_000);
     let pool = buffers::Pool { links: None, each: buffers::EACH };
     let mut settings =
-        Settings { work, program: None, seconds: None, requests: 100_000, readers: 200, pool };
+        Settings { work, program: None, seconds: None, requests: None, readers: 200, pool };
     while let Some(arg) = parser.next()? {
         match arg {
             Long("connections") => settings.work = Work::Connections(parser.value()?.parse()?),
@@ -95,9 +101,10 @@ pub(super) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
                 settings.pool.each = usize::from(kib) * 1_024;
             }
             Long("limits") => settings.work = Work::Limits,
+            Long("upward") => settings.work = Work::Upward,
             Long("in-flight") => settings.work = Work::InFlight,
             Long("slow-readers") => settings.work = Work::SlowReaders,
-            Long("requests") => settings.requests = parser.value()?.parse()?,
+            Long("requests") => settings.requests = Some(parser.value()?.parse()?),
             Long("readers") => settings.readers = parser.value()?.parse()?,
             Long("program") => settings.program = Some(parser.value()?.into()),
             Long("seconds") => settings.seconds = Some(parser.value()?.parse()?),
@@ -124,7 +131,8 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         Work::Connections(count) => connections::run(&ackwise, count, seconds(20))?,
         Work::Buffers => buffers::run(&ackwise, settings.pool, seconds(60))?,
         Work::Limits => limits::run(&ackwise, seconds(60))?,
-        Work::InFlight => in_flight::run(&ackwise, settings.requests)?,
+        Work::Upward => upward::run(&ackwise, settings.requests.unwrap_or(10_000))?,
+        Work::InFlight => in_flight::run(&ackwise, settings.requests.unwrap_or(100_000))?,
         Work::SlowReaders => slow_readers::run(&ackwise, settings.readers, seconds(15))?,
     }
     let others = load.and_then(|load| load.used_by_others(process::children_cpu_time().ok()?));
@@ -142,10 +150,14 @@ struct Tuning {
 impl Tuning {
     /// Starts it in the calling thread's network namespace.
     fn start(ackwise: &Path, port: u16, arguments: &[&str]) -> anyhow::Result<Self> {
+        Self::start_for(ackwise, ["--port", &port.to_string()], arguments)
+    }
+
+    fn start_for(ackwise: &Path, server: [&str; 2], arguments: &[&str]) -> anyhow::Result<Self> {
         fs::create_dir_all(DIRECTORY)?;
-        let output = Path::new(DIRECTORY).join(format!("tune-{port}.txt"));
+        let output = Path::new(DIRECTORY).join(format!("tune{}-{}.txt", server[0], server[1]));
         let mut command = Command::new(ackwise);
-        command.args(["tune", "--apply", "--port", &port.to_string()]).args(arguments);
+        command.args(["tune", "--apply"]).args(server).args(arguments);
         command.stdout(File::create(&output)?).stdin(Stdio::null());
         Ok(Self { child: command.spawn().context("cannot start ackwise tune")?, output })
     }

@@ -1,24 +1,20 @@
 //! Whom servers at their limit serve, with and without `ackwise tune --max-connections`: one more client beside
 //! idle ones, and more clients than places.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio, id};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ackwise_linux::Namespace;
-use anyhow::{Context, bail};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use anyhow::Context;
 
 use super::Tuning;
+use super::server::{Client, Server};
 use crate::dice::Dice;
 
 /// A server with room for some 200 connections.
@@ -144,13 +140,13 @@ pub(super) fn run(ackwise: &Path, time: Duration) -> anyhow::Result<()> {
 
 fn row(ackwise: &Path, kind: Kind, tuned: bool, time: Duration) -> anyhow::Result<String> {
     let one_more = {
-        let server = Server::start(kind)?;
+        let server = Server::start(|directory, port| kind.command(directory, port))?;
         let port = server.port;
         let idle = (0..PLACES).map(|_| Client::open(port)).collect::<io::Result<Vec<_>>>()?;
         for client in &idle {
             client.0.set_read_timeout(Some(Duration::from_secs(1)))?;
             // nginx has room for some fewer.
-            let _ = client.exchange();
+            let _ = client.exchange("GET");
         }
         let arguments = ["--max-connections", "200"];
         let tuning = if tuned { Some(Tuning::start(ackwise, port, &arguments)?) } else { None };
@@ -159,7 +155,7 @@ fn row(ackwise: &Path, kind: Kind, tuned: bool, time: Duration) -> anyhow::Resul
         tuning.map(Tuning::end).transpose()?;
         words.join(" | ")
     };
-    let server = Server::start(kind)?;
+    let server = Server::start(|directory, port| kind.command(directory, port))?;
     let port = server.port;
     let arguments =
         ["--max-connections", "200", "--idle-at-least", "100ms", "--unsure-after", "200ms"];
@@ -205,7 +201,7 @@ fn newcomers(port: u16, number: usize) -> String {
             thread::spawn(move || {
                 let client = Client::open(port)?;
                 client.0.set_read_timeout(Some(PATIENCE))?;
-                (&client).exchange()?;
+                client.exchange("GET")?;
                 let took = began.elapsed();
                 thread::sleep(PATIENCE.saturating_sub(took));
                 io::Result::Ok(took)
@@ -237,7 +233,7 @@ fn user(port: u16, number: u64, until: Instant, tally: &Tally) {
             let Ok(client) = client else { continue };
             let left = until.saturating_duration_since(Instant::now());
             let _ = client.0.set_read_timeout(Some(left.max(Duration::from_millis(1))));
-            match (&client).exchange() {
+            match client.exchange("GET") {
                 Ok(()) => {
                     answered = true;
                     kept = Some(client);
@@ -264,124 +260,10 @@ fn user(port: u16, number: u64, until: Instant, tally: &Tally) {
     }
 }
 
-#[derive(Debug)]
-struct Client(TcpStream);
-
-impl Client {
-    fn open(port: u16) -> io::Result<Self> {
-        Ok(Self(TcpStream::connect((Ipv4Addr::LOCALHOST, port))?))
-    }
-
-    /// Whether the server has not closed it.
-    fn is_open(&self) -> bool {
-        let look = || {
-            self.0.set_nonblocking(true)?;
-            let seen = self.0.peek(&mut [0]);
-            self.0.set_nonblocking(false)?;
-            seen
-        };
-        look().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
-    }
-}
-
-trait Exchange {
-    fn exchange(self) -> io::Result<()>;
-}
-
-impl Exchange for &Client {
-    /// A request, and a response with `Content-Length`.
-    fn exchange(self) -> io::Result<()> {
-        let mut stream = &self.0;
-        stream.write_all(b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n")?;
-        let (mut response, mut block) = (Vec::new(), [0; 4_096]);
-        loop {
-            let size = stream.read(&mut block)?;
-            if size == 0 || response.len() > LARGEST_RESPONSE {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            response.extend_from_slice(&block[..size]);
-            if is_whole(&response) {
-                return Ok(());
-            }
-        }
-    }
-}
-
-fn is_whole(response: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(response).to_ascii_lowercase();
-    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
-    length.and_then(|it| it.trim().parse().ok()).is_some_and(|length: usize| body.len() >= length)
-}
-
-/// A server that listens, in a process group of its own.
-#[derive(Debug)]
-struct Server {
-    child: Child,
-    directory: PathBuf,
-    port: u16,
-}
-
-impl Server {
-    /// Each start has a port of its own: workers of the server before may hold its listening socket for a moment
-    /// after SIGKILL, and Apache does not try again.
-    fn start(kind: Kind) -> anyhow::Result<Self> {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
-        let directory = std::env::temp_dir().join(format!("ackwise-bench-tune-{}-{port}", id()));
-        let _ = fs::remove_dir_all(&directory);
-        fs::create_dir_all(directory.join("site"))?;
-        for path in [directory.clone(), directory.join("site")] {
-            fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
-        }
-        fs::write(directory.join("site/page"), "xxxxxxxxxx")?;
-        let mut command = kind.command(&directory, port)?;
-        let said = File::create(directory.join("said"))?;
-        command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said).process_group(0);
-        let child = command.spawn().context("the server is not installed")?;
-        let mut server = Self { child, directory, port };
-        let began = Instant::now();
-        while Client::open(port).and_then(|it| (&it).exchange()).is_err() {
-            if let Some(status) = server.child.try_wait()? {
-                bail!("the server ended with {status}: {}", server.said());
-            }
-            if began.elapsed() > START {
-                bail!("the server does not answer: {}", server.said());
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        // It has noticed that this client is gone.
-        thread::sleep(Duration::from_millis(500));
-        Ok(server)
-    }
-
-    /// What it has printed or logged, on one line.
-    fn said(&self) -> String {
-        let read = |name| fs::read_to_string(self.directory.join(name)).unwrap_or_default();
-        let text = read("said") + &read("errors");
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        text.chars().take(SAID_LIMIT).collect()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
-        }
-        let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.directory);
-    }
-}
-
 const PLACES: usize = 200;
 const CLIENTS: u64 = 500;
 /// Clients that come at once.
 const MANY: usize = 50;
 /// Longer than the default of `--unsure-after`.
 const IDLE: Duration = Duration::from_secs(11);
-/// A busy machine takes long to start eight processes (our choice).
-const START: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(5);
-const LARGEST_RESPONSE: usize = 100_000;
-/// Characters of a server's output in an error (our choice: some lines).
-const SAID_LIMIT: usize = 600;
