@@ -26,7 +26,7 @@ impl StreamContents {
             _ => usize::try_from(head).unwrap_or(Self::LARGEST_HEAD).min(Self::LARGEST_HEAD),
         };
         let head = usize::try_from(size).map_or(head, |size| head.min(size));
-        let head = padded_response_head(size - head as u64, head, true);
+        let head = padded_response_head(size - head as u64, head);
         self.insert(start, &head.unwrap_or_default());
     }
 

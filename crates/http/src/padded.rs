@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String, vec::Vec};
 
-use crate::{ConnectionOption, EncodeError, RequestBuilder, ResponseBuilder, Version};
+use crate::{EncodeError, RequestBuilder, ResponseBuilder, Version};
 
 /// The head of a GET of `target` that is exactly `size` bytes long.
 ///
@@ -25,20 +25,15 @@ pub fn padded_request_head(target: &str, size: usize) -> Option<Vec<u8>> {
     })
 }
 
-/// The head of a response with `body` bytes of content that is exactly `size` bytes long, with the
-/// `Connection` field that `persists` requires.
+/// The head of a response with `body` bytes of content that is exactly `size` bytes long.
 ///
 /// `None` if `size` is too small.
 #[must_use]
-pub fn padded_response_head(body: u64, size: usize, persists: bool) -> Option<Vec<u8>> {
+pub fn padded_response_head(body: u64, size: usize) -> Option<Vec<u8>> {
     padded(size, |few, field| {
         // Leading zeros are valid: RFC 9110, section 8.6, "Content-Length = 1*DIGIT".
         let length = format!("{}{body}", "0".repeat(few));
         let head = ResponseBuilder::new(Version::Http11, 200).field("Content-Length", length);
-        let head = match persists {
-            true => head,
-            false => head.field("Connection", ConnectionOption::Close.as_str()),
-        };
         match field {
             Some(padding) => head.field(PADDING, padding).encode(),
             None => head.encode(),
@@ -77,19 +72,17 @@ mod tests {
             let request = RequestParser::new().advance(&mut &head[..]).unwrap().unwrap();
             assert_eq!((request.end, request.target.as_str()), (size as u64, "/6651"));
         }
-        for persists in [true, false] {
-            for size in 58..400 {
-                let mut stream = padded_response_head(12, size, persists).unwrap();
-                assert_eq!(stream.len(), size);
-                stream.extend_from_slice(&[0; 12]);
-                let response = responses(&stream).unwrap().remove(0);
-                assert_eq!(response.head.end, size as u64);
-                assert_eq!(response.head.framing, Framing::Length(12));
-                assert_eq!(response.head.persistence == Persistence::Persists, persists);
-            }
+        for size in 39..400 {
+            let mut stream = padded_response_head(12, size).unwrap();
+            assert_eq!(stream.len(), size);
+            stream.extend_from_slice(&[0; 12]);
+            let response = responses(&stream).unwrap().remove(0);
+            assert_eq!(response.head.end, size as u64);
+            assert_eq!(response.head.framing, Framing::Length(12));
+            assert_eq!(response.head.persistence, Persistence::Persists);
         }
-        assert_eq!(padded_response_head(12, 39, true).map(|head| head.len()), Some(39));
-        assert_eq!(padded_response_head(12, 38, true), None);
+        assert_eq!(padded_response_head(12, 39).map(|head| head.len()), Some(39));
+        assert_eq!(padded_response_head(12, 38), None);
     }
 
     #[test]
@@ -99,6 +92,6 @@ mod tests {
 
     #[test]
     fn the_largest_simulated_head_is_met_too() {
-        assert_eq!(padded_response_head(u64::MAX, 100_000, true).unwrap().len(), 100_000);
+        assert_eq!(padded_response_head(u64::MAX, 100_000).unwrap().len(), 100_000);
     }
 }

@@ -50,6 +50,7 @@ pub enum CloseReason {
 
 /// The rules of RFC 9112, section 9.3, in its order, after the two cases determined by the body.
 #[must_use]
+#[expect(clippy::fn_params_excessive_bools, reason = "a fact of the head, as the others")]
 pub(crate) fn after_response(
     version: Version,
     options: ConnectionOptions,

@@ -96,7 +96,9 @@ impl RequestBuilder {
 }
 
 impl ConnectionOption {
-    pub(crate) const fn as_str(self) -> &'static str {
+    /// As it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::KeepAlive => "Keep-Alive",
             Self::Close => "close",
