@@ -40,11 +40,11 @@ impl Rows {
         writer.write_all(bracket)
     }
 
-    fn item<W: Write + ?Sized>(&self, writer: &mut W, is_first: bool) -> io::Result<()> {
-        match (is_first, self.depth > DEEPEST) {
-            (true, _) => {}
-            (false, true) => return writer.write_all(b", "),
-            (false, false) => writer.write_all(b",")?,
+    fn item<W: Write + ?Sized>(&self, writer: &mut W) -> io::Result<()> {
+        match (self.is_filled, self.depth > DEEPEST) {
+            (false, _) => {}
+            (true, true) => return writer.write_all(b", "),
+            (true, false) => writer.write_all(b",")?,
         }
         self.line(writer)
     }
@@ -59,12 +59,8 @@ impl Formatter for Rows {
         self.end(writer, b"]")
     }
 
-    fn begin_array_value<W: Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.item(writer, first)
+    fn begin_array_value<W: Write + ?Sized>(&mut self, writer: &mut W, _: bool) -> io::Result<()> {
+        self.item(writer)
     }
 
     fn end_array_value<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
@@ -80,12 +76,8 @@ impl Formatter for Rows {
         self.end(writer, b"}")
     }
 
-    fn begin_object_key<W: Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.item(writer, first)
+    fn begin_object_key<W: Write + ?Sized>(&mut self, writer: &mut W, _: bool) -> io::Result<()> {
+        self.item(writer)
     }
 
     fn begin_object_value<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
