@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use ackwise_check::Distance;
+use ackwise_check::{Distance, stack::distance::PathLoss};
 use ackwise_linux::emulator::EmulatorOptions;
 use ackwise_linux::{Emulator, Namespace};
 use ackwise_testing::debian::NotInstalled;
@@ -87,7 +87,7 @@ fn compare(program: &'static Program, ackwise: &Path, path: &Distance) -> anyhow
     // Started afresh, so that a cache is as cold as it was.
     drop(running);
     let running = Running::start(program, &server)?;
-    let [to_server, to_client] = path.links(false);
+    let [to_server, to_client] = path.links(PathLoss::Off);
     // The kernel's own, which `settle` has chosen: a route with another one would differ from the TUN device's.
     let options =
         EmulatorOptions { to_server, to_client, congestion_control: None, ..Default::default() };

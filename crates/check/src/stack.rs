@@ -14,6 +14,8 @@ use std::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::distance::PathLoss;
+
 /// The TCP stack of the end that Ackwise plays.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -132,9 +134,8 @@ pub trait Stack {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// Lets the emulated path lose packets, if there is one that does, or keeps it from that. No connection may
-    /// be open.
-    fn emulate_loss(&mut self, _on: bool) {}
+    /// Whether the emulated path loses packets, if there is one that does. No connection may be open.
+    fn emulate(&mut self, _loss: PathLoss) {}
 
     /// The kernel's TCP, if this stack is another and the kernel reaches the server too.
     fn kernel(&mut self) -> Option<&mut dyn Stack> {

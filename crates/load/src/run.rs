@@ -71,7 +71,11 @@ pub(super) fn tls_settings(
         return Ok(None);
     }
     let ca_file = options.ca_file.as_deref();
-    let settings = TlsSettings::new(options.target.host(), options.insecure, ca_file);
+    let host = options.target.host();
+    let settings = match options.insecure {
+        true => TlsSettings::insecure(host),
+        false => TlsSettings::new(host, ca_file),
+    };
     let settings = settings.map_err(LoadError::Options)?;
     let tried = try_handshake(server, &settings, options.timeout);
     tried.map_err(|why| LoadError::Tls(options.target.to_string(), why))?;

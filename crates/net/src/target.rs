@@ -237,6 +237,7 @@ fn resolver_reason(error: &str) -> String {
 
 const NO_HOST: &str = "the host is missing";
 
+#[expect(clippy::fn_params_excessive_bools, reason = "all that it depends on")]
 fn default_port(secure: bool) -> u16 {
     if secure { 443 } else { 80 }
 }

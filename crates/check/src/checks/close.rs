@@ -93,7 +93,7 @@ fn run(client: &mut Client, facts: &mut Facts) -> Result<Judged, NoVerdict> {
         rst_ends_time_wait: swap.rst_ends_time_wait(),
         swap: swap.result(),
     };
-    let summary = summary(closed_first, half_close, swap);
+    let summary = summary(who, half_close, swap);
     Ok(Judged::new(Verdict::Pass, summary, values).shown_by(Some(&exchange)))
 }
 
@@ -173,11 +173,10 @@ fn reads_after_close(connection: &mut HttpConnection, client: &Client, facts: &F
     !connection.is_reset_by(client.budget.cap(patience))
 }
 
-fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {
-    let who = if closed_first {
-        "the server closes first on Connection: close, so it holds TIME-WAIT"
-    } else {
-        "the server lets the client close first, so the client holds TIME-WAIT"
+fn summary(first: End, half_close: Option<bool>, swap: Swap) -> String {
+    let who = match first {
+        End::Server => "the server closes first on Connection: close, so it holds TIME-WAIT",
+        End::Client => "the server lets the client close first, so the client holds TIME-WAIT",
     };
     let swap = match swap {
         Swap::NotNeeded => String::new(),

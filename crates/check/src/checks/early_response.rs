@@ -78,7 +78,7 @@ fn run(client: &mut Client, facts: &mut Facts) -> Result<Judged, NoVerdict> {
         || is_reset(&mut connection, until);
     connection.abort();
     let status = answer.as_ref().map(|it| it.head.status);
-    let found = report(status, reset);
+    let found = report(EarlyResponse { reset: Some(reset), status });
     Ok(found.shown_by(answer.as_ref()))
 }
 
@@ -95,10 +95,9 @@ fn is_reset(connection: &mut HttpConnection, until: Instant) -> bool {
     }
 }
 
-fn report(status: Option<u16>, reset: bool) -> Judged {
-    let values = EarlyResponse { reset: Some(reset), status };
-    let (verdict, summary) = match (status, reset) {
-        (Some(status), true) => (
+fn report(values: EarlyResponse) -> Judged {
+    let (verdict, summary) = match (values.status, values.reset) {
+        (Some(status), Some(true)) => (
             Verdict::Warn,
             format!(
                 "the server answers {status} before the end of a large request, and resets the \
@@ -106,7 +105,7 @@ fn report(status: Option<u16>, reset: bool) -> Judged {
                  the response"
             ),
         ),
-        (Some(status), false) => (
+        (Some(status), _) => (
             Verdict::Pass,
             format!(
                 "the server answers {status} before the end of a large request, and reads on, so \

@@ -46,11 +46,11 @@ fn run(client: &mut Client, facts: &mut Facts) -> Result<Judged, NoVerdict> {
         return Err(NoVerdict::not_applicable(why));
     }
     let pages = two_pages(facts);
-    let distinct = pages[0] != pages[1];
+    let which = if pages[0] == pages[1] { Pages::Same } else { Pages::Different };
     let option = Some(ConnectionOption::KeepAlive);
     let requests = [client.ask_for(&pages[0], option)?, client.ask_for(&pages[1], option)?];
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
-    let alone = one_by_one(&requests, distinct, &mut reused, client)?;
+    let alone = one_by_one(&requests, which, &mut reused, client)?;
     alone.iter().try_for_each(end)?;
     if !alone[0].persists() {
         let summary = "the server closes after each response, so requests cannot be pipelined";
@@ -70,7 +70,9 @@ fn run(client: &mut Client, facts: &mut Facts) -> Result<Judged, NoVerdict> {
         Err(error) => {
             let closed = connection.closed().is_some() || !first.persists();
             let waited = client.now().saturating_duration_since(answered);
-            return Ok(first_only(error, closed, waited, &alone)?.shown_by(Some(&first)));
+            return Ok(
+                first_only(error, (!closed).then_some(waited), &alone)?.shown_by(Some(&first))
+            );
         }
     };
     let together = [first, second];
@@ -78,26 +80,32 @@ fn run(client: &mut Client, facts: &mut Facts) -> Result<Judged, NoVerdict> {
         return Err(unfinished());
     }
     let found = if alike(&together, &alone) {
-        right(distinct, client.protocol())
+        right(which, client.protocol())
     } else {
         drop(connection);
-        let again = one_by_one(&requests, distinct, &mut reused, client)?;
+        let again = one_by_one(&requests, which, &mut reused, client)?;
         otherwise(&together, &alone, &again)?
     };
     Ok(found.shown_by(Some(&together[0])))
 }
 
+/// The pages that are asked for at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Pages {
+    Different,
+    Same,
+}
+
 fn one_by_one(
     requests: &[Request; 2],
-    distinct: bool,
+    pages: Pages,
     reused: &mut ReusedConnection,
     client: &mut Client,
 ) -> Result<[Exchange; 2], ExchangeError> {
     let first = reused.request(&requests[0], Acknowledge::Promptly, client)?;
-    let second = if distinct {
-        reused.request(&requests[1], Acknowledge::Promptly, client)?
-    } else {
-        first.clone()
+    let second = match pages {
+        Pages::Different => reused.request(&requests[1], Acknowledge::Promptly, client)?,
+        Pages::Same => first.clone(),
     };
     Ok([first, second])
 }
@@ -120,11 +128,13 @@ fn alike(these: &[Exchange; 2], those: &[Exchange; 2]) -> bool {
     these.iter().zip(those).all(|(one, other)| same(one, other))
 }
 
-fn right(distinct: bool, protocol: Protocol) -> Judged {
-    let order = match (protocol, distinct) {
+fn right(pages: Pages, protocol: Protocol) -> Judged {
+    let order = match (protocol, pages) {
         (Protocol::Http2, _) => "on their streams",
-        (Protocol::Http1, true) => "in order",
-        (Protocol::Http1, false) => "(both for the same page, so their order cannot be checked)",
+        (Protocol::Http1, Pages::Different) => "in order",
+        (Protocol::Http1, Pages::Same) => {
+            "(both for the same page, so their order cannot be checked)"
+        }
     };
     let summary = format!("two requests in one segment both get correct responses {order}");
     Judged::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
@@ -165,11 +175,10 @@ fn otherwise(
     Ok(Judged::new(Verdict::Pass, summary, Pipelining { ok: Some(true) }))
 }
 
-/// Only one response came, and then `error`, after `waited`.
+/// Only one response came, and then `error`, after `waited`; `None` if the server closes.
 fn first_only(
     error: ExchangeError,
-    closed: bool,
-    waited: Duration,
+    waited: Option<Duration>,
     alone: &[Exchange; 2],
 ) -> Result<Judged, NoVerdict> {
     let only = "only the first of two requests in one segment gets";
@@ -179,10 +188,10 @@ fn first_only(
         return Ok(Judged::new(Verdict::Fail, summary, no));
     }
     // RFC 9112, section 9.6: a server may close, and the client asks again on another connection.
-    if closed {
+    let Some(waited) = waited else {
         let summary = format!("{only} a response, then the server closes");
         return Ok(Judged::new(Verdict::Warn, summary, no));
-    }
+    };
     let usual = alone.iter().filter_map(Exchange::duration).max().unwrap_or_default();
     if waited < FOLLOW_UP.max(2 * usual) {
         return Err(error.into());

@@ -47,10 +47,10 @@ fn run(client: &mut Client, facts: &mut Facts) -> Result<Judged, NoVerdict> {
     let mut shown = None;
     let mut current: Option<HttpConnection> = None;
     for trial in 0..TRIALS_MAX {
-        for (in_two, times) in [(false, &mut whole), (true, &mut cut)] {
-            let exchange = request(in_two, &mut current, client, facts)?;
+        for (form, times) in [(Form::Whole, &mut whole), (Form::InTwo, &mut cut)] {
+            let exchange = request(form, &mut current, client, facts)?;
             times.extend(exchange.first_byte());
-            if in_two {
+            if form == Form::InTwo {
                 shown = Some(exchange);
             }
         }
@@ -114,8 +114,15 @@ fn usual(times: &[Duration]) -> Duration {
     follow::median(times.iter().copied()).unwrap_or_default()
 }
 
+/// The segments of a request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Form {
+    Whole,
+    InTwo,
+}
+
 fn request(
-    in_two: bool,
+    form: Form,
     current: &mut Option<HttpConnection>,
     client: &mut Client,
     facts: &mut Facts,
@@ -125,10 +132,9 @@ fn request(
         Some(connection) => connection,
         None => client.open(Receiver::ETHERNET)?,
     };
-    let sent = if in_two {
-        connection.send_in_two(&request, PAUSE + facts.rtt, &mut client.budget)?
-    } else {
-        connection.send(std::slice::from_ref(&request), &mut client.budget)?
+    let sent = match form {
+        Form::InTwo => connection.send_in_two(&request, PAUSE + facts.rtt, &mut client.budget)?,
+        Form::Whole => connection.send(std::slice::from_ref(&request), &mut client.budget)?,
     };
     let exchange = connection.receive(sent, &client.budget)?;
     facts.note(&exchange);

@@ -41,24 +41,26 @@ fn run(client: &mut Client, facts: &mut Facts) -> Result<Judged, NoVerdict> {
         .map_or(Acknowledge::Promptly, |delays| Acknowledge::Delayed(AckRule::Linux, delays.short));
     let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
-    let mut seen = Seen::default();
+    let mut seen = Seen { exact, ..Seen::default() };
     seen.look(&facts.first);
     let both = [withheld, Acknowledge::Promptly];
     // Where segments are seen as they are, one more answer, on a used connection, is enough.
     let looks = if exact { LOOKS_EXACT } else { LOOKS };
     for acknowledge in both.into_iter().cycle().take(looks) {
-        if !seen.splits(exact) {
+        if !seen.splits() {
             let exchange = reused.request(&request, acknowledge, client)?;
             facts.note(&exchange);
             seen.look(&exchange);
         }
     }
-    decide(facts, &seen, exact)
+    decide(facts, &seen)
 }
 
 /// Responses whose heads arrived by themselves.
 #[derive(Debug, Default)]
 struct Seen {
+    /// Segments are seen as they are.
+    exact: bool,
     splits: usize,
     shown: Option<Exchange>,
 }
@@ -73,12 +75,12 @@ impl Seen {
 
     /// A read may end at the head by chance, while the rest is on its way through the kernel: unless segments
     /// are seen, it takes two of them.
-    const fn splits(&self, exact: bool) -> bool {
-        self.splits >= if exact { 1 } else { 2 }
+    const fn splits(&self) -> bool {
+        self.splits >= if self.exact { 1 } else { 2 }
     }
 }
 
-fn decide(facts: &Facts, seen: &Seen, exact: bool) -> Result<Judged, NoVerdict> {
+fn decide(facts: &Facts, seen: &Seen) -> Result<Judged, NoVerdict> {
     let first = &facts.first;
     let head_bytes = first.head.bytes;
     let values = |split: bool| SplitHead { split: Some(split), head_bytes: Some(head_bytes) };
@@ -86,14 +88,14 @@ fn decide(facts: &Facts, seen: &Seen, exact: bool) -> Result<Judged, NoVerdict> 
         return Err(NoVerdict::not_applicable("the response has no body, so it cannot be split"));
     }
     Ok(match &seen.shown {
-        Some(exchange) if seen.splits(exact) => {
+        Some(exchange) if seen.splits() => {
             let summary = format!(
                 "the {head_bytes}-byte head is sent in its own segment: this costs one more packet per response, and Nagle's algorithm can hold the body"
             );
             Judged::new(Verdict::Warn, summary, values(true)).shown_by(Some(exchange))
         }
         _ => {
-            let how = if exact { "" } else { ", as far as socket reads show" };
+            let how = if seen.exact { "" } else { ", as far as socket reads show" };
             let summary = format!("head and body share segments{how}");
             Judged::new(Verdict::Pass, summary, values(false)).shown_by(Some(first))
         }

@@ -3,7 +3,7 @@
 mod one;
 mod two;
 
-use ackwise_http::http2::CLIENT_PREFACE;
+use ackwise_http::{ConnectionOption, http2::CLIENT_PREFACE};
 
 pub(super) use self::two::Credit;
 use self::{one::Http1, two::Http2};
@@ -81,11 +81,16 @@ impl Http {
         }
     }
 
-    /// The bytes of a response. `is_last` says that the connection ends with it, which HTTP/2 does not say.
-    pub(super) fn respond(&mut self, stream: u32, response: Response, is_last: bool) -> Vec<u8> {
+    /// The bytes of a response, with `option` in HTTP/1.
+    pub(super) fn respond(
+        &mut self,
+        stream: u32,
+        response: Response,
+        option: ConnectionOption,
+    ) -> Vec<u8> {
         match self {
             Self::Unknown => Vec::new(),
-            Self::One(_) => one::response(response, is_last),
+            Self::One(_) => one::response(response, option),
             Self::Two(http) => {
                 http.respond(stream, response);
                 http.take_due()

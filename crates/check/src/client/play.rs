@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_http::Method;
+use ackwise_http::{ConnectionOption, Method};
 use rustls::ServerConfig;
 
 use super::{
@@ -356,7 +356,8 @@ impl<'a> Player<'a> {
         }
         let request = &mut self.connections[seat.place].requests[request];
         let (last, is_head) = (request.last, request.method == Method::Head);
-        let mut respond = |response| seat.http.respond(stream, response, last);
+        let option = if last { ConnectionOption::Close } else { ConnectionOption::KeepAlive };
+        let mut respond = |response| seat.http.respond(stream, response, option);
         match act {
             Act::Wait => {}
             Act::Continue => {
@@ -385,7 +386,7 @@ impl<'a> Player<'a> {
             }
             Act::Refuse => {
                 request.answered_at = Some(at);
-                let bytes = seat.http.respond(stream, Response::Refusal, true);
+                let bytes = seat.http.respond(stream, Response::Refusal, ConnectionOption::Close);
                 seat.refused.insert(stream);
                 self.wire.read_slowly(id);
                 let is_http1 = seat.http.protocol() == Some(Protocol::Http1);

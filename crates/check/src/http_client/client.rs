@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     http_client::Protocol,
-    stack::StackName,
-    stack::{Acknowledge, Capabilities, Hold, Receiver, Stack, Whose},
+    stack::{
+        Acknowledge, Capabilities, Hold, Receiver, Stack, StackName, Whose, distance::PathLoss,
+    },
 };
 
 /// A client of one server.
@@ -114,9 +115,9 @@ impl Client {
         self.stack.kernel().map(|kernel| kernel.capabilities())
     }
 
-    /// Lets the emulated path lose packets, if there is one, or keeps it from that.
-    pub fn emulate_loss(&mut self, on: bool) {
-        self.stack.emulate_loss(on);
+    /// Whether the emulated path loses packets, if there is one.
+    pub fn emulate(&mut self, loss: PathLoss) {
+        self.stack.emulate(loss);
     }
 
     /// The time by the stack's clock.

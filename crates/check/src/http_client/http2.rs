@@ -148,7 +148,8 @@ impl Http2 {
         let before = bytes.len();
         let id = self.next;
         self.next += 2;
-        write_block(id, block, content.is_empty(), &mut bytes);
+        let ends = if content.is_empty() { END_STREAM } else { 0 };
+        write_block(id, block, ends, &mut bytes);
         let head = bytes.len();
         let (first, second) = content.split_at(split.unwrap_or_default().min(content.len()));
         let unsent = [first, second].into_iter().filter(|part| !part.is_empty());
@@ -457,14 +458,13 @@ fn preface() -> Vec<u8> {
     bytes
 }
 
-/// HEADERS, and CONTINUATION for what exceeds a frame (RFC 9113, section 6.10).
-fn write_block(stream: u32, block: &[u8], is_all: bool, to: &mut Vec<u8>) {
+/// HEADERS with these `flags`, and CONTINUATION for what exceeds a frame (RFC 9113, section 6.10).
+fn write_block(stream: u32, block: &[u8], flags: u8, to: &mut Vec<u8>) {
     let mut pieces = block.chunks(FRAME_LIMIT as usize).peekable();
     let mut kind = FrameKind::Headers;
-    let ends_stream = if is_all { END_STREAM } else { 0 };
     while let Some(piece) = pieces.next() {
         let ends_block = if pieces.peek().is_none() { END_HEADERS } else { 0 };
-        let of_headers = if kind == FrameKind::Headers { ends_stream } else { 0 };
+        let of_headers = if kind == FrameKind::Headers { flags } else { 0 };
         FrameHeader::append(kind, ends_block | of_headers, stream, piece, to);
         kind = FrameKind::Continuation;
     }

@@ -9,12 +9,15 @@ use crate::{
     card::{Emulated, FarPage},
     http_client::{Client, ExchangeError, HttpConnection, Page},
     server::{Facts, follow::median},
-    stack::{Receiver, distance::Distance},
+    stack::{
+        Receiver,
+        distance::{Distance, PathLoss},
+    },
 };
 
 /// As the card shows it, with the times of the page.
 pub(super) fn emulate(distance: &Distance, client: &mut Client, facts: &Facts) -> Emulated {
-    client.emulate_loss(true);
+    client.emulate(PathLoss::On);
     // The checks come afterwards, and need their time.
     let (all, now) = (client.budget.clone(), client.now());
     let time = all.time_left(now).mul_f64(SHARE);
@@ -26,7 +29,7 @@ pub(super) fn emulate(distance: &Distance, client: &mut Client, facts: &Facts) -
         let Ok(timed) = time_page(&page, bytes, client) else { break };
         pages.push(timed);
     }
-    client.emulate_loss(false);
+    client.emulate(PathLoss::Off);
     client.budget = all.settle(&lent, &client.budget);
     Emulated {
         loss_percent: distance.loss.map(|loss| f64::from(loss.as_per_million()) / 1e4),

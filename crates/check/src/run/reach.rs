@@ -149,7 +149,10 @@ pub(super) fn tls_settings(
     if !target.is_secure() {
         return Ok(None);
     }
-    let settings = TlsSettings::new(target.host(), options.insecure, options.ca_file.as_deref());
+    let settings = match options.insecure {
+        true => TlsSettings::insecure(target.host()),
+        false => TlsSettings::new(target.host(), options.ca_file.as_deref()),
+    };
     let settings = settings.map_err(CheckError::Options)?;
     Ok(Some(match protocol {
         Protocol::Http1 => settings,

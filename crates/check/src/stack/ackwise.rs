@@ -30,7 +30,10 @@ use super::{
     AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, Hold, NotSeen, Receiver,
     Stack, StackEvent, TransportError,
 };
-use super::{distance::Distance, kernel::KernelStack};
+use super::{
+    distance::{Distance, PathLoss},
+    kernel::KernelStack,
+};
 use crate::stack::StackName;
 
 /// Our own TCP on a TUN device.
@@ -60,7 +63,7 @@ impl AckwiseStack {
         preset: Option<Preset>,
     ) -> Result<Self, RouteError> {
         let Wire { mut tun, peer, changes } = Wire::open(server, changes)?;
-        tun.set_path(distance.map(|distance| distance.links(false)));
+        tun.set_path(distance.map(|distance| distance.links(PathLoss::Off)));
         let tun = Rc::new(RefCell::new(tun));
         Ok(Self { tun, peer, distance, preset, kernel: KernelStack, _changes: changes })
     }
@@ -86,9 +89,9 @@ impl Stack for AckwiseStack {
         self.distance.is_none().then_some(&mut self.kernel as &mut dyn Stack)
     }
 
-    fn emulate_loss(&mut self, on: bool) {
+    fn emulate(&mut self, loss: PathLoss) {
         if let Some(distance) = self.distance.filter(|distance| distance.loss.is_some()) {
-            self.tun.borrow_mut().set_path(Some(distance.links(on)));
+            self.tun.borrow_mut().set_path(Some(distance.links(loss)));
         }
     }
 

@@ -17,6 +17,15 @@ pub struct Distance {
     pub loss: Option<Probability>,
 }
 
+/// Whether an emulated path loses packets now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PathLoss {
+    /// It does, if its [`Distance`] says so.
+    On,
+    /// It loses none.
+    Off,
+}
+
 impl Distance {
     /// Bytes of each queue.
     #[must_use]
@@ -27,9 +36,9 @@ impl Distance {
 
     /// The links to the server and from it.
     #[must_use]
-    pub fn links(&self, lossy: bool) -> [LinkConfig; 2] {
+    pub fn links(&self, loss: PathLoss) -> [LinkConfig; 2] {
         ["to server", "from server"].map(|direction| {
-            let loss = self.loss.filter(|_| lossy).map_or(Pick::Never, Pick::Random);
+            let loss = self.loss.filter(|_| loss == PathLoss::On).map_or(Pick::Never, Pick::Random);
             LinkConfig {
                 rate: self.rate,
                 delay: self.rtt / 2,
@@ -78,7 +87,7 @@ mod tests {
         assert_eq!(far.queue_bytes(), Some(200_000));
         assert_eq!(Distance { queue: Some(60_000), ..far }.queue_bytes(), Some(60_000));
         assert_eq!(Distance { rate: None, ..far }.queue_bytes(), None, "nothing queues");
-        let [to, from] = far.links(false);
+        let [to, from] = far.links(PathLoss::Off);
         assert_eq!(to.delay + from.delay, rtt);
     }
 
@@ -86,7 +95,7 @@ mod tests {
     fn packets_are_lost_only_while_pages_are_timed() {
         let loss = Probability::per_million(1_000);
         let far = Distance { rtt: Duration::from_millis(80), rate: None, queue: None, loss };
-        assert!(far.links(false).iter().all(|link| link.faults.loss == Pick::Never));
-        assert!(far.links(true).iter().all(|link| link.faults.loss != Pick::Never));
+        assert!(far.links(PathLoss::Off).iter().all(|link| link.faults.loss == Pick::Never));
+        assert!(far.links(PathLoss::On).iter().all(|link| link.faults.loss != Pick::Never));
     }
 }

@@ -21,6 +21,7 @@ use nix::{
 };
 use socket2::{Domain, Protocol, Socket, Type};
 
+pub(crate) use self::pending_ack::{LONGEST, quick_ack};
 use self::{pending_ack::PendingAck, receive::Receiving};
 use super::{
     AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, Hold, LOOPBACK_MSS,
@@ -40,7 +41,7 @@ impl Stack for KernelStack {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             segments: false,
-            longest_delay: pending_ack::LONGEST,
+            longest_delay: LONGEST,
             // Elsewhere, nothing can be withheld, so that no rule is asked for.
             ack_rules: &[AckRule::Linux],
             without_sack: false,

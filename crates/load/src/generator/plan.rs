@@ -191,10 +191,10 @@ impl Plan {
         self.hashed
     }
 
-    /// The message for request `index`, which is the connection's `last`.
-    pub(super) const fn message(&self, index: usize, last: bool) -> Message {
-        match (self.close, last) {
-            (Close::Server, true) => Message::LastRequest(index),
+    /// The message for request `index`; the connection has so many requests `left`.
+    pub(super) const fn message(&self, index: usize, left: u64) -> Message {
+        match (self.close, left) {
+            (Close::Server, 0) => Message::LastRequest(index),
             _ => Message::Request(index),
         }
     }
@@ -241,7 +241,7 @@ mod tests {
             (Close::ClientClose(Drain::Plain), [false, false]),
         ] {
             let plan = Plan::new("h", "/", close).unwrap();
-            let messages = [false, true].map(|last| text(&plan, plan.message(0, last)));
+            let messages = [1, 0].map(|left| text(&plan, plan.message(0, left)));
             assert_eq!(messages.map(|it| it.contains("close")), told, "{close:?}");
         }
     }
@@ -257,7 +257,7 @@ mod tests {
         let plan = Plan::of(&[ask], "h:80", Close::Server).unwrap();
         let expected = "POST /form HTTP/1.1\r\nHost: other\r\nConnection: close\r\nX: y\r\n\
                         Content-Length: 3\r\n\r\na=b";
-        assert_eq!(text(&plan, plan.message(0, true)), expected);
-        assert_eq!(plan.method(plan.message(0, false)), Method::Post);
+        assert_eq!(text(&plan, plan.message(0, 0)), expected);
+        assert_eq!(plan.method(plan.message(0, 1)), Method::Post);
     }
 }

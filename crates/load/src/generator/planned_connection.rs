@@ -124,13 +124,12 @@ impl PlannedConnection {
         }
     }
 
-    /// Starts the plan's request `index` on an idle connection; after the `last` one, the connection
-    /// ends.
-    pub(super) fn ask(&mut self, index: usize, last: bool, plan: &Plan) {
+    /// Starts the plan's request `index` on an idle connection, which ends when none are `left`.
+    pub(super) fn ask(&mut self, index: usize, left: u64, plan: &Plan) {
         assert!(self.is_idle(), "a request while another one is outstanding");
-        self.is_last = last;
+        self.is_last = left == 0;
         self.phase = Phase::Asking;
-        self.say(plan.message(index, last));
+        self.say(plan.message(index, left));
         let hash = plan.is_hashed().then(|| Hasher(digest::Context::new(&SHA256)));
         self.http.ask(plan.method(self.message), hash);
     }
@@ -352,7 +351,7 @@ mod tests {
         fn ask_next(&mut self) {
             if self.connection.is_idle() {
                 self.left -= 1;
-                self.connection.ask(0, self.left == 0, &self.plan);
+                self.connection.ask(0, self.left.into(), &self.plan);
             }
         }
 
@@ -533,7 +532,7 @@ mod tests {
         // The second one is known.
         for response in [KEPT, KEPT, chunked.as_bytes()] {
             let mut connection = PlannedConnection::new();
-            connection.ask(0, false, &plan);
+            connection.ask(0, 1, &plan);
             let answer = connection.handle_bytes(response, &plan, &mut known).unwrap().unwrap();
             let hash = answer.hash.unwrap();
             let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();

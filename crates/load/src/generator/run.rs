@@ -210,12 +210,16 @@ enum Turn {
 impl<'t, T: Transport> Run<'t, T> {
     fn new(transport: &'t mut T, load: Load) -> Self {
         let slots = load.schedule.slots();
+        let users = match load.schedule.is_open_loop() {
+            true => Users::open_loop(),
+            false => Users::new(slots),
+        };
         Self {
             began: transport.now(),
             transport,
             content: Content::new(load.content, load.plan.len()),
             known: KnownResponse::default(),
-            users: Users::new(slots, load.schedule.is_open_loop()).thinking(load.think.clone()),
+            users: users.thinking(load.think.clone()),
             load,
             active: std::iter::repeat_with(|| None).take(slots).collect(),
             free: (0..slots).rev().map(Slot).collect(),
@@ -340,7 +344,7 @@ impl<'t, T: Transport> Run<'t, T> {
     fn ask_for(&self, request: usize, active: &mut Active, due: Duration, now: Duration) {
         active.left = active.left.saturating_sub(1);
         (active.intended, active.since) = (due, now);
-        active.connection.ask(request, active.left == 0, &self.load.plan);
+        active.connection.ask(request, active.left, &self.load.plan);
     }
 
     /// Whether an idle connection may carry another request: a close that is there already is not ignored.
@@ -462,7 +466,7 @@ impl<'t, T: Transport> Run<'t, T> {
             _ => self.content.check(message, answer, &self.load.plan),
         };
         if active.intended < self.load.warm_up {
-            self.tally.count_warm_up(Some(now), failure.is_some());
+            self.tally.count_warm_up(Some(now), failure.as_ref());
         } else {
             self.tally.count_response(now, answer.status);
             let latency = now.saturating_sub(active.intended);

@@ -264,9 +264,9 @@ impl Tally {
     }
 
     /// A request of the warm-up, with the time of its response.
-    pub(super) fn count_warm_up(&mut self, response: Option<Duration>, failed: bool) {
+    pub(super) fn count_warm_up(&mut self, response: Option<Duration>, failure: Option<&Failure>) {
         self.warm_up.requests += 1;
-        self.warm_up.failed += u64::from(failed);
+        self.warm_up.failed += u64::from(failure.is_some());
         match response {
             Some(now) => self.note_response(now),
             None => self.in_vain += 1,

@@ -48,10 +48,14 @@ pub(super) struct Users {
 }
 
 impl Users {
-    /// Users for `slots` slots, or the requests of an open loop.
-    pub(super) fn new(slots: usize, is_open_loop: bool) -> Self {
-        let reading = (!is_open_loop).then(|| vec![None; slots]);
-        Self { think: None, reading, next: 0, thinking: BTreeSet::new() }
+    /// Users for `slots` slots.
+    pub(super) fn new(slots: usize) -> Self {
+        Self { reading: Some(vec![None; slots]), ..Self::open_loop() }
+    }
+
+    /// The requests of an open loop.
+    pub(super) const fn open_loop() -> Self {
+        Self { think: None, reading: None, next: 0, thinking: BTreeSet::new() }
     }
 
     pub(super) fn thinking(mut self, think: Option<Think>) -> Self {
@@ -129,14 +133,14 @@ mod tests {
 
     #[test]
     fn each_user_reads_a_document_to_its_end_and_then_the_next_one() {
-        let (mut users, plan) = (Users::new(2, false), plan());
+        let (mut users, plan) = (Users::new(2), plan());
         let mut next = |slot| users.next_request(Slot(slot), &plan);
         assert_eq!([next(0), next(1), next(0), next(1), next(0), next(1)], [0, 2, 1, 0, 2, 1]);
     }
 
     #[test]
     fn requests_of_an_open_loop_are_in_their_order() {
-        let (mut users, plan) = (Users::new(2, true), plan());
+        let (mut users, plan) = (Users::open_loop(), plan());
         let mut next = |slot| users.next_request(Slot(slot), &plan);
         assert_eq!([next(0), next(1), next(0), next(1)], [0, 1, 2, 0]);
     }
@@ -150,7 +154,7 @@ mod tests {
             (ThinkScope::File, [second; 3]),
         ] {
             let think = Think { span: Span::Fixed(second), scope, seed: Seed(1) };
-            let mut users = Users::new(1, false).thinking(Some(think));
+            let mut users = Users::new(1).thinking(Some(think));
             let thought = [(); 3].map(|()| {
                 users.next_request(Slot(0), &plan);
                 users.think(Slot(0))
@@ -161,7 +165,7 @@ mod tests {
 
     #[test]
     fn those_who_think_go_on_in_the_order_of_their_times() {
-        let mut users = Users::new(3, false);
+        let mut users = Users::new(3);
         let second = Duration::from_secs;
         for (slot, due) in [(0, 3), (1, 1), (2, 2)] {
             users.wait(Slot(slot), second(due));

@@ -117,7 +117,7 @@ impl PagesReport {
         load: &PageLoad,
         loaded: &LoadedPages,
     ) -> Self {
-        let LoadedPages { pages, elapsed, ran_out_of_ports, not_closed } = loaded;
+        let LoadedPages { pages, elapsed, ran_out_of_ports: _, not_closed } = loaded;
         let sum = |of: fn(&LoadedPage) -> u64| pages.iter().map(of).sum::<u64>();
         let mut failures = BTreeMap::new();
         for failure in pages.iter().filter_map(|page| page.failure) {
@@ -136,7 +136,7 @@ impl PagesReport {
             files_of_page: load.site.iter().map(|page| page.files.len()).max().unwrap_or(0),
             pages: pages.len() as u64 - failed,
             failed,
-            notes: notes(load, *ran_out_of_ports, &failures),
+            notes: notes(load, loaded, &failures),
             failures,
             connections: sum(|page| page.connections.into()),
             requests: sum(|page| page.requests.into()),
@@ -222,11 +222,11 @@ impl PagesReport {
 
 fn notes(
     load: &PageLoad,
-    ran_out_of_ports: bool,
+    loaded: &LoadedPages,
     failures: &BTreeMap<&'static str, u64>,
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    if ran_out_of_ports {
+    if loaded.ran_out_of_ports {
         notes.push("the run ended because no local port was free (use --source)".to_owned());
     }
     let is_getweb = load.transfer == Transfer::GetWeb;

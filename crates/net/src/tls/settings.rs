@@ -3,8 +3,12 @@
 use std::{path::Path, sync::Arc};
 
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    ClientConfig, ClientConnection, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme, WantsVerifier,
+    client::{
+        WantsClientCert,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
     pki_types::{
         CertificateDer, ServerName, UnixTime,
@@ -23,29 +27,49 @@ pub struct TlsSettings {
 
 impl TlsSettings {
     /// For sessions with `host`, whose certificate must lead to one in `ca_file`, or to one that the
-    /// system trusts; or may be any.
+    /// system trusts.
     ///
     /// # Errors
     ///
     /// If `host` cannot stand in a certificate, or `ca_file` holds none.
-    pub fn new(host: &str, insecure: bool, ca_file: Option<&Path>) -> Result<Self, String> {
+    pub fn new(host: &str, ca_file: Option<&Path>) -> Result<Self, String> {
+        Self::with(host, |builder, provider| {
+            let Some(file) = ca_file else {
+                return Ok(builder.with_root_certificates(system_roots()));
+            };
+            let problem = |what: String| format!("--ca-file {}: {what}", file.display());
+            let file_verifier = certificates(file).and_then(|all| FileVerifier::new(all, provider));
+            let file_verifier = Arc::new(file_verifier.map_err(problem)?);
+            Ok(builder.dangerous().with_custom_certificate_verifier(file_verifier))
+        })
+    }
+
+    /// For sessions with `host`, whose certificate may be any.
+    ///
+    /// # Errors
+    ///
+    /// If `host` cannot stand in a certificate.
+    pub fn insecure(host: &str) -> Result<Self, String> {
+        Self::with(host, |builder, provider| {
+            let anybody = Arc::new(Anybody(provider));
+            Ok(builder.dangerous().with_custom_certificate_verifier(anybody))
+        })
+    }
+
+    fn with(
+        host: &str,
+        verify: impl FnOnce(
+            ConfigBuilder<ClientConfig, WantsVerifier>,
+            Arc<CryptoProvider>,
+        ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, String>,
+    ) -> Result<Self, String> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| format!("cannot verify {host:?}: not a host name or address"))?;
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .expect("the provider serves TLS 1.2 and 1.3");
-        let mut config = if insecure {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
-        } else if let Some(file) = ca_file {
-            let problem = |what: String| format!("--ca-file {}: {what}", file.display());
-            let file_verifier = certificates(file).and_then(|all| FileVerifier::new(all, provider));
-            let file_verifier = file_verifier.map_err(problem)?;
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(file_verifier))
-        } else {
-            builder.with_root_certificates(system_roots())
-        }
-        .with_no_client_auth();
+        let mut config = verify(builder, provider)?.with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self { config: Arc::new(config), name })
     }

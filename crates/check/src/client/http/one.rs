@@ -1,6 +1,6 @@
 //! HTTP/1.
 
-use ackwise_http::{RequestParser, Version};
+use ackwise_http::{ConnectionOption, RequestParser, Version};
 
 use super::{Arrival, Response, content};
 use crate::client::observed::{Content, Request};
@@ -74,7 +74,7 @@ fn begun(parsed: &ackwise_http::Request) -> Request {
     }
 }
 
-pub(super) fn response(response: Response, is_last: bool) -> Vec<u8> {
+pub(super) fn response(response: Response, option: ConnectionOption) -> Vec<u8> {
     let status = match response {
         Response::Continue => return b"HTTP/1.1 100 Continue\r\n\r\n".to_vec(),
         Response::Refusal => "413 Content Too Large",
@@ -82,10 +82,10 @@ pub(super) fn response(response: Response, is_last: bool) -> Vec<u8> {
     };
     let content = content(response);
     let length = if response == Response::Empty { 3 } else { content.len() };
-    let connection = if is_last { "Connection: close" } else { "Connection: keep-alive" };
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
-         {connection}\r\n\r\n"
+         Connection: {}\r\n\r\n",
+        option.as_str()
     );
     [head.as_bytes(), &content].concat()
 }

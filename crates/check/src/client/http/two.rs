@@ -229,7 +229,11 @@ impl Http2 {
         let stream =
             Stream { content: 0, is_whole, taken: Some(0), credit, response: Vec::new(), sent: 0 };
         self.streams.insert(id, stream);
-        let head = Some(begun(&fields, is_whole)?);
+        let mut head = begun(&fields)?;
+        if is_whole {
+            head.content = Content::None;
+        }
+        let head = Some(head);
         Ok(Some(Arrival { stream: id, head, content: 0, is_whole }))
     }
 
@@ -280,7 +284,7 @@ impl Http2 {
 }
 
 /// The record of a request whose head has just arrived.
-fn begun(fields: &[Kept], is_whole: bool) -> Result<Request, String> {
+fn begun(fields: &[Kept]) -> Result<Request, String> {
     let text = |name: &[u8]| {
         let mut pairs = fields.iter().map(Kept::name_and_value);
         std::str::from_utf8(pairs.find(|(it, _)| *it == name)?.1).ok()
@@ -289,7 +293,6 @@ fn begun(fields: &[Kept], is_whole: bool) -> Result<Request, String> {
     let method = Method::ALL.into_iter().find(|it| it.as_str() == token);
     let method = method.ok_or_else(|| format!("unknown method {token:?}"))?;
     let content = match text(b"content-length").and_then(|it| it.parse().ok()) {
-        _ if is_whole => Content::None,
         Some(length) => Content::Length(length),
         None => Content::Unknown,
     };

@@ -17,7 +17,10 @@ use socket2::SockRef;
 use super::{
     Happening, MOST_CONNECTIONS, Outgoing, RECEIVE_BUFFER, SLOW_PAUSE, SLOW_READ, What, Wire,
 };
-use crate::stack::StackName;
+use crate::stack::{
+    StackName,
+    kernel::{LONGEST, quick_ack},
+};
 
 /// The kernel's TCP.
 pub(crate) struct KernelWire {
@@ -103,7 +106,7 @@ impl Wire for KernelWire {
     }
 
     fn longest_delay(&self) -> Duration {
-        LONGEST_DELAY
+        LONGEST
     }
 
     /// The kernel may have acknowledged the first segment before the connection is accepted.
@@ -211,19 +214,6 @@ impl Socket {
         }
     }
 }
-
-#[cfg(any(target_os = "linux", target_os = "android", target_os = "fuchsia"))]
-fn quick_ack(socket: &SockRef<'_>, on: bool) {
-    let _ = socket.set_tcp_quickack(on); // Fails on a closed socket, which acknowledges nothing.
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "fuchsia")))]
-fn quick_ack(_: &SockRef<'_>, _: bool) {}
-
-/// As for the client's side: below Linux's minimum of the delayed-ACK timer, 40 ms, by one tick of the slowest clock.
-/// Other systems have no switch: nothing can be withheld.
-const LONGEST_DELAY: Duration =
-    if cfg!(target_os = "linux") { Duration::from_millis(30) } else { Duration::ZERO };
 
 /// Reads of one connection before the others have their turn. Our choice.
 const READS: usize = 64;

@@ -21,7 +21,10 @@ use super::{
     Happening, MOST_CONNECTIONS, Outgoing, RECEIVE_BUFFER, SLOW_PAUSE, SLOW_READ, Sending, What,
     Wire,
 };
-use crate::stack::{StackName, distance::Distance};
+use crate::stack::{
+    StackName,
+    distance::{Distance, PathLoss},
+};
 
 /// Our own TCP.
 pub(crate) struct OwnWire {
@@ -194,7 +197,7 @@ impl Wire for OwnWire {
     }
 
     fn set_distance(&mut self, distance: Option<Distance>) -> bool {
-        self.stack.set_path(distance.map(|it| it.links(false)));
+        self.stack.set_path(distance.map(|it| it.links(PathLoss::Off)));
         true
     }
 

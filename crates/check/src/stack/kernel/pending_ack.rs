@@ -94,15 +94,16 @@ impl PendingAck {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "fuchsia"))]
-fn quick_ack(socket: &Socket, on: bool) {
+#[expect(clippy::fn_params_excessive_bools, reason = "a switch of the kernel's")]
+pub(crate) fn quick_ack(socket: &Socket, on: bool) {
     let _ = socket.set_tcp_quickack(on); // Fails on a closed socket, which acknowledges nothing.
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "fuchsia")))]
-fn quick_ack(_: &Socket, _: bool) {}
+pub(crate) fn quick_ack(_: &Socket, _: bool) {}
 
 /// How long an ACK can be withheld such that we know when it left: below Linux's minimum of the
 /// delayed-ACK timer, `TCP_ATO_MIN` = HZ/25 = 40 ms, by one tick of the slowest clock (HZ = 100).
 /// Other systems have no switch: nothing can be withheld.
-pub(super) const LONGEST: Duration =
+pub(crate) const LONGEST: Duration =
     if cfg!(target_os = "linux") { Duration::from_millis(30) } else { Duration::ZERO };

@@ -65,7 +65,7 @@ impl<T: Transport> Run<'_, T> {
         now: Duration,
     ) {
         if intended < self.load.warm_up {
-            self.tally.count_warm_up(None, true);
+            self.tally.count_warm_up(None, Some(&failure));
         } else {
             self.tally.count_failure(failure, fault, now.saturating_sub(intended));
         }
