@@ -38,7 +38,7 @@ impl MessagesSaid {
     /// Of a capture whose exchanges took so long.
     pub(super) fn of(analysis: &Analysis, exchanges: Duration) -> Self {
         let held = Held::most(analysis);
-        let read = read(analysis, held.is_some());
+        let read = read(analysis, held.as_ref());
         let unread = tunnels::most_is_unread(analysis, exchanges);
         let read = [read, unread].into_iter().flatten().reduce(|one, other| one + "\n" + &other);
         Self { held: held.map(|it| it.sentence()), read }
@@ -178,8 +178,8 @@ struct Read {
     apart: Vec<Duration>,
 }
 
-/// What was read, and that nothing was held, if it is so.
-fn read(analysis: &Analysis, is_held: bool) -> Option<String> {
+/// What was read, and that nothing was `held`, if it is so.
+fn read(analysis: &Analysis, held: Option<&Held>) -> Option<String> {
     let mut by_kind: BTreeMap<Tunnel, Read> = BTreeMap::new();
     for tunnel in analysis.connections.iter().flat_map(|it| &it.tunnels) {
         if !tunnel.kind.has_messages() {
@@ -201,10 +201,10 @@ fn read(analysis: &Analysis, is_held: bool) -> Option<String> {
     }
     let is_divided = by_kind.values().all(|it| it.undivided == 0);
     let kinds: Vec<_> = by_kind.into_iter().map(|(kind, it)| it.words(kind)).collect();
-    let verdict = match (is_held, is_divided) {
-        (true, _) => "",
-        (false, true) => " Neither Nagle's algorithm nor a cork held messages.",
-        (false, false) => {
+    let verdict = match (held, is_divided) {
+        (Some(_), _) => "",
+        (None, true) => " Neither Nagle's algorithm nor a cork held messages.",
+        (None, false) => {
             " As far as that shows, neither Nagle's algorithm nor a cork held messages."
         }
     };
