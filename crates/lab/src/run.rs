@@ -40,7 +40,7 @@ mod warning;
 mod work;
 
 pub use journal::JournalError;
-pub use merge::{MergeError, merge};
+pub use merge::{MergeError, merge, merge_partial};
 pub use row::Row;
 pub use shard::{Shard, ShardError};
 pub use summary::{Estimate, Summary, summaries};

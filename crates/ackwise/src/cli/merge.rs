@@ -6,7 +6,7 @@ use ackwise_lab::{
     measures::{matches, renamed},
     run::{
         export::{MeasureFilter, PageNotes},
-        merge,
+        merge, merge_partial,
     },
 };
 use clap::Args;
@@ -53,7 +53,10 @@ impl Merge {
 pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
     end_on_signal()?;
     files::check(arguments.files.iter().map(PathBuf::as_path), arguments.formats.files())?;
-    let rows = merge(&arguments.files, arguments.partial)?;
+    let rows = match arguments.partial {
+        true => merge_partial(&arguments.files)?,
+        false => merge(&arguments.files)?,
+    };
     let measures = || rows.iter().flat_map(|row| row.measures.keys());
     for pattern in &arguments.show {
         if !measures().any(|name| matches(pattern, name)) {

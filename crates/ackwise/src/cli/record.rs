@@ -3,7 +3,6 @@
 use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool},
 };
 
 use ackwise_explain::Explained;
@@ -63,16 +62,15 @@ impl Record {
         self.pcap.as_deref().into_iter().chain(self.time_sequence.as_deref())
     }
 
-    /// Runs one row and writes its files; explains it if asked to. After a stop nothing is written.
+    /// Runs one row and makes its recording. After a stop nothing is written.
     pub(crate) fn run(
         &self,
         experiment: &Experiment,
-        explain: bool,
-        stop: &Arc<AtomicBool>,
+        recording: &Recording,
     ) -> Result<(Row, Option<Explained>), Failure> {
         let (case, seed) = (self.case_of(experiment)?, self.seed_of(experiment)?);
         let scenario = &experiment.cases()[case].scenario;
-        let mut recorder = Recorder::begin(&self.recording(explain, stop), scenario)?;
+        let mut recorder = Recorder::begin(recording, scenario)?;
         let row = run_one(experiment, case, seed, &mut recorder);
         match row {
             Ok((row, _)) => Ok((row, recorder.finish()?)),
@@ -84,15 +82,15 @@ impl Record {
         }
     }
 
-    fn recording(&self, explain: bool, stop: &Arc<AtomicBool>) -> Recording {
+    /// The files that are asked for.
+    pub(crate) fn recording(&self) -> Recording {
         let whole = Recording::default();
         Recording {
             pcap: self.pcap.clone(),
             vantage: self.vantage.clone(),
             snap_length: self.snap_length.unwrap_or(whole.snap_length),
             time_sequence: self.time_sequence.clone(),
-            explain,
-            stop: Arc::clone(stop),
+            ..whole
         }
     }
 

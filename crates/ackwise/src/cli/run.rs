@@ -13,6 +13,7 @@ use ackwise_lab::{
     run::{
         On, Options, Row, RunAllError, Shard, Step,
         export::{MeasureFilter, PageNotes, list_json},
+        record::Recording,
         run_all,
     },
 };
@@ -110,7 +111,11 @@ pub(crate) enum WorldName {
 pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
     let experiment = arguments.read()?;
     if arguments.list {
-        return output::print(&list(&experiment, arguments.formats.json()), Outcome::Good);
+        let list = match arguments.formats.json() {
+            true => list_json(&experiment),
+            false => list(&experiment),
+        };
+        return output::print(&list, Outcome::Good);
     }
     arguments.check_files()?;
     let on = arguments.world()?;
@@ -121,7 +126,12 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
     if on == On::Simulator
         && (arguments.record.is_wanted() || arguments.is_page_of_one(&experiment))
     {
-        let recorded = arguments.record.run(&experiment, arguments.formats.html(), stop.asked());
+        let recording = Recording {
+            explain: arguments.formats.html(),
+            stop: Arc::clone(stop.asked()),
+            ..arguments.record.recording()
+        };
+        let recorded = arguments.record.run(&experiment, &recording);
         let (row, explained) = recorded.map_err(|error| {
             stop.signal().map_or(error, |signal| Failure::Interrupted { signal })
         })?;
@@ -317,10 +327,7 @@ fn parts(rows: f64) -> u64 {
 const PARTS: u64 = 1_000;
 
 /// The cases, one line each, with their numbers.
-fn list(experiment: &Experiment, json: bool) -> String {
-    if json {
-        return list_json(experiment);
-    }
+fn list(experiment: &Experiment) -> String {
     let mut text = String::new();
     for (number, case) in experiment.cases().iter().enumerate() {
         let labels = if case.labels.is_empty() {

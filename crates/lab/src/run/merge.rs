@@ -108,8 +108,28 @@ pub enum MergeError {
 ///
 /// # Errors
 ///
-/// Files that cannot be read, rows that do not belong together, and, unless `partial`, missing rows.
-pub fn merge(files: &[PathBuf], partial: bool) -> Result<Vec<Row>, MergeError> {
+/// Files that cannot be read, rows that do not belong together, and missing rows.
+pub fn merge(files: &[PathBuf]) -> Result<Vec<Row>, MergeError> {
+    let rows = read(files)?;
+    let of = rows.values().next().map_or(0, |row| row.of);
+    if rows.len() < of {
+        let first = (0..of).find(|number| !rows.contains_key(number)).unwrap_or(of);
+        return Err(MergeError::Incomplete { missing: of - rows.len(), of, first });
+    }
+    in_order(rows)
+}
+
+/// As [`merge`], but rows may be missing.
+///
+/// # Errors
+///
+/// Files that cannot be read, and rows that do not belong together.
+pub fn merge_partial(files: &[PathBuf]) -> Result<Vec<Row>, MergeError> {
+    in_order(read(files)?)
+}
+
+/// At least one row.
+fn read(files: &[PathBuf]) -> Result<BTreeMap<usize, Row>, MergeError> {
     let mut rows: BTreeMap<usize, Row> = BTreeMap::new();
     for path in files {
         // Rows that are there already are not kept, so that memory is for the different ones.
@@ -133,11 +153,13 @@ pub fn merge(files: &[PathBuf], partial: bool) -> Result<Vec<Row>, MergeError> {
             }
         })?;
     }
-    let of = rows.values().next().ok_or(MergeError::Nothing)?.of;
-    if rows.len() < of && !partial {
-        let first = (0..of).find(|number| !rows.contains_key(number)).unwrap_or(of);
-        return Err(MergeError::Incomplete { missing: of - rows.len(), of, first });
+    match rows.is_empty() {
+        true => Err(MergeError::Nothing),
+        false => Ok(rows),
     }
+}
+
+fn in_order(rows: BTreeMap<usize, Row>) -> Result<Vec<Row>, MergeError> {
     let rows: Vec<Row> = rows.into_values().collect();
     expect_table(&rows)?;
     Ok(rows)

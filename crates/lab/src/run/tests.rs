@@ -129,7 +129,7 @@ fn more_seeds_need_only_their_own_runs() {
     let three = sweep().with_set("seeds=3").unwrap();
     let rows = all(&three, &options);
     assert_eq!(rows, all(&three, &Options::default()));
-    assert_eq!(merge(std::slice::from_ref(&journal.0), false).unwrap(), rows);
+    assert_eq!(merge(std::slice::from_ref(&journal.0)).unwrap(), rows);
 }
 
 #[test]
@@ -153,22 +153,22 @@ fn shards_make_the_same_rows() {
         assert_eq!(all(&sweep(), &options).len(), 4);
     }
     let files: Vec<_> = journals.iter().map(|(_, journal)| journal.0.clone()).collect();
-    let merged = merge(&files, false).unwrap();
+    let merged = merge(&files).unwrap();
     assert_eq!(merged, whole);
     assert_eq!(json(&merged), json(&whole));
     assert_eq!(csv(&merged), csv(&whole));
 
-    let error = merge(&files[..2], false).unwrap_err().to_string();
+    let error = merge(&files[..2]).unwrap_err().to_string();
     assert!(
         error.starts_with("incomplete rows: 4 of 12 are missing, the first is row 2"),
         "{error}"
     );
-    assert_eq!(merge(&files[..2], true).unwrap().len(), 8);
+    assert_eq!(merge_partial(&files[..2]).unwrap().len(), 8);
 
     // What `--json` prints can be merged as well.
     let document = Scratch::new("json");
     fs::write(&document.0, json(&whole)).unwrap();
-    assert_eq!(merge(std::slice::from_ref(&document.0), false).unwrap(), whole);
+    assert_eq!(merge(std::slice::from_ref(&document.0)).unwrap(), whole);
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn forged(count: usize, change: impl Fn(usize, &mut serde_json::Value)) -> Scrat
 }
 
 fn merged(file: &Scratch) -> Result<usize, String> {
-    let rows = merge(std::slice::from_ref(&file.0), false);
+    let rows = merge(std::slice::from_ref(&file.0));
     rows.map(|rows| rows.len()).map_err(|error| error.to_string())
 }
 
@@ -335,15 +335,15 @@ fn equal_rows_merge_to_one_and_what_is_torn_does_not_count() {
     let same = forged(300, |_, row| row["row"] = 7.into());
     let text = fs::read_to_string(&same.0).unwrap();
     assert!(merged(&same).unwrap_err().starts_with("incomplete rows: 299 of 300 are missing"));
-    assert_eq!(merge(std::slice::from_ref(&same.0), true).unwrap().len(), 1);
+    assert_eq!(merge_partial(std::slice::from_ref(&same.0)).unwrap().len(), 1);
     let file = Scratch::new("json");
     let document = format!("{{\"other\":[{{}}],\"rows\":[{}]}}", text.trim().replace('\n', ","));
     fs::write(&file.0, &document).unwrap();
-    assert_eq!(merge(std::slice::from_ref(&file.0), true).unwrap().len(), 1);
+    assert_eq!(merge_partial(std::slice::from_ref(&file.0)).unwrap().len(), 1);
     fs::write(&file.0, &document[..document.len() / 2]).unwrap();
     assert!(merged(&file).unwrap_err().contains(": not a row written by `ackwise run`"));
     fs::write(&file.0, format!("{text}{}", &text[..40])).unwrap();
-    assert_eq!(merge(std::slice::from_ref(&file.0), true).unwrap().len(), 1);
+    assert_eq!(merge_partial(std::slice::from_ref(&file.0)).unwrap().len(), 1);
     fs::write(&file.0, format!("{text}x\n")).unwrap();
     assert!(merged(&file).unwrap_err().contains(":301: not a row"));
 }

@@ -20,6 +20,7 @@ use super::Failure;
 
 /// Reads key logs; `None` if none are given. If packets come as they are captured (`live`), secrets do, too: a thread
 /// reads on until the process ends.
+#[expect(clippy::fn_params_excessive_bools, reason = "a fact of the packets")]
 pub(super) fn read(files: &[PathBuf], live: bool) -> Result<Option<Arc<KeyLog>>, Failure> {
     if files.is_empty() {
         return Ok(None);
