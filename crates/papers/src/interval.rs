@@ -71,6 +71,10 @@ impl Interval {
         self.low.to_bits() == self.mean.to_bits() && self.high.to_bits() == self.mean.to_bits()
     }
 
+    #[expect(
+        clippy::fn_params_excessive_bools,
+        reason = "two answers that exclude each other, and the name of both"
+    )]
     const fn lies(&self, within: bool, without: bool) -> Lies {
         match (within, without) {
             (true, _) => Lies::Within,

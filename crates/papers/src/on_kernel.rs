@@ -86,9 +86,8 @@ impl KernelRow {
         (kernel != 0.0).then(|| (simulated - kernel) / kernel)
     }
 
-    /// Whether two times are as near as [`LIMIT_MS`] and the shares allow.
-    fn is_near(simulated: f64, kernel: f64, drops: bool) -> bool {
-        let share = if drops { LIMIT_WITH_DROPS } else { LIMIT };
+    /// Whether two times are as near as [`LIMIT_MS`] and this share allow.
+    fn is_near(simulated: f64, kernel: f64, share: f64) -> bool {
         (simulated - kernel).abs() <= (share * kernel).max(LIMIT_MS)
     }
 }
@@ -195,9 +194,9 @@ mod tests {
 
     #[test]
     fn a_time_is_near_by_a_share_or_by_a_millisecond() {
-        assert!(KernelRow::is_near(11.0, 10.0, false));
-        assert!(!KernelRow::is_near(111.0, 100.0, false));
-        assert!(KernelRow::is_near(119.0, 100.0, true));
-        assert!(KernelRow::is_near(1.0, 0.1, false));
+        assert!(KernelRow::is_near(11.0, 10.0, LIMIT));
+        assert!(!KernelRow::is_near(111.0, 100.0, LIMIT));
+        assert!(KernelRow::is_near(119.0, 100.0, LIMIT_WITH_DROPS));
+        assert!(KernelRow::is_near(1.0, 0.1, LIMIT));
     }
 }

@@ -10,7 +10,7 @@ use ackwise_link::Seed;
 use ackwise_live::{Limits, World};
 use ackwise_sim::{Measures, Nobody, Scenario};
 
-use super::{KernelRow, KernelTable};
+use super::{KernelRow, KernelTable, LIMIT, LIMIT_WITH_DROPS};
 use crate::{
     ReproduceError,
     analytic::{Acks, of_scenario},
@@ -119,6 +119,7 @@ impl Exhibit {
         let model = (self.has_model)(&case.labels)
             .then(|| of_scenario(&case.scenario, Acks::EverySecond { lone_wait: 0.04 }))
             .flatten();
+        let share = if drops { LIMIT_WITH_DROPS } else { LIMIT };
         let row = |measure: &&str| {
             let mut values: Vec<f64> =
                 runs.iter().filter_map(|run| run.get(*measure).copied()).collect();
@@ -141,7 +142,7 @@ impl Exhibit {
                 within_limit: linux_6
                     .zip(kernel)
                     .filter(|_| is_time)
-                    .map(|(simulated, kernel)| KernelRow::is_near(simulated, kernel, drops)),
+                    .map(|(simulated, kernel)| KernelRow::is_near(simulated, kernel, share)),
             }
         };
         self.measures.iter().map(row).collect()

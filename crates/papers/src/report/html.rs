@@ -72,7 +72,10 @@ fn blocks(table: &ComparisonTable) -> Vec<Block> {
     let mut shown = ackwise_report::HtmlTable::new(&table.title, header);
     for line in lines {
         let cells = line.into_iter().enumerate();
-        shown.add(cells.map(|(column, entry)| cell(entry, column < keys)));
+        shown.add(cells.map(|(column, entry)| match column < keys {
+            true => Cell::text(entry.text),
+            false => cell(entry),
+        }));
     }
     let mut blocks = vec![Block::Heading(table.id.clone()), Block::Table(shown)];
     if !table.notes.is_empty() {
@@ -81,10 +84,7 @@ fn blocks(table: &ComparisonTable) -> Vec<Block> {
     blocks
 }
 
-fn cell(Entry { text, row }: Entry, is_key: bool) -> Cell {
-    if is_key {
-        return Cell::text(text);
-    }
+fn cell(Entry { text, row }: Entry) -> Cell {
     let limit = row.and_then(|row| row.limit).map(|limit| format!("; tolerance {limit}"));
     let text = text + &limit.unwrap_or_default();
     match row.and_then(verdict) {
