@@ -106,7 +106,7 @@ impl OpenFile {
     }
 
     /// Has the kernel copy `before` and the beginning of `range` of `stored`, which is not empty, from mapped memory.
-    /// `more`: something follows `range`.
+    /// All of it goes with these `flags`.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl OpenFile {
         &mut self,
         (site, stored, range): (&Site, &Stored, Range<u64>),
         before: &[io::IoSlice<'_>],
-        more: bool,
+        flags: i32,
         stream: &std::net::TcpStream,
     ) -> io::Result<usize> {
         self.open(site, stored)?;
@@ -134,7 +134,7 @@ impl OpenFile {
         let [start, end] = [range.start, range.end].map(usize::try_from);
         let (start, end) = (start.map_err(io::Error::other)?, end.map_err(io::Error::other)?);
         let part = start..end.min(start.saturating_add(SEND_LIMIT));
-        let flags = if more || part.end < end { nix::libc::MSG_MORE } else { 0 };
+        let flags = if part.end < end { nix::libc::MSG_MORE } else { flags };
         mapped.send(stream, before, part, flags)
     }
 

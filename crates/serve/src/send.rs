@@ -125,7 +125,7 @@ impl<'r> Writer<'r> {
             let now = self.allowed(range.clone())?;
             // A window that is paced ends with a full segment.
             let more = self.restart.is_none() && now.end < range.end;
-            match self.write_some(now, more) {
+            match self.write_some(now, if more { MORE_FOLLOWS } else { 0 }) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => {
                     range.start += written as u64;
@@ -162,8 +162,8 @@ impl<'r> Writer<'r> {
         range.start..range.end.min(range.start + TUNED_WRITE)
     }
 
-    /// Writes the beginning of `range`. `more`: it is not the end of what is to be written.
-    fn write_some(&mut self, range: Range<u64>, more: bool) -> io::Result<usize> {
+    /// Writes the beginning of `range`; all of it with these `flags`.
+    fn write_some(&mut self, range: Range<u64>, flags: i32) -> io::Result<usize> {
         let wanted = range.end - range.start;
         #[cfg(target_os = "linux")]
         if self.copier.copies == Copies::Sendfile
@@ -177,8 +177,8 @@ impl<'r> Writer<'r> {
             && let Some(mapped) = mapped_after(self.replies, range.clone(), over)
         {
             let Mapped { before, file, more_follows } = mapped;
-            let more = more || more_follows;
-            return self.copier.file.send_mapped(file, &before, more, self.stream);
+            let flags = if more_follows { MORE_FOLLOWS } else { flags };
+            return self.copier.file.send_mapped(file, &before, flags, self.stream);
         }
         let reads_files = has_files(self.replies, range.clone());
         let slices = if reads_files {
@@ -187,7 +187,7 @@ impl<'r> Writer<'r> {
             gather(self.replies, range)
         };
         let length: u64 = slices.iter().map(|slice| slice.len() as u64).sum();
-        let flags = if more || length < wanted { MORE_FOLLOWS } else { 0 };
+        let flags = if length < wanted { MORE_FOLLOWS } else { flags };
         SockRef::from(self.stream).send_vectored_with_flags(&slices, flags)
     }
 }
@@ -369,6 +369,7 @@ pub(crate) fn left_until(deadline: Instant) -> io::Result<Duration> {
 }
 
 #[cfg(target_os = "linux")]
+#[expect(clippy::fn_params_excessive_bools, reason = "a switch of the kernel's")]
 fn set_cork(stream: &TcpStream, cork: bool) -> io::Result<()> {
     SockRef::from(stream).set_tcp_cork(cork)
 }

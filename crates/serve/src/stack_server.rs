@@ -143,8 +143,13 @@ impl StackServer {
         while let Some((id, event)) = self.stack.poll_event() {
             match event {
                 Event::Reset | Event::TimedOut(_) | Event::Closed => self.release(id),
-                Event::PeerClosed => self.serve(id, true),
-                _ => self.serve(id, false),
+                Event::PeerClosed => {
+                    self.serve(id);
+                    if self.connections.get(&id).is_some_and(|it| it.replies.is_empty()) {
+                        self.release(id);
+                    }
+                }
+                _ => self.serve(id),
             }
         }
         self.sweep(Instant::now());
@@ -177,7 +182,7 @@ impl StackServer {
             deadline: now + self.config.limits.request,
         };
         self.connections.insert(id, serving);
-        self.serve(id, false);
+        self.serve(id);
     }
 
     /// Closes a connection for a new one, if one can be spared: first the one that has waited longest for a request or
@@ -196,7 +201,7 @@ impl StackServer {
     }
 
     /// Sends and reads until neither makes progress.
-    fn serve(&mut self, id: ConnectionId, peer_closed: bool) {
+    fn serve(&mut self, id: ConnectionId) {
         let Some(mut serving) = self.connections.remove(&id) else { return };
         while self.send(id, &mut serving) && self.read(id, &mut serving) {}
         if serving.stage == Stage::Last && serving.replies.is_empty() {
@@ -204,11 +209,7 @@ impl StackServer {
             serving.stage = Stage::Closing;
             serving.deadline = Instant::now() + self.config.limits.linger;
         }
-        let idle = serving.replies.is_empty();
-        match peer_closed && idle {
-            true => self.release(id),
-            false => drop(self.connections.insert(id, serving)),
-        }
+        self.connections.insert(id, serving);
     }
 
     /// Sends what is pending. Returns whether all of it is in the send buffer.
