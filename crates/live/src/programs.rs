@@ -312,7 +312,11 @@ impl<'a> Programs<'a> {
 
     fn document(&mut self, application: u32, document: Document) {
         let warm = self.warm();
-        self.tallies[application as usize].document(document, warm);
+        let tally = &mut self.tallies[application as usize];
+        match warm {
+            true => tally.document(document),
+            false => tally.document_before(),
+        }
     }
 
     fn tally(&mut self, application: u32, note: impl FnOnce(&mut Tally)) {

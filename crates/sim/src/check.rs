@@ -128,6 +128,7 @@ impl Scenario {
 /// A pool of more would not be a limit: RFC 7323, section 2.3, ends windows at 1 GiB.
 const MOST_MEMORY: u64 = 1 << 30;
 
+#[expect(clippy::fn_params_excessive_bools, reason = "the condition, as in `assert`")]
 fn require(
     holds: bool,
     what: impl Fn() -> String,

@@ -171,15 +171,14 @@ impl Table {
                 if let Some(entry) = entry {
                     self.remove(entry);
                 }
-                (to != Counted::Not).then(|| self.insert(moves))
+                if to == Counted::Not {
+                    return None;
+                }
+                let number = if moves { self.last.insert() } else { self.first.insert() };
+                self.measures.most_memory = self.measures.most_memory.max(self.memory());
+                Some(Entry { last: moves, number })
             }
         }
-    }
-
-    fn insert(&mut self, last: bool) -> Entry {
-        let number = if last { self.last.insert() } else { self.first.insert() };
-        self.measures.most_memory = self.measures.most_memory.max(self.memory());
-        Entry { last, number }
     }
 
     fn remove(&mut self, entry: Entry) {

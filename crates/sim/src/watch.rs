@@ -148,6 +148,7 @@ impl Watched {
 
     /// The server has sent new data with this congestion window; `alone` if nothing else is outstanding. What is
     /// then smaller than just before was cut for idleness, and stays so until it is what it was at first.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a fact of the segment")]
     pub(crate) fn window_is(&mut self, window: u32, alone: bool) {
         if alone && window < self.window {
             self.cut_from = self.cut_from.max(Some(self.window));

@@ -78,6 +78,7 @@ impl Programs<'_> {
     }
 
     /// A file has wholly arrived at whoever receives it.
+    #[expect(clippy::fn_params_excessive_bools, reason = "what the server has said")]
     pub(super) fn bulk_client_has_file(
         &mut self,
         client: usize,

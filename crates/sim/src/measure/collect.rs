@@ -123,7 +123,11 @@ impl Collector {
     }
 
     pub(crate) fn document(&mut self, application: u32, document: Document) {
-        self.tallies[application as usize].document(document, self.warm);
+        let tally = &mut self.tallies[application as usize];
+        match self.warm {
+            true => tally.document(document),
+            false => tally.document_before(),
+        }
     }
 
     /// Records how far a user or client has come when the run ends.

@@ -59,13 +59,14 @@ pub fn applications(
 }
 
 impl Tally {
-    /// A document was received; `warm`: after the warm-up.
+    /// A document was received before the end of the warm-up.
+    pub fn document_before(&mut self) {
+        self.measures.missing.documents_before += 1;
+    }
+
+    /// A document was received.
     #[expect(clippy::cast_precision_loss, reason = "documents have fewer than 2^53 bytes")]
-    pub fn document(&mut self, document: Document, warm: bool) {
-        if !warm {
-            self.measures.missing.documents_before += 1;
-            return;
-        }
+    pub fn document(&mut self, document: Document) {
         let Document { files, bytes, time } = document;
         if !time.is_zero() {
             self.sum_of_rates += bytes as f64 / time.as_secs_f64();

@@ -7,7 +7,7 @@
 use ackwise_cause::{Direction, InFlight, Moment, Phase, Writer};
 use ackwise_tcp::{Instant, State, Transmit, Wait};
 
-use super::World;
+use super::{World, transfer::Sent};
 use crate::{
     connection::{Connection, End, Exchange},
     network::{Packet, PacketId},
@@ -76,13 +76,7 @@ impl<O: Observer> World<'_, O> {
 
     /// A segment has left; its first link is busy with it, and what came before it, for some time, unless
     /// it dropped it.
-    pub(super) fn watch_sent(
-        &mut self,
-        place: u32,
-        side: Side,
-        transmit: &Transmit,
-        dropped: bool,
-    ) {
+    pub(super) fn watch_sent(&mut self, place: u32, side: Side, transmit: &Transmit, sent: Sent) {
         let End { endpoint, way, .. } = self.connections[place as usize].end(side);
         let passage = self.network.passage(self.network.first_link(*way), &transmit.segment);
         let alone = endpoint.flight() == transmit.segment.sequence_length();
@@ -90,7 +84,7 @@ impl<O: Observer> World<'_, O> {
         let now = self.now;
         self.change_watched(place, |watched| {
             watched.sent(side, transmit);
-            if !dropped {
+            if !sent.dropped {
                 watched.passes(side, transmit, passage, now);
             }
             if side == Side::Server && transmit.segment.len > 0 {

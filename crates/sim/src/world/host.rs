@@ -7,7 +7,7 @@ use std::{
 
 use ackwise_link::Seed;
 use ackwise_tcp::{
-    Config, Instant,
+    Config, Flags, Instant,
     policy::{ControlBlocks, OpenPolicy, Sharing, TimerPolicy},
 };
 
@@ -121,11 +121,11 @@ impl Host {
     }
 
     /// What a segment costs whose connection has this entry.
-    fn segment_cost(&mut self, entry: Option<Entry>, is_reset: bool) -> Duration {
+    fn segment_cost(&mut self, entry: Option<Entry>, flags: Flags) -> Duration {
         let CostModel { per_segment, per_lookup, per_entry, per_reset, per_request: _ } = self.cost;
         let examined = self.table.as_mut().map_or(0, |table| table.look_up(entry));
         let look_up = per_lookup + per_entry * u32::try_from(examined).unwrap_or(u32::MAX);
-        let reset = if is_reset { per_reset } else { Duration::ZERO };
+        let reset = if flags.rst { per_reset } else { Duration::ZERO };
         per_segment + look_up + reset
     }
 
@@ -143,7 +143,7 @@ impl<O: Observer> World<'_, O> {
         let host = &mut self.hosts[node.0 as usize];
         let Packet { connection, from, transmit, .. } = self.network.packet(packet);
         let entry = self.connections[*connection as usize].end(from.other()).entry;
-        let cost = host.segment_cost(entry, transmit.segment.flags.rst);
+        let cost = host.segment_cost(entry, transmit.segment.flags);
         if cost.is_zero() && host.busy_until <= self.now {
             self.receive(*connection, packet);
             return true;

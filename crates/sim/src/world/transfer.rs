@@ -222,7 +222,7 @@ impl<O: Observer> World<'_, O> {
     #[cold]
     fn look_after(&mut self, sent: Sent, (place, side): (u32, Side), transmit: &Transmit) {
         if self.scenario.watch_causes {
-            self.watch_sent(place, side, transmit, sent.dropped);
+            self.watch_sent(place, side, transmit, sent);
         }
         if sent.dropped {
             self.dropped(sent.id);
@@ -248,10 +248,10 @@ impl<O: Observer> World<'_, O> {
 
 /// What became of a segment that has left.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+pub(super) struct Sent {
     id: PacketId,
     /// By the first link.
-    dropped: bool,
+    pub(super) dropped: bool,
 }
 
 impl<O: Observer> Rest<'_, O> {

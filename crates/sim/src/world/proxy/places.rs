@@ -23,10 +23,9 @@ pub(in crate::world) enum Syn {
 }
 
 impl State {
-    /// Where to look for the connection to close: of those that count, and only of those to clients if
-    /// these have their share.
-    fn closes_first(&self, proxy: &Proxy, clients_only: bool) -> Direction {
-        if clients_only || proxy.counted == Counted::Downward {
+    /// Where to look for the connection to close: of those that count.
+    fn closes_first(&self, proxy: &Proxy) -> Direction {
+        if proxy.counted == Counted::Downward {
             return Direction::Down;
         }
         match [0, 1].map(|at| self.idle[at].oldest().map(|idle| idle.since)) {
@@ -118,8 +117,11 @@ impl<O: Observer> World<'_, O> {
         let clients_full = both
             && direction == Direction::Down
             && state.open[Direction::Down as usize] + setting.reserved >= most;
-        let open = if clients_full { most } else { state.counted(setting) };
-        let closes = state.closes_first(setting, clients_full);
+        // Clients that have their share give way to clients.
+        let (open, closes) = match clients_full {
+            true => (most, Direction::Down),
+            false => (state.counted(setting), state.closes_first(setting)),
+        };
         match state.limit.admit(&mut state.idle[closes as usize], open, None, now) {
             Admission::Admit => true,
             Admission::AdmitInsteadOf(closing) => {
