@@ -58,12 +58,20 @@ impl Printer {
         }
     }
 
-    /// Prints the buffered output and the verdict; without progress lines if the step `passed`.
-    pub(crate) fn end(self, passed: bool, verdict: &dyn fmt::Display) {
+    /// Prints the buffered output without progress lines, and the verdict on a step that passed.
+    pub(crate) fn passed(self, verdict: &dyn fmt::Display) {
+        let kept = self.kept.map(|kept| {
+            let kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+            Mutex::new(without_progress(&kept))
+        });
+        Self { kept, ..self }.end(verdict);
+    }
+
+    /// Prints the buffered output and the verdict.
+    pub(crate) fn end(self, verdict: &dyn fmt::Display) {
         let Some(kept) = self.kept else { return };
         let kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let said = if passed { without_progress(&kept) } else { kept };
-        print(&format!("\n=== {}: {}\n{said}\n", self.step, verdict));
+        print(&format!("\n=== {}: {}\n{kept}\n", self.step, verdict));
     }
 }
 

@@ -129,7 +129,10 @@ fn run_step(step: &Step, rows: &Rows, skip_file: &SkipFile, console: Console) ->
         Err(error) => Verdict::Failed(format!("{error:#}")),
     };
     let row = row(verdict, cpu, tally);
-    printer.end(row.verdict == Verdict::Passed, &row.verdict);
+    match row.verdict {
+        Verdict::Passed => printer.passed(&row.verdict),
+        _ => printer.end(&row.verdict),
+    }
     row
 }
 

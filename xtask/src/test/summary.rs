@@ -58,6 +58,7 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// 0: all passed, 1: failures, 2: skipped tests.
+    #[expect(clippy::fn_params_excessive_bools, reason = "an option of the command line")]
     pub(crate) fn exit_code(&self, allow_skips: bool) -> u8 {
         if self.failed() > 0 {
             1
