@@ -93,7 +93,7 @@ pub(crate) const fn mtu(tcp: &Config) -> u16 {
 pub(crate) fn initial_window(tcp: &Config) -> Option<u32> {
     match tcp.policies.initial_window {
         InitialWindow::Rfc6928 => None,
-        other => Some(other.bytes(tcp.mss.into(), false, false) / u32::from(tcp.mss)),
+        other => Some(other.bytes(tcp.mss.into(), false) / u32::from(tcp.mss)),
     }
 }
 

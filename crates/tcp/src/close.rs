@@ -28,11 +28,8 @@ impl Closing {
     pub(crate) const NONE: Self = Self { agreed: None, confirmed: false, reason: None };
 
     /// The peer's SYN, or SYN-ACK, has arrived.
-    ///
-    /// When both open at once, neither knows whether the other one has seen its offer: then nothing
-    /// is agreed.
-    pub(crate) fn agree(&mut self, policy: ClosePolicy, segment: &Segment, both_open: bool) {
-        self.agreed = policy.agree(segment.time_wait_holder).filter(|_| !both_open);
+    pub(crate) fn agree(&mut self, policy: ClosePolicy, segment: &Segment) {
+        self.agreed = policy.agree(segment.time_wait_holder);
     }
 
     /// The peer's FIN has arrived, perhaps not for the first time.

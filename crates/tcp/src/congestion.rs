@@ -44,6 +44,15 @@ pub(crate) enum Repair {
     Scoreboard,
 }
 
+/// A retransmission timeout, as a congestion control sees it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Expiry {
+    /// The segment at SND.UNA had not timed out before.
+    First,
+    /// It had.
+    Again,
+}
+
 /// An ACK for new data, as a congestion control sees it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Acked {
@@ -236,16 +245,17 @@ impl Controller {
     }
 
     /// The third duplicate ACK, or the scoreboard, says that something is lost: a recovery begins.
-    /// `scoreboard` tells whether it is repaired by RFC 6675, so that cwnd must not be inflated; the
-    /// controls of BSD are older than SACK and ignore it.
-    pub(crate) fn on_loss(&mut self, at_loss: AtLoss, scoreboard: bool) {
+    /// Where RFC 6675 repairs it, cwnd must not be inflated; the controls of BSD are older than SACK and ignore that.
+    pub(crate) fn on_loss(&mut self, at_loss: AtLoss, repair: Repair) {
         let AtLoss { flight, peer, next: _ } = at_loss;
         match self {
             Self::Tahoe(window) => bsd::collapse(window, flight),
             Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
-            Self::Reno(window) => window.enter_recovery(bsd::threshold(window, flight), false),
-            Self::NewReno(control) | Self::Sack(control) => control.on_loss(flight, scoreboard),
-            Self::Cubic(control) => control.on_loss(scoreboard),
+            Self::Reno(window) => {
+                window.enter_recovery(bsd::threshold(window, flight), Repair::OneSegment)
+            }
+            Self::NewReno(control) | Self::Sack(control) => control.on_loss(flight, repair),
+            Self::Cubic(control) => control.on_loss(repair),
             Self::Bbr(control) => control.on_loss(),
         }
     }
@@ -283,23 +293,29 @@ impl Controller {
         }
     }
 
-    /// The retransmission timer expired. `first` unless the same segment expired before: BSD halves
-    /// ssthresh each time, `first` is RFC 5681's rule.
-    pub(crate) fn on_timeout(&mut self, at_loss: AtLoss, first: bool, now: Instant) {
+    /// The retransmission timer expired. BSD halves ssthresh each time, RFC 5681 at the first expiry.
+    pub(crate) fn on_timeout(&mut self, at_loss: AtLoss, expiry: Expiry, now: Instant) {
         let AtLoss { flight, peer, next } = at_loss;
         match self {
             Self::Tahoe(window) | Self::Reno(window) => bsd::collapse(window, flight),
             Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
-            Self::NewReno(control) | Self::Sack(control) => control.on_timeout(flight, first),
-            Self::Cubic(control) => control.on_timeout(first, next, now),
+            Self::NewReno(control) | Self::Sack(control) => control.on_timeout(flight, expiry),
+            Self::Cubic(control) => control.on_timeout(expiry, next, now),
             Self::Bbr(control) => control.on_timeout(),
         }
     }
 
-    /// A segment leaves, `idle` if nothing is outstanding: what a sample of the delivery rate needs of it.
-    pub(crate) fn on_sent(&mut self, idle: bool, now: Instant) -> Snapshot {
+    /// A segment is about to leave, and nothing is outstanding.
+    pub(crate) fn on_first_sent(&mut self, now: Instant) {
+        if let Self::Bbr(control) = self {
+            control.on_first_sent(now);
+        }
+    }
+
+    /// What a sample of the delivery rate needs of a segment that leaves.
+    pub(crate) fn snapshot(&self) -> Snapshot {
         match self {
-            Self::Bbr(control) => control.on_sent(idle, now),
+            Self::Bbr(control) => control.snapshot(),
             _ => Snapshot::default(),
         }
     }

@@ -145,7 +145,7 @@ impl Connection {
     pub(crate) fn allow_data_with_syn(&mut self) {
         let unused = self.sender.sequence().max() == 0
             && matches!(self.state, State::SynSent | State::Listen);
-        if unused && self.config.policies.open.sends_data_with_syn(true) {
+        if unused && self.config.policies.open.sends_data_with_syn() {
             let since = self.sender.timers().last_send();
             self.fast_open = Some(Box::new(FastOpen::new(since)));
         }

@@ -75,4 +75,5 @@ pub(crate) use self::{
     piece::Piece,
     sender::{AfterTimeout, Effects, Sender},
     sequence::SendSequence,
+    sequence::Una,
 };

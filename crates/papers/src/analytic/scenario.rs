@@ -28,7 +28,7 @@ pub fn of_scenario(scenario: &Scenario, acks: Acks) -> Option<f64> {
     let path = path(scenario, server.mss.into())?;
     // In BSD the ACK of the SYN-ACK opens the window of a server, unless it answers before that.
     let opened = server.policies.open == OpenPolicy::Handshake;
-    let initial = server.policies.initial_window.bytes(server.mss.into(), opened, false);
+    let initial = server.policies.initial_window.bytes(server.mss.into(), opened);
     let start = Start { window: u64::from(initial.div_ceil(server.mss.into())), acks };
     let transport = match (transport(web)?, server.policies.open) {
         // After the first connection of a run the server is known.

@@ -83,7 +83,7 @@ impl Host {
     /// a connection before.
     pub(super) fn sends_data_with_syn(&self, peer: &Self, node: NodeId) -> bool {
         let policy = self.open_policy();
-        policy == peer.open_policy() && policy.sends_data_with_syn(self.known.contains(&node))
+        policy == peer.open_policy() && policy.sends_data_with_syn() && self.known.contains(&node)
     }
 
     /// A connection to `peer` is open.

@@ -179,9 +179,9 @@ impl Bbr {
         self.set_window(delivery);
     }
 
-    /// A segment leaves, `idle` if nothing is outstanding (`bbr_cwnd_event`).
-    pub(super) fn on_sent(&mut self, idle: bool, now: Instant) -> Snapshot {
-        if idle && self.rate.is_app_limited() {
+    /// A segment is about to leave, and nothing is outstanding (`bbr_cwnd_event`).
+    pub(super) fn on_first_sent(&mut self, now: Instant) {
+        if self.rate.is_app_limited() {
             self.restarts = true;
             self.extra = Extra { since: now, acked: 0, ..self.extra };
             match self.mode {
@@ -190,7 +190,12 @@ impl Bbr {
                 Mode::Startup | Mode::Drain => {}
             }
         }
-        self.rate.on_sent(idle, now)
+        self.rate.on_first_sent(now);
+    }
+
+    /// What a sample of the delivery rate needs of a segment that leaves.
+    pub(super) const fn snapshot(&self) -> Snapshot {
+        self.rate.snapshot()
     }
 
     /// The application writes, when all that was written has left and cwnd has room (`tcp_sendmsg`:

@@ -4,7 +4,7 @@
 //! window grows by a twentieth in each round trip until there is one.
 
 use super::{
-    Acked, Passed, Windows,
+    Acked, Expiry, Passed, Repair, Windows,
     cubic_curve::{self, Curve},
     hystart::{HyStart, micros},
     window::{LARGEST, Window},
@@ -202,18 +202,18 @@ impl Cubic {
         delivered - used
     }
 
-    pub(super) fn on_loss(&mut self, scoreboard: bool) {
+    pub(super) fn on_loss(&mut self, repair: Repair) {
         self.remember_window();
         let threshold = self.reduced();
-        self.window.enter_recovery(threshold, scoreboard);
+        self.window.enter_recovery(threshold, repair);
     }
 
     /// Section 4.8: after a timeout "K is set to 0, and W_max is set to the congestion window size
     /// at the beginning of the current congestion avoidance stage". ssthresh is held for a segment
     /// that has expired before (RFC 5681, section 3.1), and during a recovery, which has reduced it for
     /// the same window of data (Linux `tcp_enter_loss`).
-    pub(super) fn on_timeout(&mut self, first: bool, next: u64, now: Instant) {
-        if first && !self.window.in_recovery() {
+    pub(super) fn on_timeout(&mut self, expiry: Expiry, next: u64, now: Instant) {
+        if expiry == Expiry::First && !self.window.in_recovery() {
             self.remember_window();
             self.window.threshold = self.reduced();
         }

@@ -57,11 +57,13 @@ impl DeliveryRate {
         app_limited: 0,
     };
 
-    /// A segment leaves, `idle` if nothing is outstanding.
-    pub(super) const fn on_sent(&mut self, idle: bool, now: Instant) -> Snapshot {
-        if idle {
-            (self.first_sent, self.delivered_at) = (now, now);
-        }
+    /// A segment is about to leave, and nothing is outstanding.
+    pub(super) const fn on_first_sent(&mut self, now: Instant) {
+        (self.first_sent, self.delivered_at) = (now, now);
+    }
+
+    /// What a segment that leaves carries with it.
+    pub(super) const fn snapshot(&self) -> Snapshot {
         Snapshot {
             delivered: self.delivered,
             app_limited: self.app_limited != 0,
@@ -125,12 +127,13 @@ mod tests {
     #[test]
     fn the_rate_is_the_lower_one_of_sending_and_acknowledging() {
         let mut rate = DeliveryRate::NONE;
-        let first = rate.on_sent(true, at(0));
-        let second = rate.on_sent(false, at(0));
+        rate.on_first_sent(at(0));
+        let first = rate.snapshot();
+        let second = rate.snapshot();
         // Two segments in a round trip of 100 ms.
         let sample = rate.on_ack(1, Some((first, at(0))), None, at(100)).unwrap();
         assert_eq!((sample.delivered, sample.interval), (1, Some(Nanos::from_millis(100))));
-        let third = rate.on_sent(false, at(100));
+        let third = rate.snapshot();
         let sample = rate.on_ack(1, Some((second, at(0))), None, at(110)).unwrap();
         assert_eq!((sample.delivered, sample.interval), (2, Some(Nanos::from_millis(110))));
         // Sent 100 ms after the one before it was: the rate of sending is the lower one.
@@ -142,7 +145,8 @@ mod tests {
     #[test]
     fn an_interval_below_the_shortest_round_trip_is_not_believed() {
         let mut rate = DeliveryRate::NONE;
-        let sent = rate.on_sent(true, at(0));
+        rate.on_first_sent(at(0));
+        let sent = rate.snapshot();
         let shortest = Some(Nanos::from_millis(50));
         let sample = rate.on_ack(1, Some((sent, at(0))), shortest, at(40)).unwrap();
         assert_eq!(sample.interval, None);
@@ -152,9 +156,10 @@ mod tests {
     #[test]
     fn samples_are_limited_by_the_application_until_its_flight_is_delivered() {
         let mut rate = DeliveryRate::NONE;
-        let before = rate.on_sent(true, at(0));
+        rate.on_first_sent(at(0));
+        let before = rate.snapshot();
         rate.limit_by_application(1);
-        let after = rate.on_sent(false, at(1));
+        let after = rate.snapshot();
         assert!(!rate.on_ack(1, Some((before, at(0))), None, at(10)).unwrap().app_limited);
         assert!(rate.is_app_limited());
         assert!(rate.on_ack(1, Some((after, at(1))), None, at(20)).unwrap().app_limited);

@@ -4,7 +4,7 @@
 //! segment per ACK in slow start (L = 1), bytes in congestion avoidance. L = 2 is experimental. Linux has
 //! no limit.
 
-use super::{Acked, Windows, window::Window};
+use super::{Acked, Expiry, Repair, Windows, window::Window};
 
 /// RFC 6582's congestion control.
 #[derive(Clone, Copy, Debug)]
@@ -90,16 +90,16 @@ impl NewReno {
         }
     }
 
-    pub(super) fn on_loss(&mut self, flight: u32, scoreboard: bool) {
+    pub(super) fn on_loss(&mut self, flight: u32, repair: Repair) {
         let threshold = self.reduced(self.window.flight_at_loss(flight));
-        self.window.enter_recovery(threshold, scoreboard);
+        self.window.enter_recovery(threshold, repair);
         self.acked = 0;
     }
 
     /// RFC 5681, section 3.1: for a segment retransmitted by the timer before, "the value of
     /// ssthresh is held constant".
-    pub(super) fn on_timeout(&mut self, flight: u32, first: bool) {
-        if first {
+    pub(super) fn on_timeout(&mut self, flight: u32, expiry: Expiry) {
+        if expiry == Expiry::First {
             self.window.threshold = self.reduced(flight);
         }
         self.window.collapse();

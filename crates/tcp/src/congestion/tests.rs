@@ -55,13 +55,13 @@ fn apply(control: &mut Controller, input: Input, now: Instant) {
     match input {
         Ack(bytes) => control.on_ack(acked(bytes, control.window(), true), now),
         Unused(bytes, flight) => control.on_ack(acked(bytes, flight, false), now),
-        Loss(flight) => control.on_loss(at_loss(flight), false),
-        SackLoss(flight) => control.on_loss(at_loss(flight), true),
+        Loss(flight) => control.on_loss(at_loss(flight), Repair::PartialAcks),
+        SackLoss(flight) => control.on_loss(at_loss(flight), Repair::Scoreboard),
         Duplicate => control.on_duplicate_ack(),
         Partial(bytes) => control.on_partial_ack(bytes),
         Recovered(flight) => control.on_recovered(flight),
-        Timeout(flight) => control.on_timeout(at_loss(flight), true, now),
-        TimeoutAgain(flight) => control.on_timeout(at_loss(flight), false, now),
+        Timeout(flight) => control.on_timeout(at_loss(flight), Expiry::First, now),
+        TimeoutAgain(flight) => control.on_timeout(at_loss(flight), Expiry::Again, now),
         Restart(congestion, threshold) => {
             control.on_restart(Windows { congestion, threshold });
         }
@@ -333,7 +333,7 @@ impl Rfc9438 {
 fn against_reference(segments: u32, rtt: Duration, rounds: u32) -> Vec<(f64, f64)> {
     let mut control = start(CongestionPolicy::Cubic, segments * MSS, HIGH);
     let mut reference = Rfc9438::after_loss_at(f64::from(segments));
-    control.on_loss(at_loss(segments * MSS), true);
+    control.on_loss(at_loss(segments * MSS), Repair::Scoreboard);
     control.on_recovered(0);
     let mut began = None;
     let mut windows = Vec::new();
@@ -387,7 +387,7 @@ fn cubic_is_back_at_its_window_after_k() {
 /// A CUBIC in congestion avoidance since 0, after a loss at 1,000 segments.
 fn avoiding() -> Controller {
     let mut control = start(CongestionPolicy::Cubic, 1_000 * MSS, HIGH);
-    control.on_loss(at_loss(1_000 * MSS), true);
+    control.on_loss(at_loss(1_000 * MSS), Repair::Scoreboard);
     control.on_recovered(0);
     ack_window(&mut control, Instant::EPOCH, true);
     control
@@ -432,7 +432,7 @@ fn cubic_gives_way_faster_when_it_did_not_come_back() {
     // A second loss at 700 of 1,000 segments: W_max is 700 * 0.85, so the plateau comes at 595 and
     // after K = cbrt(105 / 0.4) = 6.4 s.
     let mut control = avoiding();
-    control.on_loss(at_loss(700 * MSS), true);
+    control.on_loss(at_loss(700 * MSS), Repair::Scoreboard);
     control.on_recovered(0);
     assert!(control.threshold().abs_diff(490 * MSS) < MSS, "{}", control.threshold());
     for round in 2..=66 {

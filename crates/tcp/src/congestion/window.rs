@@ -1,6 +1,6 @@
 //! cwnd and ssthresh, with the steps that several controls share.
 
-use super::{Acked, Windows};
+use super::{Acked, Repair, Windows};
 
 /// No window is larger: 65,535 bytes shifted by 14 (RFC 7323, section 2.3).
 pub(super) const LARGEST: u32 = 65_535 << 14;
@@ -92,11 +92,11 @@ impl Window {
 
     /// RFC 6675, section 5, step 4.2, or RFC 5681, section 3.2, step 3: three segments have left the
     /// network, which only the scoreboard counts by itself.
-    pub(super) fn enter_recovery(&mut self, threshold: u32, scoreboard: bool) {
+    pub(super) fn enter_recovery(&mut self, threshold: u32, repair: Repair) {
         self.threshold = threshold;
         self.congestion = threshold.clamp(self.mss, LARGEST);
         self.recovery = Recovery::Scoreboard;
-        if !scoreboard {
+        if repair != Repair::Scoreboard {
             self.recovery = Recovery::Inflating;
             self.grow(3 * self.mss);
         }

@@ -9,7 +9,7 @@ use crate::{
     receive::ReverseFacts,
     received::{DropReason, Received},
     segment::Segment,
-    send::Effects,
+    send::{Effects, Una},
     state::{Input, State},
     transmit::PendingReset,
     units::Instant,
@@ -73,7 +73,7 @@ impl Connection {
         self.sender.sequence_mut().rewind_to(acked);
         self.take_ack(acked, segment, now);
         self.establish(segment, now);
-        self.take_text(&without_syn(segment), true, now)
+        self.take_text(&without_syn(segment), Una::Advances, now)
     }
 
     /// Section 3.10.7.4: all other states.
@@ -171,12 +171,12 @@ impl Connection {
     )]
     fn take(&mut self, ack: u64, segment: &Segment, now: Instant) -> Received {
         let una = self.sender.sequence().una();
-        let (establishes, advances) = (una == 0, ack > una);
+        let (establishes, moves) = (una == 0, Una::after(ack, una));
         self.take_ack(ack, segment, now);
         if establishes {
             self.establish(segment, now);
         }
-        self.take_text(segment, advances, now)
+        self.take_text(segment, moves, now)
     }
 
     /// The ACK is taken; then follows what it means for the connection.
@@ -200,8 +200,8 @@ impl Connection {
         }
     }
 
-    /// Data and FIN, trimmed to what is new and inside the window, of a segment whose ACK `advances` SND.UNA.
-    fn take_text(&mut self, segment: &Segment, advances: bool, now: Instant) -> Received {
+    /// Data and FIN, trimmed to what is new and inside the window.
+    fn take_text(&mut self, segment: &Segment, una: Una, now: Instant) -> Received {
         if !self.state.receives() {
             if segment.flags.fin && self.state != State::Closed {
                 self.take_second_fin(now);
@@ -222,7 +222,7 @@ impl Connection {
                 }
                 Received::TAKEN
             }
-            _ => self.take_data(segment, advances, now),
+            _ => self.take_data(segment, una, now),
         };
         if segment.flags.fin {
             self.closing.note_fin(segment);
@@ -236,11 +236,11 @@ impl Connection {
         received
     }
 
-    fn take_data(&mut self, segment: &Segment, advances: bool, now: Instant) -> Received {
+    fn take_data(&mut self, segment: &Segment, una: Una, now: Instant) -> Received {
         let reverse = ReverseFacts {
             round_trip: self.sender.round_trip(),
             mss: self.sender.sequence().mss(),
-            after_bare_ack: !advances && self.sender.sequence().una() > 1,
+            after_bare_ack: una == Una::Stays && self.sender.sequence().una() > 1,
         };
         let received = self.receiver.take_data(segment, &self.config, reverse, now);
         if self.receiver.sequence().readable() > 0 {
@@ -262,7 +262,10 @@ impl Connection {
     fn take_syn(&mut self, segment: &Segment, now: Instant) {
         self.receiver.take_syn(segment, &self.config, now);
         let both_open = self.state == State::SynSent && segment.ack.is_none();
-        self.closing.agree(self.config.policies.close, segment, both_open);
+        // Neither knows then whether the other one has seen its offer: nothing is agreed.
+        if !both_open {
+            self.closing.agree(self.config.policies.close, segment);
+        }
         let policies = &self.config.policies;
         let uses_sack = self.receiver.sequence().uses_sack();
         self.sender.agree_on_sack(uses_sack, policies.loss_detection);
@@ -287,7 +290,7 @@ impl Connection {
         };
         open.take_data(now);
         self.sender.begin_congestion_control(&self.config);
-        self.take_text(&data_of_syn(syn), true, now)
+        self.take_text(&data_of_syn(syn), Una::Advances, now)
     }
 
     /// The handshake is over: the first window, and the application hears of it.

@@ -18,15 +18,12 @@ pub enum InitialWindow {
 }
 
 impl InitialWindow {
-    /// The window in bytes.
-    ///
-    /// RFC 6928, section 2: "If the SYN or SYN/ACK is lost, the initial window used by a sender after a
-    /// correctly transmitted SYN MUST be one segment": `syn_lost`, for every variant.
+    /// The window in bytes, if the SYN is not lost.
     #[must_use]
-    pub fn bytes(self, mss: u32, passive: bool, syn_lost: bool) -> u32 {
+    #[expect(clippy::fn_params_excessive_bools, reason = "what 4.3BSD depends on")]
+    pub fn bytes(self, mss: u32, passive: bool) -> u32 {
         let segments = |count: u32| mss.saturating_mul(count);
         match self {
-            _ if syn_lost => mss,
             Self::Segments(count) => segments(count.get().into()),
             Self::BsdPassiveTwo => segments(1 + u32::from(passive)),
             Self::Rfc3390 => segments(4).min(segments(2).max(4_380)),
@@ -59,8 +56,7 @@ mod tests {
             (Rfc6928,    u32::MAX, false, u32::MAX),
         ];
         for &(policy, mss, passive, bytes) in table {
-            assert_eq!(policy.bytes(mss, passive, false), bytes, "{policy:?}, MSS {mss}");
-            assert_eq!(policy.bytes(mss, passive, true), mss, "{policy:?} after a lost SYN");
+            assert_eq!(policy.bytes(mss, passive), bytes, "{policy:?}, MSS {mss}");
         }
     }
 }

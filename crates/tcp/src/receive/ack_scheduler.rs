@@ -136,7 +136,10 @@ impl AckScheduler {
 
     /// A segment that carries ACK = `next` has left.
     pub(crate) fn sent(&mut self, next: u64) {
-        self.quick_ack.ack_sent(self.is_pending());
+        match self.is_pending() {
+            true => self.quick_ack.pending_ack_sent(),
+            false => self.quick_ack.ack_sent(),
+        }
         self.clear();
         self.segments = 0;
         self.last_sent = next;
@@ -147,6 +150,7 @@ impl AckScheduler {
     }
 
     /// Why an ACK must leave now, if it must; the RTO bounds what a missed timeout teaches.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a fact of the stream")]
     pub(crate) fn must_leave(
         &mut self,
         behind_gap: bool,

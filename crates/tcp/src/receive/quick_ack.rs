@@ -78,10 +78,15 @@ impl QuickAck {
         self.interactive |= answers;
     }
 
-    /// An ACK has left; `pending` if one was needed (`tcp_event_ack_sent`).
-    pub(crate) const fn ack_sent(&mut self, pending: bool) {
+    /// An ACK has left that was not needed.
+    pub(crate) const fn ack_sent(&mut self) {
         self.small_segments = 0;
-        if pending && self.credit > 0 {
+    }
+
+    /// One that was needed has left (`tcp_event_ack_sent`).
+    pub(crate) const fn pending_ack_sent(&mut self) {
+        self.ack_sent();
+        if self.credit > 0 {
             self.credit -= 1;
             if self.credit == 0 {
                 self.time_out_us = MIN_US;
@@ -203,7 +208,7 @@ mod tests {
         quick_ack.data_arrived(None, credit, || rto);
         for _ in 0..MAX_CREDIT {
             assert!(quick_ack.is_quick());
-            quick_ack.ack_sent(true);
+            quick_ack.pending_ack_sent();
         }
         for (gap, quick) in [(1_000, false), (2_000, false), (2_001, true)] {
             quick_ack.data_arrived(Some(ms(gap)), credit, || rto);

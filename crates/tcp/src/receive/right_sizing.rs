@@ -78,7 +78,7 @@ impl RightSizing {
         if let Some((echo, age)) = data.echo.filter(|it| it.0 != self.echo) {
             self.echo = echo;
             if data.len >= data.mss {
-                self.take_round_trip(Nanos::from_millis(age.into()), data.drained);
+                self.take_round_trip(Nanos::from_millis(age.into()), data);
             }
         }
         // `tcp_grow_window`: two segments for each that arrives.
@@ -104,10 +104,10 @@ impl RightSizing {
     }
 
     /// `tcp_rcv_rtt_update`: a shorter sample counts at once, a longer one by an eighth.
-    fn take_round_trip(&mut self, sample: Nanos, drained: bool) {
+    fn take_round_trip(&mut self, sample: Nanos, data: &DataArrived) {
         if self.round_trip.is_zero() || sample < self.round_trip {
             self.round_trip = sample;
-        } else if drained {
+        } else if data.drained {
             self.round_trip = self.round_trip + (sample - self.round_trip) / 8;
         }
     }

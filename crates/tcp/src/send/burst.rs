@@ -1,5 +1,7 @@
 //! Segments that leave together.
 
+use crate::units::Instant;
+
 /// Segments that leave together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Burst {
@@ -26,11 +28,11 @@ impl Burst {
         self.next = Some(segments);
     }
 
-    /// A segment is about to leave, `immediately` after the one before or not: goes on, or begins one of this `size` unless it
-    /// was planned.
-    pub(crate) fn on_sent(&mut self, immediately: bool, size: impl FnOnce() -> u32) {
+    /// A segment is about to leave, the one before has left `last`: goes on, or begins one of this `size` unless it was
+    /// planned.
+    pub(crate) fn on_sent(&mut self, last: Instant, size: impl FnOnce() -> u32, now: Instant) {
         let planned = self.next.take();
-        if immediately && self.goes_on() {
+        if last == now && self.goes_on() {
             self.left -= 1;
             return;
         }

@@ -5,10 +5,12 @@ use alloc::boxed::Box;
 use super::{
     estimators::{Conditions, Estimators},
     paced::PacedSender,
+    sent::Sending,
+    sequence::Una,
 };
 use crate::{
     config::Config,
-    congestion::{AtLoss, Bbr, Controller, Delivery, Windows},
+    congestion::{AtLoss, Bbr, Controller, Delivery, Repair, Windows},
     pacing::{self, Pace},
     policy::{Counted, Pacing, Policies, ReductionPolicy},
     seq::SeqNumber,
@@ -164,17 +166,20 @@ impl Control {
         pacing::burst(rate, shortest, mss).max(LEAST_BURST)
     }
 
-    /// Something has arrived; whether it acknowledges new data. `flight` was outstanding before. Whether pacing ends.
+    /// Something has arrived; `flight` was outstanding before. Whether pacing ends.
     #[inline]
-    pub(crate) fn ends_pacing(&mut self, acknowledges: bool, flight: u32) -> bool {
-        self.paced.is_some() && self.end_pacing(acknowledges, flight)
+    pub(crate) fn ends_pacing(&mut self, una: Una, flight: u32) -> bool {
+        self.paced.is_some() && self.end_pacing(una, flight)
     }
 
     #[cold]
-    fn end_pacing(&mut self, acknowledges: bool, flight: u32) -> bool {
-        let ends = self.paced.as_ref().is_some_and(|paced| paced.ends(acknowledges));
+    fn end_pacing(&mut self, una: Una, flight: u32) -> bool {
+        let ends = self.paced.as_ref().is_some_and(|paced| paced.ends(una));
         // Before the ACK is taken, so that it opens the window which is left.
-        if ends && acknowledges && self.paced.as_ref().is_some_and(|paced| paced.closes_window()) {
+        if ends
+            && una == Una::Advances
+            && self.paced.as_ref().is_some_and(|paced| paced.closes_window())
+        {
             let windows = self.windows();
             let congestion = windows.congestion.min(flight);
             self.controller.on_restart(Windows { congestion, ..windows });
@@ -197,9 +202,15 @@ impl Control {
 
     /// A segment of `bytes` that ends at `end` leaves.
     #[inline]
-    pub(crate) fn estimate_on_sent(&mut self, end: u64, bytes: u32, again: bool, now: Instant) {
+    pub(crate) fn estimate_on_sent(
+        &mut self,
+        end: u64,
+        bytes: u32,
+        sending: Sending,
+        now: Instant,
+    ) {
         if let Some(estimators) = self.estimators.as_deref_mut() {
-            estimators.on_sent(end, bytes, again, now);
+            estimators.on_sent(end, bytes, sending, now);
         }
     }
 
@@ -240,11 +251,11 @@ impl Control {
         }
     }
 
-    /// A loss is believed; `scoreboard` if it is repaired by RFC 6675.
+    /// A loss is believed.
     pub(crate) fn on_loss(
         &mut self,
         at_loss: AtLoss,
-        scoreboard: bool,
+        repair: Repair,
         srtt: Option<Nanos>,
         now: Instant,
     ) {
@@ -252,7 +263,7 @@ impl Control {
             Some(estimators) => estimators.at_loss(at_loss, srtt, now),
             None => at_loss,
         };
-        self.controller.on_loss(at_loss, scoreboard);
+        self.controller.on_loss(at_loss, repair);
     }
 
     /// The repair of a loss is over, `flight` bytes are outstanding.
@@ -273,7 +284,7 @@ impl Control {
         srtt: Option<Nanos>,
         now: Instant,
     ) {
-        self.on_loss(at_loss, true, srtt, now);
+        self.on_loss(at_loss, Repair::Scoreboard, srtt, now);
         self.controller.on_recovered(at_loss.flight);
         self.end_loss(mss);
     }

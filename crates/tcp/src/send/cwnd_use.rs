@@ -40,6 +40,7 @@ impl CwndUse {
 
     /// `[una, next)` is outstanding, and cwnd has room for a further segment unless it has `limited`
     /// the flight. The first segment after a round trip begins the next one.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a fact of cwnd")]
     pub(crate) fn note(&mut self, una: u64, next: u64, limited: bool) {
         let flight = u32::try_from(next.saturating_sub(una)).unwrap_or(u32::MAX);
         let ended = low(una).wrapping_sub(self.until) < 1 << 31;

@@ -6,6 +6,7 @@
 use super::{
     frto::Frto,
     prr::{InRepair, Prr},
+    sent::Sending,
     undo::Undo,
 };
 use crate::{congestion::Windows, units::Instant};
@@ -58,10 +59,17 @@ impl Episode {
     }
 
     /// A segment with these bytes has left, which counts as `least` at least: where packets are counted, as a full one.
-    pub(crate) fn on_sent(&mut self, start: u64, end: u64, again: bool, least: u32, now: Instant) {
+    pub(crate) fn on_sent(
+        &mut self,
+        start: u64,
+        end: u64,
+        sending: Sending,
+        least: u32,
+        now: Instant,
+    ) {
         let bytes = end - start;
         self.prr.on_sent(bytes.max(least.into()));
-        if again {
+        if sending == Sending::Again {
             self.undo.on_sent_again(bytes, now);
             if let Some(frto) = &mut self.frto {
                 frto.on_sent_again(end);

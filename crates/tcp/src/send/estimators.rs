@@ -4,7 +4,9 @@
 
 use alloc::boxed::Box;
 
-use super::{ack_spacing::AckSpacing, packet_count::PacketCount, validation::Validation};
+use super::{
+    ack_spacing::AckSpacing, packet_count::PacketCount, sent::Sending, validation::Validation,
+};
 use crate::{
     congestion::{AtLoss, Windows},
     policy::{Counted, Measures, Policies, SlowStartPolicy},
@@ -53,15 +55,15 @@ pub(crate) struct Conditions {
 
 impl Estimators {
     /// A segment of `bytes` that ends at `end` leaves.
-    pub(crate) fn on_sent(&mut self, end: u64, bytes: u32, again: bool, now: Instant) {
+    pub(crate) fn on_sent(&mut self, end: u64, bytes: u32, sending: Sending, now: Instant) {
         let Self { packets, used, spacing: _ } = self;
-        match (packets, again) {
+        match (packets, sending) {
             (None, _) => {}
-            (Some(count), true) => count.on_retransmission(),
-            (Some(count), false) => count.on_sent(end, now),
+            (Some(count), Sending::Again) => count.on_retransmission(),
+            (Some(count), Sending::New) => count.on_sent(end, now),
         }
         if let Some(validation) = used
-            && again
+            && sending == Sending::Again
         {
             validation.on_retransmission(bytes);
         }

@@ -327,7 +327,7 @@ impl Flight {
     #[inline(never)]
     fn forget_acknowledged(&mut self, sent: &Sent, bytes: u64, now: Instant) {
         if !sent.is_sacked() {
-            self.news.on_acknowledged(sent.is_repeated());
+            self.news.on_acknowledged(sent);
             self.deliver(sent, self.news.highest, now);
         }
         self.on_the_way.remove(sent.copies(), bytes);
@@ -375,7 +375,7 @@ impl Flight {
                 }
             });
             let Some(index) = found.filter(|_| goes_on).map(|found| next + found) else { return };
-            self.news.on_lost(self.segments[index].is_out_again());
+            self.news.on_lost(&self.segments[index]);
             self.change(index, |sent| {
                 sent.lose();
                 mark(sent);

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::{flight::Flight, news::News, rack::Rack};
+use super::{flight::Flight, news::News, phase::Phase, rack::Rack};
 use crate::{
     congestion::{DUPLICATE_THRESHOLD, Snapshot},
     units::{Instant, Nanos},
@@ -87,11 +87,11 @@ impl InFlight {
         list.latest_mut().set_shortest(self.rack.min_rtt().unwrap_or_default());
     }
 
-    /// Marks what is lost, while a repair is under way or not; how long to wait for what may be.
+    /// Marks what is lost; how long to wait for what may be.
     pub(crate) fn search(
         &mut self,
         cause: SearchCause,
-        repairs: bool,
+        phase: Phase,
         srtt: Option<Nanos>,
         now: Instant,
     ) -> Nanos {
@@ -103,8 +103,11 @@ impl InFlight {
         if list.is_nothing_late() {
             return Nanos::ZERO;
         }
-        let eager = repairs || list.sacked() >= u32::from(DUPLICATE_THRESHOLD);
-        list.detect_losses(self.rack.window(eager, srtt), now)
+        let window = match phase == Phase::Open && list.sacked() < u32::from(DUPLICATE_THRESHOLD) {
+            true => self.rack.window(srtt),
+            false => self.rack.eager_window(srtt),
+        };
+        list.detect_losses(window, now)
     }
 
     /// Whether the ACK has SACKed what was sent before the head was, for the last time: then the timer starts again

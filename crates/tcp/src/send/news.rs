@@ -62,9 +62,9 @@ impl News {
         }
     }
 
-    /// A segment is acknowledged by number, which was `repeated` or not.
-    pub(crate) const fn on_acknowledged(&mut self, repeated: bool) {
-        self.repeated |= repeated;
+    /// A segment is acknowledged by number.
+    pub(crate) const fn on_acknowledged(&mut self, sent: &Sent) {
+        self.repeated |= sent.is_repeated();
     }
 
     /// These `segments` have arrived, and had arrived before.
@@ -72,9 +72,9 @@ impl News {
         self.delivered += segments;
     }
 
-    /// A segment is believed lost, which had been sent `again` or not.
-    pub(crate) const fn on_lost(&mut self, again: bool) {
+    /// A segment is believed lost.
+    pub(crate) const fn on_lost(&mut self, sent: &Sent) {
         self.lost += 1;
-        self.lost_again |= again;
+        self.lost_again |= sent.is_out_again();
     }
 }

@@ -143,13 +143,13 @@ impl Outlook<'_> {
         if room < u64::from(self.sequence.mss()) {
             return Err(Wait::Recovery);
         }
-        if let Some(hole) = board.next_hole(true) {
+        if let Some(hole) = board.next_lost_hole() {
             let (start, end) = hole.range();
             return Ok(self.retransmit(start, end, full));
         }
         self.next_new(room, full, config).or_else(|wait| {
             let again = board
-                .next_hole(false)
+                .next_hole()
                 .or_else(|| board.rescue().filter(|_| !self.recovery.has_rescued()));
             let (start, end) = again.ok_or(wait)?.range();
             Ok(self.retransmit(start, end, full))
@@ -200,7 +200,7 @@ impl Outlook<'_> {
         if released || start < sequence.max() || size == u64::from(full) {
             return Ok(piece);
         }
-        match config.policies.hold.decide(pending(sequence, piece, full, size == left)) {
+        match config.policies.hold.decide(pending(sequence, piece, full, left)) {
             HoldDecision::Send => Ok(piece),
             HoldDecision::Nagle => Err(Wait::Nagle),
             HoldDecision::Minshall => Err(Wait::Minshall),
@@ -225,11 +225,11 @@ impl Outlook<'_> {
     }
 }
 
-fn pending(sequence: &SendSequence, piece: Piece, full: u32, empties_buffer: bool) -> Pending {
+fn pending(sequence: &SendSequence, piece: Piece, full: u32, left: u64) -> Pending {
     Pending {
         size: piece.len(),
         mss: full,
-        empties_buffer,
+        empties_buffer: u64::from(piece.len()) == left,
         carries_fin: piece.has_fin(),
         half_max_window: sequence.max_window() / 2,
         outstanding: sequence.is_data_outstanding(),

@@ -2,6 +2,7 @@
 //!
 //! It takes a pointer in a sender that is not paced.
 
+use super::sequence::Una;
 use crate::{
     pacing::{Pace, Pacer},
     policy::{PacedUntil, Pacing, WindowAfterPacing},
@@ -41,9 +42,9 @@ impl PacedSender {
     }
 
     /// Something has arrived: whether that ends pacing.
-    pub(crate) const fn ends(&self, acknowledges: bool) -> bool {
+    pub(crate) const fn ends(&self, una: Una) -> bool {
         match self.until {
-            PacedUntil::FirstAck => acknowledges,
+            PacedUntil::FirstAck => matches!(una, Una::Advances),
             PacedUntil::FirstArrival => true,
         }
     }

@@ -11,6 +11,7 @@ pub(crate) struct Piece {
 impl Piece {
     /// `len` bytes from `start` on, and a FIN if it follows.
     #[inline]
+    #[expect(clippy::fn_params_excessive_bools, reason = "FIN, as it is")]
     pub(crate) fn new(start: u64, len: u64, fin: bool) -> Self {
         Self { start, len: u32::try_from(len).unwrap_or(u32::MAX), fin }
     }

@@ -6,7 +6,7 @@
 
 use core::cmp::Ordering;
 
-use super::round_trips::RoundTrips;
+use super::{round_trips::RoundTrips, sent::Sending};
 use crate::units::{Instant, Nanos};
 
 /// A tail-loss probe.
@@ -52,12 +52,13 @@ impl Probe {
         leaves
     }
 
-    pub(crate) fn on_sent(&mut self, until: u64, again: bool) {
-        *self = Self { due: false, until, again, in_vain: false };
+    pub(crate) fn on_sent(&mut self, until: u64, sending: Sending) {
+        *self = Self { due: false, until, again: sending == Sending::Again, in_vain: false };
     }
 
     /// RFC 8985, section 7.4.1: whether `ack` shows that the probe has repaired a loss. `repeats` if it
     /// acknowledges and SACKs nothing new.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a fact of the ACK")]
     pub(crate) fn on_ack(&mut self, ack: u64, repeats: bool) -> bool {
         if self.until == 0 || ack < self.until {
             return false;

@@ -66,12 +66,14 @@ impl Rack {
         (self.min_rtt != u32::MAX).then(|| Nanos::from_micros(self.min_rtt.into()))
     }
 
-    /// RFC 8985, section 6.2, step 4: no window during a repair, or with DupThresh segments SACKed (`eager`),
-    /// unless segments were seen to overtake each other.
-    pub(crate) fn window(&self, eager: bool, srtt: Option<Nanos>) -> Nanos {
-        if eager && self.reordering == Reordering::Unseen {
-            return Nanos::ZERO;
-        }
+    /// RFC 8985, section 6.2, step 4: no window during a repair, or with DupThresh segments SACKed, unless segments
+    /// were seen to overtake each other.
+    pub(crate) fn eager_window(&self, srtt: Option<Nanos>) -> Nanos {
+        if self.reordering == Reordering::Unseen { Nanos::ZERO } else { self.window(srtt) }
+    }
+
+    /// As above, at any other time.
+    pub(crate) fn window(&self, srtt: Option<Nanos>) -> Nanos {
         let most = srtt.unwrap_or_default();
         self.min_rtt().map_or(most, |shortest| (shortest / 4 * self.quarters.into()).min(most))
     }

@@ -330,15 +330,18 @@ impl Recovery {
         }
     }
 
-    /// Adds a SACK block to the scoreboard, which may tell of what was `sent_once`.
-    pub(crate) fn insert(&mut self, left: u64, right: u64, sent_once: bool) {
+    /// A SACK block tells of what was sent once, before it is added.
+    pub(crate) fn note_sacked_original(&mut self, left: u64, right: u64) {
         if let Some(episode) = &mut self.episode
-            && sent_once
             && !self.sacked.covers(left, right)
             && !self.delivered.covers(left, right)
         {
             episode.on_sacked(left);
         }
+    }
+
+    /// Adds a SACK block to the scoreboard.
+    pub(crate) fn insert(&mut self, left: u64, right: u64) {
         self.sacked.insert(left, right, 0);
         if !self.delivered.is_empty() {
             self.delivered.insert(left, right, 0);

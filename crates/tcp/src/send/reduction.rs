@@ -1,13 +1,17 @@
 //! How far the window comes down in a repair by the scoreboard.
 
 use super::{
-    in_flight::InFlight, phase::Phase, prr::InRepair, recovery::Recovery, scoreboard::Scoreboard,
-    sequence::SendSequence,
+    in_flight::InFlight,
+    phase::Phase,
+    prr::InRepair,
+    recovery::Recovery,
+    scoreboard::Scoreboard,
+    sequence::{SendSequence, Una},
 };
 use crate::congestion::Repair;
 
 impl Recovery {
-    /// cwnd after an ACK that tells of `delivered` bytes, in such a repair; `advances` if it acknowledges new data.
+    /// cwnd after an ACK that tells of `delivered` bytes, in such a repair.
     #[inline]
     pub(crate) fn reduced_window(
         &mut self,
@@ -15,7 +19,7 @@ impl Recovery {
         sequence: &SendSequence,
         threshold: u32,
         delivered: u32,
-        advances: bool,
+        una: Una,
     ) -> Option<u32> {
         if self.phase() != Phase::Fast(Repair::Scoreboard) || delivered == 0 {
             return None;
@@ -24,7 +28,15 @@ impl Recovery {
         let (pipe, lost_end, mss) = (board.pipe(), board.lost_end(), sequence.mss());
         let episode = self.episode_mut()?;
         let before = episode.before().congestion;
-        let ack = InRepair { before, threshold, delivered, advances, pipe, lost_end, mss };
+        let ack = InRepair {
+            before,
+            threshold,
+            delivered,
+            advances: una == Una::Advances,
+            pipe,
+            lost_end,
+            mss,
+        };
         Some(u32::try_from(episode.window(&ack)).unwrap_or(u32::MAX))
     }
 }

@@ -44,8 +44,10 @@ impl SackNews {
         blocks[..count].sort_unstable();
         for &(left, right) in &blocks[..count] {
             let (from, to) = recovery.sacked().missing(left, right);
-            let once = in_flight.list().is_none_or(|it| it.has_sent_once(from, to));
-            recovery.insert(left, right, once);
+            if in_flight.list().is_none_or(|it| it.has_sent_once(from, to)) {
+                recovery.note_sacked_original(left, right);
+            }
+            recovery.insert(left, right);
             if let Some(flight) = in_flight.list_mut()
                 && let Some(range) = recovery.sacked().around(from)
             {

@@ -101,15 +101,23 @@ impl<'a> Scoreboard<'a> {
             .sum()
     }
 
-    /// NextSeg(), rules 1 (`lost_only`) and 3: the lowest bytes below the highest SACKed ones that
-    /// were not retransmitted in this repair.
-    pub(crate) fn next_hole(&self, lost_only: bool) -> Option<Hole> {
+    /// NextSeg(), rule 1: the lowest lost bytes below the highest SACKed ones that were not retransmitted in this repair.
+    pub(crate) fn next_lost_hole(&self) -> Option<Hole> {
+        self.next(|hole| hole.lost)
+    }
+
+    /// NextSeg(), rule 3: as above, lost or not.
+    pub(crate) fn next_hole(&self) -> Option<Hole> {
+        self.next(|_| true)
+    }
+
+    fn next(&self, counts: impl Fn(&Hole) -> bool) -> Option<Hole> {
         if let Some(flight) = self.flight {
             let (start, end) = flight.next_unrepaired()?;
             return Some(Hole { start, end, lost: true, below_sacked: false });
         }
         self.holes()
-            .filter(|hole| hole.below_sacked && (hole.lost || !lost_only))
+            .filter(|hole| hole.below_sacked && counts(hole))
             .map(|hole| Hole { start: hole.start.max(self.high_retransmitted), ..hole })
             .find(|hole| hole.start < hole.end)
     }
@@ -171,10 +179,10 @@ mod tests {
     #[test]
     fn holes_are_repaired_from_below_each_once() {
         let set = sacked(&[(1001, 2001), (3001, 7001)]);
-        let first = board(&set, 1).next_hole(true).map(|hole| (hole.start, hole.end));
-        let second = board(&set, 1001).next_hole(true).map(|hole| (hole.start, hole.end));
+        let first = board(&set, 1).next_lost_hole().map(|hole| (hole.start, hole.end));
+        let second = board(&set, 1001).next_lost_hole().map(|hole| (hole.start, hole.end));
         assert_eq!((first, second), (Some((1, 1001)), Some((2001, 3001))));
-        assert_eq!(board(&set, 3001).next_hole(false), None);
+        assert_eq!(board(&set, 3001).next_hole(), None);
         assert_eq!(
             board(&set, 3001).rescue().map(|hole| (hole.start, hole.end)),
             Some((9001, 10_001))

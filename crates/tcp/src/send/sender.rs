@@ -18,14 +18,15 @@ use super::{
     probe::{LEAST_TIMEOUT, time_to_probe},
     recovery::{Recovery, Reports},
     round_trips::RoundTrips,
-    sequence::SendSequence,
+    sent::Sending,
+    sequence::{SendSequence, Una},
     timers::Timers,
     tso_deferral::{Deferral, Queue},
 };
 use crate::{
     alarm::Alarm,
     config::Config,
-    congestion::{Inherited, Repair, Windows},
+    congestion::{Expiry, Inherited, Repair, Windows},
     pacing::Pace,
     policy::{DeferralPolicy, Idle, LossDetection, Unused, UnusedWindow},
     round_trip::RoundTrip,
@@ -139,8 +140,8 @@ impl Sender {
     /// window and the initial RTO.
     pub(crate) fn inherit(&mut self, inherited: &Inherited, config: &Config) {
         self.round_trips.inherit(inherited);
-        self.sequence.inherit_window(inherited.windows.is_some());
         if let Some(windows) = inherited.windows {
+            self.sequence.inherit_window();
             self.control.begin(windows, u32::from(config.mss), &config.policies);
         }
     }
@@ -151,6 +152,7 @@ impl Sender {
     }
 
     /// The peer's SYN says how it reports what arrives.
+    #[expect(clippy::fn_params_excessive_bools, reason = "an option of the SYN")]
     pub(crate) fn agree_on_sack(&mut self, sack: bool, policy: LossDetection) {
         self.recovery.agree(match (sack, policy) {
             (false, _) => Reports::Unselective,
@@ -309,7 +311,7 @@ impl Sender {
     /// Nothing more is sent now: some waits end by a timer of their own, and one shows that cwnd is used.
     pub(crate) fn on_wait(&mut self, wait: Wait, config: &Config, now: Instant) {
         match wait {
-            Wait::SlowStart | Wait::CongestionWindow => self.sequence.note_cwnd_use(true),
+            Wait::SlowStart | Wait::CongestionWindow => self.sequence.note_cwnd_use(0),
             Wait::Pacing => {
                 if let Some(due) = self.control.paced_until(now) {
                     self.timers.wait_for(Timer::Pacing, Alarm::at(due));
@@ -375,9 +377,9 @@ impl Sender {
     pub(crate) fn on_sent(&mut self, piece: &Piece, full: u32, config: &Config, now: Instant) {
         let (start, end, len) = (piece.start(), piece.end(), piece.len());
         let sequence = &mut self.sequence;
-        let retransmission = start < sequence.max();
+        let sending = if start < sequence.max() { Sending::Again } else { Sending::New };
         let probing = sequence.releases_held() && sequence.window() == 0;
-        if retransmission {
+        if sending == Sending::Again {
             sequence.stop_timing();
             self.recovery.note_retransmission(start, end);
         } else {
@@ -394,16 +396,16 @@ impl Sender {
         sequence.on_sent(start, end);
         let outstanding = sequence.next() - sequence.una();
         let room = u64::from(self.control.window()).saturating_sub(outstanding);
-        sequence.note_cwnd_use(room < u64::from(sequence.mss()));
+        sequence.note_cwnd_use(room);
         self.timers.stop_waiting();
         if let Some(episode) = self.recovery.episode_mut() {
             let least = if self.in_flight.has_list() { self.sequence.mss() } else { 0 };
-            episode.on_sent(start, end, retransmission, least, now);
+            episode.on_sent(start, end, sending, least, now);
         }
         if config.policies.unused_window != UnusedWindow::Kept {
             self.judge_cwnd_use(config, now);
         }
-        self.control.estimate_on_sent(end, len, retransmission, now);
+        self.control.estimate_on_sent(end, len, sending, now);
         if len > 0 {
             self.timers.note_sent(now);
             self.control.note_paced(len, self.in_flight.min_rtt(), now);
@@ -425,10 +427,12 @@ impl Sender {
         {
             let srtt = || self.round_trips.smoothed().unwrap_or_default();
             let size = || self.control.burst(srtt(), shortest, self.sequence.mss());
-            flight.burst_mut().on_sent(self.timers.last_send() == now, size);
+            flight.burst_mut().on_sent(self.timers.last_send(), size, now);
         }
-        let idle = self.in_flight.list().is_none_or(Flight::is_empty);
-        let snapshot = self.control.controller_mut().on_sent(idle, now);
+        if self.in_flight.list().is_none_or(Flight::is_empty) {
+            self.control.controller_mut().on_first_sent(now);
+        }
+        let snapshot = self.control.controller().snapshot();
         self.in_flight.on_sent(start, end, snapshot, now);
         self.watch_listed(start, end, config, now);
     }
@@ -440,7 +444,8 @@ impl Sender {
         let Some(flight) = self.in_flight.list_mut() else { return };
         if flight.probe().is_due() {
             // RFC 8985, section 7.3: the retransmission timer is armed anew, without back-off.
-            flight.probe_mut().on_sent(end.max(max), !new);
+            let sending = if new { Sending::New } else { Sending::Again };
+            flight.probe_mut().on_sent(end.max(max), sending);
             self.timers.start_retransmission(self.round_trips.time_out(), config, now);
         } else if new {
             if !flight.has_set_probe(now) || !self.timers.watches_by(Timer::TailLossProbe) {
@@ -510,11 +515,12 @@ impl Sender {
             Some(Timer::Reordering) => self.reordering_timeout(config, now),
             Some(Timer::TailLossProbe) => self.probe_timeout(config, now),
             Some(_) => {
-                let first = !self.timers.is_stalled();
+                let stalled = self.timers.is_stalled();
+                let expiry = if stalled { Expiry::Again } else { Expiry::First };
                 if self.timers.note_stall(now) >= config.user_timeout {
                     return AfterTimeout::GivesUp;
                 }
-                self.retransmission_timeout(first, state, config, now);
+                self.retransmission_timeout(expiry, state, config, now);
             }
         }
         match self.timers.take_waiting(now) {
@@ -533,8 +539,13 @@ impl Sender {
         AfterTimeout::GoesOn
     }
 
-    /// `first` unless the segment at SND.UNA has timed out before.
-    fn retransmission_timeout(&mut self, first: bool, state: State, config: &Config, now: Instant) {
+    fn retransmission_timeout(
+        &mut self,
+        expiry: Expiry,
+        state: State,
+        config: &Config,
+        now: Instant,
+    ) {
         let estimate = self.round_trips.estimate_mut();
         if self.sequence.una() == 0 {
             match state {
@@ -545,7 +556,7 @@ impl Sender {
         } else {
             estimate.back_off();
             self.stop_pacing();
-            self.go_back(first, config, now);
+            self.go_back(expiry, config, now);
         }
     }
 
@@ -575,14 +586,13 @@ impl Sender {
         if found && !matches!(self.recovery.phase(), Phase::Fast(_)) {
             self.begin_repair(config, now);
             // As if one segment had arrived ("tcp_cwnd_reduction(sk, 1, ...)").
-            self.reduce_proportionally(self.sequence.mss(), false, config);
+            self.reduce_proportionally(self.sequence.mss(), Una::Stays, config);
         }
     }
 
     /// Marks what is lost; how long to wait for what may be.
     fn search(&mut self, cause: SearchCause, now: Instant) -> Nanos {
-        let repairs = self.recovery.phase() != Phase::Open;
-        self.in_flight.search(cause, repairs, self.round_trips.smoothed(), now)
+        self.in_flight.search(cause, self.recovery.phase(), self.round_trips.smoothed(), now)
     }
 
     /// The retransmission timer goes on where another one was in its place.

@@ -23,8 +23,18 @@ pub(crate) struct Sent {
     judged: bool,
 }
 
+/// How a segment leaves.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Sending {
+    /// For the first time.
+    New,
+    /// All or some of it was sent before.
+    Again,
+}
+
 impl Sent {
     /// It leaves for the first time, or was in part `repeated`.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a fact of the bytes")]
     pub(crate) const fn new(end: u64, repeated: bool, snapshot: Snapshot, now: Instant) -> Self {
         Self {
             end,

@@ -56,6 +56,22 @@ pub(crate) struct SendSequence {
     cwnd_use: CwndUse,
 }
 
+/// What an ACK does to SND.UNA.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Una {
+    /// It acknowledges something new.
+    Advances,
+    Stays,
+}
+
+impl Una {
+    /// `ack` has arrived while SND.UNA is `una`.
+    #[inline]
+    pub(crate) const fn after(ack: u64, una: u64) -> Self {
+        if ack > una { Self::Advances } else { Self::Stays }
+    }
+}
+
 impl SendSequence {
     pub(crate) const fn new(iss: SeqNumber, mss: u16) -> Self {
         Self {
@@ -88,9 +104,9 @@ impl SendSequence {
         self.passive = true;
     }
 
-    /// Says whether the initial windows are inherited from other connections.
-    pub(crate) const fn inherit_window(&mut self, inherited: bool) {
-        self.inherited_window = inherited;
+    /// The initial windows are inherited from other connections.
+    pub(crate) const fn inherit_window(&mut self) {
+        self.inherited_window = true;
     }
 
     /// The SYN, or SYN-ACK, is lost: it leaves again.
@@ -206,12 +222,14 @@ impl SendSequence {
     /// cwnd at the start of a connection that inherits nothing, in bytes. In BSD, the ACK of its SYN opens the window
     /// of an end that came from LISTEN; data that it sends before then has no such window.
     pub(crate) fn initial_window(&self, policy: InitialWindow) -> u32 {
-        policy.bytes(self.mss(), self.passive && self.una > 0, self.syn_lost)
+        // RFC 6928, section 2: "If the SYN or SYN/ACK is lost, the initial window used by a sender after a
+        // correctly transmitted SYN MUST be one segment", for every policy.
+        if self.syn_lost { self.mss() } else { self.initial_window_without_loss(policy) }
     }
 
     /// The same where a lost SYN does not count.
     pub(crate) fn initial_window_without_loss(&self, policy: InitialWindow) -> u32 {
-        policy.bytes(self.mss(), self.passive && self.una > 0, false)
+        policy.bytes(self.mss(), self.passive && self.una > 0)
     }
 
     /// The peer's MSS is known: a segment has `overhead` bytes of options at least. Returns the bytes of data that are
@@ -313,10 +331,10 @@ impl SendSequence {
         self.release_held = false;
     }
 
-    /// Notes the flight, and whether cwnd has `limited` it.
+    /// Notes the flight, beside which cwnd has this `room`.
     #[inline]
-    pub(crate) fn note_cwnd_use(&mut self, limited: bool) {
-        self.cwnd_use.note(self.una, self.next, limited);
+    pub(crate) fn note_cwnd_use(&mut self, room: u64) {
+        self.cwnd_use.note(self.una, self.next, room < u64::from(self.mss()));
     }
 
     pub(crate) const fn cwnd_use_mut(&mut self) -> &mut CwndUse {

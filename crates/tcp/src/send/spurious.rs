@@ -9,7 +9,7 @@ use super::{
     undo::Undo,
 };
 use crate::{
-    congestion::Windows,
+    congestion::{Expiry, Windows},
     policy::{FrtoPolicy, Policies, ReductionPolicy, UndoPolicy},
 };
 
@@ -44,8 +44,9 @@ impl Recovery {
 
     /// RFC 5682, section 2.1, step 1: a timeout while `[una, max)` is outstanding that ends no other repair is put to
     /// the test, and so is one that repeats itself (section 3.2; Linux `tcp_enter_loss`).
-    pub(crate) fn test_timeout(&mut self, first: bool, una: u64, max: u64, policy: FrtoPolicy) {
-        let applies = (self.phase() == Phase::Open || !first) && policy != FrtoPolicy::Off;
+    pub(crate) fn test_timeout(&mut self, expiry: Expiry, una: u64, max: u64, policy: FrtoPolicy) {
+        let applies =
+            (self.phase() == Phase::Open || expiry == Expiry::Again) && policy != FrtoPolicy::Off;
         if let Some(episode) = self.episode_mut() {
             episode.test(applies.then_some(Frto::new(una, max)));
         }
@@ -64,6 +65,7 @@ impl Recovery {
     /// What an ACK of new data that echoes this timestamp tells (Linux `tcp_try_undo_recovery`, `tcp_try_undo_partial`,
     /// `tcp_process_loss`), if a recovery is remembered. `sent_once` unless all the segments that it acknowledges are
     /// known to have been sent more than once.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a fact of the segments")]
     pub(crate) fn judge(
         &self,
         progress: Progress,

@@ -30,6 +30,7 @@ impl Policer {
 
 impl Bbr {
     /// `bbr_lt_bw_sampling`: two intervals with the same bandwidth and a fifth lost are the work of a policer.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a fact of the sample")]
     pub(super) fn sample_long_term(&mut self, lost: u32, app_limited: bool) {
         self.policer.total_lost = self.policer.total_lost.wrapping_add(lost);
         if self.policer.used {

@@ -45,7 +45,10 @@ impl World {
     }
 
     fn send(&mut self) {
-        let snapshot = self.bbr.on_sent(self.out.is_empty(), self.now);
+        if self.out.is_empty() {
+            self.bbr.on_first_sent(self.now);
+        }
+        let snapshot = self.bbr.snapshot();
         self.bbr.note_paced(MSS, Some(Nanos::from_millis(40)), self.now);
         let mut passes = true;
         if let Some((from, spacing)) = self.policed

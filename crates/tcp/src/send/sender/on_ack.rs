@@ -3,13 +3,13 @@
 use super::{
     super::{
         control::Estimated, frto::Progress, recovery::AfterAck, round_trips::echoed,
-        sack::SackNews, scoreboard::Scoreboard,
+        sack::SackNews, scoreboard::Scoreboard, sequence::Una,
     },
     LEAST_TIMEOUT, Phase, SearchCause, Sender,
 };
 use crate::{
     config::Config,
-    congestion::{Acked, DUPLICATE_THRESHOLD, Passed, Repair, Windows},
+    congestion::{Acked, DUPLICATE_THRESHOLD, Expiry, Passed, Repair, Windows},
     policy::ReductionPolicy,
     segment::Segment,
     units::{Instant, Nanos},
@@ -44,8 +44,7 @@ impl Effects {
 #[derive(Clone, Copy, Debug)]
 struct Told {
     ack: u64,
-    /// It acknowledges new data.
-    advances: bool,
+    una: Una,
     /// Its SACK blocks tell something new.
     news: bool,
     /// It repeats what was known, and has nothing else.
@@ -69,13 +68,14 @@ impl Sender {
         if !segment.flags.syn {
             self.sequence.update_window(ack, seq, segment.window);
         }
-        if self.control.ends_pacing(ack > self.sequence.una(), self.sequence.flight()) {
+        if self.control.ends_pacing(Una::after(ack, self.sequence.una()), self.sequence.flight()) {
             self.timers.stop_waiting_for(Timer::Pacing);
         }
         if let Some(flight) = self.in_flight.list_mut() {
             flight.begin_news();
         }
-        let SackNews { news, delivered } = self.take_sack(ack, segment, now);
+        let sacked = self.take_sack(ack, segment, now);
+        let SackNews { news, delivered } = sacked;
         if self.timers.runs(Timer::Persist) {
             self.answered_probe();
         }
@@ -86,23 +86,23 @@ impl Sender {
         if self.recovery.is_spurious_by_sack() {
             self.take_back(now);
         }
-        let advances = ack > self.sequence.una();
+        let una = Una::after(ack, self.sequence.una());
         let mut delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
         let mut effects = Effects::NONE;
-        if advances {
+        if una == Una::Advances {
             delivered = self.take_new_ack(ack, delivered, segment, &mut effects, config, now);
-            if self.is_duplicate_by_news(news) {
+            if news && self.is_duplicate_by_news() {
                 effects.add(Effects::DUPLICATE);
                 self.take_duplicate_ack(config, now);
             }
-        } else if self.is_duplicate(ack, segment, window_before, news) {
+        } else if self.is_duplicate(ack, segment, window_before, &sacked) {
             effects.add(Effects::DUPLICATE);
             self.take_duplicate_ack(config, now);
         }
         if self.in_flight.has_list() || self.recovery.has_episode() {
             let plain = segment.sequence_length() == 0 && self.sequence.window() == window_before;
-            let repeats = plain && !advances && !news;
-            let told = Told { ack, advances, news, repeats, delivered };
+            let repeats = plain && una == Una::Stays && !news;
+            let told = Told { ack, una, news, repeats, delivered };
             self.take_news_of_flight(&told, config, now);
         }
         effects
@@ -111,18 +111,18 @@ impl Sender {
     /// What the ACK tells of the flight.
     #[inline(never)]
     fn take_news_of_flight(&mut self, told: &Told, config: &Config, now: Instant) {
-        let &Told { ack, advances, news, repeats, delivered } = told;
+        let &Told { una, news, delivered, .. } = told;
         self.in_flight.measure(self.sequence.mss(), now);
         if self.detects_by_time() {
-            self.take_ack_of_probe(ack, repeats, now);
-            self.detect_by_time(advances, config, now);
+            self.take_ack_of_probe(told, now);
+            self.detect_by_time(una, config, now);
         }
         let delivered = self.delivered_packets().unwrap_or(delivered);
-        if news && !advances && self.detects_by_time() {
+        if news && una == Una::Stays && self.detects_by_time() {
             self.round_trips.on_sack(self.in_flight.news(), &self.sequence);
             self.take_delivered_by_sack(delivered, now);
         }
-        self.reduce_proportionally(delivered, advances, config);
+        self.reduce_proportionally(delivered, una, config);
         // cwnd has followed where it does by number; BBR's does now.
         if self.control.has_model() {
             let (phase, srtt) = (self.recovery.phase(), self.round_trips.smoothed());
@@ -277,14 +277,20 @@ impl Sender {
         }
     }
 
-    /// RFC 5681, section 2: what counts as a duplicate. With SACK it is `news` about what has arrived,
+    /// RFC 5681, section 2: what counts as a duplicate. With SACK it is news about what has arrived,
     /// whatever else the segment carries (RFC 6675, section 2).
-    fn is_duplicate(&self, ack: u64, segment: &Segment, window_before: u32, news: bool) -> bool {
+    fn is_duplicate(
+        &self,
+        ack: u64,
+        segment: &Segment,
+        window_before: u32,
+        sacked: &SackNews,
+    ) -> bool {
         let repeats = ack == self.sequence.una()
             && self.sequence.is_outstanding()
             && !self.timers.runs(Timer::Persist);
         let plain = segment.sequence_length() == 0 && self.sequence.window() == window_before;
-        repeats && if self.recovery.uses_sack() { news } else { plain }
+        repeats && if self.recovery.uses_sack() { sacked.news } else { plain }
     }
     /// Notes the SACK blocks of a segment that acknowledges `ack`.
     fn take_sack(&mut self, ack: u64, segment: &Segment, now: Instant) -> SackNews {
@@ -310,8 +316,8 @@ impl Sender {
 impl Sender {
     /// RFC 6675, section 5: SACK blocks with news make a duplicate ACK also of one that advances
     /// ("regardless of its status as a cumulative acknowledgment").
-    fn is_duplicate_by_news(&self, news: bool) -> bool {
-        news && !self.detects_by_time()
+    fn is_duplicate_by_news(&self) -> bool {
+        !self.detects_by_time()
             && self.recovery.phase() == Phase::Open
             && self.sequence.is_outstanding()
     }
@@ -336,18 +342,18 @@ impl Sender {
 
     /// An ACK may end a probe. If that has repaired a loss, cwnd is reduced as if it had been found
     /// otherwise (RFC 8985, section 7.4).
-    fn take_ack_of_probe(&mut self, ack: u64, repeats: bool, now: Instant) {
+    fn take_ack_of_probe(&mut self, told: &Told, now: Instant) {
         let Some(flight) = self.in_flight.list_mut() else { return };
-        if flight.probe_mut().on_ack(ack, repeats) && self.recovery.phase() == Phase::Open {
+        if flight.probe_mut().on_ack(told.ack, told.repeats) && self.recovery.phase() == Phase::Open
+        {
             self.recovery.note_loss_event();
             let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trips.smoothed());
             self.control.on_loss_repaired(at_loss, self.sequence.mss(), srtt, now);
         }
     }
 
-    /// An ACK has told something: losses are looked for, and the timers follow. `advances` if it
-    /// acknowledges new data.
-    fn detect_by_time(&mut self, advances: bool, config: &Config, now: Instant) {
+    /// An ACK has told something: losses are looked for, and the timers follow.
+    fn detect_by_time(&mut self, una: Una, config: &Config, now: Instant) {
         let wait = self.search(SearchCause::Ack, now);
         let Some(news) = self.in_flight.news() else { return };
         // A lost retransmission ends what a timeout has begun ("FLAG_LOST_RETRANS" in `tcp_fastretrans_alert`).
@@ -360,7 +366,7 @@ impl Sender {
         if !wait.is_zero() {
             let due = config.expiry(wait + LEAST_TIMEOUT, now);
             self.timers.watch_outstanding(Timer::Reordering, due);
-        } else if advances || self.in_flight.has_sacked_older(now) {
+        } else if una == Una::Advances || self.in_flight.has_sacked_older(now) {
             self.watch_after_ack(config, now);
         }
     }
@@ -399,7 +405,7 @@ impl Sender {
         }
         self.recovery.begin_episode(self.control.windows(), una, &config.policies);
         let (at_loss, srtt) = (self.sequence.at_loss(), self.round_trips.smoothed());
-        self.control.on_loss(at_loss, repair == Repair::Scoreboard, srtt, now);
+        self.control.on_loss(at_loss, repair, srtt, now);
         if repair != Repair::GoBack {
             self.recovery.repair_fast(repair);
             return;
@@ -415,6 +421,7 @@ impl Sender {
 
     /// New data was acknowledged: the repair goes on or ends, and the window follows.
     /// A window that is not validated does not grow (RFC 7661).
+    #[expect(clippy::fn_params_excessive_bools, reason = "what the estimators decide")]
     fn recover_on_ack(&mut self, acked: Acked, may_grow: bool, config: &Config, now: Instant) {
         match self.recovery.on_ack(self.sequence.una()) {
             AfterAck::NoRepair if !may_grow => {}
@@ -432,32 +439,27 @@ impl Sender {
     }
 
     /// Proportional rate reduction: cwnd after an ACK that tells of `delivered` bytes.
-    pub(super) fn reduce_proportionally(
-        &mut self,
-        delivered: u32,
-        advances: bool,
-        config: &Config,
-    ) {
+    pub(super) fn reduce_proportionally(&mut self, delivered: u32, una: Una, config: &Config) {
         if config.policies.reduction != ReductionPolicy::Proportional {
             return;
         }
         let Self { recovery, in_flight, sequence, control, .. } = self;
         let threshold = control.controller().threshold();
-        let reduced = recovery.reduced_window(in_flight, sequence, threshold, delivered, advances);
+        let reduced = recovery.reduced_window(in_flight, sequence, threshold, delivered, una);
         if let Some(window) = reduced {
             control.controller_mut().set_recovery_window(window);
         }
     }
 
-    /// The retransmission timer has expired: go back to SND.UNA. `first` unless the segment there has timed out before.
-    pub(super) fn go_back(&mut self, first: bool, config: &Config, now: Instant) {
+    /// The retransmission timer has expired: go back to SND.UNA.
+    pub(super) fn go_back(&mut self, expiry: Expiry, config: &Config, now: Instant) {
         let (una, max) = (self.sequence.una(), self.sequence.max());
         self.recovery.note_loss_event();
-        if first && !matches!(self.recovery.phase(), Phase::Fast(_)) {
+        if expiry == Expiry::First && !matches!(self.recovery.phase(), Phase::Fast(_)) {
             self.recovery.begin_episode(self.control.windows(), una, &config.policies);
         }
-        self.recovery.test_timeout(first, una, max, config.policies.frto);
-        self.control.controller_mut().on_timeout(self.sequence.at_loss(), first, now);
+        self.recovery.test_timeout(expiry, una, max, config.policies.frto);
+        self.control.controller_mut().on_timeout(self.sequence.at_loss(), expiry, now);
         let by_time = self.detects_by_time();
         if by_time {
             if let Some(flight) = self.in_flight.list_mut() {
