@@ -311,9 +311,13 @@ impl ExchangeReader {
         len: u32,
         bytes: &[u8],
     ) {
-        self.expect_content(true);
+        if let State::Tls(tls) = &mut self.state {
+            tls.expect_content();
+        }
         self.handle_data(direction, position, len, bytes);
-        self.expect_content(false);
+        if let State::Tls(tls) = &mut self.state {
+            tls.expect_alert();
+        }
     }
 
     /// Passes over whole records that nobody waits for, up to `position`: the last of a direction.
@@ -332,12 +336,6 @@ impl ExchangeReader {
     pub(crate) fn is_refused(&self) -> bool {
         let alert = self.tls_end().and_then(TlsEnd::alert);
         alert.is_some_and(|it| it.refuses_client)
-    }
-
-    fn expect_content(&mut self, content: bool) {
-        if let State::Tls(tls) = &mut self.state {
-            tls.expect_content(content);
-        }
     }
 
     /// Says that bytes `from` to `to` of a stream were sent but are not in the capture.

@@ -160,6 +160,7 @@ impl<'a> RawSegment<'a> {
     }
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "all that it depends on")]
 fn address(number: u128, is_v6: bool) -> IpAddr {
     #[expect(clippy::cast_possible_truncation, reason = "that of an IPv4 address has 32 bits")]
     match is_v6 {

@@ -180,7 +180,7 @@ impl Selection {
             return false;
         }
         let from_client = packet.source == self.client;
-        let opens = self.opens(packet, from_client);
+        let opens = self.opens(packet);
         let [begins, ends] = self.exchange;
         let is_before = packet.number < self.request && packet.at < begins;
         if is_before && self.from == From::Request {
@@ -204,7 +204,8 @@ impl Selection {
     }
 
     /// Whether the packet is one of those that open the connection.
-    fn opens(&mut self, packet: &Seen<'_>, from_client: bool) -> bool {
+    fn opens(&mut self, packet: &Seen<'_>) -> bool {
+        let from_client = packet.source == self.client;
         let syn = packet.segment.flags.syn;
         match (syn, from_client, self.opening) {
             (true, false, Opening::Before) => self.opening = Opening::Answered,

@@ -129,10 +129,10 @@ impl KeyLog {
         read
     }
 
-    /// From now on secrets may come later than what they open, or no longer: then what is sealed waits for them, at most
-    /// 64 KB of each connection.
-    pub fn set_growing(&self, grows: bool) {
-        self.grows.store(grows, Ordering::Relaxed);
+    /// From now on secrets may come later than what they open: what is sealed waits for them, at most 64 KB of each
+    /// connection.
+    pub fn expect_more(&self) {
+        self.grows.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn is_growing(&self) -> bool {

@@ -52,6 +52,10 @@
 //! are those of the caller or of a file.
 
 pub mod analysis;
+#[expect(
+    clippy::fn_params_excessive_bools,
+    reason = "facts of packets, which have no better names"
+)]
 pub mod attribution;
 mod closing;
 mod contents;
@@ -59,6 +63,10 @@ pub mod conversation;
 pub mod decode;
 pub mod export;
 pub mod filter;
+#[expect(
+    clippy::fn_params_excessive_bools,
+    reason = "facts of packets, which have no better names"
+)]
 mod flow;
 mod folded;
 pub mod frame;

@@ -200,6 +200,7 @@ impl Budget {
 mod tests {
     use super::*;
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn point(number: u64, direction: Direction, again: bool) -> Point {
         let bytes = match direction {
             Direction::ToClient => [number * 100, number * 100 + 100],

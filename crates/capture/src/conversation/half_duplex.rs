@@ -10,8 +10,8 @@ use super::{
     guess::{self, Guess},
     in_order::NOBODY,
     log::Log,
-    protocols::{KnownProtocol, Place, Protocol},
-    span::Span,
+    protocols::{KnownProtocol, Protocol},
+    span::{Span, Start},
     token::TokenKind,
     turn::Turn,
     turns::Turns,
@@ -165,7 +165,7 @@ impl HalfDuplex {
             return None;
         }
         let server = self.protocol.magic(Direction::ToClient);
-        if server.guess(span.bytes(), Place::Beginning) != Guess::Yes {
+        if server.guess(span.bytes(), Start::Beginning) != Guess::Yes {
             let turns = self.turns;
             return Some(Switch::Turns { turns, start: span.at() });
         }

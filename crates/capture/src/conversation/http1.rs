@@ -10,8 +10,10 @@ use pipeline::{Asked, Pipeline};
 use reader::{Reader, Step};
 
 use super::{
-    Event, ExchangeId, MessageNews, ResponseHead, Switch, TokenKind, Tunnel, guess, log::Log,
-    span::Span, turns::Turns,
+    Event, ExchangeId, MessageNews, ResponseHead, Switch, TokenKind, Tunnel, guess,
+    log::Log,
+    span::{Edge, Span, Start},
+    turns::Turns,
 };
 
 /// Both directions of an HTTP/1 connection.
@@ -40,10 +42,7 @@ enum Asking {
 enum Reply {
     Nothing,
     /// It may turn out to be an interim one.
-    Head {
-        start: u64,
-        exact: bool,
-    },
+    Head(Edge),
     /// `None` if it answers no request that was reported.
     Body(Option<ExchangeId>),
     /// A stream of events whose first one is waited for, and what came before it.
@@ -54,10 +53,10 @@ enum Reply {
 
 impl Http1 {
     /// From the first byte of a connection on, or from its middle.
-    pub(super) fn new(from_beginning: bool) -> Self {
+    pub(super) fn new(start: Start) -> Self {
         Self {
-            requests: Reader::new(guess::request_line, from_beginning),
-            responses: Reader::new(guess::status_line, from_beginning),
+            requests: Reader::new(guess::request_line, start),
+            responses: Reader::new(guess::status_line, start),
             asked_to: 0,
             answered_to: 0,
             pipeline: Pipeline::default(),
@@ -68,7 +67,7 @@ impl Http1 {
 
     /// From the middle of a connection on which `exchange` was asked.
     pub(super) fn resume(exchange: ExchangeId) -> Self {
-        let mut http1 = Self::new(false);
+        let mut http1 = Self::new(Start::Middle);
         http1.pipeline.push(exchange);
         http1
     }
@@ -127,13 +126,13 @@ impl Http1 {
                     return None;
                 }
                 // The number of requests in a hole is unknown, and so is when they were sent.
-                Step::Begins { .. } if span.is_gap() => {
+                Step::Begins(_) if span.is_gap() => {
                     self.requests.end_turn();
                     self.pipeline.push_hole();
                     span.take_all();
                     return None;
                 }
-                Step::Begins { at, exact } => self.begin_request(at, exact, log),
+                Step::Begins(edge) => self.begin_request(edge, log),
                 Step::Head { start, end, bytes } => {
                     let Some(asks) = head::request(&bytes, end) else {
                         log.token(Direction::ToServer, start, || TokenKind::Unreadable(0));
@@ -152,7 +151,7 @@ impl Http1 {
                 }
                 // A request is none.
                 Step::Messages(_) => {}
-                Step::Ends { at, exact } => self.end_request(at, exact, log),
+                Step::Ends(edge) => self.end_request(edge, log),
                 Step::Broken { start } => return Some(self.give_up(start, log)),
             }
         }
@@ -166,11 +165,11 @@ impl Http1 {
         }
     }
 
-    fn begin_request(&mut self, at: u64, exact: bool, log: &mut Log) {
+    fn begin_request(&mut self, edge: Edge, log: &mut Log) {
         // With an unanswered request before this one, the response is more likely to that one.
         if let (Some(end), true) = (self.responses.turn(), self.pipeline.is_empty()) {
             self.responses.end_turn();
-            self.end_response(end, false, log);
+            self.end_response(Edge::guessed(end), log);
         }
         let is_within =
             matches!(self.reply, Reply::Body(_) | Reply::FirstEvent(..) | Reply::Events(_));
@@ -178,7 +177,7 @@ impl Http1 {
             self.pipeline.pass_hole();
         }
         self.asking = Asking::Request(if self.pipeline.has_room() {
-            let exchange = log.begin(0, at, exact);
+            let exchange = log.begin(0, edge);
             self.pipeline.push(exchange);
             Some(exchange)
         } else {
@@ -195,9 +194,9 @@ impl Http1 {
         }
     }
 
-    fn end_request(&mut self, position: u64, exact: bool, log: &mut Log) {
+    fn end_request(&mut self, edge: Edge, log: &mut Log) {
         if let Asking::Request(Some(exchange)) = self.asking {
-            log.push(Event::RequestEnds { exchange, position, exact });
+            log.push(Event::RequestEnds { exchange, position: edge.at, exact: edge.exact });
         }
         self.asking = Asking::Nothing;
     }
@@ -206,13 +205,13 @@ impl Http1 {
         loop {
             match self.responses.advance(span, &mut log.tokens(Direction::ToClient)) {
                 Step::NeedsMore => return None,
-                Step::Begins { at, exact } => {
+                Step::Begins(edge) => {
                     // The hole may contain one response or several.
                     if span.is_gap() && self.pipeline.len() > 1 {
                         self.pipeline.push_hole_first();
                     }
                     self.lose_unpaired(log);
-                    self.reply = Reply::Head { start: at, exact };
+                    self.reply = Reply::Head(edge);
                 }
                 Step::Head { start, end, bytes } => {
                     let expected = self.expected();
@@ -235,7 +234,7 @@ impl Http1 {
                         self.note_events(news, span.at(), log);
                     }
                 }
-                Step::Ends { at, exact } => self.end_response(at, exact, log),
+                Step::Ends(edge) => self.end_response(edge, log),
                 Step::Broken { start } => return Some(self.give_up(start, log)),
             }
         }
@@ -269,7 +268,7 @@ impl Http1 {
             _ => self.answer(Some(head), log),
         }
         if let Some(tunnel) = opens(head.status, expected, upgrades_to_websocket) {
-            return Some(self.open_tunnel(tunnel, end, true, log));
+            return Some(self.open_tunnel(tunnel, Edge::exact(end), log));
         }
         if let (Reply::Body(Some(exchange)), Some(framing), Some(events)) =
             (self.reply, framing, events)
@@ -329,7 +328,7 @@ impl Http1 {
     }
 
     /// The response that ends at `end` is the last message that can be read.
-    fn open_tunnel(&mut self, tunnel: Tunnel, end: u64, exact: bool, log: &mut Log) -> Switch {
+    fn open_tunnel(&mut self, tunnel: Tunnel, end: Edge, log: &mut Log) -> Switch {
         let opener = match self.reply {
             Reply::Body(opener) => opener,
             _ => None,
@@ -337,12 +336,12 @@ impl Http1 {
         if let Some(exchange) = opener {
             log.push(Event::TunnelBegins { exchange, tunnel });
         }
-        self.end_response(end, exact, log);
+        self.end_response(end, log);
         self.abandon(log);
         match (tunnel, opener) {
             (Tunnel::Connect, _) => Switch::Connect,
             // Of a head that was cut, nobody knows where frames begin.
-            (Tunnel::WebSocket, Some(exchange)) if exact => Switch::WebSocket(exchange),
+            (Tunnel::WebSocket, Some(exchange)) if end.exact => Switch::WebSocket(exchange),
             _ => Switch::Tunnel(tunnel),
         }
     }
@@ -367,14 +366,16 @@ impl Http1 {
                 self.answer(head, log);
                 // Such a head comes alone: what follows it is the other protocol's.
                 let tunnel = opens(status, expected, to_websocket)?;
-                return Some(self.open_tunnel(tunnel, end, false, log));
+                return Some(self.open_tunnel(tunnel, Edge::guessed(end), log));
             }
         }
         None
     }
 
     fn note_interim(&mut self, status: u16, end: u64, log: &mut Log) {
-        if let (Reply::Head { start, .. }, Some(asked)) = (self.reply, self.pipeline.front()) {
+        if let (Reply::Head(Edge { at: start, .. }), Some(asked)) =
+            (self.reply, self.pipeline.front())
+        {
             log.push(Event::Interim { exchange: asked.exchange, status, start, end });
         }
         self.reply = Reply::Nothing;
@@ -384,7 +385,8 @@ impl Http1 {
     fn answer(&mut self, head: Option<ResponseHead>, log: &mut Log) {
         self.finish_request(log);
         let exchange = self.pipeline.pop().map(|asked| asked.exchange);
-        if let (Reply::Head { start: position, exact }, Some(exchange)) = (self.reply, exchange) {
+        if let (Reply::Head(Edge { at: position, exact }), Some(exchange)) = (self.reply, exchange)
+        {
             log.push(Event::ResponseBegins { exchange, position, exact });
             if let Some(head) = head {
                 log.push(Event::ResponseHead { exchange, head });
@@ -399,13 +401,13 @@ impl Http1 {
         if let (Some(end), true) = (self.requests.turn(), self.asking == Asking::Request(answered))
         {
             self.requests.end_turn();
-            self.end_request(end, false, log);
+            self.end_request(Edge::guessed(end), log);
         }
     }
 
-    fn end_response(&mut self, position: u64, exact: bool, log: &mut Log) {
+    fn end_response(&mut self, edge: Edge, log: &mut Log) {
         if let Reply::Body(Some(exchange)) | Reply::FirstEvent(exchange, _) = self.reply {
-            log.push(Event::ResponseEnds { exchange, position, exact });
+            log.push(Event::ResponseEnds { exchange, position: edge.at, exact: edge.exact });
             if self.asking == Asking::Request(Some(exchange)) {
                 self.asking = Asking::Request(None); // What is left of it interests nobody.
             }
@@ -426,7 +428,7 @@ impl Http1 {
             (Direction::ToClient, _) => self.handle_abort(log),
             (Direction::ToServer, Some(end)) => {
                 self.requests.end_turn();
-                self.end_request(end, false, log);
+                self.end_request(Edge::guessed(end), log);
             }
             (Direction::ToServer, None) => {}
         }
@@ -434,8 +436,8 @@ impl Http1 {
 
     pub(super) fn handle_abort(&mut self, log: &mut Log) {
         match (self.reply, self.responses.end_at_close()) {
-            (Reply::Body(_) | Reply::FirstEvent(..), Some((end, exact))) => {
-                self.end_response(end, exact, log);
+            (Reply::Body(_) | Reply::FirstEvent(..), Some(end)) => {
+                self.end_response(end, log);
             }
             (Reply::Body(Some(exchange)) | Reply::FirstEvent(exchange, _), None) => {
                 log.push(Event::Abandoned { exchange, stream: None })
@@ -487,6 +489,7 @@ impl Http1 {
 }
 
 /// What a response with this status opens.
+#[expect(clippy::fn_params_excessive_bools, reason = "a field of the response")]
 const fn opens(status: Option<u16>, expected: Expected, to_websocket: bool) -> Option<Tunnel> {
     match (status, expected) {
         (Some(101), Expected::Http2) => None,

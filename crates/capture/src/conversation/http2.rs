@@ -29,7 +29,7 @@ use super::{
     TokenKind, Tunnel,
     log::Log,
     messages::{Coding, Events},
-    span::Span,
+    span::{Edge, Span},
 };
 
 /// Both directions of an HTTP/2 connection.
@@ -114,7 +114,7 @@ impl Http2 {
                     let half = self.half(direction);
                     match half.reads {
                         Reads::Nothing => {}
-                        Reads::Control => half.blocks.extend(piece.bytes(), !piece.is_cut()),
+                        Reads::Control => half.blocks.extend(&piece),
                         Reads::Messages(stream) => {
                             self.streams.read_messages(direction, stream, &mut piece, log);
                         }
@@ -179,7 +179,7 @@ impl Http2 {
         let asks = direction == Direction::ToServer && frame.kind == FrameKind::Headers;
         if asks && self.streams.is_new(frame.stream) {
             self.streams.end_turns(self.server.end, log);
-            self.streams.begin(frame.stream, frame.start, true, log);
+            self.streams.begin(frame.stream, Edge::exact(frame.start), log);
         }
         let answers = matches!(frame.kind, FrameKind::Headers | FrameKind::Data)
             && !frame.stream.is_multiple_of(2);
@@ -191,7 +191,7 @@ impl Http2 {
     /// Begins the request on `stream` that must have been among bytes that cannot be seen.
     fn begin_missed(&mut self, stream: u32, log: &mut Log) {
         if let Some(position) = self.missed_request.take() {
-            self.streams.begin(stream, position, false, log);
+            self.streams.begin(stream, Edge::guessed(position), log);
             self.streams.lose_requests();
         }
     }

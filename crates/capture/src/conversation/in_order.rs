@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use ackwise_cause::Direction;
 
-use super::{Event, ExchangeId, RequestHead, Switch, Text, Tunnel, log::Log};
+use super::{Event, ExchangeId, RequestHead, Switch, Text, Tunnel, log::Log, span::Edge};
 use crate::limits::OPEN_REQUESTS;
 
 /// What a request does to the order of responses.
@@ -99,8 +99,8 @@ impl InOrder {
         }
     }
 
-    /// A request begins at `at`.
-    pub(super) fn begin(&mut self, at: u64, exact: bool, log: &mut Log) {
+    /// A request begins.
+    pub(super) fn begin(&mut self, edge: Edge, log: &mut Log) {
         self.is_pipelined |= !self.is_empty();
         self.is_asking = true;
         if self.uncounted > 0 || self.asked.len() >= OPEN_REQUESTS {
@@ -108,8 +108,8 @@ impl InOrder {
             return log.pass_over();
         }
         let is_judged = self.waiting == 0;
-        let exchange = is_judged.then(|| log.begin(0, at, exact));
-        self.asked.push_back(Asked { exchange, is_judged, end: at, effect: Effect::Answered });
+        let exchange = is_judged.then(|| log.begin(0, edge));
+        self.asked.push_back(Asked { exchange, is_judged, end: edge.at, effect: Effect::Answered });
     }
 
     /// The request that is under way has this name, and has come to `end`.
@@ -129,18 +129,20 @@ impl InOrder {
     }
 
     /// The request that is under way ends; whether its effect could be noted.
-    pub(super) fn end(&mut self, at: u64, exact: bool, effect: Effect, log: &mut Log) -> bool {
+    pub(super) fn end(&mut self, edge: Edge, effect: Effect, log: &mut Log) -> bool {
         self.is_asking = false;
         let is_first = self.asked.len() == 1;
         let Some(last) = self.last() else { return effect == Effect::Answered };
-        last.end = at;
+        last.end = edge.at;
         if last.effect != Effect::Answered {
             return true;
         }
         last.effect = effect;
         if let (Some(exchange), true) = (last.exchange, last.is_judged) {
             match effect {
-                Effect::Answered => log.push(Event::RequestEnds { exchange, position: at, exact }),
+                Effect::Answered => {
+                    log.push(Event::RequestEnds { exchange, position: edge.at, exact: edge.exact })
+                }
                 Effect::Waits(tunnel) | Effect::Ends(tunnel) => {
                     last.is_judged = false;
                     if is_first {
@@ -186,8 +188,8 @@ impl InOrder {
         self.asked.front().is_some_and(|first| matches!(first.effect, Effect::Ends(_)))
     }
 
-    /// A response begins at `at`.
-    pub(super) fn answer(&mut self, at: u64, exact: bool, log: &mut Log) -> Result<(), Mismatch> {
+    /// A response begins.
+    pub(super) fn answer(&mut self, edge: Edge, log: &mut Log) -> Result<(), Mismatch> {
         self.is_answering = true;
         let Some(first) = self.asked.front() else {
             return if self.uncounted > 0 { Ok(()) } else { Err(Mismatch) };
@@ -199,13 +201,13 @@ impl InOrder {
             return Err(Mismatch);
         }
         if let (Some(exchange), true) = (first.exchange, first.is_judged) {
-            log.push(Event::ResponseBegins { exchange, position: at, exact });
+            log.push(Event::ResponseBegins { exchange, position: edge.at, exact: edge.exact });
         }
         Ok(())
     }
 
     /// The response that is under way ends.
-    pub(super) fn answered(&mut self, at: u64, exact: bool, log: &mut Log) {
+    pub(super) fn answered(&mut self, edge: Edge, log: &mut Log) {
         self.is_answering = false;
         let Some(first) = self.asked.pop_front() else {
             self.uncounted = self.uncounted.saturating_sub(1);
@@ -214,7 +216,7 @@ impl InOrder {
         self.waiting -= usize::from(first.effect != Effect::Answered);
         match (first.exchange, first.effect) {
             (Some(exchange), _) if first.is_judged => {
-                log.push(Event::ResponseEnds { exchange, position: at, exact });
+                log.push(Event::ResponseEnds { exchange, position: edge.at, exact: edge.exact });
             }
             (exchange, Effect::Waits(_)) => {
                 log.push(Event::TunnelEnds { exchange: exchange.unwrap_or(NOBODY) });
@@ -228,7 +230,7 @@ impl InOrder {
     pub(super) fn answered_by_turn(&mut self, turn: Option<u64>, log: &mut Log) -> bool {
         let end = turn.filter(|_| self.is_answering);
         if let Some(end) = end {
-            self.answered(end, false, log);
+            self.answered(Edge::guessed(end), log);
         }
         end.is_some()
     }

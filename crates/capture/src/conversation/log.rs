@@ -6,6 +6,7 @@ use ackwise_cause::Direction;
 
 use super::{
     Event, ExchangeId, MessageNews, RequestHead,
+    span::Edge,
     token::{Token, TokenKind, Tokens},
 };
 
@@ -118,10 +119,10 @@ impl Log {
     }
 
     /// Tells of a request's first byte.
-    pub(super) fn begin(&mut self, stream: u32, position: u64, exact: bool) -> ExchangeId {
+    pub(super) fn begin(&mut self, stream: u32, edge: Edge) -> ExchangeId {
         let exchange = ExchangeId(self.begun);
         self.begun = self.begun.saturating_add(1);
-        self.push(Event::RequestBegins { exchange, stream, position, exact });
+        self.push(Event::RequestBegins { exchange, stream, position: edge.at, exact: edge.exact });
         exchange
     }
 

@@ -6,9 +6,9 @@ use super::{
     guess::{GUESS_LIMIT, Guess},
     half_duplex::keep_magic,
     log::Log,
-    protocols::{Ends, KnownProtocol, PROTOCOLS, Place},
+    protocols::{Ends, KnownProtocol, PROTOCOLS},
     proxy_header::ProxyHeader,
-    span::Span,
+    span::{Span, Start},
 };
 
 /// What first bytes begin.
@@ -90,7 +90,7 @@ impl Opening {
 
     fn handle_client(&mut self, span: &mut Span<'_>) -> Option<Found> {
         let more = self.client.extend(span);
-        let (seen, place) = (self.client.bytes(), self.place());
+        let (seen, place) = (self.client.bytes(), self.start());
         let header = if self.from_middle { Guess::No } else { ProxyHeader::guess(seen) };
         let mut is_open = header == Guess::Maybe;
         self.candidate = None;
@@ -113,7 +113,7 @@ impl Opening {
     /// to is not in the capture.
     fn handle_server(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Found> {
         let more = self.server.extend(span);
-        let (seen, place) = (self.server.bytes(), self.place());
+        let (seen, place) = (self.server.bytes(), self.start());
         let (mut is_open, mut greeted) = (false, 0);
         for (bit, row) in (0_u8..).zip(&PROTOCOLS) {
             match row.server.guess(seen, place) {
@@ -147,8 +147,8 @@ impl Opening {
         }
     }
 
-    const fn place(&self) -> Place {
-        if self.from_middle { Place::Middle } else { Place::Beginning }
+    pub(super) const fn start(&self) -> Start {
+        if self.from_middle { Start::Middle } else { Start::Beginning }
     }
 
     /// Notes what `row` was recognised by.

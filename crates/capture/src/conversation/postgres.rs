@@ -13,7 +13,7 @@ use super::{
     guess::Guess,
     in_order::{Effect, InOrder, NOBODY},
     log::Log,
-    span::Span,
+    span::{Edge, Span, Start},
     token::TokenKind,
 };
 
@@ -45,11 +45,15 @@ enum Phase {
 
 impl Postgres {
     /// From the first byte of a connection on, or from its middle.
-    pub(super) const fn new(from_beginning: bool) -> Self {
+    pub(super) const fn new(start: Start) -> Self {
+        let (phase, requests, replies) = match start {
+            Start::Beginning => (Phase::Beginning, Messages::untyped(), Messages::typed()),
+            Start::Middle => (Phase::Units, Messages::resting(), Messages::resting()),
+        };
         Self {
-            phase: if from_beginning { Phase::Beginning } else { Phase::Units },
-            requests: if from_beginning { Messages::new(true) } else { Messages::resting() },
-            replies: if from_beginning { Messages::new(false) } else { Messages::resting() },
+            phase,
+            requests,
+            replies,
             order: InOrder::new(),
             flushes: false,
             ends_with_sync: false,
@@ -109,7 +113,7 @@ impl Postgres {
             Some(b'S') => return Some(Switch::Tls),
             Some(b'N') => {
                 self.phase = Phase::Beginning;
-                self.requests = Messages::new(true);
+                self.requests = Messages::untyped();
             }
             _ => self.phase = Phase::Over,
         }
@@ -124,8 +128,8 @@ impl Postgres {
                 return None;
             }
             keep_end(span, log);
-            self.requests = Messages::new(false);
-            self.replies = Messages::new(false);
+            self.requests = Messages::typed();
+            self.replies = Messages::typed();
         }
         if self.requests.turn().is_some() {
             span.take_all();
@@ -185,10 +189,10 @@ impl Postgres {
             _ => return false,
         }
         if self.order.answered_by_turn(self.replies.turn(), log) {
-            self.replies = Messages::new(false);
+            self.replies = Messages::typed();
         }
         if !self.order.is_asking() {
-            self.order.begin(at, true, log);
+            self.order.begin(Edge::exact(at), log);
             self.flushes = false;
         }
         self.flushes |= kind == b'H';
@@ -206,7 +210,7 @@ impl Postgres {
             true => Effect::Waits(Tunnel::Dialogue),
             false => Effect::Answered,
         };
-        self.order.end(at, true, effect, log)
+        self.order.end(Edge::exact(at), effect, log)
     }
 
     fn handle_replies(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
@@ -228,7 +232,7 @@ impl Postgres {
                     }
                 }
                 Step::Ends { kind: Kind::Typed(b'Z'), at } => match self.phase {
-                    Phase::Units => self.order.answered(at, true, log),
+                    Phase::Units => self.order.answered(Edge::exact(at), log),
                     _ => {
                         self.phase = Phase::Units;
                         log.push(Event::TunnelEnds { exchange: NOBODY });
@@ -252,7 +256,7 @@ impl Postgres {
         if matches!(kind, b'N' | b'A' | b'S') {
             return true;
         }
-        if !self.order.is_answering() && self.order.answer(at, true, log).is_err() {
+        if !self.order.is_answering() && self.order.answer(Edge::exact(at), log).is_err() {
             return false;
         }
         if matches!(kind, b'G' | b'H') {
@@ -274,12 +278,12 @@ impl Postgres {
     /// The unit that has come to `end`, for all that is known, is answered.
     fn answer_turn(&mut self, end: u64, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
         self.requests = Messages::resting();
-        self.order.end(end, false, Effect::Answered, log);
-        if self.order.answer(span.at(), false, log).is_err() {
+        self.order.end(Edge::guessed(end), Effect::Answered, log);
+        if self.order.answer(Edge::guessed(span.at()), log).is_err() {
             span.take_all();
             return self.lose(log);
         }
-        self.requests = Messages::new(false);
+        self.requests = Messages::typed();
         self.replies.follow_turn(span);
         None
     }
@@ -289,7 +293,7 @@ impl Postgres {
             (Direction::ToClient, _) => self.handle_abort(log),
             (Direction::ToServer, Some(end)) => {
                 self.requests = Messages::resting();
-                self.order.end(end, false, Effect::Answered, log);
+                self.order.end(Edge::guessed(end), Effect::Answered, log);
             }
             (Direction::ToServer, None) => {}
         }

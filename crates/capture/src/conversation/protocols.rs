@@ -30,6 +30,7 @@ use ackwise_cause::Direction;
 use super::{
     Tunnel,
     guess::Guess,
+    span::Start,
     turn::{Shown, asks},
 };
 
@@ -197,22 +198,13 @@ pub(super) enum Ends {
 }
 
 impl Magic {
-    pub(super) fn guess(self, bytes: &[u8], place: Place) -> Guess {
-        match (self, place) {
-            (Self::None, _) | (Self::First(_), Place::Middle) => Guess::No,
-            (Self::First(guess) | Self::Any(guess) | Self::Either(guess, _), Place::Beginning)
-            | (Self::Any(guess) | Self::Either(_, guess), Place::Middle) => guess(bytes),
+    pub(super) fn guess(self, bytes: &[u8], start: Start) -> Guess {
+        match (self, start) {
+            (Self::None, _) | (Self::First(_), Start::Middle) => Guess::No,
+            (Self::First(guess) | Self::Any(guess) | Self::Either(guess, _), Start::Beginning)
+            | (Self::Any(guess) | Self::Either(_, guess), Start::Middle) => guess(bytes),
         }
     }
-}
-
-/// Where in a connection bytes are.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) enum Place {
-    #[default]
-    Beginning,
-    /// The capture does not show the beginning.
-    Middle,
 }
 
 impl KnownProtocol {
@@ -241,7 +233,7 @@ impl KnownProtocol {
     /// How many of these first bytes are its magic; what comes behind that may say anything.
     pub(super) fn magic_len(&self, direction: Direction, bytes: &[u8]) -> usize {
         let is_one = |&len: &usize| {
-            self.magic(direction).guess(&bytes[..len], Place::Beginning) == Guess::Yes
+            self.magic(direction).guess(&bytes[..len], Start::Beginning) == Guess::Yes
         };
         (0..=bytes.len()).find(is_one).unwrap_or(0)
     }

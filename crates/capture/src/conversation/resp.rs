@@ -12,7 +12,12 @@ use ackwise_cause::Direction;
 use replies::Replies;
 use requests::Requests;
 
-use super::{Switch, in_order::InOrder, log::Log, span::Span};
+use super::{
+    Switch,
+    in_order::InOrder,
+    log::Log,
+    span::{Edge, Span, Start},
+};
 
 /// Both directions of a connection.
 #[derive(Clone, Debug)]
@@ -26,14 +31,14 @@ pub(super) struct Resp {
 
 impl Resp {
     /// From the first byte of a connection on, or from its middle.
-    pub(super) fn new(from_beginning: bool) -> Self {
+    pub(super) fn new(start: Start) -> Self {
         let mut resp = Self {
-            requests: Requests::new(from_beginning),
+            requests: Requests::new(start),
             replies: Replies::new(),
             order: InOrder::default(),
-            in_hole: !from_beginning,
+            in_hole: start == Start::Middle,
         };
-        if !from_beginning {
+        if start == Start::Middle {
             resp.replies.rest();
         }
         resp
@@ -77,7 +82,7 @@ impl Resp {
                 requests::Step::Named { name, at } => self.order.name(name, at, log),
                 requests::Step::Empty => self.order.forget(log),
                 requests::Step::Ends { at, effect } => {
-                    let is_noted = self.order.end(at, true, effect, log);
+                    let is_noted = self.order.end(Edge::exact(at), effect, log);
                     if !is_noted {
                         return self.lose(log);
                     }
@@ -111,7 +116,7 @@ impl Resp {
         if std::mem::take(&mut self.in_hole) {
             self.replies.resume();
         }
-        self.order.begin(at, true, log);
+        self.order.begin(Edge::exact(at), log);
     }
 
     fn handle_replies(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
@@ -123,13 +128,13 @@ impl Resp {
             match self.replies.advance(span, &mut log.tokens(Direction::ToClient)) {
                 replies::Step::NeedsMore => return None,
                 replies::Step::Begins { at } => {
-                    if self.order.answer(at, true, log).is_err() {
+                    if self.order.answer(Edge::exact(at), log).is_err() {
                         span.take_all();
                         return self.lose(log);
                     }
                 }
                 replies::Step::Ends { at } => {
-                    self.order.answered(at, true, log);
+                    self.order.answered(Edge::exact(at), log);
                     if self.order.ends() {
                         return Some(self.order.give_up(log));
                     }
@@ -152,11 +157,11 @@ impl Resp {
     fn answer_turn(&mut self, end: u64, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
         let effect = self.requests.effect().unwrap_or_default();
         self.requests.rest();
-        self.order.end(end, false, effect, log);
+        self.order.end(Edge::guessed(end), effect, log);
         if self.order.ends() {
             return Some(self.order.give_up(log));
         }
-        if self.order.answer(span.at(), false, log).is_err() {
+        if self.order.answer(Edge::guessed(span.at()), log).is_err() {
             span.take_all();
             return self.lose(log);
         }
@@ -171,7 +176,7 @@ impl Resp {
                 if let Some(end) = self.requests.turn() {
                     let effect = self.requests.effect().unwrap_or_default();
                     self.requests.rest();
-                    self.order.end(end, false, effect, log);
+                    self.order.end(Edge::guessed(end), effect, log);
                 }
             }
         }

@@ -1,5 +1,38 @@
 //! A piece of one stream that is read from the front.
 
+/// Where in a connection bytes begin.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Start {
+    #[default]
+    Beginning,
+    /// The capture does not show the beginning.
+    Middle,
+}
+
+/// Where a message begins or ends, and whether the position is `exact` as of an event.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Edge {
+    pub(super) at: u64,
+    pub(super) exact: bool,
+}
+
+impl Edge {
+    pub(super) const fn exact(at: u64) -> Self {
+        Self { at, exact: true }
+    }
+
+    pub(super) const fn guessed(at: u64) -> Self {
+        Self { at, exact: false }
+    }
+}
+
+/// What the capture holds of some bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Captured<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) is_whole: bool,
+}
+
 /// Bytes of a stream, of which the capture holds the first few, all or none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span<'a> {

@@ -15,7 +15,7 @@ use super::{
     postgres::{self, Postgres},
     protocols::KnownProtocol,
     resp::Resp,
-    span::Span,
+    span::{Span, Start},
     tls::Tls,
     turns::Turns,
 };
@@ -24,19 +24,20 @@ impl ExchangeReader {
     /// Goes on in the protocol that the first bytes show.
     pub(super) fn open(&mut self, found: Found, opening: &Opening) {
         let &Opening { from_middle, in_tunnel, .. } = opening;
+        let start = opening.start();
         let protocol = match found {
             Found::Known(row) => row.protocol,
             Found::Candidate(_) | Found::Unknown => Protocol::Opaque,
         };
         self.log.push(Event::Protocol(protocol));
         self.state = match (protocol, found) {
-            (Protocol::Http1, _) => State::Http1(Box::new(Http1::new(!from_middle))),
+            (Protocol::Http1, _) => State::Http1(Box::new(Http1::new(start))),
             (Protocol::Http2, _) => State::Http2(Box::new(Http2::new())),
             // A turn of direction in a tunnel does not show who waits: both sides may push.
             _ if in_tunnel => State::Tunnel,
-            (Protocol::Resp, _) => State::Resp(Box::new(Resp::new(!from_middle))),
-            (Protocol::Postgres, _) => State::Postgres(Box::new(Postgres::new(!from_middle))),
-            (Protocol::Tls, _) => State::Tls(Box::new(Tls::new(!from_middle, self.keys.clone()))),
+            (Protocol::Resp, _) => State::Resp(Box::new(Resp::new(start))),
+            (Protocol::Postgres, _) => State::Postgres(Box::new(Postgres::new(start))),
+            (Protocol::Tls, _) => State::Tls(Box::new(Tls::new(start, self.keys.clone()))),
             (_, Found::Known(row)) => {
                 opening.keep_magic(row, &mut self.log);
                 self.open_known(row)
@@ -90,7 +91,7 @@ impl ExchangeReader {
                     State::HalfDuplex(turns) => Some(turns.protocol()),
                     _ => Some(Protocol::Postgres),
                 };
-                self.state = State::Tls(Box::new(Tls::new(true, self.keys.clone())));
+                self.state = State::Tls(Box::new(Tls::new(Start::Beginning, self.keys.clone())));
                 self.log.push(Event::Protocol(Protocol::Tls));
             }
             Switch::Http2 { exchange } => {
@@ -124,7 +125,7 @@ impl ExchangeReader {
             }
             (mut turns, _) => {
                 turns.handle_abort(&mut self.log);
-                Http1::new(false)
+                Http1::new(Start::Middle)
             }
         };
         self.state = State::Http1(Box::new(http1));
@@ -135,10 +136,10 @@ impl ExchangeReader {
     /// The same for protocols of which only what the client sends can be distinguished from others.
     fn finds_other(&mut self, mut turns: Turns, span: &Span<'_>) -> bool {
         let (protocol, state) = if guess::resp_command(span.bytes()) == Guess::Yes {
-            (Protocol::Resp, State::Resp(Box::new(Resp::new(false))))
+            (Protocol::Resp, State::Resp(Box::new(Resp::new(Start::Middle))))
         } else if !span.is_cut() && guess::postgres_unit(span.bytes()) == Guess::Yes {
             postgres::keep_end(span, &mut self.log);
-            (Protocol::Postgres, State::Postgres(Box::new(Postgres::new(false))))
+            (Protocol::Postgres, State::Postgres(Box::new(Postgres::new(Start::Middle))))
         } else {
             return false;
         };

@@ -33,7 +33,7 @@ use unsealed::{SealedRecord, Unsealed};
 use super::{
     Alpn, Event, ExchangeReader, TokenKind,
     log::Log,
-    span::Span,
+    span::{Captured, Span, Start},
     turns::{self, Turns},
 };
 
@@ -142,10 +142,11 @@ struct Context {
 }
 
 impl Tls {
-    pub(super) fn new(from_beginning: bool, keys: Option<Arc<KeyLog>>) -> Self {
+    pub(super) fn new(start: Start, keys: Option<Arc<KeyLog>>) -> Self {
+        let from_beginning = start == Start::Beginning;
         Self {
-            client: Records::new(from_beginning),
-            server: Records::new(from_beginning),
+            client: Records::new(start),
+            server: Records::new(start),
             handshake: from_beginning.then(Handshake::default),
             end: if from_beginning { TlsEnd::Unfinished } else { TlsEnd::Done },
             is_cut_short: false,
@@ -180,9 +181,13 @@ impl Tls {
         }
     }
 
-    /// What is read next is `content`, or may be an alert.
-    pub(super) const fn expect_content(&mut self, content: bool) {
-        self.is_content = content;
+    /// What is read next is content, until it [may be an alert](Self::expect_alert) again.
+    pub(super) const fn expect_content(&mut self) {
+        self.is_content = true;
+    }
+
+    pub(super) const fn expect_alert(&mut self) {
+        self.is_content = false;
     }
 
     pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
@@ -199,10 +204,10 @@ impl Tls {
                     self.note_end(direction, &record);
                     self.handle_record(direction, &record, context, log);
                 }
-                Found::Payload { bytes, is_whole } => {
-                    self.read_alert(direction, bytes);
-                    self.read_hello(direction, bytes, is_whole, log);
-                    self.read_sealed(direction, bytes, is_whole, log);
+                Found::Payload(payload) => {
+                    self.read_alert(direction, payload.bytes);
+                    self.read_hello(direction, payload, log);
+                    self.read_sealed(direction, payload, log);
                 }
             }
         }
@@ -231,7 +236,7 @@ impl Tls {
             unsealed.with_reader(log, ExchangeReader::handle_abort);
         }
         if let Some(mut handshake) = self.handshake.take() {
-            handshake.end_flight(false, log);
+            handshake.break_flight(log);
             self.is_cut_short = true;
         }
         self.release(log);
@@ -377,18 +382,18 @@ impl Tls {
         self.alerts = None;
     }
 
-    fn read_hello(&mut self, direction: Direction, bytes: &[u8], is_whole: bool, log: &mut Log) {
+    fn read_hello(&mut self, direction: Direction, payload: Captured<'_>, log: &mut Log) {
         let Some((expected, _)) = &self.hello else { return };
         match (*expected, direction) {
             // Early data.
             (Direction::ToClient, Direction::ToServer) => return,
             // It answers one that cannot be read.
             (Direction::ToServer, Direction::ToClient) => self.hello = None,
-            _ if !is_whole => self.hello = None,
+            _ if !payload.is_whole => self.hello = None,
             _ => {}
         }
         let Some((_, hello)) = &mut self.hello else { return self.give_up_opening(log) };
-        let Some(said) = hello.extend(bytes) else { return };
+        let Some(said) = hello.extend(payload.bytes) else { return };
         let offer = said.alpn;
         if let Some((kind, length)) = hello.message() {
             let [at, record_end] = self.hello_at;
@@ -434,8 +439,7 @@ impl Tls {
         log: &mut Log,
     ) {
         let is_within = self.shake_hands(direction, record, context, log);
-        let Context { interrupts, segment } = context;
-        let sealed = SealedRecord::new(*record, is_within, interrupts, segment);
+        let sealed = SealedRecord::new(*record, is_within, context);
         if self.seals(direction, sealed, log) {
             return;
         }
@@ -489,7 +493,7 @@ impl Tls {
         }
         if let Some(mut handshake) = self.handshake.take() {
             self.is_certified = handshake.has_client_certificate();
-            handshake.end_flight(true, log);
+            handshake.end_flight(log);
         }
         let perhaps = std::mem::take(&mut self.perhaps);
         match &mut self.inside {
@@ -535,7 +539,7 @@ impl Tls {
             return;
         }
         match direction {
-            Direction::ToServer => self.handle_request(record, context.interrupts, log),
+            Direction::ToServer => self.handle_request(record, context, log),
             Direction::ToClient => self.handle_response(record, context.segment, log),
         }
     }
@@ -567,7 +571,7 @@ impl Tls {
                 || (!self.is_content && control::is_alert(record, sealing)))
     }
 
-    fn handle_request(&mut self, record: &Record, interrupts: bool, log: &mut Log) {
+    fn handle_request(&mut self, record: &Record, context: Context, log: &mut Log) {
         self.release(log);
         let before = match self.turns {
             Turns::Response { exchange, .. } => Some(exchange),
@@ -575,7 +579,7 @@ impl Tls {
         };
         self.take_turn(Direction::ToServer, record, log);
         // A request while a response is on its way: no HTTP/1 client of today pipelines.
-        let overlaps = interrupts || self.last_length >= FULL_RECORD;
+        let overlaps = context.interrupts || self.last_length >= FULL_RECORD;
         if let (Some(before), true, true) = (before, overlaps, self.http2 != Inside::Other) {
             log.push(Event::Multiplexed { exchange: before });
             if let Turns::Request { exchange, .. } = self.turns {

@@ -6,7 +6,7 @@
 
 use ackwise_cause::Direction;
 
-use super::{Event, ExchangeId, log::Log};
+use super::{Event, ExchangeId, log::Log, span::Edge};
 
 /// Whose turn it is, and of which exchange.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +27,7 @@ impl Turns {
     pub(super) fn handle(&mut self, direction: Direction, start: u64, end: u64, log: &mut Log) {
         *self = match (*self, direction) {
             (Self::Idle, Direction::ToServer) => {
-                Self::Request { exchange: log.begin(0, start, false), end }
+                Self::Request { exchange: log.begin(0, Edge::guessed(start)), end }
             }
             (Self::Idle, Direction::ToClient) => Self::Idle,
             (Self::Request { exchange, .. }, Direction::ToServer) => {
@@ -48,7 +48,7 @@ impl Turns {
             }
             (Self::Response { exchange, end: position }, Direction::ToServer) => {
                 log.push(Event::ResponseEnds { exchange, position, exact: false });
-                Self::Request { exchange: log.begin(0, start, false), end }
+                Self::Request { exchange: log.begin(0, Edge::guessed(start)), end }
             }
         };
     }

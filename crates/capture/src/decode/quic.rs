@@ -162,6 +162,7 @@ fn connection_id(bytes: &[u8], lengths: std::ops::RangeInclusive<u8>) -> Option<
 
 /// Whether token and packet are no longer than the datagram (RFC 9000, section 17.2.2). Of a datagram that was cut, the
 /// beginning is all there is.
+#[expect(clippy::fn_params_excessive_bools, reason = "a fact of the datagram")]
 fn lengths_fit(bytes: &[u8], is_whole: bool) -> bool {
     /// A packet's number, and the sample for header protection (RFC 9001, section 5.4.2).
     const SHORTEST: u64 = 20;

@@ -90,24 +90,24 @@ impl Source {
             })
             .collect();
         waiting.sort_by_key(|waiting| waiting.first);
-        Self { has_blocks: !several && !may_wait, ..Self::new(opener, waiting, may_wait) }
+        Self { may_wait, has_blocks: !several && !may_wait, ..Self::new(opener, waiting) }
     }
 
     /// The packets of `input`, which errors call `name`.
     pub fn of(name: impl AsRef<Path>, input: impl Read + Send + 'static) -> Self {
         let file = name.as_ref().to_owned();
         let waiting = Waiting { file, first: Instant::EPOCH, input: Some(Box::new(input)) };
-        Self::new(Box::new(|_| Err(io::ErrorKind::Unsupported.into())), vec![waiting], true)
+        Self::new(Box::new(|_| Err(io::ErrorKind::Unsupported.into())), vec![waiting])
     }
 
-    fn new(opener: Opener, waiting: Vec<Waiting>, may_wait: bool) -> Self {
+    fn new(opener: Opener, waiting: Vec<Waiting>) -> Self {
         Self {
             opener,
             waiting: waiting.into(),
             open: Vec::new(),
             given: None,
             interfaces: Interfaces::default(),
-            may_wait,
+            may_wait: true,
             has_blocks: false,
             packets: 0,
             number: 0,

@@ -25,7 +25,8 @@ pub(super) fn mask(token: TokenKind, key: &RandomState) -> Vec<u8> {
         TokenKind::WindowUpdate(increment) => increment.to_vec(),
         TokenKind::Error(bytes) | TokenKind::Framing(bytes) => bytes,
         TokenKind::FieldBlock { length, is_promise, fields } => {
-            http2::payload(length, is_promise, &fields, key)
+            // A promise begins with the stream that is promised.
+            http2::payload(length, if is_promise { 4 } else { 0 }, &fields, key)
         }
         TokenKind::RecordHeader { content_type, length } => {
             tls::record_header(content_type, length)

@@ -85,7 +85,9 @@ fn read(keys: Option<&str>, wire: &Sent) -> Vec<String> {
 fn read_late(keys: Option<&str>, late: usize, wire: &Sent) -> Vec<String> {
     let mut reader = ExchangeReader::new();
     let log = Arc::new(KeyLog::default());
-    log.set_growing(late > 0);
+    if late > 0 {
+        log.expect_more();
+    }
     if keys.is_some() {
         reader = reader.with_keys(Arc::clone(&log));
     }

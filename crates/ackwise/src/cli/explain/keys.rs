@@ -38,7 +38,7 @@ pub(super) fn read(files: &[PathBuf], live: bool) -> Result<Option<Arc<KeyLog>>,
                 continue;
             }
         }
-        keys.set_growing(true);
+        keys.expect_more();
         let keys = Arc::clone(&keys);
         let file = (!is_pipe).then(|| file.clone());
         thread::spawn(move || follow(&keys, text, file.as_deref()));

@@ -8,7 +8,7 @@ use super::super::{
     MessageNews,
     guess::Guess,
     messages::Events,
-    span::Span,
+    span::{Edge, Span, Start},
     token::{TokenKind, Tokens},
 };
 
@@ -65,7 +65,7 @@ pub(super) enum Step<'a> {
     /// All bytes were taken.
     NeedsMore,
     /// A message begins; its head follows.
-    Begins { at: u64, exact: bool },
+    Begins(Edge),
     /// A whole head, from `start` to `end`. Who reads on says what follows, by
     /// [`follow`](Reader::follow).
     Head { start: u64, end: u64, bytes: Cow<'a, [u8]> },
@@ -74,15 +74,19 @@ pub(super) enum Step<'a> {
     /// The body is a stream of events, and the next piece of it holds these.
     Messages(MessageNews),
     /// The message has ended.
-    Ends { at: u64, exact: bool },
+    Ends(Edge),
     /// These bytes from `start` on are not HTTP.
     Broken { start: u64 },
 }
 
 impl Reader {
     /// Begins where a message begins, or where nobody knows.
-    pub(super) const fn new(start_line: fn(&[u8]) -> Guess, between: bool) -> Self {
-        Self { stage: if between { Stage::Between } else { Stage::Resting }, start_line }
+    pub(super) const fn new(start_line: fn(&[u8]) -> Guess, start: Start) -> Self {
+        let stage = match start {
+            Start::Beginning => Stage::Between,
+            Start::Middle => Stage::Resting,
+        };
+        Self { stage, start_line }
     }
 
     /// Bytes of a head that are held.
@@ -151,11 +155,11 @@ impl Reader {
 
     /// Where the message that is under way ends when the connection does, and whether that is a
     /// proper end; `None` if that leaves it incomplete.
-    pub(super) fn end_at_close(&self) -> Option<(u64, bool)> {
+    pub(super) fn end_at_close(&self) -> Option<Edge> {
         match &self.stage {
-            Stage::UntilClose { end } => Some((*end, true)),
-            Stage::Turn { end } => Some((*end, false)),
-            Stage::Events(body) => body.until_close.map(|end| (end, true)),
+            Stage::UntilClose { end } => Some(Edge::exact(*end)),
+            Stage::Turn { end } => Some(Edge::guessed(*end)),
+            Stage::Events(body) => body.until_close.map(Edge::exact),
             Stage::Between | Stage::Head { .. } | Stage::Body(_) | Stage::Resting => None,
         }
     }
@@ -201,7 +205,7 @@ impl Reader {
                 *end = span.end();
                 if self.resynchronises(span) {
                     self.stage = Stage::Resting;
-                    return Step::Ends { at, exact: false };
+                    return Step::Ends(Edge::guessed(at));
                 }
                 pass_unreadable(span, tokens);
                 Step::NeedsMore
@@ -223,7 +227,7 @@ impl Reader {
             return Step::NeedsMore;
         }
         self.stage = Stage::Head { start: span.at(), bytes: Vec::new() };
-        Step::Begins { at: span.at(), exact: true }
+        Step::Begins(Edge::exact(span.at()))
     }
 
     /// A message begins with a segment: one that shows a start line, or shows nothing.
@@ -238,7 +242,7 @@ impl Reader {
             return Step::NeedsMore;
         }
         self.stage = Stage::Head { start: span.at(), bytes: Vec::new() };
-        Step::Begins { at: span.at(), exact: !span.bytes().is_empty() }
+        Step::Begins(Edge { at: span.at(), exact: !span.bytes().is_empty() })
     }
 
     fn resynchronises(&self, span: &Span<'_>) -> bool {
@@ -364,7 +368,7 @@ impl Reader {
 
     fn end_body<'a>(&mut self, at: u64) -> Step<'a> {
         self.stage = Stage::Between;
-        Step::Ends { at, exact: true }
+        Step::Ends(Edge::exact(at))
     }
 }
 

@@ -7,6 +7,7 @@ use ackwise_http::http2::{
 };
 
 use super::{
+    super::span::Span,
     fields::{Block, Known},
     frames::Frame,
 };
@@ -57,9 +58,10 @@ impl Blocks {
     }
 
     /// Adds bytes of the payload of a frame that is to be read.
-    pub(super) fn extend(&mut self, bytes: &[u8], is_whole: bool) {
+    pub(super) fn extend(&mut self, piece: &Span<'_>) {
+        let bytes = piece.bytes();
         let room = PAYLOAD_LIMIT.saturating_sub(self.payload.len() + self.block.len());
-        self.is_whole &= is_whole && bytes.len() <= room;
+        self.is_whole &= !piece.is_cut() && bytes.len() <= room;
         self.payload.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
@@ -75,17 +77,25 @@ impl Blocks {
             self.block.clear();
             self.first = Some(*frame);
         }
-        self.block.extend_from_slice(fragment(frame, &self.payload, self.is_whole));
+        // The part of it that belongs to the field block.
+        self.block.extend_from_slice(match self.is_whole {
+            true => frame::content(frame, &self.payload),
+            false => frame::unpadded_from(frame, &self.payload),
+        });
         empty(&mut self.payload);
         if !self.is_whole {
             // What was seen of it can be read, and nothing after it.
             self.is_whole = true;
-            return self.first.take().map(|first| self.finish(first, false));
+            return self.first.take().map(|first| {
+                let fields = self.finish(first);
+                self.decoder.miss();
+                fields
+            });
         }
         if !frame.has(END_HEADERS) {
             return None;
         }
-        self.first.take().map(|first| self.finish(first, true))
+        self.first.take().map(|first| self.finish(first))
     }
 
     /// Says that frames were lost, and with them, perhaps, blocks.
@@ -96,21 +106,16 @@ impl Blocks {
         self.decoder.miss();
     }
 
-    fn finish(&mut self, first: Frame, is_whole: bool) -> Fields {
+    fn finish(&mut self, first: Frame) -> Fields {
         let mut block = Block::default();
         let read = self.decoder.decode(&self.block, |field| block.note(field));
         empty(&mut self.block);
         self.long += u64::from(read == Err(Broken::TooLong));
-        if !is_whole || read.is_err() {
+        if read.is_err() {
             self.decoder.miss();
         }
         Fields { first, block }
     }
-}
-
-/// The part of a payload that belongs to the field block.
-fn fragment<'a>(frame: &Frame, payload: &'a [u8], is_whole: bool) -> &'a [u8] {
-    if is_whole { frame::content(frame, payload) } else { frame::unpadded_from(frame, payload) }
 }
 
 /// Bytes that the table takes, about.

@@ -10,8 +10,10 @@ use ackwise_http::http2::frame::{END_STREAM, PADDED};
 
 use super::{
     super::{
-        Event, ExchangeId, RequestHead, ResponseHead, StreamEnd, Tunnel, log::Log,
-        messages::Events, span::Span,
+        Event, ExchangeId, RequestHead, ResponseHead, StreamEnd, Tunnel,
+        log::Log,
+        messages::Events,
+        span::{Edge, Span},
     },
     Reads,
     fields::{Block, ContentType},
@@ -142,10 +144,10 @@ impl Streams {
         self.open.is_empty().then(|| if self.last == 0 { 1 } else { self.last.saturating_add(2) })
     }
 
-    pub(super) fn begin(&mut self, stream: u32, position: u64, exact: bool, log: &mut Log) {
+    pub(super) fn begin(&mut self, stream: u32, edge: Edge, log: &mut Log) {
         self.last = stream;
         if self.open.len() < OPEN_REQUESTS {
-            let exchange = log.begin(stream, position, exact);
+            let exchange = log.begin(stream, edge);
             self.insert(stream, Stream::new(exchange));
         } else {
             log.pass_over();
@@ -184,7 +186,7 @@ impl Streams {
         let begins = stream.response == Response::Awaited;
         if begins {
             stream.response = Response::Body;
-            stream.begin_response(position, true, asked, log);
+            stream.begin_response(Edge::exact(position), asked, log);
         }
         begins
     }
@@ -488,7 +490,7 @@ impl Streams {
                 log.push(Event::Multiplexed { exchange });
             }
             if stream.response == Response::Awaited {
-                stream.begin_response(start, false, asked, log);
+                stream.begin_response(Edge::guessed(start), asked, log);
             }
             stream.response = Response::Lost;
         }
@@ -524,12 +526,12 @@ impl Stream {
     }
 
     /// Tells of the response, and that the request has ended, if that was missed.
-    fn begin_response(&mut self, position: u64, exact: bool, asked: u64, log: &mut Log) {
+    fn begin_response(&mut self, edge: Edge, asked: u64, log: &mut Log) {
         let exchange = self.exchange;
         if self.request == Request::Lost {
             self.request = Request::Ended;
             log.push(Event::RequestEnds { exchange, position: asked, exact: false });
         }
-        log.push(Event::ResponseBegins { exchange, position, exact });
+        log.push(Event::ResponseBegins { exchange, position: edge.at, exact: edge.exact });
     }
 }

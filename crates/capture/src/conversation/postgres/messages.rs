@@ -62,12 +62,23 @@ impl Messages {
     /// PostgreSQL's `PQ_LARGE_MESSAGE_LIMIT`.
     const MOST: u32 = 0x3fff_fffe;
 
-    pub(super) const fn new(is_untyped: bool) -> Self {
-        Self { stage: Stage::Header, header: [0; Self::LONGEST], length: 0, start: 0, is_untyped }
+    pub(super) const fn typed() -> Self {
+        Self {
+            stage: Stage::Header,
+            header: [0; Self::LONGEST],
+            length: 0,
+            start: 0,
+            is_untyped: false,
+        }
+    }
+
+    /// The first has no type.
+    pub(super) const fn untyped() -> Self {
+        Self { is_untyped: true, ..Self::typed() }
     }
 
     pub(super) const fn resting() -> Self {
-        Self { stage: Stage::Resting, ..Self::new(false) }
+        Self { stage: Stage::Resting, ..Self::typed() }
     }
 
     /// Where bytes begin that have to be read together with later ones.
@@ -87,7 +98,7 @@ impl Messages {
     /// Takes all that is left, of a unit whose end nothing but a turn shows.
     pub(super) fn follow_turn(&mut self, span: &mut Span<'_>) {
         span.take_all();
-        *self = Self { stage: Stage::Turn(span.end()), ..Self::new(false) };
+        *self = Self { stage: Stage::Turn(span.end()), ..Self::typed() };
     }
 
     /// Takes bytes off the front of `span` up to what is worth telling.

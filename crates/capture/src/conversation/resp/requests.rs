@@ -6,7 +6,7 @@ use super::{
     super::{
         guess::{self, Guess},
         in_order::Effect,
-        span::Span,
+        span::{Span, Start},
         token::{TokenKind, Tokens},
     },
     commands::{self, Options},
@@ -70,9 +70,13 @@ pub(super) enum Step {
 
 impl Requests {
     /// From the beginning of a command on, or from nobody knows where.
-    pub(super) const fn new(between: bool) -> Self {
+    pub(super) const fn new(start: Start) -> Self {
+        let stage = match start {
+            Start::Beginning => Stage::Between,
+            Start::Middle => Stage::Resting,
+        };
         Self {
-            stage: if between { Stage::Between } else { Stage::Resting },
+            stage,
             piece: Piece::new(),
             parts: 0,
             part: 0,

@@ -8,7 +8,10 @@ use super::{
     records::{Found, Kind, Record, Records},
     turns::Turns,
 };
-use crate::conversation::{log::Log, span::Span};
+use crate::conversation::{
+    log::Log,
+    span::{Span, Start},
+};
 
 /// How far the records that a server sends before its first response are distinguished.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +68,11 @@ impl Tls {
             return;
         }
         let start = self.asked_to;
-        let next = Records::new(true).advance(&mut Span::segment(start, bytes.len() as u64, bytes));
+        let next = Records::new(Start::Beginning).advance(&mut Span::segment(
+            start,
+            bytes.len() as u64,
+            bytes,
+        ));
         if let Some(Found::Record(record)) = next
             && record.kind == Kind::ApplicationData
             && !self.is_control(Direction::ToServer, &record)

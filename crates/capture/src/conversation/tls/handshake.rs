@@ -99,19 +99,27 @@ impl Handshake {
         let place = self.place(direction, record);
         match place {
             Place::Early | Place::Perhaps => {}
-            Place::After => self.end_flight(true, log),
+            Place::After => self.end_flight(log),
             Place::Within | Place::Last => self.add(direction, record, log),
         }
         if place == Place::Last {
-            self.end_flight(true, log);
+            self.end_flight(log);
         }
         place
     }
 
+    /// Tells of the flight that is under way: it is done.
+    pub(super) fn end_flight(&mut self, log: &mut Log) {
+        if let Some(flight) = &mut self.flight {
+            flight.done = true;
+        }
+        self.break_flight(log);
+    }
+
     /// Tells of the flight that is under way.
-    pub(super) fn end_flight(&mut self, done: bool, log: &mut Log) {
+    pub(super) fn break_flight(&mut self, log: &mut Log) {
         if let Some(flight) = self.flight.take() {
-            log.push(Event::TlsFlight(TlsFlight { done, ..flight }));
+            log.push(Event::TlsFlight(flight));
         }
     }
 
@@ -126,7 +134,7 @@ impl Handshake {
         match &mut self.flight {
             Some(flight) if flight.direction == direction => flight.end = record.end,
             _ => {
-                self.end_flight(false, log);
+                self.break_flight(log);
                 let change_at = self.side(direction).change_at.take();
                 let (start, end) = (change_at.unwrap_or(record.start), record.end);
                 self.flight = Some(TlsFlight { direction, start, end, done: false });

@@ -5,6 +5,7 @@ use std::mem;
 use ackwise_cause::Direction;
 
 use super::{
+    super::span::Captured,
     Context, ExchangeReader, Kind, Log, Opening, Tls,
     hello::Said,
     opener::{NotOpened, Opener},
@@ -181,20 +182,22 @@ impl Tls {
     pub(super) fn read_sealed(
         &mut self,
         direction: Direction,
-        bytes: &[u8],
-        is_whole: bool,
+        payload: Captured<'_>,
         log: &mut Log,
     ) {
         let ends = self.records(direction).is_between_records();
         match &mut self.inside {
             Opening::Awaits(waiting) => {
                 if let Some(sealed) = waiting.last(direction).filter(|it| !it.is_over()) {
-                    sealed.extend(bytes, is_whole);
-                    sealed.ends(ends);
+                    sealed.extend(payload);
+                    if ends {
+                        sealed.end();
+                    }
                 }
             }
             Opening::Unsealed(unsealed) => {
-                if let Some(found) = unsealed.extend(direction, bytes, is_whole, ends, log) {
+                unsealed.extend(direction, payload);
+                if ends && let Some(found) = unsealed.end_record(direction, log) {
                     self.note_found(direction, found, log);
                 }
             }

@@ -4,7 +4,7 @@ use core::ops::RangeInclusive;
 
 use super::super::{
     guess::{self, Guess},
-    span::Span,
+    span::{Captured, Span, Start},
     token::TokenKind,
 };
 
@@ -64,10 +64,7 @@ impl Record {
 pub(super) enum Found<'a> {
     Record(Record),
     /// What was captured of the next bytes of the record that was found last.
-    Payload {
-        bytes: &'a [u8],
-        is_whole: bool,
-    },
+    Payload(Captured<'a>),
 }
 
 /// Follows the records of one direction.
@@ -94,8 +91,12 @@ enum Stage {
 }
 
 impl Records {
-    pub(super) const fn new(from_beginning: bool) -> Self {
-        Self { stage: if from_beginning { Stage::BETWEEN } else { Stage::LOST } }
+    pub(super) const fn new(start: Start) -> Self {
+        let stage = match start {
+            Start::Beginning => Stage::BETWEEN,
+            Start::Middle => Stage::LOST,
+        };
+        Self { stage }
     }
 
     /// The bytes of a header that is under way.
@@ -129,7 +130,7 @@ impl Records {
                         self.stage = Stage::BETWEEN;
                     }
                     let is_whole = bytes.len() as u64 == passed;
-                    return Some(Found::Payload { bytes, is_whole });
+                    return Some(Found::Payload(Captured { bytes, is_whole }));
                 }
                 Stage::Header { .. } => {
                     if let Some(record) = self.read_header(span) {

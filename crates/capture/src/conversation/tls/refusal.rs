@@ -30,7 +30,7 @@ impl Tls {
         }
         self.perhaps.clear();
         if let Some(mut handshake) = self.handshake.take() {
-            handshake.end_flight(true, log);
+            handshake.end_flight(log);
         }
         self.end = refused(None);
     }

@@ -8,7 +8,11 @@ use std::mem;
 use ackwise_cause::Direction;
 
 use super::{
-    super::{ExchangeReader, Log, State, span::Span},
+    super::{
+        ExchangeReader, Log, State,
+        span::{Captured, Span},
+    },
+    Context,
     opener::{Missed, NotOpened, Opener},
     records::{Kind, Record},
 };
@@ -123,19 +127,15 @@ impl Unsealed {
         }
     }
 
-    /// Adds bytes to the record that is under way. Once `ends`, it is opened.
-    pub(super) fn extend(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        is_whole: bool,
-        ends: bool,
-        log: &mut Log,
-    ) -> Option<Found> {
-        self.sealed[direction as usize].as_mut()?.extend(bytes, is_whole);
-        if !ends {
-            return None;
+    /// Adds bytes to the record that is under way.
+    pub(super) fn extend(&mut self, direction: Direction, payload: Captured<'_>) {
+        if let Some(sealed) = &mut self.sealed[direction as usize] {
+            sealed.extend(payload);
         }
+    }
+
+    /// Opens the record that is under way, of which there is no more.
+    pub(super) fn end_record(&mut self, direction: Direction, log: &mut Log) -> Option<Found> {
         let sealed = self.sealed[direction as usize].take()?;
         Some(self.end(direction, sealed, log))
     }
@@ -212,7 +212,10 @@ impl Unsealed {
             let (message, rest) = rest.split_at_checked(length).unwrap_or((rest, &[]));
             match *kind {
                 ENCRYPTED_EXTENSIONS if direction == Direction::ToClient => {
-                    self.decide_early(accepts_early_data(message), log);
+                    match accepts_early_data(message) {
+                        true => self.take_early(log),
+                        false => self.early = Early::Decided, // The client sends it again.
+                    }
                 }
                 KEY_UPDATE if self.opener.is_done(direction) => self.opener.update(direction),
                 _ => {}
@@ -221,11 +224,9 @@ impl Unsealed {
         }
     }
 
-    /// The server takes the early data, or the client sends it again.
-    fn decide_early(&mut self, accepted: bool, log: &mut Log) {
-        if let Early::Waits(pieces) = mem::replace(&mut self.early, Early::Decided)
-            && accepted
-        {
+    /// The server takes the early data.
+    fn take_early(&mut self, log: &mut Log) {
+        if let Early::Waits(pieces) = mem::replace(&mut self.early, Early::Decided) {
             for (at, content) in pieces {
                 self.read(
                     Direction::ToServer,
@@ -251,7 +252,7 @@ impl Unsealed {
             }
         }
         // A server that sends data has taken the early data, if its extensions were not seen.
-        self.decide_early(true, log);
+        self.take_early(log);
         if let Some((from, length)) = missing.content() {
             self.read(direction, Span::gap(from, length), log);
         }
@@ -307,12 +308,9 @@ impl Unsealed {
 }
 
 impl SealedRecord {
-    pub(super) const fn new(
-        record: Record,
-        is_within: bool,
-        interrupts: bool,
-        segment: u64,
-    ) -> Self {
+    #[expect(clippy::fn_params_excessive_bools, reason = "a fact of the record")]
+    pub(super) const fn new(record: Record, is_within: bool, context: Context) -> Self {
+        let Context { interrupts, segment } = context;
         Self {
             record,
             is_within,
@@ -334,12 +332,12 @@ impl SealedRecord {
         self.is_over
     }
 
-    pub(super) const fn ends(&mut self, ends: bool) {
-        self.is_over |= ends;
+    pub(super) const fn end(&mut self) {
+        self.is_over = true;
     }
 
     /// Adds what comes next of it.
-    pub(super) fn extend(&mut self, bytes: &[u8], is_whole: bool) {
+    pub(super) fn extend(&mut self, Captured { bytes, is_whole }: Captured<'_>) {
         self.is_cut |= !is_whole;
         if self.is_cut {
             self.bytes = Vec::new();

@@ -20,15 +20,14 @@ pub(super) fn frame_header(length: u32, number: u8, flags: u8, stream: u32) -> V
     [&[a, b, c, number, flags][..], &stream.to_be_bytes()].concat()
 }
 
-/// The payload of `length` bytes of a frame with a field block that says this.
+/// The payload of `length` bytes of a frame with a field block that says this, behind `prefix` bytes.
 pub(super) fn payload(
     length: u32,
-    is_promise: bool,
+    prefix: u32,
     fields: &KnownFields,
     key: &RandomState,
 ) -> Vec<u8> {
-    // A promise begins with the stream that is promised.
-    let prefix = if is_promise { length.min(4) } else { 0 };
+    let prefix = prefix.min(length);
     let mut payload = vec![0; prefix as usize];
     let length = (length - prefix) as usize;
     payload.extend(block(length, fields, key));
