@@ -127,7 +127,10 @@ pub fn play(scenario: &Scenario, world: World, limits: &Limits) -> Result<Played
     }
     let ports: Vec<Port<'_>> =
         groups.iter().zip(&namespaces).map(|(group, namespace)| port(group, namespace)).collect();
-    let network = EmulatedNetwork::open(&ports)?.records(limits.record);
+    let mut network = EmulatedNetwork::open(&ports)?;
+    if limits.record {
+        network = network.recorded();
+    }
     let mut ready = Vec::new();
     for _ in &groups {
         ready.push(Ready::new().map_err(PlayError::Program)?);

@@ -10,6 +10,7 @@ pub(super) struct Holds(Vec<(Instant, Instant)>);
 
 impl Holds {
     /// Those of one direction; `start` is when the link began.
+    #[expect(clippy::fn_params_excessive_bools, reason = "the direction, as the fields have it")]
     pub(super) fn new(holds: &[Hold], to_server: bool, start: Instant) -> Self {
         let holds = holds.iter().filter(|hold| hold.ways.has(to_server));
         Self(holds.map(|hold| (start + hold.from, start + hold.until)).collect())

@@ -53,6 +53,7 @@ impl Log {
     /// Room that no packet has to wait for (our choice).
     const RESERVED: usize = 1 << 14;
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "the direction, as the fields have it")]
     pub(super) fn new(to_server: bool) -> Self {
         Self { to_server, entries: Vec::with_capacity(Self::RESERVED) }
     }

@@ -205,10 +205,10 @@ impl EmulatedNetwork {
 }
 
 impl OpenNetwork {
-    /// Has segments recorded, if `wanted`.
+    /// Has segments recorded.
     #[must_use]
-    pub fn records(mut self, wanted: bool) -> Self {
-        self.recorder = wanted.then(Recorder::new);
+    pub fn recorded(mut self) -> Self {
+        self.recorder = Some(Recorder::new());
         self
     }
 

@@ -51,6 +51,7 @@ pub enum Ways {
 
 impl Ways {
     /// Whether this direction is one of them.
+    #[expect(clippy::fn_params_excessive_bools, reason = "the direction, as the fields have it")]
     pub(super) const fn has(self, to_server: bool) -> bool {
         match self {
             Self::Both => true,
