@@ -288,6 +288,7 @@ fn print(benchmark: &dyn Benchmark, rounds: &[Round]) {
 }
 
 /// The verdict on a target.
+#[expect(clippy::fn_params_excessive_bools, reason = "all that it depends on")]
 const fn verdict(reached: bool) -> &'static str {
     if reached { "reached" } else { "MISSED" }
 }

@@ -53,12 +53,18 @@ impl Capture {
         all
     }
 
-    /// Only what goes to the server's port, or comes from it.
-    pub(super) fn one_way(&self, server: u16, to_server: bool) -> Self {
-        let keeps = |record: &&Vec<u8>| {
-            let ports = self.ip(record).and_then(ports_of);
-            ports.is_some_and(|[from, to]| if to_server { to == server } else { from == server })
-        };
+    /// Only what goes to the server's port.
+    pub(super) fn sent_to(&self, server: u16) -> Self {
+        self.only(|[_, to]| to == server)
+    }
+
+    /// Only what comes from it.
+    pub(super) fn sent_from(&self, server: u16) -> Self {
+        self.only(|[from, _]| from == server)
+    }
+
+    fn only(&self, keeps: impl Fn([u16; 2]) -> bool) -> Self {
+        let keeps = |record: &&Vec<u8>| self.ip(record).and_then(ports_of).is_some_and(&keeps);
         let records = self.records.iter().filter(keeps).cloned().collect();
         Self { records, ..self.clone() }
     }
@@ -147,7 +153,7 @@ mod tests {
             cut.iter().map(|(port, it)| (*port, it.len())).collect::<Vec<_>>(),
             [(8, 1), (9, 3)]
         );
-        assert_eq!(cut[&9].one_way(9, true).len(), 2);
+        assert_eq!(cut[&9].sent_to(9).len(), 2);
         assert_eq!(cut[&9].part(0.4, 1.0).len(), 2);
     }
 }

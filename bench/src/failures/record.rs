@@ -160,8 +160,8 @@ fn damaged(folder: &Path, end: &str) -> anyhow::Result<Vec<(String, Vec<PathBuf>
     let whole = Capture::read(&folder.join(format!("{end}.pcap")))?;
     let port = whole.server_port().unwrap_or_default();
     let parts = [
-        ("to-server", whole.one_way(port, true)),
-        ("to-client", whole.one_way(port, false)),
+        ("to-server", whole.sent_to(port)),
+        ("to-client", whole.sent_from(port)),
         ("begun-late", whole.part(0.4, 1.0)),
         ("ended-early", whole.part(0.0, 0.6)),
     ];

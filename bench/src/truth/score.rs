@@ -527,6 +527,7 @@ mod tests {
         assert_eq!(rows, [(Some(NagleRtt), Some(NagleRtt), 50), (None, Some(NagleRtt), 50)]);
     }
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn row(truth: Cause, right: bool, said: Option<(Cause, Confidence)>, nanos: u64) -> Row {
         let label =
             Label { cause: truth, to_server: false, at: Place::Server, ambiguous: false, right };

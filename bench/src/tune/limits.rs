@@ -138,6 +138,7 @@ pub(super) fn run(ackwise: &Path, time: Duration) -> anyhow::Result<()> {
     Ok(())
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "what the row is about")]
 fn row(ackwise: &Path, kind: Kind, tuned: bool, time: Duration) -> anyhow::Result<String> {
     let one_more = {
         let server = Server::start(|directory, port| kind.command(directory, port))?;

@@ -35,7 +35,7 @@ pub(super) struct Compared {
 pub(super) fn compare(clock: &Clock, card: &Value) -> Compared {
     let truths = [
         ("nagle-delayed-ack", clock.stalls()),
-        ("first-byte", clock.begins_late(named_proxy(card))),
+        ("first-byte", clock.begins_late(card)),
         ("response-pause", clock.pauses()),
     ];
     let mut equal = Equal::Same;
@@ -45,7 +45,7 @@ pub(super) fn compare(clock: &Clock, card: &Value) -> Compared {
         equal = match truth {
             _ if equal == Equal::Differs => Equal::Differs,
             None => Equal::Undecided,
-            Some(truth) if agrees(&said, truth) => equal,
+            Some(truth) if claim(&said) == Some(truth) => equal,
             Some(_) => Equal::Differs,
         };
         rows.push((id, said, truth));
@@ -54,9 +54,13 @@ pub(super) fn compare(clock: &Clock, card: &Value) -> Compared {
     Compared { rows, held, equal }
 }
 
-/// `unknown` agrees with nothing.
-fn agrees(said: &str, truth: bool) -> bool {
-    if truth { matches!(said, "fail" | "warn") } else { said == "pass" }
+/// What a verdict claims; `unknown` claims nothing.
+fn claim(verdict: &str) -> Option<bool> {
+    match verdict {
+        "fail" | "warn" => Some(true),
+        "pass" => Some(false),
+        _ => None,
+    }
 }
 
 fn named_proxy(card: &Value) -> bool {
@@ -91,7 +95,8 @@ impl Clock {
     }
 
     /// Whether responses begin later than the first after a silence, or late behind a proxy that names itself.
-    fn begins_late(&self, is_proxy: bool) -> Option<bool> {
+    fn begins_late(&self, card: &Value) -> Option<bool> {
+        let is_proxy = named_proxy(card);
         let (mut late, mut later) = (0, 0);
         for series in &self.quick {
             let Some((first, others)) = series.split_first() else { continue };

@@ -80,6 +80,7 @@ impl Diary {
 }
 
 impl Line {
+    #[expect(clippy::fn_params_excessive_bools, reason = "a switch of the kernel's")]
     pub(super) fn new(socket: TcpStream, no_delay: bool, clock: Clock) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(no_delay)?;
@@ -90,6 +91,7 @@ impl Line {
         self.clock.now()
     }
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "a switch of the kernel's")]
     pub(super) fn cork(&mut self, on: bool) -> io::Result<()> {
         // Removing it sends what it held: the time before counts.
         self.diary.cork.push((self.clock.now(), on));

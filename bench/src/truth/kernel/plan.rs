@@ -123,6 +123,7 @@ impl Plan {
 
     /// Speaks HTTP/2 instead of HTTP/1, in the clear or, with the tickets of [`seal`](Self::seal), below TLS: one run
     /// of five is gRPC's. A reader that pauses, and what only HTTP/1 has, stay as they are.
+    #[expect(clippy::fn_params_excessive_bools, reason = "an option of the command line")]
     pub(super) fn multiplex(&mut self, number: u64, sealed: bool) {
         let is_fast = |it: &Exchange| it.reading.is_fast() && it.request_reading.is_fast();
         let speaks = !self.pipelined

@@ -148,6 +148,7 @@ impl View {
         let in_transit = Steps::count(copies.iter().map(|it| (it.sent, it.gone)));
         let mut heard: Vec<Nanos> = back.iter().filter_map(|it| it.arrived).collect();
         heard.sort_unstable();
+        let long = long_hold(records.plan);
         Some(Self {
             delayed_acks: delayed_acks(&arrived, &ack_sent, &in_transit),
             congestion: records.plan.congestion,
@@ -179,10 +180,10 @@ impl View {
                 false => Steps::count([]),
             },
             awaited: spans(&diary.awaited),
-            path_holds_data: path_holds(records.plan, data(&forth), true),
-            path_holds_acks: path_holds(records.plan, back.iter().copied(), true),
-            path_delays_data: path_holds(records.plan, data(&forth), false),
-            path_delays_acks: path_holds(records.plan, back.iter().copied(), false),
+            path_holds_data: path_holds(records.plan, data(&forth), long),
+            path_holds_acks: path_holds(records.plan, back.iter().copied(), long),
+            path_delays_data: path_holds(records.plan, data(&forth), 0),
+            path_delays_acks: path_holds(records.plan, back.iter().copied(), 0),
             blocked: spans(&diary.blocked),
             flow_controlled: spans(&diary.flow_controlled),
             corked: Steps::new(false, diary.cork.clone()),
@@ -385,15 +386,12 @@ fn behind_others<'a>(
     Steps::count(waits)
 }
 
-/// Times in which packets are late. Long ones have at least two round trips: shorter ones are jitter.
+/// Times of `least` or more in which packets are late.
 fn path_holds<'a>(
     plan: &Plan,
     journeys: impl Iterator<Item = &'a Journey>,
-    long: bool,
+    least: Nanos,
 ) -> Steps<i32> {
-    /// No hold is shorter (our choice).
-    const SHORTEST: Nanos = 2_000_000;
-    let nanos = |span: Duration| Nanos::try_from(span.as_nanos()).unwrap_or(Nanos::MAX);
     let late = |hop: &Hop| {
         let due = hop.ends + nanos(plan.delay(hop.place));
         let released = hop.delivered?.saturating_sub(hop.lateness);
@@ -408,10 +406,21 @@ fn path_holds<'a>(
             _ => joined.push((from, until)),
         }
     }
-    let least = nanos(2 * plan.round_trip()).max(5 * SHORTEST);
-    joined.retain(|(from, until)| !long || until - from >= least);
+    joined.retain(|(from, until)| until - from >= least);
     Steps::count(joined)
 }
+
+/// Two round trips: shorter holds are jitter.
+fn long_hold(plan: &Plan) -> Nanos {
+    nanos(2 * plan.round_trip()).max(5 * SHORTEST)
+}
+
+fn nanos(span: Duration) -> Nanos {
+    Nanos::try_from(span.as_nanos()).unwrap_or(Nanos::MAX)
+}
+
+/// No hold is shorter (our choice).
+const SHORTEST: Nanos = 2_000_000;
 
 fn states(events: &[Event], sender: SocketAddrV4) -> Vec<(Nanos, State)> {
     let state = |event: &Event| match event.what {

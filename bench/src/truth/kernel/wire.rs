@@ -240,6 +240,7 @@ impl Rest {
 }
 
 /// A part of head and body as chunks (RFC 9112, section 7.1).
+#[expect(clippy::fn_params_excessive_bools, reason = "a fact of the part")]
 fn chunked(bytes: &[u8], head: usize, part: Range<usize>, is_last: bool) -> Vec<u8> {
     let body = part.start.max(head)..part.end.max(head);
     let mut written = bytes[part.start..part.end.min(head).max(part.start)].to_vec();

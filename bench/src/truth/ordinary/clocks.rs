@@ -38,6 +38,7 @@ pub(crate) struct Clock {
 impl Clocks {
     /// Joins what both programs printed: the exchanges of a port are in order.
     /// Of a connection's first one, TLS takes more than the server counts.
+    #[expect(clippy::fn_params_excessive_bools, reason = "an option of the session")]
     pub(super) fn join(client: &str, server: &str, tls: bool) -> Self {
         let mut asked: BTreeMap<u16, VecDeque<[Option<u64>; 3]>> = BTreeMap::new();
         for (port, values) in client.lines().filter_map(client_line) {

@@ -142,8 +142,8 @@ fn server(session: &Session, folder: &Path, log: &Path) -> anyhow::Result<Comman
     match session.server {
         "python" => script("python3", "python3", "server.py", include_str!("sources/server.py")),
         "node" => script("node", "nodejs", "server.js", include_str!("sources/server.js")),
-        "apache" => apache(folder, session.tls, log),
-        "haproxy" => haproxy(folder, session.tls),
+        "apache" => apache(folder, session, log),
+        "haproxy" => haproxy(folder, session),
         _ if session.http2 => nginx(folder, PORT, " ssl http2", log),
         _ if session.tls => nginx(folder, PORT, " ssl", log),
         _ => nginx(folder, PORT, "", log),
@@ -174,7 +174,7 @@ fn nginx(folder: &Path, port: u16, more: &str, log: &Path) -> anyhow::Result<Com
     Ok(command)
 }
 
-fn apache(folder: &Path, tls: bool, log: &Path) -> anyhow::Result<Command> {
+fn apache(folder: &Path, session: &Session, log: &Path) -> anyhow::Result<Command> {
     let module = |name: &str| format!("LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so");
     let root = folder.display();
     let mut more = vec![module("mime"), module("dir")];
@@ -186,7 +186,7 @@ fn apache(folder: &Path, tls: bool, log: &Path) -> anyhow::Result<Command> {
         format!("CustomLog {} own", log.display()),
         "KeepAliveTimeout 1".to_owned(),
     ]);
-    if tls {
+    if session.tls {
         more.extend([module("socache_shmcb"), module("ssl"), "SSLEngine on".to_owned()]);
         more.push(format!("SSLCertificateFile {root}/cert.pem"));
         more.push(format!("SSLCertificateKeyFile {root}/key.pem"));
@@ -199,10 +199,10 @@ fn apache(folder: &Path, tls: bool, log: &Path) -> anyhow::Result<Command> {
 }
 
 /// In front of nginx.
-fn haproxy(folder: &Path, tls: bool) -> anyhow::Result<Command> {
+fn haproxy(folder: &Path, session: &Session) -> anyhow::Result<Command> {
     let config = folder.join("haproxy.cfg");
     let secure =
-        if tls { format!(" ssl crt {}/both.pem", folder.display()) } else { String::new() };
+        if session.tls { format!(" ssl crt {}/both.pem", folder.display()) } else { String::new() };
     let text = format!(
         "global\n  log stdout format raw local0\n\
          defaults\n  mode http\n  log global\n  log-format \"%cp %Ta ms\"\n\

@@ -205,6 +205,7 @@ fn in_advance(analysis: &Analysis) -> usize {
     analysis.connections.iter().filter(|it| it.exchanges > 0).count().saturating_sub(with)
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a cell of the table")]
 const fn yes_or_no(it: bool) -> &'static str {
     if it { "yes" } else { "no" }
 }

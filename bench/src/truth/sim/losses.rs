@@ -136,6 +136,7 @@ mod tests {
         Instant::from_nanos(millis * 1_000_000)
     }
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn again(syn: bool) -> Transmit {
         let flags = Flags { syn, ..Flags::default() };
         let segment = Segment { flags, ..Segment::default() };

@@ -238,6 +238,7 @@ pub(super) fn bbr_anywhere(dice: &mut Dice, plan: &mut Plan) {
 }
 
 /// Another connection that keeps a link of this rate, in Mb/s, busy all the time.
+#[expect(clippy::fn_params_excessive_bools, reason = "a field of the plan")]
 fn cross(dice: &mut Dice, plan: &mut Plan, rate: f64, to_server: bool) {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
     let burst = (rate * 1e6 / 8.0 * dice.scaled(0.2, 1.0)) as usize;
