@@ -115,6 +115,7 @@ struct Wire<'a> {
 }
 
 impl Wire<'_> {
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn send(&mut self, from_client: bool, flags: Flags, payload: &'static [u8], first: bool) {
         let Planned { port, host, start, pace, .. } = self.plan;
         let client: SocketAddr = ([10, 0, 0, *host], *port).into();

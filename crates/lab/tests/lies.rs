@@ -277,6 +277,7 @@ impl Run {
     }
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn look_of(segment: &Segment, to_server: bool, gap: Duration) -> Look {
     /// Times are compared in steps of this.
     const STEP: Duration = Duration::from_millis(10);

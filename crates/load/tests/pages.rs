@@ -98,6 +98,7 @@ fn kept_connections_serve_the_next_page_too() {
 }
 
 /// A page of ten files on disk.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn stored(getweb: bool) -> (tempfile::TempDir, Server) {
     let directory = tempfile::tempdir().unwrap();
     let html: String = (0..9).map(|file| format!("<img src={file}.gif>")).collect();
@@ -141,6 +142,7 @@ fn a_server_without_getweb_fails_each_page_with_its_status() {
 }
 
 /// Answers each connection with `answer`, again and again if it is `endless`, without reading what is asked.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn hostile(answer: &'static str, endless: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

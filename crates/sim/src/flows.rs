@@ -45,6 +45,7 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn segment(syn: bool, ack: bool) -> Segment {
         Segment {
             flags: Flags { syn, ..Flags::default() },

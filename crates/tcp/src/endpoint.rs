@@ -597,6 +597,7 @@ mod tests {
     const HALF: Nanos = Nanos::from_millis(5);
 
     /// What leaves in a transfer that loses each 20th segment, if both ends count, or not.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn left(policies: Policies, counts: bool) -> Vec<(Instant, usize, Transmit)> {
         let mut now = Instant::EPOCH + Nanos::from_millis(1_000);
         let config = Config::new(policies);

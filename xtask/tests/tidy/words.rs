@@ -124,6 +124,7 @@ impl Prose {
     }
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn flow(text: &str, is_rust: bool) -> (String, Vec<usize>) {
     let (mut flow, mut lines) = (String::new(), Vec::new());
     let mut quoted = false;

@@ -35,6 +35,7 @@ use tap::Tap;
 
 const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn load(server: SocketAddr, json: bool, arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ackwise"));
     command.args(["load", &format!("http://{server}/"), "--concurrency", "1"]);

@@ -133,6 +133,7 @@ impl Browser {
     }
 
     /// A screen of this many CSS pixels.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     pub(crate) fn emulate_screen(&self, width: u32, mobile: bool) {
         let screen =
             json!({ "width": width, "height": 800, "deviceScaleFactor": 2, "mobile": mobile });

@@ -7,6 +7,7 @@ use crate::wire::Streams;
 
 /// What most of the time before each of several small responses was: of a round trip of `way` ms, captured at the
 /// client or at the server. `late` has the server's time before each response, in ms, and `ack` that before an ACK.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn answered(at_client: bool, way: f64, late: &[f64], ack: Option<f64>) -> Vec<Share> {
     let bodies = vec![200; late.len()];
     let streams = Streams::of_bodies(&bodies);

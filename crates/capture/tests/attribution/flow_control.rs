@@ -251,6 +251,7 @@ fn script(used_up: usize, end: usize, later: f64) -> String {
 
 /// At the client, 40 ms from the server: behind a response, an upload uses up the window of 65,535, and goes on when credit
 /// comes after 60 ms. `captured`: so is a WINDOW_UPDATE before the upload.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn upload(captured: bool) -> Vec<String> {
     let ends = END_HEADERS | END_STREAM;
     let mut says =

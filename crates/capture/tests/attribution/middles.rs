@@ -36,6 +36,7 @@ const NAGLE: [Cause; 2] = [Cause::NagleDelayedAck, Cause::NagleRtt];
 
 /// The client thinks for 97 ms before each request, and acknowledges responses with it. Nagle's algorithm holds its
 /// bodies until the server's delayed ACK.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn held_bodies(with_timestamps: bool) -> Analysis {
     capture(|at, [asked, answered]| {
         let stamps = |value: f64, echo: f64| match with_timestamps {

@@ -125,6 +125,7 @@ fn what_was_on_a_link_before_a_request_shows_nothing_of_its_rate() {
 
 /// A program that writes a chunk of 1,445 bytes every 120 ms, seen 4 ms from its server and 76 ms from the client, which
 /// delays one acknowledgement. `prompt`: before that, it acknowledges 955 bytes at once.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn chunks(prompt: bool) -> f64 {
     let first = if prompt { 955 } else { 55 };
     let mut script = format!(

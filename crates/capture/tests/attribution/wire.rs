@@ -172,6 +172,7 @@ impl Capture {
         ISNS.map(|isn| isn + self.connections * 1_000_000)
     }
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn see(&mut self, at: Instant, to_server: bool, segment: Segment, start: usize, data: &[u8]) {
         self.packets += 1;
         let isn = self.isns()[usize::from(!to_server)];

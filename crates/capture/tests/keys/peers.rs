@@ -60,6 +60,7 @@ impl Peers {
     }
 
     /// With a limit in bytes for early data, and with or without certificates of clients.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     pub(crate) fn with(
         version: &'static SupportedProtocolVersion,
         suite: SupportedCipherSuite,

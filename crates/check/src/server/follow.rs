@@ -495,6 +495,7 @@ mod tests {
     }
 
     /// Trials in the order of the checks, until there is a decision.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn study(pause: Pause, delays: Delays, rtt: Duration, dice: &mut Dice, busy: bool) -> Release {
         let mut trials: Vec<Trial> = Vec::new();
         let free = |trial: &Trial| trial.outcome(rtt, delays.trusted) == TrialOutcome::Free;
@@ -517,6 +518,7 @@ mod tests {
     }
 
     /// One exchange. Load delays our ACK, and whatever the server's program does.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn observe(
         pause: Pause,
         arm: Arm,

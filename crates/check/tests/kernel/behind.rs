@@ -97,6 +97,7 @@ fn keep_alive_of(
 }
 
 /// A server whose connections take three requests.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn closes_after_three(says: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it listens");
@@ -108,6 +109,7 @@ fn closes_after_three(says: bool) -> SocketAddr {
     address
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn serve(mut stream: TcpStream, says: bool) -> Option<()> {
     let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
     for number in 1..=3 {

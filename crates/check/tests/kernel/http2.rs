@@ -97,6 +97,7 @@ fn converse(mut stream: TcpStream, steps: &[Step]) -> Option<()> {
     }
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn bytes(part: Part, id: u32, is_first: bool) -> Vec<u8> {
     // Entry 8 of HPACK's static table is ":status: 200".
     match part {

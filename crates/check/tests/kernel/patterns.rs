@@ -46,6 +46,7 @@ fn our_stack_fails_the_same_ones_and_says_which_only_clients_on_the_same_host_wa
 }
 
 /// `same_host`: of those that stall, whether only clients on the same host wait.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn judge(pattern: WritePattern, found: &Finding, same_host: bool) {
     let stalls = pattern.stalls != Stalls::Never;
     let expected = if stalls { Verdict::Fail } else { Verdict::Pass };

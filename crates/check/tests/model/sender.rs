@@ -47,6 +47,7 @@ impl Sender {
     }
 
     /// The application writes; a cork holds back what does not fill a segment.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     pub(crate) fn write(&mut self, bytes: &[u8], corked: bool, now: Instant) {
         let idle = self.sent_at.map(|sent| now - sent);
         let restarts = self.how.restart_after.zip(idle).is_some_and(|(after, idle)| idle > after);

@@ -35,6 +35,7 @@ pub(crate) struct Pair<'a>(pub u16, pub &'a str);
 
 impl Host {
     /// `true` to the server; numbers begin at 0 on both sides.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     pub(crate) fn packet(
         &mut self,
         Pair(port, server): Pair<'_>,

@@ -51,6 +51,7 @@ impl Asked {
         self
     }
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn at_host(self, sends: bool) -> Self {
         Self { sends: Some(sends), ..self }
     }

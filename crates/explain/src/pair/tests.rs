@@ -96,6 +96,7 @@ struct Wire {
 
 impl Wire {
     /// A packet leaves, and arrives unless it is lost.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn send(
         &mut self,
         from_client: bool,

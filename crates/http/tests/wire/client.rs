@@ -12,6 +12,7 @@ type Case<'a> = (&'a [Method], &'a str, bool, &'a [(usize, u64, u16)]);
 type End = Result<ClientConnection<usize>, ClientError>;
 
 /// The requests that got a response.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn heard(
     asked: &[Method],
     stream: &[u8],

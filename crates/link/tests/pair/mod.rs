@@ -38,6 +38,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     pub(crate) fn new(endpoint: Endpoint, to_send: Vec<u8>, closes: bool) -> Self {
         Self {
             endpoint,

@@ -259,6 +259,7 @@ fn kinds(loaded: &LoadResult) -> Vec<(&'static str, u64)> {
 }
 
 /// Twenty requests of one user to a server that closes after every fifth.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn closing(seen: Seen, method: Method, repeats_crossed: bool) -> (LoadResult, Fake) {
     let behaves: Behaves = match seen {
         Seen::Before => |_| Does::ClosesAfter(5, Seen::Before),

@@ -16,6 +16,7 @@ use crate::client::{Client, eventually};
 
 /// A server on its own loopback address, so that sockets in TIME-WAIT from other tests or earlier
 /// runs are not counted.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn server(client_close: bool) -> Server {
     static NEXT: AtomicU8 = AtomicU8::new(1);
     let [.., high, low] = process::id().to_be_bytes();

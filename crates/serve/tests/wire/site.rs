@@ -22,6 +22,7 @@ struct Served {
     server: Server,
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn serve(files: &[(&str, Vec<u8>)], behaviour: Behaviour, getweb: bool) -> Served {
     let directory = tempfile::tempdir().unwrap();
     for (name, content) in files {

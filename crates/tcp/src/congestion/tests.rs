@@ -393,6 +393,7 @@ fn avoiding() -> Controller {
     control
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn ack_window(control: &mut Controller, now: Instant, window_limited: bool) {
     let bytes = control.window();
     let flight = if window_limited { bytes } else { bytes / 2 };

@@ -56,6 +56,7 @@ pub(crate) struct World {
 }
 
 impl World {
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     pub(crate) fn new(case: &Case, trace: bool) -> Self {
         let mut dice = case.dice.clone();
         let number = |dice: &mut Dice| SeqNumber(dice.number(u32::MAX));

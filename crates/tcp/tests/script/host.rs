@@ -64,6 +64,7 @@ impl Host {
     }
 
     /// Lets time pass up to `until`, that point included, or up to the next segment that leaves.
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     pub(super) fn advance(&mut self, until: Instant, stop_at_segment: bool) {
         for _ in 0..TIMERS_IN_A_STEP {
             if stop_at_segment && !self.sent.is_empty() {

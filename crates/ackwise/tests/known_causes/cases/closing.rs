@@ -232,6 +232,7 @@ fn answer(mut stream: rustls::StreamOwned<ServerConnection, TcpStream>, closer: 
     let _ = stream.sock.read(&mut [0]);
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn close_or_wait(stream: &mut rustls::StreamOwned<ClientConnection, TcpStream>, closes: bool) {
     if closes {
         thread::sleep(IDLE);

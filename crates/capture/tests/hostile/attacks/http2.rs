@@ -86,6 +86,7 @@ fn enter_path(length: usize) -> Vec<u8> {
     block
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn begin(file: &mut File, handshake: bool) -> Talk {
     let mut talk = Talk::new(0);
     if handshake {
@@ -95,6 +96,7 @@ fn begin(file: &mut File, handshake: bool) -> Talk {
     talk
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn table_path(most: usize, handshake: bool, reset: bool) -> Vec<u8> {
     let mut file = File::new(most);
     let mut talk = begin(&mut file, handshake);
@@ -132,6 +134,7 @@ fn table_path_many(most: usize) -> Vec<u8> {
     file.into_bytes()
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn answered(most: usize, answers: bool) -> Vec<u8> {
     let mut file = File::new(most);
     let mut talk = begin(&mut file, true);

@@ -287,6 +287,7 @@ fn holes_both(most: usize) -> Vec<u8> {
 }
 
 /// A request in each segment, on each of so many connections in turn; nobody answers.
+#[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
 fn requests(most: usize, connections: u32, acked: bool, fragment: u16) -> Vec<u8> {
     let mut file = File::new(most);
     file.step = 100;

@@ -31,6 +31,7 @@ impl Http2 {
         it
     }
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn send(&mut self, at: u64, to_server: bool, data: &[u8]) {
         let [ours, theirs] = if to_server { [0, 1] } else { [1, 0] };
         let numbers = (self.next[ours], Some(self.next[theirs]));
@@ -54,6 +55,7 @@ impl Http2 {
         self.send(at, false, &response);
     }
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn reset(&mut self, at: u64, to_server: bool, stream: u32, code: &[u8]) {
         self.send(at, to_server, &frame(RST_STREAM, 0, stream, code));
     }
