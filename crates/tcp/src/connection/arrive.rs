@@ -268,7 +268,7 @@ impl Connection {
         }
         let policies = &self.config.policies;
         let uses_sack = self.receiver.sequence().uses_sack();
-        self.sender.agree_on_sack(uses_sack, policies.loss_detection);
+        self.sender.agree_on_sack(uses_sack.then_some(policies.loss_detection));
         let shift = segment.options.window_scale;
         if let Some(shift) = shift.filter(|_| policies.offer.window_scale) {
             self.sender.sequence_mut().scale_window(shift);

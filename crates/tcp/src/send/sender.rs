@@ -151,13 +151,12 @@ impl Sender {
         heritage(&self.sequence, &self.control, &self.round_trips)
     }
 
-    /// The peer's SYN says how it reports what arrives.
-    #[expect(clippy::fn_params_excessive_bools, reason = "an option of the SYN")]
-    pub(crate) fn agree_on_sack(&mut self, sack: bool, policy: LossDetection) {
-        self.recovery.agree(match (sack, policy) {
-            (false, _) => Reports::Unselective,
-            (true, LossDetection::Rfc6675) => Reports::Selective,
-            (true, LossDetection::Rack) => Reports::SelectiveTimed,
+    /// The peer's SYN says how it reports what arrives; `None` if not by SACK.
+    pub(crate) fn agree_on_sack(&mut self, policy: Option<LossDetection>) {
+        self.recovery.agree(match policy {
+            None => Reports::Unselective,
+            Some(LossDetection::Rfc6675) => Reports::Selective,
+            Some(LossDetection::Rack) => Reports::SelectiveTimed,
         });
     }
 
@@ -515,8 +514,7 @@ impl Sender {
             Some(Timer::Reordering) => self.reordering_timeout(config, now),
             Some(Timer::TailLossProbe) => self.probe_timeout(config, now),
             Some(_) => {
-                let stalled = self.timers.is_stalled();
-                let expiry = if stalled { Expiry::Again } else { Expiry::First };
+                let expiry = if self.timers.is_stalled() { Expiry::Again } else { Expiry::First };
                 if self.timers.note_stall(now) >= config.user_timeout {
                     return AfterTimeout::GivesUp;
                 }
