@@ -195,6 +195,7 @@ struct Got {
     limit: usize,
 }
 
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 fn once(
     ackwise: &Path,
     (sizing, size): (Sizing, usize),

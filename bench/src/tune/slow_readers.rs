@@ -92,6 +92,7 @@ impl Seen {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 fn row(
     ackwise: &Path,
     kind: Kind,

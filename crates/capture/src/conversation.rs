@@ -475,6 +475,7 @@ impl ExchangeReader {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
     fn handle(&mut self, direction: Direction, mut span: Span<'_>) {
         // Each switch leads nearer to turns, or consumes a head.
         while !span.is_empty() {

@@ -44,6 +44,7 @@ fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|index| u8::try_from((index / 7 + index) % 251).unwrap()).collect()
 }
 
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 fn policies() -> impl Strategy<Value = Policies> {
     let every = |n| NonZeroU8::new(n).unwrap();
     let preset = prop_oneof![

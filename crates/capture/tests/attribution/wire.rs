@@ -81,6 +81,7 @@ impl Streams {
         capture.analyser.finish()
     }
 
+    #[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
     fn see(&self, line: &str, capture: &mut Capture) {
         let mut words = line.split_whitespace();
         let millis: f64 = words.next().unwrap().parse().unwrap();

@@ -191,6 +191,7 @@ pub(crate) fn play(lines: &[Line], shown: Shown) -> String {
 }
 
 /// An event in words; `~` before positions that only a turn shows.
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 pub(crate) fn print(event: &Event) -> String {
     let at = |position: &u64, exact: &bool| format!("{}{position}", if *exact { "" } else { "~" });
     match event {

@@ -12,6 +12,7 @@ use super::{
 };
 
 /// A failed attempt to connect.
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 pub(super) fn connect(attempts: &Attempts, it: &ConnectionResult) -> Option<Failure> {
     /// A client that waits for a connection waits at least that long, and a scan not at all. Our choice: browsers try
     /// the next address after 250 ms (RFC 8305, section 5).

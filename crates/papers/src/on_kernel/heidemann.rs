@@ -11,6 +11,7 @@ use crate::{Effort, file::experiment_file, published::Published};
 
 const PAGE: &[&str] = &["web.page_time_mean_ms"];
 
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 pub(super) fn exhibits(effort: Effort) -> Vec<Exhibit> {
     let table_1 = |id, title, shorter, published, has_model| Exhibit {
         id,
@@ -86,6 +87,7 @@ pub(super) fn exhibits(effort: Effort) -> Vec<Exhibit> {
     all
 }
 
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 pub(super) fn claims(tables: &[KernelTable]) -> Vec<KernelClaim> {
     let page = |id, row: &str| value(tables, id, PAGE[0], &[("row", row)]);
     let piped = |transfer: &str, fixes: &str| {

@@ -92,6 +92,7 @@ impl ObservedConnection {
     }
 
     /// What there is to say about it. Then it is as new.
+    #[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
     fn close(&mut self, abandoned: bool, results: &mut Results) -> Closed {
         if let Some(series) = &mut self.series {
             series.finish();

@@ -16,6 +16,7 @@ use crate::{
     verdict::{Reason, Verdict},
 };
 
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 pub(super) fn report(
     sizes: &[Size],
     untried: usize,

@@ -170,6 +170,7 @@ fn connections(sweep: &Sweep) -> Result<Claim, ReproduceError> {
     .showing(&[("most_with_64_clients", most(Plan::Parallel, 64)?)]))
 }
 
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 fn crowded(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
     let rate_at = |plan, load| move |rate| sweep.mean(plan, load, rate);
     let lowest = |rate| -> Result<f64, ReproduceError> {

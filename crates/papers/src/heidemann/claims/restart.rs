@@ -18,6 +18,7 @@ pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     Ok(claims)
 }
 
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     let idle = Idle { runs };
     let [keep, send, receive] = [

@@ -11,6 +11,7 @@ use crate::attribution::{
 const FULL: u64 = 1_448;
 
 /// Facts of every kind: what a doubt may look at is any of a few values.
+#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 fn any_facts() -> impl Strategy<Value = Facts> {
     proptest::collection::vec(any::<u8>(), 48).prop_map(|bytes| {
         let mut bytes = bytes.into_iter();
