@@ -394,8 +394,7 @@ impl Sender {
         let sequence = &mut self.sequence;
         sequence.on_sent(start, end);
         let outstanding = sequence.next() - sequence.una();
-        let room = u64::from(self.control.window()).saturating_sub(outstanding);
-        sequence.note_cwnd_use(room);
+        sequence.note_cwnd_use(u64::from(self.control.window()).saturating_sub(outstanding));
         self.timers.stop_waiting();
         if let Some(episode) = self.recovery.episode_mut() {
             let least = if self.in_flight.has_list() { self.sequence.mss() } else { 0 };
