@@ -17,6 +17,10 @@ pub(crate) enum Chore {
     Test(test::Options),
     Fuzz(fuzz::Options),
     Mutants(mutants::Options),
+    /// Lowers the numbers if asked to.
+    Ratchet {
+        update: bool,
+    },
     /// With the arguments for the crate `bench`.
     Bench(Vec<OsString>),
 }
@@ -43,6 +47,11 @@ cargo xtask mutants [CRATE] [--shard K/N]
     Without CRATE: all crates that have a threshold. A whole run takes hours.
     Exit: 0 every threshold holds, 1 one is missed.
 
+cargo xtask ratchet [--update]
+    Print the size of each crate. xtask/ratchet.toml has the numbers that may only fall.
+    --update        lower the numbers that have fallen
+    Exit: 0 as the file has it, 1 not.
+
 cargo xtask bench --list
 cargo xtask bench NAME [--rounds N]
     Run ours and the other side in turn and print the ratio with its spread.
@@ -60,10 +69,12 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chor
         Some(Value(chore)) if chore == "test" => parse_test(&mut parser),
         Some(Value(chore)) if chore == "fuzz" => parse_fuzz(&mut parser),
         Some(Value(chore)) if chore == "mutants" => parse_mutants(&mut parser),
+        Some(Value(chore)) if chore == "ratchet" => parse_ratchet(&mut parser),
         Some(Value(chore)) if chore == "bench" => Ok(Chore::Bench(parser.raw_args()?.collect())),
         None | Some(Short('h') | Long("help")) => Ok(Chore::Help),
-        Some(other) => Err(other.unexpected())
-            .context("the chores are: test, fuzz, mutants, bench (try `cargo xtask --help`)"),
+        Some(other) => Err(other.unexpected()).context(
+            "the chores are: test, fuzz, mutants, ratchet, bench (try `cargo xtask --help`)",
+        ),
     }
 }
 
@@ -117,6 +128,18 @@ fn parse_mutants(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
         }
     }
     Ok(Chore::Mutants(options))
+}
+
+fn parse_ratchet(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
+    let mut update = false;
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("update") => update = true,
+            Short('h') | Long("help") => return Ok(Chore::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Chore::Ratchet { update })
 }
 
 #[cfg(test)]

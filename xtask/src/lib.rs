@@ -1,7 +1,8 @@
-//! Shared by all subcommands: child processes with limits, and installation of programs.
+//! Shared by all subcommands and the tests: child processes with limits, installation of programs, counts of code.
 
 pub mod install;
 pub mod process;
+pub mod ratchet;
 
 use std::path::PathBuf;
 use std::{env, io};

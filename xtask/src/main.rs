@@ -1,4 +1,4 @@
-//! The project's development commands: `cargo xtask test`, `fuzz`, `mutants` and `bench`.
+//! The project's development commands: `cargo xtask test`, `fuzz`, `mutants`, `ratchet` and `bench`.
 //!
 //! Everything here can also be run by hand: each step prints the plain command that it runs, and
 //! `CONTRIBUTING.md` lists them. This crate adds the order, the limits, the installation of
@@ -9,6 +9,7 @@ mod cli;
 mod console;
 mod fuzz;
 mod mutants;
+mod sizes;
 mod test;
 
 use std::env;
@@ -40,6 +41,8 @@ fn run() -> anyhow::Result<ExitCode> {
         Chore::Test(options) => test::run(&options),
         Chore::Fuzz(options) => fuzz::search(&options),
         Chore::Mutants(options) => mutants::run(&options),
+        Chore::Ratchet { update: true } => sizes::update(),
+        Chore::Ratchet { update: false } => sizes::check(),
         Chore::Bench(arguments) => bench::run(&arguments),
     }
 }

@@ -1,5 +1,7 @@
 //! Forbidden contents of files, and their maximum size.
 
+use xtask::ratchet::lines_without_tests;
+
 use crate::repository::{File, assert_none, files};
 
 #[test]
@@ -71,15 +73,6 @@ fn no_file_is_large() {
 }
 
 #[test]
-fn tests_at_the_bottom_do_not_count() {
-    let text = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn b() {}\n}\n";
-    assert_eq!(lines_without_tests(text), 2);
-    assert_eq!(lines_without_tests("fn a() {}\n"), 1);
-    // A single test item in the middle does not end the code.
-    assert_eq!(lines_without_tests("#[cfg(test)]\nuse a;\nfn b() {}\n"), 3);
-}
-
-#[test]
 fn a_path_is_told_from_a_word_with_a_slash() {
     let path = MACHINE_PATHS[0];
     assert!(names_path(&format!("see {path}x"), path));
@@ -114,14 +107,6 @@ fn has_word(line: &str, word: &str) -> bool {
 
 fn is_source(file: &File) -> bool {
     file.has_extension("rs") && !file.path.split('/').any(|part| part == "tests")
-}
-
-fn lines_without_tests(text: &str) -> usize {
-    let lines: Vec<_> = text.lines().collect();
-    lines
-        .windows(2)
-        .position(|pair| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod "))
-        .unwrap_or(lines.len())
 }
 
 const MACHINE_PATHS: &[&str] = &["/work/", "/root/", "/home/", "/Users/"];
