@@ -43,7 +43,7 @@ use anyhow::{Context, anyhow, ensure};
 
 use self::kind::Family;
 use self::said::{Said, Told};
-use self::score::{Place, Score};
+use self::score::{CapturedAt, Score};
 use self::truth::Truth;
 use crate::program;
 use xtask::process;
@@ -128,7 +128,7 @@ fn heard(program: &Path, folders: &[PathBuf]) -> anyhow::Result<Vec<Heard>> {
                 let said = said::ask(program, &captures)?;
                 // Captures that lack something can be made again, and would be most of a folder.
                 let is_worth_keeping = said.as_ref().is_ok_and(|it| !it.told.is_empty());
-                if !is_worth_keeping && Place::named(&name).is_none() {
+                if !is_worth_keeping && CapturedAt::named(&name).is_none() {
                     files.iter().try_for_each(fs::remove_file)?;
                 }
                 let mut all = all.lock().map_err(|_| anyhow!("a thread panicked"))?;
@@ -154,12 +154,12 @@ type Heard = (Truth, String, Result<Said, String>);
 impl Results {
     /// What is reported of one capture, or of a pair.
     fn add(&mut self, truth: &Truth, name: &str, said: &Said) {
-        let place = Place::named(name);
+        let place = CapturedAt::named(name);
         if let Some(place) = place {
             self.score.add(&truth.name, place, &truth.failed, &said.told);
         }
         if let Family::Plain(_) = truth.family {
-            if place == Some(Place::Client) {
+            if place == Some(CapturedAt::Client) {
                 self.answered += u64::from(truth.answered);
             }
             self.reported += said.exchanges as u64;

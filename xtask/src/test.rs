@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use self::skips::SkipFile;
 use self::steps::{Action, Lane, STEPS, Step};
-use self::summary::{Row, Summary, Verdict};
+use self::summary::{Outcome, Row, Summary};
 use self::tally::Tally;
 use crate::console::{Console, Printer};
 use crate::{fuzz, mutants};
@@ -89,7 +89,7 @@ impl Rows {
     /// Whether the step called `name` ran and did not pass.
     fn failed(&self, name: &str) -> bool {
         let rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        rows.iter().any(|row| row.step == name && row.verdict != Verdict::Passed)
+        rows.iter().any(|row| row.step == name && row.verdict != Outcome::Passed)
     }
 
     /// The rows in the order of [`STEPS`].
@@ -106,31 +106,31 @@ fn run_step(step: &Step, rows: &Rows, skip_file: &SkipFile, console: Console) ->
     let row =
         |verdict, cpu, tests| Row { step: step.name, took: started.elapsed(), cpu, verdict, tests };
     if let Some(before) = step.after.filter(|before| rows.failed(before)) {
-        return row(Verdict::NotRun(format!("{before} failed")), Duration::ZERO, tally);
+        return row(Outcome::NotRun(format!("{before} failed")), Duration::ZERO, tally);
     }
     if matches!(step.action, Action::Mutants) && mutants::base().is_none() {
         let why = "set BASE to the commit that the change starts from".to_owned();
-        return row(Verdict::NotRun(why), Duration::ZERO, tally);
+        return row(Outcome::NotRun(why), Duration::ZERO, tally);
     }
     let printer = console.begin(step.name);
     if let Some(missing) = provide(step.needs) {
-        return row(Verdict::Skipped(missing), Duration::ZERO, tally);
+        return row(Outcome::Skipped(missing), Duration::ZERO, tally);
     }
     if let (Action::Advisories, Some(why)) = (&step.action, advisories::missing_database()) {
-        return row(Verdict::NotRun(why), Duration::ZERO, tally);
+        return row(Outcome::NotRun(why), Duration::ZERO, tally);
     }
     let ended = execute(step, skip_file, &printer, &mut tally);
     let cpu = ended.as_ref().map_or(Duration::ZERO, |ended| ended.cpu);
     let verdict = match ended.map(|ended| ended.end) {
-        Ok(End::Succeeded) => Verdict::Passed,
-        Ok(End::Failed(status)) => Verdict::Failed(status.to_string()),
-        Ok(End::TimedOut(limit)) => Verdict::Failed(format!("stopped after {limit:?}")),
-        Ok(End::Interrupted) => Verdict::Failed("interrupted".to_owned()),
-        Err(error) => Verdict::Failed(format!("{error:#}")),
+        Ok(End::Succeeded) => Outcome::Passed,
+        Ok(End::Failed(status)) => Outcome::Failed(status.to_string()),
+        Ok(End::TimedOut(limit)) => Outcome::Failed(format!("stopped after {limit:?}")),
+        Ok(End::Interrupted) => Outcome::Failed("interrupted".to_owned()),
+        Err(error) => Outcome::Failed(format!("{error:#}")),
     };
     let row = row(verdict, cpu, tally);
     match row.verdict {
-        Verdict::Passed => printer.passed(&row.verdict),
+        Outcome::Passed => printer.passed(&row.verdict),
         _ => printer.end(&row.verdict),
     }
     row

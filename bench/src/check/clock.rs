@@ -18,7 +18,7 @@ use serde_json::Value;
 use xtask::process::{self, End, Output};
 
 use self::judge::{Clock, Equal, compare};
-use self::targets::{Place, Protocol, Target};
+use self::targets::{Folders, Protocol, Target};
 use super::{DIRECTORY, NAME};
 use crate::{program, verdict};
 
@@ -34,7 +34,7 @@ pub(super) fn has(name: &str) -> bool {
 /// If namespaces, routes or the program are not available.
 pub(super) fn run(names: &[String], ackwise: Option<&Path>) -> anyhow::Result<ExitCode> {
     let ackwise = ackwise.map_or_else(program::build, |it| Ok(it.to_owned()))?;
-    let place = Place::new()?;
+    let place = Folders::new()?;
     println!(
         "{NAME}: verdicts of `check` beside a client's clock (held: of 32 responses, with delayed and with quick ACKs)\n"
     );
@@ -94,7 +94,7 @@ fn namespace(congestion: &str) -> anyhow::Result<Namespace> {
 /// One protocol of one target under one congestion control.
 struct One<'a> {
     ackwise: &'a Path,
-    place: &'a Place,
+    place: &'a Folders,
     host: &'a Namespace,
     target: &'a Target,
     protocol: Protocol,

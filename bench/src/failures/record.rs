@@ -15,7 +15,7 @@ use super::lab::{Course, Lab};
 use super::options::Settings;
 use super::pcap::Capture;
 use super::play::{self, Stage};
-use super::score::Place;
+use super::score::CapturedAt;
 use super::truth::{Diary, Truth};
 use crate::progress::Progress;
 use crate::tap::Tap;
@@ -139,13 +139,13 @@ pub(super) fn captures(
     let mut all = Vec::new();
     let there = [client.exists(), server.exists()];
     if there[0] {
-        all.push((Place::Client.name().to_owned(), vec![client.clone()]));
+        all.push((CapturedAt::Client.name().to_owned(), vec![client.clone()]));
     }
     if there[1] {
-        all.push((Place::Server.name().to_owned(), vec![server.clone()]));
+        all.push((CapturedAt::Server.name().to_owned(), vec![server.clone()]));
     }
     if there == [true; 2] {
-        all.push((Place::Pair.name().to_owned(), vec![client, server]));
+        all.push((CapturedAt::Pair.name().to_owned(), vec![client, server]));
     }
     if let Family::Plain(_) = family {
         for (end, _) in all.clone().iter().filter(|it| it.1.len() == 1) {

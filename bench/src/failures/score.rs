@@ -11,13 +11,13 @@ use super::truth::{At, Failed};
 /// Where a case is captured.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Place {
+pub(super) enum CapturedAt {
     Client,
     Server,
     Pair,
 }
 
-impl Place {
+impl CapturedAt {
     pub(super) const ALL: [Self; 3] = [Self::Client, Self::Server, Self::Pair];
 
     pub(super) const fn name(self) -> &'static str {
@@ -51,7 +51,7 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Wrong {
     pub(super) case: String,
-    pub(super) place: Place,
+    pub(super) place: CapturedAt,
     pub(super) port: u16,
     pub(super) number: Option<u32>,
     /// What failed, if anything did.
@@ -85,13 +85,13 @@ pub(super) struct Cell {
 /// All counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Score {
-    pub(super) cells: BTreeMap<(String, Place), Cell>,
+    pub(super) cells: BTreeMap<(String, CapturedAt), Cell>,
     pub(super) wrong: Vec<Wrong>,
 }
 
 impl Score {
     /// Adds what is reported of a case at a place.
-    pub(super) fn add(&mut self, case: &str, place: Place, failed: &[Failed], told: &[Told]) {
+    pub(super) fn add(&mut self, case: &str, place: CapturedAt, failed: &[Failed], told: &[Told]) {
         let mut left: Vec<&Told> = told.iter().collect();
         for failed in failed {
             let at = place.at(failed);
@@ -112,7 +112,14 @@ impl Score {
         }
     }
 
-    fn compare(&mut self, case: &str, place: Place, failed: &Failed, at: &At, told: Option<&Told>) {
+    fn compare(
+        &mut self,
+        case: &str,
+        place: CapturedAt,
+        failed: &Failed,
+        at: &At,
+        told: Option<&Told>,
+    ) {
         let name = failed.kind.name();
         let wrong = |told: Option<&Told>, why: String| Wrong {
             case: case.to_owned(),
@@ -154,12 +161,12 @@ impl Score {
         }
     }
 
-    fn cell(&mut self, kind: &str, place: Place) -> &mut Cell {
+    fn cell(&mut self, kind: &str, place: CapturedAt) -> &mut Cell {
         self.cells.entry((kind.to_owned(), place)).or_default()
     }
 
     /// Means over the kinds with cases at this place, and the least of each.
-    pub(super) fn means(&self, place: Option<Place>) -> Means {
+    pub(super) fn means(&self, place: Option<CapturedAt>) -> Means {
         let known = |it: &Cell| it.cases > 0;
         let cells = self.cells.iter().filter(|(key, _)| place.is_none_or(|it| it == key.1));
         let cells: Vec<&Cell> = cells.map(|it| it.1).filter(|it| known(it)).collect();
@@ -238,7 +245,7 @@ mod tests {
         Told { kind, port: 4000, number, ms, at_most, confidence: "high".to_owned() }
     }
 
-    fn cell(score: &Score, kind: &str, place: Place) -> Cell {
+    fn cell(score: &Score, kind: &str, place: CapturedAt) -> Cell {
         score.cells[&(kind.to_owned(), place)]
     }
 
@@ -247,8 +254,8 @@ mod tests {
         let mut score = Score::default();
         let truth = [failed(Kind::Reset, Some(2), 12.0), failed(Kind::Reset, Some(4), 12.0)];
         let said = [told("reset", Some(2), 10.0, 11.5), told("reset", Some(4), 8.0, 8.0)];
-        score.add("a", Place::Client, &truth, &said);
-        let cell = cell(&score, "reset", Place::Client);
+        score.add("a", CapturedAt::Client, &truth, &said);
+        let cell = cell(&score, "reset", CapturedAt::Client);
         assert_eq!((cell.cases, cell.found, cell.right, cell.timed, cell.inside), (2, 2, 2, 2, 1));
         assert_eq!(score.wrong.len(), 1);
     }
@@ -257,8 +264,8 @@ mod tests {
     fn another_kind_costs_the_one_recall_and_the_other_precision() {
         let mut score = Score::default();
         let truth = [failed(Kind::CloseRace, Some(1), 5.0)];
-        score.add("a", Place::Client, &truth, &[told("reset", Some(1), 5.0, 5.0)]);
-        let [race, reset] = ["close-race", "reset"].map(|it| cell(&score, it, Place::Client));
+        score.add("a", CapturedAt::Client, &truth, &[told("reset", Some(1), 5.0, 5.0)]);
+        let [race, reset] = ["close-race", "reset"].map(|it| cell(&score, it, CapturedAt::Client));
         assert_eq!((race.recall(), reset.told, reset.right), (0.0, 1, 0));
     }
 
@@ -267,8 +274,8 @@ mod tests {
         let mut score = Score::default();
         let truth = [failed(Kind::Reset, Some(1), 5.0)];
         let said = [told("reset", Some(1), 5.0, 5.0), told("reset", Some(0), 5.0, 5.0)];
-        score.add("a", Place::Client, &truth, &said);
-        let cell = cell(&score, "reset", Place::Client);
+        score.add("a", CapturedAt::Client, &truth, &said);
+        let cell = cell(&score, "reset", CapturedAt::Client);
         assert_eq!((cell.precision(), cell.recall()), (0.5, 1.0));
     }
 
@@ -276,13 +283,13 @@ mod tests {
     fn what_cannot_be_known_is_no_mistake_either_way() {
         let mut score = Score::default();
         let truth = [failed(Kind::Silent, Some(1), 5.0)];
-        score.add("a", Place::Server, &truth, &[told("abandoned", Some(1), 5.0, 5.0)]);
-        let cell = cell(&score, "silent", Place::Server);
+        score.add("a", CapturedAt::Server, &truth, &[told("abandoned", Some(1), 5.0, 5.0)]);
+        let cell = cell(&score, "silent", CapturedAt::Server);
         assert_eq!((cell.cases, cell.hidden, cell.guessed), (0, 1, 0));
         assert!(score.wrong.is_empty());
         // Where both captures are, it can.
-        score.add("a", Place::Pair, &truth, &[]);
-        assert_eq!(score.means(Some(Place::Pair)).recall.mean, 0.0);
+        score.add("a", CapturedAt::Pair, &truth, &[]);
+        assert_eq!(score.means(Some(CapturedAt::Pair)).recall.mean, 0.0);
     }
 
     #[test]
@@ -290,8 +297,8 @@ mod tests {
         let mut truth = failed(Kind::AcceptQueueFull, None, 5.0);
         truth.client = truth.client.or("silent");
         let mut score = Score::default();
-        score.add("a", Place::Client, &[truth], &[told("silent", Some(0), 5.0, 5.0)]);
-        assert_eq!(cell(&score, "accept-queue-full", Place::Client).right, 1);
+        score.add("a", CapturedAt::Client, &[truth], &[told("silent", Some(0), 5.0, 5.0)]);
+        assert_eq!(cell(&score, "accept-queue-full", CapturedAt::Client).right, 1);
     }
 
     #[test]
@@ -300,8 +307,8 @@ mod tests {
         let truth = [Kind::Reset, Kind::Reset, Kind::Reset, Kind::Truncated];
         let truth: Vec<Failed> = (0..).zip(truth).map(|(n, it)| failed(it, Some(n), 1.0)).collect();
         let said: Vec<Told> = (0..3).map(|it| told("reset", Some(it), 1.0, 1.0)).collect();
-        score.add("a", Place::Client, &truth, &said);
-        let means = score.means(Some(Place::Client));
+        score.add("a", CapturedAt::Client, &truth, &said);
+        let means = score.means(Some(CapturedAt::Client));
         assert_eq!((means.recall.mean, means.recall.least), (0.5, 0.0));
     }
 }

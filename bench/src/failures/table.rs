@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::Results;
-use super::score::{Cell, Place};
+use super::score::{CapturedAt, Cell};
 
 pub(super) fn text(results: &Results) -> String {
     let mut text = String::new();
@@ -15,12 +15,13 @@ pub(super) fn text(results: &Results) -> String {
         line(&mut text, &row(kind, *place, cell));
     }
     text += "\n";
-    for place in [Some(Place::Client), Some(Place::Server), Some(Place::Pair), None] {
+    for place in [Some(CapturedAt::Client), Some(CapturedAt::Server), Some(CapturedAt::Pair), None]
+    {
         let means = results.score.means(place);
         let _ = writeln!(
             text,
             "mean over kinds, {:<8} precision {:.3} (least {:.2}), recall {:.3} (least {:.2})",
-            place.map_or("all", Place::name),
+            place.map_or("all", CapturedAt::name),
             means.precision.mean,
             means.precision.least,
             means.recall.mean,
@@ -56,7 +57,7 @@ pub(super) fn text(results: &Results) -> String {
     text
 }
 
-fn row(kind: &str, place: Place, cell: &Cell) -> [String; 7] {
+fn row(kind: &str, place: CapturedAt, cell: &Cell) -> [String; 7] {
     let share = |share: f64, of: u32| if of == 0 { "-".to_owned() } else { format!("{share:.2}") };
     [
         kind.to_owned(),
@@ -95,8 +96,8 @@ pub(super) fn json(results: &Results) -> Value {
     json!({
         "cells": cells,
         "means": {
-            "client": means(Some(Place::Client)), "server": means(Some(Place::Server)),
-            "pair": means(Some(Place::Pair)), "all": means(None),
+            "client": means(Some(CapturedAt::Client)), "server": means(Some(CapturedAt::Server)),
+            "pair": means(Some(CapturedAt::Pair)), "all": means(None),
         },
         "ordinary": {
             "answered": results.answered, "reported": results.reported,

@@ -1,6 +1,6 @@
 //! The worst paths as an HTML page: cwnd and sequence numbers of both worlds side by side.
 
-use ackwise_report::{Block, Cell, HtmlTable, Line, Page, Plot, Style, Verdict};
+use ackwise_report::{Block, Cell, Grade, HtmlTable, Line, Page, Plot, Style};
 
 use super::compare::{Comparison, Side, targets};
 use super::flow::{Flow, Packet};
@@ -28,7 +28,7 @@ fn target_table(all: &[Comparison]) -> HtmlTable {
     let mut table = HtmlTable::new("Targets", ["target", "measured", "at most", "verdict"]);
     for target in targets(all) {
         let reached = target.is_reached();
-        let judged = if reached { Verdict::Good } else { Verdict::Bad };
+        let judged = if reached { Grade::Good } else { Grade::Bad };
         table.add([
             Cell::text(&target.what),
             Cell::number(format!("{:.1} {}", target.measured, target.unit)),

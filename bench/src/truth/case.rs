@@ -155,7 +155,7 @@ pub(crate) struct Interval {
     pub(crate) from_ns: u64,
     pub(crate) until_ns: u64,
     /// The place whose events bound it: the sender's, or the program's.
-    pub(crate) at: Place,
+    pub(crate) at: Peer,
     #[serde(serialize_with = "write_direction", deserialize_with = "read_direction")]
     pub(crate) direction: Direction,
     /// Those that are right answers; the likeliest first.
@@ -176,7 +176,7 @@ pub(crate) struct Connection {
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Place {
+pub(crate) enum Peer {
     Client,
     Server,
 }

@@ -19,7 +19,7 @@
 use ackwise_capture::attribution::{Confidence, Rule};
 use ackwise_cause::{Cause, Direction};
 
-use super::case::Place;
+use super::case::Peer;
 
 /// Some time that is known.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -29,7 +29,7 @@ pub(super) struct Known {
     /// Any of them is right; the first is the likeliest.
     pub(super) causes: Vec<Cause>,
     pub(super) direction: Direction,
-    pub(super) at: Place,
+    pub(super) at: Peer,
 }
 
 /// Some time as it is explained.
@@ -63,7 +63,7 @@ pub(super) struct Cell {
 pub(super) struct Label {
     pub(super) cause: Cause,
     pub(super) to_server: bool,
-    pub(super) at: Place,
+    pub(super) at: Peer,
     /// Several causes are right.
     pub(super) ambiguous: bool,
     /// What was said is right.
@@ -178,7 +178,7 @@ mod tests {
     use Direction::{ToClient, ToServer};
 
     fn known(from: u64, until: u64, causes: &[Cause]) -> Known {
-        let (direction, at) = (ToClient, Place::Server);
+        let (direction, at) = (ToClient, Peer::Server);
         Known { from, until, causes: causes.to_vec(), direction, at }
     }
 

@@ -43,7 +43,7 @@ use self::plan::Plan;
 use self::play::Played;
 use self::secrets::Secrets;
 use self::view::Records;
-use super::case::{Captures, Case, Connection, Interval, OneWay, Place, Recorded, Truth, World};
+use super::case::{Captures, Case, Connection, Interval, OneWay, Peer, Recorded, Truth, World};
 use super::options::Set;
 use crate::tap::Tap;
 use crate::witness::clock::{Clock, RealTime};
@@ -206,8 +206,8 @@ fn interval(span: Span, connection: Connection, real: RealTime) -> Option<Interv
         from_ns: real.of(span.from),
         until_ns: real.of(span.until),
         at: match span.direction {
-            Direction::ToServer => Place::Client,
-            Direction::ToClient => Place::Server,
+            Direction::ToServer => Peer::Client,
+            Direction::ToClient => Peer::Server,
         },
         direction: span.direction,
         causes,

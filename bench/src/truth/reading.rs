@@ -18,7 +18,7 @@ use ackwise_explain::{End, Explained, Frames, Reading};
 use ackwise_tcp::Instant;
 use anyhow::Context;
 
-use super::case::{Captures, Connection, OneWay, Place};
+use super::case::{Captures, Connection, OneWay, Peer};
 use super::compare::Claim;
 
 /// Where a case is read.
@@ -55,15 +55,15 @@ impl Vantage {
     }
 
     /// Propagation from an end to where its packets are captured, in nanoseconds.
-    fn delay(self, from: Place, one_way: &OneWay) -> u64 {
+    fn delay(self, from: Peer, one_way: &OneWay) -> u64 {
         let OneWay { client_to_middle, middle_to_server, server_to_middle, middle_to_client } =
             *one_way;
         let ms = match (self, from) {
-            (Self::Client, Place::Client) | (Self::Server, Place::Server) | (Self::Pair, _) => 0.0,
-            (Self::Server, Place::Client) => client_to_middle + middle_to_server,
-            (Self::Client, Place::Server) => server_to_middle + middle_to_client,
-            (Self::Middle, Place::Client) => client_to_middle,
-            (Self::Middle, Place::Server) => server_to_middle,
+            (Self::Client, Peer::Client) | (Self::Server, Peer::Server) | (Self::Pair, _) => 0.0,
+            (Self::Server, Peer::Client) => client_to_middle + middle_to_server,
+            (Self::Client, Peer::Server) => server_to_middle + middle_to_client,
+            (Self::Middle, Peer::Client) => client_to_middle,
+            (Self::Middle, Peer::Server) => server_to_middle,
         };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a delay")]
         let nanos = (ms.max(0.0) * 1e6).round() as u64;
@@ -71,10 +71,10 @@ impl Vantage {
     }
 
     /// Whether it sees when `place` sends.
-    pub(super) const fn is_at(self, place: Place) -> bool {
+    pub(super) const fn is_at(self, place: Peer) -> bool {
         matches!(
             (self, place),
-            (Self::Pair, _) | (Self::Client, Place::Client) | (Self::Server, Place::Server)
+            (Self::Pair, _) | (Self::Client, Peer::Client) | (Self::Server, Peer::Server)
         )
     }
 }
@@ -228,16 +228,16 @@ pub(super) fn read(
     };
     let mut departures: BTreeMap<Connection, Vec<u64>> = BTreeMap::new();
     let files = vantage.files(captures).unwrap_or_default();
-    for (place, file) in [Place::Client, Place::Server].into_iter().zip(files.iter().cycle()) {
+    for (place, file) in [Peer::Client, Peer::Server].into_iter().zip(files.iter().cycle()) {
         let delay = vantage.delay(place, one_way);
         collect(&packets[file.as_str()], &analysis, place, delay, &mut departures);
     }
     departures.values_mut().for_each(|it| it.sort_unstable());
-    let from_client = vantage.delay(Place::Client, one_way);
-    let whole = Vantage::Client.delay(Place::Server, one_way);
+    let from_client = vantage.delay(Peer::Client, one_way);
+    let whole = Vantage::Client.delay(Peer::Server, one_way);
     let to_client = match vantage {
         Vantage::Pair => 0,
-        _ => whole.saturating_sub(vantage.delay(Place::Server, one_way)),
+        _ => whole.saturating_sub(vantage.delay(Peer::Server, one_way)),
     };
     let exchanges = exchanges(analysis);
     Ok(Some(Said { exchanges, from_client, to_client, departures }))
@@ -292,7 +292,7 @@ fn explain(packets: &Packets, end: &End, without: Option<Rule>) -> Explained {
 fn collect(
     packets: &Packets,
     analysis: &Analysis,
-    place: Place,
+    place: Peer,
     delay: u64,
     departures: &mut BTreeMap<Connection, Vec<u64>>,
 ) {
@@ -306,8 +306,8 @@ fn collect(
         let Ok(seen) = decode(&packet.frame(number)) else { continue };
         let Some(&connection) = known.get(&(seen.source, seen.destination)) else { continue };
         let sender = match place {
-            Place::Client => connection.client,
-            Place::Server => connection.server,
+            Peer::Client => connection.client,
+            Peer::Server => connection.server,
         };
         if sender == seen.source && seen.segment.sequence_length() > 0 {
             let left = seen.at.as_nanos().saturating_sub(delay);

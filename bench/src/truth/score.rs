@@ -388,7 +388,7 @@ mod tests {
     use ackwise_capture::attribution::Rule;
 
     use super::*;
-    use crate::truth::case::Place;
+    use crate::truth::case::Peer;
     use crate::truth::compare::Claim;
     use Cause::{HeadOfLine, NagleRtt, Propagation, SendBuffer, ServerThink, SlowStart};
     use Confidence::{High, Low, Medium};
@@ -404,7 +404,7 @@ mod tests {
             exchange,
             from_ns,
             until_ns,
-            at: Place::Server,
+            at: Peer::Server,
             direction: Direction::ToClient,
             causes: vec![cause],
             witness: String::new(),
@@ -433,7 +433,7 @@ mod tests {
     fn what_was_lost_is_late_while_data_before_it_is_on_its_way() {
         use Cause::{LossRecovery, RetransmissionTimeout as Timeout, Transmission};
         let known = |from, until, cause| {
-            let (direction, at) = (Direction::ToClient, Place::Server);
+            let (direction, at) = (Direction::ToClient, Peer::Server);
             Known { from, until, causes: vec![cause], direction, at }
         };
         let mut truths = [
@@ -530,7 +530,7 @@ mod tests {
     #[expect(clippy::fn_params_excessive_bools, reason = "a case of a test")]
     fn row(truth: Cause, right: bool, said: Option<(Cause, Confidence)>, nanos: u64) -> Row {
         let label =
-            Label { cause: truth, to_server: false, at: Place::Server, ambiguous: false, right };
+            Label { cause: truth, to_server: false, at: Peer::Server, ambiguous: false, right };
         Row {
             case: "sim-0000".to_owned(),
             view: View { world: World::Sim, vantage: Vantage::Client, damage: None },

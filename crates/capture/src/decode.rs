@@ -34,7 +34,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use ackwise_tcp::{Instant, Segment};
 
-use crate::read::{Direction, Frame};
+use crate::read::{Frame, HostDirection};
 
 mod icmp;
 mod ip;
@@ -86,7 +86,7 @@ pub struct Seen<'a> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Station {
     /// Which way the packet went.
-    pub direction: Direction,
+    pub direction: HostDirection,
     /// The host's index of its network interface, as `ip link` shows it; only version 2 of Linux's
     /// cooked captures says it.
     pub ifindex: Option<u32>,

@@ -10,7 +10,7 @@ use ackwise_tcp::Instant;
 use crate::{
     decode::Station,
     keys::KeyLogLines,
-    read::{Direction, Drops, LinkType, MOST_INTERFACES},
+    read::{Drops, HostDirection, LinkType, MOST_INTERFACES},
 };
 
 /// What is known of a packet beside its bytes.
@@ -25,13 +25,13 @@ pub(crate) struct Packet {
 
 /// Where packets were captured, and what they begin with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Place {
+struct Origin {
     interface: u32,
     ifindex: Option<u32>,
     link_type: LinkType,
 }
 
-impl Place {
+impl Origin {
     /// For what is said of no packet.
     const UNKNOWN: Self = Self { interface: 0, ifindex: None, link_type: LinkType::RAW };
 }
@@ -49,7 +49,7 @@ pub(crate) struct Ready {
 pub(crate) struct File<W> {
     output: W,
     /// The place in this list is the number of the interface.
-    interfaces: Vec<Place>,
+    interfaces: Vec<Origin>,
     block: Vec<u8>,
 }
 
@@ -88,7 +88,7 @@ impl<W: Write> File<W> {
     ) -> io::Result<()> {
         let Packet { at, interface, link_type, station, lost_before } = *packet;
         let ifindex = station.and_then(|station| station.ifindex);
-        let interface = self.interface(Place { interface, ifindex, link_type })?;
+        let interface = self.interface(Origin { interface, ifindex, link_type })?;
         let nanos = at.as_nanos();
         let captured = u32::try_from(bytes.len()).map_err(io::Error::other)?;
         for field in [interface, high(nanos), low(nanos), captured, original_len] {
@@ -98,9 +98,9 @@ impl<W: Write> File<W> {
         self.pad();
         if let Some(station) = station {
             let direction: u32 = match station.direction {
-                Direction::Passing => 0,
-                Direction::Received => 1,
-                Direction::Sent => 2,
+                HostDirection::Passing => 0,
+                HostDirection::Received => 1,
+                HostDirection::Sent => 2,
             };
             self.option(2, &direction.to_le_bytes());
         }
@@ -114,7 +114,7 @@ impl<W: Write> File<W> {
     pub(crate) fn finish(mut self, drops: Drops) -> io::Result<W> {
         let Drops { by_interface, by_system, between_packets: _ } = drops;
         if by_interface > 0 || by_system > 0 {
-            self.interface(self.interfaces.first().copied().unwrap_or(Place::UNKNOWN))?;
+            self.interface(self.interfaces.first().copied().unwrap_or(Origin::UNKNOWN))?;
             self.block.extend([0; 4 + 8]); // The first interface, at an unknown time.
             self.option(5, &by_interface.to_le_bytes());
             self.option(7, &by_system.to_le_bytes());
@@ -125,7 +125,7 @@ impl<W: Write> File<W> {
     }
 
     /// The number of an interface, which is described when it is first heard of.
-    fn interface(&mut self, place: Place) -> io::Result<u32> {
+    fn interface(&mut self, place: Origin) -> io::Result<u32> {
         let known = self.interfaces.iter().position(|it| *it == place);
         let number = match known {
             Some(number) => number,

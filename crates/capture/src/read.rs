@@ -32,6 +32,6 @@ mod source;
 mod window;
 
 pub use error::{MOST_INTERFACES, MOST_OPEN, Problem, ReadError, Unread};
-pub use frame::{Direction, Frame, LARGEST_PACKET, LinkType};
+pub use frame::{Frame, HostDirection, LARGEST_PACKET, LinkType};
 pub use interfaces::{Drops, Interface};
 pub use source::Source;

@@ -25,7 +25,7 @@ use crate::{
     message_counts::MessageCounts,
     outcome::{BlackHole, Ending},
     quality::Quality,
-    read::Direction as Way,
+    read::HostDirection,
     series::{Budget, Series},
     work::Reserve,
 };
@@ -187,9 +187,9 @@ pub struct Here {
 impl Here {
     pub(crate) fn of(first: &Seen<'_>, client: SocketAddr) -> Option<Self> {
         let own = match first.station?.direction {
-            Way::Sent => first.source,
-            Way::Received => first.destination,
-            Way::Passing => return None,
+            HostDirection::Sent => first.source,
+            HostDirection::Received => first.destination,
+            HostDirection::Passing => return None,
         };
         let end = if own == client { Party::Client } else { Party::Server };
         Some(Self { interface: first.interface, end })

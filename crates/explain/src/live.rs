@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use ackwise_capture::read::{Direction, Drops, Frame, LinkType};
+use ackwise_capture::read::{Drops, Frame, HostDirection, LinkType};
 use ackwise_linux::{
     packet_socket::{self, Filter, PacketSocket, PacketSocketError, Part, Passed, is_plain},
     processor_time,
@@ -231,9 +231,9 @@ impl Live {
             original_len: passed.original_len,
             bytes: self.socket.bytes(),
             direction: Some(match passed.direction {
-                packet_socket::Direction::Received => Direction::Received,
-                packet_socket::Direction::Sent => Direction::Sent,
-                packet_socket::Direction::Passing => Direction::Passing,
+                packet_socket::PacketType::Received => HostDirection::Received,
+                packet_socket::PacketType::Sent => HostDirection::Sent,
+                packet_socket::PacketType::Passing => HostDirection::Passing,
             }),
             lost_before,
         }

@@ -12,7 +12,7 @@
 //! | `faulty` | injected faults, and the packets that are late because of them |
 //! | `pick` | which packets a fault selects: none, some at random, or the nth |
 //! | `seed` | a named stream of random numbers for each purpose |
-//! | `verdict` | outcome of each packet, and totals |
+//! | `fate` | outcome of each packet, and totals |
 
 #![no_std]
 
@@ -21,6 +21,7 @@ extern crate alloc;
 extern crate std;
 
 mod config;
+mod fate;
 mod faulty;
 mod link;
 mod pick;
@@ -28,13 +29,12 @@ mod rate;
 mod red;
 mod seed;
 mod transmitter;
-mod verdict;
 
 pub use ackwise_units::Probability;
 pub use config::{Faults, Limit, LinkConfig, Outage, Queue, RateChange};
+pub use fate::{Counters, DropReason, Fate};
 pub use link::Link;
 pub use pick::Pick;
 pub use rate::Rate;
 pub use red::{BeyondMax, Red, Spacing};
 pub use seed::{Seed, Stream};
-pub use verdict::{Counters, DropReason, Verdict};

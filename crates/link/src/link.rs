@@ -7,9 +7,9 @@ use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{
     config::{LinkConfig, Outage},
+    fate::{Counters, DropReason, Fate},
     faulty::Faulty,
     transmitter::Transmitter,
-    verdict::{Counters, DropReason, Verdict},
 };
 
 /// One direction of a link, for packets of type `T`.
@@ -178,14 +178,14 @@ impl<T> Link<T> {
     }
 
     /// Counts a packet that the driver drops at the entrance of the link.
-    pub fn refuse(&mut self, reason: DropReason) -> Verdict {
+    pub fn refuse(&mut self, reason: DropReason) -> Fate {
         self.drop_packet(reason)
     }
 
     #[cold]
-    fn drop_packet(&mut self, reason: DropReason) -> Verdict {
+    fn drop_packet(&mut self, reason: DropReason) -> Fate {
         self.counters.count_drop(reason);
-        Verdict::Dropped(reason)
+        Fate::Dropped(reason)
     }
 }
 
@@ -196,21 +196,21 @@ impl<T: Clone> Link<T> {
         clippy::inline_always,
         reason = "a simulator calls it for each hop; the call took 25 of 954 instructions"
     )]
-    pub fn push(&mut self, packet: T, size: ByteCount, now: Instant) -> Verdict {
+    pub fn push(&mut self, packet: T, size: ByteCount, now: Instant) -> Fate {
         if self.faulty.is_some() {
             return self.push_at_risk(packet, size, now);
         }
         match self.take(size, now) {
             Ok(arrives) => {
                 self.in_order.push_back((arrives, packet));
-                Verdict::Queued
+                Fate::Queued
             }
             Err(reason) => self.drop_packet(reason),
         }
     }
 
     #[inline(never)]
-    fn push_at_risk(&mut self, packet: T, size: ByteCount, now: Instant) -> Verdict {
+    fn push_at_risk(&mut self, packet: T, size: ByteCount, now: Instant) -> Fate {
         let fate = self.faulty.as_mut().map(|faulty| faulty.next(size));
         if fate.is_some_and(|fate| fate.too_large) {
             return self.drop_packet(DropReason::TooLarge);
@@ -233,7 +233,7 @@ impl<T: Clone> Link<T> {
             }
             _ => self.in_order.push_back((arrives, packet)),
         }
-        Verdict::Queued
+        Fate::Queued
     }
 }
 

@@ -9,9 +9,9 @@ use ackwise_tcp::{ByteCount, Instant};
 use ackwise_units::Probability;
 
 use crate::{
+    fate::DropReason,
     rate::Rate,
     seed::{Seed, Stream},
-    verdict::DropReason,
 };
 
 /// Random early detection. Lengths are in packets and include the packet being sent, as in

@@ -10,10 +10,10 @@ use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{
     config::{Limit, Outage, Queue, RateChange},
+    fate::DropReason,
     rate::{Pace, Rate},
     red::EarlyDetection,
     seed::Seed,
-    verdict::DropReason,
 };
 
 #[derive(Clone, Debug)]

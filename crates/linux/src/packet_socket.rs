@@ -63,14 +63,14 @@ pub struct Passed {
     /// Index of the interface.
     pub interface: u32,
     /// The packet's direction.
-    pub direction: Direction,
+    pub direction: PacketType,
     /// Original length in bytes, from the IP header on.
     pub original_len: u32,
 }
 
 /// The direction of a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Direction {
+pub enum PacketType {
     /// To this host.
     Received,
     /// From this host.
@@ -166,9 +166,9 @@ impl PacketSocket {
             at,
             interface: address.map_or(0, |it| u32::try_from(it.ifindex()).unwrap_or(0)),
             direction: match address.map(|it| it.pkttype()) {
-                Some(OUTGOING) => Direction::Sent,
-                Some(OTHER_HOST) => Direction::Passing,
-                _ => Direction::Received,
+                Some(OUTGOING) => PacketType::Sent,
+                Some(OTHER_HOST) => PacketType::Passing,
+                _ => PacketType::Received,
             },
             original_len: u32::try_from(length).unwrap_or(u32::MAX),
         }))
@@ -242,7 +242,7 @@ mod tests {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             socket.send_to(&[7; 1000], socket.local_addr().unwrap()).unwrap();
             let seen = next(&mut tap).expect("a packet");
-            assert_eq!((seen.original_len, seen.direction), (1028, Direction::Received));
+            assert_eq!((seen.original_len, seen.direction), (1028, PacketType::Received));
             assert_eq!(tap.bytes()[28..], [7; 1000]);
             assert!(seen.at.as_nanos() > 1_700_000_000_000_000_000, "{}", seen.at);
             assert!(tap.receive().unwrap().is_none());

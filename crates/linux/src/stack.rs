@@ -73,7 +73,7 @@ mod tuple;
 pub use counters::Counters;
 pub use listener::Listen;
 pub use table::ConnectionId;
-pub use trace::{Direction, Tap, Trace, Traced};
+pub use trace::{Tap, Trace, Traced, WireDirection};
 pub use tuple::Tuple;
 
 use connection::{Connection, Owner};

@@ -17,7 +17,7 @@ use std::{
 use ackwise_linux::{
     TunDevice, TunStack,
     device::TunOptions,
-    stack::{ConnectError, Direction, Listen, Tap},
+    stack::{ConnectError, Listen, Tap, WireDirection},
 };
 use ackwise_tcp::{
     Config, Event, Flags, Segment, State,
@@ -292,7 +292,7 @@ fn a_tap_shows_each_segment_and_a_withheld_ack_holds_the_kernel_back() {
         let trace = host.stack.trace(id).unwrap();
         let arrivals: Vec<_> = trace
             .since(0)
-            .filter(|it| it.direction == Direction::In && it.segment.len > 0)
+            .filter(|it| it.direction == WireDirection::In && it.segment.len > 0)
             .collect();
         let lines: Vec<_> = trace.since(0).map(ToString::to_string).collect();
         let lines = lines.join("\n");
@@ -302,7 +302,7 @@ fn a_tap_shows_each_segment_and_a_withheld_ack_holds_the_kernel_back() {
         assert!(!head.retransmission && !tail.retransmission, "{lines}");
         let ack = trace
             .since(0)
-            .find(|it| it.direction == Direction::Out && it.acknowledges == Some(1000))
+            .find(|it| it.direction == WireDirection::Out && it.acknowledges == Some(1000))
             .unwrap_or_else(|| panic!("an ACK of the head:\n{lines}"));
         let waited = ack.at.since(head.at);
         assert!(waited >= delay && waited < delay + Duration::from_millis(60), "{lines}");
@@ -333,7 +333,7 @@ fn an_exact_reset_from_a_detached_connection_ends_the_kernel_s_time_wait() {
             let trace = host.stack.trace(id).unwrap();
             trace
                 .since(seen)
-                .any(|it| it.direction == Direction::In && it.segment.ack == Some(exact))
+                .any(|it| it.direction == WireDirection::In && it.segment.ack == Some(exact))
         });
         assert_eq!(host.stack.counters().refused, 0, "the answer was watched, not answered");
 

@@ -25,7 +25,7 @@ use ackwise_http::{Behaviour, page::Transfer};
 use ackwise_linux::{
     TunDevice,
     device::TunOptions,
-    packet_socket::{Direction, PacketSocket},
+    packet_socket::{PacketSocket, PacketType},
 };
 use ackwise_load::{
     CloseMode, LoadOptions, StackMode, load,
@@ -50,7 +50,7 @@ fn captured(interface: &str, run: impl FnOnce()) -> Analysis {
                 let Some(passed) = socket.receive().unwrap() else { continue };
                 last = Instant::now();
                 // On loopback, each packet passes twice; on a TUN device, none does.
-                if interface == "lo" && passed.direction == Direction::Sent {
+                if interface == "lo" && passed.direction == PacketType::Sent {
                     continue;
                 }
                 number += 1;

@@ -30,5 +30,5 @@ mod timeline;
 
 pub use page::{Block, Page};
 pub use plot::{Line, Plot, Style};
-pub use table::{Cell, HtmlTable, Verdict};
+pub use table::{Cell, Grade, HtmlTable};
 pub use timeline::{Span, Timeline, TimelineConnection, TimelineExchange, TimelineShare};

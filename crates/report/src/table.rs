@@ -32,13 +32,13 @@ pub enum Cell {
     Share(f64, Cause),
     /// A word or a figure that is as it should be, or is not. What it says says so, too: colours
     /// are never alone.
-    Judged(String, Verdict),
+    Judged(String, Grade),
 }
 
 /// Whether something is as it should be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Verdict {
+pub enum Grade {
     /// It is.
     Good,
     /// It nearly is, or in part.
@@ -47,7 +47,7 @@ pub enum Verdict {
     Bad,
 }
 
-impl Verdict {
+impl Grade {
     const fn name(self) -> &'static str {
         match self {
             Self::Good => "good",

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BinaryHeap};
 use std::{cmp::Reverse, slice, time::Duration};
 
-use ackwise_link::{Counters, DropReason, Link, LinkConfig, Outage, Seed, Verdict};
+use ackwise_link::{Counters, DropReason, Fate, Link, LinkConfig, Outage, Seed};
 use ackwise_tcp::{ByteCount, Instant, Segment, Transmit, endpoint::RecoveryPhase};
 use prefetch_index::prefetch_index;
 
@@ -278,9 +278,9 @@ impl Network {
         }
         match hop.link.push(moving, hop.size(moving), now) {
             // What comes later arrives later.
-            Verdict::Queued if hop.armed != Instant::FAR_FUTURE => Pushed::Taken(None),
-            Verdict::Queued => Pushed::Taken(hop.arm().map(|due| (link, due))),
-            Verdict::Dropped(_) => Pushed::Dropped,
+            Fate::Queued if hop.armed != Instant::FAR_FUTURE => Pushed::Taken(None),
+            Fate::Queued => Pushed::Taken(hop.arm().map(|due| (link, due))),
+            Fate::Dropped(_) => Pushed::Dropped,
         }
     }
 
@@ -296,7 +296,7 @@ impl Network {
             }
         }
         let before = hop.link.counters().duplicated;
-        if let Verdict::Dropped(_) = hop.link.push(moving, hop.size(moving), now) {
+        if let Fate::Dropped(_) = hop.link.push(moving, hop.size(moving), now) {
             return Pushed::Dropped;
         }
         if hop.link.counters().duplicated > before {

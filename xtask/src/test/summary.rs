@@ -7,7 +7,7 @@ use super::tally::Tally;
 
 /// How a step ended.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum Outcome {
     Passed,
     /// With the reason.
     Failed(String),
@@ -17,7 +17,7 @@ pub(crate) enum Verdict {
     NotRun(String),
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Passed => write!(f, "ok"),
@@ -35,7 +35,7 @@ pub(crate) struct Row {
     pub(crate) took: Duration,
     /// User and system time of its commands.
     pub(crate) cpu: Duration,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: Outcome,
     /// Results of its test runs; empty for a step without tests.
     pub(crate) tests: Tally,
 }
@@ -44,7 +44,7 @@ impl Row {
     /// A step that failed without a failed test counts as one failure, so that no failure is shown
     /// as 0.
     fn failures(&self) -> usize {
-        self.tests.failed.max(usize::from(matches!(self.verdict, Verdict::Failed(_))))
+        self.tests.failed.max(usize::from(matches!(self.verdict, Outcome::Failed(_))))
     }
 }
 
@@ -105,7 +105,7 @@ impl Summary {
         let ignored = self.rows.iter().flat_map(|row| &row.tests.ignored);
         let ignored = ignored.map(|name| format!("SKIPPED {name}: ignored"));
         let steps = self.rows.iter().filter_map(|row| match &row.verdict {
-            Verdict::Skipped(missing) => Some(format!("SKIPPED step {}: {missing}", row.step)),
+            Outcome::Skipped(missing) => Some(format!("SKIPPED step {}: {missing}", row.step)),
             _ => None,
         });
         let tests = self.excused_tests.iter().filter(|line| !is_inconclusive(line)).cloned();
@@ -127,7 +127,7 @@ fn is_inconclusive(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn row(verdict: Verdict, passed: usize, failed: usize) -> Row {
+    fn row(verdict: Outcome, passed: usize, failed: usize) -> Row {
         let tests = Tally { passed, failed, ..Tally::default() };
         let (took, cpu) = (Duration::from_secs(1), Duration::from_secs(1));
         Row { step: "test", took, cpu, verdict, tests }
@@ -137,13 +137,13 @@ mod tests {
         Summary { rows, excused_tests: skips.iter().map(|line| (*line).to_owned()).collect() }
     }
 
-    fn failed() -> Verdict {
-        Verdict::Failed("exit status: 101".to_owned())
+    fn failed() -> Outcome {
+        Outcome::Failed("exit status: 101".to_owned())
     }
 
     #[test]
     fn a_skipped_test_does_not_count_as_passed() {
-        let summary = summary(vec![row(Verdict::Passed, 12, 0)], &["SKIPPED tun: needs root"]);
+        let summary = summary(vec![row(Outcome::Passed, 12, 0)], &["SKIPPED tun: needs root"]);
         assert_eq!(summary.last_line(), "11 passed, 0 failed, 1 skipped");
         assert_eq!(summary.exit_code(false), 2);
         assert_eq!(summary.exit_code(true), 0);
@@ -151,14 +151,14 @@ mod tests {
 
     #[test]
     fn a_test_that_was_always_disturbed_neither_passes_nor_fails() {
-        let summary = summary(vec![row(Verdict::Passed, 12, 0)], &["INCONCLUSIVE cork: too busy"]);
+        let summary = summary(vec![row(Outcome::Passed, 12, 0)], &["INCONCLUSIVE cork: too busy"]);
         assert_eq!(summary.last_line(), "11 passed, 0 failed, 0 skipped");
         assert_eq!(summary.exit_code(false), 0);
     }
 
     #[test]
     fn a_failed_step_without_a_failed_test_counts_as_one() {
-        let rows = vec![row(failed(), 0, 0), row(failed(), 12, 3), row(Verdict::Passed, 5, 0)];
+        let rows = vec![row(failed(), 0, 0), row(failed(), 12, 3), row(Outcome::Passed, 5, 0)];
         let summary = summary(rows, &[]);
         assert_eq!(summary.last_line(), "17 passed, 4 failed, 0 skipped");
         assert_eq!(summary.exit_code(true), 1);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn an_ignored_test_is_a_skip_by_name() {
-        let mut row = row(Verdict::Passed, 1, 0);
+        let mut row = row(Outcome::Passed, 1, 0);
         row.tests.ignored.push("slow::million_packets".to_owned());
         let summary = summary(vec![row], &[]);
         assert_eq!(summary.skipped(), ["SKIPPED slow::million_packets: ignored"]);
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_step_that_could_not_run_is_a_skip_by_name() {
-        let missing = Verdict::Skipped("rustup toolchain install nightly".to_owned());
+        let missing = Outcome::Skipped("rustup toolchain install nightly".to_owned());
         let summary = summary(vec![row(missing, 0, 0)], &[]);
         assert_eq!(summary.skipped(), ["SKIPPED step test: rustup toolchain install nightly"]);
         assert_eq!(summary.exit_code(false), 2);
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_step_that_had_nothing_to_run_is_no_skip() {
-        let rows = vec![row(Verdict::NotRun("set BASE".to_owned()), 0, 0)];
+        let rows = vec![row(Outcome::NotRun("set BASE".to_owned()), 0, 0)];
         let summary = summary(rows, &[]);
         assert_eq!(summary.last_line(), "0 passed, 0 failed, 0 skipped");
         assert_eq!(summary.exit_code(false), 0);

@@ -71,7 +71,7 @@ impl Target {
 }
 
 /// Where targets find their packages, and a folder for the files of one at a time. Gone when dropped.
-pub(super) struct Place {
+pub(super) struct Folders {
     packages: PathBuf,
     folder: PathBuf,
 }
@@ -82,7 +82,7 @@ pub(super) struct Running {
     pub(super) port: u16,
 }
 
-impl Place {
+impl Folders {
     pub(super) fn new() -> anyhow::Result<Self> {
         let packages = std::env::var_os(PACKAGES).map_or_else(|| INSTALLED.into(), PathBuf::from);
         let packages = std::path::absolute(packages)?;
@@ -158,7 +158,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Folders {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }

@@ -35,7 +35,7 @@ pub(super) struct Journey {
 /// One link's part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop {
-    pub(super) place: Place,
+    pub(super) place: LinkWay,
     pub(super) offered: Nanos,
     /// The link was busy with it.
     pub(super) begins: Nanos,
@@ -47,7 +47,7 @@ pub(super) struct Hop {
 
 /// A direction of a link.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Place {
+pub(super) struct LinkWay {
     pub(super) near: bool,
     pub(super) to_server: bool,
 }
@@ -67,7 +67,7 @@ pub(super) fn join(near: &[PacketRecord], far: &[PacketRecord], clock: Clock) ->
             }
         }
         for record in of(first) {
-            let place = Place { near: to_server, to_server };
+            let place = LinkWay { near: to_server, to_server };
             let Some(mut journey) =
                 parse(&record.headers, record.length, clock.nanos(record.offered))
             else {
@@ -78,7 +78,7 @@ pub(super) fn join(near: &[PacketRecord], far: &[PacketRecord], clock: Clock) ->
             if journey.arrived.take().is_some()
                 && let Some(record) = next
             {
-                journey.pass(&record, Place { near: !to_server, to_server }, clock);
+                journey.pass(&record, LinkWay { near: !to_server, to_server }, clock);
             }
             journeys.push(journey);
         }
@@ -88,7 +88,7 @@ pub(super) fn join(near: &[PacketRecord], far: &[PacketRecord], clock: Clock) ->
 }
 
 impl Journey {
-    fn pass(&mut self, record: &PacketRecord, place: Place, clock: Clock) {
+    fn pass(&mut self, record: &PacketRecord, place: LinkWay, clock: Clock) {
         let offered = clock.nanos(record.offered);
         let delivered = record.delivered.map(|at| clock.nanos(at));
         match record.sent {

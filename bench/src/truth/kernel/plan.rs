@@ -5,7 +5,7 @@ use std::time::Duration;
 use ackwise_linux::emulator::EmulatorOptions;
 use serde_json::{Map, Value};
 
-use super::journeys::Place;
+use super::journeys::LinkWay;
 
 /// Everything that decides a run.
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ impl Plan {
     }
 
     /// Propagation delay.
-    pub(super) const fn delay(&self, Place { near, to_server }: Place) -> Duration {
+    pub(super) const fn delay(&self, LinkWay { near, to_server }: LinkWay) -> Duration {
         let link = &self.links[if near { 0 } else { 1 }];
         if to_server { link.to_server.delay } else { link.to_client.delay }
     }

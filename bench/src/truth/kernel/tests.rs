@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
-use super::journeys::{Hop, Journey, Place};
+use super::journeys::{Hop, Journey, LinkWay};
 use super::judge::{Span, judge};
 use super::line::Diary;
 use super::plan::{Front, Plan, Protocol};
@@ -52,7 +52,7 @@ impl Script {
     fn packet(&mut self, to_server: bool, at: u64, seq: (u32, u32), ack: u32) -> &mut Journey {
         let (from, to) = if to_server { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
         let sent = at * MS;
-        let place = Place { near: true, to_server };
+        let place = LinkWay { near: true, to_server };
         let delivered = Some(sent + WAY);
         let hop = Hop { place, offered: sent, begins: sent, ends: sent, delivered, lateness: 0 };
         self.journeys.push(Journey {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ackwise_cause::{Cause, Direction};
 
-use super::journeys::{Hop, Journey, Place};
+use super::journeys::{Hop, Journey, LinkWay};
 use super::line::Diary;
 use super::plan::{Congestion, Plan, Stamps};
 use super::steps::Steps;
@@ -369,7 +369,7 @@ fn behind_others<'a>(
     let Some(flow) = ours.clone().next().map(|it| (it.from, it.to)) else {
         return Steps::count([]);
     };
-    let mut others: BTreeMap<Place, Vec<(Nanos, Nanos)>> = BTreeMap::new();
+    let mut others: BTreeMap<LinkWay, Vec<(Nanos, Nanos)>> = BTreeMap::new();
     for journey in all.iter().filter(|it| (it.from, it.to) != flow) {
         for hop in &journey.hops {
             others.entry(hop.place).or_default().push((hop.begins, hop.ends));

@@ -12,7 +12,7 @@ use ackwise_sim::{
 };
 use ackwise_tcp::Instant;
 
-use super::super::case::{Connection, Interval, Place};
+use super::super::case::{Connection, Interval, Peer};
 use super::losses::Repairs;
 
 /// What a run leaves.
@@ -104,8 +104,8 @@ impl Waits {
                     from_ns,
                     until_ns,
                     at: match direction {
-                        Direction::ToServer => Place::Client,
-                        Direction::ToClient => Place::Server,
+                        Direction::ToServer => Peer::Client,
+                        Direction::ToClient => Peer::Server,
                     },
                     direction,
                     causes,

@@ -32,7 +32,7 @@ pub(crate) struct Exhibit {
     pub server: fn(&mut TcpStream, Version) -> io::Result<()>,
     /// Connects, once or more often, and asks.
     pub client: fn(SocketAddr, Version) -> io::Result<()>,
-    pub verdict: Verdict,
+    pub verdict: Claim,
 }
 
 /// Which of the two programs.
@@ -50,7 +50,7 @@ pub(crate) enum Network {
 
 /// What the report must say of the bug, and must no longer say of the fix.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum Claim {
     /// This cause takes at least this percentage of all time, and this party can change it.
     Costs(Cause, Party, f64),
     /// This party closes first, and holds TIME-WAIT.
@@ -166,7 +166,7 @@ pub(crate) fn be_patient(stream: &TcpStream) {
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket takes that");
 }
 
-impl Verdict {
+impl Claim {
     fn must_hold(self, report: &Report) -> Result<(), String> {
         let holds = match self {
             Self::Costs(cause, party, least) => {

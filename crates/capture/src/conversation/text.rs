@@ -7,23 +7,23 @@ use crate::limits::kept;
 /// A method, a path or the like, of which at most its first 1,024 bytes are kept. Copies are cheap: one
 /// byte of HTTP/2 may name a text of a compression table again.
 #[derive(Clone)]
-pub struct Text(Place);
+pub struct Text(Storage);
 
 #[derive(Clone)]
-enum Place {
+enum Storage {
     Static(&'static str),
     Shared(Arc<str>),
 }
 
 impl Text {
     pub(super) const fn of_static(text: &'static str) -> Self {
-        Self(Place::Static(text))
+        Self(Storage::Static(text))
     }
 }
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        Self(Place::Shared(kept(text).into()))
+        Self(Storage::Shared(kept(text).into()))
     }
 }
 
@@ -32,8 +32,8 @@ impl Deref for Text {
 
     fn deref(&self) -> &str {
         match &self.0 {
-            Place::Static(text) => text,
-            Place::Shared(text) => text,
+            Storage::Static(text) => text,
+            Storage::Shared(text) => text,
         }
     }
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use ackwise_cause::Direction;
 use credit::Sent;
 use first::First;
-use handshake::{Handshake, Place};
+use handshake::{Handshake, Part};
 use hello::Hello;
 use opening::Waiting;
 use records::{Found, Kind, Record, Records};
@@ -462,20 +462,20 @@ impl Tls {
         let Some(handshake) = &mut self.handshake else { return false };
         let place = handshake.handle(direction, record, log);
         match place {
-            Place::Perhaps if self.perhaps.len() < MOST_PERHAPS => {
+            Part::Perhaps if self.perhaps.len() < MOST_PERHAPS => {
                 self.perhaps.push((*record, context));
                 return true;
             }
-            Place::Perhaps => {
+            Part::Perhaps => {
                 self.end_flight_early(log);
                 return false;
             }
-            Place::Last => self.perhaps.clear(),
-            Place::Within | Place::Early | Place::After => {}
+            Part::Last => self.perhaps.clear(),
+            Part::Within | Part::Early | Part::After => {}
         }
         self.version_13 = handshake.is_version_13();
         self.sealing = handshake.sealing();
-        let is_over = matches!(place, Place::Last | Place::After);
+        let is_over = matches!(place, Part::Last | Part::After);
         if self.end == TlsEnd::Unfinished && (is_over || handshake.may_be_done()) {
             self.end = TlsEnd::Done;
         }
@@ -483,7 +483,7 @@ impl Tls {
             self.is_certified = handshake.has_client_certificate();
             self.handshake = None;
         }
-        matches!(place, Place::Within | Place::Last)
+        matches!(place, Part::Within | Part::Last)
     }
 
     /// The client's flight was over with its first record: what came behind it is data.

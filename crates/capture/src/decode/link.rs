@@ -1,7 +1,7 @@
 //! Link headers: from a frame to the IP packet in it.
 
 use super::{NotTcp, Station, remaining::Remaining};
-use crate::read::{Direction, Frame, LinkType};
+use crate::read::{Frame, HostDirection, LinkType};
 
 /// The IP packet in `frame`, and where the capturing host saw it, if the link header says so.
 #[inline(always)]
@@ -67,11 +67,11 @@ fn cooked_2(frame: Remaining<'_>) -> Result<(Remaining<'_>, Option<Station>), No
 
 /// Packet types as in Linux's `if_packet.h`: 0 to 2 are for this host, by unicast, broadcast and
 /// multicast; 3 is from somebody else to somebody else; 4 was sent by this host.
-const fn cooked_direction(packet_type: u8) -> Direction {
+const fn cooked_direction(packet_type: u8) -> HostDirection {
     match packet_type {
-        0..=2 => Direction::Received,
-        4 => Direction::Sent,
-        _ => Direction::Passing,
+        0..=2 => HostDirection::Received,
+        4 => HostDirection::Sent,
+        _ => HostDirection::Passing,
     }
 }
 

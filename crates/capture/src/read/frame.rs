@@ -20,7 +20,7 @@ pub struct Frame<'a> {
     /// Those of them that were captured.
     pub bytes: &'a [u8],
     /// Which way it passed the capturing host, where the file says so.
-    pub direction: Option<Direction>,
+    pub direction: Option<HostDirection>,
     /// How many packets the capture itself lost on this interface since the one before, where the
     /// file says so.
     pub lost_before: u64,
@@ -33,7 +33,7 @@ pub(super) struct Record {
     pub(super) interface: u32,
     pub(super) link_type: LinkType,
     pub(super) original_len: u32,
-    pub(super) direction: Option<Direction>,
+    pub(super) direction: Option<HostDirection>,
     pub(super) lost_before: u64,
     /// What has a number of its own before this packet, but is none.
     pub(super) numbered_before: u64,
@@ -64,7 +64,7 @@ impl Record {
 
 /// Which way a packet went, as the capturing host saw it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Direction {
+pub enum HostDirection {
     /// To this host.
     Received,
     /// From this host.

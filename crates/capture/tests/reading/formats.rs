@@ -1,4 +1,4 @@
-use ackwise_capture::read::{Direction, Source};
+use ackwise_capture::read::{HostDirection, Source};
 
 use crate::hand_made::{
     Dripping, Kept, Order, all, block, enhanced, frames, interface, options, pcap, section, source,
@@ -110,7 +110,7 @@ fn flags_say_which_way_a_packet_went() {
     }
     let directions: Vec<_> = frames(&file).into_iter().map(|frame| frame.direction).collect();
     let [received, sent, passing] =
-        [Direction::Received, Direction::Sent, Direction::Passing].map(Some);
+        [HostDirection::Received, HostDirection::Sent, HostDirection::Passing].map(Some);
     assert_eq!(directions, [None, received, sent, passing]);
 }
 

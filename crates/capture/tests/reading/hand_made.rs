@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use ackwise_capture::read::{Direction, Frame, ReadError, Source};
+use ackwise_capture::read::{Frame, HostDirection, ReadError, Source};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Order {
@@ -118,7 +118,7 @@ pub(crate) struct Kept {
     pub(crate) link_type: u16,
     pub(crate) original: u32,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) direction: Option<Direction>,
+    pub(crate) direction: Option<HostDirection>,
     pub(crate) lost_before: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use ackwise_capture::{
     decode::{NotTcp, Seen, decode},
-    read::{Direction, Frame, LinkType},
+    read::{Frame, HostDirection, LinkType},
 };
 use ackwise_tcp::{Instant, SeqNumber};
 use etherparse::PacketBuilder;
@@ -170,7 +170,7 @@ fn with_extensions(packet: &[u8], extensions: &[(u8, &[u8])]) -> Vec<u8> {
 fn cooked_frames_say_which_way_and_where() {
     let v4 = ipv4();
     for (packet_type, direction) in
-        [(0, Direction::Received), (3, Direction::Passing), (4, Direction::Sent)]
+        [(0, HostDirection::Received), (3, HostDirection::Passing), (4, HostDirection::Sent)]
     {
         let first = [&[0, packet_type, 0, 1, 0, 6][..], &[0; 8], &[0x08, 0], &v4].concat();
         let seen = decode(&frame(113, &first)).unwrap();

@@ -81,7 +81,7 @@ struct Seat {
 
 /// A request of which something has arrived.
 #[derive(Clone, Copy)]
-struct Place {
+struct RequestAt {
     connection: u64,
     stream: u32,
     /// In the record of the connection.
@@ -255,7 +255,7 @@ impl<'a> Player<'a> {
     }
 
     /// What was not known to be part of a request is part of this one.
-    fn attribute_steps(&mut self, place: Place) {
+    fn attribute_steps(&mut self, place: RequestAt) {
         let Some(seat) = self.seats.get_mut(&place.connection) else { return };
         let record = &mut self.connections[seat.place];
         let request = &mut record.requests[place.request];
@@ -267,7 +267,7 @@ impl<'a> Player<'a> {
     }
 
     /// Consumes bytes to the next moment at which the script acts. `None` if they are consumed.
-    fn advance(&mut self, id: u64, rest: &mut &[u8], at: Duration) -> Option<(Place, Act)> {
+    fn advance(&mut self, id: u64, rest: &mut &[u8], at: Duration) -> Option<(RequestAt, Act)> {
         let seat = self.seats.get_mut(&id)?;
         let record = &mut self.connections[seat.place];
         if !seat.refused.is_empty() && record.protocol == Some(Protocol::Http1) {
@@ -314,7 +314,7 @@ impl<'a> Player<'a> {
             (false, true) => self.script.act(Moment::Head, facts),
             (false, false) => Act::Wait,
         };
-        Some((Place { connection: id, stream, request: number }, act))
+        Some((RequestAt { connection: id, stream, request: number }, act))
     }
 
     fn send(&mut self, id: u64, bytes: &[u8]) {
@@ -345,8 +345,8 @@ impl<'a> Player<'a> {
         self.wire.half_close(id);
     }
 
-    fn act(&mut self, place: Place, act: Act, at: Duration) {
-        let Place { connection: id, stream, request } = place;
+    fn act(&mut self, place: RequestAt, act: Act, at: Duration) {
+        let RequestAt { connection: id, stream, request } = place;
         let delay = self.next_delay();
         let Some(seat) = self.seats.get_mut(&id) else { return };
         if seat.gone_away.is_some_and(|(first, _)| stream >= first)
@@ -466,7 +466,7 @@ impl<'a> Player<'a> {
                 && request.continued_at.is_none()
                 && request.head_at + PATIENCE <= now;
             let facts = Facts { expects: request.expects, number: 0, is_done };
-            waits.then_some((Place { connection, stream, request: place }, facts))
+            waits.then_some((RequestAt { connection, stream, request: place }, facts))
         };
         let all = self.seats.iter();
         let waiting: Vec<_> = all

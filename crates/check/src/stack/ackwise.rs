@@ -17,7 +17,7 @@ use std::{
 
 use ackwise_linux::{
     ConnectionId, HostChanges, TunStack,
-    stack::{Direction, Tap, Traced},
+    stack::{Tap, Traced, WireDirection},
     wire::{Wire, poll},
 };
 use ackwise_tcp::{
@@ -224,8 +224,8 @@ impl AckwiseConnection {
         drop(tun);
         for (at, entry) in entries {
             match entry.direction {
-                Direction::In => self.arrived(at, &entry),
-                Direction::Out => self.left(at, &entry),
+                WireDirection::In => self.arrived(at, &entry),
+                WireDirection::Out => self.left(at, &entry),
             }
         }
         if closed {

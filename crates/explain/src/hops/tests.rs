@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use ackwise_capture::{
     analysis::Analyser,
     decode::decode,
-    read::{Direction as Way, Frame, LinkType},
+    read::{Frame, HostDirection as Way, LinkType},
 };
 use ackwise_tcp::{Flags, Options, Segment, SeqNumber, wire};
 

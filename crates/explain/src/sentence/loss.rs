@@ -20,12 +20,12 @@ pub(super) struct Loss {
 
 /// The kind and the place of what cost most of the time of a `total`.
 pub(super) fn of_loss(analysis: &Analysis, total: &Total) -> Option<Loss> {
-    let mut spans: BTreeMap<(Option<usize>, usize, Place), Duration> = BTreeMap::new();
+    let mut spans: BTreeMap<(Option<usize>, usize, LostAt), Duration> = BTreeMap::new();
     for exchange in &analysis.exchanges {
         let vantage = analysis.connections[exchange.connection as usize].vantage;
         for share in exchange.shares.iter().filter(|it| it.cause == total.cause) {
             let kind = share.kind.map(|it| it as usize);
-            let place = Place::of(vantage, share.direction, share.kind);
+            let place = LostAt::of(vantage, share.direction, share.kind);
             *spans.entry((kind, share.direction as usize, place)).or_default() += share.span;
         }
     }
@@ -80,7 +80,7 @@ const fn described(kind: Option<LossKind>) -> (&'static str, &'static str) {
 
 /// Where a loss happened, seen from the capture point.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Place {
+enum LostAt {
     Before,
     After,
     Between,
@@ -88,7 +88,7 @@ enum Place {
     Unknown,
 }
 
-impl Place {
+impl LostAt {
     fn of(vantage: Vantage, direction: Direction, kind: Option<LossKind>) -> Self {
         let way = match kind {
             Some(LossKind::AckLost) => direction.opposite(),

@@ -12,7 +12,7 @@ use std::{
 
 use ackwise_text::{OutputFile, output_file};
 
-use super::row::{Place, Row, VERSION};
+use super::row::{Row, RowKey, VERSION};
 use crate::{experiment::Experiment, measures::rename_notice};
 
 /// The journal cannot be used.
@@ -129,7 +129,7 @@ impl Journal {
     pub(super) fn rows_of(
         &mut self,
         experiment: &Experiment,
-    ) -> Result<BTreeMap<Place, Row>, JournalError> {
+    ) -> Result<BTreeMap<RowKey, Row>, JournalError> {
         let text = self.text()?;
         let (mut rows, mut others) = (BTreeMap::new(), Vec::new());
         let mut stale = !text.is_empty() && !text.ends_with('\n');
@@ -233,11 +233,11 @@ pub(super) fn reject_old_names(path: &Path, line: usize, row: &Row) -> Result<()
     }
 }
 
-fn places(experiment: &Experiment) -> BTreeMap<(crate::experiment::Labels, u64), Place> {
-    let key = |place: Place| {
+fn places(experiment: &Experiment) -> BTreeMap<(crate::experiment::Labels, u64), RowKey> {
+    let key = |place: RowKey| {
         (experiment.cases()[place.case].labels.clone(), experiment.seeds()[place.seed])
     };
-    Place::all(experiment).map(|place| (key(place), place)).collect()
+    RowKey::all(experiment).map(|place| (key(place), place)).collect()
 }
 
 fn to_line(row: &Row) -> String {

@@ -15,7 +15,7 @@ pub use ackwise_live::World;
 use ackwise_live::{Limits, PlayError, Unplayable, Whose};
 use ackwise_sim::Scenario;
 
-use super::row::{Place, Row};
+use super::row::{Row, RowKey};
 use crate::experiment::Experiment;
 
 /// Whether a world can play all cases of an experiment.
@@ -48,7 +48,7 @@ pub(super) fn remedy(
 /// Plays a row until it has as many undisturbed runs as wanted, or has been disturbed too often.
 pub(super) fn play(
     experiment: &Experiment,
-    place: Place,
+    place: RowKey,
     (world, repeat): (World, NonZeroU32),
     (stop, clock): (&Arc<AtomicBool>, &Arc<AtomicU64>),
 ) -> Result<Row, PlayError> {

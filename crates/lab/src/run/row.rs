@@ -40,7 +40,7 @@ pub struct Row {
 
 impl Row {
     /// The row of case `case` with seed number `seed`, both by their places in the experiment.
-    pub(super) fn new(experiment: &Experiment, place: Place, measures: &Measures) -> Self {
+    pub(super) fn new(experiment: &Experiment, place: RowKey, measures: &Measures) -> Self {
         Self {
             experiment: experiment.name().to_owned(),
             hash: experiment.hash().to_owned(),
@@ -64,12 +64,12 @@ impl Row {
 
 /// A case and a seed by their places in the experiment.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Place {
+pub(super) struct RowKey {
     pub(super) case: usize,
     pub(super) seed: usize,
 }
 
-impl Place {
+impl RowKey {
     /// All of them, in order: the seeds of a case follow one another.
     pub(super) fn all(experiment: &Experiment) -> impl Iterator<Item = Self> {
         let seeds = experiment.seeds().len();

@@ -21,7 +21,7 @@ use ackwise_tcp::Instant;
 use super::kernel;
 use super::{
     journal::{Journal, JournalError},
-    row::{Place, Row},
+    row::{Row, RowKey},
     shard::Shard,
 };
 use crate::experiment::{Case, Experiment};
@@ -207,13 +207,13 @@ pub fn run_all(
         kernel::check(experiment, world).map_err(unplayable)?;
     }
     let mut journal = options.journal.as_deref().map(Journal::open).transpose()?;
-    let mut rows: BTreeMap<Place, Row> = BTreeMap::new();
+    let mut rows: BTreeMap<RowKey, Row> = BTreeMap::new();
     if let Some(journal) = &mut journal {
         rows = journal.rows_of(experiment)?;
         options.on.expect_own(rows.values(), journal)?;
     }
-    let planned = Place::all(experiment).filter(|place| options.shard.has(place.row(experiment)));
-    let planned: Vec<Place> = planned.collect();
+    let planned = RowKey::all(experiment).filter(|place| options.shard.has(place.row(experiment)));
+    let planned: Vec<RowKey> = planned.collect();
     rows.retain(|place, _| planned.binary_search(place).is_ok());
     on_step(Step::Planned(planned.len()));
     rows.values().for_each(|row| on_step(Step::Finished(row)));
@@ -257,14 +257,14 @@ pub fn run_one(
     seed: usize,
     observer: &mut impl Observer,
 ) -> Result<(Row, Measures), RunAllError> {
-    let place = Place { case, seed };
+    let place = RowKey { case, seed };
     let measures = run_place(experiment, place, observer)?;
     Ok((Row::new(experiment, place, &measures), measures))
 }
 
 fn run_place(
     experiment: &Experiment,
-    place: Place,
+    place: RowKey,
     observer: &mut impl Observer,
 ) -> Result<Measures, RunAllError> {
     let Case { labels, scenario } = &experiment.cases()[place.case];
@@ -281,7 +281,7 @@ fn run_place(
 /// Threads that take one missing row after the other.
 struct Team<'a> {
     experiment: &'a Experiment,
-    missing: Vec<Place>,
+    missing: Vec<RowKey>,
     next: AtomicUsize,
     stop: &'a Arc<AtomicBool>,
     on: On,
@@ -290,7 +290,7 @@ struct Team<'a> {
 /// What the threads tell.
 enum Message {
     Running(f64),
-    Finished(Place, Box<Row>),
+    Finished(RowKey, Box<Row>),
 }
 
 impl Team<'_> {
@@ -322,7 +322,7 @@ impl Team<'_> {
         &self,
         clock: &Arc<AtomicU64>,
         cancelled: &AtomicBool,
-        send: &mpsc::SyncSender<Result<(Place, Box<Row>), RunAllError>>,
+        send: &mpsc::SyncSender<Result<(RowKey, Box<Row>), RunAllError>>,
     ) {
         while let Some(&place) = self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             let mut watch = Watch { stop: [&**self.stop, cancelled], clock };
@@ -356,7 +356,7 @@ impl Team<'_> {
     /// waits for.
     fn listen(
         &self,
-        receive: mpsc::Receiver<Result<(Place, Box<Row>), RunAllError>>,
+        receive: mpsc::Receiver<Result<(RowKey, Box<Row>), RunAllError>>,
         clocks: &[Arc<AtomicU64>],
         tell: &mut dyn FnMut(Message) -> Result<(), RunAllError>,
     ) -> Result<(), RunAllError> {

@@ -46,7 +46,7 @@ fn without_faults_the_first_packet_is_the_next_one() {
     let mut link = Link::new(config(Faults::NONE));
     assert!(!link.is_faulty());
     for packet in 1..=3 {
-        assert_eq!(link.push(packet, ByteCount(1_000), Instant::EPOCH), Verdict::Queued);
+        assert_eq!(link.push(packet, ByteCount(1_000), Instant::EPOCH), Fate::Queued);
     }
     while let Some(due) = link.poll_timeout() {
         let mut polled = link.clone();
@@ -65,14 +65,14 @@ fn a_burst_takes_no_memory_when_it_is_long_over() {
     let mut link = Link::new(LinkConfig { queue, ..config(Faults::NONE) });
     let mut now = Instant::EPOCH;
     for packet in 0..5_000_u64 {
-        assert_eq!(link.push(packet, ByteCount(1_000), now), Verdict::Queued);
+        assert_eq!(link.push(packet, ByteCount(1_000), now), Fate::Queued);
     }
     for packet in 0..5_000 {
         while link.in_flight() > 20 {
             now = link.poll_timeout().unwrap();
             assert!(link.poll(now).is_some());
         }
-        assert_eq!(link.push(packet, ByteCount(1_000), now), Verdict::Queued);
+        assert_eq!(link.push(packet, ByteCount(1_000), now), Fate::Queued);
     }
     assert!(link.in_order.capacity() <= 100, "{} places", link.in_order.capacity());
 }
@@ -101,9 +101,9 @@ fn the_longest_queue_is_remembered_until_it_is_forgotten() {
     assert_eq!(send(&mut link, 6, ms(0)).len(), 4);
     assert_eq!(link.most_queued(), 4);
     link.forget_most_queued();
-    assert_eq!(link.push(7, ByteCount(1_000), Instant::EPOCH + ms(60)), Verdict::Queued);
-    assert_eq!(link.push(8, ByteCount(1_000), Instant::EPOCH + ms(60)), Verdict::Queued);
-    assert_eq!(link.push(9, ByteCount(1_000), Instant::EPOCH + ms(70)), Verdict::Queued);
+    assert_eq!(link.push(7, ByteCount(1_000), Instant::EPOCH + ms(60)), Fate::Queued);
+    assert_eq!(link.push(8, ByteCount(1_000), Instant::EPOCH + ms(60)), Fate::Queued);
+    assert_eq!(link.push(9, ByteCount(1_000), Instant::EPOCH + ms(70)), Fate::Queued);
     assert_eq!(link.most_queued(), 2);
 }
 
@@ -140,7 +140,7 @@ fn scripted_faults_hit_the_nth_packet_offered() {
 fn a_lost_packet_takes_no_time() {
     let faults = Faults { loss: Pick::Nth(vec![1, 2]), ..Faults::NONE };
     let mut link = Link::new(config(faults));
-    assert_eq!(link.push(1, ByteCount(1_000), Instant::EPOCH), Verdict::Dropped(DropReason::Loss));
+    assert_eq!(link.push(1, ByteCount(1_000), Instant::EPOCH), Fate::Dropped(DropReason::Loss));
     assert_eq!(send(&mut link, 2, ms(0)), [(11, 2)]);
 }
 
@@ -170,7 +170,7 @@ fn a_fault_more_does_not_move_another() {
     let lost = |faults: Faults| {
         let mut link = Link::new(LinkConfig { rate: None, ..config(faults) });
         (0..10_000u64)
-            .filter(|packet| link.push(*packet, ByteCount(1), Instant::EPOCH) != Verdict::Queued)
+            .filter(|packet| link.push(*packet, ByteCount(1), Instant::EPOCH) != Fate::Queued)
             .collect::<Vec<_>>()
     };
     let alone = Faults { loss: random(10_000), ..Faults::NONE };
@@ -190,8 +190,8 @@ fn the_packets_in_flight_are_bounded() {
     assert_eq!(link.in_flight(), Link::<()>::MAX_IN_FLIGHT - 1);
     let Counters { dropped_in_flight_full, delivered, .. } = link.counters();
     assert_eq!((dropped_in_flight_full, delivered), (11, 0));
-    let verdict = link.push((), ByteCount(1), Instant::EPOCH);
-    assert_eq!(verdict, Verdict::Dropped(DropReason::InFlightFull));
+    let fate = link.push((), ByteCount(1), Instant::EPOCH);
+    assert_eq!(fate, Fate::Dropped(DropReason::InFlightFull));
 }
 
 /// Three packets arrive while two leave: drop-tail fills the queue, RED keeps its average between
@@ -200,13 +200,13 @@ fn the_packets_in_flight_are_bounded() {
 fn red_keeps_a_queue_from_filling() {
     let overload = |queue: Queue, seed: Seed| {
         let mut link = Link::new(LinkConfig { queue, seed, ..config(Faults::NONE) });
-        let mut verdicts = Vec::new();
+        let mut fates = Vec::new();
         for packet in 0..30_000u64 {
             let now = Instant::EPOCH + Duration::from_micros(667) * u32::try_from(packet).unwrap();
             while link.poll(now).is_some() {}
-            verdicts.push(link.push(packet, ByteCount(1_000), now));
+            fates.push(link.push(packet, ByteCount(1_000), now));
         }
-        (link.counters(), verdicts)
+        (link.counters(), fates)
     };
     let limit = NonZeroU32::new(50).unwrap();
     let gentle = Red {
@@ -216,13 +216,13 @@ fn red_keeps_a_queue_from_filling() {
     };
     let (tail, _) = overload(Queue::packets(50).unwrap(), Seed(1));
     assert!(tail.dropped_queue_full > 9_000 && tail.dropped_red == 0, "{tail:?}");
-    let (red, verdicts) = overload(Queue::Red(gentle), Seed(1));
+    let (red, fates) = overload(Queue::Red(gentle), Seed(1));
     // Only before the average has risen: it takes 1 / w_q = 500 packets.
     assert!(red.dropped_red > 9_000 && red.dropped_queue_full < 300, "{red:?}");
     assert_eq!(red.offered(), 30_000);
     assert_eq!(red.busy, ms(1) * u32::try_from(red.queued).unwrap());
-    assert_eq!(verdicts, overload(Queue::Red(gentle), Seed(1)).1);
-    assert_ne!(verdicts, overload(Queue::Red(gentle), Seed(2)).1);
+    assert_eq!(fates, overload(Queue::Red(gentle), Seed(1)).1);
+    assert_ne!(fates, overload(Queue::Red(gentle), Seed(2)).1);
 }
 
 proptest! {
@@ -242,7 +242,7 @@ proptest! {
         let (mut now, mut taken) = (Instant::EPOCH, Vec::new());
         for (number, &(wait, size)) in packets.iter().enumerate() {
             now = now + Duration::from_nanos(wait);
-            if link.push(number, ByteCount(size), now) == Verdict::Queued {
+            if link.push(number, ByteCount(size), now) == Fate::Queued {
                 taken.push((number, now, ByteCount(size)));
             }
         }
@@ -268,20 +268,20 @@ fn only_what_is_larger_than_the_mtu_is_dropped() {
     let mtu = Some(ByteCount(1_000));
     let lossy = Faults { loss: Pick::Nth(vec![1]), mtu, ..Faults::NONE };
     for (size, faults, expected) in [
-        (999, Faults { mtu, ..Faults::NONE }, Verdict::Queued),
-        (1_000, Faults { mtu, ..Faults::NONE }, Verdict::Queued),
-        (1_001, Faults { mtu, ..Faults::NONE }, Verdict::Dropped(DropReason::TooLarge)),
-        (1_000, lossy.clone(), Verdict::Dropped(DropReason::Loss)),
-        (1_001, lossy, Verdict::Dropped(DropReason::TooLarge)),
-        (1_001, Faults::NONE, Verdict::Queued),
+        (999, Faults { mtu, ..Faults::NONE }, Fate::Queued),
+        (1_000, Faults { mtu, ..Faults::NONE }, Fate::Queued),
+        (1_001, Faults { mtu, ..Faults::NONE }, Fate::Dropped(DropReason::TooLarge)),
+        (1_000, lossy.clone(), Fate::Dropped(DropReason::Loss)),
+        (1_001, lossy, Fate::Dropped(DropReason::TooLarge)),
+        (1_001, Faults::NONE, Fate::Queued),
     ] {
         let mut link = Link::new(LinkConfig { rate: None, ..config(faults) });
         assert_eq!(link.push((), ByteCount(size), Instant::EPOCH), expected, "{size} bytes");
         let Counters { queued, dropped_too_large, .. } = link.counters();
-        let too_large = expected == Verdict::Dropped(DropReason::TooLarge);
+        let too_large = expected == Fate::Dropped(DropReason::TooLarge);
         assert_eq!(
             (queued, dropped_too_large),
-            (u64::from(expected == Verdict::Queued), too_large.into())
+            (u64::from(expected == Fate::Queued), too_large.into())
         );
     }
 }

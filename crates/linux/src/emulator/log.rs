@@ -2,7 +2,7 @@
 
 use std::time::{self, Duration};
 
-use ackwise_link::{DropReason, Verdict};
+use ackwise_link::{DropReason, Fate};
 use ackwise_tcp::Instant;
 
 use crate::clock::Clock;
@@ -66,7 +66,7 @@ impl Log {
     pub(super) fn offered(
         &mut self,
         packet: &[u8],
-        verdict: Verdict,
+        verdict: Fate,
         (offered, begins, ends): (Instant, Instant, Instant),
     ) {
         if self.entries.len() == Self::MAX_PACKETS {
@@ -76,8 +76,8 @@ impl Log {
         let kept = packet.len().min(headers.len());
         headers[..kept].copy_from_slice(&packet[..kept]);
         let sent = match verdict {
-            Verdict::Queued => Ok([begins, ends]),
-            Verdict::Dropped(reason) => Err(reason),
+            Fate::Queued => Ok([begins, ends]),
+            Fate::Dropped(reason) => Err(reason),
         };
         let length = packet.len();
         self.entries.push(Entry { headers, length, offered, sent, delivered: None });

@@ -16,7 +16,7 @@ use std::{
     time::{self, Duration},
 };
 
-use ackwise_link::{Counters, Link, LinkConfig, Verdict};
+use ackwise_link::{Counters, Fate, Link, LinkConfig};
 use ackwise_tcp::{ByteCount, Instant};
 
 use super::{
@@ -363,7 +363,7 @@ impl NetworkRelay {
         let (link, overhead) = &mut self.wires[wire as usize];
         let (len, before, record) = (packet.bytes.len(), link.in_flight(), packet.record);
         let verdict = link.push(packet, ByteCount(len as u64 + overhead.0), now);
-        if let (Verdict::Dropped(_), Some(recorder), Some(place)) =
+        if let (Fate::Dropped(_), Some(recorder), Some(place)) =
             (verdict, &mut self.recorder, record)
         {
             recorder.dropped(place);

@@ -5,7 +5,7 @@ use ackwise_tcp::{
     wire::Packet,
 };
 
-use super::{Direction, Tap, Trace, Traced, Tuple, numbers::Numbers, orphans::Orphan};
+use super::{Tap, Trace, Traced, Tuple, WireDirection, numbers::Numbers, orphans::Orphan};
 
 /// A connection of the driver.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ impl Connection {
         let Some(trace) = &mut self.trace else { return };
         trace.record(Traced {
             at: now,
-            direction: Direction::In,
+            direction: WireDirection::In,
             segment: *segment,
             offset: self.numbers.theirs(segment.seq),
             acknowledges: segment.ack.and_then(|ack| self.numbers.ours(ack)),
@@ -171,7 +171,7 @@ impl Connection {
         let Some(trace) = &mut self.trace else { return };
         trace.record(Traced {
             at: now,
-            direction: Direction::Out,
+            direction: WireDirection::Out,
             segment,
             offset: self.numbers.ours(segment.seq),
             acknowledges: segment.ack.and_then(|ack| self.numbers.theirs(ack)),

@@ -16,7 +16,7 @@ pub enum Tap {
 
 /// The direction of a segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Direction {
+pub enum WireDirection {
     /// Received.
     In,
     /// Sent.
@@ -29,7 +29,7 @@ pub struct Traced {
     /// Time. For a received segment, the time of the wake-up, which packets handled together share.
     pub at: Instant,
     /// The segment's direction.
-    pub direction: Direction,
+    pub direction: WireDirection,
     /// The segment as on the wire.
     pub segment: Segment,
     /// Offset of its data in the sender's stream; `None` for a SYN, and before the stream's start.
@@ -49,8 +49,8 @@ pub struct Traced {
 impl fmt::Display for Traced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let arrow = match self.direction {
-            Direction::In => '<',
-            Direction::Out => '>',
+            WireDirection::In => '<',
+            WireDirection::Out => '>',
         };
         let Segment { seq, ack, flags, window, options: _, time_wait_holder: _, len } =
             self.segment;
@@ -141,7 +141,7 @@ mod tests {
     fn entry(offset: u64) -> Traced {
         Traced {
             at: Instant::from_nanos(40_123_456),
-            direction: Direction::In,
+            direction: WireDirection::In,
             segment: Segment {
                 seq: SeqNumber(7_000),
                 ack: Some(SeqNumber(9)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ackwise_explain::{sentence, timeline};
-use ackwise_report::{self, Block, Cell, Line, Plot, Style, Verdict};
+use ackwise_report::{self, Block, Cell, Grade, Line, Plot, Style};
 
 use super::figures::{FIGURE_2, FIGURE_4};
 use crate::{
@@ -125,7 +125,7 @@ fn later(packet: &Packet) -> Cell {
     let Some((row, late)) = time.and_then(|row| Some((row, row.ours? - row.published?))) else {
         return Cell::text("");
     };
-    let verdict = if row.is_within() == Some(false) { Verdict::Bad } else { Verdict::Good };
+    let verdict = if row.is_within() == Some(false) { Grade::Bad } else { Grade::Good };
     Cell::Judged(format!("{:.3} ms", late * 1e3), verdict)
 }
 

@@ -1,6 +1,6 @@
 //! A page: the verdict, the figures, each table beside ours, each claim.
 
-use ackwise_report::{self, Block, Cell, Page, Verdict};
+use ackwise_report::{self, Block, Cell, Grade, Page};
 
 use super::{
     Reproduction, conclusion,
@@ -94,14 +94,14 @@ fn cell(Entry { text, row }: Entry) -> Cell {
 }
 
 /// By the limit if there is one, else by the size of the error.
-fn verdict(row: &Row) -> Option<Verdict> {
+fn verdict(row: &Row) -> Option<Grade> {
     if let Some(within) = row.is_within() {
-        return Some(if within { Verdict::Good } else { Verdict::Bad });
+        return Some(if within { Grade::Good } else { Grade::Bad });
     }
     Some(match row.error()?.abs() {
-        error if error <= NEAR => Verdict::Good,
-        error if error <= FAR => Verdict::Fair,
-        _ => Verdict::Bad,
+        error if error <= NEAR => Grade::Good,
+        error if error <= FAR => Grade::Fair,
+        _ => Grade::Bad,
     })
 }
 
@@ -115,11 +115,11 @@ fn claims_table(claims: &[Claim]) -> ackwise_report::HtmlTable {
         table.add([
             Cell::prose(format!("“{text}” ({place}; {id})")),
             match holds {
-                Holds::Yes => Cell::Judged(holds.as_str().to_owned(), Verdict::Good),
+                Holds::Yes => Cell::Judged(holds.as_str().to_owned(), Grade::Good),
                 Holds::BySumOnly | Holds::ByMeanOnly => {
-                    Cell::Judged(holds.as_str().to_owned(), Verdict::Fair)
+                    Cell::Judged(holds.as_str().to_owned(), Grade::Fair)
                 }
-                Holds::No => Cell::Judged(holds.as_str().to_owned(), Verdict::Bad),
+                Holds::No => Cell::Judged(holds.as_str().to_owned(), Grade::Bad),
                 Holds::NotTestable => Cell::text(holds.as_str()),
             },
             Cell::prose(numbers.collect::<Vec<_>>().join("; ")),

@@ -45,7 +45,7 @@ pub(super) use places::Syn;
 
 /// The direction of a connection, seen from the proxy.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum Direction {
+pub(crate) enum ProxySide {
     /// To a client.
     Down,
     /// To a server.
@@ -85,7 +85,7 @@ pub(crate) struct State {
 #[derive(Clone, Debug)]
 struct Member {
     id: ConnectionId,
-    direction: Direction,
+    direction: ProxySide,
     work: Work,
     /// Who may use it, of one to a server.
     pool: PoolKey,
@@ -139,7 +139,7 @@ struct Used {
 }
 
 impl Member {
-    fn new(id: ConnectionId, direction: Direction, pool: PoolKey, buffer: ByteCount) -> Self {
+    fn new(id: ConnectionId, direction: ProxySide, pool: PoolKey, buffer: ByteCount) -> Self {
         Self {
             id,
             direction,
@@ -299,11 +299,11 @@ impl<'a, O: Observer> World<'a, O> {
         let (direction, pool) = (member.direction, member.pool);
         let idle = ackwise_tuning::Idle { key: place, since: now, held: member.buffer };
         state.idle[direction as usize].insert(idle);
-        if direction == Direction::Up {
+        if direction == ProxySide::Up {
             state.free_upward.entry(pool).or_default().push(place);
         }
         self.collector.proxied(state.application, |it| it.idle_spells += 1);
-        let timeout = if direction == Direction::Down { client } else { server };
+        let timeout = if direction == ProxySide::Down { client } else { server };
         self.wake_when_idle(proxy, place, timeout);
         self.offer_later(proxy);
     }
@@ -333,7 +333,7 @@ impl<'a, O: Observer> World<'a, O> {
         if !member.is_idle() {
             return;
         }
-        let timeout = if member.direction == Direction::Down { client } else { server };
+        let timeout = if member.direction == ProxySide::Down { client } else { server };
         if member.idle_since + timeout > now {
             return self.wake_when_idle(proxy, place, timeout);
         }

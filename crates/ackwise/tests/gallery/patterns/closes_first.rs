@@ -14,7 +14,7 @@ fn a_server_that_closes_first() {
         network: Network::Cable,
         server: serve,
         client: ask_600_times,
-        verdict: Verdict::HoldsTimeWait(Party::Server),
+        verdict: Claim::HoldsTimeWait(Party::Server),
     }
     .show();
 }

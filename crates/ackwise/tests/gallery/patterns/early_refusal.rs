@@ -12,7 +12,7 @@ fn a_413_that_its_reset_overtakes() {
         network: Network::Link(long_way),
         server: refuse,
         client: upload,
-        verdict: Verdict::Fails("early-response-reset", Party::Server),
+        verdict: Claim::Fails("early-response-reset", Party::Server),
     }
     .show();
 }

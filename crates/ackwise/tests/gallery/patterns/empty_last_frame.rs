@@ -18,7 +18,7 @@ fn an_empty_last_data_frame_under_a_cork() {
         network: Network::Cable,
         server: serve,
         client: ask_by_http2,
-        verdict: Verdict::Costs(Cause::CorkTimer, Party::Server, 85.0),
+        verdict: Claim::Costs(Cause::CorkTimer, Party::Server, 85.0),
     }
     .show();
 }

@@ -15,7 +15,7 @@ fn a_fixed_receive_buffer_on_a_long_path() {
         network: Network::Link(long_way),
         server: |stream, _| answer(stream, 1_000_000),
         client: download,
-        verdict: Verdict::Costs(Cause::ReceiveWindow, Party::Client, 70.0),
+        verdict: Claim::Costs(Cause::ReceiveWindow, Party::Client, 70.0),
     }
     .show();
 }

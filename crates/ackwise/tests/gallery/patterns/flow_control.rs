@@ -18,7 +18,7 @@ fn http_2_windows_of_65_535_bytes() {
         network: Network::Link(long_way),
         server: serve,
         client: download,
-        verdict: Verdict::Costs(Cause::H2FlowControl, Party::Client, 60.0),
+        verdict: Claim::Costs(Cause::H2FlowControl, Party::Client, 60.0),
     }
     .show();
 }

@@ -30,7 +30,7 @@ fn a_502_by_an_idle_close() {
         network: Network::Link(longer_way),
         server: |_, _| Ok(()), // It is Node,
         client: |_, _| Ok(()), // and nginx.
-        verdict: Verdict::Fails("close-race", Party::Server),
+        verdict: Claim::Fails("close-race", Party::Server),
     }
     .show_with(&post_through_nginx);
 }

@@ -14,7 +14,7 @@ fn a_restart_after_idle_on_a_kept_connection() {
         network: Network::Link(long_way),
         server: serve,
         client: ask_now_and_then,
-        verdict: Verdict::Costs(Cause::IdleRestart, Party::Server, 25.0),
+        verdict: Claim::Costs(Cause::IdleRestart, Party::Server, 25.0),
     }
     .show();
 }

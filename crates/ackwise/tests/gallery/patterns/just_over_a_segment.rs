@@ -12,7 +12,7 @@ fn header_then_a_body_of_just_over_a_segment() {
         network: Network::Link(long_way),
         server: serve,
         client: twenty_requests,
-        verdict: Verdict::Costs(Cause::NagleRtt, Party::Server, 40.0),
+        verdict: Claim::Costs(Cause::NagleRtt, Party::Server, 40.0),
     }
     .show();
 }

@@ -26,7 +26,7 @@ use ackwise_link::LinkConfig;
 use ackwise_linux::emulator::EmulatorOptions;
 
 use super::{
-    exhibit::{Exhibit, Network, Verdict, Version, be_patient},
+    exhibit::{Claim, Exhibit, Network, Version, be_patient},
     http,
 };
 

@@ -14,7 +14,7 @@ fn a_last_part_that_was_sent_with_msg_more() {
         network: Network::Cable,
         server: serve,
         client: twenty_requests,
-        verdict: Verdict::Costs(Cause::NagleDelayedAck, Party::Server, 70.0),
+        verdict: Claim::Costs(Cause::NagleDelayedAck, Party::Server, 70.0),
     }
     .show();
 }

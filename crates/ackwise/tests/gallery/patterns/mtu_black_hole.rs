@@ -15,7 +15,7 @@ fn a_response_that_never_fits() {
         network: Network::Cable,
         server: pages,
         client: ask_for_both,
-        verdict: Verdict::Fails("path-mtu-black-hole", Party::Path),
+        verdict: Claim::Fails("path-mtu-black-hole", Party::Path),
     };
     exhibit.show_with(&|lab, version| {
         tunnel(lab, version);

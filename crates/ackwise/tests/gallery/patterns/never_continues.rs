@@ -14,7 +14,7 @@ fn a_100_continue_that_never_comes() {
         network: Network::Cable,
         server: serve,
         client: upload,
-        verdict: Verdict::Costs(Cause::ServerThink, Party::Server, 85.0),
+        verdict: Claim::Costs(Cause::ServerThink, Party::Server, 85.0),
     }
     .show();
 }

@@ -17,7 +17,7 @@ fn tcp_notsent_lowat_of_128_kib() {
         network: Network::Link(fast),
         server: serve,
         client: |server, _| ask(&mut connect(server)?),
-        verdict: Verdict::Costs(Cause::ApplicationLimited, Party::Server, 40.0),
+        verdict: Claim::Costs(Cause::ApplicationLimited, Party::Server, 40.0),
     }
     .show();
 }

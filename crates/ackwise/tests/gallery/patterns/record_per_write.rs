@@ -20,7 +20,7 @@ fn a_tls_record_for_each_write() {
         network: Network::Cable,
         server: serve,
         client: ask_by_tls,
-        verdict: Verdict::Costs(Cause::NagleDelayedAck, Party::Server, 85.0),
+        verdict: Claim::Costs(Cause::NagleDelayedAck, Party::Server, 85.0),
     }
     .show();
 }

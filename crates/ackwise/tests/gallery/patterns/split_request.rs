@@ -12,7 +12,7 @@ fn a_client_that_splits_its_request() {
         network: Network::Cable,
         server: |stream, _| answer(stream, 20),
         client: post,
-        verdict: Verdict::Costs(Cause::NagleDelayedAck, Party::Client, 85.0),
+        verdict: Claim::Costs(Cause::NagleDelayedAck, Party::Client, 85.0),
     }
     .show();
 }

@@ -12,7 +12,7 @@ fn header_and_body_in_two_writes() {
         network: Network::Cable,
         server: serve,
         client: twenty_requests,
-        verdict: Verdict::Costs(Cause::NagleDelayedAck, Party::Server, 85.0),
+        verdict: Claim::Costs(Cause::NagleDelayedAck, Party::Server, 85.0),
     }
     .show();
 }

@@ -47,7 +47,7 @@ struct Side {
 
 /// What a record has to do with the handshake.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Place {
+pub(super) enum Part {
     /// It is of it.
     Within,
     /// It ends it.
@@ -95,14 +95,14 @@ impl Handshake {
     }
 
     /// Takes a record and tells of the flight before it, if it begins another.
-    pub(super) fn handle(&mut self, direction: Direction, record: &Record, log: &mut Log) -> Place {
+    pub(super) fn handle(&mut self, direction: Direction, record: &Record, log: &mut Log) -> Part {
         let place = self.place(direction, record);
         match place {
-            Place::Early | Place::Perhaps => {}
-            Place::After => self.end_flight(log),
-            Place::Within | Place::Last => self.add(direction, record, log),
+            Part::Early | Part::Perhaps => {}
+            Part::After => self.end_flight(log),
+            Part::Within | Part::Last => self.add(direction, record, log),
         }
-        if place == Place::Last {
+        if place == Part::Last {
             self.end_flight(log);
         }
         place
@@ -144,7 +144,7 @@ impl Handshake {
         }
     }
 
-    fn place(&mut self, direction: Direction, record: &Record) -> Place {
+    fn place(&mut self, direction: Direction, record: &Record) -> Part {
         match record.kind {
             Kind::Alert => {}
             Kind::ChangeCipherSpec => self.side(direction).changed_cipher = true,
@@ -153,7 +153,7 @@ impl Handshake {
                 let side = self.side(direction);
                 side.finished |= side.changed_cipher && record.length() <= FINISHED_12;
                 if self.client.finished && self.server.finished {
-                    return Place::Last;
+                    return Part::Last;
                 }
             }
             Kind::ApplicationData => {
@@ -165,16 +165,16 @@ impl Handshake {
             Kind::Unknown if direction == Direction::ToServer => return self.place_unknown(),
             Kind::Unknown => {}
         }
-        Place::Within
+        Part::Within
     }
 
-    fn place_client_data(&mut self, record: &Record) -> Place {
+    fn place_client_data(&mut self, record: &Record) -> Part {
         if self.server.flights == 0 || self.client.finished {
             self.client.early = self.server.flights == 0;
-            return Place::Early;
+            return Part::Early;
         }
         if self.server.encrypted == 0 && !self.client.changed_cipher {
-            return Place::After;
+            return Part::After;
         }
         // Certificates and the end of early data may come before Finished.
         self.client.encrypted = self.client.encrypted.saturating_add(1);
@@ -185,32 +185,32 @@ impl Handshake {
             self.client.is_certified = sealing.is_some();
         }
         match self.client.encrypted {
-            _ if self.client.sealing.is_some() => Place::Last,
-            1 => Place::Within,
-            _ => Place::Perhaps,
+            _ if self.client.sealing.is_some() => Part::Last,
+            1 => Part::Within,
+            _ => Part::Perhaps,
         }
     }
 
-    const fn place_server_data(&mut self, record: &Record) -> Place {
+    const fn place_server_data(&mut self, record: &Record) -> Part {
         if self.client.finished {
-            return Place::After;
+            return Part::After;
         }
         // What answers early data may come behind its Finished at once (RFC 8446, section 4.4.4).
         if self.client.early && self.server.sealing.is_some() {
-            return Place::Early;
+            return Part::Early;
         }
         self.server.encrypted = self.server.encrypted.saturating_add(1);
         self.server.sealing = sealing::of_finished(record.length(), self.hash);
-        Place::Within
+        Part::Within
     }
 
     /// Bytes of a client whose records cannot be seen: data, if the handshake may have ended.
-    fn place_unknown(&self) -> Place {
+    fn place_unknown(&self) -> Part {
         let answered = self.server.flights > 0;
         let begins_flight =
             self.flight.is_some_and(|flight| flight.direction == Direction::ToClient);
         let third = begins_flight && self.client.flights >= 2;
-        if answered && (third || self.client.changed_cipher) { Place::After } else { Place::Within }
+        if answered && (third || self.client.changed_cipher) { Part::After } else { Part::Within }
     }
 
     const fn side(&mut self, direction: Direction) -> &mut Side {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    super::{Direction, LARGEST_PACKET, Problem, order::ByteOrder},
+    super::{HostDirection, LARGEST_PACKET, Problem, order::ByteOrder},
     block::{Options, fixed},
     interface::Described,
 };
@@ -18,7 +18,7 @@ pub(super) struct Packet {
     pub(super) original_len: u32,
     /// Where in the body its bytes are.
     pub(super) bytes: Range<usize>,
-    pub(super) direction: Option<Direction>,
+    pub(super) direction: Option<HostDirection>,
     pub(super) lost_before: u64,
 }
 
@@ -94,12 +94,12 @@ fn captured_length(claimed: u32, room: usize) -> Result<usize, Problem> {
 
 /// `epb_flags`: "Bits 0-1: Inbound / Outbound packet (00 = information not available, 01 = inbound,
 /// 10 = outbound)", then how it was addressed, of which 100 is "promiscuous".
-const fn way(flags: u32) -> Option<Direction> {
+const fn way(flags: u32) -> Option<HostDirection> {
     const PROMISCUOUS: u32 = 0b100;
     match (flags & 0b11, flags >> 2 & 0b111) {
-        (_, PROMISCUOUS) => Some(Direction::Passing),
-        (0b01, _) => Some(Direction::Received),
-        (0b10, _) => Some(Direction::Sent),
+        (_, PROMISCUOUS) => Some(HostDirection::Passing),
+        (0b01, _) => Some(HostDirection::Received),
+        (0b10, _) => Some(HostDirection::Sent),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use ackwise_linux::{
     ConnectionId, TunDevice, TunStack,
-    stack::{Direction, Listen, StackOptions, Tap, Traced},
+    stack::{Listen, StackOptions, Tap, Traced, WireDirection},
 };
 use ackwise_tcp::{
     Config, Policies,
@@ -247,8 +247,8 @@ impl Seat {
             let at = elapsed(stack, begun, traced);
             let Traced { direction, segment, offset, .. } = traced;
             match direction {
-                Direction::In if traced.dropped.is_some() => {}
-                Direction::In => {
+                WireDirection::In if traced.dropped.is_some() => {}
+                WireDirection::In => {
                     let end = offset.map_or(0, |offset| offset + u64::from(segment.len));
                     let news = usize::try_from(end.saturating_sub(self.end)).unwrap_or(0);
                     let bytes = news.min(self.unread.len());
@@ -261,8 +261,8 @@ impl Seat {
                         push(at, if segment.flags.rst { What::Reset } else { What::Fin });
                     }
                 }
-                Direction::Out if traced.ack_reason.is_some() => push(at, What::Acknowledged),
-                Direction::Out => {}
+                WireDirection::Out if traced.ack_reason.is_some() => push(at, What::Acknowledged),
+                WireDirection::Out => {}
             }
         }
         self.seen = trace.recorded();

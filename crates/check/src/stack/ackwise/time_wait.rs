@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use ackwise_linux::{ConnectionId, TunStack, stack::Direction, wire::poll};
+use ackwise_linux::{ConnectionId, TunStack, stack::WireDirection, wire::poll};
 use ackwise_tcp::{Endpoint, Flags, Segment, SeqNumber, State};
 
 use crate::stack::NotSeen;
@@ -80,7 +80,8 @@ fn wait_for_answer(
     deadline: Instant,
 ) -> Option<Answer> {
     loop {
-        let answers = tun.trace(id)?.since(asked).filter(|entry| entry.direction == Direction::In);
+        let answers =
+            tun.trace(id)?.since(asked).filter(|entry| entry.direction == WireDirection::In);
         let last = answers.last().map(|entry| entry.segment.flags.rst);
         match last {
             Some(true) => return Some(Answer::Unknown),

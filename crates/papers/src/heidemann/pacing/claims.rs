@@ -2,7 +2,7 @@
 
 use super::{
     Pacing, cut_pct, drop_pct, page_ms,
-    region::{BANDWIDTH_DELAY, Place, ROUND_TRIP_MS, Region},
+    region::{BANDWIDTH_DELAY, Point, ROUND_TRIP_MS, Region},
     transfer_kbps, value,
 };
 use crate::{
@@ -25,7 +25,7 @@ pub(in crate::heidemann) fn claims(pacing: &Pacing) -> Result<Vec<Claim>, Reprod
 /// What a burst that does not fit the buffer costs its own connection, and others.
 fn bursts_cost(pacing: &Pacing) -> Result<Claim, ReproduceError> {
     let ratio = |buffer| -> Result<f64, ReproduceError> {
-        let at = Place { window: 14, reply: 120, buffer };
+        let at = Point { window: 14, reply: 120, buffer };
         let time = |policy| Ok::<_, ReproduceError>(pacing.region.given(at, policy)?.page_ms);
         Ok(time("keep")? / time("restart")?)
     };
@@ -140,7 +140,7 @@ impl Balance {
     /// Buffers of four packets and more, replies of three windows and more.
     fn of(region: &Region) -> Result<Self, ReproduceError> {
         let mut found = Self::default();
-        let places = Place::all().filter(|at| at.buffer >= 4 && at.reply >= 3 * at.window);
+        let places = Point::all().filter(|at| at.buffer >= 4 && at.reply >= 3 * at.window);
         for at in places {
             let [keep, restart, paced] = [
                 region.given(at, "keep")?,

@@ -1,6 +1,6 @@
 //! The region in which pacing wins: windows, buffers and replies.
 
-use ackwise_report::{Block, Cell, HtmlTable, Line, Plot, Verdict};
+use ackwise_report::{Block, Cell, Grade, HtmlTable, Line, Plot};
 use ackwise_sim::observe::Nobody;
 
 use super::{drop_pct, page_ms, value};
@@ -30,7 +30,7 @@ pub(super) struct Region(Vec<Outcome<Nobody>>);
 
 /// A window, a reply and a buffer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Point {
     pub(super) window: u32,
     pub(super) reply: u32,
     pub(super) buffer: u32,
@@ -43,7 +43,7 @@ pub(super) struct Given {
     pub(super) drop_pct: f64,
 }
 
-impl Place {
+impl Point {
     /// All, in the order of the table.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let replies = WINDOWS.into_iter().flat_map(|it| REPLIES.map(|reply| (it, reply)));
@@ -61,7 +61,7 @@ impl Region {
         runner::run(FILE, |_| Nobody).map(Self)
     }
 
-    pub(super) fn given(&self, at: Place, policy: &str) -> Result<Given, ReproduceError> {
+    pub(super) fn given(&self, at: Point, policy: &str) -> Result<Given, ReproduceError> {
         let [window, reply, buffer] =
             [at.window, at.reply, at.buffer].map(|number| number.to_string());
         let case =
@@ -73,14 +73,14 @@ impl Region {
     }
 
     /// What keeping the window takes where the buffer holds all of it.
-    pub(super) fn without_loss(&self, at: Place) -> Result<Given, ReproduceError> {
-        self.given(Place { buffer: 2 * BANDWIDTH_DELAY, ..at }, "keep")
+    pub(super) fn without_loss(&self, at: Point) -> Result<Given, ReproduceError> {
+        self.given(Point { buffer: 2 * BANDWIDTH_DELAY, ..at }, "keep")
     }
 
     /// A line for each place, the policies beside each other.
     pub(super) fn table(&self) -> ComparisonTable {
         let mut rows = Vec::new();
-        for at in Place::all() {
+        for at in Point::all() {
             let given = POLICIES.map(|policy| self.given(at, policy).ok());
             let mut add = |measure: String, ours: Option<f64>| {
                 rows.push(Row { case: case(at), measure, ours, ..Row::default() });
@@ -107,8 +107,8 @@ fn saves(keep: Option<f64>, restart: Option<f64>, paced: Option<f64>) -> Option<
     Some(100.0 * (1.0 - paced? / best))
 }
 
-fn case(at: Place) -> Case {
-    let Place { window, reply, buffer } = at;
+fn case(at: Point) -> Case {
+    let Point { window, reply, buffer } = at;
     let number = |name: &str, value: u32| (name.to_owned(), CaseValue::Number(value.into()));
     Case(vec![number("window", window), number("reply", reply), number("buffer", buffer)])
 }
@@ -136,7 +136,7 @@ fn saved_by(table: &ComparisonTable, window: u32) -> HtmlTable {
     let mut drawn = HtmlTable::new(caption, std::iter::once("buffer".to_owned()).chain(replies));
     for buffer in BUFFERS {
         let cells = REPLIES.map(|reply| {
-            let at = Place { window, reply, buffer };
+            let at = Point { window, reply, buffer };
             found(table, at, "paced_saves_pct").map_or_else(|| Cell::text(""), judged)
         });
         let head = Cell::number(format!("{buffer} packets"));
@@ -147,13 +147,13 @@ fn saved_by(table: &ComparisonTable, window: u32) -> HtmlTable {
 
 fn judged(saves: f64) -> Cell {
     let verdict = match saves {
-        _ if saves >= WINS_PCT => Verdict::Good,
-        _ if saves > -WINS_PCT => Verdict::Fair,
-        _ => Verdict::Bad,
+        _ if saves >= WINS_PCT => Grade::Good,
+        _ if saves > -WINS_PCT => Grade::Fair,
+        _ => Grade::Bad,
     };
     let word = match verdict {
-        Verdict::Good => "pacing wins",
-        Verdict::Fair => "as fast",
+        Grade::Good => "pacing wins",
+        Grade::Fair => "as fast",
         _ => "slower",
     };
     Cell::Judged(format!("{word}: {saves:+.0} %"), verdict)
@@ -165,7 +165,7 @@ fn over_buffers(table: &ComparisonTable, window: u32, reply: u32) -> Plot {
     for (hue, policy) in POLICIES.into_iter().enumerate() {
         let measure = format!("{}_ms", policy.replace('-', "_"));
         let points = BUFFERS.into_iter().filter_map(|buffer| {
-            let time = found(table, Place { window, reply, buffer }, &measure)?;
+            let time = found(table, Point { window, reply, buffer }, &measure)?;
             Some([f64::from(buffer), time])
         });
         plot.lines.push(Line::new(policy, points).hued(hue));
@@ -173,7 +173,7 @@ fn over_buffers(table: &ComparisonTable, window: u32, reply: u32) -> Plot {
     plot
 }
 
-fn found(table: &ComparisonTable, at: Place, measure: &str) -> Option<f64> {
+fn found(table: &ComparisonTable, at: Point, measure: &str) -> Option<f64> {
     let case = case(at);
     table.rows.iter().find(|row| row.case == case && row.measure == measure)?.ours
 }

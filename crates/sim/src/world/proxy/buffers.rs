@@ -11,7 +11,7 @@ use ackwise_tuning::{
     Use,
 };
 
-use super::{Direction, Event, Member, Source, State, Used, Work, World};
+use super::{Event, Member, ProxySide, Source, State, Used, Work, World};
 use crate::{
     observe::{Observer, Side},
     scenario::{Counted, Divides, IdleMemory, Proxy},
@@ -94,11 +94,11 @@ impl<O: Observer> World<'_, O> {
             let endpoint = &self.connections[place as usize].end(Side::Server).endpoint;
             let sender = sender(endpoint, member);
             let demand = match member.direction {
-                Direction::Down => {
+                ProxySide::Down => {
                     let source = self.source(proxy, member.work, rule);
                     rule.downward(&Downward { sender, source, buffer })
                 }
-                Direction::Up => {
+                ProxySide::Up => {
                     let sender = Sender { peer_window: most, ..sender };
                     rule.upward(&Upward { sender, buffer, most })
                 }
@@ -192,13 +192,13 @@ impl<O: Observer> World<'_, O> {
         let bytes = u32::try_from(share.0).unwrap_or(u32::MAX);
         let connection = &mut self.connections[place as usize];
         match member.direction {
-            Direction::Down => {
+            ProxySide::Down => {
                 connection.end_mut(Side::Server).endpoint.set_send_buffer(bytes);
                 if grows && waits {
                     self.queue.push(self.now, Event::ProxyWrites(place));
                 }
             }
-            Direction::Up => connection.end_mut(Side::Client).endpoint.set_receive_buffer(bytes),
+            ProxySide::Up => connection.end_mut(Side::Client).endpoint.set_receive_buffer(bytes),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use ackwise_tcp::{Endpoint, Nanos};
 
-use super::{Direction, Known, Member, PoolKey, Source, Used, Work, World};
+use super::{Known, Member, PoolKey, ProxySide, Source, Used, Work, World};
 use crate::{
     connection::Owner,
     observe::{ConnectionId, Observer, Side},
@@ -37,7 +37,7 @@ impl<O: Observer> World<'_, O> {
             self.asks_upward(proxy, up, down);
             return true;
         }
-        if !self.takes_place(proxy, Direction::Up) {
+        if !self.takes_place(proxy, ProxySide::Up) {
             return false;
         }
         let buffer = self.buffer_for_new(proxy);
@@ -52,7 +52,7 @@ impl<O: Observer> World<'_, O> {
         match self.open_between(Owner::Upward { proxy }, application, hosts, prepare) {
             Ok(up) => {
                 let id = self.connections[up as usize].id;
-                self.add_member(proxy, up, Member::new(id, Direction::Up, pool, buffer));
+                self.add_member(proxy, up, Member::new(id, ProxySide::Up, pool, buffer));
                 self.asks_upward(proxy, up, down);
                 true
             }

@@ -5,7 +5,7 @@
 use ackwise_tcp::Segment;
 use ackwise_tuning::{Admission, Closing, IdleBuffers};
 
-use super::{Direction, Event, Known, Member, State, Work, World};
+use super::{Event, Known, Member, ProxySide, State, Work, World};
 use crate::{
     connection::{Closing as ServerClosing, Owner},
     observe::{Observer, Side},
@@ -24,14 +24,14 @@ pub(in crate::world) enum Syn {
 
 impl State {
     /// Where to look for the connection to close: of those that count.
-    fn closes_first(&self, proxy: &Proxy) -> Direction {
+    fn closes_first(&self, proxy: &Proxy) -> ProxySide {
         if proxy.counted == Counted::Downward {
-            return Direction::Down;
+            return ProxySide::Down;
         }
         match [0, 1].map(|at| self.idle[at].oldest().map(|idle| idle.since)) {
-            [Some(down), Some(up)] if up < down => Direction::Up,
-            [None, Some(_)] => Direction::Up,
-            _ => Direction::Down,
+            [Some(down), Some(up)] if up < down => ProxySide::Up,
+            [None, Some(_)] => ProxySide::Up,
+            _ => ProxySide::Down,
         }
     }
 }
@@ -63,7 +63,7 @@ impl<O: Observer> World<'_, O> {
         }
         // Those that wait come first.
         let none_waits = self.proxies[proxy as usize].syns.is_empty();
-        if none_waits && self.takes_place(proxy, Direction::Down) {
+        if none_waits && self.takes_place(proxy, ProxySide::Down) {
             self.admits_client(proxy, place);
             return Syn::Taken;
         }
@@ -90,7 +90,7 @@ impl<O: Observer> World<'_, O> {
         let id = connection.id;
         let endpoint = &mut connection.end_mut(Side::Server).endpoint;
         endpoint.set_send_buffer(u32::try_from(buffer.0).unwrap_or(u32::MAX));
-        self.add_member(proxy, place, Member::new(id, Direction::Down, (0, None), buffer));
+        self.add_member(proxy, place, Member::new(id, ProxySide::Down, (0, None), buffer));
     }
 
     pub(super) fn add_member(&mut self, proxy: u32, place: u32, member: Member) {
@@ -105,21 +105,21 @@ impl<O: Observer> World<'_, O> {
     }
 
     /// Whether there is a place for a connection; an idle one may have closed for it.
-    pub(super) fn takes_place(&mut self, proxy: u32, direction: Direction) -> bool {
+    pub(super) fn takes_place(&mut self, proxy: u32, direction: ProxySide) -> bool {
         let setting = self.proxy(proxy);
         let now = self.now;
         let state = &mut self.proxies[proxy as usize];
         let both = setting.counted == Counted::Both;
-        if direction == Direction::Up && !both {
+        if direction == ProxySide::Up && !both {
             return true;
         }
         let most = state.limit.connections.get();
         let clients_full = both
-            && direction == Direction::Down
-            && state.open[Direction::Down as usize] + setting.reserved >= most;
+            && direction == ProxySide::Down
+            && state.open[ProxySide::Down as usize] + setting.reserved >= most;
         // Clients that have their share give way to clients.
         let (open, closes) = match clients_full {
-            true => (most, Direction::Down),
+            true => (most, ProxySide::Down),
             false => (state.counted(setting), state.closes_first(setting)),
         };
         match state.limit.admit(&mut state.idle[closes as usize], open, None, now) {
@@ -151,11 +151,11 @@ impl<O: Observer> World<'_, O> {
     pub(super) fn close_member(&mut self, proxy: u32, place: u32) {
         let Some(direction) = self.give_place_back(proxy, place) else { return };
         let side = match direction {
-            Direction::Down => Side::Server,
-            Direction::Up => Side::Client,
+            ProxySide::Down => Side::Server,
+            ProxySide::Up => Side::Client,
         };
         let connection = &mut self.connections[place as usize];
-        if direction == Direction::Down {
+        if direction == ProxySide::Down {
             connection.server.closing = ServerClosing::Idled;
         }
         connection.end_mut(side).endpoint.close();
@@ -163,7 +163,7 @@ impl<O: Observer> World<'_, O> {
     }
 
     /// A connection has a place no longer.
-    pub(super) fn give_place_back(&mut self, proxy: u32, place: u32) -> Option<Direction> {
+    pub(super) fn give_place_back(&mut self, proxy: u32, place: u32) -> Option<ProxySide> {
         let state = &mut self.proxies[proxy as usize];
         let member = state.members.remove(&place)?;
         state.open[member.direction as usize] -= 1;
@@ -201,7 +201,7 @@ impl<O: Observer> World<'_, O> {
                 self.proxies[proxy as usize].syns.pop_front();
                 continue;
             }
-            if !self.takes_place(proxy, Direction::Down) {
+            if !self.takes_place(proxy, ProxySide::Down) {
                 return;
             }
             self.proxies[proxy as usize].syns.pop_front();

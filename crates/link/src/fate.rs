@@ -4,7 +4,7 @@ use core::time::Duration;
 
 /// Outcome of a packet offered to the link.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Verdict {
+pub enum Fate {
     /// It will arrive.
     Queued,
     /// It will not arrive.
