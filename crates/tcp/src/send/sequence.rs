@@ -452,3 +452,19 @@ impl SendSequence {
         AtLoss { flight: self.flight(), peer: self.window, next: self.max }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_lost_syn_the_initial_window_is_one_segment() {
+        for policy in [InitialWindow::BsdPassiveTwo, InitialWindow::Rfc3390, InitialWindow::Rfc6928]
+        {
+            let mut sequence = SendSequence::new(SeqNumber(1), 1_460);
+            assert_eq!(sequence.initial_window(policy), policy.bytes(1_460, false), "{policy:?}");
+            sequence.lose_syn();
+            assert_eq!(sequence.initial_window(policy), 1_460, "{policy:?}");
+        }
+    }
+}
