@@ -23,6 +23,8 @@
 //! | `limits` | when a resource is short |
 //! | `relief` | which idle connections close for it |
 //! | `admission` | whether a new connection gets a place |
+//! | `places` | a newcomer waits for a place, and an idle connection closes for it |
+//! | `tokio` | the same for streams of tokio (feature `tokio`) |
 //! | `scheme` | the paper's four schemes |
 //! | `quiet` | whether a connection of an unmodified server is idle, seen from outside |
 //! | `ratio` | percentages, and the gain of an average |
@@ -30,7 +32,7 @@
 #![no_std]
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(test, feature = "tokio"))]
 extern crate std;
 
 mod admission;
@@ -44,12 +46,15 @@ mod loss;
 mod order;
 mod outside;
 mod pftk;
+mod places;
 mod quiet;
 mod ratio;
 mod register;
 mod relief;
 mod scheme;
 mod shares;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 mod utilisation;
 
 pub use admission::{Admission, Limit, Refusal, WhenFull};
@@ -62,6 +67,7 @@ pub use limits::{Load, Resource, Shortage, Threshold, Thresholds, Usage};
 pub use loss::{Loss, LossEstimate, LossRate, Sent};
 pub use outside::{SeenSender, Shown};
 pub use pftk::{Model, Path, Throughput};
+pub use places::{Answer, Places};
 pub use quiet::{Busy, Observed, Order, Patience, Quiet, Side};
 pub use ratio::{Gain, Percent};
 pub use register::{Idle, Register};

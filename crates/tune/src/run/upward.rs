@@ -83,5 +83,5 @@ impl Run<'_> {
     }
 }
 
-/// So many addresses are named (our choice).
+/// At most this many addresses are named (our choice).
 const SHOWN: usize = 8;
