@@ -526,4 +526,4 @@ impl Facts {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -8,7 +8,7 @@ mod window_or_program;
 use super::*;
 
 /// A full segment, 80 ms after the data before it and 60 ms after an acknowledgement of all of that.
-pub(super) const LATE: Facts = Facts {
+pub(crate) const LATE: Facts = Facts {
     since_data: Nanos::from_millis(80),
     by_stamps: Nanos::ZERO,
     since_ack: Some(Nanos::from_millis(60)),

@@ -2,6 +2,7 @@
 
 mod edges;
 mod held;
+mod stalls;
 
 use std::ops::Range;
 
