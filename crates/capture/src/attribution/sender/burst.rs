@@ -304,4 +304,151 @@ mod tests {
         let apart = [full(1_000, false), full(301, false), full(1, true), full(1, false)];
         assert_eq!(compare(&[&[first], &apart[..]].concat(), [0, 20_000]), 2);
     }
+
+    /// A sender 20 ms from its receiver, on its own host, that has just sent a full segment and may send more.
+    fn in_burst() -> Sender {
+        let mut sender = Sender::default();
+        let mut distances = Distances::default();
+        distances.sample(Direction::ToServer, Nanos::ZERO);
+        distances.sample(Direction::ToClient, Nanos::from_millis(20));
+        let ack = ack(0, 0, 60 * FULL);
+        sender.handle_ack(ack, false, Direction::ToClient, &mut distances);
+        sender.handle_in_detail(&full(1_000, 0), distances.path_delays(Direction::ToClient));
+        sender.bottleneck.behind.sample(FULL, Nanos::from_micros(10));
+        sender
+    }
+
+    fn ack(micros: u64, acked: u64, edge: u64) -> Acknowledgement {
+        Acknowledgement {
+            packet: 1,
+            seen: Instant::EPOCH + Nanos::from_micros(micros),
+            acked,
+            edge: Some(edge),
+            stamp: None,
+            echo: None,
+            sacks: false,
+            is_pure: true,
+            held: Nanos::ZERO,
+            lost_before: false,
+            unread: false,
+        }
+    }
+
+    fn full(micros: u64, start: u64) -> SeenData {
+        SeenData {
+            packet: 2,
+            seen: Instant::EPOCH + Nanos::from_micros(micros),
+            bytes: start..start + FULL,
+            full: FULL,
+            pushed: false,
+            loss: None,
+            missing: Missing::Nothing,
+            new: true,
+            timestamp: None,
+            echo: None,
+            answers: None,
+            lost_before: None,
+            seems_lost_before: false,
+        }
+    }
+
+    #[test]
+    fn the_short_way_is_taken_only_where_nothing_else_happens() {
+        type Change = fn(&mut Sender, &mut SeenData);
+        let same: Change = |_, _| ();
+        let rows: &[(&str, Change, bool)] = &[
+            ("the next of a burst", same, true),
+            ("as soon as a reaction", |_, data| *data = full(1_300, FULL), true),
+            ("later", |_, data| *data = full(1_301, FULL), false),
+            ("not the next", |_, data| *data = full(1_001, FULL + 1), false),
+            ("some is missing", |_, data| data.missing = Missing::JustBefore, false),
+            ("seen before", |_, data| data.new = false, false),
+            ("behind a loss", |_, data| data.loss = Some(Loss::Missing), false),
+            (
+                "an answer",
+                |_, data| data.answers = Some(Asks { packet: 1, seen: Instant::EPOCH }),
+                false,
+            ),
+            ("an ACK is missing", |sender, _| sender.lacks_ack = true, false),
+            ("data is", |sender, _| sender.capture_lost_data = true, false),
+            ("in a recovery", |sender, _| sender.recover = Some(1), false),
+            ("at its end", |sender, _| sender.recovered = true, false),
+            ("the write had ended", |sender, _| sender.last.as_mut().unwrap().ended = true, false),
+            ("the last of the window", |sender, _| sender.edge = Some(2 * FULL), false),
+            ("more than that", |sender, _| sender.edge = Some(2 * FULL - 1), false),
+            ("a window that is not known", |sender, _| sender.edge = None, false),
+            ("a byte of room", |sender, _| sender.edge = Some(2 * FULL + 1), true),
+            ("of a size that is not known", |_, data| data.full = 0, false),
+            ("several", |_, data| data.bytes.end += FULL, false),
+            ("the rest of a write", |_, data| data.bytes.end -= 1, true),
+            (
+                "of another write",
+                |sender, data| {
+                    data.bytes.end -= 1;
+                    sender.last.as_mut().unwrap().pushed = true;
+                },
+                false,
+            ),
+            (
+                "on a link that is not known",
+                |sender, data| {
+                    data.bytes.end -= 1;
+                    sender.bottleneck = crate::attribution::path::Bottleneck::default();
+                },
+                false,
+            ),
+            (
+                "the last of the window",
+                |sender, data| {
+                    data.bytes.end -= 1;
+                    sender.edge = Some(2 * FULL - 1);
+                },
+                false,
+            ),
+            ("nothing is outstanding", |sender, _| sender.acked = sender.highest, false),
+            (
+                "an ACK is there",
+                |sender, _| sender.acks_in_flight.push_back(ack(1_001, 1, 60 * FULL)),
+                false,
+            ),
+            (
+                "one comes later",
+                |sender, _| sender.acks_in_flight.push_back(ack(1_002, 1, 60 * FULL)),
+                true,
+            ),
+            ("the first", |sender, _| sender.last = None, false),
+        ];
+        for (why, change, is_short) in rows {
+            let mut distances = Distances::default();
+            distances.sample(Direction::ToServer, Nanos::ZERO);
+            distances.sample(Direction::ToClient, Nanos::from_millis(20));
+            let (mut sender, mut data) = (in_burst(), full(1_001, FULL));
+            sender.latest = None;
+            change(&mut sender, &mut data);
+            let gap = sender.handle_in_burst(&data, distances.path_delays(Direction::ToClient));
+            assert_eq!(gap.is_some(), *is_short, "{why}");
+        }
+    }
+
+    #[test]
+    fn an_acknowledgement_that_may_have_let_a_segment_go_takes_the_long_way() {
+        let mut distances = Distances::default();
+        distances.sample(Direction::ToServer, Nanos::ZERO);
+        distances.sample(Direction::ToClient, Nanos::from_millis(20));
+        // When it came; the data before left at 1 ms, and this at 1.2.
+        for (micros, is_short, packet) in
+            [(900, false, 0), (899, true, 1), (700, true, 1), (699, true, 0)]
+        {
+            let mut sender = in_burst();
+            let mut arrived = sender.latest.unwrap();
+            arrived.at = Instant::EPOCH + Nanos::from_micros(micros);
+            arrived.flight = [FULL, FULL];
+            sender.latest = Some(arrived);
+            let data = full(1_200, FULL);
+            let gap = sender.handle_in_burst(&data, distances.path_delays(Direction::ToClient));
+            assert_eq!(gap.is_some(), is_short, "{micros}");
+            let of = gap.map_or(0, |gap| gap.evidence.numbers()[1]);
+            assert_eq!(of, packet, "{micros}");
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 mod edges;
 mod held;
+mod notes;
+mod rates;
 mod stalls;
 
 use std::ops::Range;
