@@ -82,3 +82,66 @@ pub(crate) fn roles(seen: &Seen<'_>) -> (SocketAddr, SocketAddr) {
     };
     if from_client { (source, destination) } else { (destination, source) }
 }
+
+#[cfg(test)]
+mod tests {
+    use ackwise_tcp::{Flags, Instant, Segment, SeqNumber};
+
+    use super::*;
+
+    fn seen(ports: [u16; 2], syn: bool, ack: bool, payload: &[u8]) -> Seen<'_> {
+        let [source, destination] = ports.map(|port| SocketAddr::from(([10, 0, 0, 1], port)));
+        let segment = Segment {
+            ack: ack.then_some(SeqNumber(1)),
+            flags: Flags { syn, ..Flags::NONE },
+            ..Segment::default()
+        };
+        Seen {
+            number: 1,
+            at: Instant::EPOCH,
+            interface: 0,
+            source,
+            destination,
+            segment,
+            payload,
+            hop_limit: 64,
+            identification: 0,
+            fragment: false,
+            options_cut: false,
+            station: None,
+        }
+    }
+
+    #[test]
+    fn a_syn_tells_who_is_the_client_or_what_is_sent_or_the_lesser_port() {
+        for (ports, syn, ack, payload, from_client) in [
+            ([80, 5_000], true, false, &b""[..], true),
+            ([5_000, 80], true, true, b"", false),
+            ([5_000, 80], false, true, b"HTTP/1.1 200 OK", false),
+            ([5_000, 80], false, true, b"HTTP/2", true),
+            ([5_000, 80], false, true, b"", true),
+            ([80, 5_000], false, true, b"", false),
+            ([80, 80], false, true, b"", true),
+        ] {
+            let seen = seen(ports, syn, ack, payload);
+            let ends = (seen.source, seen.destination);
+            let expected = if from_client { ends } else { (ends.1, ends.0) };
+            assert_eq!(roles(&seen), expected, "{ports:?} {syn} {ack}");
+        }
+    }
+
+    #[test]
+    fn both_directions_have_the_same_pair_and_the_lesser_address_or_port_comes_first() {
+        let end = |host, port| SocketAddr::from(([10, 0, 0, host], port));
+        for (one, other, first) in [
+            (end(1, 9), end(2, 1), true),
+            (end(2, 1), end(1, 9), false),
+            (end(1, 1), end(1, 9), true),
+            (end(1, 9), end(1, 1), false),
+            (end(1, 9), end(1, 9), true),
+        ] {
+            assert_eq!(EndpointPair::is_first(one, other), first, "{one} {other}");
+            assert_eq!(EndpointPair::of(one, other), EndpointPair::of(other, one));
+        }
+    }
+}

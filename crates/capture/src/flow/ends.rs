@@ -590,3 +590,6 @@ fn reports_duplicate(segment: &Segment) -> bool {
     let first = segment.options.sack.iter().next();
     first.zip(segment.ack).is_some_and(|((_, right), ack)| !ack.precedes(right))
 }
+
+#[cfg(test)]
+mod tests;

@@ -259,6 +259,33 @@ mod tests {
         assert!(!reassembly.is_in_order_at(0));
     }
 
+    #[test]
+    fn what_waits_up_to_a_position_is_given_up_and_no_more() {
+        let given_up = |position| {
+            let mut reassembly = Reassembly::default();
+            let mut found = Vec::new();
+            let mut note = |piece: Piece<'_>| match piece {
+                Piece::Data(start, len, _) => found.push((start, start + u64::from(len), true)),
+                Piece::Gap(range) => found.push((range.start, range.end, false)),
+            };
+            reassembly.insert(arrival(0), 2, b"ab", &mut note);
+            reassembly.insert(arrival(5), 2, b"fg", &mut note);
+            found.clear();
+            let mut note = |piece: Piece<'_>| match piece {
+                Piece::Data(start, len, _) => found.push((start, start + u64::from(len), true)),
+                Piece::Gap(range) => found.push((range.start, range.end, false)),
+            };
+            reassembly.give_up_to(position, &mut note);
+            (found, reassembly.next())
+        };
+        assert_eq!(given_up(2), (vec![], 2));
+        assert_eq!(given_up(3), (vec![(2, 3, false)], 3));
+        assert_eq!(given_up(5), (vec![(2, 5, false), (5, 7, true)], 7));
+        assert_eq!(given_up(6), (vec![(2, 5, false), (5, 7, true)], 7));
+        assert_eq!(given_up(8), (vec![(2, 5, false), (5, 7, true), (7, 8, false)], 8));
+        assert_eq!(given_up(1), (vec![], 2), "that is there");
+    }
+
     proptest! {
         #[test]
         fn any_order_of_overlapping_segments_gives_the_stream(

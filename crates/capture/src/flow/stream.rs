@@ -469,6 +469,146 @@ mod tests {
         assert_eq!(stream.unseen().bytes(), 100);
     }
 
+    /// A stream that begins at 1, of which all up to 101 was seen, and 51 acknowledged.
+    fn partly_acknowledged() -> ObservedStream {
+        let mut stream = ObservedStream::default();
+        stream.place(&Segment { flags: Flags::SYN, ..Segment::default() });
+        stream.see(&(0..100), at(1));
+        stream.acknowledge(&ack(51), Some(WindowShift::NONE));
+        stream
+    }
+
+    fn ack(number: u32) -> Segment {
+        Segment { ack: Some(SeqNumber(number)), window: 1_000, ..Segment::default() }
+    }
+
+    #[test]
+    fn an_old_acknowledgement_moves_no_edge_and_one_that_repeats_the_last_does() {
+        for (number, window, [acked, newly, opened], edge) in [
+            (50, 2_000, [50, 0, 999], 1_050),
+            (51, 2_000, [50, 0, 1_000], 2_050),
+            (51, 500, [50, 0, 0], 550),
+            (52, 1_000, [51, 1, 1], 1_051),
+        ] {
+            let mut stream = partly_acknowledged();
+            let segment = Segment { window, ..ack(number) };
+            let found = stream.acknowledge(&segment, Some(WindowShift::NONE)).unwrap();
+            assert_eq!(
+                [found.acked, found.newly, found.opened],
+                [acked, newly, opened],
+                "{number}"
+            );
+            assert_eq!(stream.edge(), Some(edge), "{number} {window}");
+        }
+        assert!(partly_acknowledged().acknowledge(&data(101, 10), None).is_none());
+    }
+
+    #[test]
+    fn a_fin_takes_one_number_beyond_all_that_was_seen() {
+        for (number, beyond) in [(101, false), (102, false), (103, true)] {
+            let mut stream = partly_acknowledged();
+            assert_eq!(stream.is_beyond(SeqNumber(number)), beyond, "{number}");
+            let found = stream.acknowledge(&ack(number), None).unwrap();
+            assert_eq!((found.beyond, found.unseen), (beyond, beyond), "{number}");
+            let unseen = if beyond { 2 } else { 0 };
+            assert_eq!((stream.unseen().bytes(), stream.highest()), (unseen, 100 + unseen));
+        }
+        assert!(!ObservedStream::default().is_beyond(SeqNumber(9)), "nothing is known");
+    }
+
+    #[test]
+    fn an_acknowledgement_that_is_known_tells_nothing() {
+        let shift = Some(WindowShift::NONE);
+        let heard = |change: &dyn Fn(&mut ObservedStream, &mut Segment)| {
+            let (mut stream, mut segment) = (partly_acknowledged(), ack(51));
+            change(&mut stream, &mut segment);
+            stream.has_heard(&segment, shift)
+        };
+        assert!(heard(&|_, _| ()));
+        let odd: [&dyn Fn(&mut ObservedStream, &mut Segment); 8] = [
+            &|_, segment| segment.ack = None,
+            &|_, segment| segment.ack = Some(SeqNumber(52)),
+            &|_, segment| segment.ack = Some(SeqNumber(50)),
+            &|_, segment| segment.window += 1,
+            &|_, segment| segment.flags.syn = true,
+            &|stream, _| _ = stream.see(&(200..300), at(2)),
+            &|stream, _| stream.positions = None,
+            &|stream, _| stream.highest = 48,
+        ];
+        for (number, change) in odd.iter().enumerate() {
+            assert!(!heard(change), "{number}");
+        }
+        assert!(heard(&|stream, _| stream.highest = 49), "a FIN was acknowledged");
+        assert!(!partly_acknowledged().has_heard(&ack(51), None), "its scale is not known");
+    }
+
+    #[test]
+    fn data_is_new_behind_all_that_was_seen_and_extends_what_begins_before() {
+        for (bytes, novelty, highest) in [
+            (100..200, Novelty::New, 200),
+            (101..200, Novelty::Skips, 200),
+            (99..200, Novelty::Extends, 200),
+            (99..101, Novelty::Extends, 101),
+            (99..100, Novelty::Again, 100),
+        ] {
+            let mut stream = partly_acknowledged();
+            assert_eq!(stream.see(&bytes, at(2)), novelty, "{bytes:?}");
+            assert_eq!(stream.highest(), highest, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_touches_a_hole_fills_it_and_leaves_the_rest() {
+        for (bytes, novelty, holes) in [
+            (50..100, Novelty::Again, &[100..200, 300..400][..]),
+            (50..101, Novelty::Fills(Nanos::from_millis(3)), &[101..200, 300..400]),
+            (199..250, Novelty::Fills(Nanos::from_millis(3)), &[100..199, 300..400]),
+            (200..300, Novelty::Again, &[100..200, 300..400]),
+            (120..150, Novelty::Fills(Nanos::from_millis(3)), &[100..120, 150..200, 300..400]),
+            (100..400, Novelty::Fills(Nanos::from_millis(3)), &[]),
+            (300..600, Novelty::Fills(Nanos::from_millis(2)), &[100..200]),
+        ] {
+            let mut stream = partly_acknowledged();
+            stream.see(&(200..300), at(2));
+            stream.see(&(400..500), at(3));
+            assert_eq!(stream.see(&bytes, at(5)), novelty, "{bytes:?}");
+            let left: Vec<_> = stream.holes.iter().map(|it| it.bytes.clone()).collect();
+            assert_eq!(left, holes, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn holes_are_bounded_and_those_of_a_part_are_given_up_to_there() {
+        let mut stream = partly_acknowledged();
+        let most = ObservedStream::MAX_HOLES as u64;
+        (1..=most).for_each(|number| _ = stream.see(&(number * 200..number * 200 + 100), at(2)));
+        assert_eq!(stream.holes.len(), ObservedStream::MAX_HOLES);
+        assert_eq!(stream.first_hole(), Some((100..200, at(2))));
+        stream.see(&(99_000..99_100), at(3));
+        assert_eq!(stream.holes.len(), ObservedStream::MAX_HOLES);
+        assert_eq!(stream.first_hole(), Some((100..400, at(2))), "the oldest two are one");
+        let found = stream.acknowledge(&ack(151), None).unwrap();
+        assert!(found.unseen && !found.beyond);
+        assert_eq!(stream.unseen().bytes(), 50);
+        assert_eq!(stream.first_hole(), Some((150..400, at(2))));
+        let mut whole = partly_acknowledged();
+        whole.see(&(200..300), at(2));
+        assert!(!whole.acknowledge(&ack(101), None).unwrap().unseen, "up to the hole");
+        assert!(whole.acknowledge(&ack(102), None).unwrap().unseen);
+    }
+
+    #[test]
+    fn a_stream_that_is_seen_from_its_middle_has_no_next() {
+        let mut stream = ObservedStream::default();
+        let bytes = stream.place(&data(100, 100)).unwrap();
+        stream.see(&bytes, at(1));
+        stream.agree(1_000);
+        assert_eq!(stream.find_next(&data(200, 50)), None);
+        assert_eq!((stream.length(), stream.middle()), (100, Some(1)));
+        let whole = partly_acknowledged();
+        assert_eq!((whole.length(), whole.middle()), (100, None));
+    }
+
     proptest! {
         #[test]
         fn what_was_heard_changes_nothing(

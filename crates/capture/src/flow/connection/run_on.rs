@@ -374,4 +374,107 @@ mod tests {
         }
         assert_eq!(pair.short_ways, 0);
     }
+
+    /// A response is under way, of which three segments were seen.
+    fn under_way() -> Pair {
+        let mut pair = Pair::new();
+        pair.take(Event::Request { after: 1_000 });
+        (0..3).for_each(|_| pair.take(Event::Data { after: 5, odd: Odd::Nothing }));
+        assert_eq!(pair.short_ways, 2);
+        pair
+    }
+
+    #[test]
+    fn the_short_way_is_open_where_nothing_waits_and_nobody_measures() {
+        use crate::attribution::gap::tests::HELD;
+        type Change = fn(&mut ObservedConnection);
+        let rows: &[(&str, Change, bool)] = &[
+            ("a response is under way", |_| (), true),
+            ("measured", |it| it.measures = Some(Box::default()), false),
+            ("drawn", |it| it.series = Some(Box::default()), false),
+            ("behind a hole", |it| it.behind_hole = last(it), false),
+            ("of another protocol", |it| it.protocol = Some(Protocol::Http2), false),
+            ("of none", |it| it.protocol = None, false),
+            ("a gap waits", |it| _ = it.unsettled[1].put_off(&HELD, false), false),
+            ("a request was sent again", |it| _ = it.unsettled[0].put_off(&HELD, true), false),
+            ("a request came late", |it| _ = it.unsettled[0].put_off(&HELD, false), true),
+            (
+                "no window is left",
+                |it| it.flow_control[1].close(None, ackwise_cause::H2Window::Connection),
+                false,
+            ),
+            ("no exchange has begun", |it| it.exchanges = 0, false),
+            ("none is open", |it| it.open.clear(), false),
+            (
+                "two are",
+                |it| {
+                    let second = it.open.front().unwrap().clone();
+                    it.open.push(second);
+                },
+                false,
+            ),
+            (
+                "its request goes on",
+                |it| {
+                    let mut open = it.open.pop_front().unwrap();
+                    let first = last(it).unwrap();
+                    let account = open.account.emptied();
+                    *open = crate::flow::exchange::OpenExchange::new(open.id, 0, account, 0);
+                    let asked = crate::attribution::think::Asked::Known;
+                    open.begin_response(&first, asked, None, it.habits);
+                    it.open.push(*open);
+                },
+                false,
+            ),
+        ];
+        for (why, change, may) in rows {
+            let mut pair = under_way();
+            change(&mut pair.short);
+            assert_eq!(pair.short.may_run_on(), *may, "{why}");
+        }
+    }
+
+    fn last(connection: &ObservedConnection) -> Option<Box<crate::attribution::sender::Departure>> {
+        connection.ends.half(Direction::ToClient).sender.last().copied().map(Box::new)
+    }
+
+    #[test]
+    fn only_a_segment_of_a_response_that_says_nothing_else_takes_the_short_way() {
+        type Change = fn(&mut Segment);
+        let rows: &[(&str, Change, bool)] = &[
+            ("the next", |_| (), true),
+            ("a SYN", |it| it.flags.syn = true, false),
+            ("a FIN", |it| it.flags.fin = true, false),
+            ("an RST", |it| it.flags.rst = true, false),
+            ("a report", |it| it.options.sack.push(it.seq, it.seq), false),
+            ("another window", |it| it.window += 1, false),
+            ("another acknowledgement", |it| it.ack = it.ack.map(|ack| ack + 1), false),
+            (
+                "an echo of what was not captured",
+                |it| it.options.timestamps = Some(Timestamps { value: 9, echo: 9_999_999 }),
+                false,
+            ),
+            ("without timestamps", |it| it.options.timestamps = None, true),
+            ("not the next", |it| it.seq = it.seq + 1, false),
+            ("a byte", |it| it.len = 1, false),
+            ("two", |it| it.len = 2, true),
+            ("more than a full one", |it| it.len += 1, false),
+        ];
+        for (why, change, short) in rows {
+            let mut pair = under_way();
+            let mut segment = Segment { len: FULL, ..pair.segment(Direction::ToClient) };
+            change(&mut segment);
+            let payload = vec![b'x'; segment.len as usize];
+            let seen = pair.seen(5, Direction::ToClient, segment, &payload);
+            let packet = Packet::of(&seen);
+            let [results, _] = &mut pair.results;
+            let found = pair.short.run_on(&packet, Direction::ToClient, results);
+            assert_eq!(found, *short, "{why}");
+        }
+        let mut pair = under_way();
+        let segment = Segment { len: FULL, ..pair.segment(Direction::ToClient) };
+        let seen = pair.seen(5, Direction::ToClient, segment, &[]);
+        let [results, _] = &mut pair.results;
+        assert!(!pair.short.run_on(&Packet::of(&seen), Direction::ToServer, results));
+    }
 }

@@ -90,3 +90,46 @@ impl Plan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_batch_is_read_before_threads_run_out_of_them_and_no_earlier() {
+        let plan = |waiting: usize, under_way: bool, taken: bool| {
+            let mut plan = Plan::default();
+            plan.waiting.extend((0..=waiting).map(|_| Batch::default()));
+            if under_way {
+                plan.begin_next();
+            } else {
+                plan.waiting.pop_front();
+            }
+            while taken && plan.take_part(0).is_some() {}
+            plan.wants_more()
+        };
+        for (waiting, under_way, taken, wants) in [
+            (0, false, false, true),
+            (0, true, false, true),
+            (1, true, false, false),
+            (1, true, true, true),
+            (1, false, false, true),
+            (2, true, true, false),
+        ] {
+            assert_eq!(plan(waiting, under_way, taken), wants, "{waiting} {under_way} {taken}");
+        }
+    }
+
+    #[test]
+    fn all_is_done_when_nothing_waits_or_is_under_way() {
+        let mut plan = Plan::default();
+        assert!(plan.is_done());
+        plan.waiting.push_back(Batch::default());
+        assert!(!plan.is_done() && plan.is_between_batches());
+        plan.begin_next();
+        assert!(!plan.is_done() && !plan.is_between_batches());
+        plan.round = None;
+        plan.is_between_rounds = true;
+        assert!(!plan.is_done() && !plan.is_between_batches());
+    }
+}

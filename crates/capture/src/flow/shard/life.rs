@@ -175,3 +175,54 @@ impl Shard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+
+    fn pair(port: usize) -> EndpointPair {
+        let end = |host, port| SocketAddr::from(([10, 0, 0, host], port));
+        EndpointPair::of(end(1, u16::try_from(port).unwrap()), end(2, 80))
+    }
+
+    #[test]
+    fn one_that_was_let_go_begins_again_once_in_as_many_segments() {
+        for is_mutual in [false, true] {
+            let of = Again::SEGMENTS[usize::from(is_mutual)];
+            let mut again = Again::default();
+            for (ordinal, may) in [(of - 1, false), (of, true), (2 * of - 1, false), (2 * of, true)]
+            {
+                let located = Located { ordinal, pair: pair(1) };
+                assert_eq!(again.may_begin(is_mutual, located), may, "{is_mutual} {ordinal}");
+            }
+        }
+    }
+
+    #[test]
+    fn connections_that_are_over_linger_for_a_while_if_they_are_not_too_many() {
+        let over = |count: usize, micros: u64| {
+            let mut shard = Shard::default();
+            let now = Instant::EPOCH + Shard::LINGER;
+            (0..count).for_each(|it| shard.note_over(pair(it), Closed::default(), now));
+            shard.forget(now + (Shard::LINGER - std::time::Duration::from_micros(micros)));
+            shard.over.len()
+        };
+        assert_eq!([over(3, 1), over(3, 0)], [3, 0]);
+        assert_eq!(over(Shard::MAX_OVER, 1), Shard::MAX_OVER);
+        assert_eq!(over(Shard::MAX_OVER + 1, 1), Shard::MAX_OVER);
+    }
+
+    #[test]
+    fn connections_that_were_let_go_are_remembered_up_to_a_bound() {
+        let mut shard = Shard::default();
+        (0..=Shard::MAX_LET_GO).for_each(|it| shard.remember_let_go(pair(it), false));
+        assert_eq!(shard.let_go.len(), Shard::MAX_LET_GO);
+        assert!(!shard.slots.contains_key(&pair(0)), "the first is forgotten");
+        assert!(shard.slots.contains_key(&pair(1)));
+        shard.note_over(pair(1), Closed::default(), Instant::EPOCH);
+        shard.remember_let_go(pair(Shard::MAX_LET_GO + 1), true);
+        assert!(shard.slots.contains_key(&pair(1)), "it is something else by now");
+    }
+}
