@@ -8,7 +8,7 @@ mod copies;
 mod crew;
 mod endpoint_pair;
 mod ends;
-mod exchange;
+pub(crate) mod exchange;
 mod flow_control;
 mod heard;
 mod held_segment;

@@ -505,6 +505,11 @@ impl Results {
         self.exchanges.push(exchange);
     }
 
+    #[cfg(test)]
+    pub(crate) fn exchanges(&self) -> &[ExchangeResult] {
+        &self.exchanges
+    }
+
     /// Bytes that the exchanges take, about.
     pub(crate) const fn held(&self) -> usize {
         self.held

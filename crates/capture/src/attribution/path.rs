@@ -1015,4 +1015,135 @@ mod tests {
         bottleneck.carry(960, seen_at(5_000));
         assert_eq!(bottleneck.free_at(), seen_at(5_640));
     }
+
+    #[test]
+    fn what_is_possible_and_allowed_is_so_up_to_its_bound() {
+        // 1,000 bytes with headers in 1 ms, and 40 in 40 us.
+        let (bytes, span) = (960, Nanos::from_micros(1_000));
+        for (round_trip, possible) in [(40_000, true), (39_999, false)] {
+            let mut bottleneck = Bottleneck::default();
+            bottleneck.bound(Nanos::new(round_trip));
+            bottleneck.sample_behind(bytes, span);
+            assert_eq!(bottleneck.behind.is_known(), possible, "{round_trip}");
+            let mut earlier = Bottleneck::default();
+            earlier.sample_behind(bytes, span);
+            earlier.bound(Nanos::new(round_trip));
+            assert_eq!(earlier.behind.is_known(), possible, "{round_trip}");
+        }
+        for (late, allowed) in [(500_000, true), (499_999, false)] {
+            let mut bottleneck = Bottleneck::default();
+            assert!(bottleneck.allows(bytes, span));
+            bottleneck.allow(bytes, Nanos::new(late), seen_at(0));
+            assert_eq!(bottleneck.allows(bytes, span), allowed, "{late}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_sure_if_two_samples_show_it_and_no_flight_came_faster() {
+        use Confidence::{High, Low, Medium};
+        let sure = |before: &[u64], behind: &[u64], flight: Option<u64>| {
+            let mut bottleneck =
+                Bottleneck { before: pace(before), behind: pace(behind), ..Bottleneck::default() };
+            if let Some(micros) = flight {
+                bottleneck.bound_before(1_000, Nanos::from_micros(micros));
+            }
+            bottleneck.sure()
+        };
+        for (before, behind, flight, expected) in [
+            (&[][..], &[][..], None, High),
+            (&[320], &[], None, Medium),
+            (&[320, 320], &[], None, High),
+            (&[320], &[640, 640], None, High),
+            (&[320, 320], &[640], None, Medium),
+            (&[320, 320], &[320], None, Medium),
+            (&[320, 320], &[], Some(320), High),
+            (&[320, 320], &[], Some(319), Low),
+            (&[320, 320], &[640, 640], Some(319), High),
+        ] {
+            assert_eq!(sure(before, behind, flight), expected, "{before:?} {behind:?} {flight:?}");
+        }
+        let mut doubtful = Bottleneck::default();
+        doubtful.behind.sample_at_most(960, Nanos::from_micros(320));
+        doubtful.behind.sample_at_most(960, Nanos::from_micros(320));
+        assert_eq!(doubtful.sure(), Medium, "a timer may have ended them");
+    }
+
+    #[test]
+    fn a_link_is_much_faster_that_takes_less_than_a_quarter() {
+        for (samples, micros, faster) in [
+            (&[320, 320][..], 1_280, false),
+            (&[320, 320], 1_281, true),
+            (&[320], 9_999, false),
+            (&[], 9_999, false),
+        ] {
+            let found = pace(samples).is_faster(960, Nanos::from_micros(micros));
+            assert_eq!(found, faster, "{samples:?} {micros}");
+        }
+    }
+
+    #[test]
+    fn round_trips_are_near_the_least_within_an_eighth_and_a_tenth_of_a_millisecond() {
+        for (micros, near) in [(9_100, true), (9_101, false), (6_900, true), (6_899, false)] {
+            assert_eq!(is_near(Nanos::from_micros(8_000), Nanos::from_micros(micros)), near);
+        }
+        // A much shorter one begins anew, and one within a millisecond is in no doubt.
+        for (second, acks, in_doubt) in [
+            (30_000, 2, false),
+            (20_000, 2, false),
+            (20_000, 1, true),
+            (1_000, 0, false),
+            (1_001, 0, true),
+        ] {
+            let mut distances = Distances::default();
+            distances.begin_in_middle();
+            distances.sample(ToServer, Nanos::from_micros(31_000));
+            distances.confirm(ToServer, Nanos::from_micros(31_000), false);
+            distances.sample(ToServer, Nanos::from_micros(second));
+            (0..acks).for_each(|_| distances.confirm(ToServer, Nanos::from_micros(second), false));
+            assert_eq!(distances.is_in_doubt(ToServer), in_doubt, "{second} {acks}");
+        }
+        for (micros, in_doubt) in [(39_999, false), (40_000, true)] {
+            let mut distances = Distances::default();
+            distances.begin_in_middle();
+            distances.sample(ToServer, Nanos::from_micros(micros));
+            (0..2).for_each(|_| distances.confirm(ToServer, Nanos::from_micros(micros), false));
+            assert_eq!(distances.is_in_doubt(ToServer), in_doubt, "{micros}");
+        }
+    }
+
+    #[test]
+    fn a_vantage_point_is_next_to_an_end_that_is_eight_times_nearer() {
+        for (sender, receiver, next, far_from_receiver, next_to_receiver) in [
+            (1_000, 8_000, true, true, false),
+            (1_001, 8_000, false, true, false),
+            (8_000, 1_001, false, true, false),
+            (8_000, 1_000, false, false, true),
+            (0, 8_000, true, true, false),
+            (8_000, 0, false, false, false),
+        ] {
+            let it = PathDelays::new(Nanos::from_micros(sender), Nanos::from_micros(receiver));
+            let found =
+                [it.is_next_to_sender(), it.is_far_from_receiver(), it.is_next_to_receiver()];
+            let expected = [next, far_from_receiver, next_to_receiver];
+            assert_eq!(found, expected, "{sender} {receiver}");
+        }
+        let near = PathDelays::new(Nanos::from_micros(100), Nanos::from_micros(8_000));
+        assert_eq!(near.without_handshake().tolerance, Nanos::from_micros(200));
+        let far = PathDelays::new(Nanos::from_micros(8_000), Nanos::from_micros(100));
+        assert_eq!(far.without_handshake().tolerance, far.tolerance);
+    }
+
+    #[test]
+    fn a_round_trip_is_limited_by_what_takes_less_and_never_begun_by_it() {
+        for (known, at_most, expected) in
+            [(Some(9_000), 8_999, Some(8_999)), (Some(9_000), 9_001, Some(9_000)), (None, 5, None)]
+        {
+            let mut distances = Distances::default();
+            if let Some(micros) = known {
+                distances.sample(ToServer, Nanos::from_micros(micros));
+            }
+            distances.limit(ToServer, Nanos::from_micros(at_most));
+            assert_eq!(distances.round_trip(ToServer), expected.map(Nanos::from_micros));
+        }
+    }
 }

@@ -531,4 +531,4 @@ impl Sender {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

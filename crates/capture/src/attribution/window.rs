@@ -563,4 +563,51 @@ mod tests {
         window.send(1_000, 1_000, 33_000, None);
         assert!(window.after_idle);
     }
+
+    #[test]
+    fn a_window_begins_again_with_the_initial_one_if_that_is_known() {
+        for (initial, least) in [(0, 30_000), (10_000, 10_000), (40_000, 30_000)] {
+            let mut window = CongestionEstimate { initial, least: 30_000, ..Default::default() };
+            window.idle();
+            assert_eq!(window.least, least, "{initial}");
+        }
+    }
+
+    #[test]
+    fn two_segments_are_sure_or_two_thirds_of_more() {
+        for (initial, peak, sure) in
+            [(1_000, 9_000, 0), (1_001, 0, 2_000), (10_000, 3_002, 2_000), (10_000, 3_003, 2_002)]
+        {
+            let mut window = CongestionEstimate { initial, ..Default::default() };
+            window.send(1_000, 1_000, peak, None);
+            assert_eq!(window.sure(1_000), sure, "{initial} {peak}");
+        }
+    }
+
+    #[test]
+    fn what_is_outstanding_grows_again_by_more_than_a_quarter() {
+        for (flight, stays) in [(12_500, Plateau::Yes), (12_501, Plateau::No)] {
+            let (mut window, mut acked) = (CongestionEstimate::default(), 0);
+            for _ in 0..4 {
+                round(&mut window, &mut acked, [10_000, 10_000], 10_000);
+            }
+            assert_eq!(window.stays(1_000), Plateau::Yes);
+            window.send(1_000, 1_000, flight, None);
+            assert_eq!(window.stays(1_000), stays, "{flight}");
+        }
+    }
+
+    #[test]
+    fn a_round_is_over_when_what_was_sent_in_it_is_acknowledged() {
+        let mut window = CongestionEstimate::default();
+        window.acknowledged(1_000, 1_000, [1_000, 5_000]);
+        assert!(window.over.is_some() && window.round_end == 5_000);
+        window.over = None;
+        window.acknowledged(4_000, 1_000, [5_000, 9_000]);
+        assert!(window.over.is_none(), "of the round before");
+        window.acknowledged(0, 1_000, [6_000, 9_000]);
+        assert!(window.over.is_none(), "nothing new");
+        window.acknowledged(1_000, 1_000, [5_001, 9_000]);
+        assert!(window.over.is_some());
+    }
 }

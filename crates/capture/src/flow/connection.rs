@@ -575,3 +575,6 @@ pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piec
         Piece::Gap(Range { start, end }) => conversation.handle_gap(direction, start, end),
     }
 }
+
+#[cfg(test)]
+mod tests;

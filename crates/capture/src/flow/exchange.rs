@@ -569,3 +569,6 @@ impl OpenExchange {
         Verdict::new(rule, cause, direction, evidence, Confidence::High)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,4 +137,68 @@ mod tests {
             assert_eq!(after(transfers), expected, "{transfers:?}");
         }
     }
+
+    /// An exchange of 80 ms, which waits for this and then for its server.
+    fn exchange(cause: Cause, millis: u64) -> ExchangeResult {
+        use ackwise_cause::Direction::ToClient;
+
+        use crate::{
+            attribution::{Account, Evidence},
+            conversation::ExchangeId,
+            flow::exchange::OpenExchange,
+        };
+        let mut open = OpenExchange::new(ExchangeId(0), 0, Account::new(Instant::EPOCH), 0);
+        for (cause, until) in [(cause, millis), (Cause::ServerThink, 80)] {
+            let (at, evidence) = (Instant::EPOCH + Nanos::from_millis(until), Evidence::default());
+            let sure = Confidence::High;
+            open.account.add(at, Verdict::new(Rule::Written, cause, ToClient, evidence, sure));
+        }
+        Box::new(open).into_result(0, true, Nanos::ZERO)
+    }
+
+    #[test]
+    fn a_link_is_shared_for_an_eighth_of_a_transfer_that_waits_for_it_for_a_quarter() {
+        let link = Cause::Transmission;
+        for (cause, millis, together, shares) in [
+            (link, 20, 10_000, true),
+            (link, 20, 9_999, false),
+            (link, 19, 10_000, false),
+            (Cause::RequestUpload, 20, 10_000, true),
+            (Cause::LossRecovery, 20, 10_000, true),
+            (Cause::PathStall, 20, 10_000, true),
+            (Cause::Pacing, 20, 10_000, true),
+            (Cause::RetransmissionTimeout, 20, 10_000, true),
+            (Cause::SlowStart, 70, 80_000, false),
+            (Cause::ServerThink, 70, 80_000, false),
+        ] {
+            let found = exchange(cause, millis).shares_link(Duration::from_micros(together));
+            assert_eq!(found, shares, "{cause:?} {millis} {together}");
+        }
+    }
+
+    #[test]
+    fn what_waited_for_a_shared_link_or_a_window_is_in_doubt() {
+        for (cause, doubted) in [
+            (Cause::Transmission, true),
+            (Cause::RequestUpload, true),
+            (Cause::LossRecovery, true),
+            (Cause::SlowStart, true),
+            (Cause::CongestionWindow, true),
+            (Cause::Pacing, true),
+            (Cause::PathStall, true),
+            (Cause::RetransmissionTimeout, false),
+            (Cause::Propagation, false),
+        ] {
+            let mut exchange = exchange(cause, 40);
+            exchange.doubt_link();
+            let share = exchange.shares.iter().find(|it| it.cause == cause).unwrap();
+            let expected = match doubted {
+                true => (Confidence::Low, Some(Cause::Queueing)),
+                false => (Confidence::High, None),
+            };
+            assert_eq!((share.confidence, share.rival), expected, "{cause:?}");
+            let think = exchange.shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap();
+            assert_eq!(think.confidence, Confidence::High);
+        }
+    }
 }

@@ -17,6 +17,11 @@ use super::{
 
 const FULL: u64 = 1_000;
 
+/// A full segment that left at once and arrived 10 ms later.
+pub(crate) fn departed() -> Departure {
+    stalls::last()
+}
+
 #[derive(Default)]
 struct Wire {
     sender: Sender,

@@ -175,7 +175,7 @@ impl ObservedConnection {
     }
 
     /// How the attempt to connect ended, if it brought no connection, or no TLS session.
-    fn connect(&self, tls: Option<TlsEnd>) -> Option<ConnectOutcome> {
+    pub(super) fn connect(&self, tls: Option<TlsEnd>) -> Option<ConnectOutcome> {
         if self.exchanges > 0 {
             return None;
         }
@@ -190,7 +190,7 @@ impl ObservedConnection {
 
     /// The client closed, and reset the last response: it did not want it. A client that only ends its requests
     /// acknowledges what comes.
-    fn leaves_unread(&self) -> bool {
+    pub(super) fn leaves_unread(&self) -> bool {
         let closed = self.ends.fin(Direction::ToServer).is_some();
         let answers = &self.ends.half(Direction::ToClient).stream;
         let unread = answers.acked() <= self.answered_from && answers.flight() > 0;
@@ -199,7 +199,7 @@ impl ObservedConnection {
 
     /// Who holds TIME-WAIT, if both ends have closed in order. The end that relies on the other forgets the connection
     /// and answers what comes late with an RST, which the other ignores.
-    fn holds_time_wait(&self, in_order: bool) -> Option<(Party, TimeWaitRule)> {
+    pub(super) fn holds_time_wait(&self, in_order: bool) -> Option<(Party, TimeWaitRule)> {
         let held = self.closing.holder(self.closed_first?);
         let relies = held.1 == TimeWaitRule::Negotiated && self.ends.both_closed();
         (in_order || relies).then_some(held)

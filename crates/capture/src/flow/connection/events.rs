@@ -343,7 +343,7 @@ impl ObservedConnection {
     }
 
     /// The last of a response that can still get lost behind the vantage point, if it is the only one.
-    fn may_be_lost(&self, open: &OpenExchange) -> Option<(Departure, Instant)> {
+    pub(super) fn may_be_lost(&self, open: &OpenExchange) -> Option<(Departure, Instant)> {
         let half = self.ends.half(Direction::ToClient);
         let behind = self.ends.distances.vantage().is_before_client();
         let alone = open.stream == 0 && self.open.is_empty() && half.stream.flight() > 0;

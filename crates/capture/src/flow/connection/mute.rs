@@ -46,4 +46,38 @@ mod tests {
             assert_eq!(updates_windows(&payload), expected, "{payload:?}");
         }
     }
+
+    #[test]
+    fn nobody_waits_for_a_cipher_change_or_an_acknowledgement_of_settings() {
+        const CHANGE: &[u8] = &[20, 3, 3, 0, 1, 1];
+        const SETTINGS: &[u8] = &[0, 0, 0, 4, 1, 0, 0, 0, 0];
+        const UPDATE: &[u8] = &[0, 0, 4, 8, 0, 0, 0, 0, 1, 0, 1, 0, 0];
+        for (protocol, payload, len, flows, nothing) in [
+            (Protocol::Tls, CHANGE, 6, false, true),
+            (Protocol::Tls, CHANGE, 7, false, false),
+            (Protocol::Tls, &[20, 3, 3, 0, 2, 1], 6, false, false),
+            (Protocol::Tls, &[21, 3, 3, 0, 1, 1], 6, false, false),
+            (Protocol::Tls, SETTINGS, 9, true, false),
+            (Protocol::Http2, SETTINGS, 9, false, true),
+            (Protocol::Http2, &SETTINGS[1..], 8, true, false),
+            (Protocol::Http2, UPDATE, 13, true, true),
+            (Protocol::Http2, UPDATE, 13, false, false),
+            (Protocol::Http2, CHANGE, 6, true, false),
+            (Protocol::Http1, UPDATE, 13, true, false),
+        ] {
+            let segment = ackwise_tcp::Segment { len, ..Default::default() };
+            let seen = Packet {
+                number: 1,
+                at: ackwise_tcp::Instant::EPOCH,
+                interface: 0,
+                identification: 0,
+                hop_limit: 64,
+                segment: &segment,
+                payload,
+            };
+            let found = answers_nothing(Some(protocol), &seen, flows);
+            assert_eq!(found, nothing, "{protocol:?} {payload:?} {len} {flows}");
+            assert!(!answers_nothing(None, &seen, flows));
+        }
+    }
 }

@@ -328,4 +328,22 @@ mod tests {
         let empty = HeldShutdown { segments: Vec::new(), ..held(Shutdown::MayBeRefusal, 24) };
         assert!(!empty.is_crossed(0));
     }
+
+    #[test]
+    fn an_end_has_closed_by_a_fin_or_by_what_may_be_an_alert() {
+        use Shutdown::{MayBeAlert, MayBeGoaway};
+        for (closed, kind, has_closed) in [
+            (false, None, false),
+            (true, None, true),
+            (false, Some(MayBeAlert), true),
+            (false, Some(MayBeGoaway), false),
+            (true, Some(MayBeGoaway), true),
+        ] {
+            let mut it = ObservedConnection::default();
+            it.closed_ends[ToClient as usize] = closed;
+            it.shutdowns[ToClient as usize] = kind.map(|it| Box::new(held(it, 24)));
+            assert_eq!(it.has_closed(ToClient), has_closed, "{closed} {kind:?}");
+            assert!(!it.has_closed(ToServer));
+        }
+    }
 }

@@ -109,3 +109,71 @@ impl ObservedConnection {
         self.undecided[direction as usize] = Some(undecided);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribution::{
+        gap::tests::{HELD, at},
+        sender::tests::departed,
+    };
+
+    fn segment(bytes: Range<u64>, sent: u64) -> SeenSegment {
+        let mut departure = departed();
+        (departure.packet, departure.sent) = (sent, at(sent));
+        SeenSegment { bytes, departure, heard_by_server: HeardByServer::default() }
+    }
+
+    #[test]
+    fn what_is_remembered_of_undecided_data_is_bounded() {
+        let mut it = Undecided::default();
+        for number in 0..=Undecided::MOST as u64 {
+            it.push(segment(number * 10..number * 10 + 10, number));
+            it.note_gap(&Gap { until: at(number), ..HELD });
+        }
+        assert_eq!((it.segments.len(), it.gaps.len()), (Undecided::MOST, Undecided::MOST));
+        assert_eq!(it.gaps[0].until, at(1), "the last gaps");
+        assert_eq!(it.segments[0].bytes.start, 0, "the first segments");
+    }
+
+    #[test]
+    fn what_is_decided_is_forgotten_with_the_time_before_it() {
+        for (since, segments, gaps) in [(9, 2, 1), (10, 1, 0), (20, 0, 0)] {
+            let mut it = Undecided::default();
+            it.push(segment(0..10, 1));
+            it.push(segment(10..20, 2));
+            [1, 2].iter().for_each(|&until| it.note_gap(&Gap { until: at(until), ..HELD }));
+            it.forget_before(since);
+            assert_eq!((it.segments.len(), it.gaps.len()), (segments, gaps), "{since}");
+        }
+    }
+
+    #[test]
+    fn something_begins_earlier_only_if_that_was_seen_in_another_packet() {
+        for (position, packet, found) in
+            [(9, 9, true), (9, 1, false), (10, 9, true), (20, 9, false), (10, 2, false)]
+        {
+            let mut it = ObservedConnection::default();
+            let undecided = it.undecided[0].get_or_insert_default();
+            undecided.push(segment(0..10, 1));
+            undecided.push(segment(10..20, 2));
+            let began = it.began_at(Direction::ToServer, position, packet);
+            assert_eq!(began.is_some(), found, "{position} {packet}");
+        }
+    }
+
+    #[test]
+    fn only_the_time_since_something_began_is_divided_again() {
+        use crate::{attribution::Account, flow::exchange::OpenExchange};
+        for (since, divided) in [(69, true), (70, false)] {
+            let mut it = ObservedConnection::default();
+            let reserve = &mut crate::results::Results::default().reserve;
+            it.work.grant(1 << 20, 0, reserve, 1);
+            it.open.push(OpenExchange::new(ExchangeId(0), 0, Account::new(at(0)), 0));
+            it.undecided[0].get_or_insert_default().note_gap(&HELD);
+            it.divide_again(ExchangeId(0), Direction::ToServer, at(since));
+            let cursor = it.open.front().unwrap().account.cursor();
+            assert_eq!(cursor > at(0), divided, "{since}");
+        }
+    }
+}
