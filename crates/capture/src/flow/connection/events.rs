@@ -30,7 +30,13 @@ impl ObservedConnection {
 
     #[inline(never)]
     #[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
-    fn handle_event(&mut self, event: Event, now: Instant, packet: u64, results: &mut Results) {
+    pub(super) fn handle_event(
+        &mut self,
+        event: Event,
+        now: Instant,
+        packet: u64,
+        results: &mut Results,
+    ) {
         match event {
             Event::Protocol(protocol) => {
                 self.protocol = Some(protocol);

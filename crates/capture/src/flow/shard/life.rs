@@ -225,4 +225,113 @@ mod tests {
         shard.remember_let_go(pair(Shard::MAX_LET_GO + 1), true);
         assert!(shard.slots.contains_key(&pair(1)), "it is something else by now");
     }
+
+    fn seen(from_client: bool, flags: ackwise_tcp::Flags, data: &'static [u8]) -> Seen<'static> {
+        let ends = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::IpAddr::from);
+        let ends = [(ends[0], 5_000), (ends[1], 80)].map(SocketAddr::from);
+        let [source, destination] = if from_client { ends } else { [ends[1], ends[0]] };
+        let ack = (!flags.syn || !from_client).then_some(ackwise_tcp::SeqNumber(1));
+        let len = u32::try_from(data.len()).unwrap();
+        let seq = ackwise_tcp::SeqNumber(u32::from(!flags.syn));
+        Seen {
+            number: 1,
+            at: Instant::EPOCH,
+            interface: 0,
+            source,
+            destination,
+            segment: ackwise_tcp::Segment { seq, ack, flags, len, ..Default::default() },
+            payload: data,
+            hop_limit: 64,
+            identification: 0,
+            fragment: false,
+            options_cut: false,
+            station: None,
+        }
+    }
+
+    const SYN: ackwise_tcp::Flags = ackwise_tcp::Flags::SYN;
+    const NONE: ackwise_tcp::Flags = ackwise_tcp::Flags::NONE;
+
+    #[test]
+    fn a_connection_begins_with_a_syn_or_with_data_and_again_once_in_many_segments() {
+        let often = Again::SEGMENTS[0];
+        // What is known of it, in which segment it is seen, and whether it begins with that.
+        for (let_go, ordinal, seen, begins) in [
+            (false, 1, seen(true, SYN, b""), true),
+            (false, 1, seen(true, NONE, b""), false),
+            (false, 1, seen(true, NONE, b"x"), true),
+            (true, 1, seen(true, SYN, b""), true),
+            (true, often, seen(true, NONE, b""), false),
+            (true, often, seen(true, NONE, b"x"), true),
+            (true, often - 1, seen(true, NONE, b"x"), false),
+            (true, often, seen(false, SYN, b""), false),
+        ] {
+            let mut shard = Shard::default();
+            let pair = EndpointPair::of(seen.source, seen.destination);
+            if let_go {
+                shard.remember_let_go(pair, false);
+            }
+            assert!(shard.try_handle(Located { ordinal, pair }, &seen));
+            let has_begun = !matches!(shard.slots.get(&pair), None | Some(Slot::LetGo { .. }));
+            assert_eq!(has_begun, begins, "{let_go} {ordinal} {:?}", seen.segment);
+        }
+    }
+
+    #[test]
+    fn who_was_used_since_or_was_answered_is_let_go_later() {
+        // Whether both ends have sent something, it was used since, or spared once.
+        for (mutual, used, spared, is_let_go) in [
+            (false, false, false, true),
+            (false, true, false, false),
+            (true, false, false, false),
+            (true, false, true, true),
+            (true, true, true, false),
+            (false, false, true, true),
+        ] {
+            let mut shard = Shard::default();
+            let first = seen(true, SYN, b"");
+            let pair = EndpointPair::of(first.source, first.destination);
+            let id = shard.number(7);
+            let mut newcomer = shard.open(id, &first);
+            if mutual {
+                let answer = seen(false, SYN, b"");
+                let direction = newcomer.direction(answer.source);
+                newcomer.handle(&Packet::of(&answer), direction, &mut shard.trial);
+            }
+            newcomer.spared = spared;
+            shard.keep(Located { ordinal: 7, pair }, newcomer, Instant::EPOCH);
+            if let (true, Some(Slot::New(it))) = (used, shard.slots.get_mut(&pair)) {
+                it.touched = 8;
+            }
+            shard.let_go(&mut KnownPaces::default());
+            let found = matches!(shard.slots.get(&pair), Some(Slot::LetGo { is_mutual }) if *is_mutual == mutual);
+            assert_eq!(found, is_let_go, "{mutual} {used} {spared}");
+            assert_eq!(shard.live.len(), usize::from(!is_let_go));
+            if let (false, Some(Slot::New(it))) = (is_let_go, shard.slots.get(&pair)) {
+                assert_eq!(it.spared, mutual, "{mutual} {used} {spared}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_connection_of_one_packet_is_forgotten_unless_it_has_gone_on() {
+        for (goes_on, other, folded) in
+            [(false, false, true), (true, false, false), (false, true, false)]
+        {
+            let mut shard = Shard::default();
+            let first = seen(true, SYN, b"");
+            let pair = EndpointPair::of(first.source, first.destination);
+            shard.try_handle(Located { ordinal: 1, pair }, &first);
+            assert_eq!((shard.one_packet_count, shard.oldest_one_packet()), (1, Some(1)));
+            if goes_on {
+                shard.try_handle(Located { ordinal: 2, pair }, &seen(false, SYN, b""));
+            }
+            if other {
+                shard.begun[0] = 9;
+            }
+            shard.fold_one_packet();
+            assert_eq!(shard.free.len(), usize::from(folded), "{goes_on} {other}");
+            assert_eq!(shard.slots.contains_key(&pair), !folded);
+        }
+    }
 }
