@@ -194,6 +194,16 @@ fn a_page_of_one_run_has_its_packets() {
 }
 
 #[test]
+fn options_supply_what_a_file_lacks() {
+    let directory = Directory::new();
+    fs::write(directory.file("draft.toml"), SWEEP.replace("duration = \"5 s\"\n", "")).unwrap();
+    let lacks = directory.complains(&["run", "draft.toml"]);
+    assert!(lacks.contains("the key \"duration\" is missing"), "{lacks}");
+    let supplied = directory.prints(&["run", "draft.toml", "--set", "duration=5s"]);
+    assert_eq!(supplied, directory.prints(&["run", "sweep.toml"]));
+}
+
+#[test]
 fn what_is_wrong_is_one_line_and_exit_code_2() {
     let directory = Directory::new();
     let broken = SWEEP.replace("queue =", "quuee =");

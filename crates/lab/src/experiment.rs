@@ -18,7 +18,7 @@
 //! | `topology`, `link`, `tcp`, `table` | nodes and links |
 //! | `application`, `behaviour`, `pages`, `distribution` | who talks to whom, and about what |
 //! | `scenario` | all of it together |
-//! | `load` | experiments from files |
+//! | `draft`, `load` | files to which options may still add |
 //! | `built_in` | experiments that come with the program |
 
 mod application;
@@ -27,6 +27,7 @@ mod built_in;
 mod case;
 mod distribution;
 mod document;
+mod draft;
 mod error;
 mod grid;
 mod group;
@@ -48,6 +49,7 @@ use std::{collections::BTreeSet, num::NonZeroU64};
 
 pub use built_in::{built_in, built_in_names};
 pub use case::{Case, CaseValue, Labels};
+pub use draft::Draft;
 pub use error::{ExperimentError, Problem};
 pub use load::LoadError;
 pub use place::Place;
@@ -100,7 +102,7 @@ impl Experiment {
     ///
     /// The first thing that is wrong, in any of the cases.
     pub fn parse(name: &str, text: &str) -> Result<Self, ExperimentError> {
-        Self::read(name, Item::parse(name, text)?)
+        Draft::parse(name, text)?.experiment([], &[])
     }
 
     /// This experiment with one value set, or replaced: `--set path=value`.
@@ -123,30 +125,11 @@ impl Experiment {
         &self,
         settings: impl IntoIterator<Item = &'a str>,
     ) -> Result<Self, ExperimentError> {
-        self.with_options(settings, &[])
+        let draft = Draft { name: self.name.clone(), document: self.document.clone() };
+        draft.experiment(settings, &[])
     }
 
-    /// As [`with_all_set`](Self::with_all_set), and tables show these measures, if there are any.
-    ///
-    /// # Errors
-    ///
-    /// As [`with_set`](Self::with_set); and if no case has one of the measures.
-    pub fn with_options<'a>(
-        &self,
-        settings: impl IntoIterator<Item = &'a str>,
-        shown: &[String],
-    ) -> Result<Self, ExperimentError> {
-        let mut document = self.document.clone();
-        for setting in settings {
-            path::set(&mut document, setting)?;
-        }
-        if !shown.is_empty() {
-            path::show(&mut document, shown);
-        }
-        Self::read(&self.name, document)
-    }
-
-    fn read(name: &str, document: Item) -> Result<Self, ExperimentError> {
+    fn read(Draft { name, document }: Draft) -> Result<Self, ExperimentError> {
         let whole = Field { item: &document, path: String::new() };
         let mut reader = whole.table("a table")?;
         let title = reader.optional("title").map(|field| field.text("text").map(str::to_owned));
@@ -167,7 +150,7 @@ impl Experiment {
         }
         let show = show.as_ref().map(|field| shown(field, &cases)).transpose()?;
         let show = show.unwrap_or_default();
-        let (name, hash) = (name.to_owned(), hash(&document));
+        let hash = hash(&document);
         Ok(Self { name, hash, title, seeds, show, counted, cases, document })
     }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ackwise_lab::{
-    experiment::{Experiment, LoadError, built_in, built_in_names},
+    experiment::{Draft, Experiment, LoadError, built_in, built_in_names},
     run::{
         On, Options, Row, RunAllError, Shard, Step,
         export::{MeasureFilter, PageNotes, list_json},
@@ -224,19 +224,16 @@ impl Run {
 
     fn read(&self) -> Result<Experiment, Failure> {
         let name = self.experiment.to_string_lossy();
-        let experiment = match Experiment::load(&self.experiment) {
+        let draft = match Draft::load(&self.experiment) {
             Err(LoadError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
                 let text = built_in(&name).ok_or_else(|| Failure::Usage(no_such(&name)))?;
-                Experiment::parse(&name, text)?
+                Draft::parse(&name, text)?
             }
-            experiment => experiment?,
+            draft => draft?,
         };
         let mut settings = self.set.clone();
         settings.extend(self.seeds.map(|seeds| format!("seeds={seeds}")));
-        if settings.is_empty() && self.show.is_empty() {
-            return Ok(experiment);
-        }
-        Ok(experiment.with_options(settings.iter().map(String::as_str), &self.show)?)
+        Ok(draft.experiment(settings.iter().map(String::as_str), &self.show)?)
     }
 
     /// Whether there is a page and only one row, whose packets it then shows.

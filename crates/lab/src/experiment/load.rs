@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Experiment, ExperimentError};
+use super::{Draft, ExperimentError};
 
 /// There is no experiment in a file.
 #[derive(Debug, thiserror::Error)]
@@ -26,12 +26,12 @@ pub enum LoadError {
     Experiment(#[from] ExperimentError),
 }
 
-impl Experiment {
-    /// Reads an experiment from a file of at most 16 MiB.
+impl Draft {
+    /// Reads TOML from a file of at most 16 MiB.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or is no experiment.
+    /// If the file cannot be read, or is not TOML.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let text = read_text(path, MOST);
         let text = text.map_err(|error| LoadError::Io { path: path.to_owned(), error })?;
