@@ -134,7 +134,7 @@ impl Experiment {
         let mut reader = whole.table("a table")?;
         let title = reader.optional("title").map(|field| field.text("text").map(str::to_owned));
         let title = title.transpose()?;
-        let seeds = reader.or("seeds", vec![1], seeds)?;
+        let seeds = reader.or_with("seeds", vec![1], seeds)?;
         let grid = reader.optional("grid");
         let show = reader.optional("show");
         let mut cases = Vec::new();

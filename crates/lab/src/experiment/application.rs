@@ -23,7 +23,7 @@ use super::{
     group::{Members, member, pairs},
     pages::{pages, replay},
     quantity::Quantity,
-    reader::{Field, Reader},
+    reader::{Field, Reader, words},
     topology::{Nodes, sections},
 };
 
@@ -54,7 +54,7 @@ fn is_proxy(field: &Field<'_>) -> Result<bool, ExperimentError> {
     match field.table("a table")?.optional("kind") {
         // Members of a group may differ in kind.
         Some(kind) if matches!(kind.item.value, Value::Text(_)) => {
-            Ok(kind.choice(KINDS)? == Kind::Proxy)
+            Ok(kind.read::<Kind>()? == Kind::Proxy)
         }
         _ => Ok(false),
     }
@@ -68,13 +68,6 @@ enum Kind {
     Arrivals,
     Proxy,
 }
-
-const KINDS: &[(&str, Kind)] = &[
-    ("web", Kind::Web),
-    ("bulk", Kind::Bulk),
-    ("arrivals", Kind::Arrivals),
-    ("proxy", Kind::Proxy),
-];
 
 /// Measures begin with the application's name, or with one of these.
 const RESERVED: &[&str] = &["link", "host", "cause", "work", "segments"];
@@ -101,7 +94,7 @@ fn group(
             name: entry.key.clone(),
             client: clients.of(number),
             server: servers.of(number),
-            start: reader.or("start", Span::ZERO, span)?,
+            start: reader.or_with("start", Span::ZERO, span)?,
             kind: kind(&mut reader)?,
         });
         reader.finish()?;
@@ -124,7 +117,7 @@ fn hosts(field: Field<'_>, nodes: &Nodes) -> Result<Members<NodeId>, ExperimentE
 
 fn kind(reader: &mut Reader<'_>) -> Result<ApplicationKind, ExperimentError> {
     let kind = reader.required("kind", "\"web\", \"bulk\", \"arrivals\" or \"proxy\"")?;
-    match kind.choice(KINDS)? {
+    match kind.read::<Kind>()? {
         Kind::Web => web(reader).map(ApplicationKind::Web),
         Kind::Bulk => bulk(reader).map(ApplicationKind::Bulk),
         Kind::Arrivals => arrivals(reader).map(ApplicationKind::Arrivals),
@@ -136,32 +129,31 @@ fn kind(reader: &mut Reader<'_>) -> Result<ApplicationKind, ExperimentError> {
 
 fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
     Ok(Web {
-        users: reader.or("users", NonZeroU32::MIN, at_least_one)?,
+        users: reader.or_with("users", NonZeroU32::MIN, at_least_one)?,
         pages: reader.optional("pages").map(at_least_one).transpose()?,
         workload: pages(reader.required("workload", "the name of a workload, or a table")?)?,
         replay: reader.optional("replay").map(replay).transpose()?,
         transfer: transfer(&reader.required("transfer", "how a page's files travel")?)?,
-        connections: reader
-            .or("connections", Connections::PerDocument, |f| f.choice(CONNECTIONS))?,
+        connections: reader.or("connections", Connections::PerDocument)?,
         request: request(reader)?,
-        response_head: reader.or("response_head", ByteCount(0), |field| {
+        response_head: reader.or_with("response_head", ByteCount(0), |field| {
             field.quantity_in(&|size: &ByteCount| size.0 <= LONGEST_HEAD, "at most 1 MiB")
         })?,
-        think: reader.or("think", Span::ZERO, span)?,
-        think_scope: reader.or("think_scope", ThinkScope::Document, |f| f.choice(THINK_SCOPE))?,
-        client_delay: reader.or("client_delay", Span::ZERO, span)?,
-        open_gap: reader.or("open_gap", Span::ZERO, span)?,
-        behaviour: reader.or("behaviour", Behaviour::FIXED, behaviour)?,
-        parse: reader.or("parse", Span::ZERO, span)?,
+        think: reader.or_with("think", Span::ZERO, span)?,
+        think_scope: reader.or("think_scope", ThinkScope::Document)?,
+        client_delay: reader.or_with("client_delay", Span::ZERO, span)?,
+        open_gap: reader.or_with("open_gap", Span::ZERO, span)?,
+        behaviour: reader.or_with("behaviour", Behaviour::FIXED, behaviour)?,
+        parse: reader.or_with("parse", Span::ZERO, span)?,
         cached_per_million: reader
-            .or("cached", 0, |f| f.quantity().map(Probability::as_per_million))?,
-        not_modified: reader.or("validation", None, validation)?,
-        closer: reader.or("closer", Closer::Client, |f| f.choice(CLOSER))?,
-        client_close: reader.or("client_close", ByteCount(0), |field| {
+            .or_with("cached", 0, |f| f.quantity().map(Probability::as_per_million))?,
+        not_modified: reader.or_with("validation", None, validation)?,
+        closer: reader.or("closer", Closer::Client)?,
+        client_close: reader.or_with("client_close", ByteCount(0), |field| {
             field.quantity_in(&|size: &ByteCount| size.0 <= LONGEST_HEAD, "at most 1 MiB")
         })?,
         prompt_acks: prompt_acks(reader)?,
-        slow_reader: reader.or("reads", None, slow_reader)?,
+        slow_reader: reader.or_with("reads", None, slow_reader)?,
         response_timeout: reader.optional("response_timeout").map(response_timeout).transpose()?,
     })
 }
@@ -200,8 +192,9 @@ fn validation(field: Field<'_>) -> Result<Option<ByteCount>, ExperimentError> {
     }
     let mut reader = variant.table_or_word("{ not_modified }")?;
     let fits = |size: &ByteCount| (1..=LONGEST_HEAD).contains(&size.0);
-    let size = reader
-        .or("not_modified", NOT_MODIFIED, |field| field.quantity_in(&fits, "from 1 B to 1 MiB"))?;
+    let size = reader.or_with("not_modified", NOT_MODIFIED, |field| {
+        field.quantity_in(&fits, "from 1 B to 1 MiB")
+    })?;
     reader.finish()?;
     Ok(Some(size))
 }
@@ -240,13 +233,13 @@ fn transfer(field: &Field<'_>) -> Result<Transfer, ExperimentError> {
 
 fn bulk(reader: &mut Reader<'_>) -> Result<Bulk, ExperimentError> {
     Ok(Bulk {
-        clients: reader.or("clients", NonZeroU32::MIN, at_least_one)?,
+        clients: reader.or_with("clients", NonZeroU32::MIN, at_least_one)?,
         request: request(reader)?,
-        file: reader.optional("file").map(|field| field.quantity()).transpose()?,
+        file: reader.maybe("file")?,
         files: reader.optional("files").map(at_least_one).transpose()?,
-        pause: reader.or("pause", Span::ZERO, span)?,
-        behaviour: reader.or("behaviour", Behaviour::FIXED, behaviour)?,
-        sender: reader.or("sender", BulkSender::Server, |field| field.choice(SENDER))?,
+        pause: reader.or_with("pause", Span::ZERO, span)?,
+        behaviour: reader.or_with("behaviour", Behaviour::FIXED, behaviour)?,
+        sender: reader.or("sender", BulkSender::Server)?,
     })
 }
 
@@ -255,14 +248,14 @@ fn arrivals(reader: &mut Reader<'_>) -> Result<Arrivals, ExperimentError> {
         interarrival: span(reader.required("interarrival", "a duration or a distribution")?)?,
         request: request(reader)?,
         response: reader.required("response", ByteCount::EXPECTED)?.quantity()?,
-        hold: reader.or("hold", Span::ZERO, span)?,
+        hold: reader.or_with("hold", Span::ZERO, span)?,
         prompt_acks: prompt_acks(reader)?,
         limit: reader.optional("limit").map(at_least_one).transpose()?,
     })
 }
 
 fn prompt_acks(reader: &mut Reader<'_>) -> Result<bool, ExperimentError> {
-    reader.or("prompt_acks", false, |field| field.flag())
+    reader.or("prompt_acks", false)
 }
 
 /// A browser's request in the middle nineties (Mah 1997: a median of about 240 bytes; the thesis takes
@@ -271,7 +264,7 @@ const REQUEST: ByteCount = ByteCount(210);
 
 fn request(reader: &mut Reader<'_>) -> Result<ByteCount, ExperimentError> {
     let fits = |size: &ByteCount| (1..=LONGEST_HEAD).contains(&size.0);
-    reader.or("request", REQUEST, |field| field.quantity_in(&fits, "from 1 B to 1 MiB"))
+    reader.or_with("request", REQUEST, |field| field.quantity_in(&fits, "from 1 B to 1 MiB"))
 }
 
 /// Servers refuse what is longer.
@@ -304,17 +297,10 @@ fn at_least_one(field: Field<'_>) -> Result<NonZeroU32, ExperimentError> {
 const TRANSFER: &[&str] =
     &["serial", "parallel", "persistent", "pipelined", "segment-filled", "get-web"];
 
-const CONNECTIONS: &[(&str, Connections)] =
-    &[("per-document", Connections::PerDocument), ("kept", Connections::Kept)];
-
-const CLOSER: &[(&str, Closer)] = &[
-    ("client", Closer::Client),
-    ("client-by-reset", Closer::ClientByReset),
-    ("server", Closer::Server),
-];
-
-const THINK_SCOPE: &[(&str, ThinkScope)] =
-    &[("document", ThinkScope::Document), ("file", ThinkScope::File)];
-
-const SENDER: &[(&str, BulkSender)] =
-    &[("server", BulkSender::Server), ("client", BulkSender::Client)];
+words! {
+    Kind { "web" => Web, "bulk" => Bulk, "arrivals" => Arrivals, "proxy" => Proxy }
+    Connections { "per-document" => PerDocument, "kept" => Kept }
+    Closer { "client" => Client, "client-by-reset" => ClientByReset, "server" => Server }
+    ThinkScope { "document" => Document, "file" => File }
+    BulkSender { "server" => Server, "client" => Client }
+}

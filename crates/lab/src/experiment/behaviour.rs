@@ -15,7 +15,7 @@ use super::{
     document::Value,
     error::ExperimentError,
     quantity::Quantity,
-    reader::{Field, Reader},
+    reader::{Field, Reader, words},
 };
 
 /// Reads the name of a preset, or a table.
@@ -24,25 +24,24 @@ pub(crate) fn behaviour(field: Field<'_>) -> Result<Behaviour, ExperimentError> 
         return field.choice(PRESETS);
     }
     let mut reader = field.table("the name of a preset, or a table")?;
-    let preset = reader.or("preset", Behaviour::FIXED, |field| field.choice(PRESETS))?;
+    let preset = reader.or_with("preset", Behaviour::FIXED, |field| field.choice(PRESETS))?;
     let behaviour = differing(&mut reader, preset)?;
     reader.finish()?;
     Ok(behaviour)
 }
 
 fn differing(r: &mut Reader<'_>, preset: Behaviour) -> Result<Behaviour, ExperimentError> {
-    let think = |field: Field<'_>| field.quantity::<Duration>();
     Ok(Behaviour {
-        head_flush: r.or("head_flush", preset.head_flush, |f| f.choice(HEAD_FLUSH))?,
-        write_size: r.or("write_size", preset.write_size, |f| size(&f, "all"))?,
-        nagle: r.or("nagle", preset.nagle, |f| f.choice(NAGLE))?,
-        tail: r.or("tail", preset.tail, |f| f.choice(TAIL))?,
-        send_buffer: r.or("send_buffer", preset.send_buffer, |f| size(&f, "host"))?,
-        keep_alive: r.or("keep_alive", preset.keep_alive, keep_alive)?,
-        think: r.or("think", preset.think, think)?,
-        think_after_head: r.or("think_after_head", preset.think_after_head, think)?,
-        think_between_writes: r.or("think_between_writes", preset.think_between_writes, think)?,
-        gather: r.or("gather", preset.gather, |f| f.choice(GATHER))?,
+        head_flush: r.or("head_flush", preset.head_flush)?,
+        write_size: r.or_with("write_size", preset.write_size, |f| size(&f, "all"))?,
+        nagle: r.or("nagle", preset.nagle)?,
+        tail: r.or("tail", preset.tail)?,
+        send_buffer: r.or_with("send_buffer", preset.send_buffer, |f| size(&f, "host"))?,
+        keep_alive: r.or_with("keep_alive", preset.keep_alive, keep_alive)?,
+        think: r.or("think", preset.think)?,
+        think_after_head: r.or("think_after_head", preset.think_after_head)?,
+        think_between_writes: r.or("think_between_writes", preset.think_between_writes)?,
+        gather: r.or("gather", preset.gather)?,
         ..preset
     })
 }
@@ -78,13 +77,11 @@ fn keep_alive(field: Field<'_>) -> Result<KeepAlivePolicy, ExperimentError> {
 const PRESETS: &[(&str, Behaviour)] =
     &[("paper-1996", Behaviour::PAPER_1996), ("fixed", Behaviour::FIXED)];
 
-const HEAD_FLUSH: &[(&str, HeadFlush)] =
-    &[("joined", HeadFlush::Joined), ("apart", HeadFlush::Apart)];
-
-const NAGLE: &[(&str, Nagle)] = &[("on", Nagle::On), ("off", Nagle::Off)];
-
-const TAIL: &[(&str, Tail)] = &[("sent", Tail::Sent), ("corked", Tail::Corked)];
-
-const GATHER: &[(&str, Gather)] = &[("each", Gather::Each), ("pending", Gather::Pending)];
-
 const KEEP_ALIVE: &[&str] = &["never", "announced", "silent"];
+
+words! {
+    HeadFlush { "joined" => Joined, "apart" => Apart }
+    Nagle { "on" => On, "off" => Off }
+    Tail { "sent" => Sent, "corked" => Corked }
+    Gather { "each" => Each, "pending" => Pending }
+}

@@ -9,7 +9,7 @@ use super::{
     document::Value,
     error::ExperimentError,
     quantity::Quantity,
-    reader::{Field, Reader},
+    reader::{Field, Reader, words},
 };
 
 /// `"1 s"`, or a distribution of durations.
@@ -113,7 +113,7 @@ pub(crate) fn count(field: Field<'_>) -> Result<Count, ExperimentError> {
                 least: number("least")?,
                 most: number("most")?,
                 shape: parameter(&mut reader, "shape")?,
-                off: reader.or("off", 0, |field| field.integer(0..=Count::MOST))?,
+                off: reader.or_with("off", 0, |field| field.integer(0..=Count::MOST))?,
             },
         };
         reader.finish()?;
@@ -127,7 +127,7 @@ fn parameter(reader: &mut Reader<'_>, key: &'static str) -> Result<f64, Experime
 }
 
 fn truncation(reader: &mut Reader<'_>) -> Result<Truncation, ExperimentError> {
-    reader.required("truncation", "\"clip\" or \"conditional\"")?.choice(TRUNCATION)
+    reader.required("truncation", "\"clip\" or \"conditional\"")?.read()
 }
 
 /// What only the distribution itself can tell: "`least` must not be above `most`".
@@ -144,5 +144,6 @@ const SIZES: &[&str] = &["uniform", "pareto", "log-normal", "mixture"];
 
 const COUNTS: &[&str] = &["uniform", "pareto"];
 
-const TRUNCATION: &[(&str, Truncation)] =
-    &[("clip", Truncation::Clip), ("conditional", Truncation::Conditional)];
+words! {
+    Truncation { "clip" => Clip, "conditional" => Conditional }
+}

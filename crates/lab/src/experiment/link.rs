@@ -13,7 +13,7 @@ use super::{
     document::{Item, Table, Value},
     error::ExperimentError,
     quantity::{Packets, Quantity, parse},
-    reader::{Field, Reader, join},
+    reader::{Field, Reader, join, words},
 };
 
 /// The keys of one direction; `back` may repeat them with other values for the way back.
@@ -64,18 +64,18 @@ pub(crate) fn drawn_delay(table: &Table, path: &str) -> Result<Option<Span>, Exp
 
 fn direction(reader: &mut Reader<'_>) -> Result<LinkConfig, ExperimentError> {
     let rate = reader.optional("rate").map(|field| field.quantity::<Rate>()).transpose()?;
-    let rate_change = reader.or("rate_change", None, |field| rate_change(&field).map(Some))?;
+    let rate_change = reader.or_with("rate_change", None, |field| rate_change(&field).map(Some))?;
     // One that is drawn is read for both directions together.
-    let delay = reader.or("delay", Duration::ZERO, |field| match field.item.value {
+    let delay = reader.or_with("delay", Duration::ZERO, |field| match field.item.value {
         Value::Table(_) => Ok(Duration::ZERO),
         _ => field.quantity(),
     })?;
-    let queue = reader.or("queue", DEFAULT_QUEUE, queue)?;
+    let queue = reader.or_with("queue", DEFAULT_QUEUE, queue)?;
     let faults = Faults {
-        loss: reader.or("loss", Pick::Never, pick)?,
-        duplication: reader.or("duplication", Pick::Never, pick)?,
-        reordering: reader.or("reordering", Pick::Never, pick)?,
-        lateness: reader.or("lateness", Duration::ZERO, |field| field.quantity())?,
+        loss: reader.or_with("loss", Pick::Never, pick)?,
+        duplication: reader.or_with("duplication", Pick::Never, pick)?,
+        reordering: reader.or_with("reordering", Pick::Never, pick)?,
+        lateness: reader.or("lateness", Duration::ZERO)?,
         mtu: reader.optional("mtu").map(mtu).transpose()?,
         ..Faults::NONE
     };
@@ -140,21 +140,16 @@ fn red_queue(mut reader: Reader<'_>) -> Result<Red, ExperimentError> {
     let red = Red {
         min_threshold,
         max_threshold,
-        max_probability: reader.or("max_probability", max_probability, |it| it.quantity())?,
-        weight_per_million: reader.or("weight", weight_per_million, share)?,
-        spacing: reader.or("spacing", spacing, |field| field.choice(SPACING))?,
-        beyond_max: reader.or("beyond_max", beyond_max, |field| field.choice(BEYOND_MAX))?,
+        max_probability: reader.or("max_probability", max_probability)?,
+        weight_per_million: reader.or_with("weight", weight_per_million, share)?,
+        spacing: reader.or("spacing", spacing)?,
+        beyond_max: reader.or("beyond_max", beyond_max)?,
         limit,
-        mean_packet: reader.or("mean_packet", mean_packet, |field| field.quantity())?,
+        mean_packet: reader.or("mean_packet", mean_packet)?,
     };
     reader.finish()?;
     Ok(red)
 }
-
-const SPACING: &[(&str, Spacing)] = &[("uniform", Spacing::Uniform), ("waiting", Spacing::Waiting)];
-
-const BEYOND_MAX: &[(&str, BeyondMax)] =
-    &[("drop-all", BeyondMax::DropAll), ("gentle", BeyondMax::Gentle)];
 
 /// Which packets a fault hits: a share of them at random, or those of a list.
 fn pick(field: Field<'_>) -> Result<Pick, ExperimentError> {
@@ -192,3 +187,8 @@ pub(crate) fn overhead(field: Field<'_>) -> Result<ByteCount, ExperimentError> {
 
 /// For messages.
 pub(crate) const ENDS: &str = "the names of two nodes, or of groups of them";
+
+words! {
+    Spacing { "uniform" => Uniform, "waiting" => Waiting }
+    BeyondMax { "drop-all" => DropAll, "gentle" => Gentle }
+}

@@ -1,6 +1,8 @@
 //! Takes a table apart: every key is asked for once, and one that nobody asked for is an error.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, time::Duration};
+
+use ackwise_units::{ByteCount, Probability};
 
 use super::{
     document::{Item, Table, Value},
@@ -55,8 +57,25 @@ impl<'a> Reader<'a> {
         Err(ExperimentError::new(self.place.clone(), &self.path, problem))
     }
 
+    /// What `key` says, if it is there.
+    pub(crate) fn maybe<T: Read>(
+        &mut self,
+        key: &'static str,
+    ) -> Result<Option<T>, ExperimentError> {
+        self.optional(key).map(|field| field.read()).transpose()
+    }
+
+    /// What `key` says, or `default` without it.
+    pub(crate) fn or<T: Read>(
+        &mut self,
+        key: &'static str,
+        default: T,
+    ) -> Result<T, ExperimentError> {
+        Ok(self.maybe(key)?.unwrap_or(default))
+    }
+
     /// What `read` makes of `key`, or `default` without it.
-    pub(crate) fn or<T>(
+    pub(crate) fn or_with<T>(
         &mut self,
         key: &'static str,
         default: T,
@@ -115,12 +134,9 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// `on` and `off` are words of TOML: `true` and `false`.
-    pub(crate) fn flag(self) -> Result<bool, ExperimentError> {
-        match self.item.value {
-            Value::Flag(flag) => Ok(flag),
-            _ => Err(self.wrong("true or false")),
-        }
+    /// What this says as a type of which there is one notation.
+    pub(crate) fn read<T: Read>(&self) -> Result<T, ExperimentError> {
+        T::read(self)
     }
 
     pub(crate) fn integer<N>(&self, range: RangeInclusive<N>) -> Result<N, ExperimentError>
@@ -214,6 +230,47 @@ impl<'a> Field<'a> {
         Ok(items.iter().enumerate().map(field).collect())
     }
 }
+
+/// A type whose values are written in one way, whatever the key.
+pub(crate) trait Read: Sized {
+    fn read(field: &Field<'_>) -> Result<Self, ExperimentError>;
+}
+
+/// `on` and `off` are words of TOML: `true` and `false`.
+impl Read for bool {
+    fn read(field: &Field<'_>) -> Result<Self, ExperimentError> {
+        match field.item.value {
+            Value::Flag(flag) => Ok(flag),
+            _ => Err(field.wrong("true or false")),
+        }
+    }
+}
+
+macro_rules! quantities {
+    ($($type:ident)*) => {$(
+        impl Read for $type {
+            fn read(field: &Field<'_>) -> Result<Self, ExperimentError> {
+                field.quantity()
+            }
+        }
+    )*};
+}
+
+quantities! { ByteCount Duration Probability }
+
+/// Types whose values have a word each.
+macro_rules! words {
+    ($($type:ident { $($word:literal => $value:ident $(($of:expr))?),* $(,)? })*) => {$(
+        impl $crate::experiment::reader::Read for $type {
+            fn read(
+                field: &$crate::experiment::reader::Field<'_>,
+            ) -> Result<Self, $crate::experiment::error::ExperimentError> {
+                field.choice(&[$(($word, Self::$value $(($of))?)),*])
+            }
+        }
+    )*};
+}
+pub(crate) use words;
 
 /// What belongs to a word that was chosen.
 #[derive(Debug)]

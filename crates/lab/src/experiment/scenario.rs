@@ -32,17 +32,17 @@ pub(crate) fn scenario(document: &Item) -> Result<Read, ExperimentError> {
     let duration = reader.required("duration", Duration::EXPECTED)?;
     let duration_place = duration.clone();
     let duration = duration.quantity_in(&|span: &Duration| !span.is_zero(), DURATION)?;
-    let warm_up = reader.or("warm_up", Duration::ZERO, |field| field.quantity())?;
+    let warm_up = reader.or("warm_up", Duration::ZERO)?;
     if warm_up >= duration {
         return Err(duration_place.contradiction(
             "the warm-up leaves no time to measure (expected it to be shorter than the run)",
         ));
     }
-    let watch_causes = reader.or("watch_causes", false, Field::flag)?;
+    let watch_causes = reader.or("watch_causes", false)?;
     let limit = i64::MAX.cast_unsigned();
-    let max_events = reader.or("max_events", MAX_EVENTS, |field| field.integer(1..=limit))?;
+    let max_events = reader.or_with("max_events", MAX_EVENTS, |field| field.integer(1..=limit))?;
     let max_connections =
-        reader.or("max_connections", MAX_CONNECTIONS, |field| field.integer(1..=u32::MAX))?;
+        reader.or_with("max_connections", MAX_CONNECTIONS, |field| field.integer(1..=u32::MAX))?;
     let default = reader.optional("tcp");
     if let Some(field) = &default {
         let _ = tcp::config(field)?;

@@ -5,7 +5,11 @@ use std::time::Duration;
 use ackwise_sim::table::{Dummies, TableModel, TableOrder};
 use ackwise_tcp::ByteCount;
 
-use super::{error::ExperimentError, quantity::Quantity, reader::Field};
+use super::{
+    error::ExperimentError,
+    quantity::Quantity,
+    reader::{Field, words},
+};
 
 /// Reads a table.
 pub(crate) fn table(field: Field<'_>) -> Result<TableModel, ExperimentError> {
@@ -15,12 +19,10 @@ pub(crate) fn table(field: Field<'_>) -> Result<TableModel, ExperimentError> {
         field.quantity_in(&fits, "from 1 B to 1 MiB")
     };
     let table = TableModel {
-        order: reader
-            .required("order", "\"linear\", \"time-wait-last\" or \"hash\"")?
-            .choice(ORDER)?,
-        record: reader.or("record", BSD_RECORD, record)?,
-        memory: reader.optional("memory").map(|field| field.quantity()).transpose()?,
-        others: reader.or("others", 0, |field| field.integer(0..=MOST_ENTRIES))?,
+        order: reader.required("order", "\"linear\", \"time-wait-last\" or \"hash\"")?.read()?,
+        record: reader.or_with("record", BSD_RECORD, record)?,
+        memory: reader.maybe("memory")?,
+        others: reader.or_with("others", 0, |field| field.integer(0..=MOST_ENTRIES))?,
         dummies: reader.optional("dummies").map(|field| dummies(&field)).transpose()?,
     };
     reader.finish()?;
@@ -31,7 +33,7 @@ fn dummies(field: &Field<'_>) -> Result<Dummies, ExperimentError> {
     let mut reader = field.table("{ entries, at, every }")?;
     let entries = reader.required("entries", "how many")?;
     let entries = entries.integer(0..=MOST_ENTRIES)?;
-    let at = reader.or("at", Duration::ZERO, |field| field.quantity())?;
+    let at = reader.or("at", Duration::ZERO)?;
     let every = reader.required("every", Duration::EXPECTED)?.quantity()?;
     reader.finish()?;
     Ok(Dummies { entries, at, every })
@@ -45,8 +47,6 @@ const MOST_RECORD: u64 = 1 << 20;
 /// More than a host of any time holds in TIME-WAIT.
 const MOST_ENTRIES: u32 = 10_000_000;
 
-const ORDER: &[(&str, TableOrder)] = &[
-    ("linear", TableOrder::Linear),
-    ("time-wait-last", TableOrder::TimeWaitLast),
-    ("hash", TableOrder::Hash),
-];
+words! {
+    TableOrder { "linear" => Linear, "time-wait-last" => TimeWaitLast, "hash" => Hash }
+}

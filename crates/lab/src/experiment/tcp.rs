@@ -18,7 +18,7 @@ use super::{
     document::{Item, Table, Value},
     error::ExperimentError,
     quantity::{Quantity, Segments, parse},
-    reader::{Field, Reader},
+    reader::{Field, Reader, words},
 };
 
 /// What `tcp = …` may look like, as a table: the name of a preset stands for itself.
@@ -39,7 +39,7 @@ pub(crate) fn config(field: &Field<'_>) -> Result<Config, ExperimentError> {
     let table = as_table(field)?;
     let mut reader = Reader::new(&table, field.place(), &field.path);
     let presets = Preset::ALL.map(|preset| (preset.name(), preset.policies()));
-    let mut preset = reader.or("preset", Policies::RFC, |field| field.choice(&presets))?;
+    let mut preset = reader.or_with("preset", Policies::RFC, |field| field.choice(&presets))?;
     // A buffer that is set keeps its size, as with `SO_RCVBUF`.
     let (receive, send) = (reader.optional("receive_buffer"), reader.optional("send_buffer"));
     if receive.is_some() {
@@ -50,16 +50,16 @@ pub(crate) fn config(field: &Field<'_>) -> Result<Config, ExperimentError> {
     }
     let policies = policies(&mut reader, preset)?;
     let default = Config::new(policies);
-    let mss = reader.or("mss", default.mss, mss)?;
+    let mss = reader.or_with("mss", default.mss, mss)?;
     let config = Config {
         policies,
         mss,
         receive_buffer: receive.map_or(Ok(default.receive_buffer), |f| buffer(&f, mss))?,
         send_buffer: send.map_or(Ok(default.send_buffer), |f| buffer(&f, mss))?,
-        time_wait: reader.or("time_wait", default.time_wait, |f| f.quantity())?,
-        user_timeout: reader.or("user_timeout", default.user_timeout, |f| f.quantity())?,
-        bbr_phase: reader.or("bbr_phase", default.bbr_phase, |f| f.integer(0..=6))?,
-        tick_phase: reader.optional("tick_phase").map(|f| f.quantity()).transpose()?,
+        time_wait: reader.or("time_wait", default.time_wait)?,
+        user_timeout: reader.or("user_timeout", default.user_timeout)?,
+        bbr_phase: reader.or_with("bbr_phase", default.bbr_phase, |f| f.integer(0..=6))?,
+        tick_phase: reader.maybe("tick_phase")?,
     };
     reader.finish()?;
     Ok(config)
@@ -92,34 +92,32 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
     } = preset;
     let Offer { sack, timestamps, window_scale } = offer;
     Ok(Policies {
-        ack: reader.or("ack", default_ack, ack)?,
-        hold: reader.or("hold", default_hold, hold)?,
-        deferral: reader.or("deferral", deferral, |f| f.choice(DEFERRAL))?,
-        initial_window: reader.or("initial_window", default_window, initial_window)?,
-        start: reader.or("start", start, |f| f.choice(START))?,
-        slow_start: reader.or("slow_start", slow_start, |f| f.choice(SLOW_START))?,
-        congestion: reader.or("congestion", congestion, |f| f.choice(CONGESTION))?,
-        loss_detection: reader
-            .or("loss_detection", loss_detection, |f| f.choice(LOSS_DETECTION))?,
-        reduction: reader.or("reduction", reduction, |f| f.choice(REDUCTION))?,
-        undo: reader.or("undo", undo, |f| f.choice(UNDO))?,
-        frto: reader.or("frto", frto, |f| f.choice(FRTO))?,
-        unused_window: reader.or("unused_window", unused_window, |f| f.choice(UNUSED_WINDOW))?,
-        idle_restart: reader.or("idle_restart", idle_restart, idle_restart::read)?,
-        timers: reader.or("timers", timers, |f| f.choice(TIMERS))?,
-        receive_tuning: reader.or("receive_tuning", receive_tuning, |f| f.choice(TUNING))?,
-        send_tuning: reader.or("send_tuning", send_tuning, |f| f.choice(TUNING))?,
-        sharing: reader.or("sharing", sharing, |f| f.choice(SHARING))?,
+        ack: reader.or_with("ack", default_ack, ack)?,
+        hold: reader.or_with("hold", default_hold, hold)?,
+        deferral: reader.or("deferral", deferral)?,
+        initial_window: reader.or_with("initial_window", default_window, initial_window)?,
+        start: reader.or("start", start)?,
+        slow_start: reader.or("slow_start", slow_start)?,
+        congestion: reader.or("congestion", congestion)?,
+        loss_detection: reader.or("loss_detection", loss_detection)?,
+        reduction: reader.or("reduction", reduction)?,
+        undo: reader.or("undo", undo)?,
+        frto: reader.or("frto", frto)?,
+        unused_window: reader.or("unused_window", unused_window)?,
+        idle_restart: reader.or_with("idle_restart", idle_restart, idle_restart::read)?,
+        timers: reader.or("timers", timers)?,
+        receive_tuning: reader.or("receive_tuning", receive_tuning)?,
+        send_tuning: reader.or("send_tuning", send_tuning)?,
+        sharing: reader.or("sharing", sharing)?,
         offer: Offer {
-            sack: reader.or("sack", sack, Field::flag)?,
-            timestamps: reader.or("timestamps", timestamps, Field::flag)?,
-            window_scale: reader.or("window_scale", window_scale, Field::flag)?,
+            sack: reader.or("sack", sack)?,
+            timestamps: reader.or("timestamps", timestamps)?,
+            window_scale: reader.or("window_scale", window_scale)?,
         },
-        d_sack: reader.or("d_sack", d_sack, |f| f.choice(D_SACK))?,
-        open: reader.or("open", open, |f| f.choice(OPEN))?,
-        close: reader.or("close", close, |f| f.choice(CLOSE))?,
-        reset_in_time_wait: reader
-            .or("reset_in_time_wait", reset_in_time_wait, |f| f.choice(RESET_IN_TIME_WAIT))?,
+        d_sack: reader.or("d_sack", d_sack)?,
+        open: reader.or("open", open)?,
+        close: reader.or("close", close)?,
+        reset_in_time_wait: reader.or("reset_in_time_wait", reset_in_time_wait)?,
     })
 }
 
@@ -131,24 +129,24 @@ fn ack(field: Field<'_>) -> Result<AckPolicy, ExperimentError> {
         "interarrival" => variant.bare(AckPolicy::Interarrival),
         "delayed" => {
             let mut reader = variant.table_or_word("{ every, delay }")?;
-            let every = reader.or("every", 2, |field| field.integer(1..=u8::MAX))?;
+            let every = reader.or_with("every", 2, |field| field.integer(1..=u8::MAX))?;
             let every = NonZeroU8::new(every).expect("the range begins at 1");
-            let delay = reader.or("delay", AckDelay::MILLIS_200, ack_delay)?;
+            let delay = reader.or_with("delay", AckDelay::MILLIS_200, ack_delay)?;
             reader.finish()?;
             Ok(AckPolicy::Delayed { every, delay })
         }
         "host-tick" => {
             let mut reader = variant.table_or_word("{ period, phase }")?;
-            let period = reader.or("period", AckDelay::MILLIS_200, ack_delay)?;
-            let phase = reader.or("phase", AckDelay::ZERO, ack_delay)?;
+            let period = reader.or_with("period", AckDelay::MILLIS_200, ack_delay)?;
+            let phase = reader.or_with("phase", AckDelay::ZERO, ack_delay)?;
             reader.finish()?;
             Ok(AckPolicy::HostTick { period, phase })
         }
         "ns-2" => {
             let mut reader = variant.table_or_word("{ every, interval }")?;
-            let every = reader.or("every", 1, |field| field.integer(1..=u8::MAX))?;
+            let every = reader.or_with("every", 1, |field| field.integer(1..=u8::MAX))?;
             let every = NonZeroU8::new(every).expect("the range begins at 1");
-            let interval = reader.or("interval", AckDelay::MILLIS_100, ack_delay)?;
+            let interval = reader.or_with("interval", AckDelay::MILLIS_100, ack_delay)?;
             reader.finish()?;
             Ok(AckPolicy::Ns2 { every, interval })
         }
@@ -190,7 +188,7 @@ fn initial_window(field: Field<'_>) -> Result<InitialWindow, ExperimentError> {
             let segments = NonZeroU8::new(segments).expect("the range begins at 1");
             Ok(InitialWindow::Segments(segments))
         }
-        Value::Text(_) => field.choice(INITIAL_WINDOW),
+        Value::Text(_) => field.read(),
         _ => Err(field.wrong("a number of segments, bsd, rfc-3390 or rfc-6928")),
     }
 }
@@ -231,75 +229,32 @@ const ACK: &[&str] = &[
 ];
 
 const HOLD: &[&str] = &["off", "nagle", "bsd-nagle", "minshall", "cork"];
+words! {
+    InitialWindow { "bsd" => BsdPassiveTwo, "rfc-3390" => Rfc3390, "rfc-6928" => Rfc6928 }
+    StartPolicy { "at-once" => AtOnce, "paced" => Paced }
+    SlowStartPolicy { "until-loss" => UntilLoss, "hoe" => Hoe, "hystart" => HyStart }
+    LossDetection { "rfc-6675" => Rfc6675, "rack" => Rack }
+    ReductionPolicy { "at-once" => AtOnce, "proportional" => Proportional }
+    DeferralPolicy { "off" => Off, "linux" => Linux }
+    UndoPolicy { "off" => Off, "linux" => Linux }
+    FrtoPolicy { "off" => Off, "linux" => Linux }
+    UnusedWindow { "kept" => Kept, "linux" => Linux }
+    CongestionPolicy {
+        "tahoe" => Tahoe, "ns-2-tahoe" => Ns2Tahoe, "reno" => Reno, "new-reno" => NewReno,
+        "sack" => Sack, "linux-reno" => LinuxReno, "cubic" => Cubic, "bbr" => Bbr
+    }
+    BufferTuning { "off" => Off, "linux" => Linux }
+    TimerPolicy { "bsd" => Bsd, "rfc-6298" => Rfc6298, "linux" => Linux, "ns-2" => Ns2 }
+    OpenPolicy { "handshake" => Handshake, "transaction" => Transaction, "fast-open" => FastOpen }
+    ClosePolicy {
+        "ordinary" => Ordinary, "swap" => Swap,
+        "negotiated-mine" => Negotiated(TimeWaitHolder::Mine),
+        "negotiated-yours" => Negotiated(TimeWaitHolder::Yours)
+    }
+    ResetInTimeWait { "ends" => Ends, "ignored" => Ignored }
+    Sharing { "off" => Off, "temporal" => Temporal, "ensemble" => Ensemble }
+}
 
-const INITIAL_WINDOW: &[(&str, InitialWindow)] = &[
-    ("bsd", InitialWindow::BsdPassiveTwo),
-    ("rfc-3390", InitialWindow::Rfc3390),
-    ("rfc-6928", InitialWindow::Rfc6928),
-];
-
-const START: &[(&str, StartPolicy)] =
-    &[("at-once", StartPolicy::AtOnce), ("paced", StartPolicy::Paced)];
-
-const SLOW_START: &[(&str, SlowStartPolicy)] = &[
-    ("until-loss", SlowStartPolicy::UntilLoss),
-    ("hoe", SlowStartPolicy::Hoe),
-    ("hystart", SlowStartPolicy::HyStart),
-];
-
-const LOSS_DETECTION: &[(&str, LossDetection)] =
-    &[("rfc-6675", LossDetection::Rfc6675), ("rack", LossDetection::Rack)];
-
-const REDUCTION: &[(&str, ReductionPolicy)] =
-    &[("at-once", ReductionPolicy::AtOnce), ("proportional", ReductionPolicy::Proportional)];
-
-const DEFERRAL: &[(&str, DeferralPolicy)] =
-    &[("off", DeferralPolicy::Off), ("linux", DeferralPolicy::Linux)];
-const D_SACK: &[(&str, DSackPolicy)] =
-    &[("off", DSackPolicy::Off), ("rfc-2883", DSackPolicy::Rfc2883)];
-const UNDO: &[(&str, UndoPolicy)] = &[("off", UndoPolicy::Off), ("linux", UndoPolicy::Linux)];
-
-const FRTO: &[(&str, FrtoPolicy)] = &[("off", FrtoPolicy::Off), ("linux", FrtoPolicy::Linux)];
-
-const UNUSED_WINDOW: &[(&str, UnusedWindow)] =
-    &[("kept", UnusedWindow::Kept), ("linux", UnusedWindow::Linux)];
-
-const CONGESTION: &[(&str, CongestionPolicy)] = &[
-    ("tahoe", CongestionPolicy::Tahoe),
-    ("ns-2-tahoe", CongestionPolicy::Ns2Tahoe),
-    ("reno", CongestionPolicy::Reno),
-    ("new-reno", CongestionPolicy::NewReno),
-    ("sack", CongestionPolicy::Sack),
-    ("linux-reno", CongestionPolicy::LinuxReno),
-    ("cubic", CongestionPolicy::Cubic),
-    ("bbr", CongestionPolicy::Bbr),
-];
-
-const TUNING: &[(&str, BufferTuning)] =
-    &[("off", BufferTuning::Off), ("linux", BufferTuning::Linux)];
-
-const TIMERS: &[(&str, TimerPolicy)] = &[
-    ("bsd", TimerPolicy::Bsd),
-    ("rfc-6298", TimerPolicy::Rfc6298),
-    ("linux", TimerPolicy::Linux),
-    ("ns-2", TimerPolicy::Ns2),
-];
-
-const OPEN: &[(&str, OpenPolicy)] = &[
-    ("handshake", OpenPolicy::Handshake),
-    ("transaction", OpenPolicy::Transaction),
-    ("fast-open", OpenPolicy::FastOpen),
-];
-
-const CLOSE: &[(&str, ClosePolicy)] = &[
-    ("ordinary", ClosePolicy::Ordinary),
-    ("swap", ClosePolicy::Swap),
-    ("negotiated-mine", ClosePolicy::Negotiated(TimeWaitHolder::Mine)),
-    ("negotiated-yours", ClosePolicy::Negotiated(TimeWaitHolder::Yours)),
-];
-
-const RESET_IN_TIME_WAIT: &[(&str, ResetInTimeWait)] =
-    &[("ends", ResetInTimeWait::Ends), ("ignored", ResetInTimeWait::Ignored)];
-
-const SHARING: &[(&str, Sharing)] =
-    &[("off", Sharing::Off), ("temporal", Sharing::Temporal), ("ensemble", Sharing::Ensemble)];
+words! {
+    DSackPolicy { "off" => Off, "rfc-2883" => Rfc2883 }
+}

@@ -98,7 +98,8 @@ fn every_key_is_documented() {
         include_str!("topology.rs"),
     ];
     for source in sources {
-        let asked = ["optional(\"", "required(\"", ".or(\"", "reader, \""];
+        let asked =
+            ["optional(\"", "required(\"", "maybe(\"", ".or(\"", ".or_with(\"", "reader, \""];
         let keys = asked.iter().flat_map(|call| source.split(call).skip(1));
         for key in keys.filter_map(|rest| rest.split('"').next()) {
             let words = document.split(|c: char| !c.is_alphanumeric() && c != '_');

@@ -132,7 +132,7 @@ fn node(
     let tcp = default.map(|default| host_tcp(&mut reader, default)).transpose()?;
     let cost = match default {
         None => CostModel::default(),
-        Some(_) => reader.or("cost", CostModel::default(), cost)?,
+        Some(_) => reader.or_with("cost", CostModel::default(), cost)?,
     };
     let table = match default {
         None => None,
@@ -154,7 +154,7 @@ fn host_tcp(reader: &mut Reader<'_>, default: &Item) -> Result<Config, Experimen
 fn cost(field: Field<'_>) -> Result<CostModel, ExperimentError> {
     let mut reader =
         field.table("{ per_segment, per_lookup, per_entry, per_reset, per_request }")?;
-    let mut span = |key| reader.or(key, Duration::ZERO, |field| field.quantity());
+    let mut span = |key| reader.or(key, Duration::ZERO);
     let cost = CostModel {
         per_segment: span("per_segment")?,
         per_lookup: span("per_lookup")?,
@@ -208,7 +208,7 @@ impl Links {
                 ends: [ends[0].of(number), ends[1].of(number)],
                 directions: link::directions(&own, &mut reader)?,
                 drawn_delay: link::drawn_delay(&own, path)?,
-                overhead: reader.or("overhead", ByteCount(0), link::overhead)?,
+                overhead: reader.or_with("overhead", ByteCount(0), link::overhead)?,
                 forgets_after: (reader.optional("forgets_after"))
                     .map(link::forgets_after)
                     .transpose()?,

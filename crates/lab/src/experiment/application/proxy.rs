@@ -20,7 +20,7 @@ use super::{
         document::Entry,
         error::ExperimentError,
         quantity::Quantity,
-        reader::{Field, Reader},
+        reader::{Field, Reader, words},
         topology::Nodes,
     },
     HOST, hosts, request,
@@ -46,7 +46,7 @@ pub(super) fn application(
         return Err(proxy.contradiction("expected one host that is neither client nor server"));
     }
     let client = *clients.first().ok_or_else(|| field.wrong(HOST))?;
-    let start = reader.or("start", Span::ZERO, span)?;
+    let start = reader.or_with("start", Span::ZERO, span)?;
     let proxy = settings(&mut reader, [clients, servers])?;
     reader.finish()?;
     let kind = ApplicationKind::Proxy(Box::new(proxy));
@@ -64,27 +64,26 @@ fn settings(
     Ok(Proxy {
         clients,
         servers,
-        route: reader.or("route", Route::Proxy, |field| field.choice(ROUTE))?,
-        think: reader.or("think", Span::ZERO, span)?,
+        route: reader.or("route", Route::Proxy)?,
+        think: reader.or_with("think", Span::ZERO, span)?,
         size: size(reader.required("size", "a size or a distribution")?)?,
         request: request(reader)?,
         hits_per_million: reader
-            .or("hits", HALF, |field| field.quantity().map(Probability::as_per_million))?,
+            .or_with("hits", HALF, |field| field.quantity().map(Probability::as_per_million))?,
         scheme: scheme(reader)?,
-        pool: reader.or("buffer_memory", BUFFER_MEMORY, |field| field.quantity())?,
-        n_max: reader.or("n_max", N_MAX, n_max)?,
-        counted: reader.or("counted", Counted::Both, |field| field.choice(COUNTED))?,
-        reserved: reader.or("reserved", 0, |field| field.integer(0..=u64::from(u32::MAX)))?,
-        refused: reader.or("refused", Refused::Retry, |field| field.choice(REFUSED))?,
-        upward: reader.or("upward", Upward::PerServer, |field| field.choice(UPWARD))?,
+        pool: reader.or("buffer_memory", BUFFER_MEMORY)?,
+        n_max: reader.or_with("n_max", N_MAX, n_max)?,
+        counted: reader.or("counted", Counted::Both)?,
+        reserved: reader.or_with("reserved", 0, |field| field.integer(0..=u64::from(u32::MAX)))?,
+        refused: reader.or("refused", Refused::Retry)?,
+        upward: reader.or("upward", Upward::PerServer)?,
         persistence: persistence(reader)?,
-        interval: reader.or("interval", INTERVAL, |field| {
+        interval: reader.or_with("interval", INTERVAL, |field| {
             field.quantity_in(&|span: &Duration| !span.is_zero(), "more than 0")
         })?,
-        divides: reader.or("divides", Divides::Reuse, |field| field.choice(DIVIDES))?,
-        spare: reader.or("spare", Spare::Keep, |field| field.choice(SPARE))?,
-        idle_memory: reader
-            .or("idle_memory", IdleMemory::Reserved, |field| field.choice(IDLE_MEMORY))?,
+        divides: reader.or("divides", Divides::Reuse)?,
+        spare: reader.or("spare", Spare::Keep)?,
+        idle_memory: reader.or("idle_memory", IdleMemory::Reserved)?,
     })
 }
 
@@ -94,7 +93,7 @@ fn scheme(reader: &mut Reader<'_>) -> Result<Scheme, ExperimentError> {
     let scheme = SCHEMES[number.integer(1..=SCHEMES.len())? - 1];
     let buffers = match scheme.buffers {
         Buffers::Fixed(size) => {
-            let size = reader.or("fixed_buffer", size, |field| field.quantity())?;
+            let size = reader.or("fixed_buffer", size)?;
             // Read, so that the same file can vary the scheme.
             let _ = e2atbt(reader, E2Atbt::OKAMOTO_2001)?;
             Buffers::Fixed(size)
@@ -104,7 +103,7 @@ fn scheme(reader: &mut Reader<'_>) -> Result<Scheme, ExperimentError> {
             Buffers::E2Atbt(e2atbt(reader, rule)?)
         }
     };
-    let halving = reader.or("halving", Halving::OKAMOTO_2001, halving)?;
+    let halving = reader.or_with("halving", Halving::OKAMOTO_2001, halving)?;
     let idle = match scheme.idle {
         IdleBuffers::KeepShare => IdleBuffers::KeepShare,
         IdleBuffers::Halve(_) => IdleBuffers::Halve(halving),
@@ -115,36 +114,34 @@ fn scheme(reader: &mut Reader<'_>) -> Result<Scheme, ExperimentError> {
 fn e2atbt(reader: &mut Reader<'_>, rule: E2Atbt) -> Result<E2Atbt, ExperimentError> {
     let mut rule = rule;
     let eatbt = &mut rule.eatbt;
-    eatbt.sizing = reader.or("sizing", eatbt.sizing, |field| field.choice(SIZING))?;
-    eatbt.before_loss =
-        reader.or("before_loss", eatbt.before_loss, |field| field.choice(BEFORE_LOSS))?;
-    eatbt.initial = reader.or("initial_buffer", eatbt.initial, |field| field.quantity())?;
-    rule.downward = reader.or("send_buffers", rule.downward, |field| field.choice(SEND_BUFFERS))?;
-    rule.upward =
-        reader.or("receive_buffers", rule.upward, |field| field.choice(RECEIVE_BUFFERS))?;
+    eatbt.sizing = reader.or("sizing", eatbt.sizing)?;
+    eatbt.before_loss = reader.or("before_loss", eatbt.before_loss)?;
+    eatbt.initial = reader.or("initial_buffer", eatbt.initial)?;
+    rule.downward = reader.or("send_buffers", rule.downward)?;
+    rule.upward = reader.or("receive_buffers", rule.upward)?;
     Ok(rule)
 }
 
 fn halving(field: Field<'_>) -> Result<Halving, ExperimentError> {
     let mut reader = field.table("{ period, least }")?;
     let period: Duration = reader.required("period", Duration::EXPECTED)?.quantity()?;
-    let least = reader.or("least", Halving::OKAMOTO_2001.least, |field| field.quantity())?;
+    let least = reader.or("least", Halving::OKAMOTO_2001.least)?;
     reader.finish()?;
     Halving::new(Nanos::of(period), least).ok_or_else(|| field.wrong("a period of more than 0"))
 }
 
 fn persistence(reader: &mut Reader<'_>) -> Result<Persistence, ExperimentError> {
-    let timeouts = reader.or("timeouts", TIMEOUTS, timeouts)?;
+    let timeouts = reader.or_with("timeouts", TIMEOUTS, timeouts)?;
     let [client, server] = timeouts;
-    let persistent = reader.or("persistent", true, Field::flag)?;
+    let persistent = reader.or("persistent", true)?;
     Ok(if persistent { Persistence::Timeouts { client, server } } else { Persistence::Off })
 }
 
 fn timeouts(field: Field<'_>) -> Result<[Duration; 2], ExperimentError> {
     let mut reader = field.table("{ client, server }")?;
     let [client, server] = TIMEOUTS;
-    let client = reader.or("client", client, |field| field.quantity())?;
-    let server = reader.or("server", server, |field| field.quantity())?;
+    let client = reader.or("client", client)?;
+    let server = reader.or("server", server)?;
     reader.finish()?;
     Ok([client, server])
 }
@@ -164,33 +161,16 @@ const TIMEOUTS: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(60
 /// As [`Scheme::INTERVAL`].
 const INTERVAL: Duration = Duration::from_secs(1);
 
-const ROUTE: &[(&str, Route)] = &[("proxy", Route::Proxy), ("direct", Route::Direct)];
-
-const COUNTED: &[(&str, Counted)] = &[("both", Counted::Both), ("downward", Counted::Downward)];
-
-const REFUSED: &[(&str, Refused)] =
-    &[("retry", Refused::Retry), ("reject", Refused::Reject), ("queue", Refused::Queue)];
-
-const UPWARD: &[(&str, Upward)] =
-    &[("per-server", Upward::PerServer), ("per-client", Upward::PerClient)];
-
-const DIVIDES: &[(&str, Divides)] = &[("interval", Divides::Interval), ("reuse", Divides::Reuse)];
-
-const SPARE: &[(&str, Spare)] =
-    &[("keep", Spare::Keep), ("proportional", Spare::Proportional), ("equal", Spare::Equal)];
-
-const IDLE_MEMORY: &[(&str, IdleMemory)] =
-    &[("reserved", IdleMemory::Reserved), ("free", IdleMemory::Free)];
-
-const SIZING: &[(&str, Sizing)] = &[("mean", Sizing::Mean), ("peak", Sizing::Peak)];
-
-const BEFORE_LOSS: &[(&str, BeforeLoss)] =
-    &[("at-least-initial", BeforeLoss::AtLeastInitial), ("estimate", BeforeLoss::Estimate)];
-
-const SEND_BUFFERS: &[(&str, DownwardPolicy)] =
-    &[("utilisation", DownwardPolicy::Utilisation), ("relation", DownwardPolicy::RelationKnown)];
-
-const RECEIVE_BUFFERS: &[(&str, UpwardPolicy)] = &[
-    ("utilisation", UpwardPolicy::Utilisation),
-    ("complete-information", UpwardPolicy::CompleteInformation),
-];
+words! {
+    Route { "proxy" => Proxy, "direct" => Direct }
+    Counted { "both" => Both, "downward" => Downward }
+    Refused { "retry" => Retry, "reject" => Reject, "queue" => Queue }
+    Upward { "per-server" => PerServer, "per-client" => PerClient }
+    Divides { "interval" => Interval, "reuse" => Reuse }
+    Spare { "keep" => Keep, "proportional" => Proportional, "equal" => Equal }
+    IdleMemory { "reserved" => Reserved, "free" => Free }
+    Sizing { "mean" => Mean, "peak" => Peak }
+    BeforeLoss { "at-least-initial" => AtLeastInitial, "estimate" => Estimate }
+    DownwardPolicy { "utilisation" => Utilisation, "relation" => RelationKnown }
+    UpwardPolicy { "utilisation" => Utilisation, "complete-information" => CompleteInformation }
+}

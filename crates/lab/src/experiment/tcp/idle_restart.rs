@@ -10,7 +10,7 @@ use ackwise_tcp::policy::{
 use crate::experiment::{
     document::Value,
     error::ExperimentError,
-    reader::{Field, Reader},
+    reader::{Field, Reader, words},
 };
 
 pub(super) fn read(field: Field<'_>) -> Result<IdleRestart, ExperimentError> {
@@ -22,7 +22,7 @@ pub(super) fn read(field: Field<'_>) -> Result<IdleRestart, ExperimentError> {
         "since-receive" => variant.bare(IdleRestart::BSD_4_4),
         "restart" => {
             let mut reader = variant.table_or_word("{ window, since, threshold }")?;
-            let window = reader.or("window", RestartWindow::OneSegment, |f| f.choice(WINDOW))?;
+            let window = reader.or("window", RestartWindow::OneSegment)?;
             let after = idle_time(&mut reader)?;
             reader.finish()?;
             Ok(IdleRestart::SlowStart { after, window })
@@ -31,7 +31,7 @@ pub(super) fn read(field: Field<'_>) -> Result<IdleRestart, ExperimentError> {
             let rule = if name == "decay" { DecayRule::Linux } else { DecayRule::Rfc2861 };
             let mut reader = variant.table_or_word("{ cap }")?;
             let cap = reader
-                .or("cap", None, |field| Ok(NonZeroU16::new(field.integer(1..=u16::MAX)?)))?;
+                .or_with("cap", None, |field| Ok(NonZeroU16::new(field.integer(1..=u16::MAX)?)))?;
             reader.finish()?;
             Ok(IdleRestart::Decay { rule, cap })
         }
@@ -40,9 +40,9 @@ pub(super) fn read(field: Field<'_>) -> Result<IdleRestart, ExperimentError> {
                 variant.table_or_word("{ version, scale, until, since, threshold }")?;
             let RateBased { version, scale, until } = RateBased::RENO;
             let by = RateBased {
-                version: reader.or("version", version, |f| f.choice(VERSION))?,
-                scale: reader.or("scale", scale, self::scale)?,
-                until: reader.or("until", until, |f| f.choice(UNTIL))?,
+                version: reader.or("version", version)?,
+                scale: reader.or_with("scale", scale, self::scale)?,
+                until: reader.or("until", until)?,
             };
             let after = idle_time(&mut reader)?;
             reader.finish()?;
@@ -54,8 +54,8 @@ pub(super) fn read(field: Field<'_>) -> Result<IdleRestart, ExperimentError> {
 fn idle_time(reader: &mut Reader<'_>) -> Result<IdleTime, ExperimentError> {
     let IdleTime { since, threshold } = IdleTime::RFC_5681;
     Ok(IdleTime {
-        since: reader.or("since", since, |field| field.choice(SINCE))?,
-        threshold: reader.or("threshold", threshold, self::threshold)?,
+        since: reader.or("since", since)?,
+        threshold: reader.or_with("threshold", threshold, self::threshold)?,
     })
 }
 
@@ -80,17 +80,11 @@ fn scale(field: Field<'_>) -> Result<Scale, ExperimentError> {
 const IDLE_RESTART: &[&str] =
     &["keep", "since-send", "since-receive", "restart", "decay", "rfc-2861", "new-cwv", "paced"];
 
-const WINDOW: &[(&str, RestartWindow)] =
-    &[("one-segment", RestartWindow::OneSegment), ("rfc-5681", RestartWindow::Rfc5681)];
-
-const SINCE: &[(&str, IdleSince)] = &[("send", IdleSince::Send), ("receive", IdleSince::Receive)];
-
-const VERSION: &[(&str, RateVersion)] = &[
-    ("reno", RateVersion::Reno),
-    ("vegas", RateVersion::Vegas),
-    ("vegas-window", RateVersion::VegasWindow),
-    ("count", RateVersion::Count),
-];
-
-const UNTIL: &[(&str, PacedUntil)] =
-    &[("first-ack", PacedUntil::FirstAck), ("first-arrival", PacedUntil::FirstArrival)];
+words! {
+    RestartWindow { "one-segment" => OneSegment, "rfc-5681" => Rfc5681 }
+    IdleSince { "send" => Send, "receive" => Receive }
+    RateVersion {
+        "reno" => Reno, "vegas" => Vegas, "vegas-window" => VegasWindow, "count" => Count
+    }
+    PacedUntil { "first-ack" => FirstAck, "first-arrival" => FirstArrival }
+}
