@@ -19,8 +19,8 @@ use lexopt::prelude::*;
 use self::generator::{Cost, Generator};
 use self::nginx::Nginx;
 use super::machine::Load;
-use super::spread::Spread;
 use super::{program, rounds, verdict, warn_if_busy};
+use ackwise_units::statistics::Spread;
 use xtask::install::{self, needs::Package};
 use xtask::process;
 

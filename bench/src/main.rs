@@ -21,7 +21,6 @@ mod program;
 mod progress;
 mod rounds;
 mod sim;
-mod spread;
 mod tap;
 mod truth;
 mod tune;
@@ -37,7 +36,7 @@ use lexopt::prelude::*;
 
 use self::machine::Load;
 use self::rounds::{Round, Sample};
-use self::spread::Spread;
+use ackwise_units::statistics::Spread;
 use xtask::install::{self, needs::Package};
 use xtask::process;
 

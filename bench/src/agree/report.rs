@@ -91,7 +91,8 @@ struct Summary {
 
 impl Summary {
     fn of<'a>(points: impl Iterator<Item = &'a Comparison> + Clone) -> Self {
-        let times = crate::spread::Spread::of(points.clone().map(|it| it.longer().abs()));
+        let times =
+            ackwise_units::statistics::Spread::of(points.clone().map(|it| it.longer().abs()));
         let drops: Vec<f64> = points.clone().map(|it| it.more_drops().abs()).collect();
         let share = |limit: f64| {
             #[expect(clippy::cast_precision_loss, reason = "a few points")]

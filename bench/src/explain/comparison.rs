@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::captures::Capture;
 use super::reader::Reader;
 use crate::peak::Peak;
-use crate::spread::Spread;
 use crate::{child, rounds};
+use ackwise_units::statistics::Spread;
 
 /// Measurements of one reader.
 #[derive(Clone, Debug)]

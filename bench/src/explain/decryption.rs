@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use super::sealed::{Sealed, Traffic};
 use crate::peak::Peak;
-use crate::spread::Spread;
 use crate::{child, verdict};
+use ackwise_units::statistics::Spread;
 
 /// Measures and prints it.
 ///

@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, Outcome};
 use super::path::{Class, Path};
-use crate::spread::Spread;
+use ackwise_units::statistics::Spread;
 
 /// A world.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

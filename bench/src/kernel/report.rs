@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::compare::{BURST, Comparison, DROPS, Side, certain, targets};
 use super::flow::Outcome;
 use super::path::{Buffers, Class};
-use crate::spread::Spread;
 use crate::verdict;
+use ackwise_units::statistics::Spread;
 
 /// One path, for the table and for the progress of a run.
 pub(super) fn line(it: &Comparison) -> String {

@@ -20,8 +20,8 @@ use serde_json::Value;
 use super::nginx::Nginx;
 use super::{DIRECTORY, PACKAGES};
 use crate::machine::Load;
-use crate::spread::Spread;
 use crate::{program, warn_if_busy};
+use ackwise_units::statistics::Spread;
 use xtask::install;
 use xtask::process::{self, End, Output};
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::exchange::Ran;
 use super::{Case, Path, Restart};
-use crate::spread::Spread;
 use crate::verdict;
+use ackwise_units::statistics::Spread;
 
 /// The runs of one case.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use anyhow::Context;
 
 use super::simulator::{Simulator, Watch};
 use super::work::{Counts, Seconds, Work};
-use crate::spread::Spread;
 use crate::{child, rounds};
+use ackwise_units::statistics::Spread;
 
 /// Measurements of one simulator.
 #[derive(Clone, Debug)]

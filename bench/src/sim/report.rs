@@ -2,8 +2,8 @@
 
 use super::comparison::Measured;
 use super::work::Work;
-use crate::spread::Spread;
 use crate::verdict;
+use ackwise_units::statistics::Spread;
 
 /// Prints the results; the first simulator is Ackwise.
 pub(super) fn print(work: Work, all: &[Measured]) {

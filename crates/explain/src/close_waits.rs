@@ -10,8 +10,7 @@ use ackwise_capture::analysis::{Analysis, ConnectionResult};
 use ackwise_cause::Party;
 use ackwise_tcp::Instant;
 use ackwise_text::words::{counted, rounded};
-
-use super::totals::median;
+use ackwise_units::statistics::middle;
 
 /// Shorter waits are a server that closes behind its response. Our choice.
 const LEAST_WAIT: Duration = Duration::from_millis(100);
@@ -69,7 +68,7 @@ fn said(client: IpAddr, server: SocketAddr, waits: Vec<Duration>) -> String {
         "After complete responses, {client} did nothing until {server} closed, and went on then: {}, median {}. If it reads \
          to the end of the connection, let it read what Content-Length says, or ask for `Connection: close`.",
         counted(waits.len() as u64, "time"),
-        rounded(median(waits)),
+        rounded(middle(waits).unwrap_or_default()),
     )
 }
 

@@ -14,11 +14,9 @@ use ackwise_capture::{
 };
 use ackwise_cause::{Cause, Direction, Party};
 use ackwise_text::words::{counted, grouped, rounded};
+use ackwise_units::statistics::middle;
 
-use super::{
-    totals::median,
-    tunnels::{self, not_judged},
-};
+use super::tunnels::{self, not_judged};
 
 /// Once may be chance, as for requests that were held. Our choice.
 const LEAST_TIMES: u64 = 2;
@@ -233,10 +231,13 @@ impl Read {
         };
         if kind != Tunnel::WebSocket && !first_after.is_empty() {
             let which = if first_after.len() == 1 { "" } else { " (median)" };
-            out += &format!(", the first after {}{which}", rounded(median(first_after)));
+            out += &format!(
+                ", the first after {}{which}",
+                rounded(middle(first_after).unwrap_or_default())
+            );
         }
         if kind != Tunnel::WebSocket && !apart.is_empty() {
-            out += &format!(", {} apart (median)", rounded(median(apart)));
+            out += &format!(", {} apart (median)", rounded(middle(apart).unwrap_or_default()));
         }
         if undivided > 0 {
             out += &format!(", {} not divided to the end", grouped(undivided));

@@ -5,8 +5,9 @@ use std::time::Duration;
 use ackwise_capture::analysis::{ExchangeResult, TunnelResult};
 use ackwise_cause::Direction;
 use ackwise_text::words::{counted, rounded};
+use ackwise_units::statistics::percentile;
 
-use super::{totals::percentile, tunnels::TunnelIndex};
+use super::tunnels::TunnelIndex;
 
 /// The streams of one path whose messages were read.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +64,7 @@ impl PathStreams {
 
 fn percentiles(mut times: Vec<Duration>) -> Option<[Duration; 2]> {
     times.sort_unstable();
-    (!times.is_empty()).then(|| [50, 95].map(|it| percentile(&times, it)))
+    Some([percentile(&times, 50)?, percentile(&times, 95)?])
 }
 
 #[cfg(test)]

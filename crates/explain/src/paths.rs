@@ -15,11 +15,12 @@ use ackwise_text::{
     escape, layout,
     words::{counted, grouped, rounded, span},
 };
+use ackwise_units::statistics::percentile;
 
 use super::failures::Failure;
 use super::grpc::Statuses;
 use super::path_streams::PathStreams;
-use super::totals::{Total, Totals, TotalsScope, percentile};
+use super::totals::{Total, Totals, TotalsScope};
 use super::tunnels::TunnelIndex;
 
 /// What the exchanges with one path have in common.
@@ -89,8 +90,8 @@ impl<'a> PathGroup<'a> {
             streams: PathStreams::of(exchanges, tunnels),
             statuses: Statuses::of(exchanges.iter().copied()),
             total: totals.span,
-            median: percentile(&durations, 50),
-            p95: percentile(&durations, 95),
+            median: percentile(&durations, 50).unwrap_or_default(),
+            p95: percentile(&durations, 95).unwrap_or_default(),
             avoidable: stalls.map(|it| it.span).sum(),
             largest: totals.largest(),
             largest_one_way: totals.causes.into_iter().next(),

@@ -16,6 +16,7 @@ use std::{
 use ackwise_capture::{analysis::Analysis, conversation::Protocol};
 use ackwise_cause::{Cause, Direction, H2Window};
 use ackwise_text::words::{counted, grouped, rounded};
+use ackwise_units::statistics::middle;
 
 use self::{
     advice::add_advice,
@@ -26,7 +27,7 @@ use self::{
 use super::failures::{self, Failure};
 use super::held_requests::Held;
 use super::messages::MessagesSaid;
-use super::totals::{Total, Totals, TotalsScope, median};
+use super::totals::{Total, Totals, TotalsScope};
 
 /// What took most of the time of a capture, and what can be changed, in a few sentences.
 #[must_use]
@@ -228,7 +229,7 @@ fn how_fast(analysis: &Analysis, totals: &Totals) -> String {
     // What is not listed is faster than what is, and only its sum is known.
     match analysis.folded.exchanges {
         0 => {
-            let median = median(durations().collect());
+            let median = middle(durations()).unwrap_or_default();
             format!("median {}, slowest {}", rounded(median), rounded(slowest))
         }
         _ => {

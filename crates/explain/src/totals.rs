@@ -274,30 +274,14 @@ fn limit(analysis: &Analysis, scope: TotalsScope) -> Duration {
             // What is not listed is faster.
             let folded = usize::try_from(analysis.folded.exchanges).unwrap_or(usize::MAX);
             let listed = durations.len();
-            match place(listed.saturating_add(folded), percent) {
-                Some(place) if listed > 0 => {
-                    let place = place.saturating_sub(folded).min(listed - 1);
-                    *durations.select_nth_unstable(place).1
-                }
-                _ => Duration::ZERO,
+            if listed == 0 {
+                return Duration::ZERO;
             }
+            let place = listed.saturating_add(folded).saturating_mul(percent.into()) / 100;
+            let place = place.saturating_sub(folded).min(listed - 1);
+            *durations.select_nth_unstable(place).1
         }
     }
-}
-
-/// Of a number of `values` in ascending order, the place of the one with `percent` of them before it.
-fn place(values: usize, percent: u8) -> Option<usize> {
-    Some((values * usize::from(percent) / 100).min(values.checked_sub(1)?))
-}
-
-/// The value below which half of all values are, in whatever order.
-pub(super) fn median(mut values: Vec<Duration>) -> Duration {
-    place(values.len(), 50).map_or(Duration::ZERO, |place| *values.select_nth_unstable(place).1)
-}
-
-/// The value below which `percent` of all values are, of values in ascending order.
-pub(super) fn percentile(sorted: &[Duration], percent: u8) -> Duration {
-    place(sorted.len(), percent).map_or(Duration::ZERO, |place| sorted[place])
 }
 
 #[cfg(test)]

@@ -3,22 +3,21 @@
 //!
 //! | module | purpose |
 //! | --- | --- |
-//! | `ratio` | a ratio and its interval from pairs of measurements; pure |
 //! | `text`, `json` | the comparison for people and for programs |
 
 mod json;
-mod ratio;
 mod text;
 
 use std::ops::ControlFlow;
 
 use ackwise_net::Target;
+use ackwise_units::statistics::median;
 
 use super::{LoadError, LoadOptions, LoadReport, Progress, StackMode, load};
 use crate::generator::EndReason;
 
+pub use ackwise_units::statistics::Ratio;
 pub use json::{ComparisonDocument, comparison_json};
-pub use ratio::Ratio;
 pub use text::comparison_text;
 
 /// The results of two servers.
@@ -87,14 +86,14 @@ impl Comparison {
         let pairs = self.rounds.iter().filter_map(|[first, second]| {
             Some(measure.of(second)? / measure.of(first)?).filter(|ratio| ratio.is_finite())
         });
-        Ratio::of(pairs.collect())
+        Ratio::of(pairs)
     }
 
     /// The median over the rounds of one server's value.
     #[must_use]
     pub fn median(&self, measure: Measure, server: usize) -> Option<f64> {
         let values = self.rounds.iter().filter_map(|round| measure.of(&round[server]));
-        ratio::median(values.collect())
+        median(values)
     }
 
     /// Requests of one server: all, and those that failed.

@@ -3,6 +3,7 @@
 use ackwise_cause::Cause;
 use ackwise_lab::experiment::Labels;
 use ackwise_sim::{measure::ApplicationMeasures, observe::Side};
+use ackwise_units::statistics::Moments;
 
 use super::{
     ReproduceError,
@@ -116,7 +117,7 @@ pub(crate) fn times_ms(outcome: &Outcome<Stalls>) -> Vec<f64> {
 /// The mean retrieval time, in milliseconds.
 #[must_use]
 pub(crate) fn page_ms(outcome: &Outcome<Stalls>) -> Option<f64> {
-    mean(&times_ms(outcome))
+    Some(Moments::of(&times_ms(outcome))?.mean)
 }
 
 /// Stalls for each page.
@@ -145,13 +146,6 @@ pub(crate) fn short_initial_segment_ms(outcome: &Outcome<Stalls>) -> Option<f64>
 #[must_use]
 pub(crate) fn nagle_delayed_ack_ms(outcome: &Outcome<Stalls>) -> Option<f64> {
     cause_ms(outcome, Cause::NagleDelayedAck)
-}
-
-/// The mean of some numbers.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "there are not 2^53 of them")]
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are not 2^53 of them")]

@@ -10,11 +10,12 @@
 //! | `frequency` | events per second |
 //! | `probability` | millionths |
 //! | `quantity` | how all of these are written |
+//! | `statistics` | medians, quartiles and intervals of samples; feature `std` |
 
 #![no_std]
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(feature = "std", test))]
 extern crate std;
 
 mod bytes;
@@ -22,6 +23,8 @@ mod frequency;
 mod probability;
 mod quantity;
 mod rate;
+#[cfg(feature = "std")]
+pub mod statistics;
 mod time;
 
 pub use bytes::ByteCount;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ackwise_units::statistics::Moments;
 use serde_json::{Value, json};
 
 use crate::verdict;
@@ -40,7 +41,7 @@ impl Judged {
     fn ratio(&self, part: fn(&Figures) -> f64) -> Ratio {
         let [kernel, simulated] = [&self.kernel, &self.simulated]
             .map(|runs| moments(runs.iter().map(|it| part(it).ln())));
-        let error = (kernel[1] + simulated[1]).sqrt();
+        let error = kernel[1].hypot(simulated[1]);
         Ratio {
             ratio: (simulated[0] - kernel[0]).exp(),
             interval: 100.0 * ((TWO_SIDED * error).exp() - 1.0),
@@ -48,12 +49,11 @@ impl Judged {
     }
 }
 
-/// The mean, and the variance of the mean.
-fn moments(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
-    let count = values.clone().fold(0.0, |count, _| count + 1.0);
-    let mean = values.clone().sum::<f64>() / count;
-    let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
-    [mean, squares / (count - 1.0) / count]
+/// The mean, and its standard deviation.
+fn moments(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let values: Vec<f64> = values.collect();
+    let error = |it: Moments| [it.mean, it.error().unwrap_or(f64::NAN)];
+    Moments::of(&values).map_or([f64::NAN; 2], error)
 }
 
 /// The least, the mean and the most, in milliseconds.

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::case::Case;
-use crate::spread::Spread;
 use crate::verdict;
+use ackwise_units::statistics::Spread;
 
 /// A case, and how long each play took in the kernel and in the simulator, in seconds.
 #[derive(Clone, Debug)]

@@ -33,7 +33,7 @@ pub(super) fn time_pages(
         client.page(documents)
     };
     let times: Result<Vec<_>, _> = (1..=PAGES).map(page).collect();
-    Ok(PageTimes::of(server, documents, times?))
+    Ok(PageTimes::of(server, documents, &times?))
 }
 
 /// Why a page was not served.

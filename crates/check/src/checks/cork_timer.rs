@@ -9,6 +9,7 @@ use std::time::Duration;
 use ackwise_cause::Cause;
 use ackwise_http::ConnectionOption;
 use ackwise_text::words::counted;
+use ackwise_units::statistics::middle;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -118,7 +119,7 @@ fn decide(kept: &[Duration], closed: &[Duration], rtt: Duration) -> Judgement {
 
 /// A cork and a program that takes its time look the same if the connection does not close.
 fn does_not_close(kept: &[Duration]) -> NoVerdict {
-    let stall = follow::median(kept.iter().copied()).map(ms).unwrap_or_default();
+    let stall = middle(kept.iter().copied()).map(ms).unwrap_or_default();
     let why = format!(
         "responses take {stall:.0} ms, about as long as the cork timer; whether closing the connection ends that \
          cannot be seen, because the server ignores Connection: close"
@@ -127,7 +128,7 @@ fn does_not_close(kept: &[Duration]) -> NoVerdict {
 }
 
 fn report(judgement: Judgement, kept: &[Duration], sizes: Vec<u64>, shown: &Exchange) -> Judged {
-    let stall = follow::median(kept.iter().copied()).map(ms);
+    let stall = middle(kept.iter().copied()).map(ms);
     let bytes = shown.content;
     if judgement == Judgement::Cork {
         let values = CorkTimer { stall_ms: stall, sizes: Some(sizes) };

@@ -4,6 +4,7 @@
 //! response", and "SHOULD NOT wait for an indefinite period before sending the content".
 
 use ackwise_cause::Remedy;
+use ackwise_units::statistics::middle;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use crate::{
     checks::{Check, Run, Subject, client_check::ClientCheck, judged::Judged},
     client::{
         ListenError,
-        counting::{count, count32, median},
+        counting::{count, count32},
         observed::{Content, Observed, Request},
         runs::Runs,
         script::{PATIENCE, Script},
@@ -60,7 +61,7 @@ fn judge(run: &Observed) -> Judged {
     let waits = asked.iter().filter(|it| it.continued_at.is_none());
     let waits: Vec<_> =
         waits.filter_map(|it| Some(it.content_at?.saturating_sub(it.head_at))).collect();
-    let Some(wait) = median(waits) else {
+    let Some(wait) = middle(waits) else {
         let waited = |it: &&&Request| run.lasted >= it.head_at + PATIENCE;
         if run.exit.is_none() && asked.iter().filter(waited).count() == 0 {
             return Judged::unknown(Reason::Limit, "the limit of time (--timeout) ended the wait");

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ackwise_cause::{Remedy, Software};
+use ackwise_units::statistics::middle;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -77,14 +78,14 @@ impl Times {
         let first = self.quickest().next()?;
         let late = |time: Duration| time.checked_sub(first).filter(|late| *late >= follow::STALL);
         let later = || self.0.iter().skip(1).flatten().filter_map(|time| late(*time));
-        let most = follow::median(self.quickest().skip(1)).and_then(late).is_some();
-        let rise = follow::median(later())?;
+        let most = middle(self.quickest().skip(1)).and_then(late).is_some();
+        let rise = middle(later())?;
         (most || are_of_delayed_acks(later())).then(|| (rise, later().count()))
     }
 }
 
 fn decide(times: &Times, proxy: Option<&'static str>, rtt: Duration) -> Result<Judged, NoVerdict> {
-    let median = follow::median(times.all())
+    let median = middle(times.all())
         .ok_or_else(|| NoVerdict::unknown(Reason::NoAnswer, "no response began in time"))?;
     let slowest = times.all().max().unwrap_or(median);
     let wait = median.saturating_sub(rtt);

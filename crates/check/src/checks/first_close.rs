@@ -1,6 +1,7 @@
 //! `first-close`: how a client ends a connection that the server would keep. Who closes first holds TIME-WAIT; an RST
 //! is an error at the server.
 
+use ackwise_units::statistics::middle;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,7 +9,7 @@ use crate::{
     checks::{Check, Run, Subject, client_check::ClientCheck, judged::Judged},
     client::{
         ListenError,
-        counting::{count, count32, median},
+        counting::{count, count32},
         observed::{Connection, Ending, Observed},
         runs::Runs,
     },
@@ -56,7 +57,7 @@ fn judge(run: &Observed) -> Judged {
     let values = FirstClose {
         connections: Some(count32(kept.len())),
         ending: Some(most),
-        after_ms: median(kept.iter().filter_map(|it| after(it)).collect()).map(ms),
+        after_ms: middle(kept.iter().filter_map(|it| after(it))).map(ms),
     };
     let number = count(kept.len(), "connection");
     match most {

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use ackwise_cause::Cause;
 use ackwise_http::ConnectionOption;
+use ackwise_units::statistics::middle;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -383,7 +384,7 @@ impl Bench<'_> {
         }
         size.stall = match size.release {
             Release::Ack => stall_of(&trials, Arm::Long),
-            _ => follow::median(trials.iter().filter_map(Trial::length_if_stalled)),
+            _ => middle(trials.iter().filter_map(Trial::length_if_stalled)),
         };
         if size.release == Release::Ack && rule.is_in_use() && !proven {
             self.measure(&mut size, &trials);
@@ -495,7 +496,7 @@ impl Bench<'_> {
 /// How long the responses that stall do so.
 fn stall_of(trials: &[Trial], arm: Arm) -> Option<Duration> {
     let of_arm = trials.iter().filter(|trial| trial.arm == arm);
-    follow::median(of_arm.filter_map(Trial::length_if_stalled))
+    middle(of_arm.filter_map(Trial::length_if_stalled))
 }
 
 /// For a client on Linux, on two connections. Our choice: a server that stalls in one response of three, at random, shows

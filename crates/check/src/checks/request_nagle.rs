@@ -7,6 +7,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use ackwise_cause::{NODELAY_AT_CLIENT, Remedy};
+use ackwise_units::statistics::middle;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ use crate::{
     checks::{Check, Run, Subject, client_check::ClientCheck, judged::Judged},
     client::{
         ListenError,
-        counting::{count, count32, evidence, median},
+        counting::{count, count32, evidence},
         observed::{Content, Observed, Request, Step},
         runs::Runs,
         script::{DELAYS, FOLLOWS, Script},
@@ -122,7 +123,7 @@ fn accuse(seen: &[(&Request, Shape)], values: RequestNagle, protocol: Protocol) 
     let prompt = seen
         .iter()
         .filter(|(it, shape)| *shape == Shape::Prompt && it.delay == Some(Duration::ZERO));
-    let own_pause = median(prompt.map(|(it, _)| pause(it)).collect());
+    let own_pause = middle(prompt.map(|(it, _)| pause(it)));
     let delays: BTreeSet<_> = held().filter_map(|it| it.delay).collect();
     let measured = delays.iter().rev().find(|it| **it <= COMMON_DELAY).copied();
     if others > 0 {
@@ -142,7 +143,7 @@ fn accuse(seen: &[(&Request, Shape)], values: RequestNagle, protocol: Protocol) 
         return Judged::unknown(Reason::Limit, MORE);
     };
     let stalled: Vec<_> = held().filter(|it| it.delay == Some(delay)).collect();
-    let stall = median(stalled.iter().map(|it| pause(it)).collect()).unwrap_or_default();
+    let stall = middle(stalled.iter().map(|it| pause(it))).unwrap_or_default();
     let cost = stall.saturating_sub(own_pause);
     let verdict = if cost >= FAILS { Verdict::Fail } else { Verdict::Warn };
     let what = match protocol {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ackwise_cause::{Cause, Direction, Remedy};
 use ackwise_http::ConnectionOption;
+use ackwise_units::statistics::middle;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -111,7 +112,7 @@ fn with_nagle(client: &mut Client, facts: &Facts) -> Result<Duration, ExchangeEr
 }
 
 fn usual(times: &[Duration]) -> Duration {
-    follow::median(times.iter().copied()).unwrap_or_default()
+    middle(times.iter().copied()).unwrap_or_default()
 }
 
 /// The segments of a request.

@@ -13,6 +13,7 @@ use std::time::Duration;
 use ackwise_cause::Cause;
 use ackwise_http::ConnectionOption;
 use ackwise_tcp::Timestamps;
+use ackwise_units::statistics::middle;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -59,7 +60,7 @@ fn run(client: &mut Client, facts: &mut Facts) -> Result<Judged, NoVerdict> {
         Bench { client, facts, page, mss, delays, window: Window::Two, splits: 0, shown: None };
     let rule = if capabilities.segments { EVERY_SECOND } else { LINUX };
     let (release, trials) = bench.study(rule)?;
-    let waited = follow::median(
+    let waited = middle(
         trials.iter().filter(|trial| trial.arm == Arm::Long).filter_map(Trial::length_if_stalled),
     );
     let values = |stall_ms: Option<f64>| ShortInitialSegment { mss: Some(mss), stall_ms };
@@ -143,7 +144,7 @@ impl Bench<'_> {
         let (release, trials) = self.study(IN_1996)?;
         if release == Release::Ack {
             let long = trials.iter().filter(|trial| trial.arm == Arm::Long);
-            let stall = follow::median(long.filter_map(Trial::length_if_stalled)).map(ms);
+            let stall = middle(long.filter_map(Trial::length_if_stalled)).map(ms);
             let summary = "the response begins with a short segment and then waits for a client that \
                            acknowledges two full segments, as BSD did in 1996; clients of today lose \
                            nothing";
@@ -163,7 +164,7 @@ impl Bench<'_> {
         }
         let summary = "the response begins with a short segment, which costs nothing: the initial \
                        window lets the next segments follow at once";
-        let stall = follow::median(waited.iter().map(Trial::length)).map(ms);
+        let stall = middle(waited.iter().map(Trial::length)).map(ms);
         Ok(Judged::new(Verdict::Pass, summary, values(stall)))
     }
 

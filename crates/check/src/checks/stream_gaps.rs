@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ackwise_text::words::{counted, rounded};
+use ackwise_units::statistics::percentile;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,22 +41,22 @@ fn judge(readings: &Readings) -> Judged {
     let events = counted(prompt.events as u64, "event");
     let mut gaps: Vec<Duration> = prompt.gaps().collect();
     gaps.sort_unstable();
-    let (Some(longest), Some(median)) = (gaps.last().copied(), gaps.get(gaps.len() / 2)) else {
+    let of = |percent| percentile(&gaps, percent);
+    let (Some(longest), Some(median), Some(p99)) = (gaps.last().copied(), of(50), of(99)) else {
         return Judged::not_applicable(format!("{events} came at once"));
     };
-    let p99 = gaps[(gaps.len() * 99 / 100).min(gaps.len() - 1)];
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let values = StreamGaps {
         events: Some(count(prompt.events)),
         events_together: Some(count(prompt.together())),
         longest_ms: Some(ms(longest)),
-        median_ms: Some(ms(*median)),
+        median_ms: Some(ms(median)),
         p99_ms: Some(ms(p99)),
     };
     let arrivals = counted(prompt.bursts.len() as u64, "arrival");
     let summary = format!(
         "{events} in {arrivals}, {} apart (median; 99 %: {}, longest: {})",
-        rounded(*median),
+        rounded(median),
         rounded(p99),
         rounded(longest)
     );

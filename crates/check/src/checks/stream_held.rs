@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use ackwise_cause::{Remedy, Software};
 use ackwise_text::words::{counted, grouped, rounded};
+use ackwise_units::statistics::middle;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,7 +26,7 @@ use crate::{
     no_verdict::NoVerdict,
     stream::{
         Readings,
-        record::{ByAck, Record, middle},
+        record::{ByAck, Record},
     },
     verdict::{Reason, Verdict},
 };
@@ -253,7 +254,7 @@ fn buffer(prompt: &Record) -> Option<u64> {
     let inner = prompt.bursts.get(1..prompt.bursts.len().checked_sub(1)?)?;
     let cut = prompt.bursts.iter().rev().skip(1).filter(|burst| burst.is_cut).count();
     let all = prompt.bursts.len() - 1;
-    let size = middle(inner.iter().map(|burst| burst.bytes).collect())?;
+    let size = middle(inner.iter().map(|burst| burst.bytes))?;
     let near = |bytes: u64| bytes.abs_diff(size) * 10 <= size;
     let alike = inner.iter().filter(|burst| near(burst.bytes)).count();
     let far_apart = prompt.median_gap().is_some_and(|gap| gap >= COSTLY.max(3 * prompt.rtt));

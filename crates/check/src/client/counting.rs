@@ -1,7 +1,5 @@
 //! Counts and medians of what was observed, in words.
 
-use std::time::Duration;
-
 use ackwise_text::words::counted;
 
 use super::observed::{Request, Step};
@@ -20,12 +18,6 @@ pub(crate) fn evidence(request: &Request) -> Vec<String> {
         }
     };
     request.steps.iter().take(MOST_LINES).map(line).collect()
-}
-
-/// The middle of some times; of an even number, the larger one.
-pub(crate) fn median(mut times: Vec<Duration>) -> Option<Duration> {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied()
 }
 
 /// `1 request`, and `2 requests`.

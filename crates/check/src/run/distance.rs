@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 use ackwise_link::Rate;
+use ackwise_units::statistics::middle;
 
 use crate::{
     card::{Emulated, FarPage},
     http_client::{Client, ExchangeError, HttpConnection, Page},
-    server::{Facts, follow::median},
+    server::Facts,
     stack::{
         Receiver,
         distance::{Distance, PathLoss},
@@ -58,7 +59,7 @@ fn time_page(page: &Page, bytes: u64, client: &mut Client) -> Result<FarPage, Ex
             Err(_) => break,
         }
     }
-    let ms = |times: &[Duration]| median(times.iter().copied()).map(|it| it.as_secs_f64() * 1e3);
+    let ms = |times: &[Duration]| middle(times.iter().copied()).map(|it| it.as_secs_f64() * 1e3);
     Ok(FarPage {
         bytes,
         kept_connection_ms: ms(&kept),

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use ackwise_tcp::policy::HoldPolicy;
+use ackwise_units::statistics::{middle, percentile};
 
 use crate::{
     http_client::{Exchange, Stall},
@@ -213,7 +214,7 @@ pub(crate) fn arms() -> impl Iterator<Item = Arm> {
 fn alike(known: &[(&Trial, TrialOutcome)], rtt: Duration) -> usize {
     let following = known.iter().filter(|(_, outcome)| *outcome == TrialOutcome::Follows);
     let lags: Vec<Duration> = following.filter_map(|(trial, _)| trial.lag()).collect();
-    let usual = median(lags.iter().copied()).unwrap_or_default();
+    let usual = middle(lags.iter().copied()).unwrap_or_default();
     lags.iter().filter(|lag| lag.abs_diff(usual) <= BUSY + rtt / 10).count()
 }
 
@@ -239,8 +240,8 @@ fn grows(trials: &[Trial], known: &[(&Trial, TrialOutcome)]) -> Option<bool> {
 /// From one group of (delay of the ACK, length of the stall) to another.
 fn grows_from(less: &[(Duration, Duration)], more: &[(Duration, Duration)]) -> Option<bool> {
     let medians = |group: &[(Duration, Duration)]| {
-        let delay = median(group.iter().map(|(delay, _)| *delay))?;
-        Some((delay, median(group.iter().map(|(_, stall)| *stall))?))
+        let delay = middle(group.iter().map(|(delay, _)| *delay))?;
+        Some((delay, middle(group.iter().map(|(_, stall)| *stall))?))
     };
     let ((less, short), (more, long)) = (medians(less)?, medians(more)?);
     let by_ack = more.saturating_sub(less);
@@ -263,8 +264,8 @@ pub(crate) fn extra_delay(trials: &[Trial], arm: Arm, all: &[Trial]) -> Option<D
     let stalled = |trial: &&Trial| trial.arm == arm && trial.length() >= STALL;
     let beyond = |of: fn(&Trial) -> Duration| {
         let prompt = all.iter().filter(|trial| trial.arm == Arm::Prompt).map(of);
-        let prompt = median(prompt).unwrap_or_default();
-        Some(median(trials.iter().filter(stalled).map(of))?.saturating_sub(prompt))
+        let prompt = middle(prompt).unwrap_or_default();
+        Some(middle(trials.iter().filter(stalled).map(of))?.saturating_sub(prompt))
     };
     beyond(Trial::length).min(beyond(|trial| trial.took))
 }
@@ -276,17 +277,8 @@ pub(crate) fn stretched(trials: &[Trial], arm: Arm) -> Option<[Duration; 2]> {
     let stalled = trials.iter().filter(|trial| trial.arm == arm);
     let mut lengths: Vec<Duration> = stalled.filter_map(Trial::length_if_stalled).collect();
     lengths.sort_unstable();
-    let quartile = |number: usize| lengths.get(lengths.len() * number / 4).copied();
-    let quartiles = [quartile(1)?, quartile(3)?];
+    let quartiles = [percentile(&lengths, 25)?, percentile(&lengths, 75)?];
     (quartiles[1] * 2 > quartiles[0] * 3).then_some(quartiles)
-}
-
-/// The middle one (the upper of two).
-#[must_use]
-pub(crate) fn median(spans: impl Iterator<Item = Duration>) -> Option<Duration> {
-    let mut sorted: Vec<Duration> = spans.collect();
-    sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).copied()
 }
 
 /// A release that our ACK causes arrives a round trip after it, and not much sooner than the quickest

@@ -1,5 +1,6 @@
 //! One reading of a stream: when its events arrived, and how many together.
 
+use ackwise_units::statistics::middle;
 use std::time::{Duration, Instant};
 
 use super::{
@@ -84,7 +85,7 @@ impl Record {
 
     /// Events that arrive together, in the middle.
     pub(crate) fn together(&self) -> usize {
-        middle(self.bursts.iter().map(|burst| burst.events).collect()).unwrap_or_default()
+        middle(self.bursts.iter().map(|burst| burst.events)).unwrap_or_default()
     }
 
     /// From the request to the first content.
@@ -204,12 +205,6 @@ fn bursts(steps: &[Step], marks: &Marks) -> Vec<Burst> {
         }
     }
     bursts
-}
-
-/// The middle of some values; of an even number, the larger one.
-pub(crate) fn middle<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
 }
 
 /// What arrives this soon after something else was sent with it. Our choice: less than between the tokens of a quick

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr, time::Duratio
 use ackwise_capture::{analysis::Analysis, attribution::Confidence};
 use ackwise_report::{Cell, HtmlTable};
 use ackwise_text::words::{counted, grouped, rounded};
+use ackwise_units::statistics::middle;
 
 use super::{Fronts, Hop};
-use crate::totals::median;
 
 /// What the time was that a client waited for a proxy.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,8 +106,7 @@ impl<'a> Group<'a> {
     }
 
     fn median(&self, span: impl Fn(&Hop) -> Option<Duration>) -> String {
-        let spans: Vec<_> = self.hops.iter().filter_map(|it| span(it)).collect();
-        if spans.is_empty() { "-".to_owned() } else { rounded(median(spans)) }
+        middle(self.hops.iter().filter_map(|it| span(it))).map_or_else(|| "-".to_owned(), rounded)
     }
 
     fn cells(&self) -> [String; 6] {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ackwise_units::statistics::Moments;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,17 +39,10 @@ pub struct Estimate {
 impl Estimate {
     /// `None` for no values.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "there are less than 2^53 runs")]
     pub fn of(values: &[f64]) -> Option<Self> {
-        let runs = values.len();
-        if runs == 0 {
-            return None;
-        }
-        let mean = values.iter().sum::<f64>() / runs as f64;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let sd = (runs > 1).then(|| (squares / (runs - 1) as f64).sqrt());
-        let ci95 = sd.map(|sd| student_975(runs - 1) * sd / (runs as f64).sqrt());
-        Some(Self { runs, mean, sd, ci95 })
+        let of = Moments::of(values)?;
+        let (sd, ci95) = (of.deviation, of.interval_95());
+        Some(Self { runs: of.count, mean: of.mean, sd, ci95 })
     }
 }
 
@@ -75,45 +69,9 @@ fn summary(rows: &[Row]) -> Summary {
     }
 }
 
-/// Student's t for `freedom` degrees of freedom: 97.5 % of all values are below it.
-#[expect(clippy::cast_precision_loss, reason = "there are less than 2^53 runs")]
-fn student_975(freedom: usize) -> f64 {
-    if let Some(value) = freedom.checked_sub(1).and_then(|at| STUDENT_975.get(at)) {
-        return *value;
-    }
-    // Abramowitz and Stegun, 26.7.5, from the normal distribution's quantile.
-    let (z, n) = (1.959_963_985_f64, freedom as f64);
-    let first = (z.powi(3) + z) / 4.0;
-    let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
-    let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
-    z + first / n + second / n.powi(2) + third / n.powi(3)
-}
-
-/// For 1 to 12 degrees of freedom, where the series is too coarse.
-const STUDENT_975: [f64; 12] = [
-    12.706_205, 4.302_653, 3.182_446, 2.776_445, 2.570_582, 2.446_912, 2.364_624, 2.306_004,
-    2.262_157, 2.228_139, 2.200_985, 2.178_813,
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_series_goes_on_where_the_table_ends() {
-        // From the usual printed tables.
-        for (freedom, expected) in [
-            (1, 12.706),
-            (4, 2.776),
-            (12, 2.178_81),
-            (13, 2.160_37),
-            (20, 2.086),
-            (30, 2.042),
-            (120, 1.980),
-        ] {
-            assert!((student_975(freedom) - expected).abs() < 6e-4, "{freedom}");
-        }
-    }
 
     #[test]
     fn an_interval_needs_two_runs() {

@@ -1,6 +1,8 @@
 //! How near the tables are: medians of absolute errors over the rows with 8, 16 and 32 web clients
 //! and 0 to 3 FTP clients.
 
+use ackwise_units::statistics::median;
+
 use super::{
     plan::{Load, Plan},
     sweep::{Quantity, Sweep, TABLES},
@@ -128,19 +130,8 @@ impl Errors<'_> {
             let ours = self.sweep.estimate(self.plan, load, quantity)?.mean;
             Some(error(ours, printed(load, quantity)?).abs())
         });
-        median(errors.collect())
+        median(errors)
     }
-}
-
-/// The middle one, or the mean of the two in the middle.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let upper = *values.get(middle)?;
-    if values.len() % 2 == 1 {
-        return Some(upper);
-    }
-    Some(f64::midpoint(values[middle - 1], upper))
 }
 
 const ID: &str = "gurkan1998_medians";
@@ -166,15 +157,3 @@ const NOTES: [&str; 5] = [
      chosen. With ns-2's rules, drops come nearer (0.43, 0.23 and 0.13 points for parallel, \
      pipelined and segment-filled), and rates hardly move: the sum of parallel is 24 % off.",
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_in_the_middle() {
-        assert_eq!(median(vec![]), None);
-        assert_eq!(median(vec![3.0, 1.0, 9.0]), Some(3.0));
-        assert_eq!(median(vec![3.0, 1.0, 9.0, 4.0]), Some(3.5));
-    }
-}

@@ -1,6 +1,7 @@
 //! Experiments about what the papers claim: one file and one table each.
 
 use ackwise_sim::observe::Side;
+use ackwise_units::statistics::Moments;
 
 use crate::{
     ReproduceError,
@@ -9,7 +10,7 @@ use crate::{
     runner::Outcome,
     stalls::Stalls,
     study::{
-        Measure, Studied, Study, application, mean, nagle_delayed_ack_ms, page_ms,
+        Measure, Studied, Study, application, nagle_delayed_ack_ms, page_ms,
         short_initial_segment_ms, stalls_per_page, times_ms,
     },
     table::ComparisonTable,
@@ -96,7 +97,7 @@ pub(super) fn rate_kbps(outcome: &Outcome<Stalls>) -> Option<f64> {
 
 /// The mean retrieval time of all pages but the first, in milliseconds.
 pub(super) fn later_page_ms(outcome: &Outcome<Stalls>) -> Option<f64> {
-    mean(times_ms(outcome).get(1..)?)
+    Some(Moments::of(times_ms(outcome).get(1..)?)?.mean)
 }
 
 /// The first page, in milliseconds.

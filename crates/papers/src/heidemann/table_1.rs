@@ -1,6 +1,7 @@
 //! Table 1: retrieval times of a page, for HTTP and for P-HTTP with and without the fixes.
 
 use ackwise_sim::observe::Side;
+use ackwise_units::statistics::Moments;
 
 use crate::{
     ReproduceError,
@@ -10,9 +11,7 @@ use crate::{
     published::Published,
     runner::{self, Outcome},
     stalls::Stalls,
-    study::{
-        mean, nagle_delayed_ack_ms, page_ms, short_initial_segment_ms, stalls_per_page, times_ms,
-    },
+    study::{nagle_delayed_ack_ms, page_ms, short_initial_segment_ms, stalls_per_page, times_ms},
     table::{Case, ComparisonTable, Limit, Row},
 };
 
@@ -114,9 +113,8 @@ fn rows(outcome: &Outcome<Stalls>, published: &Published, row: usize, limit: Lim
 /// Mean, standard deviation, the same in percent, and half of the 95 % interval of the mean.
 #[expect(clippy::cast_precision_loss, reason = "there are 100")]
 fn spread(times: &[f64]) -> [f64; 4] {
-    let mean = mean(times).unwrap_or_default();
-    let squares = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>();
-    let deviation = (squares / (times.len() as f64 - 1.0).max(1.0)).sqrt();
+    let of = Moments::of(times);
+    let [mean, deviation] = of.map_or([0.0; 2], |it| [it.mean, it.deviation.unwrap_or_default()]);
     let interval = 1.96 * deviation / (times.len() as f64).sqrt().max(1.0);
     [mean, deviation, deviation / mean * 100.0, interval]
 }

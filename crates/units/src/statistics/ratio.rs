@@ -1,5 +1,9 @@
 //! The median of ratios, with an interval that assumes no distribution.
 
+use alloc::vec::Vec;
+
+use super::{middle_of, sorted};
+
 /// A ratio from pairs of measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
@@ -22,8 +26,8 @@ impl Ratio {
     /// The true median lies below the smallest k of n independent values with the probability that
     /// at most k - 1 of n tosses of a coin show heads (the interval of the sign test).
     #[must_use]
-    pub(super) fn of(mut ratios: Vec<f64>) -> Option<Self> {
-        ratios.sort_by(f64::total_cmp);
+    pub fn of(ratios: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let ratios: Vec<f64> = sorted(ratios);
         let pairs = ratios.len();
         let (mut left_out, mut tail, mut term) =
             (None, 0.0, 0.5_f64.powi(i32::try_from(pairs).ok()?));
@@ -44,7 +48,7 @@ impl Ratio {
             upper: ratios[pairs - 1 - left_out],
             confidence,
             pairs,
-            median: median(ratios)?,
+            median: middle_of(&ratios)?,
         })
     }
 
@@ -55,17 +59,6 @@ impl Ratio {
     }
 }
 
-/// The value in the middle, or the mean of the two there.
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        even if even % 2 == 0 => Some(f64::midpoint(values[middle - 1], values[middle])),
-        _ => Some(values[middle]),
-    }
-}
-
 const CONFIDENCE: f64 = 0.95;
 
 #[cfg(test)]
@@ -73,7 +66,7 @@ mod tests {
     use super::*;
 
     fn of(count: u32) -> Option<Ratio> {
-        Ratio::of((1..=count).rev().map(f64::from).collect())
+        Ratio::of((1..=count).rev().map(f64::from))
     }
 
     /// The tables of the sign test: the intervals of 6, 8, 9, 10, 15 and 20 values.
@@ -97,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_difference_needs_an_interval_beside_one() {
-        let shows = |values: [f64; 6]| Ratio::of(values.to_vec()).unwrap().shows_a_difference();
+        let shows = |values: [f64; 6]| Ratio::of(values).unwrap().shows_a_difference();
         assert!(shows([1.1, 1.2, 1.1, 1.3, 1.1, 1.2]));
         assert!(shows([0.9; 6]));
         assert!(!shows([0.9, 1.2, 1.1, 1.3, 1.1, 1.2]));
