@@ -15,7 +15,7 @@ use ackwise_check::{
 use ackwise_http::Method;
 use clap::Args;
 
-use crate::cli::{number::whole, outcome::Failure};
+use crate::cli::{number::whole, outcome::Failure, quantity};
 
 #[derive(Args, Debug)]
 pub(super) struct Asked {
@@ -54,13 +54,13 @@ pub(super) struct Asked {
     #[arg(conflicts_with_all = ["http", "method", "paths"])]
     grpc: Option<String>,
 
-    /// Also write requests in two: the head and N bytes of --data, then the rest
+    /// Also write requests in two: the head and SIZE of --data, then the rest
     ///
-    /// Measures what a client loses whose TCP uses Nagle's algorithm (request-segments). N = 0 cuts between head
-    /// and content.
+    /// Measures what a client loses whose TCP uses Nagle's algorithm (request-segments). 0B cuts between head and
+    /// content.
     #[arg(help_heading = HEADING, hide_short_help = true)]
-    #[arg(long, value_name = "N", requires = "data")]
-    data_split: Option<usize>,
+    #[arg(long, value_name = "SIZE", requires = "data", value_parser = quantity::bytes(0..=MOST_CONTENT))]
+    data_split: Option<u64>,
 
     /// Log in with this name and password (HTTP Basic)
     #[arg(help_heading = HEADING, hide_short_help = true)]
@@ -128,7 +128,7 @@ impl Asked {
 
     pub(super) fn template(&self) -> Result<Template, Failure> {
         let content = self.data.as_deref().map(content).transpose()?;
-        let split = self.data_split;
+        let split = self.data_split.map(|it| usize::try_from(it).unwrap_or(usize::MAX));
         let beyond = |content: &Vec<u8>| split.is_some_and(|split| split >= content.len());
         if let Some(content) = content.as_ref().filter(|content| beyond(content)) {
             let size = content.len();
