@@ -152,3 +152,23 @@ const CACHED: [Plan; 3] = [Plan::Serial, Plan::Pipelined, Plan::GetWeb];
 /// Other values for what was fitted: the base of the thesis' model, and the cap that Table 4.5 shows.
 const RFC_2415: &str = "a maximum window of 11 segments, as RFC 2415 has it";
 const CAPPED: &str = "500 bytes instead of more than 15,000 in serial and parallel pages";
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::report::section;
+
+    /// Those of single runs; the others take minutes.
+    #[test]
+    fn the_findings_have_the_samples_and_the_transaction_as_they_are() {
+        let mut tables = samples::tables().expect("they run");
+        tables.push(transaction::run().expect("it runs").table());
+        let results = PaperResults { paper: Paper::Gurkan, tables, claims: Vec::new() };
+        let section = section(&results);
+        let (_title, tables) = section.split_once("\n### ").expect("there are tables");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/findings.md");
+        assert!(fs::read_to_string(path).expect("a file").contains(tables), "{tables}");
+    }
+}

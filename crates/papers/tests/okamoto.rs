@@ -8,7 +8,8 @@ use ackwise_papers::{
     claim::{Claim, Holds},
     figures,
     okamoto::reproduce,
-    paper::PaperResults,
+    paper::{Paper, PaperResults},
+    report::section,
     table::ComparisonTable,
 };
 use ackwise_report::Block;
@@ -85,6 +86,19 @@ fn the_file_has_what_the_paper_prints() {
                 assert_eq!(fifth * 5, losses.len(), "{side}: {kind}");
             }
         }
+    }
+}
+
+/// The tables that a quick run has with all their seeds.
+#[test]
+fn the_findings_have_the_deadlock_and_the_two_clients_as_they_are() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/findings.md");
+    let findings = fs::read_to_string(path).unwrap();
+    for id in ["deadlock", "two_clients"] {
+        let tables = vec![table(id).clone()];
+        let section = section(&PaperResults { paper: Paper::Okamoto, tables, claims: Vec::new() });
+        let (_title, table) = section.split_once("\n### ").unwrap();
+        assert!(findings.contains(table), "{table}");
     }
 }
 
