@@ -106,7 +106,7 @@ mod tests {
         };
         sender.handle_data(
             &data,
-            &crate::attribution::Distances::default().path_delays(Direction::ToClient),
+            crate::attribution::Distances::default().path_delays(Direction::ToClient),
         );
         let last = *sender.last().unwrap();
         assert_eq!(last.left, Left::AsSeen);

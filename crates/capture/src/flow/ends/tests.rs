@@ -46,10 +46,11 @@ fn what_data_has_to_do_with_a_loss_follows_from_what_was_seen_before_it() {
     use Resolution::{Overtaken, SentAgain};
     // What came before, the data and when; whether it repairs and is new, what is missing, what it resolves.
     type Change = fn(&mut Ends);
+    type Row = (&'static str, Change, Segment, u64, [bool; 2], Missing, Option<Resolution>);
     let hole: Change = |it| _ = it.handle_data(&data(2_001, FULL), Direction::ToServer, at(1), 2);
     let same: Change = |_| ();
     let acked: Change = |it| _ = acknowledge(it, &ack(1_001), 1);
-    let rows: &[(&str, Change, Segment, u64, [bool; 2], Missing, Option<Resolution>)] = &[
+    let rows: &[Row] = &[
         ("the next", same, data(1_001, FULL), 2, [false, true], Nothing, None),
         ("behind a hole", same, data(2_001, FULL), 2, [false, true], JustBefore, None),
         ("further behind it", hole, data(3_001, FULL), 2, [false, true], Earlier, None),

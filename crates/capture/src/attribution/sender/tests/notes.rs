@@ -510,7 +510,8 @@ fn a_packet_without_data_was_held_if_its_timestamp_denies_that_it_left_so_late()
         sender.heard_early = true;
         sender.hear(timestamp, at(seen));
         assert_eq!(sender.was_held_on_its_way(), early, "{why}");
-        let expected = timestamp.map_or((1_000, at(heard)), |it| (it, at(seen)));
+        let expected =
+            (timestamp.unwrap_or(1_000), at(if timestamp.is_some() { seen } else { heard }));
         assert_eq!(sender.heard, Some(expected), "{why}");
     }
 }

@@ -74,6 +74,7 @@ fn micros(micros: u64) -> Nanos {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn a_late_segment_or_a_late_acknowledgement_shows_a_stall() {
     const LONG: u64 = 40_000;
     let far = delays(0, 20_000);
