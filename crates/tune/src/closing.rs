@@ -166,13 +166,13 @@ impl Shortage {
 
 impl Closer {
     /// Decides by the order that `witness` sees, where it has seen one.
-    pub(crate) const fn new(rule: Closing, witness: Option<Arc<Witness>>) -> Self {
+    pub(crate) fn new(rule: Closing, witness: Option<Arc<Witness>>) -> Self {
         Self {
             rule,
             witness,
             stuck: None,
-            accepted: ByQuiet { times: BTreeSet::new(), sockets: BTreeMap::new() },
-            upward: ByQuiet { times: BTreeSet::new(), sockets: BTreeMap::new() },
+            accepted: ByQuiet::default(),
+            upward: ByQuiet::default(),
             scan: None,
             queued: 0,
         }
@@ -206,14 +206,11 @@ impl Closer {
         if scan.at == now {
             return false;
         }
-        if queued > 0 || full.is_some() {
-            return true;
-        }
-        let Some(places) = self.places() else { return false };
+        let Some(places) = self.places().filter(|_| full.is_none()) else { return full.is_some() };
         // All that were opened since may be there still.
         let most =
             self.opened_since(opened).map(|since| self.accepted.len() + scan.waiting + since);
-        most.is_none_or(|most| most > places.usable)
+        queued > 0 || most.is_none_or(|most| most > places.usable)
     }
 
     /// Takes the sockets of a scan at `now`.
