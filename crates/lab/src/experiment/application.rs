@@ -2,10 +2,7 @@
 
 mod proxy;
 
-use std::{
-    num::{NonZeroU16, NonZeroU32},
-    time::Duration,
-};
+use std::{num::NonZeroU32, time::Duration};
 
 use ackwise_http::{Behaviour, page::Transfer, workload::Span};
 use ackwise_sim::scenario::{
@@ -129,8 +126,8 @@ fn kind(reader: &mut Reader<'_>) -> Result<ApplicationKind, ExperimentError> {
 
 fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
     Ok(Web {
-        users: reader.or_with("users", NonZeroU32::MIN, at_least_one)?,
-        pages: reader.optional("pages").map(at_least_one).transpose()?,
+        users: reader.or("users", NonZeroU32::MIN)?,
+        pages: reader.maybe("pages")?,
         workload: pages(reader.required("workload", "the name of a workload, or a table")?)?,
         replay: reader.optional("replay").map(replay).transpose()?,
         transfer: transfer(&reader.required("transfer", "how a page's files travel")?)?,
@@ -213,10 +210,8 @@ fn transfer(field: &Field<'_>) -> Result<Transfer, ExperimentError> {
         "get-web" => variant.bare(Transfer::GetWeb),
         "parallel" => {
             let mut reader = variant.table("{ parallel = { connections = 4 } }")?;
-            let connections = reader.required("connections", "how many at once")?;
-            let connections = connections.integer(1..=u16::MAX)?;
+            let connections = reader.required("connections", "how many at once")?.read()?;
             reader.finish()?;
-            let connections = NonZeroU16::new(connections).expect("the range begins at 1");
             Ok(Transfer::Parallel { connections })
         }
         _ => {
@@ -233,10 +228,10 @@ fn transfer(field: &Field<'_>) -> Result<Transfer, ExperimentError> {
 
 fn bulk(reader: &mut Reader<'_>) -> Result<Bulk, ExperimentError> {
     Ok(Bulk {
-        clients: reader.or_with("clients", NonZeroU32::MIN, at_least_one)?,
+        clients: reader.or("clients", NonZeroU32::MIN)?,
         request: request(reader)?,
         file: reader.maybe("file")?,
-        files: reader.optional("files").map(at_least_one).transpose()?,
+        files: reader.maybe("files")?,
         pause: reader.or_with("pause", Span::ZERO, span)?,
         behaviour: reader.or_with("behaviour", Behaviour::FIXED, behaviour)?,
         sender: reader.or("sender", BulkSender::Server)?,
@@ -250,7 +245,7 @@ fn arrivals(reader: &mut Reader<'_>) -> Result<Arrivals, ExperimentError> {
         response: reader.required("response", ByteCount::EXPECTED)?.quantity()?,
         hold: reader.or_with("hold", Span::ZERO, span)?,
         prompt_acks: prompt_acks(reader)?,
-        limit: reader.optional("limit").map(at_least_one).transpose()?,
+        limit: reader.maybe("limit")?,
     })
 }
 
@@ -288,11 +283,6 @@ fn expect_few(field: &Field<'_>, all: &[Application]) -> Result<(), ExperimentEr
 
 /// More do not fit into the memory of a small machine.
 const MOST_USERS: u64 = 4_000_000;
-
-fn at_least_one(field: Field<'_>) -> Result<NonZeroU32, ExperimentError> {
-    let number = field.integer(1..=u32::MAX)?;
-    Ok(NonZeroU32::new(number).expect("the range begins at 1"))
-}
 
 const TRANSFER: &[&str] =
     &["serial", "parallel", "persistent", "pipelined", "segment-filled", "get-web"];

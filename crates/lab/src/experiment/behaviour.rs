@@ -3,10 +3,7 @@
 //! Left out are the choices that test clients (`answer`, `pipelining`, `request_pieces`): a server of
 //! an experiment answers every request in order with what was asked for.
 
-use std::{
-    num::{NonZeroU32, NonZeroUsize},
-    time::Duration,
-};
+use std::{num::NonZeroUsize, time::Duration};
 
 use ackwise_http::behaviour::{Behaviour, Gather, HeadFlush, KeepAlivePolicy, Nagle, Tail};
 use ackwise_tcp::ByteCount;
@@ -64,9 +61,7 @@ fn keep_alive(field: Field<'_>) -> Result<KeepAlivePolicy, ExperimentError> {
     }
     let mut reader = variant.table("{ silent = { idle = \"15 s\" } }, or announced")?;
     let idle = reader.required("idle", Duration::EXPECTED)?.quantity()?;
-    let max_requests = reader.optional("max_requests");
-    let max_requests = max_requests.map(|field| field.integer(1..=u32::MAX)).transpose()?;
-    let max_requests = max_requests.and_then(NonZeroU32::new);
+    let max_requests = reader.maybe("max_requests")?;
     reader.finish()?;
     Ok(match name {
         "announced" => KeepAlivePolicy::Announced { idle, max_requests },

@@ -63,7 +63,7 @@ pub(crate) fn drawn_delay(table: &Table, path: &str) -> Result<Option<Span>, Exp
 }
 
 fn direction(reader: &mut Reader<'_>) -> Result<LinkConfig, ExperimentError> {
-    let rate = reader.optional("rate").map(|field| field.quantity::<Rate>()).transpose()?;
+    let rate = reader.maybe("rate")?;
     let rate_change = reader.or_with("rate_change", None, |field| rate_change(&field).map(Some))?;
     // One that is drawn is read for both directions together.
     let delay = reader.or_with("delay", Duration::ZERO, |field| match field.item.value {

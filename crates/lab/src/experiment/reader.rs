@@ -1,8 +1,8 @@
 //! Takes a table apart: every key is asked for once, and one that nobody asked for is an error.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::{num::NonZero, ops::RangeInclusive, time::Duration};
 
-use ackwise_units::{ByteCount, Probability};
+use ackwise_units::{ByteCount, Probability, Rate};
 
 use super::{
     document::{Item, Table, Value},
@@ -256,7 +256,20 @@ macro_rules! quantities {
     )*};
 }
 
-quantities! { ByteCount Duration Probability }
+quantities! { ByteCount Duration Probability Rate }
+
+macro_rules! at_least_one {
+    ($($type:ident)*) => {$(
+        impl Read for NonZero<$type> {
+            fn read(field: &Field<'_>) -> Result<Self, ExperimentError> {
+                let number = field.integer(1..=$type::MAX)?;
+                Ok(Self::new(number).expect("the range begins at 1"))
+            }
+        }
+    )*};
+}
+
+at_least_one! { u8 u16 u32 }
 
 /// Types whose values have a word each.
 macro_rules! words {

@@ -129,8 +129,7 @@ fn ack(field: Field<'_>) -> Result<AckPolicy, ExperimentError> {
         "interarrival" => variant.bare(AckPolicy::Interarrival),
         "delayed" => {
             let mut reader = variant.table_or_word("{ every, delay }")?;
-            let every = reader.or_with("every", 2, |field| field.integer(1..=u8::MAX))?;
-            let every = NonZeroU8::new(every).expect("the range begins at 1");
+            let every = reader.or("every", const { NonZeroU8::new(2).expect("not 0") })?;
             let delay = reader.or_with("delay", AckDelay::MILLIS_200, ack_delay)?;
             reader.finish()?;
             Ok(AckPolicy::Delayed { every, delay })
@@ -144,8 +143,7 @@ fn ack(field: Field<'_>) -> Result<AckPolicy, ExperimentError> {
         }
         "ns-2" => {
             let mut reader = variant.table_or_word("{ every, interval }")?;
-            let every = reader.or_with("every", 1, |field| field.integer(1..=u8::MAX))?;
-            let every = NonZeroU8::new(every).expect("the range begins at 1");
+            let every = reader.or("every", NonZeroU8::MIN)?;
             let interval = reader.or_with("interval", AckDelay::MILLIS_100, ack_delay)?;
             reader.finish()?;
             Ok(AckPolicy::Ns2 { every, interval })
@@ -183,11 +181,7 @@ fn hold(field: Field<'_>) -> Result<HoldPolicy, ExperimentError> {
 
 fn initial_window(field: Field<'_>) -> Result<InitialWindow, ExperimentError> {
     match &field.item.value {
-        Value::Integer(_) => {
-            let segments = field.integer(1..=u8::MAX)?;
-            let segments = NonZeroU8::new(segments).expect("the range begins at 1");
-            Ok(InitialWindow::Segments(segments))
-        }
+        Value::Integer(_) => field.read().map(InitialWindow::Segments),
         Value::Text(_) => field.read(),
         _ => Err(field.wrong("a number of segments, bsd, rfc-3390 or rfc-6928")),
     }

@@ -1,7 +1,5 @@
 //! `idle_restart`: what an idle time does to the congestion window.
 
-use std::num::{NonZeroU8, NonZeroU16};
-
 use ackwise_tcp::policy::{
     DecayRule, IdleRestart, IdleSince, IdleThreshold, IdleTime, PacedUntil, RateBased, RateVersion,
     RestartWindow, Scale,
@@ -30,8 +28,7 @@ pub(super) fn read(field: Field<'_>) -> Result<IdleRestart, ExperimentError> {
         "decay" | "rfc-2861" => {
             let rule = if name == "decay" { DecayRule::Linux } else { DecayRule::Rfc2861 };
             let mut reader = variant.table_or_word("{ cap }")?;
-            let cap = reader
-                .or_with("cap", None, |field| Ok(NonZeroU16::new(field.integer(1..=u16::MAX)?)))?;
+            let cap = reader.maybe("cap")?;
             reader.finish()?;
             Ok(IdleRestart::Decay { rule, cap })
         }
@@ -62,10 +59,7 @@ fn idle_time(reader: &mut Reader<'_>) -> Result<IdleTime, ExperimentError> {
 fn threshold(field: Field<'_>) -> Result<IdleThreshold, ExperimentError> {
     match &field.item.value {
         Value::Text(_) => field.choice(&[("round-trip", IdleThreshold::RoundTrip)]),
-        Value::Integer(_) => {
-            let count = NonZeroU8::new(field.integer(1..=u8::MAX)?).expect("the range begins at 1");
-            Ok(IdleThreshold::Timeouts(count))
-        }
+        Value::Integer(_) => field.read().map(IdleThreshold::Timeouts),
         _ => Err(field.wrong("round-trip, or a number of RTOs")),
     }
 }
