@@ -165,4 +165,28 @@ mod tests {
         }
         assert_eq!(known.by_hosts.len(), 1);
     }
+
+    #[test]
+    fn what_a_timer_may_have_shown_counts_only_where_nothing_better_has() {
+        let doubtful = |micros| {
+            let mut pace = Pace::default();
+            pace.sample_at_most(960, Nanos::from_micros(micros));
+            pace
+        };
+        let told = |shown: &[Pace]| {
+            let mut witnesses = Witnesses::default();
+            let mut seen = |pace| Paces([[Pace::default(), pace], [Pace::default(); 2]]);
+            shown.iter().for_each(|&pace| witnesses.add(&seen(pace)));
+            let Paces([[_, behind], _]) = witnesses.told();
+            behind.time(1_000).get() / 1_000
+        };
+        let (slow, sure) = (doubtful(90_000), pace(&[30_000]));
+        let alone = told(&[slow]);
+        assert!((85_000..95_000).contains(&alone), "{alone}");
+        let beside = told(&[slow, slow, sure]);
+        assert!((28_000..32_000).contains(&beside), "{beside}");
+        // Three are enough of any line, and two are not.
+        let fast = pace(&[320]);
+        assert_eq!([told(&[fast, fast]) > 0, told(&[fast, fast, fast]) > 0], [false, true]);
+    }
 }

@@ -203,4 +203,30 @@ mod tests {
             .collect();
         assert_eq!(found, [(0, 7, Low), (7, 9, High), (9, 10, Medium), (10, 12, Medium)]);
     }
+
+    #[test]
+    fn what_begins_anew_is_a_stretch_of_its_own_and_only_too_many_are_dropped() {
+        let verdict = |cause| {
+            let (direction, evidence) = (Direction::ToClient, Evidence::default());
+            Verdict::new(Rule::Written, cause, direction, evidence, Confidence::High)
+        };
+        let at = Instant::from_nanos;
+        let of = |pieces: &[(u64, u64, Cause)], limit| {
+            let mut stretches = Stretches::new(limit);
+            for &(from, until, cause) in pieces {
+                stretches.add(at(from), at(until), verdict(cause));
+            }
+            let kept = stretches.into_inner();
+            kept.iter().map(|it| (it.from.as_nanos(), it.until.as_nanos())).collect::<Vec<_>>()
+        };
+        let (one, other) = (Cause::Propagation, Cause::Transmission);
+        assert_eq!(of(&[(0, 5, one), (0, 7, one)], 9), [(0, 7)]);
+        assert_eq!(of(&[(0, 5, one), (5, 7, one)], 9), [(0, 5), (5, 7)]);
+        let four = [(0, 5, one), (5, 7, other), (7, 8, one), (8, 12, other)];
+        assert_eq!(of(&four, 4), [(0, 5), (5, 7), (7, 8), (8, 12)]);
+        assert_eq!(of(&four, 3), [(0, 5), (8, 12)], "the longest of three, and the next");
+        // A piece of which an earlier part was dropped does not go on with another's stretch.
+        let dropped = [(0, 9, one), (9, 20, other), (20, 21, one), (20, 22, one)];
+        assert_eq!(of(&dropped, 2), [(9, 20), (20, 22)]);
+    }
 }

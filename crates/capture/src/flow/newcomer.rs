@@ -173,3 +173,87 @@ impl Newcomer {
         size_of::<Self>() + self.warm_up.held()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ackwise_tcp::Flags;
+
+    use super::*;
+
+    const SYN: Segment = Segment {
+        seq: SeqNumber(7),
+        ack: None,
+        flags: Flags::SYN,
+        window: 0,
+        options: ackwise_tcp::Options::NONE,
+        time_wait_holder: None,
+        len: 0,
+    };
+
+    /// Takes a SYN, and `count` segments behind it.
+    fn newcomer(told: bool, count: usize) -> Newcomer {
+        let mut newcomer = Newcomer::default();
+        let data = Segment { seq: SeqNumber(8), flags: Flags::NONE, ..SYN };
+        for segment in [SYN].iter().chain(std::iter::repeat_n(&data, count)) {
+            let packet = Packet {
+                number: 1,
+                at: Instant::EPOCH,
+                interface: 0,
+                identification: 0,
+                hop_limit: 64,
+                segment,
+                payload: &[],
+            };
+            newcomer.handle(&packet, Direction::ToServer, &mut Ends::default());
+        }
+        newcomer.told = told.then(Paces::default);
+        newcomer
+    }
+
+    #[test]
+    fn another_first_number_begins_another_connection() {
+        let other = Segment { seq: SeqNumber(8), ..SYN };
+        for (why, segment, reused) in [
+            ("the same again", SYN, false),
+            ("another", other, true),
+            ("an answer", Segment { ack: Some(SeqNumber(1)), ..other }, false),
+            ("no SYN", Segment { flags: Flags::NONE, ..other }, false),
+        ] {
+            assert_eq!(newcomer(false, 0).is_reused_by(&segment), reused, "{why}");
+        }
+        assert!(!Newcomer::default().is_reused_by(&other), "none was seen");
+    }
+
+    #[test]
+    fn a_segment_is_put_off_until_the_path_is_known_and_while_it_takes_little_memory() {
+        let data = Segment { flags: Flags::NONE, ..SYN };
+        for (told, count, segment, bytes, puts_off) in [
+            (false, 20, SYN, 9_000, true),
+            (true, 0, SYN, 0, false),
+            (true, 0, data, 1_024, true),
+            (true, 0, data, 1_025, false),
+            (true, 10, data, 0, true),
+            (true, 11, data, 0, false),
+        ] {
+            let found = newcomer(told, count).puts_off(&segment, &vec![0; bytes]);
+            assert_eq!(found, puts_off, "{told} {count} {bytes}");
+        }
+        for (count, waits) in [(10, true), (11, false)] {
+            assert_eq!(newcomer(false, count).learn(Paces::default()), waits, "{count}");
+        }
+    }
+
+    #[test]
+    fn it_may_be_over_once_the_path_is_known() {
+        for (told, reset, over) in [(true, true, true), (false, true, false), (true, false, false)]
+        {
+            let mut newcomer = newcomer(told, 0);
+            if reset {
+                let rst = Segment { flags: Flags::RST, ..SYN };
+                newcomer.teardown.note(&rst, Direction::ToServer);
+            }
+            assert_eq!(newcomer.may_be_over(), over, "{told} {reset}");
+            assert_eq!(newcomer.learn(Paces::default()), !reset);
+        }
+    }
+}
