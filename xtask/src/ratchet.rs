@@ -31,7 +31,7 @@ struct Limit {
     reason: Option<String>,
 }
 
-/// The numbers of each crate, in the order of [`KINDS`].
+/// The numbers of each crate, in the order of the file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Ratchet(BTreeMap<String, [Limit; 5]>);
 

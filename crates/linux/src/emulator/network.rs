@@ -115,7 +115,7 @@ pub struct NetworkReport {
     /// Segments with data that hosts sent after the mark, and those of them that were full.
     pub segments: [u64; 2],
     /// Segments in the order in which they were sent, the first [`SegmentRecord::MOST`] of them; only of a
-    /// network that [`OpenNetwork::records`].
+    /// network with [`OpenNetwork::recorded`].
     pub recorded: Vec<SegmentRecord>,
     /// Packets that came to the end of a wire.
     pub hops: u64,
