@@ -175,7 +175,7 @@ mod tests {
         };
         let told = |shown: &[Pace]| {
             let mut witnesses = Witnesses::default();
-            let mut seen = |pace| Paces([[Pace::default(), pace], [Pace::default(); 2]]);
+            let seen = |pace| Paces([[Pace::default(), pace], [Pace::default(); 2]]);
             shown.iter().for_each(|&pace| witnesses.add(&seen(pace)));
             let Paces([[_, behind], _]) = witnesses.told();
             behind.time(1_000).get() / 1_000
