@@ -14,7 +14,7 @@ use ackwise_linux::Namespace;
 use anyhow::Context;
 
 use super::Tuning;
-use super::server::{Client, Server};
+use super::server::{Client, Server, envoy};
 use crate::dice::Dice;
 
 /// A server with room for some 200 connections.
@@ -64,7 +64,7 @@ User www-data\nGroup www-data\nErrorLog {path}/errors\nDocumentRoot {path}/site\
                 "num-threads: 1\nmax-connections: 200\nhttp1-request-timeout: 300\nuser: root
 listen:\n  host: 127.0.0.1\n  port: {port}\nhosts:\n  default:\n    paths:\n      /:\n        file.dir: {path}/site\n"
             )),
-            Self::Envoy => ("envoy", "-c", envoy(port)),
+            Self::Envoy => ("envoy", "-c", ENVOY_LIMIT.to_owned() + &envoy(port, ENVOY_PAGE)),
             Self::Nginx => ("nginx", "-c", format!(
                 "daemon off; pid {path}/pid; error_log {path}/errors crit; worker_processes 1; user root;
 worker_rlimit_nofile 208; events {{ worker_connections 4096; }}
@@ -88,33 +88,6 @@ http {{ client_body_temp_path {path}/a; proxy_temp_path {path}/b; fastcgi_temp_p
         };
         Ok(command)
     }
-}
-
-/// A configuration that answers by itself.
-fn envoy(port: u16) -> String {
-    let http = "type.googleapis.com/envoy.extensions.filters";
-    format!(
-        "layered_runtime: {{layers: [{{name: a, static_layer: {{overload: {{global_downstream_max_connections: 200}}}}}}]}}
-static_resources:
-  listeners:
-  - address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
-    filter_chains:
-    - filters:
-      - name: envoy.filters.network.http_connection_manager
-        typed_config:
-          '@type': {http}.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: a
-          common_http_protocol_options: {{idle_timeout: 300s}}
-          route_config:
-            virtual_hosts:
-            - name: a
-              domains: ['*']
-              routes: [{{match: {{prefix: /}}, direct_response: {{status: 200, body: {{inline_string: xxxxxxxxxx}}}}}}]
-          http_filters:
-          - name: envoy.filters.http.router
-            typed_config: {{'@type': {http}.http.router.v3.Router}}
-"
-    )
 }
 
 pub(super) fn run(ackwise: &Path, time: Duration) -> anyhow::Result<()> {
@@ -261,6 +234,8 @@ fn user(port: u16, number: u64, until: Instant, tally: &Tally) {
     }
 }
 
+const ENVOY_LIMIT: &str = "layered_runtime: {layers: [{name: a, static_layer: {overload: {global_downstream_max_connections: 200}}}]}\n";
+const ENVOY_PAGE: &str = "direct_response: {status: 200, body: {inline_string: xxxxxxxxxx}}";
 const PLACES: usize = 200;
 const CLIENTS: u64 = 500;
 /// Clients that come at once.

@@ -127,6 +127,32 @@ impl Drop for Server {
     }
 }
 
+/// A configuration of Envoy that listens on `port` and does `action` with each request.
+pub(super) fn envoy(port: u16, action: &str) -> String {
+    let http = "type.googleapis.com/envoy.extensions.filters";
+    format!(
+        "static_resources:
+  listeners:
+  - address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
+    filter_chains:
+    - filters:
+      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          '@type': {http}.network.http_connection_manager.v3.HttpConnectionManager
+          stat_prefix: a
+          common_http_protocol_options: {{idle_timeout: 300s}}
+          route_config:
+            virtual_hosts:
+            - name: a
+              domains: ['*']
+              routes: [{{match: {{prefix: /}}, {action}}}]
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config: {{'@type': {http}.http.router.v3.Router}}
+"
+    )
+}
+
 /// A busy machine takes long to start eight processes (our choice).
 const START: Duration = Duration::from_secs(30);
 const LARGEST_RESPONSE: usize = 100_000;

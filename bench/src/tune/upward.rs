@@ -16,7 +16,7 @@ use ackwise_tcp::State;
 use anyhow::Context;
 
 use super::Tuning;
-use super::server::{Client, Server};
+use super::server::{Client, Server, envoy};
 use crate::dice::Dice;
 
 /// A proxy that keeps connections to the server behind it.
@@ -57,7 +57,7 @@ http {{ client_body_temp_path {path}/a; proxy_temp_path {path}/b; fastcgi_temp_p
 frontend page\n bind 127.0.0.1:{port} backlog 4096\n default_backend page
 backend page\n http-reuse always\n server one 127.0.0.1:{behind} pool-purge-delay 300s\n"
             )),
-            Self::Envoy => ("envoy", "-c", envoy(port, behind)),
+            Self::Envoy => ("envoy", "-c", envoy(port, "route: {cluster: page}") + &cluster(behind)),
         };
         // Envoy tells formats by the name.
         let config = directory.join("config.yaml");
@@ -73,28 +73,10 @@ backend page\n http-reuse always\n server one 127.0.0.1:{behind} pool-purge-dela
     }
 }
 
-fn envoy(port: u16, behind: u16) -> String {
-    let http = "type.googleapis.com/envoy.extensions.filters";
+/// The server behind it, for Envoy.
+fn cluster(behind: u16) -> String {
     format!(
-        "static_resources:
-  listeners:
-  - address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
-    filter_chains:
-    - filters:
-      - name: envoy.filters.network.http_connection_manager
-        typed_config:
-          '@type': {http}.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: a
-          common_http_protocol_options: {{idle_timeout: 300s}}
-          route_config:
-            virtual_hosts:
-            - name: a
-              domains: ['*']
-              routes: [{{match: {{prefix: /}}, route: {{cluster: page}}}}]
-          http_filters:
-          - name: envoy.filters.http.router
-            typed_config: {{'@type': {http}.http.router.v3.Router}}
-  clusters:
+        "  clusters:
   - name: page
     type: STATIC
     load_assignment:

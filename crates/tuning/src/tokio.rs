@@ -187,7 +187,7 @@ impl Shared {
 
 impl<S> Admitted<S> {
     /// A request came, or a response cannot leave.
-    fn is_busy(&mut self) {
+    fn becomes_busy(&mut self) {
         if matches!(self.last, Last::Idle | Last::Ended) {
             let mut state = self.shared.lock();
             let was_closing = state.places.is_closing(&self.key);
@@ -203,7 +203,7 @@ impl<S> Admitted<S> {
     }
 
     fn has_written(&mut self) {
-        self.is_busy();
+        self.becomes_busy();
         self.last = Last::Written;
         self.may_be_idle();
     }
@@ -246,7 +246,7 @@ impl<S> Admitted<S> {
     /// Notes what became of a write.
     fn wrote(&mut self, poll: &Poll<io::Result<usize>>) {
         match poll {
-            Poll::Pending => self.is_busy(),
+            Poll::Pending => self.becomes_busy(),
             Poll::Ready(_) => self.has_written(),
         }
     }
@@ -275,7 +275,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Admitted<S> {
             Poll::Pending if self.waits(context) => Poll::Ready(Ok(())),
             Poll::Ready(Ok(())) if buffer.filled().len() > before => {
                 self.reader = None;
-                self.is_busy();
+                self.becomes_busy();
                 poll
             }
             poll => poll,

@@ -191,7 +191,7 @@ impl Plan {
         self.hashed
     }
 
-    /// The message for request `index`; the connection has so many requests `left`.
+    /// The message for request `index`; the connection has `left` requests to send.
     pub(super) const fn message(&self, index: usize, left: u64) -> Message {
         match (self.close, left) {
             (Close::Server, 0) => Message::LastRequest(index),
