@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use std::{
-    io::{Read, Write},
+    io::{self, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::Arc,
     thread,
@@ -98,14 +98,34 @@ fn answer_http2(mut session: ServerConnection, mut socket: TcpStream) {
     }
 }
 
+/// Waits until the request is there, within the handshake: one that is sent after the tickets acknowledges them.
+fn hear_the_request(session: &mut ServerConnection, socket: &mut TcpStream) -> io::Result<()> {
+    session.read_tls(socket)?;
+    session.process_new_packets().map_err(io::Error::other)?;
+    while session.wants_write() {
+        session.write_tls(socket)?;
+    }
+    thread::sleep(Duration::from_millis(10));
+    Ok(())
+}
+
 /// Answers until the client goes; how it goes is not the test's business.
 fn answer(mut session: ServerConnection, mut socket: TcpStream, writes: Writes) {
     socket.set_nodelay(matches!(writes, Writes::Joined)).unwrap();
+    if matches!(writes, Writes::BehindTickets)
+        && hear_the_request(&mut session, &mut socket).is_err()
+    {
+        return;
+    }
     let mut stream = Stream::new(&mut session, &mut socket);
     let mut seen = Vec::new();
     let mut buffer = [0; 4096];
     while let Ok(count @ 1..) = stream.read(&mut buffer) {
         seen.extend_from_slice(&buffer[..count]);
+        // Tickets leave before the response, also if the request was read with the end of the handshake.
+        if stream.flush().is_err() {
+            return;
+        }
         while let Some(end) = seen.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
             seen.drain(..end + 4);
             let head = b"HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\n";
