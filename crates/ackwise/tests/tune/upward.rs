@@ -134,17 +134,19 @@ fn upward_nginx_gives_up_its_pool_for_clients() {
             SocketTable::here().unwrap().each(query, |_| count += 1).unwrap();
             count
         };
-        assert!(upward() >= 15, "{}", upward());
+        let pool = upward();
+        assert!(pool >= 15, "{pool}");
         thread::sleep(Duration::from_millis(1_200));
         let mut tuning = Tuning::start(&["--of", &nginx.0.id().to_string(), "--json"]);
         let clients: Vec<_> = (0..36).map(|_| connect()).collect();
-        wait_until("places for clients", || upward() < 10);
+        // Of 60 descriptors, 6 are kept free, and nginx itself has 8 or more, by what it inherits.
+        wait_until("places for clients", || upward() <= 60 - 6 - 8 - clients.len());
         // One at a time, they share the connections that are left.
         clients.iter().for_each(|client| ask(std::slice::from_ref(client)));
         let text = tuning.end();
         let lines: Vec<_> = text.lines().map(|line| schema::keeping_to("tune", line)).collect();
         let closed: Vec<_> = lines.iter().filter(|line| line["act"] == "closed").collect();
-        assert!(closed.len() >= 10, "{text}");
+        assert!(closed.len() >= pool - 10, "{text}");
         assert!(closed.iter().all(|line| line["socket"]["upward"] == true), "{text}");
         Ok(())
     });
