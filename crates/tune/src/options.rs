@@ -14,7 +14,7 @@ pub struct Options {
     /// Which server.
     pub target: Target,
     /// The server's network namespace.
-    pub place: Place,
+    pub namespace: NetworkNamespace,
     /// Whose listening sockets to tune; `None`: those of the only user who has any.
     pub user: Option<u32>,
     /// Whether to set `TCP_NODELAY`.
@@ -41,7 +41,7 @@ pub struct Options {
 
 /// In which network namespace the server is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Place {
+pub enum NetworkNamespace {
     /// In this program's.
     Here,
     /// In that of a process.
@@ -106,10 +106,10 @@ impl Closing {
 impl Options {
     /// Looks and reports, and does nothing yet.
     #[must_use]
-    pub fn dry_run(target: Target, place: Place) -> Self {
+    pub fn dry_run(target: Target, namespace: NetworkNamespace) -> Self {
         Self {
             target,
-            place,
+            namespace,
             user: None,
             no_delay: false,
             unsent: None,

@@ -40,8 +40,8 @@ use crate::{
     connections::Connections,
     journal::Journal,
     keeper::Keeper,
+    namespace,
     pace::Pacer,
-    place,
     servers::{Listeners, Servers},
     signs::Signs,
     stake::Stake,
@@ -68,7 +68,7 @@ pub fn tune(
     if options.apply && !nix::unistd::geteuid().is_root() {
         return Err(TuneError::NotRoot);
     }
-    place::check_proc()?;
+    namespace::check_proc()?;
     let processes = match options.target {
         Target::Port(_) => None,
         Target::Process { process, .. } => {
@@ -76,10 +76,10 @@ pub fn tune(
             Some(tree.map_err(|source| TuneError::NoProcess { process, source })?)
         }
     };
-    let mut table = options.place.table()?;
+    let mut table = options.namespace.table()?;
     let listeners = users::listeners(options, processes.as_ref(), options.user, &mut table)?;
     if listeners.own.is_empty() {
-        return Err(place::no_listener(options));
+        return Err(namespace::no_listener(options));
     }
     if let Target::Port(port) = options.target
         && options.user.is_none()
@@ -90,7 +90,7 @@ pub fn tune(
     if options.apply {
         users::refuse_second(options, &listeners, &mut table)?;
     }
-    let signs = Signs::of(&options.place)?;
+    let signs = Signs::of(&options.namespace)?;
     let mut run = Run::new(options, stop, table, signs, &mut tell);
     run.processes = processes;
     run.meet(&listeners.own)?;

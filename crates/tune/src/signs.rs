@@ -8,7 +8,7 @@ use std::{
 
 use ackwise_linux::Namespace;
 
-use crate::{KeepFree, Place, TuneError};
+use crate::{KeepFree, NetworkNamespace, TuneError};
 
 /// The counters of one network namespace.
 #[derive(Debug)]
@@ -18,12 +18,16 @@ pub(crate) struct Signs {
 }
 
 impl Signs {
-    pub(crate) fn of(place: &Place) -> Result<Self, TuneError> {
+    pub(crate) fn of(namespace: &NetworkNamespace) -> Result<Self, TuneError> {
         const OWN: &str = "/proc/thread-self/net/snmp";
-        let counters = match place {
-            Place::Here => File::open(OWN).ok(),
-            Place::Process(process) => File::open(format!("/proc/{process}/net/snmp")).ok(),
-            Place::File(path) => Namespace::of_file(path)?.run(|| File::open(OWN).ok())?,
+        let counters = match namespace {
+            NetworkNamespace::Here => File::open(OWN).ok(),
+            NetworkNamespace::Process(process) => {
+                File::open(format!("/proc/{process}/net/snmp")).ok()
+            }
+            NetworkNamespace::File(path) => {
+                Namespace::of_file(path)?.run(|| File::open(OWN).ok())?
+            }
         };
         Ok(Self { counters })
     }
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_counted_when_its_handshake_is_complete() {
-        let signs = Signs::of(&Place::Here).unwrap();
+        let signs = Signs::of(&NetworkNamespace::Here).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let before = signs.accepted().expect("every Linux has the counter");
         let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -13,8 +13,8 @@ use ackwise_text::words::counted;
 use crate::{
     Act, Line, Socket, TuneError,
     journal::{self, Content, Record},
+    namespace,
     pace::{self, TakenBack},
-    place,
 };
 
 /// What became of a record.
@@ -42,7 +42,7 @@ pub fn undo(
     if !nix::unistd::geteuid().is_root() {
         return Err(TuneError::NotRoot);
     }
-    place::check_proc()?;
+    namespace::check_proc()?;
     journal::remove_unfinished(directory);
     let paths = journal::all(directory)?;
     let (mut is_complete, mut unreadable) = (true, None);

@@ -11,20 +11,20 @@ use slab::Slab;
 #[derive(Clone, Debug)]
 pub(crate) struct Order<T> {
     nodes: Slab<Node<T>>,
-    oldest: Option<Place>,
-    newest: Option<Place>,
+    oldest: Option<Slot>,
+    newest: Option<Slot>,
 }
 
 /// Where a value is. Valid until the value is removed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Place(NonZeroU32);
+pub(crate) struct Slot(NonZeroU32);
 
 #[derive(Clone, Debug)]
 struct Node<T> {
     value: T,
     at: Instant,
-    older: Option<Place>,
-    newer: Option<Place>,
+    older: Option<Slot>,
+    newer: Option<Slot>,
 }
 
 impl<T> Order<T> {
@@ -37,30 +37,30 @@ impl<T> Order<T> {
     }
 
     /// Adds a value. O(1) if no value is newer, else a step for each that is.
-    pub(crate) fn insert(&mut self, value: T, at: Instant) -> Place {
+    pub(crate) fn insert(&mut self, value: T, at: Instant) -> Slot {
         let mut older = self.newest;
         while let Some(place) = older.filter(|place| self.node(*place).at > at) {
             older = self.node(place).older;
         }
         let newer = older.map_or(self.oldest, |older| self.node(older).newer);
-        let place = Place::of(self.nodes.insert(Node { value, at, older, newer }));
+        let place = Slot::of(self.nodes.insert(Node { value, at, older, newer }));
         *self.link_to_newer(older) = Some(place);
         *self.link_to_older(newer) = Some(place);
         place
     }
 
-    pub(crate) fn remove(&mut self, place: Place) -> T {
+    pub(crate) fn remove(&mut self, place: Slot) -> T {
         let Node { value, at: _, older, newer } = self.nodes.remove(place.index());
         *self.link_to_newer(older) = newer;
         *self.link_to_older(newer) = older;
         value
     }
 
-    pub(crate) fn oldest(&self) -> Option<Place> {
+    pub(crate) fn oldest(&self) -> Option<Slot> {
         self.oldest
     }
 
-    pub(crate) fn value(&self, place: Place) -> &T {
+    pub(crate) fn value(&self, place: Slot) -> &T {
         &self.node(place).value
     }
 
@@ -74,12 +74,12 @@ impl<T> Order<T> {
         })
     }
 
-    fn node(&self, place: Place) -> &Node<T> {
+    fn node(&self, place: Slot) -> &Node<T> {
         &self.nodes[place.index()]
     }
 
     /// The link that leads from this value, or from before the oldest, towards the newest.
-    fn link_to_newer(&mut self, from: Option<Place>) -> &mut Option<Place> {
+    fn link_to_newer(&mut self, from: Option<Slot>) -> &mut Option<Slot> {
         match from {
             Some(place) => &mut self.nodes[place.index()].newer,
             None => &mut self.oldest,
@@ -87,7 +87,7 @@ impl<T> Order<T> {
     }
 
     /// The link that leads from this value, or from behind the newest, towards the oldest.
-    fn link_to_older(&mut self, from: Option<Place>) -> &mut Option<Place> {
+    fn link_to_older(&mut self, from: Option<Slot>) -> &mut Option<Slot> {
         match from {
             Some(place) => &mut self.nodes[place.index()].older,
             None => &mut self.newest,
@@ -95,7 +95,7 @@ impl<T> Order<T> {
     }
 }
 
-impl Place {
+impl Slot {
     fn of(index: usize) -> Self {
         let number = u32::try_from(index).ok().and_then(|index| index.checked_add(1));
         Self(number.and_then(NonZeroU32::new).expect("fewer than 2^32 - 1 connections"))

@@ -19,14 +19,14 @@ use hashbrown::HashMap;
 
 use crate::{
     idle::IdleBuffers,
-    order::{Order, Place},
+    order::{Order, Slot},
 };
 
 /// Idle connections by key, and by idleness. `K` identifies a connection: an index, a socket's
 /// cookie, addresses and ports.
 #[derive(Clone, Debug)]
 pub struct Register<K> {
-    places: HashMap<K, Place>,
+    places: HashMap<K, Slot>,
     order: Order<Idle<K>>,
 }
 

@@ -161,8 +161,10 @@ pub(crate) const STEPS: &[Step] = &[
             minutes(20),
         )
     },
+    // Its tests wait more than they compute: with two threads for two cores, for 70 % of the time.
     Step {
         action: Action::Tests(Tests::Kernel),
+        environment: &[("RUST_TEST_THREADS", "4")],
         lane: Lane::Alone,
         after: Some("build"),
         slow: true,

@@ -11,7 +11,8 @@ use std::{
 
 use ackwise_linux::host_changes::RUN_DIRECTORY;
 use ackwise_tune::{
-    Closing, KeepFree, Line, Options, Pacing, Place, Target, keep, tune, undo, user_named,
+    Closing, KeepFree, Line, NetworkNamespace, Options, Pacing, Target, keep, tune, undo,
+    user_named,
 };
 use ackwise_tuning::{Patience, Percent};
 use clap::{ArgGroup, Args};
@@ -198,10 +199,10 @@ impl Tune {
     }
 
     fn options(&self) -> Options {
-        let place = match (self.of.or(self.pid), &self.netns) {
-            (Some(process), _) => Place::Process(process),
-            (None, Some(file)) => Place::File(file.clone()),
-            (None, None) => Place::Here,
+        let namespace = match (self.of.or(self.pid), &self.netns) {
+            (Some(process), _) => NetworkNamespace::Process(process),
+            (None, Some(file)) => NetworkNamespace::File(file.clone()),
+            (None, None) => NetworkNamespace::Here,
         };
         let target = match self.of {
             Some(process) => Target::Process { process, port: self.port },
@@ -219,7 +220,7 @@ impl Tune {
             apply: self.apply,
             watch: self.watch,
             keeper: env::current_exe().ok().map(|program| (program, keep)),
-            ..Options::dry_run(target, place)
+            ..Options::dry_run(target, namespace)
         }
     }
 

@@ -18,7 +18,7 @@ const REQUEST: &[u8] = b"GET /a?secret HTTP/1.1\r\nHost: a\r\n\r\n";
 const EXPECTATION: &[u8] = b"PUT /a HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n";
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
 
-/// What goes over the wire, as it is seen at one place.
+/// What goes over the wire, as it is seen at one side.
 struct Wire {
     analyser: Analyser,
     number: u64,
@@ -26,17 +26,17 @@ struct Wire {
 
 /// Where a packet is seen, and which addresses it has there.
 #[derive(Clone, Copy)]
-struct Place {
+struct Side {
     interface: u32,
     client: &'static str,
     server: &'static str,
     micros_later: u64,
 }
 
-const BEFORE_NAT: Place =
-    Place { interface: 0, client: "10.0.0.1:5000", server: "10.96.0.1:80", micros_later: 0 };
-const BEHIND_NAT: Place =
-    Place { interface: 1, client: "10.0.0.1:5000", server: "10.244.0.5:8080", micros_later: 8 };
+const BEFORE_NAT: Side =
+    Side { interface: 0, client: "10.0.0.1:5000", server: "10.96.0.1:80", micros_later: 0 };
+const BEHIND_NAT: Side =
+    Side { interface: 1, client: "10.0.0.1:5000", server: "10.244.0.5:8080", micros_later: 8 };
 
 /// When, from the client or not, its number and what it acknowledges, its flags and data.
 type Packet = (u32, bool, u32, Option<u32>, Flags, &'static [u8]);
@@ -47,14 +47,14 @@ impl Wire {
     }
 
     /// A keep-alive connection on which the body waits 40 ms for the client's delayed ACK. Each
-    /// packet is seen at `places`, in this order from the client and in the other from the server.
-    fn nagle(mut self, places: &[Place]) -> Analysis {
-        self.exchange(places, usize::MAX);
+    /// packet is seen at `sides`, in this order from the client and in the other from the server.
+    fn nagle(mut self, sides: &[Side]) -> Analysis {
+        self.exchange(sides, usize::MAX);
         self.analyser.finish()
     }
 
     /// Carries the first `packets` packets of that exchange.
-    fn exchange(&mut self, places: &[Place], packets: usize) {
+    fn exchange(&mut self, sides: &[Side], packets: usize) {
         let body = u32::try_from(HEAD.len()).unwrap();
         let all: [Packet; 10] = [
             (0, true, 0, None, Flags::SYN, &b""[..]),
@@ -68,7 +68,7 @@ impl Wire {
             (41_500, false, 6 + body, Some(37), Flags::FIN, b""),
             (41_700, true, 37, Some(7 + body), Flags::NONE, b""),
         ];
-        self.carry(&all[..packets.min(all.len())], places);
+        self.carry(&all[..packets.min(all.len())], sides);
     }
 
     /// A client that expects 100 (Continue), and after a second sends the body without it.
@@ -88,7 +88,7 @@ impl Wire {
         self.analyser.finish()
     }
 
-    fn carry(&mut self, packets: &[Packet], places: &[Place]) {
+    fn carry(&mut self, packets: &[Packet], sides: &[Side]) {
         for &(at, from_client, seq, ack, flags, bytes) in packets {
             let segment = Segment {
                 seq: SeqNumber(seq + if from_client { 7_000 } else { 90_000 }),
@@ -103,24 +103,24 @@ impl Wire {
                 len: u32::try_from(bytes.len()).unwrap(),
                 ..Segment::default()
             };
-            let mut places = places.to_vec();
+            let mut sides = sides.to_vec();
             if !from_client {
-                places.reverse();
+                sides.reverse();
             }
-            for (place, later) in places.iter().zip([0, places[places.len() - 1].micros_later]) {
-                self.see(*place, from_client, segment, bytes, u64::from(at) + later);
+            for (side, later) in sides.iter().zip([0, sides[sides.len() - 1].micros_later]) {
+                self.see(*side, from_client, segment, bytes, u64::from(at) + later);
             }
         }
     }
 
-    fn see(&mut self, place: Place, from_client: bool, segment: Segment, bytes: &[u8], at: u64) {
+    fn see(&mut self, side: Side, from_client: bool, segment: Segment, bytes: &[u8], at: u64) {
         self.number += 1;
-        let ends: [SocketAddr; 2] = [place.client.parse().unwrap(), place.server.parse().unwrap()];
+        let ends: [SocketAddr; 2] = [side.client.parse().unwrap(), side.server.parse().unwrap()];
         let [source, destination] = if from_client { ends } else { [ends[1], ends[0]] };
         self.analyser.handle(&Seen {
             number: self.number,
             at: Instant::EPOCH + Duration::from_micros(at),
-            interface: place.interface,
+            interface: side.interface,
             source,
             destination,
             segment,
@@ -154,7 +154,7 @@ fn a_body_that_waits_for_a_delayed_acknowledgement_is_nagles() {
 #[test]
 fn a_packet_that_is_seen_on_two_interfaces_and_behind_nat_is_one() {
     let clean = Wire::new().nagle(&[BEFORE_NAT]);
-    let twice = Wire::new().nagle(&[BEFORE_NAT, Place { interface: 1, ..BEFORE_NAT }]);
+    let twice = Wire::new().nagle(&[BEFORE_NAT, Side { interface: 1, ..BEFORE_NAT }]);
     let translated = Wire::new().nagle(&[BEFORE_NAT, BEHIND_NAT]);
     for analysis in [&twice, &translated] {
         assert_eq!(analysis.connections.len(), 1);
@@ -180,7 +180,7 @@ fn both_ends_are_here_if_their_addresses_are_of_one_host() {
         ("10.0.0.1:5000", "10.0.0.2:80", Vantage::Between),
         ("127.0.0.1:5000", "10.0.0.1:80", Vantage::Between),
     ] {
-        let analysis = Wire::new().nagle(&[Place { client, server, ..BEFORE_NAT }]);
+        let analysis = Wire::new().nagle(&[Side { client, server, ..BEFORE_NAT }]);
         assert_eq!(analysis.connections[0].vantage, vantage, "{client} {server}");
     }
 }
@@ -188,7 +188,7 @@ fn both_ends_are_here_if_their_addresses_are_of_one_host() {
 #[test]
 fn a_packet_that_a_mirror_port_delivers_twice_is_one() {
     let clean = Wire::new().nagle(&[BEFORE_NAT]);
-    let twice = Wire::new().nagle(&[BEFORE_NAT, Place { micros_later: 8, ..BEFORE_NAT }]);
+    let twice = Wire::new().nagle(&[BEFORE_NAT, Side { micros_later: 8, ..BEFORE_NAT }]);
     assert_eq!((clean.copies, twice.copies), (0, 10));
     assert_eq!(twice.connections[0].repeated, [0, 0]);
     assert_eq!(stall(&clean), stall(&twice));

@@ -372,12 +372,12 @@ fn the_end_of_a_message_is_on_links_and_on_its_way() {
 fn a_link_far_from_the_vantage_point_may_have_been_busy_later() {
     use Cause::{Propagation, SlowStart, Transmission};
     use Confidence::{High, Medium};
-    let drawn = |hold| {
+    let drawn = |phase, hold| {
         let train = Train::new(at(0), Nanos::from_millis(3));
         let gap = Gap { hold, train, delayed_until: None, ..HELD };
         let mut account = Account::new(at(0));
         account.keep_stretches(100);
-        gap.divide(Phase::Response, &mut account);
+        gap.divide(phase, &mut account);
         let stretches = account.take_stretches().into_iter();
         let found: Vec<_> = stretches
             .map(|it| (it.cause, it.until.as_nanos() / 1_000_000, it.confidence, it.rival))
@@ -388,12 +388,16 @@ fn a_link_far_from_the_vantage_point_may_have_been_busy_later() {
     // The window held the data all the time: the last of it stands for what may be the link's.
     let window = [(SlowStart, 67, High, None), (SlowStart, 70, Medium, Some(Transmission))];
     let held = Hold { wait: Wait::SlowStart, confidence: High, ..HELD.hold };
-    assert_eq!(drawn(held), ([first(SlowStart), window].concat(), true));
+    assert_eq!(drawn(Phase::Response, held), ([first(SlowStart), window].concat(), true));
     // All that follows has left: the rest of the way is what may be the link's.
-    let (found, shares_are_high) = drawn(Hold::done());
+    let (found, shares_are_high) = drawn(Phase::Response, Hold::done());
     let way = [(Propagation, 17, High, None), (Propagation, 20, Medium, Some(Transmission))];
     assert_eq!(found[..4], [first(Propagation), way].concat());
     assert!(shares_are_high);
+    // It is the handshake's time either way.
+    let (found, _) = drawn(Phase::Tls(Direction::ToClient), Hold::done());
+    let sure = |it: &(Cause, u64, Confidence, Option<Cause>)| (it.2, it.3) == (High, None);
+    assert!(found.iter().all(sure), "{found:?}");
 }
 
 #[test]

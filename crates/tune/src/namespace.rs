@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt};
 
 use ackwise_linux::{Namespace, foreign::Holders, sockets::SocketTable};
 
-use crate::{Options, Place, Target, TuneError, servers::Listeners};
+use crate::{NetworkNamespace, Options, Target, TuneError, servers::Listeners};
 
-impl Place {
+impl NetworkNamespace {
     /// The kernel's table of its sockets.
     pub(crate) fn table(&self) -> Result<SocketTable, TuneError> {
         match self {
@@ -44,12 +44,12 @@ pub(crate) fn check_proc() -> Result<(), TuneError> {
 
 /// The error for a server that does not listen. It names a process if one listens on the port elsewhere.
 pub(crate) fn no_listener(options: &Options) -> TuneError {
-    let Options { target, user, place, .. } = options;
+    let Options { target, user, namespace, .. } = options;
     match *target {
         Target::Process { process, port } => TuneError::NoServer { process, port },
         Target::Port(port) => {
             let found_in = elsewhere(port, *user);
-            TuneError::NoListener { port, user: *user, place: place.words(), found_in }
+            TuneError::NoListener { port, user: *user, place: namespace.words(), found_in }
         }
     }
 }
