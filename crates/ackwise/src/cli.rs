@@ -26,10 +26,9 @@ mod run;
 mod schema;
 mod serve;
 #[cfg(target_os = "linux")]
-#[cfg(target_os = "linux")]
 mod tune;
 
-use std::{env, process::ExitCode};
+use std::{env, ffi::OsString, process::ExitCode};
 
 use ackwise_text::{escape, output_file, printable};
 use clap::{
@@ -88,6 +87,12 @@ pub(crate) fn run() -> ExitCode {
 
 /// Reads the arguments.
 fn command_line() -> Result<Cli, clap::Error> {
+    parse(env::args_os())
+}
+
+fn parse(
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+) -> Result<Cli, clap::Error> {
     // `-3`, `-3s` and `-3KB` go to the option's own parser, whose message says what was expected.
     let definition = Cli::command().mut_subcommands(|command| {
         command.mut_args(|argument| {
@@ -101,7 +106,7 @@ fn command_line() -> Result<Cli, clap::Error> {
             }
         })
     });
-    definition.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
+    definition.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
 /// The arguments are wrong, or ask for help.
@@ -182,5 +187,37 @@ mod tests {
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn each_example_in_the_help_can_be_typed() {
+        let mut tried = 0;
+        for command in Cli::command().get_subcommands() {
+            let ends = [command.get_after_help(), command.get_after_long_help()];
+            let ends = ends.into_iter().flatten().map(ToString::to_string).collect::<Vec<_>>();
+            let examples = ends.iter().filter_map(|it| it.split_once("Examples:\n"));
+            for line in examples.flat_map(|(_, examples)| examples.lines()) {
+                let typed = line.strip_prefix("  ").filter(|it| !it.starts_with(' '));
+                let Some(at) = typed.and_then(|it| it.find("ackwise ")) else { continue };
+                // What it is for follows behind two spaces.
+                let typed = &line[2 + at..];
+                let ends = ["  ", " | ", " > "].map(|end| typed.find(end).unwrap_or(typed.len()));
+                let typed = &typed[..ends.into_iter().min().unwrap_or_default()];
+                assert!(2 + at + typed.len() <= 100, "it would be printed on two lines: {line}");
+                let words = split(typed);
+                parse(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
+                tried += 1;
+            }
+        }
+        assert!(tried >= 60, "{tried}");
+    }
+
+    /// The words of a command line, as the shell splits it.
+    fn split(line: &str) -> Vec<String> {
+        let script = format!("pidof() {{ echo 4711; }}; printf '%s\\n' {line}");
+        let shell = std::process::Command::new("sh").args(["-c", &script]).output();
+        let output = String::from_utf8(shell.expect("sh runs").stdout).expect("text");
+        output.lines().map(str::to_owned).collect()
     }
 }

@@ -423,7 +423,7 @@ Examples:
       check a POST; it is sent up to 200 times (--max-requests)
   ackwise check --grpc=/helloworld.Greeter/SayHello --data @hello.bin localhost:50051
       check a gRPC method with this message; --grpc alone checks grpc.health.v1.Health
-  ackwise check --stream --data @chat.json --header 'Content-Type: application/json' http://localhost:8000/v1/chat/completions
+  ackwise check --stream -d @chat.json -H 'Content-Type: application/json' localhost:8000/chat
       check whether something holds the tokens of a language model
   ackwise check --listen 127.0.0.1:0 -- curl -d name=value {url}
       check a client: play the server for this command, which runs once for each check

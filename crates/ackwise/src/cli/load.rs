@@ -378,7 +378,7 @@ const SHORT_EXAMPLES: &str = "\
 Examples:
   ackwise load http://localhost:8080/
       make 1000 connections, which the server closes
-  ackwise load http://localhost:8080/ --rate 500 --duration 30s --requests-per-connection unlimited
+  ackwise load http://localhost:8080 --rate 500/s --duration 30s --requests-per-connection unlimited
       send 500 requests per second on kept connections for 30 s
 
 --help describes more options.";
@@ -387,7 +387,7 @@ const EXAMPLES: &str = "\
 Examples:
   ackwise load http://localhost:8080/
       make 1000 connections, which the server closes
-  ackwise load http://localhost:8080/ --rate 500 --duration 30s --requests-per-connection unlimited
+  ackwise load http://localhost:8080 --rate 500/s --duration 30s --requests-per-connection unlimited
       send 500 requests per second on kept connections for 30 s
   ackwise load http://localhost:8080/form --data name=value --header 'Accept: text/html'
       send a POST with content

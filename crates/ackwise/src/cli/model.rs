@@ -45,8 +45,8 @@ pub(crate) struct Model {
     #[arg(long, value_parser = page(), value_name = "NAME", default_value = "small-cluster")]
     page: Workload,
 
-    /// Set the sizes of the files, the page itself first
-    #[arg(long, value_name = "SIZE", value_delimiter = ',', num_args = 1..=1_000,
+    /// Set the sizes of the files, the page itself first, separated by commas
+    #[arg(long, value_name = "SIZE", value_delimiter = ',',
           value_parser = quantity::bytes(0..=1_000_000_000_u64), conflicts_with = "page")]
     files: Vec<u64>,
 
@@ -118,6 +118,6 @@ const EXAMPLES: &str = "\
 Examples:
   ackwise model                          the papers' page over 1 Mb/s and 90 ms
   ackwise model --network modem --page large-page
-  ackwise model --kbps 20000 --rtt 80ms --mss 1460 --files 30000,12000,12000 --initial-window 10
+  ackwise model --link-rate 20Mb/s --rtt 80ms --mss 1460B --files 30KB,12KB --initial-window 10
 
 Rates and round-trip times of all networks but ethernet and fast-internet are typical values, our choice.";
