@@ -43,8 +43,7 @@ const WORDS: &[(&str, &str, usize)] = &[
     ("but for", "except", 25),
     ("by heart", "from memory", 0),
     // Identifiers.
-    // CHANGELOG.md contains the old name.
-    ("UnderWay", "InFlight", 1),
+    ("UnderWay", "InFlight", 0),
     ("at_once", "immediately, or the size of the batch", 0),
     ("troubles", "errors, warnings", 0),
     ("Trouble", "an error, named for what failed", 0),
