@@ -30,6 +30,8 @@ use nix::{
 use serde_json::Value;
 use socket2::{Domain, SockRef, Socket, Type};
 
+#[path = "tune/compare.rs"]
+mod compare;
 #[path = "tune/in_flight.rs"]
 mod in_flight;
 #[cfg(feature = "ebpf")]

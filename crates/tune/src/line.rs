@@ -55,6 +55,8 @@ pub enum Act {
     Left,
     /// What is at stake.
     Stake,
+    /// How the server was before and with the change.
+    Compared,
     /// Something to know.
     Note,
     /// The run has ended.
@@ -83,6 +85,12 @@ impl Document for Line {
 }
 
 impl Line {
+    /// What two measurements say.
+    #[must_use]
+    pub fn compared(at: Duration, reason: String) -> Self {
+        Self::new(at, Act::Compared, reason)
+    }
+
     pub(crate) fn new(at: Duration, act: Act, reason: impl Into<String>) -> Self {
         Self {
             at_s: (at.as_secs_f64() * 1e3).round() / 1e3,

@@ -126,6 +126,11 @@ impl Stop {
         self.asked.load(Ordering::Relaxed)
     }
 
+    /// Ends work that looks, as a signal would.
+    pub(crate) fn ask(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+
     /// The same for work that looks by itself.
     pub(crate) fn asked(&self) -> &Arc<AtomicBool> {
         &self.asked

@@ -1,17 +1,21 @@
 //! `ackwise tune --port PORT` and `--of PID`: arguments in, a line for each act out, until Ctrl-C.
 
+mod compare;
+
 use std::{
     env,
     io::{self, Write},
     net::IpAddr,
     ops::ControlFlow,
     path::PathBuf,
-    time::Duration,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
 };
 
 use ackwise_linux::host_changes::RUN_DIRECTORY;
 use ackwise_tune::{
-    Closing, KeepFree, Line, NetworkNamespace, Options, Pacing, Target, keep, tune, undo,
+    Closing, KeepFree, Line, NetworkNamespace, Options, Pacing, Summary, Target, keep, tune, undo,
     user_named,
 };
 use ackwise_tuning::{Patience, Percent};
@@ -22,6 +26,7 @@ use super::{
     interrupt::Stop,
     number::whole,
     outcome::{Failure, Outcome},
+    progress::ProgressLine,
     quantity,
 };
 
@@ -144,6 +149,14 @@ pub(crate) struct Tune {
     #[arg(long)]
     apply: bool,
 
+    /// Also measure the server at URL before and with the change: `check`, and ten rounds of `load`; then end
+    ///
+    /// One request at a time, for 5 s each. The rounds do not alternate: load of others that changes meanwhile is part of
+    /// the ratio.
+    #[arg(hide_short_help = true, requires = "apply")]
+    #[arg(long, value_name = "URL")]
+    compare: Option<String>,
+
     /// Restore what runs that were killed have left behind; needs root
     #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "buffer_memory", "pace"])]
     #[arg(conflicts_with_all = ["max_connections", "keep_free", "of", "pid", "netns", "user"])]
@@ -164,29 +177,75 @@ pub(crate) fn run(arguments: &Tune) -> Result<Outcome, Failure> {
         keep(journal, arguments.pacing())?;
         return Ok(Outcome::Good);
     }
-    let mut failed = None;
-    let tell = |line: &Line| {
-        let text = if arguments.json { line.json() } else { line.text() + "\n" };
-        let mut stdout = io::stdout().lock();
-        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    };
+    let mut printer = Printer { is_json: arguments.json, failed: None };
     let is_complete = if arguments.undo {
-        undo(RUN_DIRECTORY.as_ref(), tell)?
+        undo(RUN_DIRECTORY.as_ref(), |line| printer.tell(line))?
     } else {
         let stop = Stop::on_signal()?;
-        tune(&arguments.options(), stop.asked(), tell)?.not_given_back == 0
+        let summary = match &arguments.compare {
+            Some(url) => compared(url, arguments, &stop, &mut printer)?,
+            None => tune(&arguments.options(), stop.asked(), |line| printer.tell(line))?,
+        };
+        summary.not_given_back == 0
     };
-    match failed {
+    match printer.failed {
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Output(error)),
         _ if is_complete => Ok(Outcome::Good),
         _ => Ok(Outcome::Bad),
     }
+}
+
+/// Prints lines as they come.
+struct Printer {
+    is_json: bool,
+    failed: Option<io::Error>,
+}
+
+impl Printer {
+    fn tell(&mut self, line: &Line) -> ControlFlow<()> {
+        let text = if self.is_json { line.json() } else { line.text() + "\n" };
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// Tunes for as long as it takes to measure. The run has a thread of its own, which may start nothing by then.
+fn compared(
+    url: &str,
+    arguments: &Tune,
+    stop: &Stop,
+    printer: &mut Printer,
+) -> Result<Summary, Failure> {
+    let began = Instant::now();
+    let progress = ProgressLine::new();
+    progress.show("measuring before the change");
+    let Some(before) = compare::measure(url, stop)? else {
+        return Err(Failure::Interrupted { signal: stop.signal().unwrap_or_default() });
+    };
+    let options = arguments.options();
+    let printer = Mutex::new(printer);
+    let tell = |line: &Line| printer.lock().unwrap_or_else(PoisonError::into_inner).tell(line);
+    thread::scope(|scope| {
+        let run = scope.spawn(|| tune(&options, stop.asked(), tell));
+        compare::settle(|| run.is_finished());
+        progress.show("measuring with the change");
+        let with = if run.is_finished() { Ok(None) } else { compare::measure(url, stop) };
+        stop.ask();
+        let summary = run.join().expect("it does not panic")?;
+        if let Some(with) = with? {
+            drop(progress);
+            for line in compare::compare(&before, &with, began.elapsed()) {
+                let _ = tell(&line);
+            }
+        }
+        Ok(summary)
+    })
 }
 
 impl Tune {
