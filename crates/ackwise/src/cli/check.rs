@@ -57,7 +57,7 @@ pub(crate) struct Check {
     stack: Stack,
 
     /// Copy the congestion control, loss detection, timers and initial window of this TCP, as in experiment files;
-    /// acknowledgements, window and options stay those that each check needs (ackwise stack only)
+    /// each check still sets its own acknowledgements, window and options (ackwise stack only)
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "PRESET", value_parser = preset::parser(), requires = "url")]
     tcp: Option<Preset>,
@@ -70,7 +70,7 @@ pub(crate) struct Check {
     #[arg(long, requires = "url", conflicts_with_all = ["only", "thorough"])]
     quick: bool,
 
-    /// Check a stream of events (server-sent events, lines of JSON, messages of gRPC): what holds them, and for how long
+    /// Check a stream of events (server-sent events, JSON lines, gRPC messages), and report what delays them
     ///
     /// Sends the request up to five times in each version of HTTP, and reads each stream for up to 5 s.
     #[arg(hide_short_help = true)]
@@ -91,11 +91,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "TIME", value_parser = quantity::time, default_value = "10s")]
     max_wait: Duration,
 
-    /// Warn if the server closes idle connections before the client or balancer in front does, which keeps them for
-    /// TIME
+    /// Warn if the server closes idle connections before TIME, the idle timeout of the client or load balancer in front
     ///
-    /// Waits for as long, on one connection, and adds that to the default of --timeout. A server with one worker serves
-    /// nobody else meanwhile.
+    /// Keeps one connection idle for TIME, and adds TIME to the default of --timeout. A server with a single worker
+    /// serves no other client during this.
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, requires = "url", conflicts_with = "quick")]
     behind: Option<Duration>,
@@ -139,8 +138,7 @@ pub(crate) struct Check {
     #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
     fail_on: FailOn,
 
-    /// Let only what is new count for the exit code: what an earlier --json in FILE does not have, or at less than half
-    /// the cost
+    /// Fail only on findings that are new since FILE, an earlier --json output, or whose cost has more than doubled since
     #[arg(long, value_name = "FILE", requires = "url", hide_short_help = true)]
     baseline: Option<PathBuf>,
 
@@ -410,13 +408,13 @@ const AROUND_IDLE: Duration = Duration::from_secs(8);
 const LONG_END: &str = "\
 Examples:
   ackwise check
-      check two built-in servers, one like those of 1996 and one with every fix; needs no setup
+      check two built-in servers: one behaves as in 1996, one has every fix; needs no setup
   ackwise check http://localhost:8080/
       check your own server
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/
       run one check and print JSON
   ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
-      print a report to paste into an issue
+      print a report for an issue
   ackwise check --paths /small,/large --fail-on warn localhost:8080
       check these pages too, and exit with 1 on warnings (for CI)
   ackwise check --data 'q=1' --header 'Cookie: id=7' --expect 200 http://localhost:8080/search
@@ -424,16 +422,16 @@ Examples:
   ackwise check --grpc=/helloworld.Greeter/SayHello --data @hello.bin localhost:50051
       check a gRPC method with this message; --grpc alone checks grpc.health.v1.Health
   ackwise check --stream -d @chat.json -H 'Content-Type: application/json' localhost:8000/chat
-      check whether something holds the tokens of a language model
+      check what delays the tokens of a language model
   ackwise check --listen 127.0.0.1:0 -- curl -d name=value {url}
-      check a client: play the server for this command, which runs once for each check
+      check a client: run this command against a test server, once for each check
 
 Exit codes:
   0    nothing failed; without a URL, both built-in servers gave the expected results
   1    something failed (see --fail-on); without a URL, a result was unexpected
   2    the check could not run, or a check for stalls has no verdict (a busy machine, a server
        that stopped answering, a limit); standard error gives the reason
-  130  interrupted by SIGINT (143 by SIGTERM); prints no report, except of a client that has
-       shown something
+  130  interrupted by SIGINT (143 by SIGTERM) without a report; with --listen, prints the
+       results so far, and the exit code is as above
 
-docs/check.md describes each check: what it means, how it works and how to fix what it finds.";
+docs/check.md describes each check: its meaning, its method and the fix.";

@@ -19,9 +19,10 @@ use crate::cli::{number::whole, outcome::Failure, quantity};
 
 #[derive(Args, Debug)]
 pub(super) struct Asked {
-    /// Check only this version of HTTP: 1.1 or 2 [default: each that the server, or with --listen the client, offers]
+    /// Check only this version of HTTP: 1.1 or 2 [default: all that the server (with --listen, the client) offers]
     ///
-    /// HTTP/2 is offered by ALPN, or in clear text by its preface or an answer to it.
+    /// HTTP/2 is detected by ALPN. In clear text, a server is detected by its answer to the HTTP/2 preface, and a client by
+    /// the preface itself.
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "VERSION", requires = "subject", value_parser = parse_version)]
     http: Option<Protocol>,
@@ -37,27 +38,27 @@ pub(super) struct Asked {
     #[arg(short = 'X', long, value_name = "METHOD", requires = "url", value_parser = parse_method)]
     method: Option<Method>,
 
-    /// Send this content with all requests, or that of a file: @FILE
+    /// Send TEXT as the content of all requests; @FILE sends a file
     ///
-    /// It is sent as a form unless --header gives a Content-Type. A check sends its request many times
-    /// (--max-requests): use content that may be repeated.
+    /// The content is sent as a form unless --header gives a Content-Type. Each check repeats the request (see
+    /// --max-requests), so use one that is safe to repeat.
     #[arg(help_heading = HEADING)]
     #[arg(short, long, value_name = "TEXT", requires = "url")]
     data: Option<String>,
 
-    /// Call this method of a gRPC server, with the message of --data in protobuf's encoding
+    /// Call this gRPC method; --data is the message, encoded in protobuf
     ///
-    /// In HTTP/2: over TLS, or with prior knowledge. Without --data, the message is empty.
+    /// Uses HTTP/2, over TLS or with prior knowledge. Without --data, sends an empty message.
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "/SERVICE/METHOD", requires = "url", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = HEALTH, value_parser = Options::parse_path)]
     #[arg(conflicts_with_all = ["http", "method", "paths"])]
     grpc: Option<String>,
 
-    /// Also write requests in two: the head and SIZE of --data, then the rest
+    /// Also send requests in two writes: the head and the first SIZE of --data, then the rest
     ///
-    /// Measures what a client loses whose TCP uses Nagle's algorithm (request-segments). 0B cuts between head and
-    /// content.
+    /// Measures the delay for clients that use Nagle's algorithm (request-segments). With 0B, the first write is the
+    /// head alone.
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "SIZE", requires = "data", value_parser = quantity::bytes(0..=MOST_CONTENT))]
     data_split: Option<u64>,
@@ -67,14 +68,14 @@ pub(super) struct Asked {
     #[arg(short, long, value_name = "NAME:PASSWORD", requires = "url", value_parser = parse_user)]
     user: Option<(String, String)>,
 
-    /// Ask for pages that the page refers to although --user or --header may carry credentials
+    /// Request linked pages even with --user or --header, which may contain credentials
     ///
-    /// A larger page than the checked one is looked for where a check needs it.
+    /// Some checks need a larger page than the given one, and look for it in its links.
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, requires = "url")]
     follow: bool,
 
-    /// Do not check a server whose pages have another status: exit with 2
+    /// Exit with 2, without checking, if a page has another status
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "STATUS", requires = "url")]
     #[arg(value_parser = whole(200..=599_u16))]

@@ -12,8 +12,8 @@ use crate::cli::quantity;
 pub(super) struct Far {
     /// Emulate a path with this round-trip time between client and server (ackwise stack only)
     ///
-    /// Shows what users far away see: initial window, restart after idle, send buffer and page times. Verdicts on stalls
-    /// hold for any distance. Time limits grow with the round-trip time.
+    /// Shows the effect of distance on initial window, restart after idle, send buffer and page times. Verdicts on stalls
+    /// do not depend on distance. Time limits grow with the round-trip time.
     #[arg(help_heading = HEADING)]
     #[arg(long, value_name = "TIME", requires = "url", value_parser = quantity::round_trip)]
     rtt: Option<Duration>,

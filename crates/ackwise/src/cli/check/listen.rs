@@ -19,11 +19,11 @@ use crate::cli::{
 
 #[derive(Args, Debug)]
 pub(super) struct Listen {
-    /// Check a client: play the server on ADDRESS for COMMAND, which runs once for each check
+    /// Check a client: run COMMAND once for each check, against a test server on ADDRESS
     ///
-    /// `{url}` in COMMAND stands for the server's URL, which ACKWISE_URL has too. --timeout limits each run (default: 10 s).
-    /// Without COMMAND, any client may connect, and what they show is graded after --requests, --timeout (600 s) or
-    /// Ctrl-C. --http, --only, --json, --markdown, --fail-on and exit codes are as for a server.
+    /// Replaces `{url}` in COMMAND with the server's URL, and sets ACKWISE_URL to it. --timeout limits each run (default:
+    /// 10 s). Without COMMAND, waits for any client, and prints the report after --requests, --timeout (default: 600 s)
+    /// or Ctrl-C. --http, --only, --json, --markdown, --fail-on and exit codes work as for a server.
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "ADDRESS", group = "subject", conflicts_with_all = OF_SERVERS)]
     listen: Option<SocketAddr>,
@@ -34,15 +34,15 @@ pub(super) struct Listen {
     #[arg(value_parser = whole(1..=10_000_u32))]
     requests: Option<u32>,
 
-    /// Use kernel sockets on this host
+    /// With COMMAND, use kernel sockets on this host instead of ackwise's own stack in a private network namespace
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, requires = "listen")]
     host_network: bool,
 
-    /// Speak TLS, with a certificate of a CA made for this run
+    /// Use TLS, with a certificate from a CA created for this run
     ///
-    /// COMMAND finds the CA's certificate in SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE and NODE_EXTRA_CA_CERTS, and
-    /// Java in a trust store of JAVA_TOOL_OPTIONS.
+    /// Gives COMMAND the CA's certificate in SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE and NODE_EXTRA_CA_CERTS, and
+    /// for Java as a trust store in JAVA_TOOL_OPTIONS.
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, requires = "listen")]
     tls: bool,
