@@ -57,15 +57,15 @@ pub(crate) struct Explain {
 
     /// Join two captures of the same connections, one from each end; their clocks may differ
     ///
-    /// What docs/limits.md says of 50 MB is of both together.
+    /// The limits in docs/limits.md apply to both captures together.
     #[arg(long, num_args = 2, value_names = ["CLIENT", "SERVER"])]
     #[arg(conflicts_with = "save_stripped")]
     pair: Option<Vec<PathBuf>>,
 
     /// Decrypt TLS with the secrets in this file (SSLKEYLOGFILE's format); may be repeated
     ///
-    /// Opens TLS 1.2 and 1.3 with AES-GCM and ChaCha20-Poly1305 if the capture has the handshake and whole packets
-    /// (`tcpdump -s 0`). Reports show of the content what they show without TLS: methods, paths, statuses.
+    /// Decrypts TLS 1.2 and 1.3 with AES-GCM and ChaCha20-Poly1305 if the capture has the handshake and whole packets
+    /// (`tcpdump -s 0`). Reports show methods, paths and statuses, as without TLS.
     #[arg(long, value_name = "FILE")]
     keys: Vec<PathBuf>,
 
@@ -95,31 +95,31 @@ pub(crate) struct Explain {
 
     /// Add a table of exchanges grouped by URL path, without the query
     ///
-    /// With number, median and 95th percentile of the durations, largest cause, and the avoidable part;
-    /// largest total first. Numbers and IDs in paths are not merged. JSON always has it.
+    /// Columns: number, median and 95th percentile of the durations, largest cause, and the avoidable part.
+    /// The largest total comes first. Paths that differ in a number or ID are not merged. JSON always has this table.
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<By>,
 
     /// Add a table of connections: bytes, round trips, retransmissions, windows, who closed
     ///
-    /// JSON always has it.
+    /// JSON always has this table.
     #[arg(long)]
     connections: bool,
 
-    /// Print when exchanges began as seconds since the first packet, or as date and time in UTC
+    /// Select the format of start times: seconds since the first packet, or date and time in UTC
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     time: Time,
 
     /// Exit with 1 if an exchange loses more than TIME to CAUSE, or if more than N requests and connects
-    /// have failed [default: 0]
+    /// have failed; TIME and N are 0 by default
     ///
-    /// `failures` counts all of them, and the name of a kind (docs/failures.md) those of that kind.
+    /// `failures` counts all failures. The name of a kind (docs/failures.md) in its place counts only that kind.
     #[arg(long, value_name = "CAUSE[=TIME]|failures[=N]", value_parser = Limit::parse)]
     fail_on: Vec<Limit>,
 
-    /// List the rules that decide, and the doubts that limit confidence
+    /// List the rules that decide the cause, and the doubts that limit confidence
     ///
-    /// JSON names the rule of each verdict.
+    /// JSON gives the rule and the doubt of each verdict.
     #[arg(long)]
     rules: bool,
 
@@ -151,16 +151,16 @@ pub(crate) struct Explain {
 
     /// Also write the packets of exchange N (as the report numbers them) to a pcapng file
     ///
-    /// They are those of its connection from the request to the ACK of the last byte of the response, and
-    /// the TCP handshake, as they were captured. Reads the files a second time. Not with --pair or standard
+    /// Writes the TCP handshake, and all packets of the connection from the request to the ACK of the
+    /// response's last byte, unchanged. Reads the files a second time. Does not work with --pair or standard
     /// input.
     #[arg(long, num_args = 2, value_names = ["N", "FILE"], conflicts_with = "pair")]
     export: Option<Vec<PathBuf>>,
 
-    /// Let --export also write the TLS secrets of the connection, so that Wireshark can decrypt the file
+    /// With --export, also write the TLS secrets of the connection, so that Wireshark can decrypt the file
     ///
-    /// They are those of --keys and of the capture for this connection alone. All packets of the connection
-    /// before the exchange come along. Without this option, no secret is written.
+    /// Writes only the secrets of this connection, from --keys and the capture, and also all earlier packets
+    /// of the connection. Without this option, --export never writes secrets.
     #[arg(long, requires = "export")]
     export_secrets: bool,
 
@@ -203,7 +203,7 @@ Examples:
   ackwise explain --explain-rule nagle-held
 
 Exit codes:
-  0  the report was printed
+  0  the report was printed, and no limit was exceeded
   1  an exchange, or the number of failures, exceeds a --fail-on limit
   2  no report could be produced; standard error gives the reason
 

@@ -18,9 +18,9 @@ use crate::cli::{outcome::Failure, quantity};
 pub(super) struct Arguments {
     /// Capture on this interface (`any` for all) instead of reading files
     ///
-    /// Captures until Ctrl-C, until --duration is over, or until it has 50 million packets. Needs Linux
-    /// and root or CAP_NET_RAW, which is given up once the interface is open. Promiscuous mode is not
-    /// supported.
+    /// Captures until Ctrl-C, until --duration has passed, or until it has 50 million packets. Needs Linux
+    /// and root or CAP_NET_RAW, and drops these privileges once the interface is open. Promiscuous mode is
+    /// not supported.
     #[arg(long, value_name = "NAME")]
     pub(super) interface: Option<String>,
 
@@ -30,9 +30,9 @@ pub(super) struct Arguments {
 
     /// Use at most SHARE of one processor on average [default: 5%]
     ///
-    /// If there are too many packets, fewer connections are followed: one in 2, 4, and so on, chosen by
-    /// their addresses and ports. The report says how many, and for how long. A second of processor time
-    /// may be used in advance. 100% follows as much as one processor can.
+    /// Under more load, follows only one connection in 2, 4, and so on, chosen by addresses and ports. The
+    /// report gives the share, and for how long. Bursts can exceed SHARE by up to one second of processor
+    /// time. 100% uses a whole processor.
     #[arg(long, value_name = "SHARE", value_parser = quantity::percent(1..=MOST_PERCENT))]
     cpu: Option<u32>,
 }
