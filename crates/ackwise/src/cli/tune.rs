@@ -30,11 +30,11 @@ use super::{
     quantity,
 };
 
-/// Set TCP options of a running server from outside, and close idle connections for new ones
+/// Set TCP options of a running server from outside, and close idle connections to make room for new ones
 ///
-/// Without --apply, reports what would be done, why, and the expected effect, and changes nothing. With --apply,
-/// sets the options on the server's listening sockets and open connections until Ctrl-C, then restores the
-/// old values. A run that was killed is undone too. Linux only.
+/// Without --apply, prints the planned changes, the reasons and the expected effect, and changes nothing. With
+/// --apply, sets the options on the server's listening sockets and open connections until Ctrl-C, then restores
+/// the old values, also if the run is killed. Linux only.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(group(ArgGroup::new("closing").args(["max_connections", "keep_free", "of"]).multiple(true)))]
@@ -44,59 +44,58 @@ pub(crate) struct Tune {
     #[arg(required_unless_present_any = ["of", "undo", "keep"])]
     port: Option<u16>,
 
-    /// Tune process PID and those that it has started, such as a proxy's master and its workers
+    /// Tune process PID and its descendants, such as a proxy's master and its workers
     ///
-    /// On all ports on which they listen, or on --port, in their network namespace. Without other options, closes idle
-    /// connections before the descriptors of one of the processes run out (--keep-free): those of clients, and
-    /// those to the servers behind a proxy, the longest idle first. The run ends when PID does.
+    /// Covers all ports on which these processes listen, or only --port, in their network namespace. Without other
+    /// options, closes idle connections before a process runs out of file descriptors (--keep-free), the longest idle
+    /// first: connections of clients, and connections of a proxy to its servers. The run ends when PID ends.
     #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
     #[arg(conflicts_with_all = ["pid", "netns", "user"])]
     of: Option<u32>,
 
-    /// Set TCP_NODELAY: no segment waits for the client's delayed ACK
+    /// Set TCP_NODELAY, so that no segment waits for the client's delayed ACK
     #[arg(long)]
     nodelay: bool,
 
-    /// Let at most SIZE unsent bytes wait in each connection (TCP_NOTSENT_LOWAT), such as 16KB
+    /// Limit the unsent bytes in each connection's send buffer to SIZE (TCP_NOTSENT_LOWAT), such as 16KB
     ///
-    /// The kernel reports the socket as writable only while fewer bytes wait. The server's next write can
-    /// exceed SIZE by one write of up to 64 KB or so.
+    /// The kernel reports the socket as writable only while it has fewer unsent bytes. The last write can exceed SIZE
+    /// by up to about 64 KB.
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(1..=0x4000_0000_u32))]
     unsent: Option<u32>,
 
-    /// Size the send and receive buffers in use so that they take at most SIZE of memory, such as 64MiB
+    /// Size all send and receive buffers in use to fit into SIZE of memory, such as 64MiB
     ///
-    /// Every 2 s, each connection that sends or receives much gets what it can use, by its losses, round trip
-    /// and rate (E2-ATBT, Okamoto et al. 2001); if that is more than SIZE, those that can use most get equal
-    /// shares. Replaces the kernel's autotuning of these buffers (SO_SNDBUF, SO_RCVBUF), and sets TCP_NODELAY on
-    /// connections with a send buffer, because the kernel exceeds the buffer's limit otherwise. Needs Linux 5.14.
+    /// Every 2 s, computes from losses, round trip and rate how much buffer each busy connection can use (E2-ATBT,
+    /// Okamoto et al. 2001). If the sum exceeds SIZE, the largest buffers are cut to equal sizes. Replaces the kernel's
+    /// autotuning of these buffers (SO_SNDBUF, SO_RCVBUF). Sets TCP_NODELAY on connections whose send buffer it sizes,
+    /// because the kernel exceeds the limit otherwise. Needs Linux 5.14.
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(65_536..=u32::MAX))]
     buffer_memory: Option<u32>,
 
-    /// Restart idle connections at the rate of before, instead of with the initial window
+    /// Pace the restart of idle connections at their earlier rate, instead of using the initial window
     ///
-    /// Replaces the kernel's CUBIC or Reno by the same with a restart by rate (eBPF): the congestion window is
-    /// kept over an idle period, and paced over one round trip until the first ACK. BBR and others stay. Needs
-    /// Linux 6.4 with BTF, and a build with `--features ebpf`. One run at a time.
+    /// Replaces the kernel's CUBIC or Reno by an eBPF version that keeps the congestion window over an idle period, and
+    /// paces it over one round trip until the first ACK. Does not change BBR and others. Needs Linux 6.4 with BTF, and
+    /// a build with `--features ebpf`. Only one run at a time can use this option.
     #[arg(long)]
     pace: bool,
 
-    /// Close idle connections when as many as N are open or wait to be accepted, or nearly so (--keep-free)
+    /// Close idle connections when nearly N connections (see --keep-free) are open or wait to be accepted
     ///
-    /// Give the server's own limit. It holds for the listening sockets of one address or of one process together; another
-    /// program on the port has N places of its own. Connections close too when the descriptors of a process of the server are
-    /// short. A connection is idle if data has flowed both ways, nothing is unread,
-    /// unsent or unacknowledged, and the server's last data went out after the client's came in. What
-    /// pauses in the middle of a stream (WebSocket, event streams, HTTP/2 with several requests) can look
-    /// idle: use --exclude, or do not use this option for such servers.
+    /// Set N to the server's own limit. N applies to all listening sockets of one address, or of one process, together;
+    /// another program on the port has its own N. Also closes connections when a process of the server is short of file
+    /// descriptors. A connection is idle if data has flowed both ways, nothing is unread, unsent or unacknowledged, and
+    /// the server's last data was sent after the client's arrived. A stream that pauses (WebSocket, event streams,
+    /// HTTP/2 with several requests) can look idle: use --exclude, or do not use this option for these servers.
     #[arg(long, value_name = "N", value_parser = whole(1_u32..))]
     max_connections: Option<u32>,
 
-    /// Keep N places, or that part of them, free for new connections [default: 10%]
+    /// Keep room for N new connections, or for PERCENT of --max-connections [default: 10%]
     ///
-    /// Idle connections close before the limit is reached, so that a server which turns newcomers away has room for
-    /// them. The same number, or part, of each process's descriptors stays free, in both cases at most half. With 0, a
-    /// place becomes free when a client waits for it. Without --max-connections, only descriptors count.
+    /// Closes idle connections before the limit is reached, because some servers reject new connections at their limit.
+    /// Keeps the same number, or share, of each process's file descriptors free. Never keeps more than half free. With
+    /// 0, closes a connection only when a client waits. Without --max-connections, only descriptors count.
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "N|PERCENT", value_parser = keep_free)]
     keep_free: Option<KeepFree>,
@@ -111,10 +110,10 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = quantity::time)]
     idle_at_least: Duration,
 
-    /// Close a connection whose order of request and response is not known only after TIME
+    /// Close a connection only after TIME if the order of its last request and response is unknown
     ///
-    /// The kernel's clock ticks every 4 ms on many systems: a request may follow a response within one
-    /// tick. Give a TIME longer than the server's slowest response.
+    /// The order is unknown if both fall into one tick of the kernel's clock, which is 4 ms on many systems. Set TIME
+    /// longer than the server's slowest response.
     #[arg(hide_short_help = true, requires = "closing")]
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = quantity::time)]
     unsure_after: Duration,
@@ -134,8 +133,8 @@ pub(crate) struct Tune {
 
     /// Tune only the listening sockets that USER has opened
     ///
-    /// A name, or a user ID. Needed if several users listen on the port, each on an address of its own: what other users do
-    /// there must not decide which of the server's connections close.
+    /// USER is a name or a user ID. Required if several users listen on the port, each on its own address: one user's
+    /// connections must not cause another user's connections to be closed.
     #[arg(long, value_name = "USER", value_parser = user)]
     user: Option<u32>,
 
@@ -145,19 +144,19 @@ pub(crate) struct Tune {
     #[arg(conflicts_with = "apply")]
     watch: Duration,
 
-    /// Do it, until Ctrl-C; needs root
+    /// Apply the changes until Ctrl-C; needs root
     #[arg(long)]
     apply: bool,
 
-    /// Also measure the server at URL before and with the change: `check`, and ten rounds of `load`; then end
+    /// Measure the server at URL before and with the change, print what differs, and end
     ///
-    /// One request at a time, for 5 s each. The rounds do not alternate: load of others that changes meanwhile is part of
-    /// the ratio.
+    /// Runs `check --quick`, and `load` ten times for 0.5 s with one request at a time. Other load that changes in
+    /// between is part of the ratios.
     #[arg(hide_short_help = true, requires = "apply")]
     #[arg(long, value_name = "URL")]
     compare: Option<String>,
 
-    /// Restore what runs that were killed have left behind; needs root
+    /// Restore the options that killed runs have left changed; needs root
     #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "buffer_memory", "pace"])]
     #[arg(conflicts_with_all = ["max_connections", "keep_free", "of", "pid", "netns", "user"])]
     undo: bool,
@@ -166,7 +165,7 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["port", "apply", "undo"])]
     keep: Option<PathBuf>,
 
-    /// Print one JSON document for each act, one on a line
+    /// Print each action as a JSON document on a line of its own
     #[arg(long)]
     json: bool,
 }
@@ -331,23 +330,23 @@ fn net(text: &str) -> Result<IpNet, String> {
 
 const EXAMPLES: &str = "\
 Examples:
-  ackwise tune --port 8080 --nodelay               report what it would change and the expected effect
+  ackwise tune --port 8080 --nodelay               show planned changes and expected effect
   ackwise tune --port 8080 --nodelay --apply       set TCP_NODELAY until Ctrl-C
   ackwise tune --of 4711 --apply                   keep descriptors of proxy 4711 free: close idle connections
-  ackwise tune --undo                              restore what a killed run has left behind
+  ackwise tune --undo                              restore what a killed run left changed
 
 --help describes all options.";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
-  ackwise tune --port 8080 --nodelay               report what it would change and the expected effect
+  ackwise tune --port 8080 --nodelay               show planned changes and expected effect
   ackwise tune --port 8080 --nodelay --apply       set TCP_NODELAY until Ctrl-C
   ackwise tune --port 8080 --unsent 16KB --apply   keep slow clients from filling kernel memory
   ackwise tune --port 80 --pid 4711 --nodelay      a server in the container of process 4711
   ackwise tune --of $(pidof -s haproxy) --apply    close idle connections before descriptors run out
   ackwise tune --port 80 --max-connections 200 --unsure-after 60s --exclude 10.0.0.0/8 --apply
                                                    close idle connections when 180 are open
-  ackwise tune --undo                              restore what a killed run has left behind
+  ackwise tune --undo                              restore what a killed run left changed
 
 Exit codes:
   0  all options were restored
