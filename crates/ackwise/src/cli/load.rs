@@ -67,17 +67,17 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "TIME", value_parser = quantity::time, default_value = "10s")]
     timeout: Duration,
 
-    /// Send a request again, on a new connection, if it crossed the server's close of a kept one
+    /// Repeat a request on a new connection if the server closed a kept connection while the request was in transit
     ///
-    /// Not POST: only requests whose method is idempotent (RFC 9110).
+    /// Repeats only requests with an idempotent method (RFC 9110), so not POST.
     #[arg(hide_short_help = true)]
     #[arg(long, conflicts_with = "plan")]
     retry_closed: bool,
 
     /// Exit with 1 if more than N requests have failed [default: failures, close-race]
     ///
-    /// `failures` counts all but those that crossed the server's close of a kept connection. The name of a kind (docs/load.md)
-    /// counts those of that kind, `close-race` those that crossed a close and were not sent again. N is 0 by default.
+    /// `close-race` counts requests that were in transit when the server closed a kept connection, and were not repeated.
+    /// `failures` counts all other failures. The name of a kind (docs/load.md) counts only that kind. N is 0 by default.
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "failures[=N]|KIND[=N]", value_parser = Limit::parse)]
     #[arg(conflicts_with_all = ["plan", "against"])]
@@ -102,8 +102,8 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "PRESET", value_parser = preset::parser())]
     tcp: Option<Preset>,
 
-    /// Connect from this address or network (repeatable, or comma-separated); when an address has no
-    /// free port left, the next one is used
+    /// Connect from this address or network (repeatable, or comma-separated); use the next address when one
+    /// has no free port left
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "ADDRESS|NET", value_delimiter = ',')]
     source: Vec<SourceNet>,
@@ -132,18 +132,18 @@ pub(crate) struct LoadArguments {
     #[arg(long)]
     allow_host_changes: bool,
 
-    /// Also load this server, in turn with the first one, and compare them
+    /// Also load this server, alternating with the first one, and compare them
     ///
-    /// Ten rounds of each. The limits (--requests, --connections, --duration) are those of all rounds of
-    /// one server.
+    /// Loads each server in ten rounds. --requests, --connections and --duration limit the sum of all rounds of
+    /// a server.
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "URL", conflicts_with = "hgrm")]
     against: Option<Target>,
 
-    /// Capture the packets of the run and report what the requests waited for, as `ackwise explain` does
+    /// Capture the packets of the run, and report the causes of waiting as `ackwise explain` does
     ///
-    /// Captures what goes to and from the server's port on all interfaces, for at most 10 minutes. Needs
-    /// Linux and root or CAP_NET_RAW, and takes processor time.
+    /// Captures packets to and from the server's port on all interfaces, for at most 10 minutes. Needs Linux
+    /// and root or CAP_NET_RAW, and uses processor time.
     #[arg(hide_short_help = true)]
     #[arg(long, conflicts_with = "against")]
     explain: bool,
@@ -394,18 +394,18 @@ Examples:
   ackwise load http://localhost:8080/large --workload surge --requests-per-connection 10 --json
       request ranges of the sizes of SURGE's files, and print JSON
   ackwise load http://localhost:8080/ --plan pipelined --pages 20
-      load the page and the files that it shows 20 times, on one pipelined connection each time
+      load the page and its files 20 times, each time on one pipelined connection
   sudo ackwise load http://localhost:8080/ --close swap --allow-host-changes
       move TIME-WAIT from the server to the client with an RST
 
 Exit codes:
   0    every request got the expected response
-  1    some requests failed (see --fail-on) or were not sent, some connections did not close, or ports
-       ran out
+  1    some requests failed (see --fail-on) or were not sent, some connections did not close, or
+       ports ran out
   2    the load test could not run, or no request got a response
   130  interrupted by SIGINT (143 by SIGTERM); prints the results so far
 
-docs/load.md explains what is measured and how.";
+docs/load.md describes the measurements.";
 
 const WIDE: usize = 100;
 const SHOW_INTERVAL: Duration = Duration::from_millis(250);

@@ -23,9 +23,9 @@ pub(super) struct Asked {
     #[arg(short = 'X', long, value_name = "METHOD", value_parser = parse_method)]
     method: Option<Method>,
 
-    /// Send this content with all requests, or that of a file: @FILE
+    /// Send TEXT as the content of all requests; @FILE sends a file
     ///
-    /// It is sent as a form unless --header gives a Content-Type.
+    /// The content is sent as a form unless --header gives a Content-Type.
     #[arg(help_heading = HEADING)]
     #[arg(short, long, value_name = "TEXT")]
     data: Option<String>,
@@ -35,21 +35,21 @@ pub(super) struct Asked {
     #[arg(short, long, value_name = "NAME:PASSWORD", value_parser = parse_user)]
     user: Option<(String, String)>,
 
-    /// Request the URLs or paths in FILE, one on each line, in turn after URL; all on the same server
+    /// Request URL and the URLs or paths in FILE in turn; FILE has one per line, all on the same server
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     urls: Option<PathBuf>,
 
-    /// Request files of the sizes of a published workload
+    /// Request files with the sizes of a published workload
     ///
-    /// If the path of URL contains {bytes}, that is replaced by the size of each file. Otherwise, a range
-    /// of that size is requested from the beginning of URL. NAME is heidemann, mah, gurkan, surge,
+    /// Replaces {bytes} in the path of URL with the size of each file. Without {bytes}, requests a range of that
+    /// size from the beginning of URL. NAME is heidemann, mah, gurkan, surge,
     /// surge-requested, webstone-2 or specweb96.
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "NAME", value_parser = workload)]
     workload: Option<Pages>,
 
-    /// Compare the content of all responses: `same` for the same each time, or its SHA-256 in hexadecimal
+    /// Require the content of all responses to be the `same`, or to have this SHA-256 (hexadecimal)
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "same|SHA256", value_parser = content_check)]
     expect_content: Option<ContentCheck>,

@@ -31,7 +31,7 @@ pub(super) struct Paced {
     #[arg(long, value_name = "K", default_value = "1", value_parser = per_connection)]
     requests_per_connection: PerConnection,
 
-    /// Send R requests per second, such as 500/s, even if the server falls behind [default: send one when another is
+    /// Send R requests per second, such as 500/s, even if the server falls behind [default: send the next when one is
     /// answered]
     #[arg(long, value_name = "R", value_parser = quantity::per_second)]
     rate: Option<Frequency>,
@@ -41,21 +41,21 @@ pub(super) struct Paced {
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     arrivals: Spacing,
 
-    /// Make each of the C connections a user who thinks this long between pages
+    /// Treat each of the C connections as a user who waits this long between pages
     ///
     /// HOW is a time (2s), a uniform distribution (1s..2s), an exponential one (exponential:2s), or a published one:
-    /// gurkan (1s..2s) or surge (Pareto from 1 s on). A page is one of --workload with all its files; without it, each
-    /// request. Latencies do not include think times.
+    /// gurkan (1s..2s) or surge (Pareto from 1 s on). A page is a page of --workload with all its files; without
+    /// --workload, each request is a page. Latencies do not include think times.
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "HOW", conflicts_with = "rate", value_parser = think)]
     think: Option<Span>,
 
-    /// Select what users think after
+    /// Select where --think applies
     #[arg(hide_short_help = true)]
     #[arg(long, value_enum, value_name = "WHAT", requires = "think", default_value_t)]
     think_scope: Scope,
 
-    /// Seed of random spacing, of --think and of --workload
+    /// Set the seed of --arrivals, --think and --workload
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -64,7 +64,7 @@ pub(super) struct Paced {
     #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     duration: Option<Duration>,
 
-    /// Do not count the requests of the first TIME, which --duration does not include
+    /// Do not count requests during the first TIME; --duration starts after it
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     warmup: Option<Duration>,
@@ -136,10 +136,10 @@ fn think(text: &str) -> Result<Span, String> {
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum Scope {
-    /// The last file of a page
+    /// After the last file of a page
     #[default]
     Document,
-    /// Each file
+    /// After each file
     File,
 }
 
@@ -154,10 +154,10 @@ impl From<Scope> for ThinkScope {
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum Spacing {
-    /// At equal distances
+    /// Equal gaps
     #[default]
     Constant,
-    /// With exponential distances, like requests of many independent users
+    /// Exponential gaps, like requests of many independent users
     Poisson,
 }
 

@@ -17,7 +17,7 @@ use crate::cli::{number::whole, outcome::Failure, quantity};
 pub(super) struct Planned {
     /// Load whole pages by PLAN and report page times
     ///
-    /// A page is URL and the files that its HTML shows, those of --urls instead, or one of --workload. PLAN is serial,
+    /// A page is URL with the files that its HTML embeds, or with the files of --urls, or a page of --workload. PLAN is serial,
     /// parallel:N, persistent, pipelined, segment-filled, segment-filled:SIZE (default 1460B) or get-web, as in experiment
     /// files. --timeout is the limit for a page.
     #[arg(help_heading = HEADING)]
@@ -31,7 +31,7 @@ pub(super) struct Planned {
     #[arg(long, value_name = "N", requires = "plan", value_parser = whole(1..=PAGES_LIMIT as u64))]
     pages: Option<u64>,
 
-    /// Let each user have SHARE, such as 50%, of a page's embedded files in its cache, chosen at random
+    /// Assume that each user has a random SHARE of a page's embedded files, such as 50%, in the cache
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "SHARE", requires = "plan", value_parser = quantity::share)]
     cached: Option<Probability>,
