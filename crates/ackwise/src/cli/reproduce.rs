@@ -26,7 +26,7 @@ use super::{
 /// Reproduce a paper's experiments and print each published value beside the measured one
 ///
 /// Simulates the experiments behind the tables and figures of each paper, and tests its claims. Some
-/// of the tables it prints have no published values: they show the runs that test a claim.
+/// printed tables have no published values: they show the runs that test a claim.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Reproduce {
@@ -38,16 +38,18 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     quick: bool,
 
-    /// Show instead which claims depend on which parameters that the paper does not give (okamoto only)
+    /// Show only how claims depend on parameters that the paper does not give (okamoto only)
     #[arg(long, conflicts_with = "quick")]
     sensitivity: bool,
 
-    /// Simulate the experiments, or play them in real time on this machine's kernel, beside the simulator
-    /// with Linux's TCP and with the paper's (Linux only; about 15 minutes for all papers, 2 with --quick)
+    /// Simulate the experiments, or run them in real time on this machine's kernel (Linux only; about 15 minutes for
+    /// all papers, 2 with --quick)
+    ///
+    /// With `kernel`, also prints the simulator's results with Linux's TCP and with the paper's.
     #[arg(long, value_name = "WORLD", value_enum, default_value_t = OnWorld::Sim)]
     on: OnWorld,
 
-    /// With --on kernel, play each case until N runs were undisturbed, and report the medians
+    /// With --on kernel, repeat each case until N runs were undisturbed, and report the medians
     #[arg(long, value_name = "N", value_parser = whole(NonZeroU32::MIN..=MOST_REPEATS))]
     repeat: Option<NonZeroU32>,
 
@@ -59,7 +61,7 @@ pub(crate) struct Reproduce {
     #[arg(long, group = "format")]
     markdown: bool,
 
-    /// With --on kernel, also write the JSON to this file, whatever is printed
+    /// With --on kernel, also write the results to this file as JSON
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 
@@ -71,7 +73,7 @@ pub(crate) struct Reproduce {
 /// Who plays the experiments.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum OnWorld {
-    /// Virtual time: exact, fast and the same each time
+    /// Virtual time: fast and deterministic
     Sim,
     /// Kernel sockets at both ends, in real time
     Kernel,
@@ -201,11 +203,11 @@ Examples:
   ackwise reproduce gurkan --quick       only the values that are checked against a tolerance
   ackwise reproduce faber                TIME-WAIT at busy servers: Faber, Touch and Yue 1997
   ackwise reproduce okamoto --sensitivity
-      which claims depend on parameters that the paper does not give (minutes)
+      claims that depend on parameters that the paper does not give (minutes)
   ackwise reproduce heidemann --html heidemann.html
       also write an HTML page with the figures
   ackwise reproduce heidemann --on kernel
-      play the experiments on this machine's kernel, beside the simulator
+      run the experiments on this machine's kernel and in the simulator
   ackwise reproduce --json               all papers, as JSON
   ackwise reproduce --markdown > docs/findings.md
 

@@ -34,7 +34,7 @@ use super::{
     rows::Formats,
 };
 
-/// Run an experiment, simulated or on this machine's kernel: every combination of its variables
+/// Run every combination of an experiment's variables, simulated or on this machine's kernel
 ///
 /// An experiment is a TOML file that defines hosts, links, applications, the variables of a sweep and
 /// the metrics to show (docs/experiments.md). A case is one combination of values of the variables. Each
@@ -48,7 +48,7 @@ use super::{
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {
-    /// Run this experiment: a file, or the name of a built-in one
+    /// Run this experiment: a file or the name of a built-in experiment
     #[arg(long_help = experiment_help())]
     experiment: PathBuf,
 
@@ -72,12 +72,12 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     threads: Option<NonZeroUsize>,
 
-    /// Play the experiment in the simulator, or in real time on this machine: real sockets in network
+    /// Run the experiment in the simulator, or in real time on this machine: real sockets in network
     /// namespaces, over emulated links (Linux only)
     #[arg(long, value_name = "WORLD", value_enum, default_value_t = WorldName::Sim)]
     on: WorldName,
 
-    /// With --on kernel or wire, play each row until N runs were undisturbed, and report the medians
+    /// With --on kernel or wire, repeat each row until N runs were undisturbed, and report the medians
     #[arg(long, value_name = "N", value_parser = whole(1..=1_000_u32), default_value_t = 1)]
     repeat: u32,
 
@@ -99,7 +99,7 @@ pub(crate) struct Run {
 /// Who plays an experiment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum WorldName {
-    /// Virtual time: exact, fast and the same each time
+    /// Virtual time: fast and deterministic
     Sim,
     /// Kernel sockets at both ends, in real time
     Kernel,
@@ -342,7 +342,7 @@ fn list(experiment: &Experiment) -> String {
 
 fn experiment_help() -> String {
     let names = built_in_names().collect::<Vec<_>>().join(", ");
-    format!("Run this experiment: a file, or the name of a built-in one: {names}")
+    format!("Run this experiment: a file or the name of a built-in experiment ({names})")
 }
 
 const EXAMPLES: &str = "\
@@ -357,7 +357,7 @@ Examples:
       write an HTML page that shows the packets of case 1
   ackwise run dumbbell --set link.bottleneck.queue=\"25 packets\" --set duration=10s --json
   ackwise run page.toml --on kernel --repeat 5
-      play the experiment on this machine's kernel, and print medians of five runs
+      run the experiment on this machine's kernel, and print medians of five runs
   ackwise run page.toml --on wire --set 'host.client.tcp=\"sunos-4.1\"'
       the same with Ackwise's own TCP at the clients
   ackwise run sweep.toml --shard 2/8 --rows part2.rows

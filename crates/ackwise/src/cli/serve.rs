@@ -26,13 +26,11 @@ use super::{
 
 /// Serve files over HTTP/1.1, written to the socket as you choose
 ///
-/// Serves DIR, or without DIR documents of any length: /6651 has 6,651 bytes. By default every fix is on: head and
-/// body leave together, in one write, with TCP_NODELAY. The options turn fixes off, so that a stall can be watched
-/// in a client, in `ackwise check`, or in a capture. Files whose names begin with a dot, and links that leave DIR,
-/// are not served.
+/// Serves DIR. Without DIR, serves documents of any length: /6651 has 6,651 bytes. By default, every fix is on: head
+/// and body are sent in one write, with TCP_NODELAY. The options turn fixes off, to show a stall in a client, in
+/// `ackwise check` or in a capture. Does not serve files whose names begin with a dot, or links that leave DIR.
 ///
-/// Each connection has a thread: a server for measurements on a network that you trust, not for the public.
-/// Ctrl-C ends it with exit code 0.
+/// Uses one thread per connection. Not hardened: use it only on trusted networks. Ctrl-C ends it with exit code 0.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Serve {
@@ -49,7 +47,7 @@ pub(crate) struct Serve {
     #[arg(long = "as", value_name = "NAME", default_value = "fixed")]
     behaviour: Preset,
 
-    /// Write the head apart from the body
+    /// Write head and body separately
     #[arg(long)]
     head_apart: bool,
 
@@ -69,9 +67,9 @@ pub(crate) struct Serve {
     #[arg(long)]
     fill_segments: bool,
 
-    /// Set the send buffer (SO_SNDBUF); the kernel doubles it. With `auto`, size it for each connection by E-ATBT
+    /// Set SO_SNDBUF to SIZE (the kernel doubles it); `auto` sizes the buffer of each connection by E-ATBT
     ///
-    /// E-ATBT (Okamoto et al. 2001) derives the size from losses and round trip of the connection, and begins with 16 KB
+    /// E-ATBT (Okamoto et al. 2001) computes the size from the connection's losses and round trip. It starts with 16 KB
     /// or two segments. Linux only.
     #[arg(long, value_name = "SIZE|auto", value_parser = send_buffer)]
     send_buffer: Option<SendBuffer>,
@@ -88,7 +86,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     close: bool,
 
-    /// Hold at most this many connections open; further ones are closed at once
+    /// Keep at most N connections open, and close further ones at once
     #[arg(long, value_name = "N", default_value = "256", value_parser = whole(1..=10_000_usize))]
     connections: usize,
 
@@ -99,11 +97,11 @@ pub(crate) struct Serve {
     #[arg(long)]
     pace: bool,
 
-    /// Answer GETWEB: a page, and all files of this server that it shows, as one response
+    /// Support GETWEB: send a page and all its files on this server as one response
     #[arg(long)]
     getweb: bool,
 
-    /// Accept CLIENT_CLOSE, by which a client says that it closes first and holds TIME-WAIT
+    /// Support CLIENT_CLOSE: the client announces that it closes first and holds TIME-WAIT
     #[arg(long)]
     client_close: bool,
 
@@ -115,9 +113,9 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(0..=1_u64 << 40))]
     mmap_over: Option<u64>,
 
-    /// Send the head apart to clients whose User-Agent contains TEXT (repeatable)
+    /// Send the head separately to clients whose User-Agent contains TEXT (repeatable)
     ///
-    /// For clients that ignore data in the segment of the head (Heidemann 1996, section 2.6).
+    /// For clients that ignore data in the same segment as the head (Heidemann 1996, section 2.6).
     #[arg(long, value_name = "TEXT")]
     head_apart_for: Vec<String>,
 
@@ -125,14 +123,13 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "TEXT")]
     close_for: Vec<String>,
 
-    /// Serve on the kernel's TCP, or on Ackwise's own on a TUN device, which needs root or CAP_NET_ADMIN
+    /// Select the server's TCP stack
     ///
-    /// On a TUN device, only the port of --listen counts, and responses are written as far as the send buffer takes
-    /// them.
+    /// The ackwise stack uses only the port of --listen, and writes as much of a response as fits into the send buffer.
     #[arg(long, value_enum, default_value_t)]
     stack: ServerStack,
 
-    /// Ask clients to hold TIME-WAIT, by a TCP option that Ackwise's stack has (--stack ackwise only)
+    /// Ask clients to hold TIME-WAIT, with a TCP option of Ackwise's stack (--stack ackwise only)
     #[arg(long)]
     negotiate_time_wait: bool,
 
@@ -146,7 +143,7 @@ pub(crate) struct Serve {
 enum Preset {
     /// One write, Nagle off, connections persist
     Fixed,
-    /// Apache 1.1 as in Heidemann's papers: head apart, 4 KB a write, Nagle on
+    /// Apache 1.1 as in Heidemann's papers: separate head, 4 KB per write, Nagle on
     #[value(name = "1996")]
     Paper1996,
 }
@@ -157,7 +154,7 @@ enum ServerStack {
     /// Kernel sockets; no privileges needed
     #[default]
     Kernel,
-    /// Ackwise's own stack on a TUN device
+    /// Ackwise's own stack on a TUN device; needs root or CAP_NET_ADMIN
     Ackwise,
 }
 
@@ -170,7 +167,7 @@ enum CopyMode {
     Stdio,
     /// Let the kernel copy (sendfile)
     Sendfile,
-    /// Map files into memory, from where the kernel copies them (Linux only)
+    /// Map files into memory, and let the kernel copy from there (Linux only)
     Mmap,
 }
 
