@@ -76,10 +76,10 @@ use Cause::{
 };
 
 /// What is a program's or a path's.
-const BOTH_ENDS: &str = "capture at both ends, and join the captures with `ackwise explain --pair`: what left one end \
-                         on time and reached the other one late was held on the way";
-const AT_SERVER: &str = "capture at the server as well (`ackwise explain --pair`): between the arrival of the request and \
-                         the departure of the response there, the time is the server's";
+const BOTH_ENDS: &str = "capture at both ends, and join the captures with `ackwise explain --pair`: a segment that left \
+                         one end on time and reached the other late was delayed on the path";
+const AT_SERVER: &str = "capture at the server as well (`ackwise explain --pair`): the server's own time runs from the \
+                         arrival of the request there to the departure of the response";
 const CORKED: &str = "run `ackwise check URL`, which tests for a cork, or see whether the program sets TCP_CORK or uses \
                       MSG_MORE (`strace -f -e trace=setsockopt,sendto,sendmsg`)";
 const CORKED_WITHOUT_HTTP: &str = "see whether the server sets TCP_CORK or uses MSG_MORE \
@@ -93,13 +93,13 @@ const NAGLE_SERVER: &str = "run `ackwise check URL`, which tests for it, or see 
                             (`strace -f -e trace=setsockopt`) and when it writes";
 const NAGLE_CLIENT: &str =
     "see whether the client sets TCP_NODELAY (`strace -f -e trace=setsockopt`) and when it writes";
-const NOT_READ: &str = "look at Recv-Q of the receiver's socket while it is slow (`ss -tn`): bytes there were not read by \
-                        its program";
+const NOT_READ: &str = "look at Recv-Q of the receiver's socket while it is slow (`ss -tn`): its program has not read the \
+                        bytes there";
 const WRITES: &str = "compare with the times of its writes (its log, or `strace -f -tt -e trace=write,writev,sendto,sendmsg`)";
 const WHOLE: &str =
     "capture whole packets (`-s 0`): they show whether a flow-control window of HTTP/2 was used up";
-const LOST: &str = "capture at the receiver as well: a segment that was lost is not there, one that the path held is there, \
-                    late";
+const LOST: &str =
+    "capture at the receiver as well: a lost segment is missing there, a delayed one arrives late";
 
 #[rustfmt::skip]
 const CHECKS: &[Row] = &[
@@ -116,8 +116,8 @@ const CHECKS: &[Row] = &[
     against(PathStall, &[ServerThink, ApplicationLimited], BOTH_ENDS),
     against(PathStall, &[RetransmissionTimeout, LossRecovery], LOST),
     any(PathStall, BOTH_ENDS),
-    against(Queueing, &[Propagation], "measure the round trip while nothing else uses the path (`ping`): a queue comes and \
-                                       goes with the load, distance stays"),
+    against(Queueing, &[Propagation], "measure the round trip while nothing else uses the path (`ping`): queueing changes with \
+                                       the load, distance does not"),
     any(Queueing, BOTH_ENDS),
 
     at(ShortInitialSegment, Party::Server, TESTED),
@@ -138,11 +138,11 @@ const CHECKS: &[Row] = &[
     against(IdleRestart, &[H2FlowControl], WHOLE),
     any(IdleRestart, "read `sysctl net.ipv4.tcp_slow_start_after_idle` at the sender: if it is 0, the window is not reduced"),
     against(SendBuffer, &[ApplicationLimited, ServerThink], WRITES),
-    any(SendBuffer, "look at the sender's socket while it sends (`ss -tmi`): a full buffer has as many bytes (w) as it may \
-                     have (tb)"),
+    any(SendBuffer, "look at the sender's socket while it sends (`ss -tmi`): the buffer is full if its bytes (w) reach its \
+                     limit (tb)"),
     any(H2FlowControl, "capture whole packets (`-s 0`), and compare with the windows that the receiver sets \
                         (SETTINGS_INITIAL_WINDOW_SIZE, and WINDOW_UPDATE of the connection)"),
-    any(HeadOfLine, "see whether the client sends requests before it has the response to the one before"),
+    any(HeadOfLine, "see whether the client sends requests before it has the previous response"),
 
     any(LossRecovery, LOST),
     any(RetransmissionTimeout, LOST),

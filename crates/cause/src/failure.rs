@@ -190,39 +190,43 @@ impl FailureKind {
     pub const fn happened(self) -> &'static str {
         match self {
             Self::CloseRace => "closed idle connections while requests were on their way",
-            Self::IgnoredClose => "had closed connections on which the client then sent requests",
-            Self::IdleFlowDropped => "got nothing on connections that had been idle",
+            Self::IgnoredClose => "had closed connections before the client sent requests on them",
+            Self::IdleFlowDropped => "received nothing on connections that had been idle",
             Self::EarlyResponseReset => {
                 "answered before the end of requests, and reset connections with the rest unread, which may take the answer \
                  from the client"
             }
-            Self::ClosedUnanswered => "closed connections, and did not answer requests that it had",
-            Self::Truncated => "ended connections within responses",
-            Self::RequestCutOff => "did not get all of requests before their connections ended",
-            Self::Reset => "reset connections, and did not answer requests",
+            Self::ClosedUnanswered => {
+                "closed connections without answering requests that had arrived"
+            }
+            Self::Truncated => "closed connections in the middle of responses",
+            Self::RequestCutOff => {
+                "did not receive complete requests before their connections ended"
+            }
+            Self::Reset => "reset connections without answering requests",
             Self::Abandoned => "had not answered requests when the client gave up",
             Self::Unprocessed => {
-                "closed connections (GOAWAY) with requests on their way that it did not process"
+                "closed connections (GOAWAY) while requests were in transit, and did not process them"
             }
-            Self::DeadlineExceeded => "had not answered gRPC calls when their deadlines were over",
+            Self::DeadlineExceeded => "had not answered gRPC calls when their deadlines expired",
             Self::TooManyPings => {
                 "ended connections because clients' keepalive pings came too often (GOAWAY, too_many_pings)"
             }
-            Self::Silent => "acknowledged no copy of requests",
+            Self::Silent => "did not acknowledge requests or their retransmissions",
             Self::PathMtuBlackHole => {
                 "and its clients exchanged small segments, but full ones did not get through"
             }
             Self::AcceptQueueFull => {
-                "answered SYNs, and ignored what completes connections and what came after that"
+                "answered SYNs, but ignored the ACKs that complete the handshakes and all later segments"
             }
             Self::ConnectRefused => "refused connections",
-            Self::ConnectUnreachable => "could not be reached, as ICMP said",
+            Self::ConnectUnreachable => "could not be reached (ICMP error)",
             Self::ConnectUnanswered => "did not answer attempts to connect",
             Self::ConnectAbandoned => "answered attempts to connect that the client had given up",
-            Self::TimeWaitCollision => "still held old connections of the same ports",
+            Self::TimeWaitCollision => "still held old connections from the same ports",
             Self::ConnectReset => "reset new connections before anything was sent",
             Self::TlsAlert => "and its clients did not agree on a TLS session",
-            Self::TlsUnfinished => "had connections that ended within the handshake of TLS",
+            Self::TlsUnfinished => "had connections that ended during the TLS handshake",
         }
     }
 
@@ -235,7 +239,7 @@ impl FailureKind {
                 "let the server keep idle connections longer than the client does, or let the client retry at once"
             }
             Self::IgnoredClose => {
-                "let the client close connections that the server has closed, and take none of them for a request"
+                "let the client close connections that the server has closed, and not reuse them"
             }
             Self::IdleFlowDropped => {
                 "close idle connections before the path forgets them (a NAT or firewall timeout), or set SO_KEEPALIVE \
@@ -246,18 +250,18 @@ impl FailureKind {
                  100 (Continue) only to what it will read"
             }
             Self::ClosedUnanswered | Self::Reset => {
-                "look at the server's log: a crash, a worker that was ended, or a limit"
+                "look at the server's log: a crash, a killed worker, or a limit"
             }
             Self::Truncated => {
-                "look at the server's log: a crash, a timeout, or a server behind it that ended the response"
+                "look at the server's log: a crash, a timeout, or a response cut off by a server behind it"
             }
             Self::RequestCutOff => "look at the log of the end that closed the connection",
             Self::Abandoned => {
                 "compare the client's timeout with the time that the server needs for these requests"
             }
             Self::Unprocessed => {
-                "let the client send them again, which is safe; the server's limit on requests or time for each connection \
-                 makes it rarer"
+                "let the client repeat them, which is safe; to make this rarer, raise the server's limit on requests or time \
+                 per connection"
             }
             Self::DeadlineExceeded => {
                 "compare the client's deadline with the time that the server needs for these calls"
@@ -285,7 +289,7 @@ impl FailureKind {
                 "compare the client's timeout for connecting with the time to the SYN-ACK"
             }
             Self::TimeWaitCollision => {
-                "let the client take other ports for new connections (SO_REUSEADDR and bind with a fixed port do not), use \
+                "let the client use other ports for new connections (SO_REUSEADDR and bind with a fixed port do not), use \
                  timestamps (RFC 7323, which let Linux replace such a connection), and keep connections"
             }
             Self::ConnectReset => {

@@ -168,7 +168,7 @@ checks! {
     refused_upload: RefusedUpload,
     /// How long a client waits for an IPv6 address that does not answer.
     happy_eyeballs: HappyEyeballs,
-    /// How much of a response a client lets be under way.
+    /// How much of a response a client allows in flight.
     window_updates: WindowUpdates,
     /// How long a stream takes to begin.
     stream_first_event: StreamFirstEvent,

@@ -28,11 +28,11 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     subject: Subject::Fact(
         "close-race",
-        "whether a client sends a request again that met the server's close of an idle connection",
+        "whether a client repeats a request if the server closes the idle connection at the same time",
     ),
     is_stall: false,
     remedies: &[&[Remedy::new(
-        "send GET and other idempotent requests again if a reused connection closes without a \
+        "repeat GET and other idempotent requests if a reused connection closes without a \
              response, and keep idle connections for a shorter time than the server does",
     )]],
     run: Run::Client(ClientCheck { run, judge_any: None }),
@@ -143,7 +143,7 @@ fn outcome(run: &Observed) -> String {
 
 const SEND_AGAIN: &str = "send requests above the last stream of a GOAWAY again, whatever their method (RFC 9113, \
                           section 8.7)";
-const NOT_AGAIN: &str = "do not send requests again that are not idempotent, or keep idle connections for a shorter time \
+const NOT_AGAIN: &str = "do not repeat requests that are not idempotent, or keep idle connections for a shorter time \
                          than the server does";
 
 #[cfg(test)]

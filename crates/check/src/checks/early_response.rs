@@ -21,12 +21,12 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     subject: Subject::Fact(
         "early-response",
-        "the server answers before the end of a request (413), and resets the connection with the rest unread",
+        "the server answers before the end of a request (413), and resets the connection without reading the rest",
     ),
     is_stall: false,
     remedies: &[&[Remedy::new(
-        "after an early response, shut down the sending direction, then read and discard for some \
-             seconds what the client still sends (lingering close) before closing the socket",
+        "after an early response, shut down the sending direction, then read and discard the \
+             client's data for some seconds (lingering close) before closing the socket",
     )]],
     run: Run::Server(ServerCheck::new(11, [1, 1], 0.5, run).only_if(|client, facts| {
         client.template().content.is_some() && server::is_http1(client, facts)

@@ -19,7 +19,7 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     subject: Subject::Fact(
         "h2-streams",
-        "how many requests may be under way on an HTTP/2 connection, and whether PING is answered",
+        "how many concurrent requests an HTTP/2 connection allows, and whether PING is answered",
     ),
     is_stall: false,
     remedies: &[&[Remedy::new(

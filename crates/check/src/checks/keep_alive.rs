@@ -225,7 +225,7 @@ fn judge(front: Front, idle: Option<Idle>, full: Option<Full>) -> (Verdict, Stri
             (
                 Verdict::Pass,
                 format!(
-                    "{end} after {} idle, longer than what is in front keeps them ({keeps} and \
+                    "{end} after {} idle, longer than the client or balancer in front keeps them ({keeps} and \
                      {margin} of margin)",
                     secs(idle.lasted)
                 ),
@@ -234,15 +234,15 @@ fn judge(front: Front, idle: Option<Idle>, full: Option<Full>) -> (Verdict, Stri
         Some(idle) if idle.end == IdleEnd::ClosedAfterGoaway => (
             Verdict::Pass,
             format!(
-                "closed with GOAWAY after {} idle: a request that crosses it was not processed, and may be sent again",
+                "closed with GOAWAY after {} idle: a request in transit at that moment is not processed, and is safe to repeat",
                 secs(idle.lasted)
             ),
         ),
         Some(idle) if idle.closed_by_server() => (
             Verdict::Warn,
             format!(
-                "closed after {} idle, but what is in front keeps them for {keeps} (margin \
-                 {margin}): it may send a request on a connection that the server is closing, and \
+                "closed after {} idle, but the client or balancer in front keeps them for {keeps} (margin \
+                 {margin}): it can send a request on a connection that the server is closing, and \
                  the request is lost",
                 secs(idle.lasted)
             ),
@@ -250,8 +250,8 @@ fn judge(front: Front, idle: Option<Idle>, full: Option<Full>) -> (Verdict, Stri
         Some(idle) => (
             Verdict::Unknown,
             format!(
-                "still open after {} idle, when the time limit (--timeout) ended the wait; what is \
-                 in front keeps them for {keeps} (margin {margin})",
+                "still open after {} idle, when the time limit (--timeout) ended the wait; the client \
+                 or balancer in front keeps them for {keeps} (margin {margin})",
                 secs(idle.lasted)
             ),
         ),
@@ -272,13 +272,13 @@ fn judge(front: Front, idle: Option<Idle>, full: Option<Full>) -> (Verdict, Stri
 /// How long the requests of one connection are counted.
 const COUNTING: Duration = Duration::from_secs(2);
 
-const ALWAYS_CLOSES: &str = "no setting keeps connections open: put a proxy in front that keeps them, as nginx does, or use a \
+const ALWAYS_CLOSES: &str = "no setting keeps connections open: put a proxy in front that keeps them, such as nginx, or use a \
     server for production";
 
 /// The text of an idle timeout's remedy, from its setting.
 macro_rules! outlasts {
     ($setting:literal $(, $note:literal)?) => {
-        concat!($setting, " longer than the timeout of what is in front" $(, $note)?)
+        concat!($setting, " longer than the timeout of the client or balancer in front" $(, $note)?)
     };
 }
 
@@ -334,8 +334,8 @@ const IDLE_TIMEOUT: &[Remedy] = &[
     Remedy::of(Software::Jetty, outlasts!("ServerConnector.setIdleTimeout")).tried(),
     Remedy::of(Software::Tomcat, outlasts!("keepAliveTimeout of the connector")).tried(),
     Remedy::of(Software::Kestrel, outlasts!("KestrelServerLimits.KeepAliveTimeout", " (from its documentation, not tried)")),
-    Remedy::new("let the server keep idle connections longer than what is in front of it, or let that close \
-             sooner; send Connection: close in the last response of a connection"),
+    Remedy::new("let the server keep idle connections longer than the client or balancer in front, or let that one \
+             close them sooner; send Connection: close in the last response of a connection"),
 ];
 
 #[cfg(test)]

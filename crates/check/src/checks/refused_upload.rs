@@ -26,7 +26,7 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     subject: Subject::Fact(
         "refused-upload",
-        "whether a client stops an upload that the server has answered before its end (413)",
+        "whether a client stops an upload when the server answers early (413)",
     ),
     is_stall: false,
     remedies: &[&[Remedy::new(
@@ -67,7 +67,7 @@ fn judge(run: &Observed) -> Judged {
     match (connection.ended, rest) {
         _ if upload.expects && sent == 0 => Judged::new(
             Verdict::Pass,
-            "sends nothing of an upload that is refused instead of a 100 (Continue)",
+            "sends none of an upload that the server refuses instead of sending 100 (Continue)",
             values(Some(true)),
         ),
         // The rest may have been on its way before the refusal.

@@ -129,13 +129,12 @@ fn accuse(seen: &[(&Request, Shape)], values: RequestNagle, protocol: Protocol) 
     if others > 0 {
         let thinks = |own: Duration| held().all(|it| pause(it) < own + FAILS);
         if own_pause.is_some_and(thinks) {
-            let summary =
-                "pauses between the parts of its requests, whenever they are acknowledged";
+            let summary = "pauses between the parts of its requests, independent of ACKs";
             return Judged::new(Verdict::Pass, summary, values);
         }
         let waited = count(held().count(), "request");
         let why = format!(
-            "{waited} waited for an ACK, and {others} did not: a pause of the program may look like that"
+            "{waited} waited for an ACK, and {others} did not: pauses of the program can look the same"
         );
         return Judged::unknown(Reason::Disturbed, why);
     }

@@ -82,7 +82,7 @@ fn run(client: &mut Client, facts: &mut Facts) -> Result<Judged, NoVerdict> {
         return Ok(Judged::new(Verdict::Pass, summary, values));
     };
     let what = format!(
-        "{} of {responses} responses pause for {:.0} ms after {} bytes, whatever the client does",
+        "{} of {responses} responses pause for {:.0} ms after {} bytes, independent of the client's ACKs",
         paused.len(),
         ms(stall.length()),
         stall.before
@@ -93,7 +93,7 @@ fn run(client: &mut Client, facts: &mut Facts) -> Result<Judged, NoVerdict> {
     }
     // A machine that is busy now and then makes a few of them pause.
     if free > responses / 4 && !are_of_delayed_acks(paused.iter().map(length)) {
-        let summary = format!("{what}: too few to be the server's rule");
+        let summary = format!("{what}: too few to show a pattern");
         return Ok(Judged::new(Verdict::Pass, summary, values));
     }
     let hint = match DELAYED_ACK.contains(&stall.length()) {

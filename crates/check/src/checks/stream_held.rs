@@ -280,7 +280,7 @@ fn free(readings: &Readings, values: StreamHeld) -> Judged {
     let prompt = &readings.prompt;
     let summary = match prompt.together() {
         0 | 1 => format!("no event waits for an ACK, a timer or a buffer: {}", rhythm(prompt)),
-        _ => format!("{}; no ACK, timer or buffer that shows holds them", rhythm(prompt)),
+        _ => format!("{}; no visible ACK, timer or buffer holds them", rhythm(prompt)),
     };
     Judged::new(Verdict::Pass, summary, values)
 }

@@ -1,5 +1,5 @@
 //! `window-updates`: the receive windows that a client gives a response. No more than a window is under way in a round
-//! trip, so that a small one limits a large response on a long path, whatever the path carries.
+//! trip, so that a small one limits a large response on a long path, on any path.
 //!
 //! TCP's window is the kernel's, and opens with the response unless the client sets a receive buffer (SO_RCVBUF).
 //! HTTP/2 adds one for the stream and one for the connection, 65,535 bytes each unless the client says more (RFC 9113,
@@ -26,7 +26,7 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     subject: Subject::Fact(
         "window-updates",
-        "how much of a response a client lets be under way: its receive windows, of TCP and of HTTP/2",
+        "how much of a response a client allows in flight: its TCP and HTTP/2 receive windows",
     ),
     is_stall: false,
     remedies: &[&[Remedy::new(
@@ -81,7 +81,7 @@ fn judge(run: &Observed) -> Judged {
     let rate = least as f64 / seconds;
     let cost = 1e6 / rate - 1e6 / BYTES_PER_SECOND;
     let summary = format!(
-        "gives a response a window of {shown}: at most {:.1} MB/s with a round trip of {} ms, whatever the path carries",
+        "gives a response a window of {shown}: at most {:.1} MB/s with a round trip of {} ms, on any path",
         rate / 1e6,
         RTT.as_millis()
     );
@@ -91,12 +91,12 @@ fn judge(run: &Observed) -> Judged {
         .remedied_by(Remedy::new(remedy))
 }
 
-const TCP: &str = "TCP's";
-const STREAM: &str = "HTTP/2's of the stream";
-const CONNECTION: &str = "HTTP/2's of the connection";
+const TCP: &str = "of TCP";
+const STREAM: &str = "of the HTTP/2 stream";
+const CONNECTION: &str = "of the HTTP/2 connection";
 
 const SET_NO_BUFFER: &str =
-    "do not set SO_RCVBUF, so that the kernel opens the window as far as the path needs it";
+    "do not set SO_RCVBUF, so that the kernel opens the window as far as the path needs";
 const SET_WINDOW: &str = "announce a larger SETTINGS_INITIAL_WINDOW_SIZE, and open the connection's window with WINDOW_UPDATE: \
                           1 MB or more";
 

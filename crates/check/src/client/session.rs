@@ -70,7 +70,7 @@ fn in_words(error: &Error) -> String {
     use AlertDescription::{BadCertificate, CertificateUnknown, UnknownCA};
     match error {
         Error::AlertReceived(alert @ (BadCertificate | CertificateUnknown | UnknownCA)) => format!(
-            "it refuses the certificate (TLS alert {alert:?}): it does not take the CA from its environment; give \
+            "it refuses the certificate (TLS alert {alert:?}): it does not use the CA from its environment; give \
              it the file of --ca-out"
         ),
         error => format!("TLS: {error}"),

@@ -118,4 +118,4 @@ fn judge(runs: &mut Runs<'_>, id: CheckId, client: &ListenClient) -> Result<Judg
     }
 }
 
-const INTERRUPTED: &str = "The check was interrupted: the checks that are missing were not made.";
+const INTERRUPTED: &str = "The run was interrupted: missing checks were not made.";

@@ -62,7 +62,7 @@ fn of_card(card: &Card, who: &str) -> String {
         _ => [String::new(), format!(" Could not determine {}.", names(open))],
     };
     let disturbed = match stalls::open(card).any(is_disturbed) {
-        true => " A disturbance took an answer: run the check again.",
+        true => " Interference made a check inconclusive: run the check again.",
         false => "",
     };
     format!("{first}{verdict}{open}{}{disturbed}{}", slow_start(card), beyond_stack(card))
@@ -81,7 +81,7 @@ fn beyond_stack(card: &Card) -> String {
             format!(" Kernel sockets cannot measure {beyond} (leave out --host-network).")
         }
         (_, StackName::Kernel) => {
-            format!(" The kernel's TCP stack cannot measure {beyond} (--stack ackwise may).")
+            format!(" The kernel's TCP stack cannot measure {beyond} (--stack ackwise can).")
         }
         (_, StackName::Ackwise) => format!(" This TCP stack cannot measure {beyond} here."),
     }
@@ -430,8 +430,8 @@ mod tests {
         };
         assert_eq!(
             of(&report),
-            "http://127.0.0.1:8080/: could not determine nagle-delayed-ack. A disturbance took an \
-             answer: run the check again."
+            "http://127.0.0.1:8080/: could not determine nagle-delayed-ack. Interference made a check \
+             inconclusive: run the check again."
         );
         assert_eq!(
             report.unanswered().as_deref(),

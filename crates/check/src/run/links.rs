@@ -44,7 +44,7 @@ pub(super) fn find_larger(
     }
     let (found, bytes) = best?;
     let note = format!(
-        "{} ({bytes} bytes), which the page refers to, was used where a larger response is needed",
+        "used {} ({bytes} bytes), linked from the page, for checks that need a larger response",
         found.path
     );
     facts.linked = Some((found, bytes));

@@ -77,7 +77,7 @@ fn reach_with(
     if one_at_a_time::serves_one_at_a_time(client, &facts) {
         client.hold_at_most(HOLD);
         notes.push(
-            "the server serves one connection at a time, so none was kept open for long: checks that leave one idle \
+            "the server serves one connection at a time, so no connection was held for long: checks that leave one idle \
              were left out"
                 .to_owned(),
         );
