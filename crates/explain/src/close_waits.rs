@@ -65,8 +65,8 @@ fn goes_on(one: &ConnectionResult, next: &ConnectionResult) -> bool {
 
 fn said(client: IpAddr, server: SocketAddr, waits: Vec<Duration>) -> String {
     format!(
-        "After complete responses, {client} did nothing until {server} closed, and went on then: {}, median {}. If it reads \
-         to the end of the connection, let it read what Content-Length says, or ask for `Connection: close`.",
+        "After complete responses, {client} did nothing until {server} closed the connection: {}, median {}. If the client \
+         reads until the connection ends, let it read Content-Length bytes instead, or send `Connection: close`.",
         counted(waits.len() as u64, "time"),
         rounded(middle(waits).unwrap_or_default()),
     )
@@ -104,7 +104,7 @@ mod tests {
             }
             let notes = notes(&host.finish());
             assert_eq!(!notes.is_empty(), expected, "{why}: {notes:?}");
-            let told = "10.0.0.1 did nothing until 10.0.0.2:80 closed, and went on then: 3 times, median 5.00 s";
+            let told = "10.0.0.1 did nothing until 10.0.0.2:80 closed the connection: 3 times, median 5.00 s";
             assert!(!expected || notes[0].contains(told), "{why}: {notes:?}");
         }
     }

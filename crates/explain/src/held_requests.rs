@@ -49,11 +49,12 @@ impl Held {
     pub(super) fn sentence(&self, already: &str) -> String {
         let Self { client, server, requests: held } = self;
         let out = format!(
-            "In front of exchanges, and in no time below: {} of {client} to {server} left with {} (Nagle), {} to {} each at most, {} in total ({} confidence).",
+            "Before exchanges, and not included in the times below: {} from {client} to {server} waited for {} (Nagle), {} to {} each \
+             (upper limits), {} in total ({} confidence).",
             counted(held.count.into(), "request"),
             match held.cause {
                 Cause::NagleRtt => "the ACK of an earlier request on the same connection",
-                _ => "a delayed ACK of what it had sent before",
+                _ => "a delayed ACK of earlier data",
             },
             rounded(held.shortest),
             rounded(held.longest),
@@ -88,8 +89,8 @@ mod tests {
         held.add(&HeldRequests::once(Duration::from_millis(44), Confidence::Medium));
         analysis.connections[0].held_requests = Some(Box::new(held));
         let said = Held::most(&analysis).unwrap().sentence("");
-        let expected = "2 requests of 10.0.0.1 to 10.0.0.2:80 left with a delayed ACK of what it had sent before (Nagle), \
-                        40.0 ms to 44.0 ms each at most, 84.0 ms in total (medium confidence).\nIf so: set TCP_NODELAY";
+        let expected = "2 requests from 10.0.0.1 to 10.0.0.2:80 waited for a delayed ACK of earlier data (Nagle), \
+                        40.0 ms to 44.0 ms each (upper limits), 84.0 ms in total (medium confidence).\nIf so: set TCP_NODELAY";
         assert!(said.contains(expected), "{said}");
         let again = Held::most(&analysis).unwrap().sentence(&said);
         assert!(!again.contains("TCP_NODELAY"), "{again}");

@@ -99,11 +99,9 @@ impl Held {
             Direction::ToClient => (server.to_string(), client.to_string()),
         };
         let held_by = match held.cause {
-            Cause::NagleDelayedAck => {
-                "waited for an ACK of what was sent before, which the receiver delayed (Nagle)"
-            }
-            Cause::NagleRtt => "waited a round trip for an ACK of what was sent before (Nagle)",
-            _ => "were held by the sender's cork (MSG_MORE or TCP_CORK), until its timer sent them",
+            Cause::NagleDelayedAck => "waited for a delayed ACK of earlier data (Nagle)",
+            Cause::NagleRtt => "waited a round trip for an ACK of earlier data (Nagle)",
+            _ => "were held by the sender's cork (MSG_MORE or TCP_CORK) until its timer expired",
         };
         let limit = if held.is_upper_limit() { "at most" } else { "at least" };
         let each = match (rounded(held.shortest), rounded(held.longest)) {
@@ -122,8 +120,8 @@ impl Held {
         };
         let label = if held.confidence == Confidence::High { "Fix" } else { "If so" };
         format!(
-            "{} of {}{times} from {from} to {to} {held_by}: {each} each {limit}, {} in total ({} confidence{rival}), in no \
-             exchange and no time below.\n{label}: {}.",
+            "{} of {}{times} from {from} to {to} {held_by}: {each} each {limit}, {} in total ({} confidence{rival}), not \
+             included in the exchanges and times below.\n{label}: {}.",
             grouped(held.messages),
             counted((*of).max(held.messages), message(*kind)),
             rounded(held.total),
@@ -150,16 +148,16 @@ const fn message(kind: Tunnel) -> &'static str {
 const fn remedy(cause: Cause, sender: Party) -> &'static str {
     match (cause, sender) {
         (Cause::CorkTimer, Party::Client) => {
-            "write each message of the client, header and payload, without MSG_MORE at its end, or clear TCP_CORK behind it"
+            "at the client, write the end of each message without MSG_MORE, or clear TCP_CORK after it"
         }
         (Cause::CorkTimer, _) => {
-            "write each message of the server, header and payload, without MSG_MORE at its end, or clear TCP_CORK behind it"
+            "at the server, write the end of each message without MSG_MORE, or clear TCP_CORK after it"
         }
         (_, Party::Client) => {
-            "set TCP_NODELAY at the client; or write each message in one call, and messages that are due together in one"
+            "set TCP_NODELAY at the client; or write each message, and messages that are due together, in one call"
         }
         _ => {
-            "set TCP_NODELAY at the server; or write each message in one call, and messages that are due together in one"
+            "set TCP_NODELAY at the server; or write each message, and messages that are due together, in one call"
         }
     }
 }
@@ -203,14 +201,11 @@ fn read(analysis: &Analysis, held: Option<&Held>) -> Option<String> {
         (Some(_), _) => "",
         (None, true) => " Neither Nagle's algorithm nor a cork held messages.",
         (None, false) => {
-            " As far as that shows, neither Nagle's algorithm nor a cork held messages."
+            " As far as the capture shows, neither Nagle's algorithm nor a cork held messages."
         }
     };
     (!kinds.is_empty()).then(|| {
-        format!(
-            "Messages, of which nobody is known to wait for the next: {}.{verdict}",
-            kinds.join("; ")
-        )
+        format!("Messages, not included in the exchanges below: {}.{verdict}", kinds.join("; "))
     })
 }
 
@@ -240,7 +235,7 @@ impl Read {
             out += &format!(", {} apart (median)", rounded(middle(apart).unwrap_or_default()));
         }
         if undivided > 0 {
-            out += &format!(", {} not divided to the end", grouped(undivided));
+            out += &format!(", {} not completely divided into messages", grouped(undivided));
         }
         out
     }

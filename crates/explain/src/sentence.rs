@@ -95,13 +95,13 @@ fn of_time(analysis: &Analysis, totals: &Totals, beside_it: Beside) -> String {
         let spoken = not_divided(analysis).unwrap_or_default();
         return match in_middle {
             true => format!(
-                "The capture has no exchange whose request is in it{spoken}. What began before the capture is not judged."
+                "The capture has no exchange with its request{spoken}. Exchanges that began before the capture are not analysed."
             ),
             false => format!("The capture has no exchange{spoken}."),
         };
     }
     let Some(first) = totals.largest() else {
-        return "No time can be attributed: in this capture, no exchange has a duration."
+        return "No time can be attributed: all exchanges of this capture have a duration of zero."
             .to_owned();
     };
     let is_first = |it: &Total| it.cause == first.cause;
@@ -132,7 +132,13 @@ fn not_divided(analysis: &Analysis) -> Option<String> {
     for (title, count) in rest {
         out += &format!(", {} of {title}", grouped(*count));
     }
-    Some(out + if all == 1 { " is not divided" } else { " are not divided" })
+    Some(
+        out + if all == 1 {
+            " is not divided into exchanges"
+        } else {
+            " are not divided into exchanges"
+        },
+    )
 }
 
 /// What took most of the time, and what else can be changed.
@@ -451,7 +457,7 @@ mod tests {
                 (NagleDelayedAck, stalled, High, stalled),
             ]);
             let text = of_totals(&analysis, &totals, &[]);
-            assert_eq!(text.starts_with("In front of exchanges"), is_first, "{text}");
+            assert_eq!(text.starts_with("Before exchanges"), is_first, "{text}");
         }
     }
 
@@ -519,7 +525,7 @@ mod tests {
     fn where_nothing_took_time_there_is_nothing_to_say() {
         assert_eq!(
             said(&[]),
-            "No time can be attributed: in this capture, no exchange has a duration."
+            "No time can be attributed: all exchanges of this capture have a duration of zero."
         );
         let none = Reading::new().end().unwrap().analysis;
         assert_eq!(sentence(&none), "The capture has no exchange.");

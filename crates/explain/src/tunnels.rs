@@ -58,7 +58,7 @@ pub(super) fn most_is_unread(analysis: &Analysis, exchanges: Duration) -> Option
     }
     (span > exchanges).then(|| {
         format!(
-            "Most of the time is not judged: {} ({}) with contents that are not read.",
+            "Most of the time is not judged: {} ({}) with unreadable content.",
             counted(count, "tunnel"),
             rounded(span),
         )
@@ -97,8 +97,8 @@ pub(super) fn note(analysis: &Analysis) -> Option<String> {
         .collect();
     (!parts.is_empty()).then(|| {
         format!(
-            "{} The capture does not show which of the messages there somebody waited for, so this \
-             time is in no exchange and in no total.",
+            "{} The capture does not show when an application waited for a message there, so this \
+             time is not included in exchanges or totals.",
             parts.join(" ")
         )
     })

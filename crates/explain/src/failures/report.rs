@@ -73,7 +73,7 @@ impl Group<'_> {
             if it.refuses_client {
                 let name = name.map_or(String::new(), |it| format!(": {it}"));
                 return format!(
-                    "The server refused the client's certificate, or that it has none{name}"
+                    "The server refused the client's certificate, or required one{name}"
                 );
             }
             let name = name.unwrap_or("that the capture does not show (encrypted)");
@@ -87,21 +87,21 @@ impl Group<'_> {
         });
         let icmp = all().find_map(|it| it.icmp).map(|it| match it.reason {
             IcmpReason::TooBig { mtu } => {
-                format!("ICMP in packet {} asked for packets of at most {mtu} bytes", it.number)
+                format!("ICMP packet {} asked for packets of at most {mtu} bytes", it.number)
             }
             IcmpReason::Unreachable { code } => {
-                format!("ICMP in packet {} says unreachable, code {code}", it.number)
+                format!("ICMP packet {} reports unreachable, code {code}", it.number)
             }
-            _ => format!("ICMP in packet {} is about it", it.number),
+            _ => format!("ICMP packet {} reports it", it.number),
         });
         let code = all().find_map(|it| it.http2_code).map(|code| {
-            let name = frame::error_name(code).unwrap_or("none that HTTP/2 knows");
+            let name = frame::error_name(code).unwrap_or("unknown in HTTP/2");
             format!("HTTP/2's error code is {code} ({name})")
         });
         let on_the_way = all().find_map(|it| it.on_the_way).map(|it| {
             let OnTheWay { rst, end } = it;
             format!(
-                "The RST has hop limit {rst}, packets of the end that it names have {end}: it was sent on the way"
+                "The RST has hop limit {rst}, other packets from its source have {end}: a host on the path sent it"
             )
         });
         let recovered = all().filter(|it| it.recovered_by.is_some()).count() as u64;
@@ -160,7 +160,7 @@ impl Group<'_> {
                 "The server closed after {} without a request, the client sent one after {client}",
                 rounded(server),
             ),
-            None => format!("They had been idle for up to {client}"),
+            None => format!("The connections had been idle for up to {client}"),
         })
     }
 

@@ -327,7 +327,7 @@ fn an_rst_that_is_fewer_hops_away_than_its_end_was_sent_on_the_way() {
         let said: Vec<_> =
             Failure::all(&analysis).iter().map(|it| (it.party, it.confidence, it.rival)).collect();
         assert_eq!(said, [expected], "{why}");
-        let is_said = sentence(&analysis).contains("it was sent on the way");
+        let is_said = sentence(&analysis).contains("a host on the path sent it");
         assert_eq!(is_said, expected.0 == path, "{why}: {}", sentence(&analysis));
     }
 }

@@ -51,21 +51,21 @@ impl Waits {
         let (did, remedy) = match what {
             0 => (
                 format!(
-                    "passed requests on to {behind} after {}",
+                    "forwarded requests to {behind} after {}",
                     group.median(|it| Some(it.asked_after))
                 ),
-                "see what it does before that: it may read whole requests first (nginx: \
+                "look for the reason: it may read whole requests first (nginx: \
                  proxy_request_buffering), or wait for a connection"
                     .to_owned(),
             ),
             1 => (format!("waited for {behind}"), format!("profile {behind}")),
             _ => (
                 format!(
-                    "had the first bytes of responses from {behind} after {}, and passed them on after {}",
+                    "received the first bytes of responses from {behind} after {}, and forwarded them after {}",
                     group.median(|it| it.answered_after),
                     group.median(|it| it.passed_on_after),
                 ),
-                "let it pass on what it has (nginx: proxy_buffering off, or the field \
+                "let it forward data as it arrives (nginx: proxy_buffering off, or the field \
                  X-Accel-Buffering: no)"
                     .to_owned(),
             ),
@@ -166,7 +166,7 @@ pub(in super::super) fn section(analysis: &Analysis) -> String {
 /// The same as a table of a page; `None` if no proxy shows.
 pub(in super::super) fn table(analysis: &Analysis) -> Option<HtmlTable> {
     let hops = Fronts::of(analysis).hops(analysis);
-    let caption = "Requests that proxies passed on; times are medians".to_owned();
+    let caption = "Requests forwarded by proxies; times are medians".to_owned();
     let mut table = HtmlTable::new(caption, COLUMNS);
     for group in Group::all(analysis, &hops).iter().take(MOST_GROUPS) {
         let [count, passed, answered, held, server, confidence] = group.cells();

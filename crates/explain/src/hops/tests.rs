@@ -205,10 +205,10 @@ fn who_let_the_client_wait_is_named() {
         (
             10,
             20,
-            "had the first bytes of responses from 10.0.0.3:8080 after 20.0 ms, and passed them on after 1.00 s",
+            "received the first bytes of responses from 10.0.0.3:8080 after 20.0 ms, and forwarded them after 1.00 s",
         ),
         (10, 990, "waited for 10.0.0.3:8080: 980 ms of these 1.00 s"),
-        (980, 990, "passed requests on to 10.0.0.3:8080 after 980 ms"),
+        (980, 990, "forwarded requests to 10.0.0.3:8080 after 980 ms"),
     ] {
         let analysis = captured(&[asked(FRONT, 0, 1_000, "/a"), asked(BACK, from, until, "/a")]);
         let said = sentence(&analysis);

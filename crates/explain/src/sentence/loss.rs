@@ -56,25 +56,24 @@ const fn described(kind: Option<LossKind>) -> (&'static str, &'static str) {
         ),
         Some(LossKind::Probe) => (
             "the last segments of messages (probe)",
-            "A tail-loss probe repaired them, which is as fast as it gets",
+            "A tail-loss probe repaired them, the fastest possible repair",
         ),
         Some(LossKind::Burst) => (
             "several segments at once (burst)",
-            "A queue that overflows or a policer does that; single errors of a link do not",
+            "An overflowing queue or a policer causes this; single link errors do not",
         ),
         Some(LossKind::Spurious) => (
             "nothing (spurious)",
-            "The sender's timer expired before an ACK that was only late: see what delays ACKs or \
+            "The sender's timer expired, but the ACK was only late: find what delays ACKs or \
              reorders packets",
         ),
         Some(LossKind::AckLost) => {
             ("ACKs (ack-lost)", "The data had arrived, as the receiver reports (D-SACK)")
         }
-        Some(LossKind::BehindCapture) => (
-            "segments that the capture has (behind-capture)",
-            "Before the capture point, they were not lost",
-        ),
-        None => ("single segments", "The packets do not show more of the kind"),
+        Some(LossKind::BehindCapture) => {
+            ("captured segments (behind-capture)", "They were lost after the capture point")
+        }
+        None => ("single segments", "The packets do not show the kind of loss"),
     }
 }
 
