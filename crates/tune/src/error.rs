@@ -53,7 +53,7 @@ pub enum TuneError {
         source: io::Error,
     },
     /// A process was named, and has no listening socket.
-    #[error("process {process} and those that it has started do not listen on {} (expected a server)", any(*port))]
+    #[error("process {process} and its descendants do not listen on {} (expected a server)", any(*port))]
     NoServer {
         /// Its ID.
         process: u32,
@@ -88,7 +88,7 @@ pub enum TuneError {
     },
     /// `/proc` shows the processes of another PID namespace, under other ids.
     #[error(
-        "cannot look into processes: /proc is that of another PID namespace (expected this program's own: \
+        "cannot inspect processes: /proc belongs to another PID namespace (expected this program's own: \
          unshare --mount-proc, or --pid from outside of the container)"
     )]
     OtherProc,
@@ -120,7 +120,7 @@ pub enum TuneError {
     #[error("cannot pace after idle: {0}")]
     Pace(#[source] BpfError),
     /// The process that undoes a killed run could not be started.
-    #[error("cannot start the process that undoes a run that is killed: {0}")]
+    #[error("cannot start the process that restores options after a kill: {0}")]
     Keeper(#[source] io::Error),
 }
 
@@ -141,6 +141,6 @@ fn elsewhere(found_in: Option<u32>) -> String {
 fn hidden(closed: usize) -> String {
     match closed {
         0 => "no process has its socket".to_owned(),
-        _ => format!("{closed} processes may not be looked into"),
+        _ => format!("{closed} processes cannot be inspected"),
     }
 }

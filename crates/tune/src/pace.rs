@@ -116,7 +116,7 @@ pub(crate) fn take_back(port: Option<u16>) -> TakenBack {
         let holders = Holders::of_every_socket();
         let mut found = 0;
         taken.failed = (holders.closed() > 0)
-            .then(|| format!("{} processes may not be looked into", holders.closed()));
+            .then(|| format!("{} processes cannot be inspected", holders.closed()));
         for holder in holders.first_of_each() {
             let Ok(socket) = ForeignSocket::copy_any(holder) else { continue };
             let Some(base) = socket.congestion().ok().as_deref().and_then(of_paced) else {

@@ -255,7 +255,7 @@ impl<'a> Run<'a> {
                 let is_planned =
                     |it: &Planned| it.socket.cookie == listener.cookie && it.option == option;
                 if !looked.planned.iter().any(is_planned) {
-                    let reason = format!("the server has set it to {value} itself");
+                    let reason = format!("the server itself has set it to {value}");
                     self.say_of(listener, Act::Left, Some(option), reason);
                 }
             }
@@ -347,7 +347,9 @@ impl<'a> Run<'a> {
                 "the order of requests and responses is seen by eBPF from now on".to_owned()
             }
             Err(error) => {
-                format!("the order of requests and responses is known by time alone: {error}")
+                format!(
+                    "the order of requests and responses is known only from timestamps: {error}"
+                )
             }
         };
         self.say(Act::Note, reason);
@@ -368,7 +370,7 @@ impl<'a> Run<'a> {
             self.tell_planned(Act::WouldSet, planned, None, reason);
         }
         if looked.planned.is_empty() && !self.wanted.is_empty() {
-            self.say(Act::Note, "every listening socket has the wanted options already");
+            self.say(Act::Note, "all listening sockets already have the requested options");
         }
         let (stake, sockets) = self.watch()?;
         let upward = self.upward_of_all()?;
@@ -384,7 +386,7 @@ impl<'a> Run<'a> {
         }
         self.would_close(sockets, upward);
         self.would_size()?;
-        self.say(Act::Note, "dry run: nothing was changed (--apply does it)");
+        self.say(Act::Note, "dry run: nothing was changed (use --apply)");
         Ok(())
     }
 
@@ -446,7 +448,7 @@ impl<'a> Run<'a> {
         }
         if restored > 0 {
             let words = counted(restored, "connection");
-            self.say(Act::GivenBack, format!("{words} have the values before the run"));
+            self.say(Act::GivenBack, format!("{words} have their original values again"));
         }
         let paces = self.stop_pacing();
         self.summary.not_given_back = failed.len() as u64 + u64::from(paces);

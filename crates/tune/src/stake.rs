@@ -69,7 +69,7 @@ impl Stake {
                  waited in that time, they did not wait for Nagle's algorithm"
             ),
             segments => format!(
-                "{} waited for an ACK for {} in total, as Nagle's algorithm has them wait, in {watched} on {} \
+                "{} waited for an ACK for {} in total, consistent with Nagle's algorithm, in {watched} on {} \
                  of {connections}",
                 counted(segments, "segment"),
                 rounded(self.held()),
@@ -88,7 +88,7 @@ impl Stake {
         let reason = match self.seen.len() as u64 {
             0 => self.nothing_seen(),
             seen => format!(
-                "{} hold {} unsent bytes on average over {}, {} of them beyond {} a connection",
+                "{} hold {} unsent bytes on average over {}, {} of them above the limit of {} per connection",
                 counted(seen, "connection"),
                 grouped(mean(self.unsent)),
                 rounded(self.watched),
@@ -105,7 +105,7 @@ impl Stake {
     fn nothing_seen(&self) -> String {
         let watched = rounded(self.watched);
         format!(
-            "no connection was open in {watched}: send requests meanwhile, or watch for longer (--watch)"
+            "no connection was open for {watched}: send requests during the run, or watch for longer (--watch)"
         )
     }
 }

@@ -35,7 +35,7 @@ impl Summary {
                 Target::Port(_) => String::new(),
             };
             words += &format!(
-                ", {} closed ({upward}{} of them because they had been quiet for long; {} reset, {} cut off)",
+                ", {} closed ({upward}{} of them by --unsure-after; {} reset, {} cut off)",
                 counted(closed, "idle connection"),
                 grouped(closed_unsure),
                 grouped(reset),

@@ -98,9 +98,10 @@ pub(crate) fn undo_one(
 pub(crate) fn paced_line(taken: &TakenBack, at: Duration) -> Line {
     let sockets = counted(taken.sockets, "socket");
     let (act, reason) = match &taken.failed {
-        None => (Act::GivenBack, format!("{sockets} have the congestion control before the run")),
+        None => (Act::GivenBack, format!("{sockets} have their original congestion control again")),
         Some(why) => {
-            let reason = format!("{sockets} set back; {why}; `ackwise tune --undo` tries again");
+            let reason =
+                format!("{sockets} restored; {why}; run `ackwise tune --undo` to try again");
             (Act::Left, reason)
         }
     };
@@ -115,7 +116,7 @@ pub(crate) fn line(record: &Record, fate: &Fate, at: Duration) -> Line {
         Fate::Restored => (Act::GivenBack, "the value before the run".to_owned()),
         Fate::Changed(value) => (Act::Left, format!("is {value}, which this run did not set")),
         Fate::Gone => (Act::Left, "the socket is gone".to_owned()),
-        Fate::Failed(why) => (Act::Left, format!("{why}; `ackwise tune --undo` tries again")),
+        Fate::Failed(why) => (Act::Left, format!("{why}; run `ackwise tune --undo` to try again")),
     };
     let mut line = Line::new(at, act, reason);
     line.option = record.option().map(|option| option.name());
@@ -143,7 +144,7 @@ pub(crate) fn restore(records: &[Record]) -> Vec<Fate> {
         for (record, fate) in records.iter().zip(&mut fates).rev().filter(open) {
             *fate = restore_one(record, &holders);
             if *fate == Fate::Gone && holders.closed() > 0 {
-                *fate = Fate::Failed("some processes may not be looked into".to_owned());
+                *fate = Fate::Failed("some processes cannot be inspected".to_owned());
             }
         }
     }

@@ -60,7 +60,7 @@ fn pacing_registers_is_inherited_and_is_given_back_also_after_sigkill() {
             "set         TCP_CONGESTION on listener 127.0.0.1:",
             "cubic -> ackwise_cubic: ",
             "reno -> ackwise_reno: open before the run",
-            "TCP_CONGESTION on 3 sockets have the congestion control before the run",
+            "TCP_CONGESTION on 3 sockets have their original congestion control again",
         ] {
             assert!(text.contains(part), "{part:?} is not in\n{text}");
         }

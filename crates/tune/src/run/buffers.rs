@@ -177,7 +177,7 @@ impl Run<'_> {
             };
             let reason = match planned.option {
                 SocketOption::NoDelay => {
-                    "the kernel exceeds the limit of a send buffer otherwise".to_owned()
+                    "without it, the kernel exceeds the send buffer's limit".to_owned()
                 }
                 _ => new.iter().find(is_it).map(Assigned::reason).unwrap_or_default(),
             };
@@ -208,7 +208,7 @@ impl Run<'_> {
         let (shares, now) = (sum(|it| it.size().into()), sum(|it| it.wanted.size.into()));
         let buffers = counted(assigned.len() as u64, "buffer");
         let reason = format!(
-            "{buffers} in use: limits of {} bytes now, {} bytes of use, shares of {} of {} bytes",
+            "{buffers} in use: limits now {} bytes, demand {} bytes, shares {} of {} bytes",
             grouped(now),
             grouped(demanded),
             grouped(shares),

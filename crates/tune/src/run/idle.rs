@@ -365,7 +365,7 @@ impl Run<'_> {
             let unsure = idle.iter().filter(|it| it.is_unsure).count();
             let count = shortage.excess().min(idle.len());
             let reason = format!(
-                "{}; {} idle ({unsure} of them only because they have been quiet for long): {count} would be closed",
+                "{}; {} idle ({unsure} of them only by --unsure-after): {count} would be closed",
                 in_words(shortage),
                 idle.len()
             );
@@ -393,8 +393,8 @@ impl Run<'_> {
         }
         let closed = counted(self.summary.closed, "closed connection");
         let mut reason = format!(
-            "{} of {closed} ended with a reset: a request had crossed the close and is to be repeated by the client, \
-             or the client reset it",
+            "{} of {closed} ended with a reset: a request was in transit during the close, and the client must repeat it, \
+             or the client reset the connection",
             grouped(reset)
         );
         if unwatched > 0 {

@@ -118,5 +118,7 @@ impl Run<'_> {
 }
 
 fn stays(name: &str) -> String {
-    format!("{name} stays: only cubic and reno, whose window the kernel cuts after idle, are paced")
+    format!(
+        "{name} is not changed: only cubic and reno are paced, because the kernel cuts their window after idle"
+    )
 }
