@@ -21,6 +21,7 @@ pub(crate) enum Chore {
     Ratchet {
         update: bool,
     },
+    Book,
     /// With the arguments for the crate `bench`.
     Bench(Vec<OsString>),
 }
@@ -34,7 +35,7 @@ cargo xtask test [--fast] [--allow-skips] [--only STEP]...
                     mutants
     --allow-skips   exit 0 although a test or step was skipped
     --only STEP     run this step only (repeatable): fmt, tidy, clippy, doc, build, test,
-                    examples, deny, advisories, release, fuzz, kernel, truth,
+                    examples, deny, advisories, book, release, fuzz, kernel, truth,
                     mutants
     Exit: 0 everything passed, 1 something failed, 2 something was skipped.
 
@@ -51,6 +52,10 @@ cargo xtask ratchet [--update]
     Print the size of each crate. xtask/ratchet.toml has the numbers that may only fall.
     --update        lower the numbers that have fallen
     Exit: 0 as the file has it, 1 not.
+
+cargo xtask book
+    Build docs/ as a book in target/book/html and check its links.
+    Exit: 0 built, no dead link; 1 not.
 
 cargo xtask bench --list
 cargo xtask bench NAME [--rounds N]
@@ -70,10 +75,11 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chor
         Some(Value(chore)) if chore == "fuzz" => parse_fuzz(&mut parser),
         Some(Value(chore)) if chore == "mutants" => parse_mutants(&mut parser),
         Some(Value(chore)) if chore == "ratchet" => parse_ratchet(&mut parser),
+        Some(Value(chore)) if chore == "book" => parse_book(&mut parser),
         Some(Value(chore)) if chore == "bench" => Ok(Chore::Bench(parser.raw_args()?.collect())),
         None | Some(Short('h') | Long("help")) => Ok(Chore::Help),
         Some(other) => Err(other.unexpected()).context(
-            "the chores are: test, fuzz, mutants, ratchet, bench (try `cargo xtask --help`)",
+            "the chores are: test, fuzz, mutants, ratchet, book, bench (try `cargo xtask --help`)",
         ),
     }
 }
@@ -140,6 +146,14 @@ fn parse_ratchet(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
         }
     }
     Ok(Chore::Ratchet { update })
+}
+
+fn parse_book(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
+    match parser.next()? {
+        None => Ok(Chore::Book),
+        Some(Short('h') | Long("help")) => Ok(Chore::Help),
+        Some(other) => Err(other.unexpected().into()),
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! The project's development commands: `cargo xtask test`, `fuzz`, `mutants`, `ratchet` and `bench`.
+//! The project's development commands: `cargo xtask test`, `fuzz`, `mutants`, `ratchet`, `book` and `bench`.
 //!
 //! Everything here can also be run by hand: each step prints the plain command that it runs, and
 //! `CONTRIBUTING.md` lists them. This crate adds the order, the limits, the installation of
 //! dependencies, and a summary that names every skipped test.
 
 mod bench;
+mod book;
 mod cli;
 mod console;
 mod fuzz;
@@ -43,6 +44,7 @@ fn run() -> anyhow::Result<ExitCode> {
         Chore::Mutants(options) => mutants::run(&options),
         Chore::Ratchet { update: true } => sizes::update(),
         Chore::Ratchet { update: false } => sizes::check(),
+        Chore::Book => book::run(),
         Chore::Bench(arguments) => bench::run(&arguments),
     }
 }

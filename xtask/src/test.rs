@@ -18,7 +18,7 @@ use self::steps::{Action, Lane, STEPS, Step};
 use self::summary::{Outcome, Row, Summary};
 use self::tally::Tally;
 use crate::console::{Console, Printer};
-use crate::{fuzz, mutants};
+use crate::{book, fuzz, mutants};
 use xtask::install;
 use xtask::install::needs::Need;
 use xtask::process::{self, End, Ended, Output};
@@ -147,6 +147,7 @@ fn execute(
         Action::Advisories => advisories::CHECK.iter().map(ToString::to_string).collect(),
         Action::Tests(tests) => targets::arguments(tests)?,
         Action::Fuzz => return fuzz::run(&fuzz::Search::BRIEF, step.limit, printer),
+        Action::Book => return book::build(step.limit, printer),
         Action::Mutants => return mutants::in_diff(step.limit, printer),
     };
     let first = cargo(step, &arguments, skip_file, printer, tally)?;

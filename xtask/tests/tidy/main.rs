@@ -13,6 +13,7 @@ mod include;
 mod linked;
 mod links;
 mod metadata;
+mod pages;
 mod ratchet;
 mod readmes;
 mod repository;
