@@ -16,7 +16,7 @@ mod session;
 
 use std::{fs, path::Path, thread};
 
-use ackwise_testing::{in_namespace, skip};
+use ackwise_testing::{in_namespace, inconclusive, skip};
 
 use self::page::{Class, Page};
 
@@ -30,7 +30,13 @@ fn commands_do_what_the_book_says() {
             None => in_namespace(TEST, || complaints.extend(tried(page))),
         }
     }
-    assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
+    // A busy machine is not a wrong page, if it is what the program itself says.
+    let is_disturbed = |complaint: &String| complaint.contains("run the check again");
+    let (disturbed, wrong): (Vec<_>, Vec<_>) = complaints.into_iter().partition(is_disturbed);
+    for complaint in disturbed {
+        inconclusive(TEST, complaint.lines().next().unwrap_or_default());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
 #[test]
@@ -59,7 +65,9 @@ fn options_in_the_book_exist() {
         for block in page.commands() {
             for (command, option) in block.options() {
                 uses += 1;
-                if !session::help(&command).contains(&option) {
+                let help = session::help(&command);
+                let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+                if !help.split(|letter| !is_of_name(letter)).any(|word| word == option) {
                     let place = format!("{}:{}", page.path, block.line);
                     complaints.push(format!("{place}: ackwise {command} has no {option}"));
                 }
