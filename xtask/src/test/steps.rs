@@ -239,6 +239,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "run",
     "runs",
     "same_trace",
+    "sample",
     "scripts",
     "serve",
     "standstill",

@@ -5,6 +5,7 @@ mod keys;
 mod live;
 mod opener;
 mod outputs;
+mod sample;
 
 use std::{
     cmp::Reverse,
@@ -54,6 +55,14 @@ pub(crate) struct Explain {
     /// Read these captures; `-` is standard input
     #[arg(value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
+
+    /// Explain a recording that comes with Ackwise: a stall, a failure and a healthy server
+    #[arg(long)]
+    sample: bool,
+
+    /// Write that recording to FILE, and do nothing else
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    save_sample: Option<PathBuf>,
 
     /// Join two captures of the same connections, one from each end; their clocks may differ
     ///
@@ -189,6 +198,7 @@ enum Time {
 
 const EXAMPLES: &str = "\
 Examples:
+  ackwise explain --sample
   ackwise explain capture.pcap
   ackwise explain --json client.pcapng.gz | jq '.totals[] | {cause, ms}'
   kubectl exec POD -- tcpdump -U -s 0 -w - port 80 | ackwise explain -
@@ -210,7 +220,7 @@ Exit codes:
 docs/explain.md describes each cause; docs/gallery.md shows twelve common bugs.";
 
 const NO_INPUT: &str =
-    "nothing to read (expected a capture file, --interface NAME or --pair CLIENT SERVER)";
+    "nothing to read (expected a capture file, --interface NAME, --pair CLIENT SERVER or --sample)";
 
 /// More share no work.
 const MOST_THREADS: NonZeroUsize =
@@ -314,6 +324,9 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     if let Some(rule) = explain.explain_rule {
         return output::print(&explained(rule), Outcome::Good);
     }
+    if let Some(path) = &explain.save_sample {
+        return sample::save(path);
+    }
     explain.check_input()?;
     explain.check_files()?;
     let is_live = explain.live.interface.is_some() || explain.reads_standard_input();
@@ -328,7 +341,8 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     let mut explained = match (live, explain.pair.as_deref()) {
         (Some(live), _) => live.read(reading)?,
         (None, Some(pair)) => explain.read_pair(pair, reading, keys.as_ref())?,
-        (None, _) => read(source(&explain.captures), reading, packets)?,
+        (None, None) if explain.sample => read(sample::source, reading, packets)?,
+        (None, None) => read(source(&explain.captures), reading, packets)?,
     };
     if let Some(stripped) = outputs.stripped {
         let error = explained.not_saved.take();
@@ -447,15 +461,19 @@ impl Explain {
                 "{option} works only with --interface, not with capture files"
             )));
         }
-        if live && self.export.is_some() {
-            return Err(Failure::Usage(
-                "--export works only with capture files, not with --interface".to_owned(),
-            ));
+        if self.export.is_some() {
+            let other = if live { Some("--interface") } else { self.sample.then_some("--sample") };
+            if let Some(other) = other {
+                return Err(Failure::Usage(format!(
+                    "--export works only with capture files, not with {other}"
+                )));
+            }
         }
         let inputs = [
             (!self.captures.is_empty(), "capture files"),
             (self.pair.is_some(), "--pair"),
             (live, "--interface"),
+            (self.sample, "--sample"),
         ];
         let given: Vec<_> = inputs.iter().filter(|(given, _)| *given).map(|(_, it)| *it).collect();
         match given[..] {
@@ -472,6 +490,9 @@ impl Explain {
     fn name(&self) -> String {
         if let Some(interface) = &self.live.interface {
             return format!("--interface {interface}");
+        }
+        if self.sample {
+            return sample::NAME.to_owned();
         }
         let captures = self.pair.as_deref().unwrap_or(&self.captures);
         let names = captures.iter().map(|it| it.file_name().unwrap_or(it.as_os_str()));
