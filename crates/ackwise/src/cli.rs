@@ -5,6 +5,8 @@
 
 mod check;
 mod colour;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod error;
 mod explain;
 mod files;
@@ -27,6 +29,7 @@ mod schema;
 mod serve;
 #[cfg(target_os = "linux")]
 mod tune;
+mod version;
 
 use std::{env, ffi::OsString, process::ExitCode};
 
@@ -41,6 +44,7 @@ use outcome::{Failure, Outcome};
 /// Find, explain and reproduce stalls caused by the way HTTP and TCP interact
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "`ackwise --version --verbose` prints how this program was built.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -58,11 +62,15 @@ enum Command {
     Serve(serve::Serve),
     #[cfg(target_os = "linux")]
     Tune(Box<tune::Tune>),
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::Doctor),
     Schema(schema::Schema),
 }
 
 /// Does what the command line asks for, and prints at most one error.
 pub(crate) fn run() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    ackwise_linux::static_names::configure();
     let command = match command_line() {
         Ok(cli) => cli.command,
         Err(error) => return refused(error),
@@ -116,7 +124,10 @@ fn refused(mut error: clap::Error) -> ExitCode {
         error.remove(ContextKind::Suggested);
     }
     print(&error);
-    if error.use_stderr() && is_json_wanted() {
+    if error.kind() == ErrorKind::DisplayVersion && is_among_arguments("--verbose") {
+        anstream::print!("{}", version::details());
+    }
+    if error.use_stderr() && is_among_arguments("--json") {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default();
         error::print(message.strip_prefix("error: ").unwrap_or(message));
@@ -140,9 +151,9 @@ fn print(error: &clap::Error) {
     anstream::eprint!("{}", escape::lines(&text));
 }
 
-/// Whether `--json` is among the arguments, as far as that can be told of wrong ones.
-fn is_json_wanted() -> bool {
-    env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
+/// Whether an option is among the arguments, as far as that can be told of wrong ones.
+fn is_among_arguments(option: &str) -> bool {
+    env::args_os().take_while(|argument| argument != "--").any(|argument| argument == option)
 }
 
 impl Command {
@@ -158,6 +169,8 @@ impl Command {
             Self::Serve(serve) => serve::run(&serve),
             #[cfg(target_os = "linux")]
             Self::Tune(tune) => tune::run(&tune),
+            #[cfg(target_os = "linux")]
+            Self::Doctor(doctor) => doctor::run(&doctor),
             Self::Schema(schema) => schema::run(&schema),
         }
     }
@@ -175,6 +188,8 @@ impl Command {
             Self::Serve(serve) => serve.json(),
             #[cfg(target_os = "linux")]
             Self::Tune(tune) => tune.json(),
+            #[cfg(target_os = "linux")]
+            Self::Doctor(doctor) => doctor.json(),
             Self::Schema(_) => false,
         }
     }
@@ -182,6 +197,10 @@ impl Command {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, path::PathBuf};
+
+    use clap_complete::Shell;
+
     use super::*;
 
     #[test]
@@ -219,5 +238,39 @@ mod tests {
         let shell = std::process::Command::new("sh").args(["-c", &script]).output();
         let output = String::from_utf8(shell.expect("sh runs").stdout).expect("text");
         output.lines().map(str::to_owned).collect()
+    }
+
+    /// Writes `man/*.1` and the completions into the directory that `ACKWISE_PAGES` names, if it is set:
+    /// `cargo xtask dist` packs them.
+    #[test]
+    fn manual_pages_and_completions_name_each_command_and_its_options() {
+        let kept = env::var_os("ACKWISE_PAGES").map(PathBuf::from);
+        let directory = kept.clone().unwrap_or_else(|| {
+            env::temp_dir().join(format!("ackwise-pages-{}", std::process::id()))
+        });
+        let [man, completions] = ["man", "completions"].map(|it| directory.join(it));
+        fs::create_dir_all(&man).unwrap();
+        fs::create_dir_all(&completions).unwrap();
+        clap_mangen::generate_to(Cli::command(), &man).unwrap();
+        for shell in [Shell::Bash, Shell::Fish, Shell::Zsh] {
+            clap_complete::generate_to(shell, &mut Cli::command(), "ackwise", &completions)
+                .unwrap();
+        }
+        let bash = fs::read_to_string(completions.join("ackwise.bash")).unwrap();
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            let page = fs::read_to_string(man.join(format!("ackwise-{name}.1"))).unwrap();
+            for option in command.get_arguments().filter_map(|it| it.get_long()) {
+                let escaped = option.replace('-', "\\-");
+                assert!(page.contains(&escaped), "{name}: no --{option} in the page");
+                assert!(
+                    bash.contains(&format!("--{option}")),
+                    "{name}: --{option} is not completed"
+                );
+            }
+        }
+        if kept.is_none() {
+            fs::remove_dir_all(directory).unwrap();
+        }
     }
 }

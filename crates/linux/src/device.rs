@@ -248,7 +248,11 @@ impl TunError {
 
 /// Distinguishes errors that `tun-rs` would report as one. `tun-rs` would also create a missing
 /// node and not remove it.
-fn check_node() -> Result<(), TunError> {
+///
+/// # Errors
+///
+/// If there is no driver, or this user may not use it.
+pub fn check_node() -> Result<(), TunError> {
     match OpenOptions::new().read(true).write(true).open(NODE) {
         Ok(_) => Ok(()),
         Err(error) => Err(match error.kind() {

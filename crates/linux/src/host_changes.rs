@@ -36,6 +36,12 @@ mod shared;
 
 pub use shared::RUN_DIRECTORY;
 
+/// The programs that changes need and that are not installed.
+#[must_use]
+pub fn missing_programs() -> Vec<&'static str> {
+    programs::missing(&["nft", "flock", "sh"])
+}
+
 /// Changes that last until this is dropped, or the process ends.
 #[derive(Debug)]
 #[must_use = "dropping it undoes the changes"]

@@ -12,10 +12,12 @@
 //! | [`ready`] | waits for many sockets, with a timer finer than epoll's |
 //! | [`packet_socket`] | captures packets of a live interface, with the kernel's timestamps |
 //! | [`foreign`] | the sockets of other processes: who holds them, their options |
-//! | [`mapped_file`] | a file whose mapped pages the kernel sends; the only `unsafe` |
+//! | [`mapped_file`] | a file whose mapped pages the kernel sends |
 //! | [`host_changes`] | changes to the host, announced and always undone |
 //! | [`confine`] | takes system calls from threads that read what strangers sent |
 //! | [`privileges`] | gives back what was needed to open sockets |
+//! | [`rights`] | what this process may do, for `ackwise doctor` |
+//! | [`static_names`] | how a static program looks names up |
 //! | [`sockets`] | the kernel's table of TCP sockets, TIME-WAIT included |
 //! | [`wire`] | makes a server reachable from a TUN device |
 //!
@@ -23,7 +25,7 @@
 //! the device is removed with its descriptor, and [`host_changes`] keeps a watchdog that outlives
 //! the process.
 //!
-//! There is no async runtime, and no `unsafe` but in [`mapped_file`]: `nix`, `tun-rs` and
+//! There is no async runtime, and no `unsafe` but in [`mapped_file`] and [`static_names`]: `nix`, `tun-rs` and
 //! `thread-priority` wrap the other system calls. Only the emulator starts threads. On systems other than Linux this crate is empty.
 
 #![cfg(target_os = "linux")]
@@ -39,8 +41,10 @@ pub mod packet_socket;
 pub mod private_hosts;
 pub mod privileges;
 pub mod ready;
+pub mod rights;
 pub mod sockets;
 pub mod stack;
+pub mod static_names;
 pub mod wire;
 
 mod clock;

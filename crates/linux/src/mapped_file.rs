@@ -1,6 +1,6 @@
 //! A file mapped into memory, whose bytes only the kernel reads: they are sent, and never looked at here.
 //!
-//! The only `unsafe` of the workspace. Rust cannot have a `&[u8]` of a mapping, because whoever may write to the file
+//! Rust cannot have a `&[u8]` of a mapping, because whoever may write to the file
 //! changes the bytes behind it, and because a file that shrinks turns a read into SIGBUS. So no reference to the
 //! mapping is ever made: its address goes to `sendmsg`, and what is gone is EFAULT there (the kernel copies with
 //! `copy_from_user`, which does not fault).

@@ -211,6 +211,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "cli",
     "conformance",
     "conversation",
+    "doctor",
     "documented_keys",
     "explain",
     "explain_failures",

@@ -48,6 +48,8 @@ pub(crate) fn run(arguments: &Schema) -> Result<Outcome, Failure> {
 fn all() -> Vec<Known> {
     vec![
         of::<Check<'_>>(),
+        #[cfg(target_os = "linux")]
+        of::<super::doctor::Document>(),
         of::<Error<'_>>(),
         of::<Explain>(),
         of::<Load<'_>>(),

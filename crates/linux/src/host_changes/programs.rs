@@ -23,6 +23,11 @@ pub(super) fn command(program: &'static str) -> Result<Command, HostChangeError>
     Ok(command)
 }
 
+/// Those of `programs` that are not installed.
+pub(super) fn missing(programs: &[&'static str]) -> Vec<&'static str> {
+    programs.iter().copied().filter(|program| find(program).is_none()).collect()
+}
+
 fn find(program: &str) -> Option<PathBuf> {
     DIRECTORIES.iter().map(|directory| Path::new(directory).join(program)).find(|it| it.is_file())
 }

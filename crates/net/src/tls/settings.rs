@@ -31,17 +31,26 @@ impl TlsSettings {
     ///
     /// # Errors
     ///
-    /// If `host` cannot stand in a certificate, or `ca_file` holds none.
+    /// If `host` cannot stand in a certificate, or `ca_file` or the system holds none.
     pub fn new(host: &str, ca_file: Option<&Path>) -> Result<Self, String> {
         Self::with(host, |builder, provider| {
             let Some(file) = ca_file else {
-                return Ok(builder.with_root_certificates(system_roots()));
+                return Ok(builder.with_root_certificates(system_roots()?));
             };
             let problem = |what: String| format!("--ca-file {}: {what}", file.display());
             let file_verifier = certificates(file).and_then(|all| FileVerifier::new(all, provider));
             let file_verifier = Arc::new(file_verifier.map_err(problem)?);
             Ok(builder.dangerous().with_custom_certificate_verifier(file_verifier))
         })
+    }
+
+    /// Whether sessions could trust any server by what the system has.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no root certificates.
+    pub fn check_system_roots() -> Result<(), String> {
+        system_roots().map(drop)
     }
 
     /// For sessions with `host`, whose certificate may be any.
@@ -91,12 +100,19 @@ impl TlsSettings {
     }
 }
 
-/// What the system cannot read is the system's matter: a session says whom it does not trust.
-fn system_roots() -> RootCertStore {
+/// What the system cannot read is the system's matter: a session says whom it does not trust. None at all is what
+/// a container without a distribution has, and no server could be trusted.
+fn system_roots() -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    roots
+    match roots.is_empty() {
+        true => Err(NO_ROOTS.to_owned()),
+        false => Ok(roots),
+    }
 }
+
+const NO_ROOTS: &str = "cannot verify servers: this system has no root certificates (expected the package \
+                        ca-certificates, a PEM file that SSL_CERT_FILE names, or --ca-file FILE)";
 
 /// The certificates of a PEM file: at least one.
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
