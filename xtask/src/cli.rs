@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use anyhow::{Context, bail};
 use lexopt::prelude::*;
 
+use crate::dist::Wanted;
 use crate::fuzz::{self, Search};
 use crate::mutants;
 use crate::test::{self, steps::STEPS};
@@ -24,6 +25,7 @@ pub(crate) enum Chore {
     Book,
     /// With the arguments for the crate `bench`.
     Bench(Vec<OsString>),
+    Dist(Wanted),
 }
 
 pub(crate) const HELP: &str = "\
@@ -61,6 +63,16 @@ cargo xtask bench --list
 cargo xtask bench NAME [--rounds N]
     Run ours and the other side in turn and print the ratio with its spread.
     Exit: 0 measured, 1 could not measure.
+
+cargo xtask dist [--pack | --try]
+    Build and pack a release into target/dist/out.
+    --pack          pack again what was built
+    --try           try what was packed in clean roots (needs root and apt's mirror)
+    Exit: 0 made, or everything works, 1 not.
+
+cargo xtask release
+    Build a release twice in two directories and compare, by hand: four release builds.
+    Exit: 0 the same, 1 not.
 ";
 
 /// Parses everything after `cargo xtask`.
@@ -77,9 +89,14 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chor
         Some(Value(chore)) if chore == "ratchet" => parse_ratchet(&mut parser),
         Some(Value(chore)) if chore == "book" => parse_book(&mut parser),
         Some(Value(chore)) if chore == "bench" => Ok(Chore::Bench(parser.raw_args()?.collect())),
+        Some(Value(chore)) if chore == "dist" => parse_dist(&mut parser),
+        Some(Value(chore)) if chore == "release" => match parser.next()? {
+            None => Ok(Chore::Dist(Wanted::MadeTwice)),
+            Some(other) => Err(other.unexpected().into()),
+        },
         None | Some(Short('h') | Long("help")) => Ok(Chore::Help),
         Some(other) => Err(other.unexpected()).context(
-            "the chores are: test, fuzz, mutants, ratchet, book, bench (try `cargo xtask --help`)",
+            "the chores are: test, fuzz, mutants, ratchet, book, bench, dist, release (try `cargo xtask --help`)",
         ),
     }
 }
@@ -156,6 +173,19 @@ fn parse_book(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
     }
 }
 
+fn parse_dist(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
+    let mut wanted = Wanted::Made;
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("pack") if wanted == Wanted::Made => wanted = Wanted::Packed,
+            Long("try") if wanted == Wanted::Made => wanted = Wanted::Tried,
+            Short('h') | Long("help") => return Ok(Chore::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Chore::Dist(wanted))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,6 +224,21 @@ mod tests {
         assert_eq!(options.targets, ["wire"]);
         assert_eq!(options.search, Search { seconds: 600, seed: 7 });
         assert!(parse_words("fuzz --seconds 0").is_err(), "libFuzzer takes 0 for no limit");
+    }
+
+    #[test]
+    fn a_release_is_made_packed_or_tried() {
+        for (line, expected) in [
+            ("dist", Wanted::Made),
+            ("dist --pack", Wanted::Packed),
+            ("dist --try", Wanted::Tried),
+            ("release", Wanted::MadeTwice),
+        ] {
+            let Chore::Dist(wanted) = parse_words(line).unwrap() else { panic!("{line}") };
+            assert_eq!(wanted, expected, "{line}");
+        }
+        assert!(parse_words("dist --pack --try").is_err());
+        assert!(parse_words("release now").is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The project's development commands: `cargo xtask test`, `fuzz`, `mutants`, `ratchet`, `book` and `bench`.
+//! The project's development commands: `cargo xtask test`, `fuzz`, `mutants`, `ratchet`, `book`, `bench`, `dist` and `release`.
 //!
 //! Everything here can also be run by hand: each step prints the plain command that it runs, and
 //! `CONTRIBUTING.md` lists them. This crate adds the order, the limits, the installation of
@@ -8,6 +8,7 @@ mod bench;
 mod book;
 mod cli;
 mod console;
+mod dist;
 mod fuzz;
 mod mutants;
 mod sizes;
@@ -46,5 +47,6 @@ fn run() -> anyhow::Result<ExitCode> {
         Chore::Ratchet { update: false } => sizes::check(),
         Chore::Book => book::run(),
         Chore::Bench(arguments) => bench::run(&arguments),
+        Chore::Dist(wanted) => dist::run(wanted),
     }
 }
