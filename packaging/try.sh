@@ -62,13 +62,19 @@ try_root() {
     root=$work/roots/$release
     [ -e "$root/made" ] || {
         rm -rf "$root"
-        debootstrap --variant=minbase --include="$2" "$release" "$root" "$mirror" > "$work/debootstrap.log"
+        # systemd-resolved cannot always be configured in a root without systemd; its module is there then.
+        debootstrap --variant=minbase --include="$2" "$release" "$root" "$mirror" > "$work/debootstrap.log" ||
+            [ -e "$root/usr/lib/x86_64-linux-gnu/libnss_resolve.so.2" ]
         touch "$root/made"
     }
     mount --bind /proc "$root/proc"
     mount --bind /dev "$root/dev"
     trap 'umount "$root/proc" "$root/dev"' EXIT
     printf '127.0.0.1 localhost in-hosts\n' > "$root/etc/hosts"
+    # What the packages of these modules write where systemd runs.
+    case $2 in *libnss-resolve*)
+        sed -i 's/^hosts:.*/hosts: files resolve [!UNAVAIL=return] myhostname dns/' "$root/etc/nsswitch.conf" ;;
+    esac
     local before after
     before=$(list)
     install -m 755 "$work/programs/static/ackwise" "$root/tmp/ackwise-static"
