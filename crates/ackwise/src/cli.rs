@@ -2,6 +2,8 @@
 //!
 //! Nothing here measures or judges: a command turns arguments into a call of the library and its
 //! answer into text and an exit code.
+//!
+//! The program `ackwise` and the one in the Python package call the same [`run`].
 
 mod check;
 mod colour;
@@ -31,11 +33,11 @@ mod serve;
 mod tune;
 mod version;
 
-use std::{env, ffi::OsString, process::ExitCode};
+use std::ffi::OsString;
 
 use ackwise_text::{escape, output_file, printable};
 use clap::{
-    CommandFactory, FromArgMatches, Parser, Subcommand,
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
     error::{ContextKind, ErrorKind},
 };
 
@@ -67,20 +69,26 @@ enum Command {
     Schema(schema::Schema),
 }
 
-/// Does what the command line asks for, and prints at most one error.
-pub(crate) fn run() -> ExitCode {
+/// Does what the command line asks for, and prints at most one error. `arguments` begin with the program's name. Returns
+/// the exit code.
+///
+/// It may change the process for good: signal handlers, limits, namespaces. A program that goes on afterwards starts
+/// another process for it.
+#[must_use]
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     #[cfg(target_os = "linux")]
     ackwise_linux::static_names::configure();
-    let command = match command_line() {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let command = match command_line(&arguments) {
         Ok(cli) => cli.command,
-        Err(error) => return refused(error),
+        Err(error) => return refused(error, &arguments),
     };
     let json = command.prints_json();
     let ended = command.run();
     // An interrupted worker may not have noticed yet.
     output_file::discard_unfinished();
     match ended {
-        Ok(outcome) => outcome.into(),
+        Ok(outcome) => outcome.exit_code(),
         Err(failure) => {
             let message = failure.to_string();
             // It may quote a server, whose bytes must not drive the terminal.
@@ -94,11 +102,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 /// Reads the arguments.
-fn command_line() -> Result<Cli, clap::Error> {
-    parse(env::args_os())
-}
-
-fn parse(
+fn command_line(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<Cli, clap::Error> {
     // `-3`, `-3s` and `-3KB` go to the option's own parser, whose message says what was expected.
@@ -118,27 +122,32 @@ fn parse(
 }
 
 /// The arguments are wrong, or ask for help.
-fn refused(mut error: clap::Error) -> ExitCode {
+fn refused(mut error: clap::Error, arguments: &[OsString]) -> u8 {
     if error.kind() == ErrorKind::UnknownArgument {
         // clap would advise `-- ARGUMENT`, which makes a file or a URL of a mistyped option.
         error.remove(ContextKind::Suggested);
     }
-    print(&error);
-    if error.kind() == ErrorKind::DisplayVersion && is_among_arguments("--verbose") {
+    print(&error, arguments);
+    if error.kind() == ErrorKind::DisplayVersion && is_among("--verbose", arguments) {
         anstream::print!("{}", version::details());
     }
-    if error.use_stderr() && is_among_arguments("--json") {
-        let text = error.to_string();
-        let message = text.lines().next().unwrap_or_default();
-        error::print(message.strip_prefix("error: ").unwrap_or(message));
+    if error.use_stderr() && is_among("--json", arguments) {
+        error::print(&message(&error));
     }
-    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+    u8::try_from(error.exit_code()).unwrap_or(1)
+}
+
+/// What is wrong, in one line.
+fn message(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let message = text.lines().next().unwrap_or_default();
+    message.strip_prefix("error: ").unwrap_or(message).to_owned()
 }
 
 /// clap says where: help is a result, the rest is not. It quotes the arguments, of which a pattern of the
 /// shell may have made some from the names of files.
-fn print(error: &clap::Error) {
-    let arguments = env::args_os().map(|it| it.to_string_lossy().into_owned());
+fn print(error: &clap::Error, arguments: &[OsString]) {
+    let arguments = arguments.iter().map(|it| it.to_string_lossy().into_owned());
     let hostile: Vec<_> = arguments.filter(|it| *it != *printable(it)).collect();
     if hostile.is_empty() {
         let _ = error.print();
@@ -152,8 +161,32 @@ fn print(error: &clap::Error) {
 }
 
 /// Whether an option is among the arguments, as far as that can be told of wrong ones.
-fn is_among_arguments(option: &str) -> bool {
-    env::args_os().take_while(|argument| argument != "--").any(|argument| argument == option)
+fn is_among(option: &str, arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|it| *it != "--").any(|it| it == option)
+}
+
+/// The document of `ackwise model --json` for these options, `--rtt` and `20ms` for example.
+///
+/// # Errors
+///
+/// What is wrong with them, in the words of the command.
+pub fn model(options: impl IntoIterator<Item = OsString>) -> Result<String, String> {
+    let definition = model::Model::augment_args(clap::Command::new("model").no_binary_name(true));
+    let matches = definition.try_get_matches_from(options);
+    let model = matches.and_then(|matches| model::Model::from_arg_matches(&matches));
+    Ok(model.map_err(|error| message(&error))?.document().json())
+}
+
+/// The JSON Schema of a format, by its name.
+#[must_use]
+pub fn schema(name: &str) -> Option<String> {
+    schema::all().into_iter().find(|(known, _)| *known == name).map(|(_, schema)| schema())
+}
+
+/// The names of all formats that [`schema`] describes.
+#[must_use]
+pub fn schema_names() -> Vec<&'static str> {
+    schema::all().into_iter().map(|(name, _)| name).collect()
 }
 
 impl Command {
@@ -197,7 +230,7 @@ impl Command {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::PathBuf};
+    use std::{env, fs, path::PathBuf};
 
     use clap_complete::Shell;
 
@@ -225,7 +258,7 @@ mod tests {
                 let typed = &typed[..ends.into_iter().min().unwrap_or_default()];
                 assert!(2 + at + typed.len() <= 100, "it would be printed on two lines: {line}");
                 let words = split(typed);
-                parse(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
+                command_line(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
                 tried += 1;
             }
         }

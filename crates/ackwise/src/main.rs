@@ -1,9 +1,7 @@
-//! The command line: reads the arguments, runs one command, prints at most one error.
+//! The program `ackwise`.
 
-mod cli;
-
-use std::process::ExitCode;
+use std::{env, process::ExitCode};
 
 fn main() -> ExitCode {
-    cli::run()
+    ackwise::run(env::args_os()).into()
 }

@@ -31,11 +31,12 @@
 //! | `notes` | what a report does not cover |
 //! | `followed` | which part of all connections a live capture followed |
 //! | `shown` | which part of a capture the reports show, and in which words |
-//! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
+//! | `text`, `markdown`, `json`, `html`, [`columns`] | the report |
 
 mod arrival;
 mod clock_time;
 mod close_waits;
+pub mod columns;
 mod connections;
 mod decryption;
 mod exchanges;
@@ -55,8 +56,6 @@ mod messages;
 mod notes;
 mod pacing;
 mod pair;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod path_streams;
 mod paths;
 mod ports;
@@ -80,8 +79,6 @@ pub use json::{Document, json, write_json};
 pub use live::{Budget, Live, LiveError};
 pub use markdown::markdown;
 pub use pair::{End, PairError, RecordedFrames};
-#[cfg(feature = "parquet")]
-pub use parquet::parquet;
 pub use quality::CaptureQuality;
 pub use reading::{Explained, Frames, Packets, Reading, Step, UnreadFiles};
 pub use rules::{rules, rules_markdown};

@@ -415,10 +415,21 @@ impl Reading {
         self.packets.load(Ordering::Relaxed)
     }
 
+    /// Asks whoever reads to stop, and does not wait: what that thread is at takes some milliseconds more.
+    pub fn stop(&self) {
+        self.ending.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was stopped or ended.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.ending.load(Ordering::Relaxed)
+    }
+
     /// Ends it: what was read until now is all there is. `None` if it was ended before.
     #[must_use]
     pub fn end(&self) -> Option<Explained> {
-        self.ending.store(true, Ordering::Relaxed);
+        self.stop();
         let mut state = self.lock();
         let analysis = state.analyser.take()?.finish();
         let Packets { stripper, mut not_saved, filtered_out, left_out, quic, .. } =

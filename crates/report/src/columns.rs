@@ -1,43 +1,31 @@
-//! Columns for data frames, as the bytes of a Parquet file. One row group, no compression.
+//! Columns for data frames. With the feature `parquet`, also as the bytes of a Parquet file.
 
-use std::sync::Arc;
+#[cfg(feature = "parquet")]
+mod parquet;
 
-use ::parquet::{
-    basic::{LogicalType, Repetition, Type as Physical},
-    data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type},
-    errors::Result,
-    file::{
-        properties::WriterProperties,
-        writer::{SerializedFileWriter, SerializedRowGroupWriter},
-    },
-    schema::types::{Type, TypePtr},
-};
+#[cfg(feature = "parquet")]
+pub use parquet::write;
 
 /// One value of each row, by a name.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    name: String,
-    values: Values,
+    /// Its name.
+    pub name: String,
+    /// As many as there are rows.
+    pub values: Values,
 }
 
 /// `None` is null.
-enum Values {
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Whole numbers.
     Integers(Vec<Option<i64>>),
+    /// Numbers.
     Numbers(Vec<Option<f64>>),
-    Texts(Vec<Option<ByteArray>>),
-}
-
-/// All columns, which must be of the same length, as a file.
-pub fn write(columns: &[Column]) -> Result<Vec<u8>> {
-    let fields = columns.iter().map(Column::field).collect::<Result<Vec<_>>>()?;
-    let schema = Type::group_type_builder("rows").with_fields(fields).build()?;
-    let properties = Arc::new(WriterProperties::builder().build());
-    let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), properties)?;
-    let mut group = file.next_row_group()?;
-    for column in columns {
-        column.write(&mut group)?;
-    }
-    group.close()?;
-    file.into_inner()
+    /// Texts.
+    Texts(Vec<Option<String>>),
+    /// Yes or no.
+    Flags(Vec<Option<bool>>),
 }
 
 impl Column {
@@ -52,42 +40,13 @@ impl Column {
     }
 
     /// Texts.
-    pub fn texts<S: AsRef<str>>(name: &str, values: impl Iterator<Item = Option<S>>) -> Self {
-        let bytes = |text: S| text.as_ref().as_bytes().to_vec().into();
-        let values = values.map(|value| value.map(bytes)).collect();
+    pub fn texts<S: Into<String>>(name: &str, values: impl Iterator<Item = Option<S>>) -> Self {
+        let values = values.map(|value| value.map(Into::into)).collect();
         Self { name: name.to_owned(), values: Values::Texts(values) }
     }
 
-    fn field(&self) -> Result<TypePtr> {
-        let physical = match self.values {
-            Values::Integers(_) => Physical::INT64,
-            Values::Numbers(_) => Physical::DOUBLE,
-            Values::Texts(_) => Physical::BYTE_ARRAY,
-        };
-        let logical = matches!(self.values, Values::Texts(_)).then_some(LogicalType::String);
-        let field = Type::primitive_type_builder(&self.name, physical)
-            .with_repetition(Repetition::OPTIONAL)
-            .with_logical_type(logical);
-        Ok(Arc::new(field.build()?))
+    /// Yes or no.
+    pub fn flags(name: &str, values: impl Iterator<Item = Option<bool>>) -> Self {
+        Self { name: name.to_owned(), values: Values::Flags(values.collect()) }
     }
-
-    fn write(&self, group: &mut SerializedRowGroupWriter<'_, Vec<u8>>) -> Result<()> {
-        match &self.values {
-            Values::Integers(values) => write_values::<Int64Type>(values, group),
-            Values::Numbers(values) => write_values::<DoubleType>(values, group),
-            Values::Texts(values) => write_values::<ByteArrayType>(values, group),
-        }
-    }
-}
-
-/// Definition level 0 is null, 1 is a value.
-fn write_values<D: DataType>(
-    values: &[Option<D::T>],
-    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
-) -> Result<()> {
-    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
-    let present: Vec<D::T> = values.iter().flatten().cloned().collect();
-    let Some(mut column) = group.next_column()? else { return Ok(()) };
-    column.typed::<D>().write_batch(&present, Some(&levels), None)?;
-    column.close()
 }

@@ -14,12 +14,11 @@
 //! | `packed` | a timeline as the numbers that the page reads |
 //! | `markup` | text that stays text |
 //! | `bundle` | the scripts and styles, and the policy that allows these only |
-//! | `columns` | columns for data frames, as Parquet (feature `parquet`) |
+//! | `columns` | columns for data frames; as Parquet with the feature `parquet` |
 //!
 //! Not here: what a report says. That belongs to the command whose report it is.
 
 mod bundle;
-#[cfg(feature = "parquet")]
 pub mod columns;
 mod markup;
 mod packed;

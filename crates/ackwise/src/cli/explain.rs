@@ -358,7 +358,8 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     }
     #[cfg(feature = "parquet")]
     if let Some(parquet) = outputs.parquet {
-        let bytes = ackwise_explain::parquet(&explained);
+        let columns = ackwise_explain::columns::causes(&explained);
+        let bytes = ackwise_report::columns::write(&columns);
         parquet.complete(&bytes.map_err(|error| Failure::Usage(error.to_string()))?)?;
     }
     let exceeded: Vec<_> =

@@ -72,26 +72,35 @@ impl Model {
     pub(crate) const fn json(&self) -> bool {
         self.json
     }
+
+    /// Computes.
+    pub(super) fn document(self) -> Document {
+        let Self {
+            network, link_rate, rtt, mss, page, files, request, head, initial_window, ..
+        } = self;
+        let mss = mss.unwrap_or(network.mss);
+        let usual = network.path(mss);
+        let rtt = rtt.map_or(usual.rtt, |rtt| rtt.as_secs_f64());
+        let path = match link_rate {
+            Some(rate) => Path::user_level(rate.get() as f64, rtt, mss, HEADERS),
+            None => Path { rtt, ..usual },
+        };
+        Document::of(&Question {
+            files: if files.is_empty() { page.files.to_vec() } else { files },
+            path,
+            exchange: Exchange { request, reply: head, client: 0.0, server: 0.0 },
+            start: Start {
+                window: initial_window,
+                acks: Acks::EverySecond { lone_wait: LONE_WAIT },
+            },
+        })
+    }
 }
 
 /// Computes and prints.
 pub(crate) fn run(arguments: Model) -> Result<Outcome, Failure> {
-    let Model { network, link_rate, rtt, mss, page, files, request, head, initial_window, json } =
-        arguments;
-    let mss = mss.unwrap_or(network.mss);
-    let usual = network.path(mss);
-    let rtt = rtt.map_or(usual.rtt, |rtt| rtt.as_secs_f64());
-    let path = match link_rate {
-        Some(rate) => Path::user_level(rate.get() as f64, rtt, mss, HEADERS),
-        None => Path { rtt, ..usual },
-    };
-    let question = Question {
-        files: if files.is_empty() { page.files.to_vec() } else { files },
-        path,
-        exchange: Exchange { request, reply: head, client: 0.0, server: 0.0 },
-        start: Start { window: initial_window, acks: Acks::EverySecond { lone_wait: LONE_WAIT } },
-    };
-    let document = Document::of(&question);
+    let json = arguments.json;
+    let document = arguments.document();
     let text = if json { document.json() } else { document.text() };
     output::print(&text, Outcome::Good)
 }

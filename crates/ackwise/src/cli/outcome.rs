@@ -1,6 +1,6 @@
 //! How a command ends, and the exit code that says so.
 
-use std::{io, path::PathBuf, process::ExitCode};
+use std::{io, path::PathBuf};
 
 use ackwise_check::{CheckError, builtin::BuiltInError};
 use ackwise_lab::{
@@ -20,12 +20,12 @@ pub(crate) enum Outcome {
     Unanswered,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Good => Self::SUCCESS,
-            Outcome::Bad => Self::FAILURE,
-            Outcome::Unanswered => Self::from(2),
+impl Outcome {
+    pub(crate) const fn exit_code(self) -> u8 {
+        match self {
+            Self::Good => 0,
+            Self::Bad => 1,
+            Self::Unanswered => 2,
         }
     }
 }
@@ -81,12 +81,10 @@ impl Failure {
     }
 
     /// 2, or what a shell expects of a program that a signal has ended.
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub(crate) const fn exit_code(&self) -> u8 {
         match self {
-            Self::Interrupted { signal } | Self::Stopped { signal, .. } => {
-                ExitCode::from(128 + signal)
-            }
-            _ => ExitCode::from(2),
+            Self::Interrupted { signal } | Self::Stopped { signal, .. } => 128 + *signal,
+            _ => 2,
         }
     }
 }

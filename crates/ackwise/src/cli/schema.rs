@@ -34,7 +34,7 @@ pub(crate) struct Schema {
 }
 
 /// A format and how to describe it.
-type Known = (&'static str, fn() -> String);
+pub(super) type Known = (&'static str, fn() -> String);
 
 /// Prints one schema, or all names.
 pub(crate) fn run(arguments: &Schema) -> Result<Outcome, Failure> {
@@ -45,7 +45,8 @@ pub(crate) fn run(arguments: &Schema) -> Result<Outcome, Failure> {
     output::print(&text, Outcome::Good)
 }
 
-fn all() -> Vec<Known> {
+/// All formats.
+pub(super) fn all() -> Vec<Known> {
     vec![
         of::<Check<'_>>(),
         #[cfg(target_os = "linux")]

@@ -1,6 +1,7 @@
 //! Rows for people and for programs: a table shows what was asked for, the other formats have
 //! everything.
 
+mod columns;
 mod csv;
 mod html;
 mod json;
@@ -9,6 +10,7 @@ mod parquet;
 mod table;
 mod warnings;
 
+pub use columns::columns;
 pub use csv::csv;
 pub use html::{PageNotes, html};
 pub use json::{Document, List, json, list_json};

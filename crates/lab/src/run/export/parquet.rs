@@ -1,39 +1,18 @@
-//! Rows for data frames: labels, seed, measures, where a row comes from.
+//! Rows as a Parquet file.
 
 use ::parquet::errors::Result;
-use ackwise_report::columns::{self, Column};
 
-use super::{super::row::Row, labels, measures, origin};
+use super::{super::row::Row, columns};
 
 pub use ::parquet::errors::ParquetError;
 
-/// All rows with all measures, as the bytes of a Parquet file. A label is a number if it is one in every
-/// row, else text; a measure that a row does not have is null.
+/// All [`columns`], as the bytes of a Parquet file.
 ///
 /// # Errors
 ///
 /// If the library refuses, which it has no reason to.
 pub fn parquet(rows: &[Row]) -> Result<Vec<u8>> {
-    let mut columns: Vec<Column> = labels(rows).into_iter().map(|name| label(name, rows)).collect();
-    let seeds = rows.iter().map(|row| i64::try_from(row.seed).ok());
-    columns.push(Column::integers("seed", seeds));
-    for name in measures(rows) {
-        columns.push(Column::numbers(name, rows.iter().map(|row| row.measure(name))));
-    }
-    let origins: Vec<_> = rows.iter().map(origin).collect();
-    for name in origins.first().into_iter().flat_map(|origin| origin.keys().copied()) {
-        columns.push(Column::texts(name, origins.iter().map(|origin| Some(&origin[name]))));
-    }
-    columns::write(&columns)
-}
-
-fn label(name: &str, rows: &[Row]) -> Column {
-    let values = || rows.iter().map(|row| row.case.get(name));
-    let integers: Option<Vec<_>> = values().map(|value| value?.as_integer().map(Some)).collect();
-    match integers {
-        Some(integers) => Column::integers(name, integers.into_iter()),
-        None => Column::texts(name, values().map(|value| Some(value?.to_string()))),
-    }
+    ackwise_report::columns::write(&columns(rows))
 }
 
 #[cfg(test)]

@@ -1,28 +1,25 @@
-//! The report for data frames: a row for what each exchange owes to each cause.
+//! For data frames: a row for what each exchange owes to each cause.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
-use ::parquet::errors::Result;
 use ackwise_capture::{
     analysis::{Analysis, ConnectionResult, ExchangeResult},
     attribution::{Confidence, Share},
 };
 use ackwise_cause::Party;
-use ackwise_report::columns::{self, Column};
+use ackwise_report::columns::Column;
 use ackwise_tcp::Instant;
 
-use super::{failures::Failure, reading::Explained};
+use super::millis;
+use crate::{failures::Failure, reading::Explained};
 
-/// What every exchange owes to every cause, and what failed, as the bytes of a Parquet file.
+/// What every exchange owes to every cause, and what failed.
 ///
 /// Times are milliseconds but for `start`, seconds since the first packet. Rows of one exchange have the
 /// same `exchange`, which counts from 0 in the order in which they began, and their `ms` add up to its
 /// `duration_ms`. An attempt to connect in vain has a row without `exchange` and `cause`.
-///
-/// # Errors
-///
-/// If the library refuses, which it has no reason to.
-pub fn parquet(explained: &Explained) -> Result<Vec<u8>> {
+#[must_use]
+pub fn causes(explained: &Explained) -> Vec<Column> {
     let analysis = &explained.analysis;
     let connections: BTreeMap<u32, &ConnectionResult> =
         analysis.connections.iter().map(|it| (it.id, it)).collect();
@@ -33,14 +30,14 @@ pub fn parquet(explained: &Explained) -> Result<Vec<u8>> {
     let numbers =
         |name, value: fn(&Row<'_>) -> Option<f64>| Column::numbers(name, rows.iter().map(value));
     let texts = |name, value: for<'r> fn(&'r Row<'_>) -> Option<&'r str>| {
-        Column::texts(name, rows.iter().map(|row| value(row).map(str::to_owned)))
+        Column::texts(name, rows.iter().map(|row| value(row)))
     };
     let end = |name, value: fn(&ConnectionResult) -> SocketAddr| {
         let of = |row: &Row<'_>| Some(value(connections.get(&row.connection)?).to_string());
         Column::texts(name, rows.iter().map(of))
     };
     let start = |row: &Row<'_>| Some(row.start()?.saturating_since(analysis.first).as_secs_f64());
-    columns::write(&[
+    vec![
         integers("exchange", |row| i64::try_from(row.exchange?.0).ok()),
         integers("connection", |row| Some(row.connection.into())),
         end("client", |it| it.client),
@@ -60,7 +57,7 @@ pub fn parquet(explained: &Explained) -> Result<Vec<u8>> {
         integers("times", |row| Some(row.share?.times.into())),
         numbers("longest_ms", |row| Some(millis(row.share?.longest))),
         texts("confidence", |row| Some(row.confidence()?.name())),
-    ])
+    ]
 }
 
 /// A share of the time of an exchange, or an attempt to connect in vain.
@@ -129,10 +126,6 @@ impl Row<'_> {
     fn confidence(&self) -> Option<Confidence> {
         self.share.map(|it| it.confidence).or_else(|| Some(self.failure?.confidence))
     }
-}
-
-fn millis(span: Duration) -> f64 {
-    span.as_secs_f64() * 1e3
 }
 
 #[cfg(test)]
