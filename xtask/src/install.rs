@@ -23,13 +23,14 @@ pub use self::rust::forget_toolchain;
 pub fn provide(need: Need) -> anyhow::Result<()> {
     // Steps may run concurrently; installations into the same place are serialised.
     let place = match need {
-        Need::DebianPackages | Need::Tool(_) => &HERE,
+        Need::DebianPackages | Need::Tool(_) | Need::PythonPackages => &HERE,
         Need::Component(_) | Need::Nightly => &RUSTUP,
     };
     let _turn = place.lock().unwrap_or_else(PoisonError::into_inner);
     match need {
         Need::DebianPackages => debian::provide(needs::DEBIAN),
         Need::Tool(tool) => tools::provide(tool),
+        Need::PythonPackages => tools::provide_python(needs::PYTHON),
         Need::Component(component) => rust::provide_component(component),
         Need::Nightly => rust::provide_nightly(),
     }

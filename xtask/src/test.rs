@@ -2,6 +2,7 @@
 
 mod advisories;
 mod again;
+mod python;
 mod skips;
 pub(crate) mod steps;
 mod summary;
@@ -149,6 +150,7 @@ fn execute(
         Action::Fuzz => return fuzz::run(&fuzz::Search::BRIEF, step.limit, printer),
         Action::Book => return book::build(step.limit, printer),
         Action::Mutants => return mutants::in_diff(step.limit, printer),
+        Action::Python => return python::run(step.limit, printer, tally),
     };
     let first = cargo(step, &arguments, skip_file, printer, tally)?;
     let Some(repeat) = again::arguments(step, &arguments, tally) else {

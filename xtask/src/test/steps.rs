@@ -47,6 +47,8 @@ pub(crate) enum Action {
     Advisories,
     /// Builds the book and checks its links.
     Book,
+    /// Builds the wheel of the Python package and runs its tests.
+    Python,
     /// Mutates the lines changed since `$BASE`, if set.
     Mutants,
 }
@@ -113,6 +115,12 @@ pub(crate) const STEPS: &[Step] = &[
             &[],
             minutes(15),
         )
+    },
+    Step {
+        action: Action::Python,
+        after: Some("build"),
+        slow: true,
+        ..cargo("python", &[], &[Need::DebianPackages, Need::PythonPackages], minutes(10))
     },
     Step {
         lane: Lane::Beside,

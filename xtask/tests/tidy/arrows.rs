@@ -33,6 +33,8 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
             &["ackwise-lab", "ackwise-papers", "ackwise-sim", "ackwise-tune"],
         ],
     ),
+    // The same from Python: beside the command line, which it contains.
+    (&["ackwise-python"], &[PURE, BELOW_COMMANDS, &["ackwise", "ackwise-explain", "ackwise-lab"]]),
     (&["xtask"], &[]),
     (TESTING, &[PURE, &["ackwise-linux"]]),
     // Its truth bench records cases in the simulator and on the kernel, and has them explained; its equal split of

@@ -1,0 +1,150 @@
+//! Rows in columns, handed over by the Arrow C stream interface: the receiver gets pointers, and nothing is copied.
+
+use std::sync::Arc;
+
+use ackwise_report::columns::{Column, Values};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch,
+    RecordBatchIterator, RecordBatchOptions, ffi_stream::FFI_ArrowArrayStream, make_array,
+};
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType, Field, Schema, ffi::FFI_ArrowSchema};
+use pyo3::{
+    exceptions::PyValueError,
+    prelude::*,
+    types::{PyBytes, PyCapsule},
+};
+
+/// Rows in columns.
+#[pyclass(frozen, module = "ackwise._native")]
+pub(crate) struct Batch {
+    rows: RecordBatch,
+}
+
+impl Batch {
+    pub(crate) fn of(columns: Vec<Column>) -> PyResult<Self> {
+        Self::from_arrays(columns.into_iter().map(|it| (it.name, array(it.values))))
+    }
+
+    fn from_arrays(columns: impl Iterator<Item = (String, ArrayRef)>) -> PyResult<Self> {
+        let (names, arrays): (Vec<_>, Vec<_>) = columns.unzip();
+        let fields = names.into_iter().zip(&arrays);
+        let fields: Vec<_> =
+            fields.map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
+        let rows = arrays.first().map_or(0, Array::len);
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let schema = Arc::new(Schema::new(fields));
+        let rows = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(wrong)?;
+        Ok(Self { rows })
+    }
+}
+
+#[pymethods]
+impl Batch {
+    /// A capsule named `arrow_array_stream`: one batch with all rows.
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let batches = RecordBatchIterator::new([Ok(self.rows.clone())], self.rows.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// A capsule named `arrow_schema`.
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.rows.schema_ref().as_ref()).map_err(wrong)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    fn __len__(&self) -> usize {
+        self.rows.num_rows()
+    }
+
+    /// The names of the columns.
+    fn columns(&self) -> Vec<String> {
+        self.rows.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The size of all columns in memory, in bytes.
+    fn bytes(&self) -> usize {
+        self.rows.columns().iter().map(|array| array.get_buffer_memory_size()).sum()
+    }
+
+    /// For pickle: the number of rows, and the buffers of each column.
+    fn parts<'py>(&self, py: Python<'py>) -> (usize, Vec<Part<'py>>) {
+        let columns = self.columns().into_iter().zip(self.rows.columns());
+        let part = |(name, array): (String, &ArrayRef)| {
+            let data = array.to_data();
+            let bytes = |buffer: &Buffer| PyBytes::new(py, buffer);
+            let nulls = data.nulls().map(|it| bytes(it.buffer()));
+            let buffers = data.buffers().iter().map(bytes).collect();
+            (name, kind(data.data_type()), nulls, buffers)
+        };
+        (self.rows.num_rows(), columns.map(part).collect())
+    }
+}
+
+/// A column: its name, what it holds, which values are null, and the values.
+type Part<'py> = (String, &'static str, Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyBytes>>);
+
+/// The batch with these [`Batch::parts`].
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "what pickle hands over")]
+pub(crate) fn restore(
+    rows: usize,
+    parts: Vec<(String, String, Option<Vec<u8>>, Vec<Vec<u8>>)>,
+) -> PyResult<Batch> {
+    let mut columns = Vec::with_capacity(parts.len());
+    for (name, kind, nulls, buffers) in parts {
+        // Copied, because Arrow wants numbers aligned.
+        let buffers = buffers.iter().map(Buffer::from_slice_ref).collect();
+        let data = ArrayData::builder(data_type(&kind)?)
+            .len(rows)
+            .null_bit_buffer(nulls.map(Buffer::from_vec))
+            .buffers(buffers)
+            .build()
+            .map_err(wrong)?;
+        columns.push((name, make_array(data)));
+    }
+    Batch::from_arrays(columns.into_iter())
+}
+
+/// Values as Arrow has them. Without null, there is no bitmap of them.
+fn array(values: Values) -> ArrayRef {
+    match values {
+        Values::Integers(values) if values.iter().all(Option::is_some) => {
+            Arc::new(Int64Array::from_iter_values(values.into_iter().flatten()))
+        }
+        Values::Integers(values) => Arc::new(Int64Array::from(values)),
+        Values::Numbers(values) if values.iter().all(Option::is_some) => {
+            Arc::new(Float64Array::from_iter_values(values.into_iter().flatten()))
+        }
+        Values::Numbers(values) => Arc::new(Float64Array::from(values)),
+        // More than 2 GiB of text are possible, which 32-bit offsets cannot address.
+        Values::Texts(values) => Arc::new(LargeStringArray::from(values)),
+        Values::Flags(values) => Arc::new(BooleanArray::from(values)),
+    }
+}
+
+const fn kind(data_type: &DataType) -> &'static str {
+    match data_type {
+        DataType::Int64 => "integers",
+        DataType::Float64 => "numbers",
+        DataType::Boolean => "flags",
+        _ => "texts",
+    }
+}
+
+fn data_type(kind: &str) -> PyResult<DataType> {
+    match kind {
+        "integers" => Ok(DataType::Int64),
+        "numbers" => Ok(DataType::Float64),
+        "flags" => Ok(DataType::Boolean),
+        "texts" => Ok(DataType::LargeUtf8),
+        _ => Err(PyValueError::new_err(format!("unknown kind of column {kind:?}"))),
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn wrong(error: ArrowError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
