@@ -140,8 +140,10 @@ fn refused(mut error: clap::Error, arguments: &[OsString]) -> u8 {
 /// What is wrong, in one line.
 fn message(error: &clap::Error) -> String {
     let text = error.to_string();
-    let message = text.lines().next().unwrap_or_default();
-    message.strip_prefix("error: ").unwrap_or(message).to_owned()
+    // What is missing, or not allowed together, stands on lines of its own below.
+    let lines = text.lines().take_while(|line| !line.is_empty());
+    let message = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+    message.strip_prefix("error: ").unwrap_or(&message).to_owned()
 }
 
 /// clap says where: help is a result, the rest is not. It quotes the arguments, of which a pattern of the

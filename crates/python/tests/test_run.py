@@ -1,6 +1,7 @@
 """`ackwise.run` gives the rows that the command gives."""
 
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -78,3 +79,13 @@ def test_errors_say_where(tmp_path: Path) -> None:
         ackwise.run("missing")
     with pytest.raises(ValueError, match="expected sim"):
         ackwise.run("stalls", on="elsewhere")  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/net/tun") or os.geteuid() != 0, reason="needs root, for namespaces")
+def test_the_kernel_plays_an_experiment_in_a_child() -> None:
+    document = {**SMALL, "tcp": {"preset": "linux-6"}, "grid": {}}
+    before = os.readlink("/proc/self/ns/net")
+    result = ackwise.run(document, on="kernel")
+    assert os.readlink("/proc/self/ns/net") == before
+    assert pyarrow.table(result)["experiment"].to_pylist() == ["experiment"]
+    assert "web.documents" in result.columns and str(result)

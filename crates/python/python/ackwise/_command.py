@@ -83,9 +83,9 @@ def schema(name: str | None = None) -> Any:
     return json.loads(found)
 
 
-def document(arguments: list[str], error: type[Error]) -> str:
+def document(arguments: list[str], error: type[Error], directory: str | None = None) -> str:
     """What the command prints with these arguments, of which one is ``--json``. Raises `error` if it has failed."""
-    child = _start(arguments)
+    child = _start(arguments, directory)
     try:
         printed, complaints = _wait(child)
     except BaseException:
@@ -117,7 +117,7 @@ def _arguments(options: dict[str, Any]) -> list[str]:
     return arguments
 
 
-def _start(arguments: list[str]) -> subprocess.Popen[str]:
+def _start(arguments: list[str], directory: str | None) -> subprocess.Popen[str]:
     if not sys.executable:
         raise Error("cannot start the command: Python does not know its own program (sys.executable is empty)")
     # The same package, wherever this process found it.
@@ -126,6 +126,7 @@ def _start(arguments: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
         # Not from the current directory, which may have a file of this name.
         [sys.executable, "-P", "-m", "ackwise", *arguments],
+        cwd=directory,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -61,10 +61,10 @@ def _on_kernel(name: str, document: str | None, settings: list[str], on: str) ->
     if document is None:
         return _command.document(["run", *options, "--", name], ExperimentError)
     with tempfile.TemporaryDirectory(prefix="ackwise-") as directory:
-        file = os.path.join(directory, "experiment.toml")
-        with open(file, "w", encoding="utf-8") as output:
+        with open(os.path.join(directory, name), "w", encoding="utf-8") as output:
             output.write(document)
-        return _command.document(["run", *options, "--", file], ExperimentError)
+        # Rows and messages have the name that they have in the simulator.
+        return _command.document(["run", *options, "--", name], ExperimentError, directory)
 
 
 class Result(Table):
