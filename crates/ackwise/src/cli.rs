@@ -3,7 +3,7 @@
 //! Nothing here measures or judges: a command turns arguments into a call of the library and its
 //! answer into text and an exit code.
 //!
-//! The program `ackwise` and the one in the Python package call the same [`run`].
+//! The program `ackwise` and the one in the Python package call the same [`run()`].
 
 mod check;
 mod colour;
@@ -185,7 +185,7 @@ pub fn schema(name: &str) -> Option<String> {
     schema::all().into_iter().find(|(known, _)| *known == name).map(|(_, schema)| schema())
 }
 
-/// The names of all formats that [`schema`] describes.
+/// The names of all formats that [`schema()`] describes.
 #[must_use]
 pub fn schema_names() -> Vec<&'static str> {
     schema::all().into_iter().map(|(name, _)| name).collect()
