@@ -1,7 +1,7 @@
 //! The report for data frames: tables whose columns have the names and the units of the JSON document.
 //!
 //! Two values by direction are two columns, `…_to_server` and `…_to_client`. Lists and tables within a row are left to
-//! JSON, except what each exchange owes to each cause: [`causes`] has a row for each.
+//! JSON, except what each exchange owes to each cause: [`causes()`] has a row for each.
 
 mod causes;
 
