@@ -25,7 +25,7 @@
 //! | `undo` | restores the values of a journal |
 //! | `keeper` | a process that undoes a run that was killed |
 //! | `pace` | gives sockets a congestion control that restarts by rate, and takes it back |
-//! | `place` | in which network namespace the server is |
+//! | `namespace` | in which network namespace the server is |
 //!
 //! Not here: what the kernel's interfaces look like (`ackwise-linux`), and when a connection is idle
 //! (`ackwise-tuning`).
