@@ -141,7 +141,8 @@ impl TunDevice {
     /// If the namespace has such a route already, or the kernel refuses.
     pub fn add_host(&mut self, host: Ipv4Addr) -> Result<(), TunError> {
         let (through, to) = (self.index()?, (host, 32));
-        let route = NetworkRoute { to, through, initial_window: None, quick_ack: false };
+        let route =
+            NetworkRoute { to, through, source: None, initial_window: None, quick_ack: false };
         let added = netlink::add_network_route(route);
         added.map_err(|source| TunError::setup("be given another address", source))?;
         self.hosts.push(host);

@@ -40,6 +40,8 @@ pub(crate) struct NetworkRoute {
     pub(crate) to: (Ipv4Addr, u8),
     /// Index of the interface.
     pub(crate) through: u32,
+    /// As `ip route … src ADDRESS`: the source of programs that bind to none; `None` leaves it to the kernel.
+    pub(crate) source: Option<Ipv4Addr>,
     /// As `ip route … initcwnd N`, in segments.
     pub(crate) initial_window: Option<u32>,
     /// As `ip route … quickack 1`: every segment is acknowledged at once.
@@ -115,7 +117,7 @@ fn address_request(index: u32, address: Ipv4Addr) -> Message {
 
 /// As [`route_request`], for a network.
 fn network_route_request(route: NetworkRoute) -> Message {
-    let NetworkRoute { to: (to, prefix), through, initial_window, quick_ack } = route;
+    let NetworkRoute { to: (to, prefix), through, source, initial_window, quick_ack } = route;
     let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
     let mut message = Message::new(RTM_NEWROUTE, flags);
     message.put(&[AF_INET, prefix, 0, 0]); // family, prefixes of destination and source, TOS
@@ -123,6 +125,9 @@ fn network_route_request(route: NetworkRoute) -> Message {
     message.put(&0_u32.to_ne_bytes()); // flags
     message.attribute(RTA_DST, &to.octets());
     message.attribute(RTA_OIF, &through.to_ne_bytes());
+    if let Some(source) = source {
+        message.attribute(RTA_PREFSRC, &source.octets());
+    }
     let mut metrics = Message::default();
     if let Some(segments) = initial_window {
         metrics.attribute(RTAX_INITCWND, &segments.to_ne_bytes());

@@ -10,6 +10,7 @@
 //! | `programs` | the clients and servers: one thread for each namespace |
 //! | `agreed` | what both ends of a connection know beside its bytes |
 //! | `sampler` | what the kernel's socket table counts |
+//! | [`proxied`] | clients, a proxy and Web servers with real messages: our relay, or a program of others |
 //! | `play` | starts all of it, waits, and puts the measures together |
 //!
 //! A stream has no contents here, as in the simulator: both programs know how long each request and
@@ -23,6 +24,7 @@ mod groups;
 mod play;
 pub mod playable;
 mod programs;
+pub mod proxied;
 mod sampler;
 mod settings;
 

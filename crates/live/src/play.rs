@@ -86,6 +86,9 @@ pub enum PlayError {
     /// No links lead from one host to the other and back.
     #[error("no links lead from the client of \"{0}\" to its server and back")]
     NoWay(String),
+    /// The scenario has no application with a proxy.
+    #[error("the experiment has no proxy (expected an application of kind \"proxy\")")]
+    NoProxy,
     /// A namespace is not available.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),

@@ -18,9 +18,9 @@ mod claims;
 mod drawings;
 mod exhibits;
 mod figures;
-mod ratio;
+pub(crate) mod ratio;
 mod sensitivity;
-mod sweep;
+pub(crate) mod sweep;
 
 use super::{
     Effort, ReproduceError,

@@ -9,6 +9,7 @@
 //! | `exhibit` | which cases of which file, with which settings, and the runs |
 //! | `claims` | sentences that hold on the kernel, do not, or cannot be tried there |
 //! | `heidemann`, `gurkan`, `faber` | the exhibits of a paper |
+//! | [`okamoto`] | a proxy's schemes: the reference relay, and `ackwise tune` at proxies of others |
 //! | [`report`] | text, Markdown, JSON |
 
 mod claims;
@@ -16,6 +17,7 @@ mod exhibit;
 mod faber;
 mod gurkan;
 mod heidemann;
+pub mod okamoto;
 pub mod report;
 
 use std::{borrow::Cow, num::NonZeroU32};
@@ -40,7 +42,7 @@ pub struct OnKernel {
 pub struct KernelTable {
     /// Our name for the table: `heidemann_table_1`, `heidemann_small`, `heidemann_pipelining`,
     /// `heidemann_ftp`, `heidemann_restart`, `gurkan_tables`, `gurkan_window_2`, `gurkan_window_3`,
-    /// `faber_time_wait`; with `--quick`, `gurkan_quick` is in the place of Gürkan's three.
+    /// `faber_time_wait`, `okamoto_figures`; with `--quick`, `gurkan_quick` is in the place of Gürkan's three.
     pub id: Cow<'static, str>,
     /// Title.
     pub title: String,
@@ -113,6 +115,8 @@ pub enum OnKernelVerdict {
     Holds,
     /// It does not.
     DoesNotHold,
+    /// The runs differ too much, or there was only one.
+    Undecided,
     /// The kernel has no setting for what it is about.
     CannotBeTried,
     /// The runs that it needs are missing.
@@ -128,10 +132,17 @@ pub enum OnKernelVerdict {
 pub fn reproduce(
     papers: &[Paper],
     (effort, repeat): (Effort, Option<NonZeroU32>),
+    points: &okamoto::Points,
     progress: &mut dyn FnMut(&str),
 ) -> Result<OnKernel, ReproduceError> {
     let mut all = OnKernel::default();
     for paper in papers {
+        if *paper == Paper::Okamoto {
+            let (tables, claims) = okamoto::run((effort, repeat), points, progress)?;
+            all.tables.extend(tables);
+            all.claims.extend(claims);
+            continue;
+        }
         let exhibits = match paper {
             Paper::Heidemann => heidemann::exhibits(effort),
             Paper::Gurkan => gurkan::exhibits(effort),
@@ -146,11 +157,7 @@ pub fn reproduce(
             Paper::Heidemann => heidemann::claims(&tables),
             Paper::Gurkan => gurkan::claims(&tables),
             Paper::Faber => faber::claims(&tables),
-            Paper::Okamoto => vec![claims::untried(
-                "okamoto all",
-                "Proxies that share places and buffers by what connections need serve more documents.",
-                "there is no proxy for the kernel's sockets that assigns buffers; only simulated",
-            )],
+            Paper::Okamoto => Vec::new(),
         });
         all.tables.extend(tables);
     }

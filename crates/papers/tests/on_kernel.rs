@@ -1,9 +1,12 @@
-//! `reproduce heidemann|gurkan|faber --on kernel`, reduced: the quick cases, played once each.
+//! `reproduce --on kernel`, reduced: the quick cases, played once each.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use std::{
+    collections::BTreeSet,
+    error::Error,
+    fs,
     io::Write,
     num::NonZeroU32,
     sync::{Mutex, PoisonError},
@@ -11,10 +14,12 @@ use std::{
 };
 
 use OnKernelVerdict::{DoesNotHold, Holds};
+use ackwise_lab::experiment::{Case, Experiment};
 use ackwise_linux::{Namespace, TunDevice, device::TunOptions};
+use ackwise_live::proxied::{Relaying, play_proxied};
 use ackwise_papers::{
     Effort,
-    on_kernel::{KernelRow, OnKernel, OnKernelVerdict, reproduce},
+    on_kernel::{KernelRow, OnKernel, OnKernelVerdict, okamoto::Points, reproduce},
     paper::Paper,
 };
 use ackwise_testing::{inconclusive, skip};
@@ -62,19 +67,55 @@ fn fabers_time_wait_is_at_the_end_that_closes_first() {
     );
 }
 
+#[test]
+fn okamotos_relay_serves_more_clients_than_places_only_where_idle_connections_close() {
+    let test = "okamotos_relay_serves_more_clients_than_places_only_where_idle_connections_close";
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Err(missing) = possible() {
+        return skip(test, missing);
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/experiments/okamoto.toml");
+    let text = fs::read_to_string(path).unwrap().replace("[50, 100, 200, 500]", "[8]");
+    let settings = ["duration=6 s", "application.web.n_max=6", "application.web.reserved=2"];
+    // Half of the clients have a place, and keep it: the timeout of idle connections is longer than the run.
+    let settings = settings.into_iter().chain(["application.web.think=100 ms"]);
+    let experiment = Experiment::parse("okamoto.toml", &text).unwrap().with_all_set(settings);
+    let experiment = experiment.unwrap();
+    let play = |scheme: &str| {
+        let is =
+            |case: &&Case| case.labels.get("scheme").is_some_and(|it| it.to_string() == scheme);
+        let scenario = &experiment.cases().iter().find(is).unwrap().scenario;
+        let played = play_proxied(scenario, Relaying::Reference, &mut |_| {}).unwrap().measures;
+        assert!(played.bytes_from_servers > 0 && played.bytes_to_clients > 0, "scheme {scheme}");
+        let served: BTreeSet<u32> = played.responses.iter().map(|it| it.client).collect();
+        (served.len(), played.closed_for_new, played.divisions)
+    };
+    let [(kept, none, fixed), (more, closed, divided)] = ["1", "4"].map(play);
+    // Of 6 places, 2 are for connections to servers.
+    assert!((1..=4).contains(&kept) && (none, fixed) == (0, 0), "{kept}, {none}, {fixed}");
+    assert!(more > 4 && closed > 0 && divided > 0, "{more}, {closed}, {divided}");
+}
+
+/// Whether namespaces and devices can be made.
+fn possible() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let namespace = Namespace::create()?;
+    namespace.run(|| TunDevice::open(TunOptions::default()))??;
+    Ok(())
+}
+
+/// These tests need the processors.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// Plays a paper and compares; nothing is decided if a case was disturbed each time.
 fn play(test: &str, paper: Paper, claims: &[(&str, OnKernelVerdict)]) {
-    static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let namespace = match Namespace::create() {
-        Ok(namespace) => namespace,
-        Err(missing) => return skip(test, missing),
-    };
-    if let Err(missing) = namespace.run(|| TunDevice::open(TunOptions::default())).unwrap() {
+    if let Err(missing) = possible() {
         return skip(test, missing);
     }
     let began = Instant::now();
-    let all = reproduce(&[paper], (Effort::Quick, Some(NonZeroU32::MIN)), &mut |_| {}).unwrap();
+    let points = Points::few("unused".into());
+    let effort = (Effort::Quick, Some(NonZeroU32::MIN));
+    let all = reproduce(&[paper], effort, &points, &mut |_| {}).unwrap();
     // Past the harness, which captures what a test that passes prints.
     let took = began.elapsed();
     std::io::stderr().write_all(format!("{test}: {took:.0?}\n").as_bytes()).unwrap();

@@ -14,6 +14,7 @@
 //! | [`user`] | what a user who fetches pages does next, in any world |
 //! | [`bulk`] | the same of a client who transfers files one after the other |
 //! | [`arrivals`] | the same of connections that arrive whatever becomes of the earlier ones |
+//! | [`requests`] | the same of a client who asks a proxy for documents |
 //! | [`measure`] | what a run measures |
 //! | [`observe`] | who watches a run: captures, plots, traces |
 //! | `watch` | what is known of a connection to say why it waits |
@@ -31,6 +32,7 @@ pub mod measure;
 mod network;
 pub mod observe;
 mod queue;
+pub mod requests;
 pub mod scenario;
 pub mod table;
 mod trace;

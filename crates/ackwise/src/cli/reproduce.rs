@@ -42,8 +42,8 @@ pub(crate) struct Reproduce {
     #[arg(long, conflicts_with = "quick")]
     sensitivity: bool,
 
-    /// Simulate the experiments, or run them in real time on this machine's kernel (Linux only; about 15 minutes for
-    /// all papers, 2 with --quick)
+    /// Simulate the experiments, or run them in real time on this machine's kernel (Linux only; about 25 minutes for
+    /// all papers, 3 with --quick)
     ///
     /// With `kernel`, also prints the simulator's results with Linux's TCP and with the paper's.
     #[arg(long, value_name = "WORLD", value_enum, default_value_t = OnWorld::Sim)]
@@ -52,6 +52,28 @@ pub(crate) struct Reproduce {
     /// With --on kernel, repeat each case until N runs were undisturbed, and report the medians
     #[arg(long, value_name = "N", value_parser = whole(NonZeroU32::MIN..=MOST_REPEATS))]
     repeat: Option<NonZeroU32>,
+
+    /// With okamoto --on kernel, who relays: our reference relay, or a proxy with `ackwise tune` beside it
+    ///
+    /// Each number of clients takes about 4.5 minutes (4 schemes of a minute) for each run.
+    #[cfg(target_os = "linux")]
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "PROXY", value_delimiter = ',', value_parser = relay())]
+    proxies: Vec<ackwise_papers::on_kernel::okamoto::Relay>,
+
+    /// With okamoto --on kernel, the numbers of clients [default: 50,500]
+    #[cfg(target_os = "linux")]
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clients())]
+    clients: Vec<u32>,
+
+    /// With okamoto --on kernel, the schemes [default: 1,2,3,4]
+    ///
+    /// At a proxy of others, 1 is the proxy as it is, 2 `tune --buffer-memory`, 3 `tune`'s manager of connections, 4 both.
+    #[cfg(target_os = "linux")]
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "SCHEME", value_delimiter = ',', value_parser = scheme())]
+    schemes: Vec<&'static str>,
 
     /// Print JSON
     #[arg(long, group = "format")]
@@ -110,6 +132,7 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
         markdown: as_markdown,
         save: _,
         html: page,
+        ..
     } = arguments;
     if let Some(paper) = papers.iter().find(|&&paper| sensitivity && paper != Paper::Okamoto) {
         return Err(Failure::Usage(format!(
@@ -150,8 +173,20 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
 /// The same on the kernel. Without root, the process moves into a network of its own first.
 #[cfg(target_os = "linux")]
 fn on_kernel(arguments: Reproduce) -> Result<Outcome, Failure> {
-    use ackwise_papers::on_kernel::{report, reproduce};
-    let Reproduce { papers, quick, sensitivity, on: _, repeat, json, markdown, save, html } =
+    use ackwise_papers::on_kernel::{okamoto::Points, report, reproduce};
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::Usage(format!("cannot find this program for tune: {error}")))?;
+    let mut points = Points::few(program);
+    if !arguments.proxies.is_empty() {
+        points.relays.clone_from(&arguments.proxies);
+    }
+    if !arguments.clients.is_empty() {
+        points.clients.clone_from(&arguments.clients);
+    }
+    if !arguments.schemes.is_empty() {
+        points.schemes.clone_from(&arguments.schemes);
+    }
+    let Reproduce { papers, quick, sensitivity, repeat, json, markdown, save, html, .. } =
         arguments;
     if sensitivity || html.is_some() {
         let text =
@@ -169,7 +204,7 @@ fn on_kernel(arguments: Reproduce) -> Result<Outcome, Failure> {
             wanted.or_unwind();
             line.show(step);
         };
-        reproduce(&papers, (effort, repeat), &mut progress)
+        reproduce(&papers, (effort, repeat), &points, &mut progress)
     })??;
     if let Some(path) = save {
         rows::write(&path, report::json(&all).as_bytes())?;
@@ -197,6 +232,27 @@ fn paper() -> impl TypedValueParser<Value = Paper> {
         .map(|name| Paper::named(&name).expect("only names of papers are possible"))
 }
 
+#[cfg(target_os = "linux")]
+fn relay() -> impl TypedValueParser<Value = ackwise_papers::on_kernel::okamoto::Relay> {
+    use ackwise_papers::on_kernel::okamoto::Relay;
+    PossibleValuesParser::new(Relay::ALL.map(Relay::name))
+        .map(|name| Relay::named(&name).expect("only names of relays are possible"))
+}
+
+#[cfg(target_os = "linux")]
+fn scheme() -> impl TypedValueParser<Value = &'static str> {
+    let all = ackwise_papers::on_kernel::okamoto::Points::SCHEMES;
+    PossibleValuesParser::new(all).map(move |name| {
+        all.into_iter().find(|it| *it == name).expect("only names of schemes are possible")
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn clients() -> impl TypedValueParser<Value = u32> {
+    PossibleValuesParser::new(["50", "100", "200", "500"])
+        .map(|number| number.parse().expect("only numbers are possible"))
+}
+
 const EXAMPLES: &str = "\
 Examples:
   ackwise reproduce heidemann            the tables, figures and claims of Heidemann 1996 and 1997
@@ -208,6 +264,8 @@ Examples:
       also write an HTML page with the figures
   ackwise reproduce heidemann --on kernel
       run the experiments on this machine's kernel and in the simulator
+  ackwise reproduce okamoto --on kernel --proxies relay,nginx --clients 50 --repeat 3
+      the schemes of a proxy on the kernel, and `ackwise tune` at nginx (26 minutes)
   ackwise reproduce --json               all papers, as JSON
   ackwise reproduce --markdown > docs/findings.md
 

@@ -48,6 +48,13 @@ impl Labels {
     }
 }
 
+/// In order; a name comes once.
+impl FromIterator<(String, CaseValue)> for Labels {
+    fn from_iter<T: IntoIterator<Item = (String, CaseValue)>>(labels: T) -> Self {
+        Self(labels.into_iter().collect())
+    }
+}
+
 /// `rate = 1 Mb/s, users = 2`.
 impl fmt::Display for Labels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

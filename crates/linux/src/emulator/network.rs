@@ -250,6 +250,8 @@ impl Port<'_> {
             netlink::add_network_route(NetworkRoute {
                 to: HOSTS,
                 through: index,
+                // Programs of others do not bind to a host's address before they connect.
+                source: self.addresses.first().copied().filter(|_| self.hosts == Hosts::Kernel),
                 initial_window: self.initial_window,
                 quick_ack: self.quick_ack,
             })

@@ -9,20 +9,20 @@ use super::sweep::{CLASSES, Run, Sweep};
 use crate::interval::Interval;
 
 /// A case: number of clients, scheme.
-pub(super) type Place<'a> = (u32, &'a str);
+pub(crate) type Place<'a> = (u32, &'a str);
 
 /// What is "significantly" or "much" better, as a factor (our choice).
-pub(super) const MUCH: f64 = 1.5;
+pub(crate) const MUCH: f64 = 1.5;
 
 impl Sweep {
     /// What Figure 4 shows, of `one` for each of `other`.
-    pub(super) fn bytes(&self, one: Place<'_>, other: Place<'_>) -> Option<Interval> {
+    pub(crate) fn bytes(&self, one: Place<'_>, other: Place<'_>) -> Option<Interval> {
         self.ratio(one, other, |a, b| Some(a.bytes_both() / b.bytes_both()))
     }
 
     /// What Figure 5 shows: the response time by size of the document. The ratio is the geometric mean
     /// over classes of sizes, so no size counts more than another.
-    pub(super) fn times(&self, one: Place<'_>, other: Place<'_>) -> Option<Interval> {
+    pub(crate) fn times(&self, one: Place<'_>, other: Place<'_>) -> Option<Interval> {
         self.ratio(one, other, |a, b| geometric_mean(&a.times, &b.times))
     }
 

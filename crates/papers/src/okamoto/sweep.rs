@@ -19,13 +19,13 @@ use ackwise_lab::experiment::{CaseValue, Experiment, Labels};
 pub(super) const CLIENTS: [u32; 4] = [50, 100, 200, 500];
 
 /// The paper's schemes.
-pub(super) const SCHEMES: [&str; 4] = ["1", "2", "3", "4"];
+pub(crate) const SCHEMES: [&str; 4] = ["1", "2", "3", "4"];
 
 /// All that the file compares.
 pub(super) const ALL: [&str; 6] = ["1", "2", "3", "4", "no-persistence", "no-proxy"];
 
 /// Below which size a class of documents ends, in bytes; the last has no end. Ours: half decades.
-pub(super) const CLASSES: [(u64, &str); 8] = [
+pub(crate) const CLASSES: [(u64, &str); 8] = [
     (3_000, "lt_3k"),
     (10_000, "lt_10k"),
     (30_000, "lt_30k"),
@@ -38,12 +38,12 @@ pub(super) const CLASSES: [(u64, &str); 8] = [
 
 /// What is kept of one run.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
-    pub(super) proxy: ProxyMeasures,
-    pub(super) documents: f64,
-    pub(super) median_ms: Option<f64>,
+pub(crate) struct Run {
+    pub(crate) proxy: ProxyMeasures,
+    pub(crate) documents: f64,
+    pub(crate) median_ms: Option<f64>,
     /// Documents of each class of sizes: the mean response time in milliseconds, and how many.
-    pub(super) times: [Option<(f64, u32)>; CLASSES.len()],
+    pub(crate) times: [Option<(f64, u32)>; CLASSES.len()],
     /// The same with documents that were still waited for, which count with the time waited so far.
     pub(super) at_least: [Option<(f64, u32)>; CLASSES.len()],
     /// By client: bytes a second of all its documents.
@@ -53,20 +53,35 @@ pub(super) struct Run {
 impl Run {
     /// Figure 4: "the total size of the documents transferred in both directions".
     #[expect(clippy::cast_precision_loss, reason = "a run moves fewer than 2^53 bytes")]
-    pub(super) fn bytes_both(&self) -> f64 {
+    pub(crate) fn bytes_both(&self) -> f64 {
         (self.proxy.bytes_to_clients + self.proxy.bytes_from_servers) as f64
     }
 
+    /// Clients that received a document.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn clients_served(&self) -> f64 {
+        f64::from(u32::try_from(self.rates.iter().flatten().count()).unwrap_or(u32::MAX))
+    }
+
     fn of(measures: &ApplicationMeasures, clients: usize) -> Option<Self> {
-        let mut proxy = measures.proxy.as_deref()?.clone();
+        let run = Self::of_proxy(measures.proxy.as_deref()?.clone(), clients);
         let median_ms = measures.percentile(0.5).map(millis);
+        let documents = f64::from(u32::try_from(measures.documents).unwrap_or(u32::MAX));
+        Some(Self { documents, median_ms, ..run })
+    }
+
+    /// The same of a proxy's measures alone, which are all that the kernel's runs have.
+    pub(crate) fn of_proxy(mut proxy: ProxyMeasures, clients: usize) -> Self {
+        let mut sorted: Vec<f64> = proxy.responses.iter().map(|it| millis(it.time)).collect();
+        sorted.sort_by(f64::total_cmp);
+        let median_ms = sorted.get(sorted.len() / 2).copied();
         let whole = proxy.responses.iter().map(|it| (it.bytes, it.time));
         let waiting = proxy.unfinished.iter().map(|it| (it.bytes, it.waited));
         let (times, at_least) = (by_class(whole.clone()), by_class(whole.chain(waiting)));
         let rates = rates(&proxy.responses, clients);
+        let documents = f64::from(u32::try_from(proxy.responses.len()).unwrap_or(u32::MAX));
         proxy.responses = Vec::new();
-        let documents = f64::from(u32::try_from(measures.documents).unwrap_or(u32::MAX));
-        Some(Self { proxy, documents, median_ms, times, at_least, rates })
+        Self { proxy, documents, median_ms, times, at_least, rates }
     }
 }
 
@@ -104,14 +119,20 @@ fn millis(time: Duration) -> f64 {
 
 /// Runs by number of clients and by scheme, one for each seed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sweep {
+pub(crate) struct Sweep {
     runs: BTreeMap<(u32, String), Vec<Run>>,
 }
 
 impl Sweep {
     /// One for each seed, in order.
-    pub(super) fn runs(&self, clients: u32, scheme: &str) -> &[Run] {
+    pub(crate) fn runs(&self, clients: u32, scheme: &str) -> &[Run] {
         self.runs.get(&(clients, scheme.to_owned())).map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds a run.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn push(&mut self, clients: u32, scheme: &str, run: Run) {
+        self.runs.entry((clients, scheme.to_owned())).or_default().push(run);
     }
 
     /// Every combination that was run, in order.
@@ -182,4 +203,4 @@ pub(super) const fn seeds(effort: Effort) -> usize {
     }
 }
 
-pub(super) const FILE: File = experiment_file!("okamoto.toml");
+pub(crate) const FILE: File = experiment_file!("okamoto.toml");

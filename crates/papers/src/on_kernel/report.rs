@@ -143,6 +143,7 @@ const fn words(verdict: OnKernelVerdict) -> &'static str {
     match verdict {
         OnKernelVerdict::Holds => "holds",
         OnKernelVerdict::DoesNotHold => "does not hold",
+        OnKernelVerdict::Undecided => "not decided",
         OnKernelVerdict::CannotBeTried => "cannot be tried",
         OnKernelVerdict::NotRun => "not run",
     }

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use ackwise_link::Stream;
 use ackwise_tcp::{Instant, State as TcpState};
 
 use super::{Event, Known, START, World};
@@ -10,6 +9,7 @@ use crate::{
     connection::Owner,
     measure::{Document, Progress, Response, Unfinished},
     observe::{ConnectionId, Observer, Side},
+    requests::{Requests, Wanted},
     scenario::{Application, NodeId, Persistence, Proxy, Route},
     user::{Ask, PAUSE_AFTER_FAILURE, Repeat},
     world::open::NotOpened,
@@ -23,8 +23,8 @@ pub(crate) struct Client {
     /// Its place in the proxy's list.
     pub(super) number: u32,
     host: NodeId,
-    streams: Streams,
-    pub(super) request: Request,
+    requests: Requests,
+    pub(super) request: Wanted,
     /// Since when it waits for the document; `None` while it thinks.
     since: Option<Instant>,
     due: Instant,
@@ -33,24 +33,6 @@ pub(crate) struct Client {
     /// The proxy has rejected the request.
     pub(super) rejected: bool,
     has_document: bool,
-}
-
-/// One for each purpose, so that a change of one leaves the others alone.
-#[derive(Clone, Debug)]
-struct Streams {
-    think: Stream,
-    size: Stream,
-    server: Stream,
-    hit: Stream,
-}
-
-/// A document that is wanted.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Request {
-    pub(super) size: u64,
-    /// The server's place in the list.
-    pub(super) server: u32,
-    pub(super) hit: bool,
 }
 
 impl Client {
@@ -73,16 +55,6 @@ impl Client {
         let waited = now.since(self.since?);
         Some(Unfinished { bytes: self.request.size, waited })
     }
-
-    fn draw(&mut self, proxy: &Proxy) {
-        let Streams { think: _, size, server, hit } = &mut self.streams;
-        let server = server.below(proxy.servers.len() as u64);
-        self.request = Request {
-            size: proxy.size.draw(size).0.max(1),
-            server: u32::try_from(server).expect("a place in a list of nodes"),
-            hit: hit.below(1_000_000) < u64::from(proxy.hits_per_million),
-        };
-    }
 }
 
 impl<'a, O: Observer> World<'a, O> {
@@ -92,26 +64,17 @@ impl<'a, O: Observer> World<'a, O> {
         application: &'a Application,
         setting: &'a Proxy,
     ) {
-        let seed = self.scenario.seed.named("application").named(&application.name);
         for (number, &host) in (0..).zip(&setting.clients) {
-            let seed = seed.named(&(number + 1).to_string());
-            let stream = |purpose| seed.named(purpose).stream();
-            let mut streams = Streams {
-                think: stream("think"),
-                size: stream("size"),
-                server: stream("server"),
-                hit: stream("hit"),
-            };
-            let start = application.start.draw(&mut stream("start"));
-            let due = START + start + setting.think.draw(&mut streams.think);
+            let mut requests = Requests::new(self.scenario.seed, &application.name, number);
+            let due = START + requests.begins(application, setting);
             let client = u32::try_from(self.proxy_clients.len()).expect("counted in 32 bits");
             self.proxy_clients.push(Client {
                 proxy,
                 application: self.proxies[proxy as usize].application,
                 number,
                 host,
-                streams,
-                request: Request::default(),
+                requests,
+                request: Wanted::default(),
                 since: None,
                 due,
                 connections: BTreeMap::new(),
@@ -133,7 +96,7 @@ impl<'a, O: Observer> World<'a, O> {
         if begins {
             let setting = self.proxy(proxy);
             let state = &mut self.proxy_clients[client as usize];
-            state.draw(setting);
+            state.request = state.requests.next(setting);
             state.since = Some(self.now);
             let application = self.proxies[proxy as usize].application;
             self.collector.proxied(application, |it| it.requests += 1);
@@ -228,8 +191,8 @@ impl<'a, O: Observer> World<'a, O> {
             let application = self.proxies[proxy as usize].application;
             self.collector.proxied(application, |it| it.rejected += 1);
         }
-        let think = &self.proxy(proxy).think;
-        let span = think.draw(&mut self.proxy_clients[client as usize].streams.think);
+        let setting = self.proxy(proxy);
+        let span = self.proxy_clients[client as usize].requests.thinks(setting);
         self.client_pauses(client, span);
     }
 
