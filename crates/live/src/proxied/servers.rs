@@ -32,7 +32,10 @@ pub(super) fn accept<'scope, 'env>(
         open.retain(|stream| stream.peer_addr().is_ok());
         open.push(known);
         // Without a thread for it, the connection closes.
-        let _ = spawn(scope, move || drop(serve(run, &stream, counted)));
+        let _ = spawn(scope, move || {
+            let _ = serve(run, &stream, counted);
+            let _ = stream.shutdown(Shutdown::Both);
+        });
     }
     // Wakes the threads.
     open.iter().for_each(|stream| drop(stream.shutdown(Shutdown::Both)));
@@ -40,14 +43,22 @@ pub(super) fn accept<'scope, 'env>(
 
 fn serve(run: &Run<'_>, stream: &TcpStream, counted: Counted) -> io::Result<()> {
     stream.set_nodelay(true)?;
+    // A socket inherits the listener's, which is short.
+    stream.set_read_timeout(None)?;
     let mut reader = BufReader::new(stream);
     while let Some(asked) = message::read_request(&mut reader)? {
-        let caching = if asked.hit { "max-age=3600" } else { "no-store" };
+        // With a lifetime, Squid wants a date as well.
+        let caching = if asked.hit {
+            "Expires: Thu, 01 Jan 2037 00:00:00 GMT"
+        } else {
+            "Cache-Control: no-store"
+        };
         let size = asked.size;
         let mut stream = stream;
         write!(
             stream,
-            "HTTP/1.1 200 OK\r\nContent-Length: {size}\r\nCache-Control: {caching}\r\n\r\n"
+            "HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n{caching}\r\n\
+             Accept-Ranges: bytes\r\nETag: \"{size}\"\r\n\r\n"
         )?;
         send(stream, size, |sent| {
             if counted == Counted::Yes {
@@ -55,7 +66,7 @@ fn serve(run: &Run<'_>, stream: &TcpStream, counted: Counted) -> io::Result<()> 
             }
         })?;
     }
-    stream.shutdown(Shutdown::Both)
+    Ok(())
 }
 
 /// Writes zeros, and tells how many were taken at a time.
