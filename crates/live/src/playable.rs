@@ -113,7 +113,8 @@ pub fn check(scenario: &Scenario, world: World) -> Result<(), Unplayable> {
     for application in &scenario.applications {
         if let ApplicationKind::Proxy(_) = application.kind {
             let whose = Whose::Application(application.name.clone());
-            let reason = "a proxy is played by `reproduce okamoto` only (expected web, bulk or arrivals)";
+            let reason =
+                "a proxy is played by `reproduce okamoto` only (expected web, bulk or arrivals)";
             return unplayable(whose, "kind", reason);
         }
         if let ApplicationKind::Web(web) = &application.kind
