@@ -67,22 +67,22 @@ pub trait Program: Sync {
     /// # Errors
     ///
     /// If it is not installed, or does not answer.
-    fn start(&self, place: &Place) -> io::Result<Box<dyn Any>>;
+    fn start(&self, place: &Addresses) -> io::Result<Box<dyn Any>>;
 }
 
 /// Where a proxy listens, and where documents are.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Addresses {
     /// Where it listens.
     pub listen: SocketAddrV4,
     /// The Web servers. `/N` is a document of N bytes.
     pub servers: Vec<SocketAddrV4>,
     /// A server beside the proxy with the documents that the proxy has: `/hit/N` has N bytes, and `/hit` has
-    /// [`Place::LARGEST`], of which a cache serves the first N.
+    /// [`Addresses::LARGEST`], of which a cache serves the first N.
     pub hits: SocketAddrV4,
 }
 
-impl Place {
+impl Addresses {
     /// Bytes of `/hit`: no document of SURGE, as the experiment clips it, is larger.
     pub const LARGEST: u64 = 10_000_000;
 }
@@ -129,7 +129,7 @@ pub fn play_proxied(
     let wires = wires.map(|(config, link)| Wire { config, overhead: link.overhead }).collect();
     let network = network.start(wires, ways(scenario, application, proxy)?, Duration::ZERO)?;
     let address = |node: &NodeId| SocketAddrV4::new(groups::address(*node), PORT);
-    let place = Place {
+    let place = Addresses {
         listen: address(&application.server),
         servers: proxy.servers.iter().map(address).collect(),
         hits: SocketAddrV4::new(Ipv4Addr::LOCALHOST, HITS_PORT),
@@ -155,7 +155,7 @@ struct Run<'a> {
     scenario: &'a Scenario,
     application: &'a Application,
     proxy: &'a Proxy,
-    place: Place,
+    place: Addresses,
     form: Form,
     measures: Mutex<ProxyMeasures>,
     to_clients: AtomicU64,
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
         scenario: &'a Scenario,
         application: &'a Application,
         proxy: &'a Proxy,
-        (place, form): (Place, Form),
+        (place, form): (Addresses, Form),
     ) -> Self {
         let [to_clients, from_servers, repeated] = Default::default();
         let (measures, over, ends, changed) = Default::default();

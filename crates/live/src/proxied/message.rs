@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 
 use ackwise_sim::requests::Wanted;
 
-use super::Place;
+use super::Addresses;
 
 /// How a client writes where a document is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -20,7 +20,7 @@ pub enum Form {
 
 impl Form {
     /// A request. Of what the proxy has, it wants the first bytes.
-    pub(super) fn request(self, wanted: &Wanted, place: &Place) -> String {
+    pub(super) fn request(self, wanted: &Wanted, place: &Addresses) -> String {
         let Wanted { size, server, hit } = *wanted;
         let target = match (self, hit) {
             (Self::Path, false) => format!("/s{server}/{size}"),
@@ -54,7 +54,7 @@ pub(super) fn read_request(from: &mut impl BufRead) -> io::Result<Option<Asked>>
     let hit = parts.next_if(|it| *it == "hit").is_some();
     let size = match parts.next() {
         Some(size) => size.parse().map_err(|_| io::ErrorKind::InvalidData)?,
-        None => Place::LARGEST,
+        None => Addresses::LARGEST,
     };
     let server = server.transpose().map_err(|_| io::ErrorKind::InvalidData)?;
     Ok(Some(Asked { server, hit, size }))
@@ -109,9 +109,9 @@ mod tests {
 
     use super::*;
 
-    fn place() -> Place {
+    fn place() -> Addresses {
         let at = |text: &str| text.parse::<SocketAddrV4>().unwrap();
-        Place { listen: at("1.1.1.1:1"), servers: vec![at("2.2.2.2:2")], hits: at("3.3.3.3:3") }
+        Addresses { listen: at("1.1.1.1:1"), servers: vec![at("2.2.2.2:2")], hits: at("3.3.3.3:3") }
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
         assert!(text.starts_with("GET http://3.3.3.3:3/hit HTTP/1.1\r\n"), "{text}");
         assert!(text.contains("\r\nRange: bytes=0-699\r\n"), "{text}");
         // As a proxy passes it on.
-        let hit = Asked { server: None, hit: true, size: Place::LARGEST };
+        let hit = Asked { server: None, hit: true, size: Addresses::LARGEST };
         assert_eq!(read_request(&mut &b"GET /hit HTTP/1.1\r\n\r\n"[..]).unwrap(), Some(hit));
         assert_eq!(read_request(&mut &b""[..]).unwrap(), None);
         assert!(read_request(&mut &b"GET /x HTTP/1.1\r\n\r\n"[..]).is_err());

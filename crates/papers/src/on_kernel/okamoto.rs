@@ -129,13 +129,8 @@ fn play(
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Run, bool), ReproduceError> {
     progress(step);
-    let mut second = u64::MAX;
-    let mut tell = |at: Duration| {
-        if at.as_secs() != second {
-            second = at.as_secs();
-        }
-        progress(&format!("{step}: {second} of {} s", scenario.duration.as_secs()));
-    };
+    let all = scenario.duration.as_secs();
+    let mut tell = |at: Duration| progress(&format!("{step}: {} of {all} s", at.as_secs()));
     let managed = relay.managed(point.scheme, &points.ackwise);
     let by = managed.as_ref().map_or(Relaying::Reference, |it| Relaying::Program(it));
     let played = play_proxied(scenario, by, &mut tell)

@@ -91,6 +91,9 @@ fn write_markdown(out: &mut String, all: &OnKernel) -> fmt::Result {
 /// How near the simulator is, in a sentence.
 fn verdict(all: &OnKernel) -> String {
     let [outside, judged] = all.outside_limits();
+    if judged == 0 {
+        return "No limit is set for how near the simulator is to these values.".to_owned();
+    }
     let near = judged - outside;
     format!(
         "The simulator with linux-6 is near the kernel in {near} of {judged} times (10 % or 1 ms, and 20 % \

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_live::proxied::{Form, Place, Program};
+use ackwise_live::proxied::{Addresses, Form, Program};
 
 /// Who relays.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -84,7 +84,7 @@ impl Relay {
     }
 
     /// Its configuration, and its command line.
-    fn command(self, directory: &Path, place: &Place) -> (String, Vec<String>) {
+    fn command(self, directory: &Path, place: &Addresses) -> (String, Vec<String>) {
         let path = directory.display();
         let (text, words) = match self {
             Self::Reference => (String::new(), String::new()),
@@ -109,11 +109,11 @@ impl Relay {
 }
 
 /// Some lines for each server.
-fn each(place: &Place, of: impl Fn(usize, &SocketAddrV4) -> String) -> String {
+fn each(place: &Addresses, of: impl Fn(usize, &SocketAddrV4) -> String) -> String {
     place.servers.iter().enumerate().map(|(number, at)| of(number, at)).collect()
 }
 
-fn haproxy(place: &Place) -> String {
+fn haproxy(place: &Addresses) -> String {
     let (port, hits) = (place.listen.port(), place.hits);
     let servers = each(place, |number, at| {
         format!("backend s{number}\n http-reuse always\n server a {at}\n")
@@ -126,7 +126,7 @@ backend hit\n http-reuse always\n server a {hits}\n{servers}"
     )
 }
 
-fn nginx(directory: &Path, place: &Place) -> String {
+fn nginx(directory: &Path, place: &Addresses) -> String {
     let (path, port, hits) = (directory.display(), place.listen.port(), place.hits);
     let servers =
         each(place, |number, at| format!(" upstream s{number} {{ server {at}; keepalive 50; }}\n"));
@@ -144,7 +144,7 @@ http {{ client_body_temp_path {path}/a; proxy_temp_path {path}/b; fastcgi_temp_p
     )
 }
 
-fn squid(directory: &Path, place: &Place) -> String {
+fn squid(directory: &Path, place: &Addresses) -> String {
     let (path, port) = (directory.display(), place.listen.port());
     format!(
         "http_port 0.0.0.0:{port}\nhttp_access allow all\nvisible_hostname proxy
@@ -155,7 +155,7 @@ client_idle_pconn_timeout 15 seconds\nserver_idle_pconn_timeout 60 seconds\n"
     )
 }
 
-fn varnish(place: &Place) -> String {
+fn varnish(place: &Addresses) -> String {
     let backend = |name: &str, at: &SocketAddrV4| {
         format!("backend {name} {{ .host = \"{}\"; .port = \"{}\"; }}\n", at.ip(), at.port())
     };
@@ -183,17 +183,18 @@ impl Program for Managed {
         if self.relay == Relay::Squid { Form::Absolute } else { Form::Path }
     }
 
-    fn start(&self, place: &Place) -> io::Result<Box<dyn Any>> {
+    fn start(&self, place: &Addresses) -> io::Result<Box<dyn Any>> {
         let name = format!("ackwise-{}-{}", self.relay.name(), std::process::id());
         let directory = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&directory);
-        fs::create_dir_all(&directory)?;
-        // Squid runs as another user.
-        fs::set_permissions(&directory, fs::Permissions::from_mode(0o777))?;
+        // Fails if another user has made it: what is in it runs as root.
+        fs::create_dir(&directory)?;
         let (text, words) = self.relay.command(&directory, place);
         fs::write(directory.join("config"), text)?;
         let mut command = ends_with_us("KILL");
         if self.relay == Relay::Squid {
+            // It runs as another user, and opens its log itself.
+            let log = File::create(directory.join("errors"))?;
+            log.set_permissions(fs::Permissions::from_mode(0o666))?;
             command.args(["--reuid=proxy", "--regid=proxy", "--clear-groups"]);
         }
         command.args(words);
@@ -244,7 +245,7 @@ struct Running {
 
 impl Running {
     /// Its first answer fills the cache.
-    fn waits_until_it_answers(&mut self, form: Form, place: &Place) -> io::Result<()> {
+    fn waits_until_it_answers(&mut self, form: Form, place: &Addresses) -> io::Result<()> {
         let began = Instant::now();
         loop {
             match answer(form, place) {
@@ -288,18 +289,18 @@ impl Drop for Running {
 }
 
 /// Fetches all of what the proxy is to have.
-fn answer(form: Form, place: &Place) -> io::Result<()> {
+fn answer(form: Form, place: &Addresses) -> io::Result<()> {
     let at = SocketAddr::from(([127, 0, 0, 1], place.listen.port()));
     let mut stream = TcpStream::connect_timeout(&at, Duration::from_secs(1))?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let target = match form {
-        Form::Path => format!("/hit/{}", Place::LARGEST),
+        Form::Path => format!("/hit/{}", Addresses::LARGEST),
         Form::Absolute => format!("http://{}/hit", place.hits),
     };
     write!(stream, "GET {target} HTTP/1.1\r\nHost: proxy\r\nConnection: close\r\n\r\n")?;
     let mut response = Vec::new();
-    stream.take(Place::LARGEST + 100_000).read_to_end(&mut response)?;
-    let whole = response.starts_with(b"HTTP/1.1 200") && response.len() as u64 > Place::LARGEST;
+    stream.take(Addresses::LARGEST + 100_000).read_to_end(&mut response)?;
+    let whole = response.starts_with(b"HTTP/1.1 200") && response.len() as u64 > Addresses::LARGEST;
     if whole { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
