@@ -39,6 +39,19 @@ impl Printer {
         Self { step: "", kept: None }
     }
 
+    /// A printer for a part of the step that runs beside others.
+    pub(crate) fn apart(&self) -> Self {
+        Self { step: self.step, kept: Some(Mutex::default()) }
+    }
+
+    /// Adds the lines of a part that has ended.
+    pub(crate) fn take(&self, part: Self) {
+        let kept = part.kept.unwrap_or_default();
+        for line in kept.into_inner().unwrap_or_else(PoisonError::into_inner).lines() {
+            self.line(line);
+        }
+    }
+
     /// Adds a line to the step's output.
     pub(crate) fn line(&self, line: &str) {
         match &self.kept {
@@ -109,8 +122,10 @@ mod tests {
     #[test]
     fn a_shared_console_keeps_the_lines() {
         let printer = Console::Shared.begin("step");
+        let part = printer.apart();
         printer.line("one");
-        printer.line("two");
+        part.line("two");
+        printer.take(part);
         let kept = printer.kept.unwrap().into_inner().unwrap();
         assert_eq!(kept, "one\ntwo\n");
     }

@@ -2,6 +2,7 @@
 
 mod advisories;
 mod again;
+mod pairs;
 mod python;
 mod skips;
 pub(crate) mod steps;
@@ -15,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use self::skips::SkipFile;
-use self::steps::{Action, Lane, STEPS, Step};
+use self::steps::{Action, Lane, STEPS, Step, Tests};
 use self::summary::{Outcome, Row, Summary};
 use self::tally::Tally;
 use crate::console::{Console, Printer};
@@ -143,17 +144,34 @@ fn execute(
     printer: &Printer,
     tally: &mut Tally,
 ) -> anyhow::Result<Ended> {
-    let arguments = match step.action {
+    let arguments: Vec<String> = match step.action {
         Action::Cargo(arguments) => arguments.iter().map(ToString::to_string).collect(),
         Action::Advisories => advisories::CHECK.iter().map(ToString::to_string).collect(),
-        Action::Tests(tests) => targets::arguments(tests)?,
+        Action::Tests(tests) => return run_tests(step, tests, skip_file, printer, tally),
         Action::Fuzz => return fuzz::run(&fuzz::Search::BRIEF, step.limit, printer),
         Action::Book => return book::build(step.limit, printer),
         Action::Mutants => return mutants::in_diff(step.limit, printer),
         Action::Python => return python::run(step.limit, printer, tally),
     };
-    let first = cargo(step, &arguments, skip_file, printer, tally)?;
-    let Some(repeat) = again::arguments(step, &arguments, tally) else {
+    cargo(step, &arguments, skip_file, printer, tally)
+}
+
+/// What fails runs again, alone, if that may be an accident.
+fn run_tests(
+    step: &Step,
+    tests: Tests,
+    skip_file: &SkipFile,
+    printer: &Printer,
+    tally: &mut Tally,
+) -> anyhow::Result<Ended> {
+    let programs = targets::of(tests)?;
+    let first = match tests {
+        Tests::Waiting => pairs::run(&programs, printer, tally, |one, printer, tally| {
+            cargo(step, &targets::arguments(tests, [one]), skip_file, printer, tally)
+        })?,
+        _ => cargo(step, &targets::arguments(tests, &programs), skip_file, printer, tally)?,
+    };
+    let Some(repeat) = again::arguments(&targets::arguments(tests, &programs), tally) else {
         return Ok(first);
     };
     printer.line("What failed runs again, alone.");

@@ -1,19 +1,17 @@
-//! A test on the kernel that failed runs once more, alone: a machine that takes a processor away for a
-//! moment fails a different test each time. It is then listed as `FLAKY`, never counted as passed.
+//! A test that failed runs once more, alone: a machine that takes a processor away for a moment fails a different test each
+//! time. It is then listed as `FLAKY`, never counted as passed.
 
-use super::steps::{Action, Step, Tests};
 use super::tally::Tally;
 
 /// More failures than this are no accident. Our choice.
 const MOST: usize = 2;
 
-/// The arguments of `cargo` to run what failed again, if it may.
-pub(crate) fn arguments(step: &Step, all: &[String], tally: &Tally) -> Option<Vec<String>> {
+/// The arguments of `cargo` to run what failed again, if it may; `all` are those of the first time.
+pub(crate) fn arguments(all: &[String], tally: &Tally) -> Option<Vec<String>> {
     let failures = &tally.failures;
     // A test that took its process down is counted by none of the two.
     let all_are_named = failures.len() == tally.failed;
-    let accident = (1..=MOST).contains(&failures.len()) && all_are_named;
-    if !accident || !matches!(step.action, Action::Tests(Tests::Kernel)) {
+    if !(1..=MOST).contains(&failures.len()) || !all_are_named {
         return None;
     }
     let alone = ["--", "--test-threads=1", "--exact"].map(str::to_owned);
@@ -32,12 +30,7 @@ pub(crate) fn settle(first: &mut Tally, second: &Tally) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::steps::STEPS;
     use super::*;
-
-    fn step(name: &str) -> &'static Step {
-        STEPS.iter().find(|step| step.name == name).expect("there is such a step")
-    }
 
     fn failed(names: &[&str]) -> Tally {
         let failures: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -45,16 +38,14 @@ mod tests {
     }
 
     #[test]
-    fn one_or_two_tests_on_the_kernel_run_again() {
+    fn one_or_two_tests_run_again() {
         let all = ["test".to_owned()];
-        let again = |name, tally: &Tally| arguments(step(name), &all, tally);
+        let again = |tally: &Tally| arguments(&all, tally);
         let expected = ["test", "--", "--test-threads=1", "--exact", "cork", "nagle"];
-        assert_eq!(again("kernel", &failed(&["cork", "nagle"])).unwrap_or_default(), expected);
-        assert_eq!(again("kernel", &failed(&[])), None);
-        assert_eq!(again("kernel", &failed(&["a", "b", "c"])), None, "no accident");
-        assert_eq!(again("test", &failed(&["cork"])), None, "it computes");
-        let crashed = Tally { failed: 2, ..failed(&["cork"]) };
-        assert_eq!(again("kernel", &crashed), None);
+        assert_eq!(again(&failed(&["cork", "nagle"])).unwrap_or_default(), expected);
+        assert_eq!(again(&failed(&[])), None);
+        assert_eq!(again(&failed(&["a", "b", "c"])), None, "no accident");
+        assert_eq!(again(&Tally { failed: 2, ..failed(&["cork"]) }), None, "one crashed");
     }
 
     #[test]

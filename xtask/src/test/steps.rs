@@ -58,8 +58,10 @@ pub(crate) enum Action {
 pub(crate) enum Tests {
     /// Unit tests, and the integration tests in [`COMPUTES`].
     Computing,
-    /// All other integration tests.
-    Kernel,
+    /// The integration tests in [`ALONE`].
+    Alone,
+    /// All other integration tests: they use the kernel, and wait more than they compute.
+    Waiting,
 }
 
 const fn cargo(
@@ -181,14 +183,20 @@ pub(crate) const STEPS: &[Step] = &[
             minutes(20),
         )
     },
-    // Its tests wait more than they compute: with two threads for two cores, for 70 % of the time.
     Step {
-        action: Action::Tests(Tests::Kernel),
+        action: Action::Tests(Tests::Waiting),
         environment: &[("RUST_TEST_THREADS", "4")],
         lane: Lane::Alone,
         after: Some("build"),
         slow: true,
         ..cargo("kernel", &[], &[Need::DebianPackages], minutes(40))
+    },
+    Step {
+        action: Action::Tests(Tests::Alone),
+        lane: Lane::Alone,
+        after: Some("build"),
+        slow: true,
+        ..cargo("alone", &[], &[Need::DebianPackages], minutes(20))
     },
     // Verdicts on connections whose waits are known: a subset, and limits with room for its spread.
     Step {
@@ -211,8 +219,12 @@ pub(crate) const STEPS: &[Step] = &[
     },
 ];
 
+/// Integration tests that need all cores, or for which packets must be on time.
+pub(crate) const ALONE: &[&str] =
+    &["beside_the_simulator", "busy", "on_kernel", "plans_over_a_link"];
+
 /// Integration tests that compute, or use programs over loopback without timing: machine load
-/// cannot change their results. All others run alone.
+/// cannot change their results.
 pub(crate) const COMPUTES: &[&str] = &[
     "allocation",
     "attribution",

@@ -32,6 +32,15 @@ impl Tally {
         }
         None
     }
+
+    /// Adds another program's results.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.failures.extend(other.failures);
+        self.flaky.extend(other.flaky);
+        self.ignored.extend(other.ignored);
+    }
 }
 
 /// The number before `word` in `ok. 12 passed; 0 failed; …`.

@@ -7,20 +7,32 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::steps::{COMPUTES, Tests};
+use super::steps::{ALONE, COMPUTES, Tests};
 use xtask::process::{self, End, Output};
 
-/// The arguments of `cargo` for `tests`. Packages and features are those of the step `build`, so
-/// that nothing is rebuilt.
+/// The names of the integration tests that belong to `tests`.
 ///
 /// # Errors
 ///
 /// If cargo cannot list the test targets.
-pub(crate) fn arguments(tests: Tests) -> anyhow::Result<Vec<String>> {
-    Ok(select(tests, &integration_tests()?))
+pub(crate) fn of(tests: Tests) -> anyhow::Result<Vec<String>> {
+    Ok(integration_tests()?.into_iter().filter(|name| belongs(name) == tests).collect())
 }
 
-fn select(tests: Tests, all: &BTreeSet<String>) -> Vec<String> {
+fn belongs(name: &str) -> Tests {
+    match name {
+        name if COMPUTES.contains(&name) => Tests::Computing,
+        name if ALONE.contains(&name) => Tests::Alone,
+        _ => Tests::Waiting,
+    }
+}
+
+/// The arguments of `cargo` for some of `tests`. Packages and features are those of the step `build`, so that nothing is
+/// rebuilt.
+pub(crate) fn arguments<'a>(
+    tests: Tests,
+    names: impl IntoIterator<Item = &'a String>,
+) -> Vec<String> {
     let mut arguments: Vec<String> =
         ["test", "--workspace", "--exclude", "xtask", "--all-features", "--no-fail-fast"]
             .map(str::to_owned)
@@ -28,9 +40,7 @@ fn select(tests: Tests, all: &BTreeSet<String>) -> Vec<String> {
     if tests == Tests::Computing {
         arguments.extend(["--lib", "--bins"].map(str::to_owned));
     }
-    let wanted = tests == Tests::Computing;
-    let names = all.iter().filter(|name| COMPUTES.contains(&name.as_str()) == wanted);
-    arguments.extend(names.flat_map(|name| ["--test".to_owned(), name.clone()]));
+    arguments.extend(names.into_iter().flat_map(|name| ["--test".to_owned(), name.clone()]));
     arguments
 }
 
@@ -62,14 +72,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_integration_test_is_in_one_of_the_two_steps() {
-        let all = ["gallery", "known_causes", "wire"].map(str::to_owned).into();
-        let flags = |tests| {
-            let arguments = select(tests, &all);
-            arguments.into_iter().skip(6).collect::<Vec<_>>()
-        };
+    fn unit_tests_run_with_what_computes() {
+        let names = ["wire".to_owned()];
+        let flags = |tests| arguments(tests, &names).split_off(6);
         assert_eq!(flags(Tests::Computing), ["--lib", "--bins", "--test", "wire"]);
-        assert_eq!(flags(Tests::Kernel), ["--test", "gallery", "--test", "known_causes"]);
+        assert_eq!(flags(Tests::Waiting), ["--test", "wire"]);
     }
 
     #[test]
@@ -85,9 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_tests_that_compute_names_what_exists() {
+    fn the_lists_name_what_exists_and_nothing_twice() {
         let all = integration_tests().unwrap();
-        let gone: Vec<_> = COMPUTES.iter().filter(|name| !all.contains(**name)).collect();
-        assert!(gone.is_empty(), "no such test: {gone:?}");
+        let mut listed = BTreeSet::new();
+        for name in COMPUTES.iter().chain(ALONE) {
+            assert!(all.contains(*name), "no such test: {name}");
+            assert!(listed.insert(*name), "twice: {name}");
+        }
     }
 }
