@@ -22,7 +22,7 @@ use super::{
 
 /// Show which commands work on this machine, and what the others need
 ///
-/// Asks for rights and kernel features, and changes nothing. Commands that are not listed need nothing.
+/// Tests privileges and kernel features, and changes nothing. Commands that are not listed need nothing.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {

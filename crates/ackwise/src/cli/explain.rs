@@ -104,7 +104,8 @@ pub(crate) struct Explain {
 
     /// Add a table of exchanges grouped by URL path, without the query
     ///
-    /// Columns: number, median and 95th percentile of the durations, largest cause, and the avoidable part.
+    /// Columns: number of exchanges, median and 95th percentile of their durations, largest cause, and the share of the
+    /// time that a remedy would save.
     /// The largest total comes first. Paths that differ in a number or ID are not merged. JSON always has this table.
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<By>,
@@ -128,7 +129,7 @@ pub(crate) struct Explain {
 
     /// List the rules that decide the cause, and the doubts that limit confidence
     ///
-    /// JSON gives the rule and the doubt of each verdict.
+    /// JSON gives the rule of each verdict, and the doubt that limits its confidence.
     #[arg(long)]
     rules: bool,
 
@@ -168,8 +169,8 @@ pub(crate) struct Explain {
 
     /// With --export, also write the TLS secrets of the connection, so that Wireshark can decrypt the file
     ///
-    /// Writes only the secrets of this connection, from --keys and the capture, and also all earlier packets
-    /// of the connection. Without this option, --export never writes secrets.
+    /// Takes the secrets from --keys and the capture. Writes those of this connection alone, and the connection's earlier
+    /// packets, which decryption needs. Without this option, --export never writes secrets.
     #[arg(long, requires = "export")]
     export_secrets: bool,
 

@@ -97,7 +97,7 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_enum)]
     stack: Option<Stack>,
 
-    /// Copy this TCP with the ackwise stack, as in experiment files [default: linux-6]
+    /// Make the ackwise stack behave like this TCP; the names are those of presets in experiment files [default: linux-6]
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "PRESET", value_parser = preset::parser())]
     tcp: Option<Preset>,
@@ -392,7 +392,7 @@ Examples:
   ackwise load http://localhost:8080/form --data name=value --header 'Accept: text/html'
       send a POST with content
   ackwise load http://localhost:8080/large --workload surge --requests-per-connection 10 --json
-      request ranges of the sizes of SURGE's files, and print JSON
+      send range requests for the file sizes of the SURGE workload, and print JSON
   ackwise load http://localhost:8080/ --plan pipelined --pages 20
       load the page and its files 20 times, each time on one pipelined connection
   sudo ackwise load http://localhost:8080/ --close swap --allow-host-changes

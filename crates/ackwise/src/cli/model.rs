@@ -125,7 +125,7 @@ const LONE_WAIT: f64 = 0.1;
 
 const EXAMPLES: &str = "\
 Examples:
-  ackwise model                          the papers' page over 1 Mb/s and 90 ms
+  ackwise model                          the page small-cluster at 1 Mb/s and 90 ms
   ackwise model --network modem --page large-page
   ackwise model --link-rate 20Mb/s --rtt 80ms --mss 1460B --files 30KB,12KB --initial-window 10
 

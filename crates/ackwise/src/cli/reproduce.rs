@@ -49,11 +49,11 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "WORLD", value_enum, default_value_t = OnWorld::Sim)]
     on: OnWorld,
 
-    /// With --on kernel, repeat each case until N runs were undisturbed, and report the medians
+    /// With --on kernel, repeat each case until in N runs no packet was late, and report the medians
     #[arg(long, value_name = "N", value_parser = whole(NonZeroU32::MIN..=MOST_REPEATS))]
     repeat: Option<NonZeroU32>,
 
-    /// With okamoto --on kernel, who relays: our reference relay, or a proxy with `ackwise tune` beside it
+    /// With okamoto --on kernel, test these proxies: the reference relay, or a real proxy that `ackwise tune` manages
     ///
     /// Each number of clients takes about 4.5 minutes (4 schemes of a minute) for each run.
     #[cfg(target_os = "linux")]
@@ -61,13 +61,13 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "PROXY", value_delimiter = ',', value_parser = relay())]
     proxies: Vec<ackwise_papers::on_kernel::okamoto::Relay>,
 
-    /// With okamoto --on kernel, the numbers of clients [default: 50,500]
+    /// With okamoto --on kernel, run with these numbers of clients, separated by commas [default: 50 and 500]
     #[cfg(target_os = "linux")]
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clients())]
     clients: Vec<u32>,
 
-    /// With okamoto --on kernel, the schemes [default: 1,2,3,4]
+    /// With okamoto --on kernel, run these schemes of the paper [default: 1 to 4]
     ///
     /// At a proxy of others, 1 is the proxy as it is, 2 `tune --buffer-memory`, 3 `tune`'s manager of connections, 4 both.
     #[cfg(target_os = "linux")]

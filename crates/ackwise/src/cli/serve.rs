@@ -491,7 +491,7 @@ Examples:
   ackwise serve --as 1996                  watch `ackwise check http://localhost:8080/300` fail
   ackwise serve public --getweb            a page and all its files for one request
   ackwise serve --listen 127.0.0.1:0 --head-apart --nagle
-  ackwise serve public --copies sendfile   files without a copy in the program
+  ackwise serve public --copies sendfile   send files by sendfile, without a copy in user space
   sudo ackwise serve --stack ackwise --negotiate-time-wait
 
 GETWEB and CLIENT_CLOSE are methods of the papers. Their formats are documented in crate

@@ -47,8 +47,8 @@ pub(crate) struct Tune {
     /// Tune process PID and its descendants, such as a proxy's master and its workers
     ///
     /// Covers all ports on which these processes listen, or only --port, in their network namespace. Without other
-    /// options, closes idle connections before a process runs out of file descriptors (--keep-free), the longest idle
-    /// first: connections of clients, and connections of a proxy to its servers. The run ends when PID ends.
+    /// options, closes idle connections before a process runs out of file descriptors (--keep-free): those of clients,
+    /// and those of a proxy to its servers. The longest idle is closed first. The run ends when PID ends.
     #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
     #[arg(conflicts_with_all = ["pid", "netns", "user"])]
     of: Option<u32>,
@@ -86,7 +86,7 @@ pub(crate) struct Tune {
     /// Set N to the server's own limit. N applies to all listening sockets of one address, or of one process, together;
     /// another program on the port has its own N. Also closes connections when a process of the server is short of file
     /// descriptors. A connection is idle if data has flowed both ways, nothing is unread, unsent or unacknowledged, and
-    /// the server's last data was sent after the client's arrived. A stream that pauses (WebSocket, event streams,
+    /// the last data came from the server, after all of the client's data had arrived. A stream that pauses (WebSocket, event streams,
     /// HTTP/2 with several requests) can look idle: use --exclude, or do not use this option for these servers.
     #[arg(long, value_name = "N", value_parser = whole(1_u32..))]
     max_connections: Option<u32>,
@@ -110,9 +110,9 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = quantity::time)]
     idle_at_least: Duration,
 
-    /// Close a connection only after TIME if the order of its last request and response is unknown
+    /// If it is unknown whether the last request was answered, close only after TIME without data
     ///
-    /// The order is unknown if both fall into one tick of the kernel's clock, which is 4 ms on many systems. Set TIME
+    /// This is unknown if request and response fall into one tick of the kernel's clock, 4 ms on many systems. Set TIME
     /// longer than the server's slowest response.
     #[arg(hide_short_help = true, requires = "closing")]
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = quantity::time)]

@@ -21,8 +21,8 @@ use crate::cli::{number::whole, outcome::Failure, quantity};
 pub(super) struct Asked {
     /// Check only this version of HTTP: 1.1 or 2 [default: all that the server (with --listen, the client) offers]
     ///
-    /// HTTP/2 is detected by ALPN. In clear text, a server is detected by its answer to the HTTP/2 preface, and a client by
-    /// the preface itself.
+    /// With TLS, HTTP/2 is detected by ALPN. Without TLS, it is detected by the server's answer to the HTTP/2 preface or,
+    /// with --listen, by the client's preface.
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "VERSION", requires = "subject", value_parser = parse_version)]
     http: Option<Protocol>,
