@@ -49,35 +49,32 @@ pub(super) fn claims(relay: &str, sweep: &Sweep) -> Vec<KernelClaim> {
     sentences().into_iter().map(decide).collect()
 }
 
-/// By the points that were run: all must hold, and one that does not is enough against it.
+/// All points must hold, and one that does not is enough against it. A point that was not run leaves it open.
 fn judge(tests: &[Test], sweep: &Sweep) -> (OnKernelVerdict, String) {
-    let (mut verdict, mut because) = (OnKernelVerdict::NotRun, Vec::new());
-    for &(of, one, other, should) in tests {
+    use OnKernelVerdict::{DoesNotHold, Holds, NotRun, Undecided};
+    let points = tests.iter().map(|&(of, one, other, should)| {
         let ratio = match of {
             Of::Bytes => sweep.bytes(one, other),
             Of::Times => sweep.times(one, other),
         };
-        let Some(ratio) = ratio else { continue };
+        let words = words(of, one, other);
+        let Some(ratio) = ratio else { return (NotRun, format!("{words}: not run")) };
         let (lies, wanted) = lies(ratio, should);
-        let now = match lies {
-            Lies::Within => OnKernelVerdict::Holds,
-            Lies::Without => OnKernelVerdict::DoesNotHold,
-            Lies::Across => OnKernelVerdict::Undecided,
+        let verdict = match lies {
+            Lies::Within => Holds,
+            Lies::Without => DoesNotHold,
+            Lies::Across => Undecided,
         };
-        verdict = match (verdict, now) {
-            (OnKernelVerdict::DoesNotHold, _) | (_, OnKernelVerdict::DoesNotHold) => {
-                OnKernelVerdict::DoesNotHold
-            }
-            (OnKernelVerdict::Undecided, _) | (_, OnKernelVerdict::Undecided) => {
-                OnKernelVerdict::Undecided
-            }
-            _ => now,
-        };
-        because.push(format!("{}: {} ({wanted})", words(of, one, other), spread(ratio)));
-    }
-    if because.is_empty() {
-        because.push("its runs are missing".to_owned());
-    }
+        (verdict, format!("{words}: {} ({wanted})", spread(ratio)))
+    });
+    let (verdicts, because): (Vec<_>, Vec<_>) = points.unzip();
+    let all = |verdict| verdicts.iter().all(|it| *it == verdict);
+    let verdict = match () {
+        () if all(NotRun) => NotRun,
+        () if verdicts.contains(&DoesNotHold) => DoesNotHold,
+        () if all(Holds) => Holds,
+        () => Undecided,
+    };
     (verdict, because.join("; "))
 }
 
@@ -198,7 +195,9 @@ mod tests {
         let clear = sweep(&[("2", [100, 101, 99]), ("3", [200, 203, 197]), ("4", [200, 203, 197])]);
         assert_eq!(verdict(&clear, "scheme-3-significantly-better"), Holds);
         assert_eq!(verdict(&clear, "scheme-4-little-for-many"), Holds);
-        assert_eq!(verdict(&clear, "scheme-2-better"), NotRun);
+        assert_eq!(verdict(&clear, "no-help-at-50"), NotRun);
+        let one_point = sweep(&[("1", [100, 101, 99]), ("3", [200, 203, 197])]);
+        assert_eq!(verdict(&one_point, "manager-alone-bytes"), Undecided, "at 500 clients alone");
         let same = sweep(&[("2", [100, 101, 99]), ("3", [100, 100, 101])]);
         assert_eq!(verdict(&same, "scheme-3-significantly-better"), DoesNotHold);
         let wide = sweep(&[("2", [100, 300, 50]), ("3", [200, 200, 200])]);
