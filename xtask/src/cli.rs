@@ -34,11 +34,11 @@ The project's own chores.
 cargo xtask test [--fast] [--allow-skips] [--only STEP]...
     Install what the tests need (nothing if it is there already) and run all steps.
     --fast          leave out the slow steps: build, python, release, fuzz, kernel,
-                    truth, mutants
+                    alone, truth, mutants
     --allow-skips   exit 0 although a test or step was skipped
     --only STEP     run this step only (repeatable): fmt, tidy, clippy, doc, build, test,
                     examples, python, deny, advisories, book, release, fuzz,
-                    kernel, truth, mutants
+                    kernel, alone, truth, mutants
     Exit: 0 everything passed, 1 something failed, 2 something was skipped.
 
 cargo xtask fuzz [TARGET]... [--seconds N] [--seed N]

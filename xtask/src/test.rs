@@ -10,10 +10,13 @@ mod summary;
 mod tally;
 mod targets;
 
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use anyhow::ensure;
 
 use self::skips::SkipFile;
 use self::steps::{Action, Lane, STEPS, Step, Tests};
@@ -144,16 +147,21 @@ fn execute(
     printer: &Printer,
     tally: &mut Tally,
 ) -> anyhow::Result<Ended> {
-    let arguments: Vec<String> = match step.action {
-        Action::Cargo(arguments) => arguments.iter().map(ToString::to_string).collect(),
-        Action::Advisories => advisories::CHECK.iter().map(ToString::to_string).collect(),
+    let (program, arguments) = match step.action {
+        Action::Cargo(arguments) => ("cargo", arguments),
+        Action::Advisories => ("cargo", advisories::CHECK),
+        Action::Bench(arguments) => {
+            ensure!(Path::new(BENCH).exists(), "{BENCH} is missing: run the step `build` first");
+            (BENCH, arguments)
+        }
         Action::Tests(tests) => return run_tests(step, tests, skip_file, printer, tally),
         Action::Fuzz => return fuzz::run(&fuzz::Search::BRIEF, step.limit, printer),
         Action::Book => return book::build(step.limit, printer),
         Action::Mutants => return mutants::in_diff(step.limit, printer),
         Action::Python => return python::run(step.limit, printer, tally),
     };
-    cargo(step, &arguments, skip_file, printer, tally)
+    let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
+    run_command(program, &arguments, step, skip_file, printer, tally)
 }
 
 /// What fails runs again, alone, if that may be an accident.
@@ -164,20 +172,24 @@ fn run_tests(
     printer: &Printer,
     tally: &mut Tally,
 ) -> anyhow::Result<Ended> {
+    let cargo = |arguments: &[String], printer: &Printer, tally: &mut Tally| {
+        run_command("cargo", arguments, step, skip_file, printer, tally)
+    };
     let programs = targets::of(tests)?;
+    let all = targets::arguments(tests, &programs);
     let first = match tests {
         Tests::Waiting => pairs::run(&programs, printer, tally, |one, printer, tally| {
-            cargo(step, &targets::arguments(tests, [one]), skip_file, printer, tally)
+            cargo(&targets::arguments(tests, [one]), printer, tally)
         })?,
-        _ => cargo(step, &targets::arguments(tests, &programs), skip_file, printer, tally)?,
+        _ => cargo(&all, printer, tally)?,
     };
-    let Some(repeat) = again::arguments(&targets::arguments(tests, &programs), tally) else {
+    let Some(repeat) = again::arguments(&all, tally) else {
         return Ok(first);
     };
     printer.line("What failed runs again, alone.");
     let mut repeated = Tally::default();
     let excused = skip_file.read()?.len();
-    let second = cargo(step, &repeat, skip_file, printer, &mut repeated)?;
+    let second = cargo(&repeat, printer, &mut repeated)?;
     // A test that is excused counts as passed by libtest, but has not passed.
     let is_excused = skip_file.read()?.len() > excused;
     let settled = second.end == End::Succeeded && !is_excused && again::settle(tally, &repeated);
@@ -185,17 +197,18 @@ fn run_tests(
     Ok(Ended { end, cpu: first.cpu + second.cpu })
 }
 
-fn cargo(
-    step: &Step,
+fn run_command(
+    program: &str,
     arguments: &[String],
+    step: &Step,
     skip_file: &SkipFile,
     printer: &Printer,
     tally: &mut Tally,
 ) -> anyhow::Result<Ended> {
     let variables: String =
         step.environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
-    printer.line(&format!("{variables}cargo {}", arguments.join(" ")));
-    let mut command = Command::new("cargo");
+    printer.line(&format!("{variables}{program} {}", arguments.join(" ")));
+    let mut command = Command::new(program);
     command.args(arguments).envs(step.environment.iter().copied());
     command.env("PATH", install::path()).env(skips::VARIABLE, skip_file.path());
     let mut take = |line: &str| {
@@ -219,3 +232,5 @@ fn provide(needs: &[Need]) -> Option<String> {
         (_, Err(why)) => Some(format!("{why:#}")),
     })
 }
+
+const BENCH: &str = "target/debug/ackwise-bench";

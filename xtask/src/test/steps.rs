@@ -39,6 +39,9 @@ pub(crate) enum Lane {
 pub(crate) enum Action {
     /// `cargo` with these arguments; test results in its output are counted.
     Cargo(&'static [&'static str]),
+    /// The program of crate `bench` with these arguments, as the step `build` has left it: on its own, cargo would build
+    /// it again, because other packages' features are then off.
+    Bench(&'static [&'static str]),
     /// The workspace's tests that measure time, or the others.
     Tests(Tests),
     /// Builds every fuzz target, then runs each for a limited time.
@@ -200,15 +203,11 @@ pub(crate) const STEPS: &[Step] = &[
     },
     // Verdicts on connections whose waits are known: a subset, and limits with room for its spread.
     Step {
+        action: Action::Bench(&["truth", "--subset", "90"]),
         lane: Lane::Alone,
         after: Some("build"),
         slow: true,
-        ..cargo(
-            "truth",
-            &["run", "--quiet", "--package", "ackwise-bench", "--", "truth", "--subset", "90"],
-            &[Need::DebianPackages],
-            minutes(10),
-        )
+        ..cargo("truth", &[], &[Need::DebianPackages], minutes(10))
     },
     // Also alone: a test slowed down by other steps looks like a hanging mutant.
     Step {
