@@ -36,8 +36,8 @@ cargo xtask test [--fast] [--allow-skips] [--only STEP]...
     --fast          leave out the slow steps: build, python, release, fuzz, kernel,
                     alone, truth, mutants
     --allow-skips   exit 0 although a test or step was skipped
-    --only STEP     run this step only (repeatable): fmt, tidy, clippy, doc, build, test,
-                    examples, python, deny, advisories, book, release, fuzz,
+    --only STEP     run this step only (repeatable): fmt, tidy, clippy, features, doc,
+                    build, test, examples, python, deny, advisories, book, release, fuzz,
                     kernel, alone, truth, mutants
     Exit: 0 everything passed, 1 something failed, 2 something was skipped.
 

@@ -109,6 +109,7 @@ impl Endpoint {
     ///
     /// When that was, nobody knows, so the SYN-ACK's round trip is not measured (Linux `cookie_v4_check`:
     /// `snt_synack` is 0).
+    #[cfg(feature = "driver")]
     pub(crate) fn resume(&mut self, syn: &Segment, now: Instant) {
         let _ = self.handle_segment(syn, now);
         let _ = self.poll_transmit(now);

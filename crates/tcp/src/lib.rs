@@ -44,8 +44,10 @@ mod timestamp;
 mod transmit;
 
 pub mod congestion;
+#[cfg(feature = "driver")]
 pub mod driver;
 pub mod endpoint;
+#[cfg(feature = "notation")]
 pub mod notation;
 pub mod pacing;
 pub mod policy;
@@ -54,6 +56,7 @@ pub mod segment;
 pub mod seq;
 pub mod units;
 pub mod wait;
+#[cfg(feature = "wire")]
 pub mod wire;
 
 pub use endpoint::{Config, DropReason, Endpoint, Event, Received, State, Transmit};

@@ -87,6 +87,13 @@ pub(crate) const STEPS: &[Step] = &[
         &[Need::Component("clippy")],
         minutes(25),
     ),
+    // All other steps have the default features at least.
+    cargo(
+        "features",
+        &["clippy", "--package", "ackwise-tcp", "--no-default-features", "--", "-D", "warnings"],
+        &[Need::Component("clippy")],
+        minutes(5),
+    ),
     Step {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..cargo(
