@@ -4,7 +4,7 @@
 use super::tally::Tally;
 
 /// More failures than this are no accident. Our choice.
-const MOST: usize = 2;
+const MOST: usize = 4;
 
 /// The arguments of `cargo` to run what failed again, if it may; `all` are those of the first time.
 pub(crate) fn arguments(all: &[String], tally: &Tally) -> Option<Vec<String>> {
@@ -38,13 +38,13 @@ mod tests {
     }
 
     #[test]
-    fn one_or_two_tests_run_again() {
+    fn a_few_tests_run_again() {
         let all = ["test".to_owned()];
         let again = |tally: &Tally| arguments(&all, tally);
         let expected = ["test", "--", "--test-threads=1", "--exact", "cork", "nagle"];
         assert_eq!(again(&failed(&["cork", "nagle"])).unwrap_or_default(), expected);
         assert_eq!(again(&failed(&[])), None);
-        assert_eq!(again(&failed(&["a", "b", "c"])), None, "no accident");
+        assert_eq!(again(&failed(&["a", "b", "c", "d", "e"])), None, "no accident");
         assert_eq!(again(&Tally { failed: 2, ..failed(&["cork"]) }), None, "one crashed");
     }
 

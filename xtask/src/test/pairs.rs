@@ -51,7 +51,7 @@ fn next<'a>(queue: &Mutex<slice::Iter<'a, String>>) -> Option<&'a String> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
-/// Our choice: with two, of which each has [four threads](super::steps), half of the machine's time is still free.
+/// Our choice: with two, of which each runs [two tests](super::steps) at a time, half of the machine's time is still free.
 const AT_ONCE: usize = 2;
 
 #[cfg(test)]

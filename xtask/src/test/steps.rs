@@ -195,7 +195,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         action: Action::Tests(Tests::Waiting),
-        environment: &[("RUST_TEST_THREADS", "4")],
+        environment: &[("RUST_TEST_THREADS", "2")],
         lane: Lane::Alone,
         after: Some("build"),
         slow: true,
