@@ -1,7 +1,7 @@
 //! Compares page times and drops of Ackwise's simulator with those of ns-2.
 //!
 //! Both get the same file sizes and think times from generated files, over random paths and loads.
-//! `docs/decisions/simulator.md` lists the differences and their reasons.
+//! `docs/figures/simulator.md` lists the differences and their reasons.
 
 mod files;
 mod ns2;

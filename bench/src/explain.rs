@@ -2,7 +2,7 @@
 //!
 //! Ackwise and tcptrace read the same three captures in turn; tshark, which takes about a hundred
 //! times as long, reads the beginning of one. The captures are recorded here, from wrk and nginx
-//! over a veth pair. `docs/decisions/explain-speed.md` discusses the fairness of the comparison.
+//! over a veth pair. `docs/figures/explain-speed.md` discusses the fairness of the comparison.
 
 mod captures;
 mod comparison;

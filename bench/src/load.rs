@@ -68,7 +68,7 @@ impl Work {
 pub(super) const HELP: &str = "\
 cargo xtask bench load --closes [--rounds N]
     Make 10,000 connections to nginx and to the built-in server with each way to close, and print which
-    end holds TIME-WAIT, as in docs/load.md. Needs root.
+    end holds TIME-WAIT, as in docs/load/results.md. Needs root.
 ";
 
 /// Parses everything after `cargo xtask bench load`; `None` asks for help.

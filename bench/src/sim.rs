@@ -2,7 +2,7 @@
 //!
 //! Ackwise, ns-2 and ns-3 do the same work in turn on one thread, measured in user time. The
 //! scripts for ns-2 and ns-3 in `bench/sim` were written for this benchmark, for speed.
-//! `docs/decisions/sim-speed.md` lists what is the same in all three and what is not.
+//! `docs/figures/sim-speed.md` lists what is the same in all three and what is not.
 
 mod comparison;
 mod memory;

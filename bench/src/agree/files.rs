@@ -30,7 +30,7 @@ pub(super) fn tcl(point: &Point, users: &Users) -> String {
 }
 
 /// Input of `ackwise run`. TCP is configured as in the script for ns-2, as far as
-/// `docs/decisions/simulator.md` says: FullTcp's Tahoe with the timers of 1998, which acknowledges
+/// `docs/figures/simulator.md` says: FullTcp's Tahoe with the timers of 1998, which acknowledges
 /// full-sized segments immediately and others at a tick of 100 ms (`segsperack_`, `interval_`), and
 /// SYN-ACK and FIN before the program acts.
 pub(super) fn toml(point: &Point, users: &Users) -> String {

@@ -79,7 +79,7 @@ pub(super) struct Done {
 }
 
 impl Done {
-    /// Whoever opens a connection for a request waits for that, too: docs/explain.md, "Distance, connection setup".
+    /// Whoever opens a connection for a request waits for that, too: docs/explain/rules-path.md, "Distance, connection setup".
     pub(super) const fn start(&self) -> Nanos {
         if self.number == 0 { self.opened } else { self.began }
     }

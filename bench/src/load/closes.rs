@@ -1,7 +1,7 @@
 //! Which end holds TIME-WAIT after each way to close, and how many requests a second that allows.
 //!
 //! Each run has a host of its own (a network namespace), so that no port or socket is left from the run
-//! before. Prints the table of docs/load.md.
+//! before. Prints the table of docs/load/results.md.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -85,7 +85,7 @@ impl Damage {
 const FEWEST_MISSING: f64 = 0.001;
 const MOST_MISSING: f64 = 0.05;
 
-/// The snap length that docs/explain.md recommends.
+/// The snap length that docs/explain/capture.md recommends.
 const CUT: usize = 128;
 
 /// The packets that `keeps` keeps; what is no TCP segment stays.

@@ -1,4 +1,4 @@
-//! The calibration table of docs/explain.md.
+//! The calibration table of docs/explain/accuracy.md.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ pub(super) fn update(results: &Results) -> anyhow::Result<()> {
     fs::write(PAGE, page).with_context(|| format!("cannot write {PAGE}"))
 }
 
-const PAGE: &str = "docs/explain.md";
+const PAGE: &str = "docs/explain/accuracy.md";
 const BEGIN: &str = "<!-- calibration: written by `cargo xtask bench truth --markdown` -->";
 const END: &str = "<!-- end of calibration -->";
 

@@ -89,7 +89,7 @@ pub(super) enum Wrong {
 pub(super) enum Format {
     Text,
     Json,
-    /// The calibration table, written into docs/explain.md.
+    /// The calibration table, written into docs/explain/accuracy.md.
     Markdown,
 }
 
@@ -145,7 +145,7 @@ cargo xtask bench truth [OPTION]...
     --wrong CAUSE     Print what is said to be CAUSE and is not, and the other way round: the longest first.
     --wrong high      Print what is said with high confidence and is wrong: sums, then the longest.
     --rules           Print what each rule decides, how much of that is right, and what switching it off costs.
-    --markdown        Write the calibration table into docs/explain.md.
+    --markdown        Write the calibration table into docs/explain/accuracy.md.
     --json            Print JSON.
     Examples: cargo xtask bench truth --world sim --runs 60
               cargo xtask bench truth --keep /tmp/cases

@@ -40,7 +40,7 @@ pub use failure::FailureKind;
 pub use grpc::GrpcStatus;
 pub use h2_window::H2Window;
 pub use moment::{InFlight, Moment, Phase, RepairedBy, Writer, cause};
-pub use name::{Cause, PAGE, UnknownCause};
+pub use name::{Cause, UnknownCause};
 pub use outcome::{ConnectOutcome, Outcome};
 pub use party::{Direction, Party};
 pub use remedy::{BUFFER_SOCKETS, NODELAY_AT_CLIENT, Proof, Remedy};

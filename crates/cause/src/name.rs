@@ -178,9 +178,6 @@ impl FromStr for Cause {
     }
 }
 
-/// The documentation page with a section for each name, relative to the root of the repository.
-pub const PAGE: &str = "docs/stalls.md";
-
 /// Not the name of a cause. The caller is at fault.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not the name of a cause")]

@@ -87,7 +87,7 @@ macro_rules! checks {
             $($(#[$doc])* $id,)*
         }
 
-        /// The facts of one finding, under the keys of `docs/check.md`. What is not known is null.
+        /// The facts of one finding, under the keys of `docs/check`. What is not known is null.
         #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
         #[serde(untagged)]
         pub enum Values {

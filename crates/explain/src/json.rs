@@ -74,7 +74,7 @@ pub struct Document<'a> {
     segments: u64,
     /// Number of packets that the capture is missing, as its file (pcapng) or the kernel (live) reports.
     lost_by_capture: u64,
-    /// Number of packets that were not analysed, by reason (docs/explain.md lists the reasons).
+    /// Number of packets that were not analysed, by reason (docs/explain/json.md lists the reasons).
     left_out: BTreeMap<&'static str, u64>,
     /// How the two captures of `--pair` were joined; null without `--pair`.
     joined: Option<Joined>,
@@ -128,7 +128,7 @@ struct ConnectionRow {
     server: String,
     /// Application protocol; null if not recognised.
     protocol: Option<String>,
-    /// Whether TLS was decrypted: `yes`, or why not (docs/explain.md): `no-handshake`, `no-secret`, `cipher-suite`,
+    /// Whether TLS was decrypted: `yes`, or why not (docs/explain/protocols.md): `no-handshake`, `no-secret`, `cipher-suite`,
     /// `nothing-opens`, `lost`; null without TLS or without `--keys`.
     #[schemars(schema_with = "decrypted")]
     decrypted: Option<&'static str>,

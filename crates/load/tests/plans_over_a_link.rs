@@ -1,6 +1,6 @@
 //! The plans over an emulated link: which segments carry a page, and what GETWEB saves.
 //!
-//! `ACKWISE_PLANS_TABLE=1` with `--nocapture` prints the table of docs/load.md.
+//! `ACKWISE_PLANS_TABLE=1` with `--nocapture` prints the table of docs/load/results.md.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]

@@ -1,5 +1,5 @@
 //! What decides a claim: a measured value, the bound that it must keep and where that is from, and a
-//! control that could refute it. `docs/decisions/claims.md` has the rules.
+//! control that could refute it. `docs/figures/claims.md` has the rules.
 //!
 //! A [`Test`] cannot be made without a control, and a control that keeps the bound as well leaves the
 //! claim undecided. So does a measured interval that reaches across the bound. There is no "at least": a

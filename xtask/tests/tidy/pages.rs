@@ -70,10 +70,13 @@ fn words(file: &File) -> usize {
 /// Pages that code writes, and lists with a line for each thing that they list.
 const EXEMPT: &[&str] = &[
     "docs/findings.md",
+    "docs/on-kernel/tables.md",
+    "docs/check/remedies.md",
     "docs/rules.md",
     "docs/stalls.md",
     "docs/SUMMARY.md",
     "CHANGELOG.md",
+    "docs/conformance.md",
     "docs/decisions/README.md",
     "docs/decisions/dependencies.md",
 ];
@@ -89,8 +92,6 @@ const README_LINES: usize = 120;
 /// Pages that were too long when the rule was added, with their words then, rounded up to 50; they may only
 /// shrink.
 const LONG: &[(&str, usize)] = &[
-    ("docs/check.md", 9600),
-    ("docs/conformance.md", 4300),
     ("docs/decisions/check.md", 2750),
     ("docs/decisions/claims.md", 1850),
     ("docs/decisions/explain-speed.md", 4850),
@@ -105,8 +106,4 @@ const LONG: &[(&str, usize)] = &[
     ("docs/decisions/tune.md", 2300),
     ("docs/decisions/tuning.md", 1950),
     ("docs/experiments.md", 7200),
-    ("docs/explain.md", 16850),
-    ("docs/load.md", 5200),
-    ("docs/on-kernel.md", 4350),
-    ("docs/tune.md", 6500),
 ];

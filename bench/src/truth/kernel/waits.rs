@@ -1,6 +1,6 @@
 //! Why the awaited bytes of a message do not get closer to their receiver at some moment.
 //!
-//! The rule is the one of `docs/stalls.md`: a busy link first, then a loss, then what holds the data at
+//! The rule is the one of `crates/cause/src/moment.rs`: a busy link first, then a loss, then what holds the data at
 //! its sender, then distance. It is written down here a second time on purpose, over facts that no
 //! capture shows.
 

@@ -434,4 +434,4 @@ Exit codes:
   130  interrupted by SIGINT (143 by SIGTERM) without a report; with --listen, prints the
        results so far, and the exit code is as above
 
-docs/check.md describes each check: its meaning, its method and the fix.";
+docs/check.md links to a description of each check: its meaning, its method and the fix.";

@@ -218,7 +218,7 @@ Exit codes:
   1  an exchange, or the number of failures, exceeds a --fail-on limit
   2  no report could be produced; standard error gives the reason
 
-docs/explain.md describes each cause; docs/gallery.md shows twelve common bugs.";
+docs/stalls.md describes each cause; docs/gallery.md shows twelve common bugs.";
 
 const NO_INPUT: &str =
     "nothing to read (expected a capture file, --interface NAME, --pair CLIENT SERVER or --sample)";

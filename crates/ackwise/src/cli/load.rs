@@ -77,7 +77,7 @@ pub(crate) struct LoadArguments {
     /// Exit with 1 if more than N requests have failed [default: failures, close-race]
     ///
     /// `close-race` counts requests that were in transit when the server closed a kept connection, and were not repeated.
-    /// `failures` counts all other failures. The name of a kind (docs/load.md) counts only that kind. N is 0 by default.
+    /// `failures` counts all other failures. The name of a kind (docs/load/report.md) counts only that kind. N is 0 by default.
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "failures[=N]|KIND[=N]", value_parser = Limit::parse)]
     #[arg(conflicts_with_all = ["plan", "against"])]
@@ -405,7 +405,7 @@ Exit codes:
   2    the load test could not run, or no request got a response
   130  interrupted by SIGINT (143 by SIGTERM); prints the results so far
 
-docs/load.md describes the measurements.";
+docs/load/report.md describes the measurements.";
 
 const WIDE: usize = 100;
 const SHOW_INTERVAL: Duration = Duration::from_millis(250);

@@ -1,4 +1,4 @@
-//! The protocols that are recognised: one row each. `docs/explain.md` has the same table, which is generated from this one.
+//! The protocols that are recognised: one row each. `docs/explain/protocols.md` has the same table, which is generated from this one.
 //!
 //! Layers compose: a header of a balancer ([`proxy_header`](super::proxy_header)), a request for encryption and TLS, and
 //! the protocol itself. What begins a connection, and what comes behind such a header, is looked up here.

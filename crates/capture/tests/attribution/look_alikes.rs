@@ -1,4 +1,4 @@
-//! A pair of captures for each line of the table of look-alikes in `docs/explain.md`.
+//! A pair of captures for each line of the table of look-alikes in `docs/explain/attribution.md`.
 
 use std::fmt::Write;
 

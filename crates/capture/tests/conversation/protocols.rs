@@ -311,10 +311,10 @@ proptest! {
     }
 }
 
-/// The table of `docs/explain.md` is generated: `ACKWISE_UPDATE=1 cargo test -p ackwise-capture --test conversation`.
+/// The table of `docs/explain/protocols.md` is generated: `ACKWISE_UPDATE=1 cargo test -p ackwise-capture --test conversation`.
 #[test]
 fn the_page_of_the_documentation_has_each_protocol() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/explain.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/explain/protocols.md");
     let page = fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).expect("the table has a beginning");
     let (_, after) = rest.split_once(END).expect("the table has an end");
@@ -324,7 +324,7 @@ fn the_page_of_the_documentation_has_each_protocol() {
     } else {
         assert!(
             page == expected,
-            "docs/explain.md is out of date: run this test with ACKWISE_UPDATE=1"
+            "docs/explain/protocols.md is out of date: run this test with ACKWISE_UPDATE=1"
         );
     }
 }

@@ -264,9 +264,10 @@ capture cannot follow completely leaves a sixteenth.
 in text. All captures with all forms take 50 minutes.
 
 A live capture uses at most 5 % of one processor on average (`--cpu SHARE`) and one second in advance. If that is not enough, it follows fewer
-connections ([explain.md](explain.md)). Ordinary traffic takes 2.0 to 2.3 us of processor time for each packet, report included (20 kB responses, MTU
-1500, no offloads), so 5 % carries about 22,000 packets, or 1,100 such responses, a second. `cargo xtask bench hostile --live 60` floods a capture as
-fast as the kernel takes packets: at most 511 MB and 4.1 s of processor time in a minute. After Ctrl-C, reading ends at once, and the report begins
+connections ([captures](explain/capture.md#capturing-live-traffic)). Ordinary traffic takes 2.0 to 2.3 us of processor time for each packet, report
+included (20 kB responses, MTU 1500, no offloads), so 5 % carries about 22,000 packets, or 1,100 such responses, a second. `cargo xtask bench
+hostile --live 60` floods a capture as fast as the kernel takes packets: at most
+511 MB and 4.1 s of processor time in a minute. After Ctrl-C, reading ends at once, and the report begins
 within 1 to 85 ms on an idle machine. With a load average of 11 on two cores, it took up to 1.7 s, and 4.6 s of processor time.
 
 The limits below apply to files and to live captures. If one is reached, the report says so: in a note of the text, Markdown and HTML reports, and under

@@ -1,4 +1,4 @@
-//! For programs. The keys are documented in `docs/check.md` and only added to while the version stays.
+//! For programs. The keys are documented in `docs/check/json.md` and only added to while the version stays.
 
 use ackwise_text::format::{self, Format};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! JSON output. The keys are documented in `docs/load.md`; within a version keys are only added.
+//! JSON output. The keys are documented in `docs/load/report.md`; within a version keys are only added.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -210,7 +210,7 @@ fn memory(data: ByteCount, [times, of]: [u64; 2]) -> usize {
     usize::try_from(data.0.saturating_mul(times) / of).unwrap_or(usize::MAX)
 }
 
-/// Memory for data in packets of 1,448 bytes: `sk_wmem_queued` was 1.29 times the data (docs/tune.md).
+/// Memory for data in packets of 1,448 bytes: `sk_wmem_queued` was 1.29 times the data (docs/tune/buffers.md).
 const SENT: [u64; 2] = [129, 100];
 /// A packet of 1,448 bytes of data from a TUN device occupies 2,432 (`settings::truesize`).
 const RECEIVED: [u64; 2] = [2_432, 1_448];
