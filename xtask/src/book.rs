@@ -193,6 +193,7 @@ const AT_ROOT: &[&str] = &[
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "CODE_OF_CONDUCT.md",
     "CHANGELOG.md",
     "LICENSE-MIT",
     "LICENSE-APACHE",
