@@ -1,6 +1,6 @@
 //! Experiment files: what is run, as TOML that a person writes, and the cases that it means.
 //!
-//! `docs/experiments.md` describes the format. Reading is strict: a key that nobody asked for, a number
+//! `docs/experiments.md` describes the format, `docs/keys.md` its keys. Reading is strict: a key that nobody asked for, a number
 //! without a unit, a value out of range or a name that nothing has is an [`ExperimentError`], which
 //! says where it stands, what was found and what was expected.
 //!
@@ -19,6 +19,7 @@
 //! | `application`, `behaviour`, `pages`, `distribution` | who talks to whom, and about what |
 //! | `scenario` | all of it together |
 //! | `draft`, `load` | files to which options may still add |
+//! | `keys` | all keys, found by asking the reader: for people, and for editors |
 //! | `built_in` | experiments that come with the program |
 
 mod application;
@@ -31,6 +32,7 @@ mod draft;
 mod error;
 mod grid;
 mod group;
+mod keys;
 mod link;
 mod load;
 mod pages;
@@ -51,6 +53,7 @@ pub use built_in::{built_in, built_in_names};
 pub use case::{Case, CaseValue, Labels};
 pub use draft::Draft;
 pub use error::{ExperimentError, Problem};
+pub use keys::{file_schema, key_names, keys_page};
 pub use load::LoadError;
 pub use place::Place;
 

@@ -1,14 +1,13 @@
-//! Every key that docs/experiments.md describes changes something that a run measures.
+//! Every key that docs/keys.md has changes something that a run measures.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     sync::Mutex,
     thread,
 };
 
 use ackwise_lab::{
-    experiment::Experiment,
+    experiment::{Experiment, key_names},
     run::{Options, run_all},
 };
 
@@ -19,6 +18,13 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("show", "which measures a table has"),
     ("max_events", "a run that reaches it has no measures"),
     ("max_connections", "a run that reaches it has no measures"),
+    ("tcp", "its keys are tried"),
+    ("host", "its keys are tried"),
+    ("router", "a node without keys but `count`"),
+    ("link", "its keys are tried"),
+    ("application", "its keys are tried"),
+    ("grid", "what it sets is tried"),
+    ("web.workload.gurkan", "its keys are tried"),
 ];
 
 /// Two users, a short path that is not fast, and a queue that overflows at times.
@@ -129,15 +135,15 @@ const EFFECTS: &[Effect] = &[
     ("tcp.receive_tuning", &["tcp.send_buffer=1 MiB", FAT, LARGE_FILES], "tcp.receive_tuning", ["off", "linux"]),
     ("tcp.send_tuning", &["tcp.receive_buffer=1 MiB", FAT, LARGE_FILES], "tcp.send_tuning", ["off", "linux"]),
     ("tcp.idle_restart", &[KEPT, LONG_THINK], "tcp.idle_restart", ["keep", "since-send"]),
-    ("restart.window", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.window", ["one-segment", "rfc-5681"]),
-    ("restart.since", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.since", ["send", "receive"]),
-    ("restart.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.threshold", ["1", "9"]),
-    ("decay.cap", &[KEPT, LONG_THINK], "tcp.idle_restart.decay.cap", ["1", "9"]),
-    ("paced.version", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.version", ["reno", "vegas"]),
-    ("paced.scale", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.scale", ["0.25", "1"]),
-    ("paced.until", &[CROSSING, SLOW_THERE], "tcp.idle_restart.paced.until", ["first-ack", "first-arrival"]),
-    ("paced.since", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.since", ["send", "receive"]),
-    ("paced.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.threshold", ["1", "9"]),
+    ("tcp.idle_restart.restart.window", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.window", ["one-segment", "rfc-5681"]),
+    ("tcp.idle_restart.restart.since", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.since", ["send", "receive"]),
+    ("tcp.idle_restart.restart.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.threshold", ["1", "9"]),
+    ("tcp.idle_restart.decay.cap", &[KEPT, LONG_THINK], "tcp.idle_restart.decay.cap", ["1", "9"]),
+    ("tcp.idle_restart.paced.version", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.version", ["reno", "vegas"]),
+    ("tcp.idle_restart.paced.scale", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.scale", ["0.25", "1"]),
+    ("tcp.idle_restart.paced.until", &[CROSSING, SLOW_THERE], "tcp.idle_restart.paced.until", ["first-ack", "first-arrival"]),
+    ("tcp.idle_restart.paced.since", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.since", ["send", "receive"]),
+    ("tcp.idle_restart.paced.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.threshold", ["1", "9"]),
     ("tcp.timers", &[LOSSY], "tcp.timers", ["bsd", "linux"]),
     ("tcp.sharing", &[SERIAL], "tcp.sharing", ["off", "temporal"]),
     ("tcp.open", &[SERIAL], "tcp.open", ["handshake", "transaction"]),
@@ -162,14 +168,14 @@ const EFFECTS: &[Effect] = &[
     ("host.cost.per_request", &[], "host.server.cost.per_request", ["0 s", "1 ms"]),
     ("host.table", &[], "host.server.table", ["{ order = \"linear\" }", "{ order = \"hash\" }"]),
 
-    ("table.order", &[TABLE], "host.server.table.order", ["linear", "hash"]),
-    ("table.record", &[TABLE], "host.server.table.record", ["256 B", "512 B"]),
-    ("table.memory", &[TABLE, SERIAL], "host.server.table.memory", ["13 KB", "1 MB"]),
-    ("table.others", &[TABLE], "host.server.table.others", ["5", "50"]),
-    ("table.dummies", &[TABLE], "host.server.table.dummies", ["{ entries = 0, every = \"1 s\" }", "{ entries = 9, every = \"1 s\" }"]),
-    ("table.dummies.entries", &[TABLE, "host.server.table.dummies.every=1s"], "host.server.table.dummies.entries", ["3", "9"]),
-    ("table.dummies.at", &[TABLE, "host.server.table.dummies={ entries = 9, every = \"1 s\" }"], "host.server.table.dummies.at", ["0 s", "5 s"]),
-    ("table.dummies.every", &[TABLE, "host.server.table.dummies.entries=9"], "host.server.table.dummies.every", ["0 s", "1 s"]),
+    ("host.table.order", &[TABLE], "host.server.table.order", ["linear", "hash"]),
+    ("host.table.record", &[TABLE], "host.server.table.record", ["256 B", "512 B"]),
+    ("host.table.memory", &[TABLE, SERIAL], "host.server.table.memory", ["13 KB", "1 MB"]),
+    ("host.table.others", &[TABLE], "host.server.table.others", ["5", "50"]),
+    ("host.table.dummies", &[TABLE], "host.server.table.dummies", ["{ entries = 0, every = \"1 s\" }", "{ entries = 9, every = \"1 s\" }"]),
+    ("host.table.dummies.entries", &[TABLE, "host.server.table.dummies.every=1s"], "host.server.table.dummies.entries", ["3", "9"]),
+    ("host.table.dummies.at", &[TABLE, "host.server.table.dummies={ entries = 9, every = \"1 s\" }"], "host.server.table.dummies.at", ["0 s", "5 s"]),
+    ("host.table.dummies.every", &[TABLE, "host.server.table.dummies.entries=9"], "host.server.table.dummies.every", ["0 s", "1 s"]),
 
     ("link.ends", &[], "link.wire.ends", ["[\"client\", \"server\"]", "[\"server\", \"client\"]"]),
     ("link.rate", &[], "link.wire.rate", ["1 Mb/s", "2 Mb/s"]),
@@ -190,14 +196,14 @@ const EFFECTS: &[Effect] = &[
     ("link.overhead", &[], "link.wire.overhead", ["0 B", "38 B"]),
     ("link.back", &[], "link.wire.back", ["{}", "{ delay = \"20 ms\" }"]),
 
-    ("red.limit", &[CROWD, RED], "link.wire.queue.red.limit", ["16 packets", "60 packets"]),
-    ("red.min_threshold", &[CROWD, RED], "link.wire.queue.red.min_threshold", ["1 packet", "10 packets"]),
-    ("red.max_threshold", &[CROWD, RED], "link.wire.queue.red.max_threshold", ["6 packets", "25 packets"]),
-    ("red.max_probability", &[CROWD, RED], "link.wire.queue.red.max_probability", ["1 %", "20 %"]),
-    ("red.weight", &[CROWD, RED], "link.wire.queue.red.weight", ["0.1 %", "10 %"]),
-    ("red.spacing", &[CROWD, RED], "link.wire.queue.red.spacing", ["uniform", "waiting"]),
-    ("red.beyond_max", &[CROWD, RED, "link.wire.queue.red.max_threshold=6 packets"], "link.wire.queue.red.beyond_max", ["drop-all", "gentle"]),
-    ("red.mean_packet", &[CROWD, RED], "link.wire.queue.red.mean_packet", ["100 B", "1500 B"]),
+    ("link.queue.red.limit", &[CROWD, RED], "link.wire.queue.red.limit", ["16 packets", "60 packets"]),
+    ("link.queue.red.min_threshold", &[CROWD, RED], "link.wire.queue.red.min_threshold", ["1 packet", "10 packets"]),
+    ("link.queue.red.max_threshold", &[CROWD, RED], "link.wire.queue.red.max_threshold", ["6 packets", "25 packets"]),
+    ("link.queue.red.max_probability", &[CROWD, RED], "link.wire.queue.red.max_probability", ["1 %", "20 %"]),
+    ("link.queue.red.weight", &[CROWD, RED], "link.wire.queue.red.weight", ["0.1 %", "10 %"]),
+    ("link.queue.red.spacing", &[CROWD, RED], "link.wire.queue.red.spacing", ["uniform", "waiting"]),
+    ("link.queue.red.beyond_max", &[CROWD, RED, "link.wire.queue.red.max_threshold=6 packets"], "link.wire.queue.red.beyond_max", ["drop-all", "gentle"]),
+    ("link.queue.red.mean_packet", &[CROWD, RED], "link.wire.queue.red.mean_packet", ["100 B", "1500 B"]),
 
     ("application.kind", &["application.web={ client = \"client\", server = \"server\" }"], "application.web", [
         r#"{ kind = "bulk", client = "client", server = "server", file = "6 KB" }"#,
@@ -236,14 +242,14 @@ const EFFECTS: &[Effect] = &[
     ("web.parse", &[GET_WEB], "application.web.parse", ["0 s", "5 ms"]),
     ("web.cached", &[], "application.web.cached", ["0 %", "50 %"]),
     ("web.validation", &[HALF_CACHED], "application.web.validation", ["none", "conditional"]),
-    ("conditional.not_modified", &[HALF_CACHED], "application.web.validation.conditional.not_modified", ["100 B", "1400 B"]),
+    ("web.validation.conditional.not_modified", &[HALF_CACHED], "application.web.validation.conditional.not_modified", ["100 B", "1400 B"]),
     ("web.closer", &[], "application.web.closer", ["client", "server"]),
     ("web.client_close", &[], "application.web.client_close", ["0 B", "46 B"]),
     ("web.prompt_acks", &[], "application.web.prompt_acks", ["false", "true"]),
     ("web.reads", &[SMALL_BUFFER], "application.web.reads", ["at-once", "{ slowly = { size = \"100 B\", pause = \"9 ms\" } }"]),
     ("web.response_timeout", &["application.web.behaviour.think=1 s"], "application.web.response_timeout", ["0.9 s", "9 s"]),
-    ("slowly.size", &[SMALL_BUFFER, SLOW], "application.web.reads.slowly.size", ["50 B", "100 B"]),
-    ("slowly.pause", &[SMALL_BUFFER, SLOW], "application.web.reads.slowly.pause", ["9 ms", "90 ms"]),
+    ("web.reads.slowly.size", &[SMALL_BUFFER, SLOW], "application.web.reads.slowly.size", ["50 B", "100 B"]),
+    ("web.reads.slowly.pause", &[SMALL_BUFFER, SLOW], "application.web.reads.slowly.pause", ["9 ms", "90 ms"]),
 
     ("bulk.clients", &[BULK], "application.web.clients", ["1", "2"]),
     ("bulk.request", &[BULK], "application.web.request", ["100 B", "1000 B"]),
@@ -310,28 +316,42 @@ const EFFECTS: &[Effect] = &[
     ("behaviour.gather", &[PIPELINED, "link.wire.rate=100 Mb/s", "application.web.behaviour.think=5 ms"], "application.web.behaviour.gather",
         ["each", "pending"]),
 
-    ("distribution.uniform.from", &[], "application.web.think",
+    ("span.uniform.from", &[], "application.web.think",
         ["{ uniform = { from = \"1 s\", to = \"3 s\" } }", "{ uniform = { from = \"2 s\", to = \"3 s\" } }"]),
-    ("distribution.uniform.to", &[], "application.web.think",
+    ("span.uniform.to", &[], "application.web.think",
         ["{ uniform = { from = \"1 s\", to = \"2 s\" } }", "{ uniform = { from = \"1 s\", to = \"3 s\" } }"]),
-    ("distribution.exponential.mean", &[], "application.web.think", ["{ exponential = { mean = \"1 s\" } }", "{ exponential = { mean = \"2 s\" } }"]),
-    ("distribution.pareto.least", &[SPAN], "application.web.think.pareto.least", ["1 s", "2 s"]),
-    ("distribution.pareto.shape", &[SPAN], "application.web.think.pareto.shape", ["1", "2"]),
-    ("distribution.pareto.most", &[SPAN], "application.web.think.pareto.most", ["3 s", "5 s"]),
-    ("distribution.pareto.truncation", &[SPAN], "application.web.think.pareto.truncation", ["clip", "conditional"]),
-    ("distribution.pareto.off", &[r#"application.web.workload={ primary = "1 KB", inline = "1 KB",
-        inlines = { pareto = { least = 2, shape = 2, most = 9 } } }"#], "application.web.workload.inlines.pareto.off", ["0", "2"]),
-    ("distribution.weibull.scale", &[WEIBULL], "application.web.think.weibull.scale", ["1 s", "2 s"]),
-    ("distribution.weibull.shape", &[WEIBULL], "application.web.think.weibull.shape", ["1", "2"]),
-    ("distribution.log-normal.mu", &[SIZE], "application.web.workload.inline.log-normal.mu", ["7", "8"]),
-    ("distribution.log-normal.sigma", &[SIZE], "application.web.workload.inline.log-normal.sigma", ["0.5", "1"]),
-    ("distribution.log-normal.most", &[SIZE], "application.web.workload.inline.log-normal.most", ["2 KB", "4 KB"]),
-    ("distribution.log-normal.truncation", &[SIZE], "application.web.workload.inline.log-normal.truncation", ["clip", "conditional"]),
-    ("distribution.mixture.weight", &[SIZE], "application.web.workload.inline", [
+    ("span.exponential.mean", &[], "application.web.think", ["{ exponential = { mean = \"1 s\" } }", "{ exponential = { mean = \"2 s\" } }"]),
+    ("span.pareto.least", &[SPAN], "application.web.think.pareto.least", ["1 s", "2 s"]),
+    ("span.pareto.shape", &[SPAN], "application.web.think.pareto.shape", ["1", "2"]),
+    ("span.pareto.most", &[SPAN], "application.web.think.pareto.most", ["3 s", "5 s"]),
+    ("span.pareto.truncation", &[SPAN], "application.web.think.pareto.truncation", ["clip", "conditional"]),
+    ("web.workload.inlines.pareto.off", &[INLINES], "application.web.workload.inlines.pareto.off", ["0", "2"]),
+    ("span.weibull.scale", &[WEIBULL], "application.web.think.weibull.scale", ["1 s", "2 s"]),
+    ("span.weibull.shape", &[WEIBULL], "application.web.think.weibull.shape", ["1", "2"]),
+    ("web.workload.inlines.pareto.least", &[INLINES], "application.web.workload.inlines.pareto.least", ["2", "4"]),
+    ("web.workload.inlines.pareto.most", &[INLINES], "application.web.workload.inlines.pareto.most", ["3", "9"]),
+    ("web.workload.inlines.pareto.shape", &[INLINES], "application.web.workload.inlines.pareto.shape", ["1", "3"]),
+    ("web.workload.inlines.uniform.from", &[INLINES], "application.web.workload.inlines",
+        ["{ uniform = { from = 1, to = 9 } }", "{ uniform = { from = 5, to = 9 } }"]),
+    ("web.workload.inlines.uniform.to", &[INLINES], "application.web.workload.inlines",
+        ["{ uniform = { from = 1, to = 5 } }", "{ uniform = { from = 1, to = 9 } }"]),
+    ("size.uniform.from", &[SIZE], "application.web.workload.inline",
+        ["{ uniform = { from = \"1 KB\", to = \"9 KB\" } }", "{ uniform = { from = \"5 KB\", to = \"9 KB\" } }"]),
+    ("size.uniform.to", &[SIZE], "application.web.workload.inline",
+        ["{ uniform = { from = \"1 KB\", to = \"5 KB\" } }", "{ uniform = { from = \"1 KB\", to = \"9 KB\" } }"]),
+    ("size.pareto.least", &[PARETO], "application.web.workload.inline.pareto.least", ["1 KB", "2 KB"]),
+    ("size.pareto.shape", &[PARETO], "application.web.workload.inline.pareto.shape", ["1", "2"]),
+    ("size.pareto.most", &[PARETO], "application.web.workload.inline.pareto.most", ["3 KB", "5 KB"]),
+    ("size.pareto.truncation", &[PARETO], "application.web.workload.inline.pareto.truncation", ["clip", "conditional"]),
+    ("size.log-normal.mu", &[SIZE], "application.web.workload.inline.log-normal.mu", ["7", "8"]),
+    ("size.log-normal.sigma", &[SIZE], "application.web.workload.inline.log-normal.sigma", ["0.5", "1"]),
+    ("size.log-normal.most", &[SIZE], "application.web.workload.inline.log-normal.most", ["2 KB", "4 KB"]),
+    ("size.log-normal.truncation", &[SIZE], "application.web.workload.inline.log-normal.truncation", ["clip", "conditional"]),
+    ("size.mixture.weight", &[SIZE], "application.web.workload.inline", [
         "{ mixture = [{ weight = 1, size = \"1 KB\" }, { weight = 1, size = \"4 KB\" }] }",
         "{ mixture = [{ weight = 1, size = \"1 KB\" }, { weight = 9, size = \"4 KB\" }] }",
     ]),
-    ("distribution.mixture.size", &[SIZE], "application.web.workload.inline", [
+    ("size.mixture.size", &[SIZE], "application.web.workload.inline", [
         "{ mixture = [{ weight = 1, size = \"1 KB\" }] }", "{ mixture = [{ weight = 1, size = \"4 KB\" }] }",
     ]),
 ];
@@ -368,15 +388,19 @@ const GURKAN: &str =
 const SIZE: &str = r#"application.web.workload={ primary = "1 KB", inlines = 3,
     inline = { log-normal = { mu = 7, sigma = 1, most = "3 KB", truncation = "clip" } } }"#;
 
+const INLINES: &str = r#"application.web.workload={ primary = "1 KB", inline = "1 KB",
+    inlines = { pareto = { least = 2, shape = 2, most = 9 } } }"#;
+const PARETO: &str = r#"application.web.workload={ primary = "1 KB", inlines = 3,
+    inline = { pareto = { least = "1 KB", shape = 1, most = "9 KB", truncation = "clip" } } }"#;
+
 #[test]
 fn every_documented_key_is_tried_or_has_a_reason() {
-    let documented = documented();
-    assert!(documented.len() >= 140, "{} keys", documented.len());
+    let documented = key_names();
     let tried = EFFECTS.iter().map(|(key, ..)| *key);
     let known = tried.chain(WITHOUT_EFFECT.iter().map(|(key, _)| *key));
     let mut seen = BTreeSet::new();
     for key in known {
-        assert!(documented.contains(key), "{key} is not in docs/experiments.md");
+        assert!(documented.contains(key), "{key} is not in docs/keys.md");
         assert!(seen.insert(key.to_owned()), "{key} stands here twice");
     }
     let missing: Vec<_> = documented.difference(&seen).collect();
@@ -420,130 +444,4 @@ fn measures(needs: &[&str], setting: &str) -> Result<BTreeMap<String, f64>, Stri
     let mut measures = rows.map_err(|error| error.to_string())?.remove(0).measures;
     measures.retain(|name, _| !name.starts_with("work."));
     Ok(measures)
-}
-
-/// The keys of all tables, and those in the braces of their values: `web.transfer.parallel.connections`.
-fn documented() -> BTreeSet<String> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiments.md");
-    let text = fs::read_to_string(path).expect("the repository has it");
-    let mut keys = BTreeSet::new();
-    let (mut section, mut scope) = ("", None);
-    for line in text.lines() {
-        if let Some(heading) = line.strip_prefix("## ") {
-            section = heading;
-        }
-        let Some(row) = line.strip_prefix("| ") else {
-            scope = None;
-            continue;
-        };
-        let cells: Vec<&str> = row.split(" | ").collect();
-        match &scope {
-            None => scope = Some(scope_of(cells[0], section)),
-            Some(Some(scope)) if !cells[0].starts_with("---") => add(&mut keys, scope, &cells),
-            Some(_) => {}
-        }
-    }
-    keys
-}
-
-/// What the keys of a table belong to, by its first head; none if it has no keys.
-fn scope_of(head: &str, section: &str) -> Option<&'static str> {
-    let of = head.strip_prefix("key of `").and_then(|rest| rest.strip_suffix('`'));
-    let scopes = [
-        "restart",
-        "decay",
-        "paced",
-        "table",
-        "red",
-        "conditional",
-        "web",
-        "bulk",
-        "arrivals",
-        "proxy",
-        "behaviour",
-        "slowly",
-    ];
-    if let Some(of) = of {
-        let found = scopes.into_iter().find(|scope| *scope == of);
-        return Some(found.unwrap_or_else(|| panic!("no scope for {head}")));
-    }
-    match (head, section) {
-        ("key of all kinds", _) => Some("application"),
-        ("distribution", _) => Some("distribution"),
-        ("key", "Top level") => Some(""),
-        ("key", section) => Some(
-            ["tcp", "host", "link"]
-                .into_iter()
-                .find(|scope| section.starts_with(&format!("`[{scope}")))
-                .unwrap_or_else(|| panic!("no scope for {section}")),
-        ),
-        _ => None,
-    }
-}
-
-fn add(keys: &mut BTreeSet<String>, scope: &str, cells: &[&str]) {
-    if scope == "distribution" {
-        let name = cells[0].trim_start_matches("`{ ").split(' ').next().unwrap_or_default();
-        in_braces(keys, scope, cells[0]);
-        // Numbers have a parameter that sizes have not.
-        in_braces(keys, &format!("{scope}.{name}"), &cells[1..].join(" "));
-        return;
-    }
-    for name in code(cells[0]).filter(|name| !name.starts_with('[')) {
-        let key = if scope.is_empty() { name.to_owned() } else { format!("{scope}.{name}") };
-        in_braces(keys, &key, cells[1]);
-        keys.insert(key);
-    }
-}
-
-/// The pieces of a text that stand in backticks.
-fn code(text: &str) -> impl Iterator<Item = &str> {
-    text.split('`').skip(1).step_by(2)
-}
-
-/// The keys of `{ a = { b, c } }`: a.b and a.c.
-fn in_braces(keys: &mut BTreeSet<String>, above: &str, text: &str) {
-    for piece in code(text).filter(|piece| piece.starts_with('{')) {
-        let (mut path, mut last) = (vec![above.to_owned()], String::new());
-        for token in tokens(piece) {
-            match token {
-                "{" => {
-                    if !last.is_empty() {
-                        path.push(std::mem::take(&mut last));
-                    }
-                }
-                "}" | "," => {
-                    if !last.is_empty() {
-                        keys.insert(format!("{}.{last}", path.join(".")));
-                    }
-                    last.clear();
-                    if token == "}" && path.len() > 1 {
-                        path.pop();
-                    }
-                }
-                word => word.clone_into(&mut last),
-            }
-        }
-    }
-}
-
-/// Braces, commas and names; the values of an example are left out.
-fn tokens(text: &str) -> Vec<&str> {
-    let mut tokens = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let length = match first {
-            '{' | '}' | ',' => 1,
-            '"' => 2 + rest[1..].find('"').unwrap_or(0),
-            c if c.is_ascii_alphabetic() => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
-            c => c.len_utf8(),
-        };
-        let (token, after) = rest.split_at(length);
-        if matches!(first, '{' | '}' | ',') || first.is_ascii_alphabetic() {
-            tokens.push(token);
-        }
-        rest = after;
-    }
-    tokens
 }

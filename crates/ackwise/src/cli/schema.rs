@@ -1,8 +1,11 @@
-//! `ackwise schema [NAME]`: what the JSON of a command looks like.
+//! `ackwise schema [NAME]`: what the JSON of a command and an experiment file look like.
 
 use ackwise_check::report::Document as Check;
 use ackwise_explain::Document as Explain;
-use ackwise_lab::run::export::{Document as Run, List};
+use ackwise_lab::{
+    experiment::file_schema,
+    run::export::{Document as Run, List},
+};
 use ackwise_load::{
     ComparisonDocument as Against, pages::PagesReport as Pages, report::Document as Load,
 };
@@ -20,11 +23,11 @@ use super::{
     serve::Document as Serve,
 };
 
-/// Print the JSON Schema of a command's --json output
+/// Print the JSON Schema of a command's --json output, or of experiment files
 ///
-/// Each JSON document begins with its format and version, such as {"format": {"name": "ackwise-check",
-/// "version": 1}, …}. Within a version, keys may be added, but are never renamed or removed. Without NAME,
-/// lists all formats.
+/// `experiment` describes experiment files, for editors; all others, the output of commands. Each JSON document
+/// begins with its format and version, such as {"format": {"name": "ackwise-check", "version": 1}, …}. Within a
+/// version, keys may be added, but are never renamed or removed. Without NAME, lists all formats.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Schema {
@@ -52,6 +55,7 @@ pub(super) fn all() -> Vec<Known> {
         #[cfg(target_os = "linux")]
         of::<super::doctor::Document>(),
         of::<Error<'_>>(),
+        ("experiment", file_schema),
         of::<Explain>(),
         of::<Load<'_>>(),
         of::<Against<'_>>(),

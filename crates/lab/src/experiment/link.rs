@@ -104,8 +104,12 @@ fn queue(field: Field<'_>) -> Result<Queue, ExperimentError> {
     if let Value::Table(Table { entries }) = &field.item.value
         && let Some(other) = entries.iter().find(|entry| entry.key != "red")
     {
-        let what = format!("unknown queue {:?} (expected {EXPECTED})", other.key);
-        return Err(ExperimentError::contradiction(&other.place, &field.path, what));
+        return Err(ExperimentError::unknown(
+            (&other.place, &field.path),
+            "queue",
+            &other.key,
+            ["red"],
+        ));
     }
     let red = reader.required("red", "{ limit, … }")?;
     reader.finish()?;

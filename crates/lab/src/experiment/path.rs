@@ -162,7 +162,7 @@ impl std::fmt::Display for Path {
 const DEEPEST: usize = 32;
 
 /// Sections whose keys are names that the author gives.
-const NAMED: [&str; 5] = ["host", "router", "link", "application", "grid"];
+pub(crate) const NAMED: [&str; 5] = ["host", "router", "link", "application", "grid"];
 
 /// Tables for which the name of a preset may stand.
 const SHORT: [&str; 2] = ["tcp", "behaviour"];
