@@ -420,3 +420,135 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
     assert_eq!(resumed, fs::read_to_string(directory.file("new.csv")).unwrap());
     assert!(!journal.exists());
 }
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_store_needs_a_build_with_parquet() {
+    let directory = Directory::new();
+    let complaint = directory.complains(&["run", "sweep.toml", "--store", "store"]);
+    let expected = "ackwise: cannot use a store: this build of ackwise lacks Parquet (expected a released program, \
+                    the Python package, or a build with `--features parquet`)\n";
+    assert_eq!(complaint, expected);
+    assert!(!directory.file("store").exists());
+}
+
+#[cfg(feature = "parquet")]
+mod in_a_store {
+    use std::process::Child;
+
+    use super::*;
+
+    /// Each row takes long enough to be killed in it.
+    const LONG: [&str; 4] = ["run", "sweep.toml", "--set", "duration=3000 s"];
+
+    fn start(directory: &Directory, more: &[&str]) -> Child {
+        let mut command = directory.command(&[&LONG, more].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Finished chunks, or unfinished ones.
+    fn count(directory: &Directory, ending: &str) -> usize {
+        let Ok(entries) = fs::read_dir(directory.file("store")) else { return 0 };
+        let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(ending)).count()
+    }
+
+    /// Waits for a first chunk.
+    fn wait_for_a_chunk(directory: &Directory) {
+        for _ in 0..1_200 {
+            if count(directory, ".parquet") > 0 {
+                return;
+            }
+            thread::sleep(Duration::from_millis(25));
+        }
+        panic!("no chunk within 30 s");
+    }
+
+    #[test]
+    fn two_processes_print_what_one_without_a_store_prints() {
+        let directory = Directory::new();
+        let both = ["one.csv", "two.csv"]
+            .map(|csv| start(&directory, &["--store", "store", "--csv", csv, "--threads", "1"]));
+        let both = both.map(|child| child.wait_with_output().unwrap());
+        let plain = directory.prints(&[&LONG[..], &["--csv", "plain.csv"]].concat());
+        let csv = |name| fs::read_to_string(directory.file(name)).unwrap();
+        for (output, name) in both.into_iter().zip(["one.csv", "two.csv"]) {
+            assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), plain);
+            assert_eq!(csv(name), csv("plain.csv"));
+        }
+        assert_eq!((count(&directory, ".parquet"), count(&directory, ".part")), (8, 0));
+        let json = directory.prints(&[&LONG[..], &["--json"]].concat());
+        assert_eq!(directory.prints(&[&LONG[..], &["--json", "--store", "store"]].concat()), json);
+    }
+
+    #[test]
+    fn a_run_that_was_killed_is_resumed() {
+        let directory = Directory::new();
+        let stored = ["--store", "store", "--threads", "1"];
+        let mut child = start(&directory, &stored);
+        wait_for_a_chunk(&directory);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let kept = count(&directory, ".parquet");
+        assert!((1..=8).contains(&kept), "{kept}");
+        let resumed = directory.prints(&[&LONG[..], &stored].concat());
+        assert_eq!(resumed, directory.prints(&LONG));
+        assert_eq!((count(&directory, ".parquet"), count(&directory, ".part")), (8, 0));
+    }
+
+    #[test]
+    fn a_run_that_was_interrupted_says_where_its_rows_are() {
+        let directory = Directory::new();
+        let child = start(&directory, &["--store", "store", "--threads", "1"]);
+        wait_for_a_chunk(&directory);
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        // If it is over by now, the test has nothing to say.
+        let _ = kill(pid, Signal::SIGINT);
+        let output = child.wait_with_output().unwrap();
+        if output.status.success() {
+            return;
+        }
+        let kept = count(&directory, ".parquet");
+        let message = String::from_utf8(output.stderr).unwrap();
+        let expected = format!(
+            "ackwise: interrupted after {kept} of 8 rows; they are in store, and the same command \
+             resumes the run\n"
+        );
+        assert_eq!((output.status.code(), message), (Some(130), expected));
+        assert_eq!(count(&directory, ".part"), 0);
+    }
+
+    #[test]
+    fn what_is_not_its_own_is_refused_in_one_line() {
+        let directory = Directory::new();
+        let run = ["run", "sweep.toml", "--store", "store"];
+        fs::create_dir(directory.file("store")).unwrap();
+        fs::write(directory.file("store/thesis.tex"), "").unwrap();
+        assert_eq!(
+            directory.complains(&run),
+            "ackwise: cannot use store as a store: it has thesis.tex and no plan.json (expected an \
+             empty directory or a store)\n"
+        );
+        fs::remove_file(directory.file("store/thesis.tex")).unwrap();
+        let table = directory.prints(&run);
+        assert_eq!(
+            directory.complains(&[&run[..], &["--set", "link.wire.loss=2 %"]].concat()),
+            "ackwise: cannot use store: the store of another experiment: link.wire.loss is \"2 %\" (the \
+             store has \"1 %\") (choose another directory)\n"
+        );
+        fs::write(directory.file("store/other.parquet"), "").unwrap();
+        assert_eq!(
+            directory.complains(&run),
+            "ackwise: cannot use the store: store/other.parquet is not one of its chunks (expected no \
+             other Parquet files)\n"
+        );
+        fs::remove_file(directory.file("store/other.parquet")).unwrap();
+        let plan = fs::read_to_string(directory.file("store/plan.json")).unwrap();
+        fs::write(directory.file("store/plan.json"), &plan[..plan.len() / 2]).unwrap();
+        let complaint = directory.complains(&run);
+        assert!(complaint.starts_with("ackwise: cannot read store/plan.json: EOF"), "{complaint}");
+        fs::write(directory.file("store/plan.json"), plan).unwrap();
+        assert_eq!(directory.prints(&run), table);
+    }
+}

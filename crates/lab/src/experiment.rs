@@ -47,6 +47,8 @@ mod tcp;
 mod tests;
 mod topology;
 
+#[cfg(feature = "parquet")]
+use std::collections::BTreeMap;
 use std::{collections::BTreeSet, num::NonZeroU64};
 
 pub use built_in::{built_in, built_in_names};
@@ -203,6 +205,36 @@ impl Experiment {
     }
 }
 
+impl Experiment {
+    /// What decides about the rows, by path: all that the hash is of.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn settings(&self) -> BTreeMap<String, String> {
+        let mut settings = BTreeMap::new();
+        if let Value::Table(table) = &self.document.value {
+            table
+                .entries
+                .iter()
+                .filter(|it| decides(it))
+                .for_each(|it| flatten(it, "", &mut settings));
+        }
+        settings
+    }
+}
+
+/// All values below an entry, each by its path.
+#[cfg(feature = "parquet")]
+fn flatten(entry: &document::Entry, above: &str, settings: &mut BTreeMap<String, String>) {
+    let path = reader::join(above, &entry.key);
+    match &entry.item.value {
+        Value::Table(table) if !table.entries.is_empty() => {
+            table.entries.iter().for_each(|it| flatten(it, &path, settings));
+        }
+        _ => {
+            settings.insert(path, entry.item.to_string());
+        }
+    }
+}
+
 /// A document with some values set.
 fn with(document: &Item, values: &[(Path, Item)]) -> Result<Item, ExperimentError> {
     let mut own = document.clone();
@@ -235,10 +267,14 @@ fn check_overridden(document: &Item, values: &[(Path, Item)]) -> Result<(), Expe
 
 fn hash(document: &Item) -> String {
     let Value::Table(table) = &document.value else { return String::new() };
-    let says = |entry: &&document::Entry| !["title", "show", "seeds"].contains(&&*entry.key);
-    let entries = table.entries.iter().filter(says).cloned().collect();
+    let entries = table.entries.iter().filter(|it| decides(it)).cloned().collect();
     let Seed(hash) = Seed(0).named(&Table { entries }.to_string());
     format!("{hash:016x}")
+}
+
+/// Whether a key of the top has to do with what a case of it does.
+fn decides(entry: &document::Entry) -> bool {
+    !["title", "show", "seeds"].contains(&&*entry.key)
 }
 
 /// `seeds = 5` are the seeds 1 to 5; a list says which.

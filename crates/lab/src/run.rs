@@ -9,6 +9,9 @@
 //! | `row` | a case, a seed, and what was measured |
 //! | `work` | which rows are to be run, and who runs them |
 //! | [`kernel`] | rows that are played on the kernel instead of simulated |
+//! | [`chunks`] | rows in parts, each a task for one thread |
+//! | [`store`] | a directory with all rows, which any number of processes fill |
+//! | `store_error` | why a store cannot be used |
 //! | `shard` | a part of the rows, for one machine of several |
 //! | `journal` | finished rows in a file, so that nothing is run twice |
 //! | `merge` | the rows of several machines |
@@ -21,6 +24,7 @@
 //! | [`series`] | sequence numbers over time |
 //! | `open_connections` | what such observers keep of a connection |
 
+pub mod chunks;
 pub mod explainer;
 pub mod export;
 mod journal;
@@ -33,6 +37,8 @@ pub mod record;
 mod row;
 pub mod series;
 mod shard;
+pub mod store;
+mod store_error;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
-//! Columns for data frames. With the feature `parquet`, also as the bytes of a Parquet file.
+//! Columns for data frames. With the feature `parquet`, also from and to Parquet files.
 
 #[cfg(feature = "parquet")]
 mod parquet;
 
 #[cfg(feature = "parquet")]
-pub use parquet::write;
+pub use parquet::{read, write};
 
 /// One value of each row, by a name.
 #[derive(Clone, Debug, PartialEq)]

@@ -61,6 +61,18 @@ impl OutputFile {
         }
     }
 
+    /// Writes all of it to disk, and puts it in its place unless a file is there already.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn complete_once(mut self, bytes: &[u8]) -> io::Result<Placed> {
+        self.write_all(bytes)?;
+        let Some(unfinished) = self.unfinished else { return Ok(Placed::New) };
+        self.file.sync_all()?;
+        unfinished.finish_once()
+    }
+
     /// Another handle for the same file, for a writer that is given away.
     ///
     /// # Errors
@@ -94,6 +106,15 @@ impl OutputFile {
         }
         Ok(self.file)
     }
+}
+
+/// What [`OutputFile::complete_once`] found in its place.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Placed {
+    /// Nothing: the file is new.
+    New,
+    /// A file, which stays.
+    Existed,
 }
 
 impl Write for OutputFile {
@@ -336,6 +357,17 @@ impl Unfinished {
         let path = self.path.take().expect("only this takes it");
         unfinished_files().remove::<Path>(&path);
         path.persist(&self.target).map_err(|error| error.error)
+    }
+
+    fn finish_once(mut self) -> io::Result<Placed> {
+        let path = self.path.take().expect("only this takes it");
+        unfinished_files().remove::<Path>(&path);
+        match path.persist_noclobber(&self.target) {
+            Ok(()) => Ok(Placed::New),
+            // Who saw the target may have removed what is unfinished beside it.
+            Err(_) if self.target.symlink_metadata().is_ok() => Ok(Placed::Existed),
+            Err(error) => Err(error.error),
+        }
     }
 }
 

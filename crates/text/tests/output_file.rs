@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-use ackwise_text::output_file::{OutputFile, append, is_plain, write};
+use ackwise_text::output_file::{OutputFile, Placed, append, is_plain, write};
 use nix::{sys::stat::Mode, unistd::mkfifo};
 
 #[test]
@@ -119,6 +119,25 @@ fn lines_are_not_appended_through_a_link() {
     }
     assert_eq!(fs::read_to_string(&rows).unwrap(), "one\ntwo\n");
     assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
+}
+
+#[test]
+fn what_is_there_stays_if_it_is_to_be_written_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("chunk");
+    let [first, second, third] = [(); 3].map(|()| OutputFile::create(&target).unwrap());
+    assert_eq!(first.complete_once(b"first").unwrap(), Placed::New);
+    assert_eq!(second.complete_once(b"second").unwrap(), Placed::Existed);
+    assert_eq!(fs::read_to_string(&target).unwrap(), "first");
+    // Another process has removed what was unfinished, because the target is there.
+    let unfinished = names(directory.path()).into_iter().find(|it| it.ends_with(".part"));
+    fs::remove_file(directory.path().join(unfinished.unwrap())).unwrap();
+    assert_eq!(third.complete_once(b"third").unwrap(), Placed::Existed);
+    assert_eq!(names(directory.path()), ["chunk"]);
+    let lost = OutputFile::create(&target).unwrap();
+    fs::remove_file(&target).unwrap();
+    fs::remove_file(directory.path().join(&names(directory.path())[0])).unwrap();
+    assert_eq!(lost.complete_once(b"lost").unwrap_err().kind(), io::ErrorKind::NotFound);
 }
 
 #[test]

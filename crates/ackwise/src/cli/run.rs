@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{self, IsTerminal},
     num::{NonZeroU32, NonZeroUsize},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -14,7 +14,7 @@ use ackwise_lab::{
         On, Options, Row, RunAllError, Shard, Step,
         export::{MeasureFilter, PageNotes, list_json},
         record::Recording,
-        run_all,
+        run_all, store,
     },
 };
 use ackwise_text::{
@@ -89,6 +89,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
 
+    /// Keep finished rows in this directory, as Parquet files. Several processes and machines can work on one
+    /// directory at once, and the same command resumes the run
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "shard", "rows"])]
+    store: Option<PathBuf>,
+
     #[command(flatten)]
     formats: Formats,
 
@@ -152,22 +157,27 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         #[cfg(target_os = "linux")]
         On::Live { .. } => NonZeroUsize::MIN,
     };
-    let rows = with_progress(&experiment, &options).map_err(|error| match error {
-        RunAllError::Stopped { finished, of } => Failure::Stopped {
-            signal: stop.signal().unwrap_or(0),
-            finished: finished.len(),
-            of,
-            kept: journal.clone(),
-        },
-        error => error.into(),
-    })?;
+    let rows =
+        with_progress(&experiment, &options, arguments.store.as_deref()).map_err(|error| {
+            match error {
+                RunAllError::Stopped { finished, of } => Failure::Stopped {
+                    signal: stop.signal().unwrap_or(0),
+                    finished,
+                    of,
+                    kept: arguments.store.clone().or_else(|| journal.clone()),
+                },
+                error => error.into(),
+            }
+        })?;
     #[cfg(target_os = "linux")]
     if let On::Live { world, .. } = on {
         warn_of_disturbances(&rows, world);
     }
     let exported = arguments.formats.export(&rows, &filter, &about);
-    let outcome = exported
-        .map_err(|error| Failure::NotExported { error: Box::new(error), kept: journal.clone() })?;
+    let outcome = exported.map_err(|error| Failure::NotExported {
+        error: Box::new(error),
+        kept: arguments.store.clone().or_else(|| journal.clone()),
+    })?;
     if let (None, Some(path)) = (&arguments.rows, journal) {
         // Everything in it is in the result by now.
         fs::remove_file(&path).map_err(|error| Failure::File { path, error })?;
@@ -239,12 +249,19 @@ impl Run {
     /// Whether there is a page and only one row, whose packets it then shows.
     fn is_page_of_one(&self, experiment: &Experiment) -> bool {
         let is_one = experiment.cases().len() * experiment.seeds().len() == 1;
-        is_one && self.formats.html() && self.rows.is_none() && self.shard == Shard::ALL
+        is_one
+            && self.formats.html()
+            && self.rows.is_none()
+            && self.store.is_none()
+            && self.shard == Shard::ALL
     }
 
     /// Where finished rows are kept: if nobody says, beside the first file that they end up in. There is
     /// no place beside a pipe or a device.
     fn journal(&self) -> Option<PathBuf> {
+        if self.store.is_some() {
+            return None;
+        }
         let file = self.formats.files().find(|path| is_plain(path));
         self.rows.clone().or_else(|| file.map(|path| beside(path, ".rows")))
     }
@@ -288,12 +305,16 @@ fn no_such(name: &str) -> String {
 }
 
 /// One bar on standard error for as long as rows are run, if somebody watches.
-fn with_progress(experiment: &Experiment, options: &Options) -> Result<Vec<Row>, RunAllError> {
+fn with_progress(
+    experiment: &Experiment,
+    options: &Options,
+    directory: Option<&Path>,
+) -> Result<Vec<Row>, RunAllError> {
     let bar = if io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
     let style = ProgressStyle::with_template(BAR).expect("the template is one of indicatif's");
     bar.set_style(style);
     let mut rows = 0_u32;
-    let result = run_all(experiment, options, &mut |step| match step {
+    let mut on_step = |step: Step<'_>| match step {
         Step::Planned(rows) => bar.set_length(PARTS * u64::try_from(rows).unwrap_or(0)),
         Step::Finished(row) => {
             rows += 1;
@@ -302,8 +323,13 @@ fn with_progress(experiment: &Experiment, options: &Options) -> Result<Vec<Row>,
             bar.set_position(bar.position().max(parts(rows.into())));
         }
         Step::Running(share) => bar.set_position(parts(f64::from(rows) + share)),
+        Step::Stored(stored) => rows = rows.max(u32::try_from(stored).unwrap_or(u32::MAX)),
         _ => {}
-    });
+    };
+    let result = match directory {
+        None => run_all(experiment, options, &mut on_step),
+        Some(directory) => store::run_all(experiment, options, directory, &mut on_step),
+    };
     bar.finish_and_clear();
     result
 }

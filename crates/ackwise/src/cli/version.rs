@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// Below the version: features, and how it is linked.
 pub(super) fn details() -> String {
     let features = [
-        (cfg!(feature = "parquet"), "parquet", "--parquet"),
+        (cfg!(feature = "parquet"), "parquet", "--parquet, run --store"),
         (cfg!(feature = "ebpf"), "ebpf", "tune --pace"),
     ];
     let mut text = String::new();

@@ -4,7 +4,7 @@
 //! - `live`: exit code and the lines of the next block of text, in order, with numbers masked;
 //! - `shown`: needs another machine; only the options of `ackwise` are compared with its help.
 //!
-//! `exit=N` is the exit code of a block if it is not 0, `needs=PROGRAM` a program that may be missing. A
+//! `exit=N` is the exit code of a block if it is not 0, `needs=PROGRAM` a program that may be missing (or `root`, or the feature `parquet`). A
 //! block with `file=NAME` is written to that file first. In text, a line with only `…` stands for any
 //! lines. The blocks of a page run in order in one shell, in a directory of their own.
 

@@ -65,6 +65,8 @@ impl Page {
         let blocks = self.blocks.iter().filter(|block| block.runs());
         blocks.flat_map(|block| &block.needs).find_map(|need| match need.as_str() {
             "root" => (!geteuid().is_root()).then(|| "root: run the test as root".to_owned()),
+            "parquet" => (!cfg!(feature = "parquet"))
+                .then(|| "parquet: run the test with `--features parquet`".to_owned()),
             program => (!is_installed(program)).then(|| format!("{program}: install it")),
         })
     }

@@ -1,7 +1,7 @@
 //! Rows for people and for programs: a table shows what was asked for, the other formats have
 //! everything.
 
-mod columns;
+pub(in crate::run) mod columns;
 mod csv;
 mod html;
 mod json;

@@ -77,6 +77,12 @@ impl RowKey {
             .flat_map(move |case| (0..seeds).map(move |seed| Self { case, seed }))
     }
 
+    /// The one at this place among all.
+    pub(super) fn at(row: usize, experiment: &Experiment) -> Self {
+        let seeds = experiment.seeds().len();
+        Self { case: row / seeds, seed: row % seeds }
+    }
+
     pub(super) fn row(self, experiment: &Experiment) -> usize {
         self.case * experiment.seeds().len() + self.seed
     }

@@ -104,11 +104,11 @@ fn what_is_interrupted_goes_on() {
     let Err(RunAllError::Stopped { finished, of: 12 }) = stopped else {
         panic!("{:?}", stopped.map(|rows| rows.len()));
     };
-    assert!((5..12).contains(&finished.len()), "{} rows", finished.len());
+    assert!((5..12).contains(&finished), "{finished} rows");
 
     // Killed in the middle of a line.
     let text = fs::read_to_string(&journal.0).unwrap();
-    assert_eq!(text.lines().count(), finished.len());
+    assert_eq!(text.lines().count(), finished);
     fs::write(&journal.0, &text[..text.len() - 100]).unwrap();
 
     let mut run = 0;

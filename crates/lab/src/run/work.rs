@@ -23,6 +23,7 @@ use super::{
     journal::{Journal, JournalError},
     row::{Row, RowKey},
     shard::Shard,
+    store_error::StoreError,
 };
 use crate::experiment::{Case, Experiment};
 
@@ -100,6 +101,64 @@ impl On {
         Self::Simulator.name()
     }
 
+    /// For a plan: rows that were played in another way are others.
+    #[cfg(feature = "parquet")]
+    pub(super) fn describe(self) -> String {
+        match self {
+            Self::Simulator => "sim".to_owned(),
+            #[cfg(target_os = "linux")]
+            Self::Live { world, repeat } => {
+                let world = match world {
+                    ackwise_live::World::Kernel => "kernel",
+                    ackwise_live::World::Wire => "wire",
+                };
+                format!("{world} --repeat {repeat}")
+            }
+        }
+    }
+
+    /// Has one row run, watched by `observer`, which real time has no use for.
+    pub(super) fn run(
+        self,
+        experiment: &Experiment,
+        place: RowKey,
+        observer: &mut impl Observer,
+        #[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "for real time"))]
+        (stop, clock): (&Arc<AtomicBool>, &Arc<AtomicU64>),
+    ) -> Result<Row, RunAllError> {
+        match self {
+            Self::Simulator => run_place(experiment, place, observer)
+                .map(|measures| Row::new(experiment, place, &measures)),
+            #[cfg(target_os = "linux")]
+            Self::Live { world, repeat } => {
+                let row = kernel::play(experiment, place, (world, repeat), (stop, clock));
+                row.map_err(|error| match error {
+                    ackwise_live::PlayError::Stopped => stopped(experiment),
+                    error => {
+                        let experiment = experiment.name().to_owned();
+                        RunAllError::Play { experiment, error }
+                    }
+                })
+            }
+        }
+    }
+
+    /// Whether it can play all cases.
+    pub(super) fn check(self, experiment: &Experiment) -> Result<(), RunAllError> {
+        match self {
+            Self::Simulator => Ok(()),
+            #[cfg(target_os = "linux")]
+            Self::Live { world, .. } => {
+                kernel::check(experiment, world).map_err(|error| RunAllError::Unplayable {
+                    experiment: experiment.name().to_owned(),
+                    remedy: kernel::remedy(experiment, world, &error)
+                        .map_or_else(String::new, |setting| format!(" (try --set '{setting}')")),
+                    error,
+                })
+            }
+        }
+    }
+
     /// Rows that somebody else has played do not go together with these.
     fn expect_own<'a>(
         self,
@@ -124,6 +183,8 @@ pub enum Step<'a> {
     Finished(&'a Row),
     /// How much of the running rows is done, in rows: the sum of their shares of virtual time.
     Running(f64),
+    /// How many rows are in the store, of this process and of others.
+    Stored(usize),
 }
 
 /// Not all rows could be run. Those that were finished are in the journal, if there is one.
@@ -165,11 +226,14 @@ pub enum RunAllError {
     /// The journal cannot be read or written.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// [`Options::stop`].
-    #[error("stopped after {} of {of} rows", finished.len())]
+    #[error("stopped after {finished} of {of} rows")]
     Stopped {
-        /// The rows that were there by then, in order.
-        finished: Vec<Row>,
+        /// How many rows were there by then.
+        finished: usize,
         /// How many rows there would have been.
         of: usize,
     },
@@ -196,16 +260,7 @@ pub fn run_all(
     options: &Options,
     on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Vec<Row>, RunAllError> {
-    #[cfg(target_os = "linux")]
-    if let On::Live { world, .. } = options.on {
-        let unplayable = |error: ackwise_live::Unplayable| RunAllError::Unplayable {
-            experiment: experiment.name().to_owned(),
-            remedy: kernel::remedy(experiment, world, &error)
-                .map_or_else(String::new, |setting| format!(" (try --set '{setting}')")),
-            error,
-        };
-        kernel::check(experiment, world).map_err(unplayable)?;
-    }
+    options.on.check(experiment)?;
     let mut journal = options.journal.as_deref().map(Journal::open).transpose()?;
     let mut rows: BTreeMap<RowKey, Row> = BTreeMap::new();
     if let Some(journal) = &mut journal {
@@ -236,7 +291,7 @@ pub fn run_all(
     let finished: Vec<Row> = rows.into_values().collect();
     match failure {
         Err(RunAllError::Run { error: RunError::Stopped, .. }) => {
-            Err(RunAllError::Stopped { finished, of: planned.len() })
+            Err(RunAllError::Stopped { finished: finished.len(), of: planned.len() })
         }
         other => other.map(|()| finished),
     }
@@ -276,6 +331,11 @@ fn run_place(
         seed,
         error,
     })
+}
+
+pub(super) fn stopped(experiment: &Experiment) -> RunAllError {
+    let experiment = experiment.name().to_owned();
+    RunAllError::Run { experiment, case: String::new(), seed: 0, error: RunError::Stopped }
 }
 
 /// Threads that take one missing row after the other.
@@ -325,27 +385,12 @@ impl Team<'_> {
         send: &mpsc::SyncSender<Result<(RowKey, Box<Row>), RunAllError>>,
     ) {
         while let Some(&place) = self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            let mut watch = Watch { stop: [&**self.stop, cancelled], clock };
+            let mut watch = Watch::new([&**self.stop, cancelled], clock);
             if !watch.goes_on(Instant::EPOCH) {
                 // A run too short to be asked would else go on to the next one.
                 break;
             }
-            let row = match self.on {
-                On::Simulator => run_place(self.experiment, place, &mut watch)
-                    .map(|measures| Row::new(self.experiment, place, &measures)),
-                #[cfg(target_os = "linux")]
-                On::Live { world, repeat } => {
-                    let how = (world, repeat);
-                    let row = kernel::play(self.experiment, place, how, (self.stop, clock));
-                    row.map_err(|error| match error {
-                        ackwise_live::PlayError::Stopped => self.stopped(),
-                        error => {
-                            let experiment = self.experiment.name().to_owned();
-                            RunAllError::Play { experiment, error }
-                        }
-                    })
-                }
-            };
+            let row = self.on.run(self.experiment, place, &mut watch, (self.stop, clock));
             clock.store(0, Ordering::Relaxed);
             // Nobody listens after a failure.
             let _ = send.send(row.map(|row| (place, Box::new(row))));
@@ -372,19 +417,10 @@ impl Team<'_> {
                     tell(Message::Running(share(clocks, self.experiment)))?;
                 }
                 Err(RecvTimeoutError::Disconnected) if finished < self.missing.len() => {
-                    return Err(self.stopped());
+                    return Err(stopped(self.experiment));
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
-        }
-    }
-
-    fn stopped(&self) -> RunAllError {
-        RunAllError::Run {
-            experiment: self.experiment.name().to_owned(),
-            case: String::new(),
-            seed: 0,
-            error: RunError::Stopped,
         }
     }
 }
@@ -392,7 +428,7 @@ impl Team<'_> {
 /// The sum of the shares that are done of the rows under way. Cases may differ in how long they last;
 /// this is for a progress bar, so the longest will do.
 #[expect(clippy::cast_precision_loss, reason = "a share for a progress bar")]
-fn share(clocks: &[Arc<AtomicU64>], experiment: &Experiment) -> f64 {
+pub(super) fn share(clocks: &[Arc<AtomicU64>], experiment: &Experiment) -> f64 {
     let longest = experiment.cases().iter().map(|case| case.scenario.duration).max();
     let longest = longest.unwrap_or(Duration::MAX).as_secs_f64();
     let simulated = clocks.iter().map(|clock| clock.load(Ordering::Relaxed) as f64 / 1e9);
@@ -400,15 +436,21 @@ fn share(clocks: &[Arc<AtomicU64>], experiment: &Experiment) -> f64 {
 }
 
 /// How often somebody hears how far the rows under way have come.
-const TICK: Duration = Duration::from_millis(100);
+pub(super) const TICK: Duration = Duration::from_millis(100);
 
 /// Stops a run when it is asked to, and says how far it has come.
-struct Watch<'a> {
-    stop: [&'a AtomicBool; 2],
+pub(super) struct Watch<'a, const N: usize> {
+    stop: [&'a AtomicBool; N],
     clock: &'a AtomicU64,
 }
 
-impl Observer for Watch<'_> {
+impl<'a, const N: usize> Watch<'a, N> {
+    pub(super) const fn new(stop: [&'a AtomicBool; N], clock: &'a AtomicU64) -> Self {
+        Self { stop, clock }
+    }
+}
+
+impl<const N: usize> Observer for Watch<'_, N> {
     fn watches(&self) -> bool {
         false
     }

@@ -1,16 +1,17 @@
 //! One row group, no compression.
 
-use std::sync::Arc;
+use std::{fs::File, sync::Arc};
 
 use ::parquet::{
     basic::{LogicalType, Repetition, Type as Physical},
     data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int64Type},
-    errors::Result,
+    errors::{ParquetError, Result},
     file::{
         properties::WriterProperties,
+        reader::{FileReader, RowGroupReader, SerializedFileReader},
         writer::{SerializedFileWriter, SerializedRowGroupWriter},
     },
-    schema::types::{Type, TypePtr},
+    schema::types::{ColumnDescriptor, Type, TypePtr},
 };
 
 use super::{Column, Values};
@@ -28,6 +29,55 @@ pub fn write(columns: &[Column]) -> Result<Vec<u8>> {
     group.close()?;
     file.into_inner()
 }
+
+/// The columns of a file that [`write`] has written.
+///
+/// # Errors
+///
+/// If it is not such a file.
+pub fn read(file: File) -> Result<Vec<Column>> {
+    let file = SerializedFileReader::new(file)?;
+    let schema = file.metadata().file_metadata().schema_descr_ptr();
+    if file.num_row_groups() != 1 {
+        let what = format!("has {} row groups (expected 1)", file.num_row_groups());
+        return Err(ParquetError::General(what));
+    }
+    let group = file.get_row_group(0)?;
+    let named = |(at, column): (usize, &Arc<ColumnDescriptor>)| {
+        let values = match column.physical_type() {
+            Physical::INT64 => Values::Integers(read_values::<Int64Type>(&*group, at)?),
+            Physical::DOUBLE => Values::Numbers(read_values::<DoubleType>(&*group, at)?),
+            Physical::BOOLEAN => Values::Flags(read_values::<BoolType>(&*group, at)?),
+            Physical::BYTE_ARRAY => Values::Texts(
+                read_values::<ByteArrayType>(&*group, at)?
+                    .into_iter()
+                    .map(|value| value.map(|it| it.as_utf8().map(str::to_owned)).transpose())
+                    .collect::<Result<_>>()?,
+            ),
+            other => return Err(ParquetError::General(format!("unexpected type {other}"))),
+        };
+        Ok(Column { name: column.name().to_owned(), values })
+    };
+    schema.columns().iter().enumerate().map(named).collect()
+}
+
+/// All values of a column that may be null.
+fn read_values<D: DataType>(group: &dyn RowGroupReader, at: usize) -> Result<Vec<Option<D::T>>> {
+    let wrong = |what: &str| ParquetError::General(format!("column {at}: {what}"));
+    let mut reader = D::get_column_reader(group.get_column_reader(at)?)
+        .ok_or_else(|| wrong("has another type than the schema says"))?;
+    let (mut levels, mut present) = (Vec::new(), Vec::new());
+    while reader.read_records(MOST_AT_ONCE, Some(&mut levels), None, &mut present)?.0 > 0 {}
+    let mut present = present.into_iter();
+    let value = |level: i16| match level {
+        0 => Ok(None),
+        _ => present.next().map(Some).ok_or_else(|| wrong("has fewer values than it says")),
+    };
+    levels.into_iter().map(value).collect()
+}
+
+/// Values that are read at once (our choice).
+const MOST_AT_ONCE: usize = 1 << 16;
 
 fn field(column: &Column) -> Result<TypePtr> {
     let physical = match column.values {
