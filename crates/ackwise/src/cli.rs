@@ -14,7 +14,6 @@ mod explain;
 mod files;
 mod interrupt;
 mod load;
-mod merge;
 mod model;
 mod number;
 mod outcome;
@@ -58,7 +57,6 @@ enum Command {
     Explain(explain::Explain),
     Load(Box<load::LoadArguments>),
     Run(run::Run),
-    Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     Model(model::Model),
     Serve(serve::Serve),
@@ -198,7 +196,6 @@ impl Command {
             Self::Explain(explain) => explain::run(&explain),
             Self::Load(load) => load::run(&load),
             Self::Run(run) => run::run(&run),
-            Self::Merge(merge) => merge::run(&merge),
             Self::Reproduce(reproduce) => reproduce::run(reproduce),
             Self::Model(model) => model::run(model),
             Self::Serve(serve) => serve::run(&serve),
@@ -217,7 +214,6 @@ impl Command {
             Self::Explain(explain) => explain.json(),
             Self::Load(load) => load.json(),
             Self::Run(run) => run.json(),
-            Self::Merge(merge) => merge.json(),
             Self::Reproduce(reproduce) => reproduce.json(),
             Self::Model(model) => model.json(),
             Self::Serve(serve) => serve.json(),

@@ -185,7 +185,6 @@ fn an_error_is_a_document_where_json_was_asked_for() {
         (&["explain", "--json", "none.pcap"], "none.pcap"),
         (&["run", "--json", "none.toml"], "no such file"),
         (&["run", "--json", "stalls", "--show", "web.none"], "unknown metric"),
-        (&["merge", "--json", "none.rows"], "none.rows"),
         (&["reproduce", "--json", "nobody"], "nobody"),
         (&["load", "--json", "http://127.0.0.1:1/", "--connections", "1"], "refused"),
     ] {

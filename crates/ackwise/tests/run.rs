@@ -1,4 +1,4 @@
-//! `ackwise run` and `ackwise merge` as a user and a script see them.
+//! `ackwise run` as a user and a script see it.
 
 mod schema;
 
@@ -7,14 +7,8 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio, id},
     sync::atomic::{AtomicU32, Ordering},
-    thread,
-    time::Duration,
 };
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
 use serde_json::Value;
 
 const SWEEP: &str = r#"
@@ -104,7 +98,6 @@ fn help_has_examples_and_the_built_in_experiments() {
     }
     let help = directory.prints(&["run", "--help"]);
     assert!(help.contains("dumbbell") && help.contains("docs/experiments.md"), "{help}");
-    assert!(directory.prints(&["merge", "--help"]).contains("--shard 1/2"));
 }
 
 #[test]
@@ -171,11 +164,6 @@ fn a_page_is_the_same_on_any_number_of_threads() {
     assert!(one.contains("<h2>By link.wire.delay</h2>"), "the first number");
     assert!(one.contains("application.web.transfer = persistent"), "a line for each of the others");
     assert!(one.contains("4 cases, 2 seeds each"), "how much was run");
-    assert!(!directory.file("page.html.rows").exists(), "the journal is gone");
-    directory.prints(&["run", "sweep.toml", "--json", "--rows", "all.rows"]);
-    directory.prints(&["merge", "all.rows", "--html", "merged.html"]);
-    let merged = fs::read_to_string(directory.file("merged.html")).unwrap();
-    assert!(merged.contains("<h2>By link.wire.delay</h2>"), "rows know their cases");
 }
 
 #[test]
@@ -228,19 +216,15 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
             "ackwise: --show web.rate: unknown metric \"web.rate\" (similar: \"web.rate_sum\")\n",
         ),
         (
-            &["run", "sweep.toml", "--rows", "/dev/null"],
-            "ackwise: /dev/null: not a regular file (expected one, because rows are read back)\n",
-        ),
-        (
             &["run", "/dev/zero"],
             "ackwise: cannot read /dev/zero: file too long (expected at most 16777216 bytes)\n",
         ),
         (
-            &["run", "sweep.toml", "--rows", "sweep.toml"],
+            &["run", "sweep.toml", "--csv", "sweep.toml"],
             "ackwise: cannot write sweep.toml: it is also an input\n",
         ),
         (
-            &["run", "sweep.toml", "--csv", "out", "--rows", "./out"],
+            &["run", "sweep.toml", "--csv", "out", "--html", "./out"],
             "ackwise: cannot write ./out: it is also another output (out)\n",
         ),
         (&["run", "sweep.toml", "--csv", "."], "ackwise: cannot write .: is a directory\n"),
@@ -253,22 +237,13 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
             "ackwise: cannot record seed 9: not a seed of the experiment (use --set seeds=[9] to replace its \
              seeds)\n",
         ),
-        (
-            &["merge", "sweep.toml", "--csv", "sweep.toml"],
-            "ackwise: cannot write sweep.toml: it is also an input\n",
-        ),
-        (
-            &["merge", "none.rows"],
-            "ackwise: cannot read none.rows: No such file or directory (os error 2)\n",
-        ),
     ] {
         assert_eq!(directory.complains(arguments), expected);
     }
-    assert!(directory.complains(&["run", "sweep.toml", "--shard", "3/2"]).contains("such as 1/4"));
 }
 
 #[test]
-fn a_device_gets_its_rows_without_a_journal_beside_it() {
+fn a_device_gets_its_rows() {
     let directory = Directory::new();
     let both = directory.prints(&["run", "sweep.toml", "--csv", "/dev/stdout"]);
     assert!(both.contains("application.web.transfer"), "{both}");
@@ -307,50 +282,6 @@ fn the_seed_of_a_recording_can_be_chosen() {
 }
 
 #[test]
-fn shards_merge_into_what_one_run_prints() {
-    let directory = Directory::new();
-    let whole = directory.prints(&["run", "sweep.toml", "--json", "--csv", "whole.csv"]);
-    for shard in ["1", "2", "3"] {
-        let of = format!("{shard}/3");
-        let rows = format!("{shard}.rows");
-        let _ = directory.prints(&["run", "sweep.toml", "--shard", &of, "--rows", &rows]);
-    }
-    let files = ["3.rows", "1.rows", "2.rows"];
-    let merged = ["merge", "--json", "--csv", "merged.csv"].into_iter().chain(files);
-    assert_eq!(directory.prints(&merged.collect::<Vec<_>>()), whole);
-    let csv = |name| fs::read_to_string(directory.file(name)).unwrap();
-    assert_eq!(csv("merged.csv"), csv("whole.csv"));
-    assert_eq!(csv("whole.csv").lines().count(), 9);
-    assert!(!directory.file("whole.csv.rows").exists(), "it is of no use any more");
-    let missing = directory.complains(&["merge", "1.rows", "2.rows"]);
-    assert!(missing.contains("2 of 8 are missing"), "{missing}");
-    let unknown = ["merge", "--show", "web.documents,web.none"].into_iter().chain(files);
-    let unknown = directory.complains(&unknown.collect::<Vec<_>>());
-    assert_eq!(unknown, "ackwise: cannot show web.none: no row has this metric\n");
-}
-
-/// 200,000 equal rows took 1.05 GB.
-#[cfg(target_os = "linux")]
-#[test]
-fn equal_rows_take_the_memory_of_one() {
-    let directory = Directory::new();
-    directory.prints(&["run", "sweep.toml", "--rows", "one.rows"]);
-    let rows = fs::read_to_string(directory.file("one.rows")).unwrap();
-    let row = rows.lines().next().unwrap();
-    let many = 150_000_000 / row.len();
-    let mut file = std::io::BufWriter::new(fs::File::create(directory.file("many.rows")).unwrap());
-    (0..many)
-        .for_each(|_| std::io::Write::write_all(&mut file, format!("{row}\n").as_bytes()).unwrap());
-    drop(file);
-    let mut limited = Command::new("sh");
-    // In KiB: the program is mapped, too.
-    limited.args(["-c", "ulimit -v 350000 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_ackwise")]);
-    limited.args(["merge", "--partial", "--json", "many.rows"]).current_dir(&directory.0);
-    let output = limited.output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-#[test]
 fn names_of_before_version_1_are_answered_with_those_of_today() {
     let directory = Directory::new();
     let renamed = "web.octets was renamed to web.bytes";
@@ -358,67 +289,6 @@ fn names_of_before_version_1_are_answered_with_those_of_today() {
     assert_eq!(complaint, format!("ackwise: --show web.octets: {renamed}\n"));
     let complaint = directory.complains(&["run", "sweep.toml", "--show", "link.wire.back.octets"]);
     assert!(complaint.contains("renamed to link.wire.back.bytes"), "{complaint}");
-
-    directory.prints(&["run", "sweep.toml", "--rows", "new.rows"]);
-    let rows = fs::read_to_string(directory.file("new.rows")).unwrap();
-    assert!(rows.contains(r#""web.bytes""#));
-    fs::write(directory.file("old.rows"), rows.replace(".bytes", ".octets")).unwrap();
-    let complaint = directory.complains(&["run", "sweep.toml", "--rows", "old.rows"]);
-    let begin = "ackwise: old.rows:1: a row of an older format: ";
-    assert!(complaint.starts_with(begin) && complaint.contains("renamed to"), "{complaint}");
-    assert_eq!(directory.complains(&["merge", "old.rows"]), complaint);
-    let json = directory.prints(&["merge", "--json", "new.rows"]).replace(".bytes", ".octets");
-    fs::write(directory.file("old.json"), json).unwrap();
-    let complaint = directory.complains(&["merge", "old.json"]);
-    assert!(complaint.contains(".bytes"), "{complaint}");
-    let complaint = directory.complains(&["merge", "new.rows", "--show", "web.octets"]);
-    assert_eq!(complaint, format!("ackwise: cannot show web.octets: {renamed}\n"));
-}
-
-#[test]
-fn an_interrupted_run_goes_on_where_it_stopped() {
-    let directory = Directory::new();
-    // Each row takes long enough to be interrupted.
-    let arguments =
-        ["run", "sweep.toml", "--set", "duration=6000 s", "--csv", "out.csv", "--threads", "1"];
-    let child = directory
-        .command(&arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let journal = directory.file("out.csv.rows");
-    let lines = |path: &Path| fs::read_to_string(path).map_or(0, |text| text.lines().count());
-    for _ in 0..600 {
-        if lines(&journal) > 0 {
-            break;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
-    // If it is over by now, the test has nothing to say.
-    let _ = kill(pid, Signal::SIGINT);
-    let output = child.wait_with_output().unwrap();
-    if output.status.success() {
-        return;
-    }
-    assert_eq!(output.status.code(), Some(130));
-    assert!(output.stdout.is_empty());
-    let kept = lines(&journal);
-    let message = String::from_utf8(output.stderr).unwrap();
-    let expected = format!(
-        "ackwise: interrupted after {kept} of 8 rows; they are in out.csv.rows, and the same command \
-         resumes the run\n"
-    );
-    assert_eq!(message, expected);
-    assert!((1..8).contains(&kept) && !directory.file("out.csv").exists());
-
-    let _ = directory.prints(&arguments);
-    let resumed = fs::read_to_string(directory.file("out.csv")).unwrap();
-    let _ =
-        directory.prints(&["run", "sweep.toml", "--set", "duration=6000 s", "--csv", "new.csv"]);
-    assert_eq!(resumed, fs::read_to_string(directory.file("new.csv")).unwrap());
-    assert!(!journal.exists());
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -434,7 +304,12 @@ fn a_store_needs_a_build_with_parquet() {
 
 #[cfg(feature = "parquet")]
 mod in_a_store {
-    use std::process::Child;
+    use std::{process::Child, thread, time::Duration};
+
+    use nix::{
+        sys::signal::{Signal, kill},
+        unistd::Pid,
+    };
 
     use super::*;
 
@@ -443,13 +318,14 @@ mod in_a_store {
 
     fn start(directory: &Directory, more: &[&str]) -> Child {
         let mut command = directory.command(&[&LONG, more].concat());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("ackwise starts")
     }
 
     /// Finished chunks, or unfinished ones.
     fn count(directory: &Directory, ending: &str) -> usize {
         let Ok(entries) = fs::read_dir(directory.file("store")) else { return 0 };
-        let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+        let names = entries.map(|it| it.expect("an entry").file_name());
+        let names = names.map(|it| it.into_string().expect("our names are text"));
         names.filter(|name| name.ends_with(ending)).count()
     }
 

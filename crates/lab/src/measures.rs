@@ -87,17 +87,11 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Today's name of a measure, or of a pattern of measures, that had another before version 1 of the
+/// Says today's name of a measure, or of a pattern of measures, that had another before version 1 of the
 /// formats.
-#[must_use]
-pub fn renamed(old: &str) -> Option<String> {
-    let stem = old.strip_suffix("octets")?;
-    stem.ends_with(['.', '*']).then(|| format!("{stem}bytes"))
-}
-
-/// Says today's name of the measure `old`, if it had another.
 pub(crate) fn rename_notice(old: &str) -> Option<String> {
-    renamed(old).map(|new| format!("{old} was renamed to {new}"))
+    let stem = old.strip_suffix("octets")?;
+    stem.ends_with(['.', '*']).then(|| format!("{old} was renamed to {stem}bytes"))
 }
 
 const APPLICATION: &[&str] = &[
@@ -320,7 +314,8 @@ mod tests {
             ("web.bytes", None),
             ("octets.files", None),
         ] {
-            assert_eq!(renamed(old).as_deref(), new, "{old}");
+            let notice = new.map(|new| format!("{old} was renamed to {new}"));
+            assert_eq!(rename_notice(old), notice);
         }
     }
 

@@ -12,9 +12,6 @@
 //! | [`chunks`] | rows in parts, each a task for one thread |
 //! | [`store`] | a directory with all rows, which any number of processes fill |
 //! | `store_error` | why a store cannot be used |
-//! | `shard` | a part of the rows, for one machine of several |
-//! | `journal` | finished rows in a file, so that nothing is run twice |
-//! | `merge` | the rows of several machines |
 //! | `warning` | what a run's measures do not say |
 //! | `summary` | means over seeds, and how far they can be trusted |
 //! | [`export`] | tables, CSV, JSON, Parquet, a page |
@@ -27,16 +24,13 @@
 pub mod chunks;
 pub mod explainer;
 pub mod export;
-mod journal;
 #[cfg(target_os = "linux")]
 pub mod kernel;
-mod merge;
 mod open_connections;
 pub mod pcap;
 pub mod record;
 mod row;
 pub mod series;
-mod shard;
 pub mod store;
 mod store_error;
 mod summary;
@@ -45,10 +39,7 @@ mod tests;
 mod warning;
 mod work;
 
-pub use journal::JournalError;
-pub use merge::{MergeError, merge, merge_partial};
 pub use row::Row;
-pub use shard::{Shard, ShardError};
 pub use summary::{Estimate, Summary, summaries};
 pub use warning::{Warning, WarningKind};
 pub use work::{On, Options, RunAllError, Step, run_all, run_one};

@@ -5,8 +5,7 @@
 //! name, and does not follow it. Pipes, terminals and the like have no place for a file beside them
 //! and are written directly. New files have mode 0666 without the bits of the umask.
 //!
-//! Not here: the directories in front of the name are followed, as by every program. `ackwise run
-//! --rows` appends to its file instead; it opens it by [`append`].
+//! Not here: the directories in front of the name are followed, as by every program.
 
 use std::{
     collections::BTreeSet,
@@ -136,35 +135,11 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     OutputFile::create(path)?.complete(bytes)
 }
 
-/// Opens a file to which lines are appended, and makes it if it does not exist.
-///
-/// # Errors
-///
-/// If it cannot be opened, or is a symbolic link.
-pub fn append(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    let file = without_links(&mut options).open(path).map_err(|error| match path.is_symlink() {
-        true => io::Error::other("is a symbolic link (expected a file or an unused name)"),
-        false => error,
-    })?;
-    only_ours(&file.metadata()?)?;
-    Ok(file)
-}
-
 /// Whether this is a file, or will be one: another file can be beside it, and a complete one can take
 /// its place. Pipes, devices and the system's links to them (`/dev/stdout`, `/dev/fd/3`) are not.
 #[must_use]
 pub fn is_plain(path: &Path) -> bool {
     matches!(Kind::of(path), Ok(Kind::Plain))
-}
-
-/// A file whose name continues that of `path`.
-#[must_use]
-pub fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
 }
 
 /// Removes all files that are not complete: for a process that is about to end without unwinding.
@@ -283,9 +258,6 @@ fn only_ours(found: &fs::Metadata) -> io::Result<()> {
     if found.uid() != nix::unistd::geteuid().as_raw() {
         return Err(io::Error::other("belongs to another user (expected a file of your own)"));
     }
-    if found.is_file() && found.nlink() > 1 {
-        return Err(io::Error::other("has several names (expected a file with one)"));
-    }
     Ok(())
 }
 
@@ -305,17 +277,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How often it is looked for. Our choice.
 #[cfg(unix)]
 const RETRY: Duration = Duration::from_millis(20);
-
-#[cfg(unix)]
-fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.custom_flags(nix::fcntl::OFlag::O_NOFOLLOW.bits())
-}
-
-#[cfg(not(unix))]
-fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
-}
 
 #[cfg(unix)]
 fn standard_output() -> io::Result<File> {

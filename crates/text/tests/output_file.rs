@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-use ackwise_text::output_file::{OutputFile, Placed, append, is_plain, write};
+use ackwise_text::output_file::{OutputFile, Placed, is_plain, write};
 use nix::{sys::stat::Mode, unistd::mkfifo};
 
 #[test]
@@ -103,22 +103,6 @@ fn a_directory_and_a_missing_directory_are_refused() {
     assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
     let error = write(&directory.path().join("none/report"), b"x").unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
-}
-
-#[test]
-fn lines_are_not_appended_through_a_link() {
-    let directory = tempfile::tempdir().unwrap();
-    let (secret, rows) = (directory.path().join("secret"), directory.path().join("rows"));
-    fs::write(&secret, "secret").unwrap();
-    symlink(&secret, &rows).unwrap();
-    let error = append(&rows).unwrap_err();
-    assert!(error.to_string().contains("symbolic link"), "{error}");
-    fs::remove_file(&rows).unwrap();
-    for line in ["one\n", "two\n"] {
-        append(&rows).unwrap().write_all(line.as_bytes()).unwrap();
-    }
-    assert_eq!(fs::read_to_string(&rows).unwrap(), "one\ntwo\n");
-    assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
 }
 
 #[test]

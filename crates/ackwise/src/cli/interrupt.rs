@@ -150,13 +150,6 @@ fn ignores_hangup() -> bool {
     mask.is_none_or(|mask| mask >> (SIGHUP - 1) & 1 == 1)
 }
 
-/// For commands that need no end of their own: a signal ends them, and leaves no unfinished file.
-pub(crate) fn end_on_signal() -> Result<(), Failure> {
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
-    thread::spawn(move || signals.forever().next().map(end_at_once));
-    Ok(())
-}
-
 fn end_at_once(signal: i32) {
     discard_unfinished();
     low_level::exit(128 + signal);

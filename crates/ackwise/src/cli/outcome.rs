@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use ackwise_check::{CheckError, builtin::BuiltInError};
 use ackwise_lab::{
     experiment::{ExperimentError, LoadError},
-    run::{MergeError, RunAllError, record::RecordError},
+    run::{RunAllError, record::RecordError},
 };
 use ackwise_papers::ReproduceError;
 
@@ -50,8 +50,6 @@ pub(crate) enum Failure {
     Run(#[from] RunAllError),
     #[error(transparent)]
     Record(#[from] RecordError),
-    #[error(transparent)]
-    Merge(#[from] MergeError),
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
     #[cfg(target_os = "linux")]
@@ -101,6 +99,6 @@ fn resumption(kept: Option<&PathBuf>) -> String {
             let path = path.display();
             format!("they are in {path}, and the same command resumes the run")
         }
-        None => "they are lost (--rows FILE keeps them)".to_owned(),
+        None => "they are lost (--store DIR keeps them)".to_owned(),
     }
 }

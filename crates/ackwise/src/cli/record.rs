@@ -22,7 +22,7 @@ use super::{number::whole, outcome::Failure};
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Record one run")]
 #[command(group = ArgGroup::new("recorded").multiple(true))]
-#[group(id = "record", multiple = true, conflicts_with_all = ["list", "shard", "rows", "store"])]
+#[group(id = "record", multiple = true, conflicts_with_all = ["list", "store"])]
 pub(crate) struct Record {
     /// Write the packets that one host sends and receives to a pcap file
     #[arg(long, value_name = "FILE", group = "recorded")]

@@ -1,4 +1,4 @@
-//! How rows leave: what `run` and `merge` have in common.
+//! How rows leave.
 
 use std::path::{Path, PathBuf};
 

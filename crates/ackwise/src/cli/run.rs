@@ -1,7 +1,6 @@
 //! `ackwise run EXPERIMENT`: an experiment in, rows out.
 
 use std::{
-    fs,
     io::{self, IsTerminal},
     num::{NonZeroU32, NonZeroUsize},
     path::{Path, PathBuf},
@@ -11,16 +10,13 @@ use std::{
 use ackwise_lab::{
     experiment::{Draft, Experiment, LoadError, built_in, built_in_names},
     run::{
-        On, Options, Row, RunAllError, Shard, Step,
+        On, Options, Row, RunAllError, Step,
         export::{MeasureFilter, PageNotes, list_json},
         record::Recording,
         run_all, store,
     },
 };
-use ackwise_text::{
-    output_file::{beside, is_plain},
-    printable,
-};
+use ackwise_text::printable;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -42,9 +38,8 @@ use super::{
 /// Simulated results are deterministic: the same file, version and seed give the same rows on any machine with any
 /// number of threads.
 ///
-/// A command with --rows, --csv or --html can be resumed after Ctrl-C: run it again. Finished rows are
-/// kept in the --rows file. Without --rows, they are kept in FILE.rows, next to the --csv or --html output
-/// FILE, until that output is written.
+/// A command with --store can be resumed after Ctrl-C or a crash: run it again. Several processes and machines can
+/// share the work: run it on each.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {
@@ -81,17 +76,9 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", value_parser = whole(1..=1_000_u32), default_value_t = 1)]
     repeat: u32,
 
-    /// Run only every Nth simulation, starting with the Ith, to share the work between machines
-    #[arg(long, value_name = "I/N", default_value = "1/1", hide_default_value = true)]
-    shard: Shard,
-
-    /// Append finished rows to this file as JSON lines, and skip the rows it already contains
-    #[arg(long, value_name = "FILE")]
-    rows: Option<PathBuf>,
-
     /// Keep finished rows in this directory, as Parquet files. Several processes and machines can work on one
     /// directory at once, and the same command resumes the run
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "shard", "rows"])]
+    #[arg(long, value_name = "DIR", conflicts_with = "list")]
     store: Option<PathBuf>,
 
     #[command(flatten)]
@@ -113,7 +100,6 @@ pub(crate) enum WorldName {
 }
 
 /// Reads, runs, prints.
-#[expect(clippy::too_many_lines, reason = "older than the limit of 60 lines")]
 pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
     let experiment = arguments.read()?;
     if arguments.list {
@@ -125,7 +111,6 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
     }
     arguments.check_files()?;
     let on = arguments.world()?;
-    let journal = arguments.journal();
     let stop = Stop::on_signal()?;
     let filter = MeasureFilter::of(&experiment);
     let about = PageNotes { title: experiment.title().unwrap_or_default(), explained: None };
@@ -144,45 +129,28 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         let about = PageNotes { explained: explained.as_ref(), ..about };
         return arguments.formats.export(&[row], &filter, &about);
     }
-    let mut options = Options {
-        shard: arguments.shard,
-        journal: journal.clone(),
-        stop: Arc::clone(stop.asked()),
-        on,
-        ..Options::default()
-    };
+    let mut options = Options { stop: Arc::clone(stop.asked()), on, ..Options::default() };
     options.threads = match on {
         On::Simulator => arguments.threads.unwrap_or(options.threads),
         // Rows that run at the same time would disturb each other.
         #[cfg(target_os = "linux")]
         On::Live { .. } => NonZeroUsize::MIN,
     };
-    let rows =
-        with_progress(&experiment, &options, arguments.store.as_deref()).map_err(|error| {
-            match error {
-                RunAllError::Stopped { finished, of } => Failure::Stopped {
-                    signal: stop.signal().unwrap_or(0),
-                    finished,
-                    of,
-                    kept: arguments.store.clone().or_else(|| journal.clone()),
-                },
-                error => error.into(),
-            }
-        })?;
+    let kept = || arguments.store.clone();
+    let rows = with_progress(&experiment, &options, arguments.store.as_deref());
+    let rows = rows.map_err(|error| match error {
+        RunAllError::Stopped { finished, of } => {
+            let signal = stop.signal().unwrap_or(0);
+            Failure::Stopped { signal, finished, of, kept: kept() }
+        }
+        error => error.into(),
+    })?;
     #[cfg(target_os = "linux")]
     if let On::Live { world, .. } = on {
         warn_of_disturbances(&rows, world);
     }
     let exported = arguments.formats.export(&rows, &filter, &about);
-    let outcome = exported.map_err(|error| Failure::NotExported {
-        error: Box::new(error),
-        kept: arguments.store.clone().or_else(|| journal.clone()),
-    })?;
-    if let (None, Some(path)) = (&arguments.rows, journal) {
-        // Everything in it is in the result by now.
-        fs::remove_file(&path).map_err(|error| Failure::File { path, error })?;
-    }
-    Ok(outcome)
+    exported.map_err(|error| Failure::NotExported { error: Box::new(error), kept: kept() })
 }
 
 impl Run {
@@ -249,26 +217,12 @@ impl Run {
     /// Whether there is a page and only one row, whose packets it then shows.
     fn is_page_of_one(&self, experiment: &Experiment) -> bool {
         let is_one = experiment.cases().len() * experiment.seeds().len() == 1;
-        is_one
-            && self.formats.html()
-            && self.rows.is_none()
-            && self.store.is_none()
-            && self.shard == Shard::ALL
-    }
-
-    /// Where finished rows are kept: if nobody says, beside the first file that they end up in. There is
-    /// no place beside a pipe or a device.
-    fn journal(&self) -> Option<PathBuf> {
-        if self.store.is_some() {
-            return None;
-        }
-        let file = self.formats.files().find(|path| is_plain(path));
-        self.rows.clone().or_else(|| file.map(|path| beside(path, ".rows")))
+        is_one && self.formats.html() && self.store.is_none()
     }
 
     /// Whether what takes hours can be written after them.
     fn check_files(&self) -> Result<(), Failure> {
-        let outputs = self.formats.files().chain(self.rows.as_deref()).chain(self.record.files());
+        let outputs = self.formats.files().chain(self.record.files());
         files::check([self.experiment.as_path()], outputs)
     }
 }
@@ -386,5 +340,5 @@ Examples:
       run the experiment on this machine's kernel, and print medians of five runs
   ackwise run page.toml --on wire --set 'host.client.tcp=\"sunos-4.1\"'
       the same with Ackwise's own TCP at the clients
-  ackwise run sweep.toml --shard 2/8 --rows part2.rows
-      run the second of eight shards; `ackwise merge` joins their rows";
+  ackwise run sweep.toml --store /shared/sweep
+      keep rows in a directory, which any number of machines can fill at once";

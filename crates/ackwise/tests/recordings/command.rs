@@ -69,7 +69,7 @@ fn what_is_not_one_case_is_refused_before_anything_runs() {
         ),
         (&["stalls", "--case", "1"], "--pcap <FILE>|--time-sequence <FILE>"),
         (&["stalls", "--vantage", "client"], "--pcap <FILE>|--time-sequence <FILE>"),
-        (&["stalls", "--pcap", path, "--case", "1", "--shard", "1/2"], "cannot be used with"),
+        (&["stalls", "--pcap", path, "--case", "1", "--store", "none"], "cannot be used with"),
         (
             &["stalls", "--pcap", path, "--case", "1", "--vantage", "nobody"],
             "unknown host \"nobody\" (expected one of client, server)",

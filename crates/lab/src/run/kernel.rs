@@ -98,11 +98,6 @@ pub const fn counters(world: World) -> [&'static str; 2] {
     }
 }
 
-/// Who has played a row; `None` if it was simulated.
-pub(super) fn world_of(row: &Row) -> Option<World> {
-    [World::Kernel, World::Wire].into_iter().find(|it| row.measure(counters(*it)[0]).is_some())
-}
-
 /// Disturbed runs of a row, after which it has to do with what there is (our choice).
 const MOST_DISTURBED: usize = 5;
 

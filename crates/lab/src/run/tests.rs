@@ -1,14 +1,8 @@
 //! Rows do not depend on threads, interruptions or machines.
 
 use std::{
-    env, fs,
     num::NonZeroUsize,
-    path::PathBuf,
-    process,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
 };
 
 use super::{
@@ -59,23 +53,6 @@ fn all(experiment: &Experiment, options: &Options) -> Vec<Row> {
     run_all(experiment, options, &mut |_| {}).unwrap()
 }
 
-/// A path that nothing else uses, removed in the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        Self(env::temp_dir().join(format!("ackwise-{}-{count}-{name}", process::id())))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
 #[test]
 fn threads_change_nothing() {
     let one = all(&sweep(), &with_threads(1));
@@ -91,84 +68,16 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn what_is_interrupted_goes_on() {
-    let journal = Scratch::new("rows");
-    let stop = Arc::new(AtomicBool::new(false));
-    let options =
-        Options { journal: Some(journal.0.clone()), stop: Arc::clone(&stop), ..with_threads(1) };
+fn a_stop_ends_a_run() {
+    let options = with_threads(1);
+    let stop = Arc::clone(&options.stop);
     let mut count = 0;
     let stopped = run_all(&sweep(), &options, &mut |step| {
         count += usize::from(matches!(step, Step::Finished(_)));
         stop.store(count >= 5, Ordering::Relaxed);
     });
-    let Err(RunAllError::Stopped { finished, of: 12 }) = stopped else {
-        panic!("{:?}", stopped.map(|rows| rows.len()));
-    };
+    let Err(RunAllError::Stopped { finished, of: 12 }) = stopped else { panic!("{stopped:?}") };
     assert!((5..12).contains(&finished), "{finished} rows");
-
-    // Killed in the middle of a line.
-    let text = fs::read_to_string(&journal.0).unwrap();
-    assert_eq!(text.lines().count(), finished);
-    fs::write(&journal.0, &text[..text.len() - 100]).unwrap();
-
-    let mut run = 0;
-    let options = Options { stop: Arc::default(), ..options };
-    let rows = run_all(&sweep(), &options, &mut |step| {
-        run += usize::from(matches!(step, Step::Finished(_)));
-    });
-    assert_eq!(rows.unwrap(), all(&sweep(), &Options::default()));
-    assert_eq!(run, 12, "all rows are told of");
-    assert_eq!(fs::read_to_string(&journal.0).unwrap().lines().count(), 12);
-}
-
-#[test]
-fn more_seeds_need_only_their_own_runs() {
-    let journal = Scratch::new("rows");
-    let options = Options { journal: Some(journal.0.clone()), ..Options::default() };
-    let _ = all(&sweep(), &options);
-    let three = sweep().with_set("seeds=3").unwrap();
-    let rows = all(&three, &options);
-    assert_eq!(rows, all(&three, &Options::default()));
-    assert_eq!(merge(std::slice::from_ref(&journal.0)).unwrap(), rows);
-}
-
-#[test]
-fn another_experiment_does_not_mix() {
-    let journal = Scratch::new("rows");
-    let options = Options { journal: Some(journal.0.clone()), ..Options::default() };
-    let _ = all(&sweep(), &options);
-    let other = sweep().with_set("duration=4s").unwrap();
-    let error =
-        run_all(&other, &options, &mut |_| {}).map(|rows| rows.len()).unwrap_err().to_string();
-    assert!(error.contains(":1: row of another experiment"), "{error}");
-}
-
-#[test]
-fn shards_make_the_same_rows() {
-    let whole = all(&sweep(), &Options::default());
-    let journals: Vec<_> = ["1/3", "2/3", "3/3"].map(|shard| (shard, Scratch::new("rows"))).into();
-    for (shard, journal) in &journals {
-        let shard = shard.parse().unwrap();
-        let options = Options { shard, journal: Some(journal.0.clone()), ..Options::default() };
-        assert_eq!(all(&sweep(), &options).len(), 4);
-    }
-    let files: Vec<_> = journals.iter().map(|(_, journal)| journal.0.clone()).collect();
-    let merged = merge(&files).unwrap();
-    assert_eq!(merged, whole);
-    assert_eq!(json(&merged), json(&whole));
-    assert_eq!(csv(&merged), csv(&whole));
-
-    let error = merge(&files[..2]).unwrap_err().to_string();
-    assert!(
-        error.starts_with("incomplete rows: 4 of 12 are missing, the first is row 2"),
-        "{error}"
-    );
-    assert_eq!(merge_partial(&files[..2]).unwrap().len(), 8);
-
-    // What `--json` prints can be merged as well.
-    let document = Scratch::new("json");
-    fs::write(&document.0, json(&whole)).unwrap();
-    assert_eq!(merge(std::slice::from_ref(&document.0)).unwrap(), whole);
 }
 
 #[test]
@@ -308,66 +217,4 @@ fn many_warnings_are_cut_short() {
     let (rows, lines) = warned([&grid, "application.web.start=6s", "seeds=1"]);
     assert_eq!((rows.len(), lines.len()), (30, 21));
     assert_eq!(lines[20], "10 more warnings (--json has all of them)");
-}
-
-/// `count` rows of one experiment, each changed by `change`, as a file.
-fn forged(count: usize, change: impl Fn(usize, &mut serde_json::Value)) -> Scratch {
-    let row = serde_json::to_value(&all(&sweep(), &Options::default())[0]).unwrap();
-    let lines = (0..count).map(|number| {
-        let mut row = row.clone();
-        (row["row"], row["of"]) = (number.into(), count.into());
-        change(number, &mut row);
-        row.to_string() + "\n"
-    });
-    let file = Scratch::new("rows");
-    fs::write(&file.0, lines.collect::<String>()).unwrap();
-    file
-}
-
-fn merged(file: &Scratch) -> Result<usize, String> {
-    let rows = merge(std::slice::from_ref(&file.0));
-    rows.map(|rows| rows.len()).map_err(|error| error.to_string())
-}
-
-/// Line by line, or as a document on one line.
-#[test]
-fn equal_rows_merge_to_one_and_what_is_torn_does_not_count() {
-    let same = forged(300, |_, row| row["row"] = 7.into());
-    let text = fs::read_to_string(&same.0).unwrap();
-    assert!(merged(&same).unwrap_err().starts_with("incomplete rows: 299 of 300 are missing"));
-    assert_eq!(merge_partial(std::slice::from_ref(&same.0)).unwrap().len(), 1);
-    let file = Scratch::new("json");
-    let document = format!("{{\"other\":[{{}}],\"rows\":[{}]}}", text.trim().replace('\n', ","));
-    fs::write(&file.0, &document).unwrap();
-    assert_eq!(merge_partial(std::slice::from_ref(&file.0)).unwrap().len(), 1);
-    fs::write(&file.0, &document[..document.len() / 2]).unwrap();
-    assert!(merged(&file).unwrap_err().contains(": not a row written by `ackwise run`"));
-    fs::write(&file.0, format!("{text}{}", &text[..40])).unwrap();
-    assert_eq!(merge_partial(std::slice::from_ref(&file.0)).unwrap().len(), 1);
-    fs::write(&file.0, format!("{text}x\n")).unwrap();
-    assert!(merged(&file).unwrap_err().contains(":301: not a row"));
-}
-
-#[test]
-fn rows_with_variables_of_their_own_do_not_merge() {
-    let other = forged(3, |number, row| {
-        if number == 2 {
-            row["case"] = serde_json::json!({ "x": 1 });
-        }
-    });
-    let error = merged(&other).unwrap_err();
-    assert!(error.contains(": row 2 has other variables than the other rows"), "{error}");
-    assert_eq!(merged(&forged(3, |_, _| ())), Ok(3));
-}
-
-#[test]
-fn a_table_that_would_be_empty_mostly_is_refused_before_it_is_made() {
-    let own = |number: usize, row: &mut serde_json::Value| {
-        row["measures"] = serde_json::json!({ "common": 1.0, format!("m{number}"): 2.0 });
-    };
-    assert_eq!(merged(&forged(1_000, own)), Ok(1_000), "a small one");
-    let error = merged(&forged(2_000, own)).unwrap_err();
-    let expected = "cannot merge: 2000 rows have 4000 values of 2001 metrics (expected rows with \
-                    mostly the same metrics)";
-    assert_eq!(error, expected);
 }

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     num::NonZeroUsize,
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -20,9 +19,7 @@ use ackwise_tcp::Instant;
 #[cfg(target_os = "linux")]
 use super::kernel;
 use super::{
-    journal::{Journal, JournalError},
     row::{Row, RowKey},
-    shard::Shard,
     store_error::StoreError,
 };
 use crate::experiment::{Case, Experiment};
@@ -32,10 +29,6 @@ use crate::experiment::{Case, Experiment};
 pub struct Options {
     /// How many rows at once; more than [`Options::MOST_THREADS`] are not.
     pub threads: NonZeroUsize,
-    /// Which rows.
-    pub shard: Shard,
-    /// Where finished rows are kept. Those that are there already are not run again.
-    pub journal: Option<PathBuf>,
     /// When this becomes true, the rows that are under way are given up.
     pub stop: Arc<AtomicBool>,
     /// Who plays them.
@@ -63,13 +56,11 @@ impl Options {
     pub const MOST_THREADS: usize = 1024;
 }
 
-/// All rows, on all cores, kept nowhere.
+/// On all cores.
 impl Default for Options {
     fn default() -> Self {
         Self {
             threads: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-            shard: Shard::ALL,
-            journal: None,
             stop: Arc::default(),
             on: On::default(),
         }
@@ -77,30 +68,6 @@ impl Default for Options {
 }
 
 impl On {
-    /// What was done to its rows.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Simulator => "simulated",
-            #[cfg(target_os = "linux")]
-            Self::Live { world: ackwise_live::World::Kernel, .. } => "played on the kernel",
-            #[cfg(target_os = "linux")]
-            Self::Live { world: ackwise_live::World::Wire, .. } => "played on the wire",
-        }
-    }
-
-    /// What was done to a row.
-    #[cfg(target_os = "linux")]
-    fn name_of(row: &Row) -> &'static str {
-        let repeat = std::num::NonZeroU32::MIN;
-        let on = kernel::world_of(row).map(|world| Self::Live { world, repeat });
-        on.unwrap_or_default().name()
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn name_of(_: &Row) -> &'static str {
-        Self::Simulator.name()
-    }
-
     /// For a plan: rows that were played in another way are others.
     #[cfg(feature = "parquet")]
     pub(super) fn describe(self) -> String {
@@ -158,19 +125,6 @@ impl On {
             }
         }
     }
-
-    /// Rows that somebody else has played do not go together with these.
-    fn expect_own<'a>(
-        self,
-        rows: impl Iterator<Item = &'a Row>,
-        journal: &Journal,
-    ) -> Result<(), JournalError> {
-        let Some(other) = rows.map(Self::name_of).find(|name| *name != self.name()) else {
-            return Ok(());
-        };
-        let (found, expected) = (other, self.name());
-        Err(JournalError::OtherWorld { path: journal.path().to_owned(), found, expected })
-    }
 }
 
 /// What happens while rows are run.
@@ -179,7 +133,7 @@ impl On {
 pub enum Step<'a> {
     /// So many rows are to be there in the end.
     Planned(usize),
-    /// A row is there: it was in the journal, or it was run.
+    /// A row was run.
     Finished(&'a Row),
     /// How much of the running rows is done, in rows: the sum of their shares of virtual time.
     Running(f64),
@@ -187,7 +141,7 @@ pub enum Step<'a> {
     Stored(usize),
 }
 
-/// Not all rows could be run. Those that were finished are in the journal, if there is one.
+/// Not all rows could be run. Those that were finished are in the store, if there is one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunAllError {
@@ -223,9 +177,6 @@ pub enum RunAllError {
         /// Why.
         error: ackwise_live::PlayError,
     },
-    /// The journal cannot be read or written.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -239,7 +190,7 @@ pub enum RunAllError {
     },
 }
 
-/// Runs all rows of an experiment that belong to this shard; the rows come in the experiment's order.
+/// Runs all rows of an experiment; they come in the experiment's order.
 ///
 /// ```no_run
 /// use ackwise_lab::{experiment::Experiment, run::{Options, run_all}};
@@ -254,44 +205,30 @@ pub enum RunAllError {
 ///
 /// # Errors
 ///
-/// The first case that does not run to its end, a journal that cannot be used, or a stop.
+/// The first case that does not run to its end, or a stop.
 pub fn run_all(
     experiment: &Experiment,
     options: &Options,
     on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Vec<Row>, RunAllError> {
     options.on.check(experiment)?;
-    let mut journal = options.journal.as_deref().map(Journal::open).transpose()?;
+    let planned: Vec<RowKey> = RowKey::all(experiment).collect();
     let mut rows: BTreeMap<RowKey, Row> = BTreeMap::new();
-    if let Some(journal) = &mut journal {
-        rows = journal.rows_of(experiment)?;
-        options.on.expect_own(rows.values(), journal)?;
-    }
-    let planned = RowKey::all(experiment).filter(|place| options.shard.has(place.row(experiment)));
-    let planned: Vec<RowKey> = planned.collect();
-    rows.retain(|place, _| planned.binary_search(place).is_ok());
     on_step(Step::Planned(planned.len()));
-    rows.values().for_each(|row| on_step(Step::Finished(row)));
-    let missing = planned.iter().copied().filter(|place| !rows.contains_key(place)).collect();
+    let of = planned.len();
     let (next, stop, on) = (AtomicUsize::new(0), &options.stop, options.on);
-    let team = Team { experiment, missing, next, stop, on };
-    let failure = team.work(options.threads, &mut |message| {
-        match message {
-            Message::Running(share) => on_step(Step::Running(share)),
-            Message::Finished(place, row) => {
-                if let Some(journal) = &mut journal {
-                    journal.append(&row)?;
-                }
-                on_step(Step::Finished(&row));
-                rows.insert(place, *row);
-            }
+    let team = Team { experiment, planned, next, stop, on };
+    let failure = team.work(options.threads, &mut |message| match message {
+        Message::Running(share) => on_step(Step::Running(share)),
+        Message::Finished(place, row) => {
+            on_step(Step::Finished(&row));
+            rows.insert(place, *row);
         }
-        Ok(())
     });
     let finished: Vec<Row> = rows.into_values().collect();
     match failure {
         Err(RunAllError::Run { error: RunError::Stopped, .. }) => {
-            Err(RunAllError::Stopped { finished: finished.len(), of: planned.len() })
+            Err(RunAllError::Stopped { finished: finished.len(), of })
         }
         other => other.map(|()| finished),
     }
@@ -338,10 +275,10 @@ pub(super) fn stopped(experiment: &Experiment) -> RunAllError {
     RunAllError::Run { experiment, case: String::new(), seed: 0, error: RunError::Stopped }
 }
 
-/// Threads that take one missing row after the other.
+/// Threads that take one row after the other.
 struct Team<'a> {
     experiment: &'a Experiment,
-    missing: Vec<RowKey>,
+    planned: Vec<RowKey>,
     next: AtomicUsize,
     stop: &'a Arc<AtomicBool>,
     on: On,
@@ -358,12 +295,11 @@ impl Team<'_> {
     fn work(
         &self,
         threads: NonZeroUsize,
-        tell: &mut dyn FnMut(Message) -> Result<(), RunAllError>,
+        tell: &mut dyn FnMut(Message),
     ) -> Result<(), RunAllError> {
-        let threads = threads.get().min(self.missing.len()).min(Options::MOST_THREADS);
+        let threads = threads.get().min(self.planned.len()).min(Options::MOST_THREADS);
         let cancelled = AtomicBool::new(false);
         let clocks: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
-        // A thread goes on when its last row is taken: what is not in the journal yet stays little.
         let (send, receive) = mpsc::sync_channel(0);
         thread::scope(|scope| {
             for clock in &clocks {
@@ -384,7 +320,7 @@ impl Team<'_> {
         cancelled: &AtomicBool,
         send: &mpsc::SyncSender<Result<(RowKey, Box<Row>), RunAllError>>,
     ) {
-        while let Some(&place) = self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(&place) = self.planned.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             let mut watch = Watch::new([&**self.stop, cancelled], clock);
             if !watch.goes_on(Instant::EPOCH) {
                 // A run too short to be asked would else go on to the next one.
@@ -403,7 +339,7 @@ impl Team<'_> {
         &self,
         receive: mpsc::Receiver<Result<(RowKey, Box<Row>), RunAllError>>,
         clocks: &[Arc<AtomicU64>],
-        tell: &mut dyn FnMut(Message) -> Result<(), RunAllError>,
+        tell: &mut dyn FnMut(Message),
     ) -> Result<(), RunAllError> {
         let mut finished = 0;
         loop {
@@ -411,12 +347,12 @@ impl Team<'_> {
                 Ok(row) => {
                     let (place, row) = row?;
                     finished += 1;
-                    tell(Message::Finished(place, row))?;
+                    tell(Message::Finished(place, row));
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    tell(Message::Running(share(clocks, self.experiment)))?;
+                    tell(Message::Running(share(clocks, self.experiment)));
                 }
-                Err(RecvTimeoutError::Disconnected) if finished < self.missing.len() => {
+                Err(RecvTimeoutError::Disconnected) if finished < self.planned.len() => {
                     return Err(stopped(self.experiment));
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),

@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::experiment::{Experiment, Labels};
 
-/// What `ackwise run --json` and `ackwise merge --json` print.
+/// What `ackwise run --json` prints.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Document<'a> {
     /// One for each case and each seed.
@@ -21,8 +21,7 @@ pub struct Document<'a> {
 
 impl format::Document for Document<'_> {
     const FORMAT: Format = Format::first("ackwise-run");
-    const ABOUT: &'static str =
-        "What `ackwise run --json` and `ackwise merge --json` print: every row with every metric.";
+    const ABOUT: &'static str = "What `ackwise run --json` prints: every row with every metric.";
 }
 
 /// All rows, and for each case the mean of every measure over its seeds: a [`Document`].
