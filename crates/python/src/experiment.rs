@@ -52,10 +52,7 @@ impl Rows {
             || stop.store(true, Ordering::Relaxed),
             move || run_all(&experiment, &options, &mut |_| {}),
         )?;
-        let rows = rows.map_err(|failed| match failed {
-            RunAllError::Stopped { .. } => error::of_run(py, "interrupted"),
-            failed => error::of_run(py, &failed.to_string()),
-        })?;
+        let rows = rows.map_err(|error| failed(py, &error))?;
         Ok(Self { rows: rows.into(), filter })
     }
 
@@ -98,6 +95,10 @@ impl Rows {
 }
 
 impl Rows {
+    pub(crate) fn of(rows: Vec<Row>, filter: MeasureFilter) -> Self {
+        Self { rows: rows.into(), filter }
+    }
+
     /// What is made of them, without the GIL.
     fn make<T: Send + 'static>(
         &self,
@@ -125,12 +126,26 @@ fn read(
     document: Option<&str>,
     settings: &[String],
 ) -> PyResult<Experiment> {
-    let wrong = |error| error::of_experiment(py, &error);
-    let draft = match document {
-        Some(document) => Draft::parse(name, document).map_err(wrong)?,
-        None => load(py, name)?,
-    };
-    draft.experiment(settings.iter().map(String::as_str), &[]).map_err(wrong)
+    let draft = draft(py, name, document)?;
+    let read = draft.experiment(settings.iter().map(String::as_str), &[]);
+    read.map_err(|error| error::of_experiment(py, &error))
+}
+
+pub(crate) fn draft(py: Python<'_>, name: &str, document: Option<&str>) -> PyResult<Draft> {
+    match document {
+        Some(document) => {
+            Draft::parse(name, document).map_err(|error| error::of_experiment(py, &error))
+        }
+        None => load(py, name),
+    }
+}
+
+/// Rows could not be run.
+pub(crate) fn failed(py: Python<'_>, error: &RunAllError) -> PyErr {
+    match error {
+        RunAllError::Stopped { .. } => error::of_run(py, "interrupted"),
+        error => error::of_run(py, &error.to_string()),
+    }
 }
 
 fn load(py: Python<'_>, name: &str) -> PyResult<Draft> {

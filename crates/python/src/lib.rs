@@ -7,6 +7,7 @@
 //! | `batch` | rows in columns, handed over as an Arrow stream |
 //! | `capture` | a capture, explained |
 //! | `experiment` | an experiment, simulated |
+//! | `sweep` | an experiment whose parts may be run elsewhere |
 //! | `tuning` | the equations for buffer sizes, on arrays |
 //! | `waiting` | work on a thread of its own, while Python may be interrupted |
 //! | `error` | errors as the exceptions of the package |
@@ -18,6 +19,7 @@ mod batch;
 mod capture;
 mod error;
 mod experiment;
+mod sweep;
 mod tuning;
 mod waiting;
 
@@ -42,6 +44,7 @@ mod _native {
         batch::{Batch, restore},
         capture::{Explained, Request},
         experiment::Rows,
+        sweep::Sweep,
         tuning::{e_atbt, max_min, pftk},
     };
 

@@ -4,7 +4,7 @@ use super::{
     Experiment,
     document::Item,
     error::ExperimentError,
-    path::{set, show},
+    path::{set, show, vary},
 };
 
 /// What a file says. Options may replace it and add what it lacks: it is read after they are applied.
@@ -36,6 +36,16 @@ impl Draft {
     /// What is not TOML.
     pub fn parse(name: &str, text: &str) -> Result<Self, ExperimentError> {
         Ok(Self { name: name.to_owned(), document: Item::parse(name, text)? })
+    }
+
+    /// Adds an axis to the grid: values to try, as a list in TOML. An axis that varies the same key is replaced.
+    ///
+    /// # Errors
+    ///
+    /// What is not TOML, a key that cannot be varied, and one that the grid varies in part or together with others.
+    pub fn with_axis(mut self, key: &str, values: &str) -> Result<Self, ExperimentError> {
+        vary(&mut self.document, key, values)?;
+        Ok(self)
     }
 
     /// Reads the experiment, after the values of `settings` (`path=value`) are set in order. Tables show

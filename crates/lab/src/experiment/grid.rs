@@ -10,7 +10,7 @@ use super::{
     case::{CaseValue, Labels},
     document::{Entry, Item, Table, Value},
     error::ExperimentError,
-    path::Path,
+    path::{Path, VALUES},
     place::Place,
     reader::{Field, join},
 };
@@ -140,9 +140,6 @@ fn together(axis: &mut Axis, table: &Table, field: &Field<'_>) -> Result<(), Exp
     }
     Ok(())
 }
-
-/// The key of an axis that says what the case shows.
-const VALUES: &str = "values";
 
 /// The values of a list, as many as in the other lists of the axis.
 fn steps(axis: &mut Axis, field: &Field<'_>) -> Result<Vec<Item>, ExperimentError> {

@@ -1,7 +1,7 @@
 //! The path of a key in a document, and setting what stands there.
 
 use super::{
-    document::{Item, Table, Value},
+    document::{Entry, Item, Table, Value},
     error::{ExperimentError, Problem},
     place::Place,
     scenario::OF_THE_EXPERIMENT,
@@ -136,19 +136,59 @@ pub(crate) fn set(document: &mut Item, setting: &str) -> Result<(), ExperimentEr
     path.set(table, item)
 }
 
+/// Adds an axis to the grid, or replaces that of the file if it varies the same key and no other.
+pub(crate) fn vary(document: &mut Item, key: &str, values: &str) -> Result<(), ExperimentError> {
+    let source = format!("grid {key:?}");
+    let place = Place::option(&source);
+    let path = Path::of_a_case(key, &place)?;
+    let item = Item::parse_value(&source, values)?;
+    let Value::Table(table) = &mut document.value else { return Ok(()) };
+    if table.get("grid").is_none() {
+        table.insert("grid", Item { value: Value::Table(Table::default()), place: place.clone() });
+    }
+    // What is no table has its own complaint when it is read.
+    let Some(Item { value: Value::Table(grid), .. }) = table.get_mut("grid") else { return Ok(()) };
+    let axis = Entry { key: key.to_owned(), place: place.clone(), item };
+    for at in 0..grid.entries.len() {
+        let keys = grid.entries[at].varied();
+        let same = keys.contains(&path);
+        if same && keys.len() == 1 {
+            grid.entries[at] = axis;
+            return Ok(());
+        }
+        if let Some(other) = keys.iter().find(|other| other.is_related(&path)) {
+            let what = match same {
+                true => format!("the axis {} varies this and other keys", grid.entries[at].key),
+                false => format!("the grid varies {other}, which has a part in common with this"),
+            };
+            return Err(ExperimentError::contradiction(&place, key, what));
+        }
+    }
+    grid.entries.push(axis);
+    Ok(())
+}
+
+impl Entry {
+    /// The keys that this axis of a grid sets.
+    fn varied(&self) -> Vec<Path> {
+        let keys: Vec<&str> = match &self.item.value {
+            Value::Table(table) => table.keys().filter(|key| *key != VALUES).collect(),
+            _ => vec![&self.key],
+        };
+        keys.into_iter().filter_map(|key| Path::parse(key, &self.place).ok()).collect()
+    }
+}
+
 impl Path {
+    /// Whether one is the other, or a part of it.
+    fn is_related(&self, other: &Self) -> bool {
+        self.keys.iter().zip(&other.keys).all(|(a, b)| a == b)
+    }
+
     /// Whether an axis of the grid sets this, or a part of it, or what it is a part of.
     fn is_varied_by(&self, grid: &Table) -> bool {
-        let related = |key: &str| {
-            Self::parse(key, &Place::option("")).is_ok_and(|path| {
-                let common = self.keys.iter().zip(&path.keys);
-                self.keys[0] != "grid" && common.into_iter().all(|(a, b)| a == b)
-            })
-        };
-        grid.entries.iter().any(|axis| match &axis.item.value {
-            Value::Table(table) => table.keys().any(related),
-            _ => related(&axis.key),
-        })
+        let related = |axis: &Entry| axis.varied().iter().any(|path| path.is_related(self));
+        self.keys[0] != "grid" && grid.entries.iter().any(related)
     }
 }
 
@@ -163,6 +203,9 @@ const DEEPEST: usize = 32;
 
 /// Sections whose keys are names that the author gives.
 pub(crate) const NAMED: [&str; 5] = ["host", "router", "link", "application", "grid"];
+
+/// The key of an axis that says what the case shows.
+pub(super) const VALUES: &str = "values";
 
 /// Tables for which the name of a preset may stand.
 const SHORT: [&str; 2] = ["tcp", "behaviour"];

@@ -430,3 +430,40 @@ fn what_is_wrong_is_said_once_with_its_place() {
     });
     insta::assert_snapshot!(messages.collect::<Vec<_>>().join("\n"));
 }
+
+#[test]
+fn an_axis_is_added_or_takes_the_place_of_one_that_varies_the_same() {
+    let text = r#"
+        duration = "1 s"
+        host = { client = {}, server = {} }
+        link.wire = { ends = ["client", "server"], rate = "1 Mb/s", delay = "1 ms" }
+        application.copy = { kind = "bulk", client = "client", server = "server" }
+        [grid]
+        "link.wire.delay" = ["1 ms", "2 ms"]
+        both = { "link.wire.rate" = ["1 Mb/s", "2 Mb/s"], "link.wire.queue" = ["5 packets", "9 packets"] }
+    "#;
+    let draft = Draft::parse("axes.toml", text).unwrap();
+    let cases = |draft: Draft| {
+        let experiment = draft.experiment([], &[]).unwrap();
+        experiment.cases().iter().map(|case| case.labels.to_string()).collect::<Vec<_>>()
+    };
+    let replaced = draft.clone().with_axis("link.wire.delay", "[\"7 ms\"]").unwrap();
+    assert_eq!(
+        cases(replaced),
+        [
+            "link.wire.delay = 7 ms, link.wire.rate = 1 Mb/s, link.wire.queue = 5 packets",
+            "link.wire.delay = 7 ms, link.wire.rate = 2 Mb/s, link.wire.queue = 9 packets",
+        ]
+    );
+    let added = draft.clone().with_axis("link.wire.loss", "[\"1 %\", \"2 %\"]").unwrap();
+    assert_eq!(cases(added).len(), 8);
+    for (key, expected) in [
+        ("link.wire.rate", "the axis both varies this and other keys"),
+        ("link.wire", "the grid varies link.wire.delay, which has a part in common with this"),
+        ("link.wire.queue.packets", "the grid varies link.wire.queue, which has a part in common"),
+        ("seeds", "the grid cannot vary this"),
+    ] {
+        let error = draft.clone().with_axis(key, "[1]").unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains(key), "{error}");
+    }
+}

@@ -19,6 +19,7 @@ from ._errors import CaptureError, CheckError, Error, ExperimentError
 from ._experiment import Result, run
 from ._native import __version__
 from ._report import Report, explain
+from ._sweep import sweep
 from ._table import Table
 
 __all__ = [
@@ -36,5 +37,6 @@ __all__ = [
     "model",
     "run",
     "schema",
+    "sweep",
     "tuning",
 ]

@@ -39,21 +39,31 @@ def run(
         >>> result = ackwise.run("stalls", set={"duration": "10 s"}, seeds=3)
         >>> result.to_pandas()
     """
-    document: str | None = None
-    name = "experiment"
-    if isinstance(experiment, Mapping):
-        document = _toml.document(experiment)
-    else:
-        name = os.fspath(experiment)
-    settings = [f"{path}={_toml.value(value)}" for path, value in (set or {}).items()]
-    if seeds is not None:
-        settings.append(f"seeds={_toml.value(seeds if isinstance(seeds, int) else list(seeds))}")
+    name, document, settings = read_arguments(experiment, set or {}, seeds)
     if on == "sim":
         return Result(_native.Rows.run(name, document, settings, threads))
     if on not in ("kernel", "wire"):
         raise ValueError(f"on is {on!r} (expected sim, kernel or wire)")
     rows = _on_kernel(name, document, settings, on)
     return Result(_native.Rows.parse(rows, name, document, settings))
+
+
+def read_arguments(
+    experiment: str | os.PathLike[str] | Mapping[str, Any],
+    set: Mapping[str, Any],
+    seeds: int | Iterable[int] | None,
+) -> tuple[str, str | None, list[str]]:
+    """A name, the text of a file unless the name says where it is, and settings."""
+    document: str | None = None
+    name = "experiment"
+    if isinstance(experiment, Mapping):
+        document = _toml.document(experiment)
+    else:
+        name = os.fspath(experiment)
+    settings = [f"{path}={_toml.value(value)}" for path, value in set.items()]
+    if seeds is not None:
+        settings.append(f"seeds={_toml.value(seeds if isinstance(seeds, int) else list(seeds))}")
+    return name, document, settings
 
 
 def _on_kernel(name: str, document: str | None, settings: list[str], on: str) -> str:

@@ -1,0 +1,113 @@
+"""Experiments whose rows may be run on other processes and machines."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from typing import Any, TypeVar
+
+from . import _native, _toml
+from ._experiment import Result, read_arguments
+
+_T = TypeVar("_T")
+
+# Tasks for each worker that are in flight at once: some wait, so that no worker does. Our choice.
+_IN_FLIGHT = 4
+# How often Ctrl-C is looked for, in seconds.
+_TICK = 0.1
+
+
+def sweep(
+    experiment: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    grid: Mapping[str, Iterable[Any]] | None = None,
+    seeds: int | Iterable[int] | None = None,
+    executor: Executor | None = None,
+    store: str | os.PathLike[str] | None = None,
+) -> Result:
+    """Run an experiment over further axes, here or by an executor's workers, and keep its rows in a directory.
+
+    Rows and trace hashes are the same wherever they are run.
+
+    Args:
+        experiment: The path of a TOML file, the name of a built-in experiment, or what such a file says, as a dict.
+        grid: Values to try, by their path: ``{"link.wire.delay": ["1 ms", "50 ms"]}``. An axis of the file that varies
+            the same path is replaced; others stay.
+        seeds: The seeds 1 to N, or which ones, instead of the experiment's own.
+        executor: Who runs the rows: any `concurrent.futures.Executor`. A task is a chunk of rows that takes about a
+            second on one thread; for each worker at most 4 are in flight. Default: threads of this process.
+        store: A directory for the rows, which all workers share. It is that of ``ackwise run --store``: what was
+            interrupted is resumed. Default: rows come back through the executor.
+
+    Raises:
+        FileNotFoundError: There is no such file, and no built-in experiment of this name.
+        ExperimentError: The experiment is wrong, a case does not run to its end, or the store is another one's.
+        TypeError: An axis is no list of values.
+
+    Example:
+        >>> with concurrent.futures.ProcessPoolExecutor() as pool:
+        ...     result = ackwise.sweep("stalls", grid={"link.ethernet.delay": ["1 ms", "50 ms"]}, executor=pool)
+    """
+    name, document, settings = read_arguments(experiment, {}, seeds)
+    axes = tuple((path, _values(path, values)) for path, values in (grid or {}).items())
+    native = _native.Sweep(name, document, list(settings), list(axes))
+    directory = None if store is None else os.path.abspath(os.fspath(store))
+    if executor is None:
+        return Result(native.run(None, directory))
+    if document is None and os.path.exists(name):
+        # Workers may not see the file.
+        with open(name, encoding="utf-8") as file:
+            document = file.read()
+    what = (name, document, tuple(settings), axes)
+    if directory is None:
+        tasks = [functools.partial(_run_rows, what, begin, end) for begin, end in native.chunks()]
+        return Result(native.join(_each(executor, tasks)))
+    missing = native.missing(directory)
+    _each(executor, [functools.partial(_run_chunk, what, directory, chunk) for chunk in missing])
+    # All are there: this reads them.
+    return Result(native.run(1, directory))
+
+
+def _values(path: str, values: Iterable[Any]) -> str:
+    if isinstance(values, str):
+        raise TypeError(f"grid {path!r} is {values!r} (expected a list of values)")
+    return _toml.value(list(values))
+
+
+_What = tuple[str, "str | None", tuple[str, ...], tuple[tuple[str, str], ...]]
+
+
+# One experiment is what a worker has at a time, and two may follow one another in the same pool.
+@functools.lru_cache(maxsize=2)
+def _native_of(what: _What) -> _native.Sweep:
+    name, document, settings, axes = what
+    return _native.Sweep(name, document, list(settings), list(axes))
+
+
+def _run_rows(what: _What, begin: int, end: int) -> str:
+    return _native_of(what).run_rows(begin, end)
+
+
+def _run_chunk(what: _What, directory: str, chunk: int) -> None:
+    _native_of(what).run_chunk(directory, chunk)
+
+
+def _each(executor: Executor, tasks: Sequence[Callable[[], _T]]) -> list[_T]:
+    """What the tasks return, in order. The first failure cancels what has not begun."""
+    workers: int = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+    results: dict[int, _T] = {}
+    running: dict[Future[_T], int] = {}
+    left = iter(enumerate(tasks))
+    try:
+        while len(results) < len(tasks):
+            while len(running) < workers * _IN_FLIGHT and (task := next(left, None)) is not None:
+                running[executor.submit(task[1])] = task[0]
+            done, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
+            for future in done:
+                results[running.pop(future)] = future.result()
+    finally:
+        for future in running:
+            future.cancel()
+    return [results[number] for number in range(len(tasks))]
