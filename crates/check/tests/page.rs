@@ -159,7 +159,8 @@ fn who(cause: Cause) -> String {
     match parties {
         [Some(a), Some(b)] if a == b => match a {
             Party::Path if cause.remedy(Direction::ToClient).is_some() => {
-                "the path determines how long it takes; the ends can make it less frequent"
+                "nobody directly: the path decides how long the wait lasts, and client and server can make \
+                 it rarer"
                     .to_owned()
             }
             Party::Path => "no one; the path determines it".to_owned(),

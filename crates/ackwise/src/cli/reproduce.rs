@@ -259,13 +259,13 @@ Examples:
   ackwise reproduce gurkan --quick       only the values that are checked against a tolerance
   ackwise reproduce faber                TIME-WAIT at busy servers: Faber, Touch and Yue 1997
   ackwise reproduce okamoto --sensitivity
-      claims that depend on parameters that the paper does not give (minutes)
+      show which claims depend on parameters that the paper does not give; takes minutes
   ackwise reproduce heidemann --html heidemann.html
       also write an HTML page with the figures
   ackwise reproduce heidemann --on kernel
       run the experiments on this machine's kernel and in the simulator
   ackwise reproduce okamoto --on kernel --proxies relay,nginx --clients 50 --repeat 3
-      the schemes of a proxy on the kernel, and `ackwise tune` at nginx (26 minutes)
+      run the paper's four schemes with kernel sockets: by the reference relay, and by nginx with `ackwise tune` (26 minutes)
   ackwise reproduce --json               all papers, as JSON
   ackwise reproduce --markdown > docs/findings.md
 

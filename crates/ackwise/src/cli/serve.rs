@@ -24,7 +24,7 @@ use super::{
     output, quantity,
 };
 
-/// Serve files over HTTP/1.1, written to the socket as you choose
+/// Serve files over HTTP/1.1, with a choice of how they are written to the socket
 ///
 /// Serves DIR. Without DIR, serves documents of any length: /6651 has 6,651 bytes. By default, every fix is on: head
 /// and body are sent in one write, with TCP_NODELAY. The options turn fixes off, to show a stall in a client, in

@@ -47,8 +47,8 @@ pub(crate) struct Tune {
     /// Tune process PID and its descendants, such as a proxy's master and its workers
     ///
     /// Covers all ports on which these processes listen, or only --port, in their network namespace. Without other
-    /// options, closes idle connections before a process runs out of file descriptors (--keep-free): those of clients,
-    /// and those of a proxy to its servers. The longest idle is closed first. The run ends when PID ends.
+    /// options, closes idle connections before a process runs out of file descriptors (--keep-free): connections
+    /// from clients, and those of a proxy to its servers. The longest idle is closed first. The run ends when PID ends.
     #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
     #[arg(conflicts_with_all = ["pid", "netns", "user"])]
     of: Option<u32>,
@@ -156,7 +156,7 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "URL")]
     compare: Option<String>,
 
-    /// Restore the options that killed runs have left changed; needs root
+    /// Restore what earlier runs changed and did not restore because they were killed; needs root
     #[arg(long, conflicts_with_all = ["port", "apply", "nodelay", "unsent", "buffer_memory", "pace"])]
     #[arg(conflicts_with_all = ["max_connections", "keep_free", "of", "pid", "netns", "user"])]
     undo: bool,

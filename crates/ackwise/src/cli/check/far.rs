@@ -23,7 +23,7 @@ pub(super) struct Far {
     #[arg(long, value_name = "RATE", requires = "rtt", alias = "rate", value_parser = quantity::rate)]
     link_rate: Option<Rate>,
 
-    /// Emulate loss in each direction while the page is timed, such as 0.1%
+    /// Emulate random loss of this share of packets in each direction, such as 0.1%, while page times are measured
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "PERCENT", requires = "rtt", value_parser = quantity::loss)]
     loss: Option<Probability>,

@@ -47,7 +47,7 @@ pub(super) struct Listen {
     #[arg(long, requires = "listen")]
     tls: bool,
 
-    /// Write the CA's certificate to FILE, and keep it
+    /// Write the CA's certificate to FILE, which stays there after the check
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "FILE", requires = "tls")]
     ca_out: Option<PathBuf>,

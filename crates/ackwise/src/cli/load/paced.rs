@@ -69,7 +69,7 @@ pub(super) struct Paced {
     #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     warmup: Option<Duration>,
 
-    /// Raise the rate from 0 during the first TIME; without --rate, the number of open connections
+    /// Raise the rate from 0 during the first TIME; without --rate, raise the number of open connections instead
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     ramp: Option<Duration>,

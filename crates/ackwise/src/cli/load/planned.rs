@@ -31,7 +31,7 @@ pub(super) struct Planned {
     #[arg(long, value_name = "N", requires = "plan", value_parser = whole(1..=PAGES_LIMIT as u64))]
     pages: Option<u64>,
 
-    /// Assume that each user has a random SHARE of a page's embedded files, such as 50%, in the cache
+    /// Assume that each user has SHARE of a page's embedded files, chosen at random, in the cache, such as 50%
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "SHARE", requires = "plan", value_parser = quantity::share)]
     cached: Option<Probability>,
