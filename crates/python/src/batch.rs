@@ -9,17 +9,18 @@ use arrow_array::{
 };
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
-use arrow_schema::{ArrowError, DataType, Field, Schema, ffi::FFI_ArrowSchema};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, ffi::FFI_ArrowSchema};
 use pyo3::{
     exceptions::PyValueError,
     prelude::*,
     types::{PyBytes, PyCapsule},
 };
 
-/// Rows in columns.
+/// Rows in columns, in one piece or, if they come from several places, in one for each.
 #[pyclass(frozen, module = "ackwise._native")]
 pub(crate) struct Batch {
-    rows: RecordBatch,
+    schema: SchemaRef,
+    pieces: Vec<RecordBatch>,
 }
 
 impl Batch {
@@ -28,6 +29,11 @@ impl Batch {
     }
 
     fn from_arrays(columns: impl Iterator<Item = (String, ArrayRef)>) -> PyResult<Self> {
+        let piece = Self::piece(columns)?;
+        Ok(Self { schema: piece.schema(), pieces: vec![piece] })
+    }
+
+    fn piece(columns: impl Iterator<Item = (String, ArrayRef)>) -> PyResult<RecordBatch> {
         let (names, arrays): (Vec<_>, Vec<_>) = columns.unzip();
         let fields = names.into_iter().zip(&arrays);
         let fields: Vec<_> =
@@ -35,51 +41,54 @@ impl Batch {
         let rows = arrays.first().map_or(0, Array::len);
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = Arc::new(Schema::new(fields));
-        let rows = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(wrong)?;
-        Ok(Self { rows })
+        RecordBatch::try_new_with_options(schema, arrays, &options).map_err(wrong)
     }
 }
 
 #[pymethods]
 impl Batch {
-    /// A capsule named `arrow_array_stream`: one batch with all rows.
+    /// A capsule named `arrow_array_stream`: a batch for each piece.
     fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let batches = RecordBatchIterator::new([Ok(self.rows.clone())], self.rows.schema());
+        let pieces = self.pieces.clone().into_iter().map(Ok);
+        let batches = RecordBatchIterator::new(pieces, Arc::clone(&self.schema));
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
     /// A capsule named `arrow_schema`.
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(self.rows.schema_ref().as_ref()).map_err(wrong)?;
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(wrong)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
     fn __len__(&self) -> usize {
-        self.rows.num_rows()
+        self.pieces.iter().map(RecordBatch::num_rows).sum()
     }
 
     /// The names of the columns.
     fn columns(&self) -> Vec<String> {
-        self.rows.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
     /// The size of all columns in memory, in bytes.
     fn bytes(&self) -> usize {
-        self.rows.columns().iter().map(|array| array.get_buffer_memory_size()).sum()
+        let columns = self.pieces.iter().flat_map(RecordBatch::columns);
+        columns.map(|array| array.get_buffer_memory_size()).sum()
     }
 
-    /// For pickle: the number of rows, and the buffers of each column.
-    fn parts<'py>(&self, py: Python<'py>) -> (usize, Vec<Part<'py>>) {
-        let columns = self.columns().into_iter().zip(self.rows.columns());
-        let part = |(name, array): (String, &ArrayRef)| {
+    /// For pickle: of each piece, the number of rows, and the buffers of each column.
+    fn parts<'py>(&self, py: Python<'py>) -> Vec<(usize, Vec<Part<'py>>)> {
+        let part = |(field, array): (&Arc<Field>, &ArrayRef)| {
             let data = array.to_data();
             let bytes = |buffer: &Buffer| PyBytes::new(py, buffer);
             let nulls = data.nulls().map(|it| bytes(it.buffer()));
             let buffers = data.buffers().iter().map(bytes).collect();
-            (name, kind(data.data_type()), nulls, buffers)
+            (field.name().clone(), kind(data.data_type()), nulls, buffers)
         };
-        (self.rows.num_rows(), columns.map(part).collect())
+        let columns = |piece: &RecordBatch| {
+            self.schema.fields().iter().zip(piece.columns()).map(part).collect()
+        };
+        self.pieces.iter().map(|piece| (piece.num_rows(), columns(piece))).collect()
     }
 }
 
@@ -90,22 +99,72 @@ type Part<'py> = (String, &'static str, Option<Bound<'py, PyBytes>>, Vec<Bound<'
 #[pyfunction]
 #[allow(clippy::type_complexity, reason = "what pickle hands over")]
 pub(crate) fn restore(
-    rows: usize,
-    parts: Vec<(String, String, Option<Vec<u8>>, Vec<Vec<u8>>)>,
+    parts: Vec<(usize, Vec<(String, String, Option<Vec<u8>>, Vec<Vec<u8>>)>)>,
 ) -> PyResult<Batch> {
-    let mut columns = Vec::with_capacity(parts.len());
-    for (name, kind, nulls, buffers) in parts {
-        // Copied, because Arrow wants numbers aligned.
-        let buffers = buffers.iter().map(Buffer::from_slice_ref).collect();
-        let data = ArrayData::builder(data_type(&kind)?)
-            .len(rows)
-            .null_bit_buffer(nulls.map(Buffer::from_vec))
-            .buffers(buffers)
-            .build()
-            .map_err(wrong)?;
-        columns.push((name, make_array(data)));
+    let mut pieces = Vec::with_capacity(parts.len());
+    for (rows, parts) in parts {
+        let mut columns = Vec::with_capacity(parts.len());
+        for (name, kind, nulls, buffers) in parts {
+            // Copied, because Arrow wants numbers aligned.
+            let buffers = buffers.iter().map(Buffer::from_slice_ref).collect();
+            let data = ArrayData::builder(data_type(&kind)?)
+                .len(rows)
+                .null_bit_buffer(nulls.map(Buffer::from_vec))
+                .buffers(buffers)
+                .build()
+                .map_err(wrong)?;
+            columns.push((name, make_array(data)));
+        }
+        pieces.push(Batch::piece(columns.into_iter())?);
     }
-    Batch::from_arrays(columns.into_iter())
+    let schema = pieces.first().map(RecordBatch::schema);
+    let schema = schema.ok_or_else(|| PyValueError::new_err("no piece of a table"))?;
+    Ok(Batch { schema, pieces })
+}
+
+/// A batch of texts, by column.
+#[pyfunction]
+pub(crate) fn texts(columns: Vec<(String, Vec<String>)>) -> PyResult<Batch> {
+    let texts =
+        |values| Arc::new(LargeStringArray::from_iter_values::<String, _>(values)) as ArrayRef;
+    Batch::from_arrays(columns.into_iter().map(|(name, values)| (name, texts(values))))
+}
+
+/// The rows of all `parts`, and before their columns the new one `name`, which has one value for each part. `like` stands
+/// for them if there is none: it has the same columns, and no rows.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "what Python hands over")]
+pub(crate) fn stacked(
+    name: &str,
+    parts: Vec<(String, Bound<'_, Batch>)>,
+    like: Bound<'_, Batch>,
+) -> PyResult<Batch> {
+    let with = |value: &str, piece: &RecordBatch| {
+        let values =
+            LargeStringArray::from_iter_values(std::iter::repeat_n(value, piece.num_rows()));
+        let schema = piece.schema();
+        let own = schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .zip(piece.columns().iter().cloned());
+        Batch::piece(std::iter::once((name.to_owned(), Arc::new(values) as ArrayRef)).chain(own))
+    };
+    let all_of = |value, part: &Batch| -> PyResult<Vec<_>> {
+        part.pieces.iter().map(|piece| with(value, piece)).collect()
+    };
+    let mut pieces = Vec::new();
+    for (value, part) in &parts {
+        pieces.extend(all_of(value, part.get())?);
+    }
+    if pieces.is_empty() {
+        pieces = all_of("", like.get())?;
+    }
+    let schema = pieces.first().map(RecordBatch::schema);
+    match schema.filter(|schema| pieces.iter().all(|piece| piece.schema() == *schema)) {
+        Some(schema) => Ok(Batch { schema, pieces }),
+        None => Err(PyValueError::new_err("tables with other columns")),
+    }
 }
 
 /// Values as Arrow has them. Without null, there is no bitmap of them.

@@ -243,6 +243,13 @@ impl Explained {
     }
 }
 
+/// The table of exchanges without rows.
+#[pyfunction]
+pub(crate) fn no_exchanges() -> PyResult<Batch> {
+    let nothing = Reading::new().end();
+    Batch::of(nothing.as_ref().map(columns::exchanges).unwrap_or_default())
+}
+
 /// Without colours.
 fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()

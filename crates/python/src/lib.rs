@@ -41,8 +41,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::{
-        batch::{Batch, restore},
-        capture::{Explained, Request},
+        batch::{Batch, restore, stacked, texts},
+        capture::{Explained, Request, no_exchanges},
         experiment::Rows,
         sweep::Sweep,
         tuning::{e_atbt, max_min, pftk},

@@ -138,7 +138,8 @@ pub(crate) struct Check {
     #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
     fail_on: FailOn,
 
-    /// Fail only on findings that are new since FILE, an earlier --json output, or whose cost has more than doubled since
+    /// Fail only on findings that are new since FILE, an earlier --json output, or whose cost has since more than doubled
+    /// and grown by 10 ms
     #[arg(long, value_name = "FILE", requires = "url", hide_short_help = true)]
     baseline: Option<PathBuf>,
 

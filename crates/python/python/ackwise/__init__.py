@@ -17,6 +17,7 @@ from . import tuning
 from ._command import check, load, model, schema
 from ._errors import CaptureError, CheckError, Error, ExperimentError
 from ._experiment import Result, run
+from ._many import Exchanges, explain_many
 from ._native import __version__
 from ._report import Report, explain
 from ._sweep import sweep
@@ -26,6 +27,7 @@ __all__ = [
     "CaptureError",
     "CheckError",
     "Error",
+    "Exchanges",
     "ExperimentError",
     "Report",
     "Result",
@@ -33,6 +35,7 @@ __all__ = [
     "__version__",
     "check",
     "explain",
+    "explain_many",
     "load",
     "model",
     "run",

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from typing import Any
 
 from . import _native, _toml
+from ._executor import each
 from ._experiment import Result, read_arguments
-
-_T = TypeVar("_T")
-
-# Tasks for each worker that are in flight at once: some wait, so that no worker does. Our choice.
-_IN_FLIGHT = 4
-# How often Ctrl-C is looked for, in seconds.
-_TICK = 0.1
 
 
 def sweep(
@@ -63,9 +57,9 @@ def sweep(
     what = (name, document, tuple(settings), axes)
     if directory is None:
         tasks = [functools.partial(_run_rows, what, begin, end) for begin, end in native.chunks()]
-        return Result(native.join(_each(executor, tasks)))
+        return Result(native.join(each(executor, tasks)))
     missing = native.missing(directory)
-    _each(executor, [functools.partial(_run_chunk, what, directory, chunk) for chunk in missing])
+    each(executor, [functools.partial(_run_chunk, what, directory, chunk) for chunk in missing])
     # All are there: this reads them.
     return Result(native.run(1, directory))
 
@@ -92,22 +86,3 @@ def _run_rows(what: _What, begin: int, end: int) -> str:
 
 def _run_chunk(what: _What, directory: str, chunk: int) -> None:
     _native_of(what).run_chunk(directory, chunk)
-
-
-def _each(executor: Executor, tasks: Sequence[Callable[[], _T]]) -> list[_T]:
-    """What the tasks return, in order. The first failure cancels what has not begun."""
-    workers: int = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-    results: dict[int, _T] = {}
-    running: dict[Future[_T], int] = {}
-    left = iter(enumerate(tasks))
-    try:
-        while len(results) < len(tasks):
-            while len(running) < workers * _IN_FLIGHT and (task := next(left, None)) is not None:
-                running[executor.submit(task[1])] = task[0]
-            done, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
-            for future in done:
-                results[running.pop(future)] = future.result()
-    finally:
-        for future in running:
-            future.cancel()
-    return [results[number] for number in range(len(tasks))]

@@ -54,11 +54,11 @@ class Table:
     def __repr__(self) -> str:
         return f"<ackwise.{type(self).__name__}: {_counted(len(self), 'row')}, {_counted(len(self.columns), 'column')}>"
 
-    def __getstate__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> Any:
         return self._batch.parts()
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._batch = _native.restore(*state)
+    def __setstate__(self, state: Any) -> None:
+        self._batch = _native.restore(state)
 
 
 def _counted(count: int, what: str) -> str:
