@@ -31,7 +31,8 @@ def sweep(
             the same path is replaced; others stay.
         seeds: The seeds 1 to N, or which ones, instead of the experiment's own.
         executor: Who runs the rows: any `concurrent.futures.Executor`. A task is a chunk of rows that takes about a
-            second on one thread; for each worker at most 4 are in flight. Default: threads of this process.
+            second on one thread; for each worker at most 4 are in flight. One whose worker fails is begun up to 5
+            times. For Dask, give ``Client.get_executor(pure=False)``. Default: threads of this process.
         store: A directory for the rows, which all workers share. It is that of ``ackwise run --store``: what was
             interrupted is resumed. Default: rows come back through the executor.
 
