@@ -38,7 +38,7 @@ build() {
     RUSTFLAGS="$remap -C target-feature=+crt-static" CARGO_TARGET_DIR=$work/static \
         cargo build "${options[@]}" --target $target
     rm -rf "$work/pages"
-    ACKWISE_PAGES=$work/pages cargo test --quiet --locked --package ackwise --bin ackwise -- manual_pages
+    ACKWISE_PAGES=$work/pages cargo test --quiet --locked --package ackwise --lib -- manual_pages
 }
 
 # Splits a program into itself and its symbols.

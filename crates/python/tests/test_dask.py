@@ -21,7 +21,8 @@ LONG = {**SWEEP, "duration": "3000 s"}
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    options: dict[str, Any] = {"dashboard_address": None}
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
         yield cluster
 
 

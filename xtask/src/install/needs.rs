@@ -104,7 +104,9 @@ pub const PYTHON: &[&str] = &[
     "maturin==1.16.0",
     "mypy==2.4.1",
     "pandas==3.1.1",
+    "pdoc==16.0.0",
     "polars==2.1.0",
     "pyarrow==26.0.1",
+    "pyright[nodejs]==1.1.414",
     "pytest==9.2.0",
 ];

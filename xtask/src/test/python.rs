@@ -42,12 +42,12 @@ pub(super) fn run(limit: Duration, printer: &Printer, tally: &mut Tally) -> anyh
         return Ok(ended);
     }
     let wheel = only_file(Path::new(WHEELS))?;
-    let commands: [(&str, &[&str]); 3] = [
+    let commands: [(&str, &[&str]); 5] = [
         ("pip", &["install", "--quiet", "--no-deps", "--force-reinstall", &wheel]),
-        (
-            "mypy",
-            &["--config-file", PROJECT, "crates/python/python/ackwise", "crates/python/tests"],
-        ),
+        ("mypy", &["--config-file", PROJECT, SOURCES, TESTS]),
+        // It warns of the library, which is not beside its stub here.
+        ("pyright", &["--level", "error", SOURCES, TESTS]),
+        ("pdoc", &["--output-directory", REFERENCE, "ackwise"]),
         ("pytest", &["-rf", "--tb=short", "--no-header", "-p", "no:cacheprovider", TESTS]),
     ];
     for (program, arguments) in commands {
@@ -86,7 +86,9 @@ fn only_file(folder: &Path) -> anyhow::Result<String> {
 
 const MANIFEST: &str = "crates/python/Cargo.toml";
 const PROJECT: &str = "crates/python/pyproject.toml";
+const SOURCES: &str = "crates/python/python/ackwise";
 const TESTS: &str = "crates/python/tests";
+const REFERENCE: &str = "target/book/python";
 const WHEELS: &str = "target/wheels";
 
 #[cfg(test)]
