@@ -45,7 +45,7 @@ pub(super) fn run(limit: Duration, printer: &Printer, tally: &mut Tally) -> anyh
     let commands: [(&str, &[&str]); 5] = [
         ("pip", &["install", "--quiet", "--no-deps", "--force-reinstall", &wheel]),
         ("mypy", &["--config-file", PROJECT, SOURCES, TESTS]),
-        // It warns of the library, which is not beside its stub here.
+        // Not warnings: the compiled module is in .venv, and pyright expects it beside its stub.
         ("pyright", &["--level", "error", SOURCES, TESTS]),
         ("pdoc", &["--output-directory", REFERENCE, "ackwise"]),
         ("pytest", &["-rf", "--tb=short", "--no-header", "-p", "no:cacheprovider", TESTS]),

@@ -151,7 +151,7 @@ const CHUNK: Duration = Duration::from_secs(1);
 const PILOT: Duration = Duration::from_secs(10);
 /// Rows of a pilot (our choice).
 const MOST_RUNS: usize = 16;
-/// Even of short rows there are so many parts, for the threads of some machines. Our choice.
+/// At least this many parts, also of short rows, so that the threads of several machines have work. Our choice.
 const FEW: usize = 64;
 /// More parts are too many files for a directory that is listed often. Our choice.
 const MOST: usize = 10_000;

@@ -65,10 +65,10 @@ struct Probe {
     defaults: RefCell<BTreeMap<String, IsDefault>>,
 }
 
-/// Our choice: many times what is needed. More is a circle.
+/// Our choice: many times what is needed. More means that the probe does not end.
 const MOST_QUESTIONS: usize = 1_000_000;
 
-/// A table that lacks more keys is none of ours.
+/// No table of the reader requires more keys. Our choice.
 const MOST_REPAIRS: usize = 40;
 
 /// A name that nothing has.

@@ -28,7 +28,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// The chunks that are not there, of so many.
+    /// The chunks that are not there; `of` is how many there should be.
     pub(super) fn missing(&self, of: usize) -> impl Iterator<Item = usize> {
         (0..of).filter(|chunk| !self.present.contains(chunk))
     }
@@ -109,7 +109,7 @@ impl Files {
     fn chunk_of(&self, name: &str) -> Option<usize> {
         let digits = name.strip_prefix("chunk-")?.strip_suffix(PARQUET)?;
         let chunk = digits.parse().ok().filter(|chunk| *chunk < self.chunks.count())?;
-        // `chunk-7.parquet` and `chunk-+0007.parquet` are not ours.
+        // `chunk-7.parquet` and `chunk-+0007.parquet` are names that no store writes.
         (self.path_of(chunk).file_name()? == name).then_some(chunk)
     }
 }
